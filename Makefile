@@ -1,0 +1,57 @@
+# Two commands do it all: `make demo` and `make test`. Both set up .venv first.
+PYTHON ?= python3
+CLUSTER ?= embedded
+KAFKA ?= 4.4.0
+RESULTS ?= results
+NAME ?= commit_epoch
+
+FENCEPOST := .venv/bin/fencepost
+READY := .venv/.ready
+SEED_OPTION := $(if $(SEED),--seed $(SEED))
+
+.DEFAULT_GOAL := help
+.PHONY: help demo scenario report test lint format lock doctor clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(READY) ## Which leader epoch is safe to commit? A real cluster, Spark, and a report
+	$(FENCEPOST) run commit_epoch --cluster $(CLUSTER) --kafka $(KAFKA) --results $(RESULTS) $(SEED_OPTION)
+
+scenario: $(READY) ## Run one scenario: NAME= [CLUSTER=] [KAFKA=] [SEED=]
+	$(FENCEPOST) run $(NAME) --cluster $(CLUSTER) --kafka $(KAFKA) --results $(RESULTS) $(SEED_OPTION)
+
+report: $(READY) ## Judge a run or session again: RUN=results/...
+	$(FENCEPOST) analyze $(or $(RUN),$(RESULTS)/latest)
+
+test: $(READY) ## Unit tests, Spark on small tables, a short live cluster
+	.venv/bin/pytest
+
+lint: $(READY) ## Style and types
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+
+format: $(READY) ## Mend what can be mended by machine
+	.venv/bin/ruff check --fix .
+	.venv/bin/ruff format .
+
+lock: $(READY) ## Write requirements.lock anew
+	.venv/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+		--override overrides.txt --group dev --no-emit-index-url --no-header \
+		pyproject.toml --output-file requirements.lock
+
+doctor: $(READY) ## What this machine can run, and what a missing tool costs
+	$(FENCEPOST) doctor
+
+clean: ## Remove what killed runs left, and the caches of tools (keeps results and .venv)
+	@if [ -x .venv/bin/python ]; then .venv/bin/python -m harness.node_root $(RESULTS); fi
+	rm -rf build .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
+
+$(READY): requirements.lock pyproject.toml cluster/prerequisites.py
+	@$(PYTHON) cluster/prerequisites.py
+	rm -rf .venv
+	$(PYTHON) -m venv .venv
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $(READY)

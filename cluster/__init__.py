@@ -1,0 +1,1 @@
+"""The thing under test: nodes, and Kafka on them."""

@@ -1,0 +1,1 @@
+"""Kafka on nodes: distributions, topology, configuration, the service."""

@@ -1,0 +1,97 @@
+"""Server properties and log configuration, for faults that strike and heal in seconds."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from cluster.kafka.topology import CLIENT_PORT, CONTROLLER_PORT, REPLICATION_PORT, Topology
+
+_FAULT_SETTINGS = {
+    "broker.session.timeout.ms": "3000",
+    "broker.heartbeat.interval.ms": "500",
+    "replica.lag.time.max.ms": "3000",
+    "replica.fetch.wait.max.ms": "200",
+    "controller.quorum.election.timeout.ms": "1000",
+    "controller.quorum.fetch.timeout.ms": "2000",
+    "log.retention.check.interval.ms": "1000",
+    "log.segment.delete.delay.ms": "0",
+    "log.initial.task.delay.ms": "1000",
+    "group.initial.rebalance.delay.ms": "0",
+    "offsets.topic.num.partitions": "3",
+    "transaction.state.log.num.partitions": "3",
+    "auto.create.topics.enable": "false",
+    "controlled.shutdown.enable": "true",
+    "num.network.threads": "2",
+    "num.io.threads": "4",
+    "log.cleaner.threads": "1",
+    "log.cleaner.dedupe.buffer.size": "10485760",
+}
+
+_LOG4J2 = """\
+status = error
+appender.out.type = Console
+appender.out.name = out
+appender.out.layout.type = PatternLayout
+appender.out.layout.pattern = %d{yyyy-MM-dd HH:mm:ss.SSS} %p [%t] %c{1} %m%n
+rootLogger.level = info
+rootLogger.appenderRef.out.ref = out
+logger.config.name = org.apache.kafka.common.config
+logger.config.level = warn
+logger.kafkaconfig.name = kafka.server.KafkaConfig
+logger.kafkaconfig.level = warn
+"""
+
+_RELOAD4J = """\
+log4j.rootLogger = INFO, out
+log4j.appender.out = org.apache.log4j.ConsoleAppender
+log4j.appender.out.layout = org.apache.log4j.PatternLayout
+log4j.appender.out.layout.ConversionPattern = %d{yyyy-MM-dd HH:mm:ss.SSS} %p [%t] %c{1} %m%n
+log4j.logger.org.apache.kafka.common.config = WARN
+log4j.logger.kafka.server.KafkaConfig = WARN
+"""
+
+LOG_CONFIGS = {"log4j2.properties": _LOG4J2, "log4j.properties": _RELOAD4J}
+"""By file name: 4.x reads the first (log4j 2), 3.9 the second (reload4j)."""
+
+
+def server_properties(
+    topology: Topology, *, server_id: int, addresses: Mapping[int, str], data: Path
+) -> str:
+    """`server.properties` of one server.
+
+    Args:
+        topology: the cluster's shape.
+        server_id: whose.
+        addresses: of every server, by id.
+        data: its log directory on its node.
+    """
+    address = addresses[server_id]
+    listeners = {"CONTROLLER": CONTROLLER_PORT} if server_id in topology.controller_ids else {}
+    advertised: dict[str, int] = {}
+    if server_id in topology.broker_ids:
+        advertised = {"CLIENT": CLIENT_PORT, "REPLICATION": REPLICATION_PORT}
+    voters = ",".join(f"{i}@{addresses[i]}:{CONTROLLER_PORT}" for i in topology.controller_ids)
+    copies = min(3, topology.brokers)
+    properties = {
+        "node.id": str(server_id),
+        "process.roles": topology.roles(server_id),
+        "controller.quorum.voters": voters,
+        "controller.listener.names": "CONTROLLER",
+        "listeners": _endpoints(address, {**advertised, **listeners}),
+        "listener.security.protocol.map": (
+            "CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT,CONTROLLER:PLAINTEXT"
+        ),
+        "log.dirs": str(data),
+        "offsets.topic.replication.factor": str(copies),
+        "transaction.state.log.replication.factor": str(copies),
+        "transaction.state.log.min.isr": "1",
+        **_FAULT_SETTINGS,
+    }
+    if advertised:
+        properties["advertised.listeners"] = _endpoints(address, advertised)
+        properties["inter.broker.listener.name"] = "REPLICATION"
+    properties.update(topology.settings)
+    return "".join(f"{key}={value}\n" for key, value in sorted(properties.items()))
+
+
+def _endpoints(address: str, ports: Mapping[str, int]) -> str:
+    return ",".join(f"{name}://{address}:{port}" for name, port in ports.items())

@@ -1,0 +1,92 @@
+"""Lock files: exactly which jars a Kafka version runs on, and their hashes; no addresses."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.contract.errors import DistributionError
+
+LOCKS = Path(__file__).resolve().parent / "locks"
+_HEADER = "# Made by `fencepost kafka lock`: group:artifact:version[:classifier] bytes sha256\n"
+_FIELDS = 3
+_WITHOUT_CLASSIFIER = 3
+
+
+@dataclass(frozen=True, order=True)
+class Artifact:
+    """One jar in a Maven repository, with its size and hash."""
+
+    group: str
+    name: str
+    version: str
+    classifier: str
+    size_bytes: int
+    sha256: str
+
+    @property
+    def file_name(self) -> str:
+        """As Maven names it, e.g. `kafka-clients-4.4.0.jar`."""
+        suffix = f"-{self.classifier}" if self.classifier else ""
+        return f"{self.name}-{self.version}{suffix}.jar"
+
+    @property
+    def path(self) -> str:
+        """Below a Maven repository's root."""
+        return f"{self.group.replace('.', '/')}/{self.name}/{self.version}/{self.file_name}"
+
+    def __str__(self) -> str:
+        """Read as a line of a lock file."""
+        coordinates = [self.group, self.name, self.version]
+        coordinates += [self.classifier] if self.classifier else []
+        return f"{':'.join(coordinates)} {self.size_bytes} {self.sha256}"
+
+
+@dataclass(frozen=True)
+class Lock:
+    """All jars of one Kafka version."""
+
+    version: str
+    artifacts: tuple[Artifact, ...]
+
+    @property
+    def text(self) -> str:
+        """The lock file's content."""
+        return _HEADER + "".join(f"{artifact}\n" for artifact in sorted(self.artifacts))
+
+    @property
+    def digest(self) -> str:
+        """A hash of the whole lock: what a complete folder of jars was made from."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def locked_versions(folder: Path = LOCKS) -> list[str]:
+    """The Kafka versions that have a lock file, oldest first."""
+    versions = [path.stem.removeprefix("kafka-") for path in folder.glob("kafka-*.lock")]
+    return sorted(versions, key=lambda version: [int(part) for part in version.split(".")])
+
+
+def read_lock(version: str, folder: Path = LOCKS) -> Lock:
+    """The lock of a version.
+
+    Raises:
+        DistributionError: there is none, or a line of it does not read.
+    """
+    path = folder / f"kafka-{version}.lock"
+    try:
+        lines = path.read_text().splitlines()
+    except FileNotFoundError:
+        raise DistributionError(
+            f"Kafka {version} has no lock file; there are {', '.join(locked_versions(folder))}. "
+            f"Make one with: fencepost kafka lock {version}"
+        ) from None
+    entries = [line for line in lines if line and not line.startswith("#")]
+    return Lock(version, tuple(_artifact(line, path) for line in entries))
+
+
+def _artifact(line: str, path: Path) -> Artifact:
+    fields = line.split()
+    coordinates = fields[0].split(":")
+    if len(fields) != _FIELDS or len(coordinates) not in (3, 4) or not fields[1].isdigit():
+        raise DistributionError(f"{path} has a line that is no artifact: {line!r}")
+    classifier = coordinates[3] if len(coordinates) > _WITHOUT_CLASSIFIER else ""
+    return Artifact(*coordinates[:3], classifier, int(fields[1]), fields[2])

@@ -1,0 +1,162 @@
+"""A Kafka cluster as a ducktape service: real brokers and controllers, one a node."""
+
+import shlex
+import signal
+from pathlib import Path
+from typing import Any
+
+from ducktape.services.service import Service
+
+from cluster.ducktape import node_of
+from cluster.kafka.config import LOG_CONFIGS, server_properties
+from cluster.kafka.topology import CLIENT_PORT, Topology
+from cluster.nodes.node import Node, NodeProcess
+from harness.contract.errors import NodeError
+
+_JVM_FLAGS = (
+    "-Xmx384m",
+    "-Xms128m",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Duser.timezone=UTC",
+)
+_STOP_SECONDS = 30
+_LOG_TAIL_BYTES = 2000
+_CLUSTER_ID = "fencepost-cluster-000Q"
+
+
+class KafkaService(Service):  # type: ignore[misc]
+    """Starts, stops and kills single servers; knows where each one's files lie.
+
+    Ready is not its business: a server that runs may still be fenced (see the observer).
+    """
+
+    def __init__(self, context: Any, topology: Topology, *, version: str) -> None:
+        """Allocate the nodes; nothing is started."""
+        super().__init__(context, num_nodes=topology.node_count)
+        self.topology = topology
+        self.version = version
+        self._hosts = {
+            server_id: node_of(allocated)
+            for server_id, allocated in zip(topology.server_ids, self.nodes, strict=True)
+        }
+        self._processes: dict[int, NodeProcess] = {}
+
+    def host(self, server_id: int) -> Node:
+        """The node of a server."""
+        return self._hosts[server_id]
+
+    @property
+    def bootstrap(self) -> str:
+        """`bootstrap.servers` of all brokers."""
+        brokers = (self._hosts[broker_id].address for broker_id in self.topology.broker_ids)
+        return ",".join(f"{address}:{CLIENT_PORT}" for address in brokers)
+
+    def data(self, server_id: int) -> Path:
+        """The server's log directory, on its node."""
+        return self._home(server_id) / "data"
+
+    def log_file(self, server_id: int) -> Path:
+        """The server's log, on its node."""
+        return self._home(server_id) / "server.log"
+
+    def log_tail(self, server_id: int) -> str:
+        """The last lines of the server's log."""
+        content = self._hosts[server_id].read(self.log_file(server_id))
+        return content[-_LOG_TAIL_BYTES:].decode(errors="replace")
+
+    def start(self, **_kwargs: Any) -> None:
+        """Format and start all servers at once."""
+        for server_id in self.topology.server_ids:
+            self.start_server(server_id, fresh=True)
+
+    def start_server(self, server_id: int, *, fresh: bool = False) -> None:
+        """Start one server; `fresh` wipes and formats its log directory first."""
+        if self.is_running(server_id):
+            raise NodeError(f"server {server_id} runs already")
+        node, home = self._hosts[server_id], self._home(server_id)
+        jars = node.kafka_jars(self.version)
+        java = [node.java, *_JVM_FLAGS, f"-Dlog4j2.configurationFile={home}/log4j2.properties"]
+        java += [f"-Dlog4j.configuration=file:{home}/log4j.properties", "-cp", f"{jars}/*"]
+        properties = f"{home}/server.properties"
+        serve = [*java, "kafka.Kafka", properties]
+        script = f"exec {shlex.join(serve)}"
+        if fresh:
+            node.remove(home)
+            self._configure(server_id)
+            form = [*java, "kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", properties]
+            script = f"{shlex.join(form)} && {script}"
+        self._processes[server_id] = node.spawn(
+            ["sh", "-c", script], log=self.log_file(server_id), cwd=home
+        )
+
+    def is_running(self, server_id: int) -> bool:
+        """Whether the server's process runs (paused counts as running)."""
+        process = self._processes.get(server_id)
+        return process is not None and process.status() is None
+
+    def require_running(self, server_id: int) -> None:
+        """Raise what the server last said if it does not run.
+
+        Raises:
+            NodeError: its process ended.
+        """
+        if not self.is_running(server_id):
+            status = self.process(server_id).status()
+            raise NodeError(
+                f"server {server_id} ended with status {status}; its log ends with:\n"
+                f"{self.log_tail(server_id)}"
+            )
+
+    def process(self, server_id: int) -> NodeProcess:
+        """The process that was last started for a server.
+
+        Raises:
+            NodeError: none was.
+        """
+        try:
+            return self._processes[server_id]
+        except KeyError:
+            raise NodeError(f"server {server_id} was never started") from None
+
+    def kill_server(self, server_id: int) -> int:
+        """SIGKILL a server; returns its exit status."""
+        process = self.process(server_id)
+        process.signal(signal.SIGKILL)
+        return process.wait(_STOP_SECONDS)
+
+    def stop_server(self, server_id: int) -> int:
+        """Ask a server to shut down (controlled shutdown); returns its exit status."""
+        process = self.process(server_id)
+        process.signal(signal.SIGTERM)
+        return process.wait(_STOP_SECONDS)
+
+    def kill_all(self) -> None:
+        """SIGKILL every server, so that the files stay as they are."""
+        for server_id in self._processes:
+            if self.is_running(server_id):
+                self.kill_server(server_id)
+
+    def stop(self, **_kwargs: Any) -> None:
+        """At the end of a test there is nobody left to be polite to."""
+        self.kill_all()
+
+    def clean(self, **_kwargs: Any) -> None:
+        """Remove all that the servers left on their nodes."""
+        for server_id, node in self._hosts.items():
+            node.remove(self._home(server_id))
+
+    def _home(self, server_id: int) -> Path:
+        return self._hosts[server_id].folder / "kafka"
+
+    def _configure(self, server_id: int) -> None:
+        node, home = self._hosts[server_id], self._home(server_id)
+        properties = server_properties(
+            self.topology,
+            server_id=server_id,
+            addresses={i: host.address for i, host in self._hosts.items()},
+            data=self.data(server_id),
+        )
+        files = {"server.properties": properties, **LOG_CONFIGS}
+        for name, content in files.items():
+            node.write(home / name, content.encode())

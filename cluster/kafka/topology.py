@@ -1,0 +1,59 @@
+"""Who runs what: brokers, controllers, and the ports that faults can tell apart."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+CLIENT_PORT = 9092
+CONTROLLER_PORT = 9093
+REPLICATION_PORT = 9094
+
+_FIRST_CONTROLLER_ID = 101
+
+
+@dataclass(frozen=True, kw_only=True)
+class Topology:
+    """The shape of a KRaft cluster.
+
+    Attributes:
+        brokers: how many nodes are brokers, with ids 1, 2, ...
+        controllers: how many further nodes are controllers only, with ids 101, 102, ...;
+            0: brokers are controllers too (combined mode).
+        combined: in combined mode, which brokers are controllers; all of them if empty.
+        settings: further server properties, the same on every node.
+    """
+
+    brokers: int
+    controllers: int = 0
+    combined: tuple[int, ...] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def node_count(self) -> int:
+        """How many nodes it takes."""
+        return self.brokers + self.controllers
+
+    @property
+    def broker_ids(self) -> list[int]:
+        """Ids of the brokers."""
+        return list(range(1, self.brokers + 1))
+
+    @property
+    def controller_ids(self) -> list[int]:
+        """Ids of the voters of the metadata quorum."""
+        if self.controllers == 0:
+            return list(self.combined) or self.broker_ids
+        return [_FIRST_CONTROLLER_ID + index for index in range(self.controllers)]
+
+    @property
+    def server_ids(self) -> list[int]:
+        """All ids, brokers first: one a node."""
+        return self.broker_ids + (self.controller_ids if self.controllers else [])
+
+    def roles(self, server_id: int) -> str:
+        """`process.roles` of a server."""
+        held = [
+            role
+            for role, ids in (("broker", self.broker_ids), ("controller", self.controller_ids))
+            if server_id in ids
+        ]
+        return ",".join(held)

@@ -1,0 +1,1 @@
+"""Nodes: one abstraction over namespaces, folders and, later, containers."""

@@ -1,0 +1,97 @@
+"""What this machine can run, and what a missing tool costs."""
+
+import shutil
+import socket
+import subprocess
+from dataclasses import dataclass
+
+import psutil
+
+from cluster.nodes.java import java_command
+from cluster.nodes.pool import PoolKind
+from cluster.nodes.sandbox import sandbox_problem
+from cluster.prerequisites import JAVA_MIN, java_version
+from harness.contract.errors import PrerequisiteError
+
+_GIB = 1 << 30
+_MEMORY_GIB_MIN = 3
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at; `mend` says what a lack costs and how to end it."""
+
+    what: str
+    is_good: bool
+    detail: str
+    mend: str = ""
+
+
+def diagnose() -> list[Finding]:
+    """Look at everything that runs depend on."""
+    return [_java(), _memory(), _embedded(), _loopback(), _port_cuts()]
+
+
+def usable_pools(findings: list[Finding]) -> list[PoolKind]:
+    """The pools that work here, best first."""
+    good = {finding.what for finding in findings if finding.is_good}
+    return [kind for kind in PoolKind if f"{kind} pool" in good]
+
+
+def _java() -> Finding:
+    try:
+        java = java_command()
+    except PrerequisiteError as error:
+        return Finding("java", is_good=False, detail="none", mend=str(error))
+    shown = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    version = java_version(shown)
+    return Finding(
+        "java",
+        is_good=version is not None and version >= JAVA_MIN,
+        detail=f"{java}: {version}",
+        mend=f"Java {JAVA_MIN} or newer is needed; Debian: apt-get install openjdk-17-jre-headless",
+    )
+
+
+def _memory() -> Finding:
+    available_gib = psutil.virtual_memory().available / _GIB
+    return Finding(
+        "memory",
+        is_good=available_gib >= _MEMORY_GIB_MIN,
+        detail=f"{available_gib:.1f} GiB available",
+        mend=f"three brokers, their clients and Spark take about {_MEMORY_GIB_MIN} GiB",
+    )
+
+
+def _embedded() -> Finding:
+    problem = sandbox_problem()
+    return Finding(
+        f"{PoolKind.EMBEDDED} pool",
+        is_good=problem is None,
+        detail="user and network namespaces work" if problem is None else "no namespaces",
+        mend=problem or "",
+    )
+
+
+def _loopback() -> Finding:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.11", 0))
+        except OSError as error:
+            return Finding(
+                f"{PoolKind.LOOPBACK} pool",
+                is_good=False,
+                detail=str(error),
+                mend="add the addresses; macOS: sudo ifconfig lo0 alias 127.0.0.11 (to .15)",
+            )
+    return Finding(f"{PoolKind.LOOPBACK} pool", is_good=True, detail="process faults only")
+
+
+def _port_cuts() -> Finding:
+    tool = shutil.which("iptables") or shutil.which("nft")
+    return Finding(
+        "cuts by port",
+        is_good=tool is not None,
+        detail=tool or "neither iptables nor nft",
+        mend="whole-peer cuts work without; for cuts of one port: apt-get install iptables",
+    )

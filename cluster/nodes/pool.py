@@ -1,0 +1,34 @@
+"""The kinds of pools, and how to open one."""
+
+import enum
+from pathlib import Path
+from typing import Protocol
+
+from cluster.nodes.loopback import LoopbackPool
+from cluster.nodes.netns import EmbeddedPool
+from cluster.nodes.node import Node
+
+
+class PoolKind(enum.StrEnum):
+    """Where nodes come from."""
+
+    EMBEDDED = "embedded"
+    LOOPBACK = "loopback"
+
+
+class Pool(Protocol):
+    """Nodes that are started once and serve every scenario of a session."""
+
+    nodes: list[Node]
+
+    def close(self) -> None:
+        """Give back what the pool holds beyond its processes."""
+
+
+def open_pool(kind: PoolKind, *, size: int, root: Path) -> Pool:
+    """Open a pool of `size` nodes that keep their files below `root`."""
+    match kind:
+        case PoolKind.EMBEDDED:
+            return EmbeddedPool(size=size, root=root)
+        case PoolKind.LOOPBACK:
+            return LoopbackPool(size=size, root=root)

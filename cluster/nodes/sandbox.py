@@ -1,0 +1,136 @@
+"""One private user, network, mount and pid namespace for a whole embedded pool.
+
+Everything that a run starts lives inside: when its first process ends, the kernel ends the rest, and
+with the last one go the namespaces, bridges and routes. That first process is `supervise` below; it
+ends with its command, or at once when the harness outside dies (also by SIGKILL), which it sees as
+the end of a pipe that only the harness holds open.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+_ROOT = Path(__file__).resolve().parent.parent.parent
+_UNSHARE = (
+    "unshare",
+    "--user",
+    "--map-root-user",
+    "--net",
+    "--mount",
+    "--pid",
+    "--fork",
+    "--kill-child",
+    "--mount-proc",
+)
+_PROBE_SECONDS = 20
+_HARNESS_DIED = 70
+
+
+class Sandbox:
+    """A command that runs inside a sandbox of its own, until it ends or its owner dies."""
+
+    def __init__(
+        self, argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, stdout: int | None = None
+    ) -> None:
+        """Start it; standard error goes where standard output goes if that is a pipe."""
+        end_inside, self._lifeline = os.pipe()
+        supervisor = [sys.executable, "-m", "cluster.nodes.sandbox", str(end_inside), *argv]
+        self._process = subprocess.Popen(
+            [*_UNSHARE, *supervisor],
+            env={**env, "PYTHONPATH": str(_ROOT)},
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=subprocess.STDOUT if stdout is not None else None,
+            pass_fds=(end_inside,),
+        )
+        os.close(end_inside)
+        self.stdout = self._process.stdout
+
+    def wait(self) -> int:
+        """Wait for the command's end and return its exit status."""
+        return self._process.wait()
+
+    def terminate(self) -> None:
+        """End everything inside, now; nothing happens when it has ended."""
+        if self._lifeline >= 0:
+            os.close(self._lifeline)
+            self._lifeline = -1
+
+
+def start_in_sandbox(
+    argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, stdout: int | None = None
+) -> Sandbox:
+    """Start a command in a new sandbox, for root and ordinary users alike."""
+    return Sandbox(argv, env=env, cwd=cwd, stdout=stdout)
+
+
+def sandbox_problem() -> str | None:
+    """Why no sandbox works on this machine and what to do about it; None where one does."""
+    still = "Until then `--cluster loopback` runs every scenario that needs process faults only."
+    if sys.platform != "linux":
+        return f"the embedded pool needs Linux network namespaces. {still}"
+    if shutil.which("unshare") is None:
+        return f"`unshare` is missing: install it (Debian: apt-get install util-linux). {still}"
+    probe = subprocess.run(
+        [*_UNSHARE, "true"], capture_output=True, text=True, check=False, timeout=_PROBE_SECONDS
+    )
+    if probe.returncode == 0:
+        return None
+    return (
+        f"this machine blocks user namespaces, which the embedded pool needs "
+        f"({probe.stderr.strip() or f'unshare ended with {probe.returncode}'}). {_mend()} {still}"
+    )
+
+
+def _mend() -> str:
+    """The setting that most likely blocks user namespaces, with the command that lifts it."""
+    suspects = {
+        "kernel.apparmor_restrict_unprivileged_userns": ("1", "0"),
+        "kernel.unprivileged_userns_clone": ("0", "1"),
+        "user.max_user_namespaces": ("0", "15000"),
+    }
+    for name, (blocking, lifted) in suspects.items():
+        setting = Path("/proc/sys") / name.replace(".", "/")
+        if setting.exists() and setting.read_text().strip() == blocking:
+            return f"Lift it with: sudo sysctl -w {name}={lifted}."
+    return "A container runtime's seccomp profile may forbid them: run on the host itself."
+
+
+def supervise(lifeline: int, argv: Sequence[str]) -> int:
+    """Be the sandbox's first process: prepare it, run the command, reap orphans.
+
+    Returns the command's exit status.
+    """
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run"], check=True)
+    _bring_loopback_up()
+    threading.Thread(target=_die_with_harness, args=(lifeline,), daemon=True).start()
+    command = subprocess.Popen(argv, stdin=subprocess.DEVNULL)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda received, _frame: command.send_signal(received))
+    while True:
+        pid, status = os.wait()
+        if pid == command.pid:
+            return os.waitstatus_to_exitcode(status)
+
+
+def _die_with_harness(lifeline: int) -> None:
+    os.read(lifeline, 1)
+    os._exit(_HARNESS_DIED)
+
+
+def _bring_loopback_up() -> None:
+    from pyroute2 import IPRoute  # noqa: PLC0415 - only the sandbox's first process needs netlink
+
+    with IPRoute() as route:
+        route.link("set", index=route.link_lookup(ifname="lo")[0], state="up")
+
+
+if __name__ == "__main__":
+    status = supervise(int(sys.argv[1]), sys.argv[2:])
+    sys.exit(status if status >= 0 else 128 - status)

@@ -1,0 +1,1 @@
+"""What happens to the cluster: scenarios' machinery, faults, clients, collection, command line."""

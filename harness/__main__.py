@@ -1,0 +1,5 @@
+"""`python -m harness` is `fencepost`."""
+
+from harness.cli import main
+
+main()

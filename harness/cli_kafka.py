@@ -1,0 +1,44 @@
+"""`fencepost kafka`: which Kafka versions there are, and their jars."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from cluster.kafka import distribution
+from cluster.kafka.lock import LOCKS, locked_versions, read_lock
+from cluster.kafka.resolve import make_lock
+
+app = typer.Typer(help="Kafka distributions: locked by hash, fetched into a cache.")
+
+_BYTES_PER_MB = 1_000_000
+
+
+@app.command(name="list")
+def list_versions() -> None:
+    """List the versions that have a lock file."""
+    table = Table("version", "jars", "MB", "fetched", box=None, pad_edge=False)
+    for version in locked_versions():
+        artifacts = read_lock(version).artifacts
+        size_mb = sum(artifact.size_bytes for artifact in artifacts) / _BYTES_PER_MB
+        fetched = "yes" if distribution.is_fetched(version) else "no"
+        table.add_row(version, str(len(artifacts)), f"{size_mb:.0f}", fetched)
+    Console().print(table)
+
+
+@app.command()
+def fetch(versions: Annotated[list[str], typer.Argument(help="Versions to fetch.")]) -> None:
+    """Download and verify the jars of versions, or what is missing of them."""
+    for version in versions:
+        typer.echo(f"Kafka {version}: {distribution.ensure(version)}")
+
+
+@app.command()
+def lock(version: Annotated[str, typer.Argument(help="A released Kafka version.")]) -> None:
+    """Write a lock file for a version: resolve its jars and hash them."""
+    with Console(stderr=True).status(f"resolving Kafka {version}"):
+        made = make_lock(version)
+    path = LOCKS / f"kafka-{version}.lock"
+    path.write_text(made.text)
+    typer.echo(f"{path}: {len(made.artifacts)} jars")

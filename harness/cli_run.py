@@ -1,0 +1,105 @@
+"""`fencepost run`, `list` and `analyze`."""
+
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from cluster.kafka import distribution
+from cluster.nodes.pool import PoolKind
+from cluster.nodes.sandbox import sandbox_problem
+from harness.catalog import ScenarioFile, find_scenarios, scenarios
+from harness.contract.errors import PrerequisiteError, UsageError
+from harness.ducktape_session import run_ducktape
+from harness.node_root import node_root
+from harness.provenance import git_head, versions
+from harness.randomness import SEED_BITS, new_seed
+from harness.session import Session
+
+DEFAULT_KAFKA = "4.4.0"
+
+_console = Console(stderr=True)
+
+
+def run(
+    names: Annotated[list[str], typer.Argument(help="Scenarios to run; see `fencepost list`.")],
+    cluster: Annotated[
+        PoolKind, typer.Option(help="Where the nodes are: network namespaces, or plain folders.")
+    ] = PoolKind.EMBEDDED,
+    kafka: Annotated[str, typer.Option(help="Kafka version of brokers and clients.")] = DEFAULT_KAFKA,
+    seed: Annotated[
+        int | None, typer.Option(help="Of all random choices; drawn and printed if not given.", min=0)
+    ] = None,
+    results: Annotated[Path, typer.Option(help="Where to keep the run's folder.")] = Path("results"),
+) -> None:
+    """Run scenarios on a real cluster, judge the collected logs in Spark, and report."""
+    chosen = find_scenarios(names)
+    require_pool(cluster)
+    if seed is not None and seed >= 1 << SEED_BITS:
+        raise UsageError(f"a seed has at most {SEED_BITS} bits, {seed} has more")
+    session = Session(
+        seed=new_seed() if seed is None else seed,
+        kafka=kafka,
+        cluster=cluster.value,
+        command=shlex.join(sys.argv),
+        git_head=git_head(),
+        versions=versions(),
+    )
+    distribution.ensure(kafka)
+    _introduce(session, chosen)
+    results = results.resolve()
+    with node_root(results) as root:
+        folder = run_ducktape(chosen, session, results=results, root=root, console=_console)
+    raise typer.Exit(analyse_in_own_process([folder]))
+
+
+def list_scenarios() -> None:
+    """List the scenarios and the question that each asks."""
+    table = Table("scenario", "question", box=None, pad_edge=False)
+    for scenario in scenarios():
+        table.add_row(scenario.name, scenario.question)
+    Console().print(table)
+
+
+def analyze(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of runs, or of whole sessions.")],
+    master: Annotated[str | None, typer.Option(help="Spark master; local[*] if not given.")] = None,
+) -> None:
+    """Judge runs again from what they left; needs no cluster."""
+    raise typer.Exit(analyse_in_own_process(runs, master=master))
+
+
+def analyse_in_own_process(runs: Iterable[Path], *, master: str | None = None) -> int:
+    """Run the analysis as a process of its own, which shares nothing with the harness but files."""
+    command = [sys.executable, "-m", "analysis", *map(str, runs)]
+    if master is not None:
+        command += ["--master", master]
+    return subprocess.run(command, check=False).returncode
+
+
+def require_pool(kind: PoolKind) -> None:
+    """Check that a pool can work on this machine.
+
+    Raises:
+        PrerequisiteError: it can't; says why, and what still runs.
+    """
+    if kind is PoolKind.EMBEDDED and (problem := sandbox_problem()) is not None:
+        raise PrerequisiteError(problem)
+
+
+def _introduce(session: Session, chosen: list[ScenarioFile]) -> None:
+    names = " ".join(scenario.name for scenario in chosen)
+    packages = ", ".join(f"{name} {version}" for name, version in session.versions.items())
+    for line in (
+        f"seed {session.seed}, git {session.git_head}, Kafka {session.kafka}, {session.cluster} pool",
+        packages,
+        f"again: fencepost run {names} --cluster {session.cluster} --kafka {session.kafka} "
+        f"--seed {session.seed}",
+    ):
+        _console.print(line, style="dim", soft_wrap=True, highlight=False)

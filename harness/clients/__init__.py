@@ -1,0 +1,1 @@
+"""Clients under test: one worker contract, several clients behind it."""

@@ -1,0 +1,95 @@
+"""Kafka's own Java classes inside a worker, through JPype."""
+
+from pathlib import Path
+from typing import Any
+
+import jpype
+
+_LOG4J2 = """\
+status = error
+appender.file.type = File
+appender.file.name = file
+appender.file.fileName = {log}
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d{{yyyy-MM-dd HH:mm:ss.SSS}} %p %c{{1}} %m%n
+rootLogger.level = info
+rootLogger.appenderRef.file.ref = file
+logger.config.name = org.apache.kafka.clients.consumer.ConsumerConfig
+logger.config.level = warn
+logger.producer.name = org.apache.kafka.clients.producer.ProducerConfig
+logger.producer.level = warn
+logger.metrics.name = org.apache.kafka.common.metrics
+logger.metrics.level = warn
+"""
+
+_RELOAD4J = """\
+log4j.rootLogger = INFO, file
+log4j.appender.file = org.apache.log4j.FileAppender
+log4j.appender.file.File = {log}
+log4j.appender.file.layout = org.apache.log4j.PatternLayout
+log4j.appender.file.layout.ConversionPattern = %d{{yyyy-MM-dd HH:mm:ss.SSS}} %p %c{{1}} %m%n
+log4j.logger.org.apache.kafka.clients.consumer.ConsumerConfig = WARN
+log4j.logger.org.apache.kafka.clients.producer.ProducerConfig = WARN
+log4j.logger.org.apache.kafka.common.metrics = WARN
+"""
+
+
+def start_jvm(jars: Path, *, log: Path) -> None:
+    """Start this process's JVM with a Kafka version's jars; its log (UTC times) goes to `log`.
+
+    The clients under test log at INFO, since a truncation that a reset policy handles leaves no
+    other trace than log lines.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log4j2 = log.with_suffix(".log4j2.properties")
+    log4j2.write_text(_LOG4J2.format(log=log))
+    reload4j = log.with_suffix(".log4j.properties")
+    reload4j.write_text(_RELOAD4J.format(log=log))
+    jpype.startJVM(
+        "-Xmx512m",
+        "-XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1",
+        "-Xshare:auto",
+        "-Duser.timezone=UTC",
+        f"-Dlog4j2.configurationFile={log4j2.as_uri()}",
+        f"-Dlog4j.configuration={reload4j.as_uri()}",
+        classpath=[str(jar) for jar in sorted(jars.glob("*.jar"))],
+        convertStrings=True,
+    )
+
+
+def java_class(name: str) -> Any:
+    """A Java class by its full name."""
+    return jpype.JClass(name)
+
+
+def first_java_class(*names: str) -> Any:
+    """The first of several names under which this Kafka version has a class."""
+    for name in names[:-1]:
+        try:
+            return jpype.JClass(name)
+        except TypeError:
+            continue
+    return jpype.JClass(names[-1])
+
+
+def exception_name(error: Any) -> str:
+    """The simple name of a Java exception's class, e.g. `LogTruncationException`."""
+    return str(error.getClass().getSimpleName())
+
+
+def java_properties(settings: dict[str, str]) -> Any:
+    """A `java.util.Properties`."""
+    properties = java_class("java.util.Properties")()
+    for key, value in settings.items():
+        properties.setProperty(key, value)
+    return properties
+
+
+def kafka_version() -> str:
+    """The version of the JVM's Kafka classes, as they tell it themselves."""
+    parser = first_java_class(
+        "org.apache.kafka.common.utils.internals.AppInfoParser",
+        "org.apache.kafka.common.utils.AppInfoParser",
+    )
+    return str(parser.getVersion())

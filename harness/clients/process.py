@@ -1,0 +1,151 @@
+"""The driver's end of a worker: commands go in by lines, answers come back by its history."""
+
+import itertools
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from ducktape.services.service import Service
+
+from cluster.ducktape import node_of
+from cluster.nodes.node import Node, NodeProcess
+from harness.clients.commands import ENCODER, AnyCommand, Finish, WorkerPlan
+from harness.contract.errors import WorkerError
+from harness.contract.events import DECODER, Answered, AnyEvent
+from harness.contract.waiting import wait_until
+
+_FINISH_SECONDS = 30
+_LOG_TAIL_BYTES = 2000
+
+
+class WorkerService(Service):  # type: ignore[misc]
+    """A worker on a node of its own, as a ducktape service.
+
+    Only its history leaves the node; a worker that dies makes the next command fail with the last
+    lines that it printed.
+    """
+
+    def __init__(self, context: Any, *, worker: str, module: str) -> None:
+        """Allocate the node; `module` is what `python -m` runs there."""
+        super().__init__(context, num_nodes=1)
+        self.worker = worker
+        self._module = module
+        self._process: NodeProcess | None = None
+        self._requests = itertools.count(1)
+        self._answers: dict[int, Answered] = {}
+        self._read_to = 0
+
+    @property
+    def host(self) -> Node:
+        """The node that the worker runs on."""
+        node: Node = node_of(self.nodes[0])
+        return node
+
+    @property
+    def folder(self) -> Path:
+        """The worker's folder on its node."""
+        return self.host.folder / "workers" / self.worker
+
+    @property
+    def history_file(self) -> Path:
+        """Its history, on its node."""
+        return self.folder / "history.jsonl"
+
+    @property
+    def log_file(self) -> Path:
+        """Its clients' log, on its node."""
+        return self.folder / "client.log"
+
+    def launch(self, *, bootstrap: str, kafka: str) -> None:
+        """Start the worker; it needs no broker until its first command."""
+        self.host.remove(self.folder)
+        plan = WorkerPlan(
+            worker=self.worker,
+            role=self._module.rpartition(".")[2],
+            node=self.host.name,
+            history=str(self.history_file),
+            log=str(self.log_file),
+            bootstrap=bootstrap,
+            jars=str(self.host.kafka_jars(kafka)),
+            kafka=kafka,
+        )
+        plan_file = self.folder / "plan.json"
+        self.host.write(plan_file, msgspec.json.encode(plan))
+        self._process = self.host.spawn(
+            [self.host.python, "-m", self._module, str(plan_file)], log=self.folder / "output.log"
+        )
+
+    def send(self, command: AnyCommand) -> int:
+        """Send a command without waiting; returns the number of the request."""
+        if self._process is None:
+            raise WorkerError(f"worker {self.worker} was not launched")
+        request = next(self._requests)
+        numbered = msgspec.structs.replace(command, request=request)
+        self._process.send_line(ENCODER.encode(numbered).decode())
+        return request
+
+    def result(self, request: int, *, what: str, timeout_seconds: float) -> Any:
+        """Wait for a request's answer and return its result.
+
+        Raises:
+            WorkerError: the worker answered with an error, or died.
+        """
+        answer = wait_until(
+            lambda: self._answer(request),
+            what=f"{self.worker}'s answer to {what}",
+            timeout_seconds=timeout_seconds,
+            recent=self._output,
+        )
+        if answer.error is not None:
+            raise WorkerError(f"{self.worker} could not {what}: {answer.error}")
+        return answer.result
+
+    def call(self, command: AnyCommand, *, timeout_seconds: float = 60) -> Any:
+        """Send a command and wait for its result."""
+        request = self.send(command)
+        return self.result(request, what=type(command).__name__, timeout_seconds=timeout_seconds)
+
+    def finish(self) -> None:
+        """Let the worker close its clients and end."""
+        if self._process is None or self._process.status() is not None:
+            return
+        self.call(Finish(), timeout_seconds=_FINISH_SECONDS)
+        self._process.wait(_FINISH_SECONDS)
+
+    def start(self, **_kwargs: Any) -> None:
+        """Workers are launched with what they need to know; see `launch`."""
+
+    def stop(self, **_kwargs: Any) -> None:
+        """Kill what `finish` did not end."""
+        if self._process is not None and self._process.status() is None:
+            self._process.signal(signal.SIGKILL)
+            self._process.wait(_FINISH_SECONDS)
+
+    def clean(self, **_kwargs: Any) -> None:
+        """Remove the worker's folder from its node."""
+        self.host.remove(self.folder)
+
+    def _answer(self, request: int) -> Answered | None:
+        for event in self._new_events():
+            if isinstance(event, Answered):
+                self._answers[event.request] = event
+        answer = self._answers.pop(request, None)
+        if answer is None and self._process is not None and self._process.status() is not None:
+            raise WorkerError(
+                f"worker {self.worker} ended with status {self._process.status()}; "
+                f"the last that it said:\n{self._output()}"
+            )
+        return answer
+
+    def _new_events(self) -> Iterator[AnyEvent]:
+        content = self.host.read(self.history_file, offset=self._read_to)
+        whole, newline, _ = content.rpartition(b"\n")
+        self._read_to += len(whole) + len(newline)
+        for line in whole.splitlines():
+            yield DECODER.decode(line)
+
+    def _output(self) -> str:
+        content = self.host.read(self.folder / "output.log")
+        return content[-_LOG_TAIL_BYTES:].decode(errors="replace")

@@ -1,0 +1,71 @@
+"""From the nodes into the run's folder: first the raw files, then the trace tables."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from cluster.kafka.service import KafkaService
+from cluster.nodes.node import Node
+from harness.clients.commands import Decode
+from harness.clients.process import WorkerService
+from harness.contract.run_folder import RunFolder
+from harness.decode.client_logs import resets
+from harness.decode.histories import TABLES_OF_HISTORIES, read_histories
+from harness.decode.tables import write_table
+
+_DECODE_SECONDS = 600
+_LEFT_ON_THE_NODE = (".index", ".timeindex", ".txnindex", ".lock")
+"""Files of a log directory that say nothing the segments do not."""
+
+
+def collect_clients(folder: RunFolder, workers: Iterable[WorkerService]) -> None:
+    """Copy the workers' histories and their clients' logs."""
+    for worker in workers:
+        folder.history.mkdir(parents=True, exist_ok=True)
+        folder.clients.mkdir(parents=True, exist_ok=True)
+        _copy(worker.host, worker.history_file, folder.history / f"{worker.worker}.jsonl")
+        _copy(worker.host, worker.log_file, folder.clients / f"{worker.worker}.log")
+        output = worker.folder / "output.log"
+        _copy(worker.host, output, folder.clients / f"{worker.worker}.output.log")
+
+
+def collect_servers(folder: RunFolder, kafka: KafkaService) -> None:
+    """Copy every server's log and its replicas; the servers must not run any more."""
+    for server_id in kafka.topology.server_ids:
+        node = kafka.host(server_id)
+        logs = folder.brokers / node.name
+        logs.mkdir(parents=True, exist_ok=True)
+        _copy(node, kafka.log_file(server_id), logs / "server.log")
+        target = folder.segments / str(server_id)
+        node.copy_from(kafka.data(server_id), target)
+        for path in target.rglob("*"):
+            if path.name.endswith(_LEFT_ON_THE_NODE):
+                path.unlink()
+
+
+def decode_servers(folder: RunFolder, observer: WorkerService) -> None:
+    """Let the observer decode the collected replicas into tables."""
+    segments, tables = observer.folder / "segments", observer.folder / "tables"
+    observer.host.copy_to(folder.segments, segments)
+    observer.call(
+        Decode(segments=str(segments), tables=str(tables)), timeout_seconds=_DECODE_SECONDS
+    )
+    observer.host.copy_from(tables, folder.tables)
+
+
+def decode_clients(folder: RunFolder, *, policies: dict[str, str]) -> None:
+    """Turn histories and client logs into tables; `policies` is the reset policy by group."""
+    rows = read_histories(folder.history)
+    for table in TABLES_OF_HISTORIES:
+        write_table(folder.tables, table, rows.of(table))
+    found = []
+    for log in sorted(folder.clients.glob("*.log")):
+        with log.open(errors="replace") as lines:
+            found += resets(lines, worker=log.stem, policies=policies)
+    write_table(folder.tables, "resets", found)
+
+
+def _copy(node: Node, source: Path, target: Path) -> None:
+    """Copy one file; one that was never written is left out, which the analysis then says."""
+    content = node.read(source)
+    if content:
+        target.write_bytes(content)

@@ -1,0 +1,23 @@
+"""The checks that exist, named as in docs/findings.md."""
+
+import enum
+
+
+class Check(enum.StrEnum):
+    """A finding that the analysis looks for."""
+
+    LOST_RECORD = "lost_record"
+    SKIPPED_RECORD = "skipped_record"
+    DUPLICATE_DELIVERY = "duplicate_delivery"
+    PHANTOM_RECORD = "phantom_record"
+    CORRUPTED_RECORD = "corrupted_record"
+    COMMITTED_EPOCH_MISSING = "committed_epoch_missing"
+    COMMITTED_EPOCH_STALE = "committed_epoch_stale"
+    COMMITTED_EPOCH_BEHIND_LEADER = "committed_epoch_behind_leader"
+    COMMITTED_EPOCH_AHEAD = "committed_epoch_ahead"
+    TRUNCATION_UNDETECTED = "truncation_undetected"
+    RESET = "reset"
+    UNJUSTIFIED_RESET = "unjustified_reset"
+    FAULT_LANDED = "fault_landed"
+    HISTORY_COMPLETE = "history_complete"
+    RESUMPTION = "resumption"

@@ -1,0 +1,63 @@
+"""The one exception tree.
+
+FencepostError
+├── UsageError            what was asked for makes no sense here (exit 64)
+├── PrerequisiteError     the machine lacks something; the message names the mend (exit 69)
+├── DistributionError     a Kafka distribution can't be locked, fetched or verified (exit 69)
+├── NodeError             a node, or a command on it, failed (exit 70)
+│   └── CommandFailedError
+├── WaitTimeoutError      an awaited state did not come (exit 70)
+├── WorkerError           a client or observer on a node misbehaved (exit 70)
+├── FaultError            a fault could not be applied or healed (exit 70)
+└── RunFolderError        a run's folder lacks something that the analysis needs (exit 64)
+"""
+
+
+class FencepostError(Exception):
+    """An error that its reader can act on: the message says what happened and what to do."""
+
+    exit_code = 70
+
+
+class UsageError(FencepostError):
+    """What was asked for makes no sense here."""
+
+    exit_code = 64
+
+
+class PrerequisiteError(FencepostError):
+    """The machine lacks something; the message names the command that brings it."""
+
+    exit_code = 69
+
+
+class DistributionError(FencepostError):
+    """A Kafka distribution can't be locked, fetched or verified."""
+
+    exit_code = 69
+
+
+class NodeError(FencepostError):
+    """A node, or something done on it, failed."""
+
+
+class CommandFailedError(NodeError):
+    """A command on a node ended with another exit status than 0."""
+
+
+class WaitTimeoutError(FencepostError):
+    """An awaited state did not come in time."""
+
+
+class WorkerError(FencepostError):
+    """A client or observer on a node died or answered with an error."""
+
+
+class FaultError(FencepostError):
+    """A fault could not be applied, or not healed."""
+
+
+class RunFolderError(FencepostError):
+    """A run's folder lacks something that is needed to judge it."""
+
+    exit_code = 64

@@ -1,0 +1,174 @@
+"""A worker's history: what it did and saw, one JSON object a line, in the order in which it happened.
+
+Every event carries `seq` (from 0, without gaps, per history file), `wall_micros` (the node's wall
+clock, microseconds since 1970) and `mono_micros` (the node's monotonic clock). Leader epochs are -1
+where Kafka has none to tell. A last line torn by SIGKILL is counted by the reader, never fatal.
+"""
+
+from typing import Any
+
+import msgspec
+
+from harness.contract.outcomes import Outcome
+
+NO_EPOCH = -1
+"""Kafka's own mark of an absent leader epoch (`RecordBatch.NO_PARTITION_LEADER_EPOCH`)."""
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=True):
+    """What every event carries."""
+
+    seq: int
+    wall_micros: int
+    mono_micros: int
+
+
+class WorkerStarted(Event, frozen=True, kw_only=True):
+    """A worker runs: the first line of each history."""
+
+    worker: str
+    role: str
+    node: str
+    client: str
+    client_version: str
+    pid: int
+
+
+class WorkerStopped(Event, frozen=True, kw_only=True):
+    """A worker ended by itself: the last line of a whole history."""
+
+
+class Answered(Event, frozen=True, kw_only=True):
+    """A command of the driver was carried out (or failed: `error` says why)."""
+
+    request: int
+    error: str | None = None
+    result: Any = None
+
+
+class SendsIntended(Event, frozen=True, kw_only=True):
+    """About to send the values `sequence_first` to `sequence_last` (inclusive) of a producer."""
+
+    producer: str
+    topic: str
+    partition: int
+    acks: str
+    sequence_first: int
+    sequence_last: int
+
+
+class Sent(Event, frozen=True, kw_only=True):
+    """The outcome of sends, as parallel lists. `offsets` is -1 where the broker told none."""
+
+    producer: str
+    topic: str
+    partition: int
+    acks: str
+    outcome: Outcome
+    sequences: list[int]
+    offsets: list[int]
+    error: str | None = None
+
+
+class GroupChanged(Event, frozen=True, kw_only=True):
+    """A member of a group: opened, assigned, revoked, lost, caught_up or closed.
+
+    `position` and `position_epoch` are the member's position on the partition at that time
+    (None: it had none); for opened and closed the partition is -1.
+    """
+
+    group: str
+    member: str
+    change: str
+    topic: str = ""
+    partition: int = -1
+    position: int | None = None
+    position_epoch: int = NO_EPOCH
+
+
+class Polled(Event, frozen=True, kw_only=True):
+    """Records that one poll returned for one partition, as parallel lists in order."""
+
+    group: str
+    member: str
+    topic: str
+    partition: int
+    offsets: list[int]
+    epochs: list[int]
+    values: list[str]
+
+
+class Committed(Event, frozen=True, kw_only=True):
+    """A commit's outcome.
+
+    `commit_epoch` is how the epoch was chosen (`CommitEpoch`), `epoch` what was committed,
+    `record_epoch` that of the last record the member had polled before `offset`,
+    `current_epoch` the partition's leader epoch as the driver knew it (-1: not told).
+    """
+
+    group: str
+    member: str
+    topic: str
+    partition: int
+    offset: int
+    epoch: int
+    commit_epoch: str
+    record_epoch: int
+    current_epoch: int
+    outcome: Outcome
+    error: str | None = None
+
+
+class ConsumerFailed(Event, frozen=True, kw_only=True):
+    """A consumer's poll raised: with the divergent offset where it is a LogTruncationException."""
+
+    group: str
+    member: str
+    exception: str
+    message: str
+    topic: str = ""
+    partition: int = -1
+    position: int | None = None
+    divergent_offset: int | None = None
+    divergent_epoch: int = NO_EPOCH
+
+
+class FaultChanged(Event, frozen=True, kw_only=True):
+    """A fault began to hold, or was healed; `landed` says whether the evidence shows its bite."""
+
+    fault: str
+    target: str
+    change: str
+    landed: bool
+    evidence: dict[str, Any] = {}
+
+
+class Sampled(Event, frozen=True, kw_only=True):
+    """What one broker answered about one partition."""
+
+    broker: int
+    topic: str
+    partition: int
+    leader: int
+    leader_epoch: int
+    isr: list[int]
+    log_start_offset: int
+    log_end_offset: int
+
+
+AnyEvent = (
+    WorkerStarted
+    | WorkerStopped
+    | Answered
+    | SendsIntended
+    | Sent
+    | GroupChanged
+    | Polled
+    | Committed
+    | ConsumerFailed
+    | FaultChanged
+    | Sampled
+)
+
+ENCODER = msgspec.json.Encoder()
+DECODER: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)

@@ -1,0 +1,82 @@
+"""What became of an operation, and which Kafka errors are definite."""
+
+import enum
+
+
+class Outcome(enum.StrEnum):
+    """ok: it happened; failed: it surely did not; unknown: nobody can tell from the answer."""
+
+    OK = "ok"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+
+
+class CommitEpoch(enum.StrEnum):
+    """Which leader epoch a group commits with its offset (KAFKA-19902).
+
+    record: that of the last record polled, as Kafka's own `commitSync()` does.
+    current: the partition's leader epoch at the time of the commit (the issue's options 1 and 2).
+    max: the larger of both (option 3).
+    none: no epoch at all, as `new OffsetAndMetadata(offset)`.
+    """
+
+    RECORD = "record"
+    CURRENT = "current"
+    MAX = "max"
+    NONE = "none"
+
+
+class ResetPolicy(enum.StrEnum):
+    """`auto.offset.reset` of a consumer."""
+
+    EARLIEST = "earliest"
+    LATEST = "latest"
+    NONE = "none"
+
+
+_DEFINITE_SEND_FAILURES = frozenset(
+    {
+        "RecordTooLargeException",
+        "InvalidTopicException",
+        "TopicAuthorizationException",
+        "ClusterAuthorizationException",
+        "UnknownTopicOrPartitionException",
+        "UnsupportedVersionException",
+        "InvalidRequiredAcksException",
+        "SerializationException",
+        "UnknownTopicIdException",
+        "NotEnoughReplicasException",
+        "InvalidProducerEpochException",
+        "ProducerFencedException",
+        "CorruptRecordException",
+    }
+)
+_DEFINITE_COMMIT_FAILURES = frozenset(
+    {
+        "CommitFailedException",
+        "FencedInstanceIdException",
+        "IllegalGenerationException",
+        "UnknownMemberIdException",
+        "RebalanceInProgressException",
+        "GroupAuthorizationException",
+        "TopicAuthorizationException",
+        "OffsetMetadataTooLarge",
+        "StaleMemberEpochException",
+    }
+)
+
+
+def send_outcome(error: str | None) -> Outcome:
+    """The outcome of a send from the simple name of the client's exception (None: acknowledged)."""
+    return _outcome(error, _DEFINITE_SEND_FAILURES)
+
+
+def commit_outcome(error: str | None) -> Outcome:
+    """The outcome of an offset commit from the simple name of the client's exception."""
+    return _outcome(error, _DEFINITE_COMMIT_FAILURES)
+
+
+def _outcome(error: str | None, definite: frozenset[str]) -> Outcome:
+    if error is None:
+        return Outcome.OK
+    return Outcome.FAILED if error in definite else Outcome.UNKNOWN

@@ -1,0 +1,169 @@
+"""A run's folder: where what is, and the two descriptions that the harness writes into it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from harness.contract.errors import RunFolderError
+
+_T = TypeVar("_T", bound=msgspec.Struct)
+
+PLAN_FILE = "plan.json"
+RUN_FILE = "run.json"
+
+
+class TopicPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """A topic under test, with the settings that decide what may be lost."""
+
+    topic: str
+    partitions: int
+    replication: int
+    min_insync: int
+    unclean_election: bool
+    retention_ms: int | None = None
+
+
+class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """A consumer group under test: what it reads, commits, and does without a valid position.
+
+    `labels` are further things by which the scenario tells its groups apart, e.g. log_end=above.
+    """
+
+    group: str
+    client: str
+    topic: str
+    commit_epoch: str
+    reset: str
+    labels: dict[str, str] = {}
+
+
+class Expectation(msgspec.Struct, frozen=True, kw_only=True):
+    """A finding that the scenario asks for: at least one violation of `check` in each of `groups`.
+
+    Empty `groups`: at least one anywhere. A violation that no expectation covers fails the run; an
+    expectation that nothing meets leaves it undecided, since the hazard was not reached.
+    """
+
+    check: str
+    groups: list[str] = []
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What a scenario set out to do (`plan.json`)."""
+
+    scenario: str
+    question: str
+    parameters: dict[str, Any]
+    topics: list[TopicPlan]
+    groups: list[GroupPlan]
+    checks: list[str]
+    expects: list[Expectation]
+
+
+class RunDescription(msgspec.Struct, frozen=True, kw_only=True):
+    """Under which conditions the run took place (`run.json`)."""
+
+    run_id: str
+    scenario: str
+    seed: int
+    kafka: str
+    cluster: str
+    clients: dict[str, str]
+    git_head: str
+    versions: dict[str, str]
+    config: dict[str, Any]
+    command: str
+    rerun: str
+    started_micros: int
+    ended_micros: int | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Paths below one run's folder."""
+
+    path: Path
+
+    @property
+    def history(self) -> Path:
+        """One `<worker>.jsonl` a worker, and `driver.jsonl`."""
+        return self.path / "history"
+
+    @property
+    def brokers(self) -> Path:
+        """Broker logs: `<node>/server.log`."""
+        return self.path / "brokers"
+
+    @property
+    def clients(self) -> Path:
+        """Client logs: `<worker>.log`."""
+        return self.path / "clients"
+
+    @property
+    def segments(self) -> Path:
+        """Raw replica folders: `<broker id>/<topic>-<partition>/`."""
+        return self.path / "segments"
+
+    @property
+    def tables(self) -> Path:
+        """The trace tables: `<table>.parquet`."""
+        return self.path / "tables"
+
+    @property
+    def report(self) -> Path:
+        """`verdict.json` and `index.html`."""
+        return self.path / "report"
+
+    def write_plan(self, plan: Plan) -> None:
+        """Write `plan.json`."""
+        self._write(PLAN_FILE, plan)
+
+    def write_run(self, run: RunDescription) -> None:
+        """Write `run.json`."""
+        self._write(RUN_FILE, run)
+
+    def plan(self) -> Plan:
+        """Read `plan.json`.
+
+        Raises:
+            RunFolderError: it is missing or not a plan.
+        """
+        return self._read(PLAN_FILE, Plan)
+
+    def run(self) -> RunDescription:
+        """Read `run.json`.
+
+        Raises:
+            RunFolderError: it is missing or not a description of a run.
+        """
+        return self._read(RUN_FILE, RunDescription)
+
+    def _write(self, name: str, content: msgspec.Struct) -> None:
+        self.path.mkdir(parents=True, exist_ok=True)
+        text = msgspec.json.format(msgspec.json.encode(content), indent=2)
+        (self.path / name).write_bytes(text + b"\n")
+
+    def _read(self, name: str, kind: type[_T]) -> _T:
+        file = self.path / name
+        try:
+            return msgspec.json.decode(file.read_bytes(), type=kind)
+        except FileNotFoundError:
+            message = f"{file} is missing: is {self.path} the folder of one run (see docs/results.md)?"
+            raise RunFolderError(message) from None
+        except msgspec.DecodeError as error:
+            raise RunFolderError(f"{file} does not read as a {kind.__name__}: {error}") from error
+
+
+def find_runs(path: Path) -> list[RunFolder]:
+    """All runs at or below a folder, by path.
+
+    Raises:
+        RunFolderError: there is none.
+    """
+    runs = sorted(file.parent for file in path.glob(f"**/{PLAN_FILE}") if ".nodes" not in file.parts)
+    if not runs:
+        raise RunFolderError(f"no run at or below {path}: no folder there holds a {PLAN_FILE}")
+    return [RunFolder(run) for run in runs]

@@ -1,0 +1,200 @@
+"""The trace tables, one Parquet file each below `tables/` of a run's folder.
+
+The collector writes them with these schemas, sorted by topic, partition, offset where they have
+these columns; the analysis declares the same ones for Spark, and a test holds both equal.
+Times are microseconds since 1970 on the node's clock (`*_micros`); leader epochs are -1 where
+Kafka has none.
+"""
+
+import pyarrow as pa
+
+_STRING, _INT, _LONG, _BOOL = pa.string(), pa.int32(), pa.int64(), pa.bool_()
+_INTS = pa.list_(pa.int32())
+
+
+def _schema(**columns: pa.DataType) -> pa.Schema:
+    return pa.schema([pa.field(name, kind) for name, kind in columns.items()])
+
+
+TABLES: dict[str, pa.Schema] = {
+    # One row per value that a producer tried to send. `offset` is null unless acknowledged.
+    "sends": _schema(
+        worker=_STRING,
+        producer=_STRING,
+        sequence=_LONG,
+        value=_STRING,
+        topic=_STRING,
+        partition=_INT,
+        offset=_LONG,
+        acks=_STRING,
+        outcome=_STRING,
+        error=_STRING,
+        intended_micros=_LONG,
+        answered_micros=_LONG,
+    ),
+    # One row per record delivered to a consumer. `position_in_poll` orders rows of one poll.
+    "polls": _schema(
+        worker=_STRING,
+        group=_STRING,
+        member=_STRING,
+        topic=_STRING,
+        partition=_INT,
+        offset=_LONG,
+        leader_epoch=_INT,
+        value=_STRING,
+        is_intact=_BOOL,
+        seq=_LONG,
+        position_in_poll=_INT,
+        polled_micros=_LONG,
+    ),
+    # One row per commit that a client made.
+    "commits": _schema(
+        worker=_STRING,
+        group=_STRING,
+        member=_STRING,
+        topic=_STRING,
+        partition=_INT,
+        offset=_LONG,
+        committed_epoch=_INT,
+        commit_epoch=_STRING,
+        record_epoch=_INT,
+        current_epoch=_INT,
+        outcome=_STRING,
+        error=_STRING,
+        seq=_LONG,
+        committed_micros=_LONG,
+    ),
+    # One row per offset commit record in __consumer_offsets (union of all replicas, deduplicated).
+    "committed_offsets": _schema(
+        group=_STRING,
+        topic=_STRING,
+        partition=_INT,
+        offset=_LONG,
+        committed_epoch=_INT,
+        metadata=_STRING,
+        is_tombstone=_BOOL,
+        offsets_partition=_INT,
+        offsets_offset=_LONG,
+        committed_micros=_LONG,
+    ),
+    # One row per change of a group's member; `failed` rows carry the exception.
+    "group_events": _schema(
+        worker=_STRING,
+        group=_STRING,
+        member=_STRING,
+        change=_STRING,
+        topic=_STRING,
+        partition=_INT,
+        position=_LONG,
+        position_epoch=_INT,
+        exception=_STRING,
+        message=_STRING,
+        divergent_offset=_LONG,
+        divergent_epoch=_INT,
+        seq=_LONG,
+        at_micros=_LONG,
+    ),
+    # One row per reset that a client's own log tells of. cause: truncation | out_of_range | no_commit.
+    # `to_offset` is null where the client raised instead; `is_automatic` says that policy decided.
+    "resets": _schema(
+        worker=_STRING,
+        group=_STRING,
+        member=_STRING,
+        topic=_STRING,
+        partition=_INT,
+        cause=_STRING,
+        policy=_STRING,
+        from_offset=_LONG,
+        from_epoch=_INT,
+        to_offset=_LONG,
+        to_epoch=_INT,
+        log_line=_STRING,
+        at_micros=_LONG,
+    ),
+    # One row per change of a partition in the metadata log (PartitionRecord, PartitionChangeRecord):
+    # the state after it. `leader` is -1 where there is none.
+    "leaderships": _schema(
+        topic=_STRING,
+        partition=_INT,
+        leader=_INT,
+        leader_epoch=_INT,
+        partition_epoch=_INT,
+        replicas=_INTS,
+        isr=_INTS,
+        elr=_INTS,
+        metadata_offset=_LONG,
+        metadata_epoch=_INT,
+        at_micros=_LONG,
+    ),
+    # One row per batch in a replica's segments at the end of the run.
+    "replica_batches": _schema(
+        broker=_INT,
+        topic=_STRING,
+        partition=_INT,
+        base_offset=_LONG,
+        last_offset=_LONG,
+        leader_epoch=_INT,
+        producer_id=_LONG,
+        producer_epoch=_INT,
+        base_sequence=_INT,
+        is_control=_BOOL,
+        is_transactional=_BOOL,
+        record_count=_INT,
+        size_bytes=_LONG,
+        max_timestamp_micros=_LONG,
+    ),
+    # One row per data record in a replica's segments at the end of the run.
+    "replica_records": _schema(
+        broker=_INT,
+        topic=_STRING,
+        partition=_INT,
+        offset=_LONG,
+        leader_epoch=_INT,
+        value=_STRING,
+    ),
+    # One row per line of a replica's leader-epoch-checkpoint at the end of the run.
+    "epoch_checkpoints": _schema(
+        broker=_INT, topic=_STRING, partition=_INT, leader_epoch=_INT, start_offset=_LONG
+    ),
+    # One row per replica: its bounds at the end of the run.
+    "log_starts": _schema(
+        broker=_INT,
+        topic=_STRING,
+        partition=_INT,
+        log_start_offset=_LONG,
+        log_end_offset=_LONG,
+    ),
+    # One row per fault that was injected; evidence is JSON.
+    "faults": _schema(
+        fault=_STRING,
+        target=_STRING,
+        landed=_BOOL,
+        started_micros=_LONG,
+        healed_micros=_LONG,
+        evidence=_STRING,
+    ),
+    # One row per answer of a broker to the observer.
+    "samples": _schema(
+        broker=_INT,
+        topic=_STRING,
+        partition=_INT,
+        leader=_INT,
+        leader_epoch=_INT,
+        isr=_INTS,
+        log_start_offset=_LONG,
+        log_end_offset=_LONG,
+        at_micros=_LONG,
+    ),
+    # One row per history file: what the reader found in it.
+    "histories": _schema(
+        worker=_STRING,
+        role=_STRING,
+        client=_STRING,
+        client_version=_STRING,
+        events=_LONG,
+        missing_seqs=_LONG,
+        torn_lines=_LONG,
+        malformed_lines=_LONG,
+        ended_by_itself=_BOOL,
+    ),
+}

@@ -1,0 +1,109 @@
+"""The verdict of one run: `report/verdict.json`, versioned by `schema`."""
+
+import enum
+from typing import Any
+
+import msgspec
+
+SCHEMA = 1
+EXAMPLES_MAX = 10
+
+
+class RunVerdict(enum.StrEnum):
+    """pass: no violation beyond what the scenario expects, and all it expects was seen."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    UNDECIDED = "undecided"
+
+
+class CheckVerdict(enum.StrEnum):
+    """not_evaluable: there was nothing to judge, which is never a pass."""
+
+    HOLDS = "holds"
+    VIOLATED = "violated"
+    PERMITTED = "permitted"
+    UNDECIDED = "undecided"
+    NOT_EVALUABLE = "not_evaluable"
+
+
+class FindingVerdict(enum.StrEnum):
+    """violation: a promise of the configuration in force was broken; permitted: it allows this."""
+
+    VIOLATION = "violation"
+    PERMITTED = "permitted"
+    UNDECIDED = "undecided"
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One finding: a contiguous span of offsets, with its cause and the rows that prove it."""
+
+    check: str
+    kind: str
+    verdict: FindingVerdict
+    topic: str | None
+    partition: int | None
+    offset_first: int | None
+    offset_last: int | None
+    group: str | None
+    client: str | None
+    at: int | None
+    cause: str
+    evidence: dict[str, Any]
+
+
+class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What one check found; `evaluated` counts what it judged (rows, pairs or commits)."""
+
+    verdict: CheckVerdict
+    evaluated: int
+    findings: int
+    examples: list[Finding]
+
+
+class FaultResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A fault and whether it bit."""
+
+    fault: str
+    target: str
+    landed: bool
+    evidence: dict[str, Any]
+
+
+class Resumption(msgspec.Struct, frozen=True, kw_only=True):
+    """How one group went on after it was stopped and opened again.
+
+    resumed_at: the first position from which it was served, None where it raised instead.
+    redelivered: records (values) that it got more than once.
+    never_delivered: records of the surviving log that its position went past, and it never got;
+        None where it raised and so told its owner.
+    """
+
+    group: str
+    client: str
+    commit_epoch: str
+    reset: str
+    committed_offset: int | None
+    committed_epoch: int | None
+    resumed_at: int | None
+    redelivered: int | None
+    never_delivered: int | None
+    exception: str | None
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole verdict of a run."""
+
+    schema: int
+    run_id: str
+    scenario: str
+    parameters: dict[str, Any]
+    seed: int
+    kafka: str
+    clients: dict[str, str]
+    cluster: str
+    verdict: RunVerdict
+    checks: dict[str, CheckResult]
+    faults: list[FaultResult]
+    resumption: list[Resumption]
+    rerun: str

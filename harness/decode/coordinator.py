@@ -1,0 +1,54 @@
+"""Offset commits, from `__consumer_offsets`."""
+
+from typing import Any
+
+from harness.clients.jvm import java_class
+
+_OFFSET_COMMIT_KEYS = (0, 1)
+"""The leading number of an offset commit's key; 2 is a group's metadata (`GroupMetadataKey`)."""
+
+_PACKAGE = "org.apache.kafka.coordinator.group.generated"
+_MICROS_PER_MS = 1000
+
+
+class CommittedOffsets:
+    """Gathers the offset commits of all replicas; the same record on two brokers counts once."""
+
+    def __init__(self) -> None:
+        """Needs the JVM to run already."""
+        self._rows: dict[tuple[int, int, int], dict[str, Any]] = {}
+        self._key_class = java_class(f"{_PACKAGE}.OffsetCommitKey")
+        self._value_class = java_class(f"{_PACKAGE}.OffsetCommitValue")
+        self._accessor = java_class("org.apache.kafka.common.protocol.ByteBufferAccessor")
+
+    def add(self, offsets_partition: int, batch: Any, record: Any) -> None:
+        """Take up one record of an offsets partition, unless it is about something else."""
+        key_bytes = record.key()
+        version = int(key_bytes.getShort())
+        if version not in _OFFSET_COMMIT_KEYS:
+            return
+        highest = int(self._key_class.HIGHEST_SUPPORTED_VERSION)
+        key = self._key_class(self._accessor(key_bytes), min(version, highest))
+        row: dict[str, Any] = {
+            "group": str(key.group()),
+            "topic": str(key.topic()),
+            "partition": int(key.partition()),
+            "is_tombstone": not record.hasValue(),
+            "offsets_partition": offsets_partition,
+            "offsets_offset": int(record.offset()),
+            "committed_micros": int(record.timestamp()) * _MICROS_PER_MS,
+        }
+        if record.hasValue():
+            value_bytes = record.value()
+            value = self._value_class(self._accessor(value_bytes), value_bytes.getShort())
+            row |= {
+                "offset": int(value.offset()),
+                "committed_epoch": int(value.leaderEpoch()),
+                "metadata": str(value.metadata()),
+            }
+        identity = (offsets_partition, int(record.offset()), int(batch.partitionLeaderEpoch()))
+        self._rows[identity] = row
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Rows of the table `committed_offsets`."""
+        return [self._rows[identity] for identity in sorted(self._rows)]

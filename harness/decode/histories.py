@@ -1,0 +1,197 @@
+"""Histories to tables; what can't be read is counted, never dropped in silence."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from harness.contract.events import (
+    DECODER,
+    AnyEvent,
+    Committed,
+    ConsumerFailed,
+    FaultChanged,
+    GroupChanged,
+    Polled,
+    Sampled,
+    SendsIntended,
+    Sent,
+    WorkerStarted,
+    WorkerStopped,
+)
+from harness.contract.outcomes import Outcome
+from harness.contract.values import is_intact, make_value
+from harness.decode.tables import Rows
+
+TABLES_OF_HISTORIES = ("sends", "polls", "commits", "group_events", "faults", "samples", "histories")
+
+
+def read_histories(folder: Path) -> Rows:
+    """The rows of every table that comes from the histories in a folder."""
+    rows = Rows()
+    for path in sorted(folder.glob("*.jsonl")):
+        _read_history(path, rows)
+    return rows
+
+
+def _read_history(path: Path, rows: Rows) -> None:
+    worker = path.stem
+    events, torn, malformed = _decode_lines(path.read_bytes())
+    seqs = {event.seq for event in events}
+    started = next((event for event in events if isinstance(event, WorkerStarted)), None)
+    rows.add(
+        "histories",
+        worker=worker,
+        role=started.role if started else None,
+        client=started.client if started else None,
+        client_version=started.client_version if started else None,
+        events=len(events),
+        missing_seqs=(max(seqs) + 1 - len(seqs)) if seqs else 0,
+        torn_lines=torn,
+        malformed_lines=malformed,
+        ended_by_itself=any(isinstance(event, WorkerStopped) for event in events),
+    )
+    _sends(worker, events, rows)
+    _faults(events, rows)
+    for event in events:
+        match event:
+            case Polled():
+                _polls(worker, event, rows)
+            case Committed():
+                _commit(worker, event, rows)
+            case GroupChanged() | ConsumerFailed():
+                _group_event(worker, event, rows)
+            case Sampled():
+                row = msgspec.structs.asdict(event)
+                rows.add("samples", at_micros=row.pop("wall_micros"), **_without_stamps(row))
+
+
+def _decode_lines(content: bytes) -> tuple[list[AnyEvent], int, int]:
+    """Events, torn lines (at most the last one) and malformed lines."""
+    whole, _, torn_tail = content.rpartition(b"\n")
+    events, malformed = [], 0
+    for line in whole.splitlines():
+        try:
+            events.append(DECODER.decode(line))
+        except msgspec.DecodeError:
+            malformed += 1
+    return events, int(bool(torn_tail)), malformed
+
+
+def _without_stamps(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in ("seq", "mono_micros")}
+
+
+def _sends(worker: str, events: Iterable[AnyEvent], rows: Rows) -> None:
+    """One row per intended value; one that has no outcome in the history is `unknown`."""
+    intended: dict[tuple[str, str, int, int], dict[str, Any]] = {}
+    for event in events:
+        if isinstance(event, SendsIntended):
+            for sequence in range(event.sequence_first, event.sequence_last + 1):
+                intended[event.producer, event.topic, event.partition, sequence] = {
+                    "worker": worker,
+                    "producer": event.producer,
+                    "sequence": sequence,
+                    "value": make_value(event.producer, sequence),
+                    "topic": event.topic,
+                    "partition": event.partition,
+                    "acks": event.acks,
+                    "outcome": str(Outcome.UNKNOWN),
+                    "intended_micros": event.wall_micros,
+                }
+        elif isinstance(event, Sent):
+            for sequence, offset in zip(event.sequences, event.offsets, strict=True):
+                intended[event.producer, event.topic, event.partition, sequence] |= {
+                    "outcome": str(event.outcome),
+                    "offset": offset if offset >= 0 else None,
+                    "error": event.error,
+                    "answered_micros": event.wall_micros,
+                }
+    rows.extend("sends", intended.values())
+
+
+def _polls(worker: str, event: Polled, rows: Rows) -> None:
+    records = zip(event.offsets, event.epochs, event.values, strict=True)
+    for index, (offset, epoch, value) in enumerate(records):
+        rows.add(
+            "polls",
+            worker=worker,
+            group=event.group,
+            member=event.member,
+            topic=event.topic,
+            partition=event.partition,
+            offset=offset,
+            leader_epoch=epoch,
+            value=value,
+            is_intact=is_intact(value),
+            seq=event.seq,
+            position_in_poll=index,
+            polled_micros=event.wall_micros,
+        )
+
+
+def _commit(worker: str, event: Committed, rows: Rows) -> None:
+    rows.add(
+        "commits",
+        worker=worker,
+        group=event.group,
+        member=event.member,
+        topic=event.topic,
+        partition=event.partition,
+        offset=event.offset,
+        committed_epoch=event.epoch,
+        commit_epoch=event.commit_epoch,
+        record_epoch=event.record_epoch,
+        current_epoch=event.current_epoch,
+        outcome=str(event.outcome),
+        error=event.error,
+        seq=event.seq,
+        committed_micros=event.wall_micros,
+    )
+
+
+def _group_event(worker: str, event: GroupChanged | ConsumerFailed, rows: Rows) -> None:
+    row: dict[str, Any] = {
+        "worker": worker,
+        "group": event.group,
+        "member": event.member,
+        "topic": event.topic,
+        "partition": event.partition,
+        "position": event.position,
+        "seq": event.seq,
+        "at_micros": event.wall_micros,
+    }
+    if isinstance(event, GroupChanged):
+        row |= {"change": event.change, "position_epoch": event.position_epoch}
+    else:
+        row |= {
+            "change": "failed",
+            "exception": event.exception,
+            "message": event.message,
+            "divergent_offset": event.divergent_offset,
+            "divergent_epoch": event.divergent_epoch,
+        }
+    rows.add("group_events", **row)
+
+
+def _faults(events: Iterable[AnyEvent], rows: Rows) -> None:
+    """One row per strike; a heal closes the last open strike of the same fault and target."""
+    open_strikes: dict[tuple[str, str], dict[str, Any]] = {}
+    strikes: list[dict[str, Any]] = []
+    for event in events:
+        if not isinstance(event, FaultChanged):
+            continue
+        key = (event.fault, event.target)
+        if event.change == "struck":
+            open_strikes[key] = {
+                "fault": event.fault,
+                "target": event.target,
+                "landed": event.landed,
+                "started_micros": event.wall_micros,
+                "evidence": msgspec.json.encode(event.evidence).decode(),
+            }
+            strikes.append(open_strikes[key])
+        elif key in open_strikes:
+            open_strikes.pop(key)["healed_micros"] = event.wall_micros
+    rows.extend("faults", strikes)

@@ -1,0 +1,181 @@
+"""Replica folders to tables, with `FileRecords` and the record classes of the JVM's Kafka."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.clients.commands import CutTailResult
+from harness.clients.jvm import first_java_class, java_class
+from harness.contract.errors import WorkerError
+from harness.decode.coordinator import CommittedOffsets
+from harness.decode.metadata_log import METADATA_TOPIC, Leaderships
+from harness.decode.tables import Rows, write_table
+
+OFFSETS_TOPIC = "__consumer_offsets"
+_MICROS_PER_MS = 1000
+
+
+@dataclass(frozen=True)
+class Replica:
+    """One replica's folder."""
+
+    broker: int
+    topic: str
+    partition: int
+    folder: Path
+
+    @property
+    def segments(self) -> list[Path]:
+        """Its segment files, by base offset."""
+        return sorted(self.folder.glob("*.log"))
+
+
+def decode_segments(segments: Path, tables: Path) -> dict[str, int]:
+    """Write every table that comes from replicas; answers the count of rows of each."""
+    rows = Rows()
+    committed, leaderships = CommittedOffsets(), Leaderships()
+    for replica in _replicas(segments):
+        if replica.topic == METADATA_TOPIC:
+            leaderships.offer(list(_records(replica)))
+        elif replica.topic == OFFSETS_TOPIC:
+            for batch, record in _records(replica):
+                committed.add(replica.partition, batch, record)
+        elif not replica.topic.startswith("__"):
+            _decode_replica(replica, segments, rows)
+    rows.extend("committed_offsets", committed.rows())
+    rows.extend("leaderships", leaderships.rows())
+    names = (
+        "committed_offsets",
+        "leaderships",
+        "replica_batches",
+        "replica_records",
+        "epoch_checkpoints",
+        "log_starts",
+    )
+    return {name: write_table(tables, name, rows.of(name)) for name in names}
+
+
+def cut_tail(folder: Path, *, records: int) -> CutTailResult:
+    """Cut whole batches off the end of a dead replica until `records` records are gone.
+
+    Raises:
+        WorkerError: no batch boundary lies exactly there; nothing was cut.
+    """
+    newest = max((path for path in folder.glob("*.log") if path.stat().st_size), default=None)
+    if newest is None:
+        raise WorkerError(f"{folder} holds no segment with records")
+    file_records = _open(newest, mutable=True)
+    try:
+        batches = [
+            (int(batch.position()), int(batch.baseOffset()), int(batch.nextOffset()))
+            for batch in file_records.batches()
+        ]
+        end = batches[-1][2]
+        cut = next((entry for entry in batches if entry[1] == end - records), None)
+        if cut is None:
+            raise WorkerError(f"no batch of {newest.name} begins {records} records before its end")
+        position, base_offset, _ = cut
+        file_records.truncateTo(position)
+    finally:
+        file_records.close()
+    return CutTailResult(removed=records, log_end_before=end, log_end_after=base_offset)
+
+
+def _open(segment: Path, *, mutable: bool) -> Any:
+    """A segment as Kafka's `FileRecords`, which moved to an `internal` package in 4.x."""
+    file_records = first_java_class(
+        "org.apache.kafka.common.record.internal.FileRecords",
+        "org.apache.kafka.common.record.FileRecords",
+    )
+    return file_records.open(java_class("java.io.File")(str(segment)), mutable)
+
+
+def _replicas(segments: Path) -> Iterator[Replica]:
+    for broker in sorted(segments.iterdir()):
+        for folder in sorted(path for path in broker.iterdir() if path.is_dir()):
+            topic, _, partition = folder.name.rpartition("-")
+            if topic and partition.isdigit():
+                yield Replica(int(broker.name), topic, int(partition), folder)
+
+
+def _batches(replica: Replica) -> Iterator[Any]:
+    for segment in replica.segments:
+        file_records = _open(segment, mutable=False)
+        try:
+            yield from file_records.batches()
+        finally:
+            file_records.close()
+
+
+def _records(replica: Replica) -> Iterator[tuple[Any, Any]]:
+    """Data records with their batches; control batches are left out."""
+    for batch in _batches(replica):
+        if not batch.isControlBatch():
+            for record in batch:
+                yield batch, record
+
+
+def _decode_replica(replica: Replica, segments: Path, rows: Rows) -> None:
+    utf8 = java_class("org.apache.kafka.common.utils.Utils").utf8
+    key = {"broker": replica.broker, "topic": replica.topic, "partition": replica.partition}
+    base = int(replica.segments[0].stem) if replica.segments else 0
+    log_end = base
+    for batch in _batches(replica):
+        epoch, control = int(batch.partitionLeaderEpoch()), bool(batch.isControlBatch())
+        log_end = int(batch.nextOffset())
+        count = 0
+        for record in batch:
+            count += 1
+            if not control:
+                rows.add(
+                    "replica_records",
+                    **key,
+                    offset=int(record.offset()),
+                    leader_epoch=epoch,
+                    value=str(utf8(record.value())) if record.hasValue() else None,
+                )
+        rows.add(
+            "replica_batches",
+            **key,
+            base_offset=int(batch.baseOffset()),
+            last_offset=int(batch.lastOffset()),
+            leader_epoch=epoch,
+            producer_id=int(batch.producerId()),
+            producer_epoch=int(batch.producerEpoch()),
+            base_sequence=int(batch.baseSequence()),
+            is_control=control,
+            is_transactional=bool(batch.isTransactional()),
+            record_count=count,
+            size_bytes=int(batch.sizeInBytes()),
+            max_timestamp_micros=int(batch.maxTimestamp()) * _MICROS_PER_MS,
+        )
+    starts = _offset_checkpoint(segments / str(replica.broker) / "log-start-offset-checkpoint")
+    rows.add(
+        "log_starts",
+        **key,
+        log_start_offset=max(base, starts.get((replica.topic, replica.partition), 0)),
+        log_end_offset=log_end,
+    )
+    for epoch, start in _epoch_checkpoint(replica.folder / "leader-epoch-checkpoint"):
+        rows.add("epoch_checkpoints", **key, leader_epoch=epoch, start_offset=start)
+
+
+def _checkpoint_lines(path: Path) -> list[str]:
+    """The entries of a checkpoint file: after a version line and a line that counts them.
+
+    See `org.apache.kafka.server.common.CheckpointFile`.
+    """
+    if not path.exists():
+        return []
+    return [line for line in path.read_text().splitlines()[2:] if line]
+
+
+def _epoch_checkpoint(path: Path) -> list[tuple[int, int]]:
+    pairs = [line.split() for line in _checkpoint_lines(path)]
+    return [(int(epoch), int(start)) for epoch, start in pairs]
+
+
+def _offset_checkpoint(path: Path) -> dict[tuple[str, int], int]:
+    entries = [line.split() for line in _checkpoint_lines(path)]
+    return {(topic, int(partition)): int(offset) for topic, partition, offset in entries}

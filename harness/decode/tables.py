@@ -1,0 +1,51 @@
+"""Rows to Parquet, typed by the contract and laid out for the questions asked of them."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from harness.contract.tables import TABLES
+
+_SORT_KEYS = ("topic", "partition", "offset", "base_offset", "metadata_offset", "group", "seq")
+
+
+class Rows:
+    """Rows by table, gathered column by column."""
+
+    def __init__(self) -> None:
+        """No rows yet."""
+        self._rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
+
+    def add(self, table: str, **row: Any) -> None:
+        """Add one row."""
+        self._rows[table].append(row)
+
+    def extend(self, table: str, rows: Iterable[dict[str, Any]]) -> None:
+        """Add several rows."""
+        self._rows[table].extend(rows)
+
+    def of(self, table: str) -> list[dict[str, Any]]:
+        """The rows of one table."""
+        return self._rows[table]
+
+
+def write_table(folder: Path, name: str, rows: list[dict[str, Any]]) -> int:
+    """Write one table as `<name>.parquet` and return the count of its rows.
+
+    A row without a column has null there; a column that the contract does not name is an error.
+    """
+    schema = TABLES[name]
+    for row in rows:
+        if unknown := row.keys() - set(schema.names):
+            raise KeyError(f"table {name} has no columns {sorted(unknown)}")
+    table = pa.Table.from_pylist(rows, schema=schema)
+    keys = [(key, "ascending") for key in _SORT_KEYS if key in schema.names]
+    if keys:
+        table = table.sort_by(keys)
+    folder.mkdir(parents=True, exist_ok=True)
+    pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
+    return len(rows)

@@ -1,0 +1,101 @@
+"""Scenarios under ducktape, in a process (and, embedded, a sandbox) of their own."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from cluster.nodes.pool import PoolKind
+from cluster.nodes.sandbox import start_in_sandbox
+from harness.catalog import ScenarioFile
+from harness.contract.errors import NodeError
+from harness.contract.run_folder import PLAN_FILE
+from harness.phases import PREFIX
+from harness.session import Session
+
+_ROOT = Path(__file__).resolve().parent.parent
+_POOL_SIZE = 5
+_TAIL_LINES = 40
+_DUCKTAPE_LOG = "ducktape.log"
+
+
+def run_ducktape(
+    chosen: list[ScenarioFile],
+    session: Session,
+    *,
+    results: Path,
+    root: Path,
+    console: Console,
+) -> Path:
+    """Run scenarios one after the other and return the session's folder.
+
+    A scenario that fails is told, and left to the analysis, which judges what it collected.
+
+    Raises:
+        NodeError: not one scenario got so far as to have a run folder; shows ducktape's last lines.
+    """
+    command = [
+        sys.executable,
+        "-m",
+        "ducktape",
+        *(str(scenario.path) for scenario in chosen),
+        "--cluster=cluster.ducktape.PoolCluster",
+        f"--results-root={results}",
+        f"--globals={session.as_globals()}",
+    ]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(_ROOT),
+        "PYTHONUNBUFFERED": "1",
+        "FENCEPOST_POOL_KIND": session.cluster,
+        "FENCEPOST_POOL_SIZE": str(_POOL_SIZE),
+        "FENCEPOST_POOL_ROOT": str(root),
+    }
+    before = _latest(results)
+    lines = _watch(command, environment, session, console, cwd=results)
+    folder = _latest(results)
+    said = "\n".join(lines[-_TAIL_LINES:])
+    if folder is None or folder == before or not list(folder.glob(f"**/{PLAN_FILE}")):
+        raise NodeError(f"ducktape ran no scenario; it said at the end:\n{said}")
+    (folder / _DUCKTAPE_LOG).write_text("\n".join(lines))
+    return folder
+
+
+def _latest(results: Path) -> Path | None:
+    """The newest session's folder, to which ducktape points a link."""
+    link = results / "latest"
+    return link.resolve() if link.exists() else None
+
+
+def _watch(
+    command: list[str],
+    environment: dict[str, str],
+    session: Session,
+    console: Console,
+    *,
+    cwd: Path,
+) -> list[str]:
+    """Run ducktape to its end, showing the phases that its scenarios tell; returns its output."""
+    starter = start_in_sandbox if session.cluster == PoolKind.EMBEDDED.value else _start
+    lines: list[str] = []
+    process = starter(command, env=environment, cwd=cwd, stdout=subprocess.PIPE)
+    try:
+        with console.status("starting ducktape") as status:
+            for raw in process.stdout or ():
+                line = raw.decode(errors="replace").rstrip("\n")
+                if line.startswith(PREFIX):
+                    status.update(line.removeprefix(PREFIX))
+                lines.append(line)
+        process.wait()
+    finally:
+        process.terminate()
+        process.wait()
+    return lines
+
+
+def _start(
+    command: list[str], *, env: dict[str, str], cwd: Path, stdout: int
+) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(command, env=env, cwd=cwd, stdout=stdout, stderr=subprocess.STDOUT)

@@ -1,0 +1,53 @@
+"""Cut the tail off every replica of a partition while all brokers are down: a planted loss."""
+
+import msgspec
+
+from harness.clients.commands import CutTail, CutTailResult
+from harness.faults.fault import Evidence, Fault, Field
+
+
+class CutTails(Fault):
+    """SIGKILL to all brokers, then the same number of records off each replica's newest segment."""
+
+    verb = "cut tails"
+
+    def __init__(self, topic: str, partition: int, *, records: int) -> None:
+        """The tail must begin at a batch boundary `records` before the end."""
+        self._topic, self._partition, self._records = topic, partition, records
+
+    @property
+    def target(self) -> str:
+        """All replicas of the partition."""
+        return f"replicas:{self._topic}-{self._partition}"
+
+    def strike(self, field: Field) -> Evidence:
+        """Landed when each replica ends as many records earlier as was asked."""
+        field.kafka.kill_all()
+        results = {str(i): self._cut(field, i) for i in field.kafka.topology.broker_ids}
+        landed = all(
+            result.log_end_before - result.log_end_after == self._records
+            for result in results.values()
+        )
+        return Evidence(landed=landed, facts=msgspec.to_builtins(results))
+
+    def heal(self, field: Field) -> None:
+        """Start the brokers again; what was cut stays cut."""
+        for server_id in field.kafka.topology.server_ids:
+            if not field.kafka.is_running(server_id):
+                field.kafka.start_server(server_id)
+
+    def _cut(self, field: Field, broker_id: int) -> CutTailResult:
+        """Copy the replica to the observer's node, cut it there with Kafka's classes, copy back."""
+        observer, node = field.observer.worker, field.kafka.host(broker_id)
+        replica = field.kafka.data(broker_id) / f"{self._topic}-{self._partition}"
+        local = observer.folder / "cut" / str(broker_id)
+        segments = node.run(
+            ["find", str(replica), "-name", "*.log", "-size", "+0"], timeout_seconds=10
+        ).output.split()
+        for segment in segments:
+            name = segment.rpartition("/")[2]
+            observer.host.write(local / name, node.read(replica / name))
+        answer = observer.call(CutTail(folder=str(local), records=self._records))
+        newest = max(segment.rpartition("/")[2] for segment in segments)
+        node.write(replica / newest, observer.host.read(local / newest))
+        return msgspec.convert(answer, CutTailResult)

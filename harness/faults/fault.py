@@ -1,0 +1,86 @@
+"""The language of faults: what strikes, and how a strike is held, proved and healed."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+from cluster.kafka.service import KafkaService
+from harness.clients.history import HistoryWriter
+from harness.contract.events import FaultChanged
+from harness.observer import Observer
+
+
+@dataclass(frozen=True)
+class Field:
+    """What a fault acts on and observes by."""
+
+    kafka: KafkaService
+    observer: Observer
+    history: HistoryWriter
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was seen of a fault's effect; `landed` is False where the effect did not show."""
+
+    landed: bool
+    facts: dict[str, Any]
+
+
+class Fault(ABC):
+    """One verb on one target; a new instance for each strike."""
+
+    @property
+    @abstractmethod
+    def verb(self) -> str:
+        """How it reads in the history, e.g. `kill`."""
+
+    @property
+    @abstractmethod
+    def target(self) -> str:
+        """Whom it strikes, e.g. `leader:orders-0`."""
+
+    @abstractmethod
+    def strike(self, field: Field) -> Evidence:
+        """Apply it and return the evidence of its effect."""
+
+    @abstractmethod
+    def heal(self, field: Field) -> None:
+        """Undo what `strike` did, and nothing else."""
+
+
+@dataclass
+class HeldFault:
+    """A fault that holds until it is healed, once."""
+
+    fault: Fault
+    _field: Field
+    _is_healed: bool = field(default=False, init=False)
+
+    @classmethod
+    def strike(cls, fault: Fault, on: Field) -> "HeldFault":
+        """Apply a fault, write it to the history and hold it."""
+        evidence = fault.strike(on)
+        on.history.write(
+            FaultChanged,
+            fault=fault.verb,
+            target=fault.target,
+            change="struck",
+            landed=evidence.landed,
+            evidence=evidence.facts,
+        )
+        return cls(fault, on)
+
+    def heal(self) -> None:
+        """Heal the fault; nothing happens the second time."""
+        if self._is_healed:
+            return
+        self._is_healed = True
+        self.fault.heal(self._field)
+        self._field.history.write(
+            FaultChanged,
+            fault=self.fault.verb,
+            target=self.fault.target,
+            change="healed",
+            landed=True,
+        )

@@ -1,0 +1,60 @@
+"""Whom a fault strikes, resolved when it strikes."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from harness.contract.errors import FaultError
+from harness.observer import Observer
+
+
+class Target(Protocol):
+    """Names a broker in terms of the cluster's state."""
+
+    def resolve(self, observer: Observer) -> int:
+        """The broker's id at this moment.
+
+        Raises:
+            FaultError: there is no such broker now.
+        """
+
+    def __str__(self) -> str:
+        """How the target reads in the history, e.g. `leader:orders-0`."""
+
+
+@dataclass(frozen=True)
+class LeaderOf:
+    """The leader of a partition."""
+
+    topic: str
+    partition: int
+
+    def resolve(self, observer: Observer) -> int:
+        """The partition's leader now."""
+        state = observer.partition(self.topic, self.partition)
+        if state is None or state.leader < 0:
+            raise FaultError(f"{self} can't be struck: the partition has no leader now")
+        return state.leader
+
+    def __str__(self) -> str:
+        """Read as `leader:orders-0`."""
+        return f"leader:{self.topic}-{self.partition}"
+
+
+@dataclass(frozen=True)
+class FollowerOf:
+    """The follower of a partition with the lowest id that is in the ISR."""
+
+    topic: str
+    partition: int
+
+    def resolve(self, observer: Observer) -> int:
+        """An in-sync follower now."""
+        state = observer.partition(self.topic, self.partition)
+        followers = [] if state is None else [i for i in state.isr if i != state.leader]
+        if not followers:
+            raise FaultError(f"{self} can't be struck: no follower is in sync now")
+        return followers[0]
+
+    def __str__(self) -> str:
+        """Read as `follower:orders-0`."""
+        return f"follower:{self.topic}-{self.partition}"

@@ -1,0 +1,120 @@
+"""The driver's eyes and hands: one long-lived observer per cluster, on a node of its own."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from cluster.kafka.service import KafkaService
+from cluster.kafka.topology import CLIENT_PORT
+from harness.clients.commands import CreateTopics, Inspect, ListBrokers, NewTopic, PartitionState
+from harness.clients.process import WorkerService
+from harness.contract.waiting import wait_until
+
+_READY_SECONDS = 90
+
+
+class Observer:
+    """Answers who leads what, as single brokers see it.
+
+    A partition's state is the view of its newest leader: the answer with the highest leader epoch
+    among all running brokers, preferring the leader's own.
+    """
+
+    def __init__(self, worker: WorkerService, kafka: KafkaService) -> None:
+        """Both must be allocated; neither needs to run yet."""
+        self.worker = worker
+        self._kafka = kafka
+
+    def await_brokers(self, broker_ids: Iterable[int]) -> None:
+        """Wait until exactly these brokers are unfenced, in the eyes of each of them.
+
+        Raises:
+            WaitTimeoutError: they did not come up; shows the last lines of a broker's log.
+            NodeError: a broker ended instead of starting.
+        """
+        wanted = sorted(broker_ids)
+        seen: dict[int, list[int]] = {}
+
+        def all_agree() -> bool:
+            for broker_id in wanted:
+                self._kafka.require_running(broker_id)
+                seen[broker_id] = self.brokers_seen_by(broker_id)
+            return all(view == wanted for view in seen.values())
+
+        wait_until(
+            all_agree,
+            what=f"brokers {wanted} to be registered and unfenced",
+            timeout_seconds=_READY_SECONDS,
+            hint="see brokers/*/server.log; a slow or crowded machine can need a longer time",
+            recent=lambda: self._kafka.log_tail(wanted[0]),
+            last_seen=lambda: seen,
+        )
+
+    def brokers_seen_by(self, broker_id: int) -> list[int]:
+        """The unfenced brokers in one broker's eyes; none while it does not answer."""
+        address = self._kafka.host(broker_id).address
+        found: list[int] = self.worker.call(ListBrokers(address=address, port=CLIENT_PORT))
+        return found
+
+    def create_topics(self, topics: list[NewTopic]) -> None:
+        """Create topics and wait until each partition has its preferred leader and whole ISR."""
+        self.worker.call(CreateTopics(topics=topics))
+        for topic in topics:
+            for partition, replicas in enumerate(topic.assignment):
+                self.await_state(
+                    topic.topic,
+                    partition,
+                    lambda state, replicas=replicas: state.leader == replicas[0]
+                    and state.isr == sorted(replicas),
+                    what=f"{topic.topic}-{partition} to be led by {replicas[0]}, all in sync",
+                )
+
+    def partition(self, topic: str, partition: int) -> PartitionState | None:
+        """The newest view of one partition; None while nobody answers."""
+        views = [
+            (broker_id, state)
+            for broker_id in self._kafka.topology.broker_ids
+            if self._kafka.is_running(broker_id)
+            for state in self.views(broker_id, [topic])
+            if state.partition == partition
+        ]
+        if not views:
+            return None
+        return max(views, key=lambda view: (view[1].leader_epoch, view[0] == view[1].leader))[1]
+
+    def views(self, broker_id: int, topics: list[str]) -> list[PartitionState]:
+        """One broker's view of all partitions of topics; none while it does not answer."""
+        answer: list[Any] = self.worker.call(
+            Inspect(
+                broker=broker_id,
+                address=self._kafka.host(broker_id).address,
+                port=CLIENT_PORT,
+                topics=topics,
+            )
+        )
+        return msgspec.convert(answer, list[PartitionState])
+
+    def await_state(
+        self,
+        topic: str,
+        partition: int,
+        reached: Callable[[PartitionState], bool],
+        *,
+        what: str,
+        timeout_seconds: float = 60,
+    ) -> PartitionState:
+        """Wait until a partition's newest view is as wanted, and return that view.
+
+        Raises:
+            WaitTimeoutError: it did not come so; shows the last view.
+        """
+        last: list[PartitionState | None] = [None]
+
+        def probe() -> PartitionState | None:
+            last[0] = self.partition(topic, partition)
+            return last[0] if last[0] is not None and reached(last[0]) else None
+
+        return wait_until(
+            probe, what=what, timeout_seconds=timeout_seconds, last_seen=lambda: last[0]
+        )

@@ -1,0 +1,251 @@
+"""One run: the verbs in which a scenario tells its story."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from cluster.kafka.service import KafkaService
+from harness.clients.commands import (
+    CloseMembers,
+    CommitPositions,
+    Consume,
+    LogEnd,
+    Member,
+    MemberCommit,
+    NewTopic,
+    OpenMembers,
+    Produce,
+)
+from harness.clients.history import HistoryWriter
+from harness.clients.process import WorkerService
+from harness.contract.errors import WorkerError
+from harness.contract.events import WorkerStarted, WorkerStopped
+from harness.contract.outcomes import ResetPolicy
+from harness.contract.run_folder import GroupPlan, Plan, RunFolder
+from harness.faults.fault import Fault, Field, HeldFault
+from harness.observer import Observer
+from harness.phases import Phases
+
+_CONSUME_SECONDS = 40
+_PRODUCE_SECONDS = 90
+
+
+class Run:
+    """A started cluster with its clients, its observer and its history.
+
+    Attributes:
+        kafka: the cluster.
+        clients: the worker with the clients under test.
+        observer: who leads what.
+        plan: what the scenario set out to do.
+        phases: tells whoever watches what goes on.
+    """
+
+    def __init__(
+        self,
+        *,
+        kafka: KafkaService,
+        clients: WorkerService,
+        observer: WorkerService,
+        folder: RunFolder,
+        phases: Phases,
+        plan: Plan,
+    ) -> None:
+        """Everything is allocated, nothing runs."""
+        self.kafka = kafka
+        self.clients = clients
+        self.observer = Observer(observer, kafka)
+        self.folder = folder
+        self.phases = phases
+        self.plan = plan
+        self._history = HistoryWriter(folder.history / "driver.jsonl")
+        self._field = Field(kafka=kafka, observer=self.observer, history=self._history)
+        self._held: list[HeldFault] = []
+        self._next_sequence: dict[str, int] = {}
+
+    def start(self) -> None:
+        """Start servers and workers at once, and wait until all brokers are in service."""
+        self._history.write(
+            WorkerStarted,
+            worker="driver",
+            role="driver",
+            node="driver",
+            client="driver",
+            client_version="",
+            pid=0,
+        )
+        self.kafka.start()
+        for worker in (self.observer.worker, self.clients):
+            worker.launch(bootstrap=self.kafka.bootstrap, kafka=self.kafka.version)
+        self.observer.await_brokers(self.kafka.topology.broker_ids)
+
+    def create(self, assignment: Sequence[int], *, settings: dict[str, str] | None = None) -> None:
+        """Create the planned topics, each partition's replicas on these brokers, the first leads."""
+        self.phases.enter("creating topics")
+        self.observer.create_topics(
+            [
+                NewTopic(
+                    topic=topic.topic,
+                    assignment=[list(assignment)] * topic.partitions,
+                    config={
+                        "min.insync.replicas": str(topic.min_insync),
+                        "unclean.leader.election.enable": str(topic.unclean_election).lower(),
+                        **({} if topic.retention_ms is None else {"retention.ms": str(topic.retention_ms)}),
+                        **(settings or {}),
+                    },
+                )
+                for topic in self.plan.topics
+            ]
+        )
+
+    def produce(
+        self, topic: str, *, count: int, producer: str, acks: str = "all", partition: int = 0
+    ) -> int:
+        """Write values and wait for their outcomes; returns how many were acknowledged.
+
+        Raises:
+            WorkerError: none was, so that the story can't go on as told.
+        """
+        first = self._next_sequence.get(producer, 0)
+        self._next_sequence[producer] = first + count
+        outcomes = self.clients.call(
+            Produce(
+                producer=producer,
+                topic=topic,
+                partition=partition,
+                acks=acks,
+                sequence_first=first,
+                count=count,
+            ),
+            timeout_seconds=_PRODUCE_SECONDS,
+        )
+        acknowledged: int = outcomes["ok"]
+        if not acknowledged:
+            raise WorkerError(f"none of {count} records to {topic}-{partition} was acknowledged")
+        return acknowledged
+
+    def open(self, groups: Sequence[GroupPlan], *, life: int) -> list[str]:
+        """Open one member of each group and return their names, `<group>#<life>`.
+
+        In its first life a group has no commit to resume from and starts at the beginning; its own
+        reset policy holds from the second on.
+        """
+        members = [
+            Member(
+                group=group.group,
+                member=f"{group.group}#{life}",
+                topic=group.topic,
+                reset=ResetPolicy.EARLIEST if life == 1 else group.reset,
+            )
+            for group in groups
+        ]
+        self.clients.call(OpenMembers(members=members))
+        return [member.member for member in members]
+
+    def consume(
+        self, members: Sequence[str], *, timeout_seconds: float = _CONSUME_SECONDS
+    ) -> dict[str, str]:
+        """Let members read to the log ends as they are now; answers how each ended."""
+        ends = [
+            LogEnd(topic=topic.topic, partition=partition, offset=self.log_end(topic.topic, partition))
+            for topic in self.plan.topics
+            for partition in range(topic.partitions)
+        ]
+        ended: dict[str, str] = self.clients.call(
+            Consume(members=list(members), ends=ends, timeout_seconds=timeout_seconds),
+            timeout_seconds=timeout_seconds * (1 + len(members) / 4),
+        )
+        return ended
+
+    def commit(self, groups: Sequence[GroupPlan], *, life: int) -> dict[str, str]:
+        """Let each group's member commit its position by the group's plan; answers outcomes."""
+        epochs = {
+            topic.topic: self.leader_epoch(topic.topic, 0) for topic in self.plan.topics
+        }
+        commits = [
+            MemberCommit(
+                member=f"{group.group}#{life}",
+                commit_epoch=group.commit_epoch,
+                current_epoch=epochs[group.topic],
+            )
+            for group in groups
+        ]
+        outcomes: dict[str, str] = self.clients.call(CommitPositions(commits=commits))
+        return outcomes
+
+    def close(self, members: Sequence[str]) -> None:
+        """Close members; they leave their groups."""
+        self.clients.call(CloseMembers(members=list(members)))
+
+    def log_end(self, topic: str, partition: int) -> int:
+        """The partition's high watermark, as its leader tells it."""
+        state = self.observer.await_state(
+            topic,
+            partition,
+            lambda state: state.log_end_offset >= 0,
+            what=f"the leader of {topic}-{partition} to tell its log end",
+        )
+        return state.log_end_offset
+
+    def leader_epoch(self, topic: str, partition: int) -> int:
+        """The partition's leader epoch in the newest view."""
+        state = self.observer.await_state(
+            topic, partition, lambda _: True, what=f"any view of {topic}-{partition}"
+        )
+        return state.leader_epoch
+
+    def strike(self, fault: Fault) -> HeldFault:
+        """Apply a fault now; it is healed by `heal()`, or at the end of the run."""
+        self.phases.enter(f"fault: {fault.verb} {fault.target}")
+        held = HeldFault.strike(fault, self._field)
+        self._held.append(held)
+        return held
+
+    @contextmanager
+    def fault(self, fault: Fault) -> Iterator[HeldFault]:
+        """Hold a fault for a block of the story, and heal it after, whatever happened."""
+        held = self.strike(fault)
+        try:
+            yield held
+        finally:
+            held.heal()
+
+    def await_isr(self, topic: str, partition: int, isr: Sequence[int]) -> None:
+        """Wait until exactly these replicas are in sync."""
+        self.observer.await_state(
+            topic,
+            partition,
+            lambda state: state.isr == sorted(isr),
+            what=f"the ISR of {topic}-{partition} to be {sorted(isr)}",
+        )
+
+    def await_leader(self, topic: str, partition: int, broker: int) -> None:
+        """Wait until a broker leads the partition and answers as its leader."""
+        self.observer.await_state(
+            topic,
+            partition,
+            lambda state: state.leader == broker and state.log_end_offset >= 0,
+            what=f"{topic}-{partition} to be led by broker {broker}",
+        )
+
+    def settle(self) -> None:
+        """Heal all faults and wait until every replica of the planned topics is in sync again."""
+        self.phases.enter("settling")
+        for held in self._held:
+            held.heal()
+        self.observer.await_brokers(self.kafka.topology.broker_ids)
+        for topic in self.plan.topics:
+            for partition in range(topic.partitions):
+                self.observer.await_state(
+                    topic.topic,
+                    partition,
+                    lambda state, size=topic.replication: len(state.isr) == size,
+                    what=f"all {topic.replication} replicas of {topic.topic}-{partition} in sync",
+                )
+
+    def end(self) -> None:
+        """Close the clients, freeze the servers' files by SIGKILL and end the driver's history."""
+        self.phases.enter("ending clients and servers")
+        self.clients.finish()
+        self.kafka.kill_all()
+        self._history.write(WorkerStopped)
+        self._history.close()

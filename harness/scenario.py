@@ -1,0 +1,142 @@
+"""A scenario: one question, asked of a real cluster, with everything collected at its end."""
+
+import inspect
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+from ducktape.tests.test import Test
+from ducktape.tests.test_context import TestContext
+
+from cluster.kafka.service import KafkaService
+from cluster.kafka.topology import Topology
+from harness.clients.process import WorkerService
+from harness.collect import collect_clients, collect_servers, decode_clients, decode_servers
+from harness.contract.checks import Check
+from harness.contract.run_folder import (
+    Expectation,
+    GroupPlan,
+    Plan,
+    RunDescription,
+    RunFolder,
+    TopicPlan,
+)
+from harness.phases import Phases
+from harness.randomness import generator
+from harness.run import Run
+from harness.session import Session
+
+
+class Scenario(Test):  # type: ignore[misc]
+    """Base of all scenarios: its module's docstring is the question, and the report's text.
+
+    A subclass sets the shape of the cluster and the checks, and its test method tells the story
+    within `with self.running(...) as run`.
+    """
+
+    topology: ClassVar[Topology]
+    checks: ClassVar[Sequence[Check]]
+
+    def __init__(self, test_context: Any) -> None:
+        """Called by ducktape, once a test."""
+        super().__init__(test_context)
+        self.session = Session.from_globals(test_context.session_context.globals)
+        self.random = generator(self.session.seed)
+
+    @contextmanager
+    def running(
+        self,
+        *,
+        topics: Sequence[TopicPlan],
+        groups: Sequence[GroupPlan] = (),
+        expects: Sequence[Expectation] = (),
+    ) -> Iterator[Run]:
+        """Bring the cluster up, hand it over, and collect everything, whatever happened.
+
+        An error of the scenario is written to `run.json` and raised on.
+        """
+        folder = RunFolder(Path(TestContext.results_dir(self.test_context, 0)))
+        plan = self._plan(topics, groups, expects)
+        folder.write_plan(plan)
+        description = self._describe(plan)
+        folder.write_run(description)
+        phases = Phases()
+        error: str | None = None
+        try:
+            phases.enter("starting nodes and clients")
+            kafka = KafkaService(self.test_context, self.topology, version=self.session.kafka)
+            clients = self._worker("clients", "harness.clients.java_worker")
+            observer = self._worker("observer", "harness.clients.observer_worker")
+            run = Run(
+                kafka=kafka, clients=clients, observer=observer, folder=folder, phases=phases,
+                plan=plan,
+            )
+            with ExitStack() as at_end:
+                at_end.callback(self._collect, run)
+                run.start()
+                yield run
+        except BaseException as failure:
+            error = "".join(traceback.format_exception_only(failure)).strip()
+            raise
+        finally:
+            ended = time.time_ns() // 1000
+            folder.write_run(msgspec.structs.replace(description, ended_micros=ended, error=error))
+
+    def _worker(self, name: str, module: str) -> WorkerService:
+        return WorkerService(self.test_context, worker=name, module=module)
+
+    def _collect(self, run: Run) -> None:
+        run.end()
+        workers = (run.clients, run.observer.worker)
+        run.phases.enter("collecting histories, logs and replicas")
+        collect_servers(run.folder, run.kafka)
+        decode_servers(run.folder, run.observer.worker)
+        run.observer.worker.finish()
+        collect_clients(run.folder, workers)
+        decode_clients(run.folder, policies={group.group: group.reset for group in run.plan.groups})
+        run.phases.leave()
+
+    def _plan(
+        self,
+        topics: Sequence[TopicPlan],
+        groups: Sequence[GroupPlan],
+        expects: Sequence[Expectation],
+    ) -> Plan:
+        return Plan(
+            scenario=Path(inspect.getfile(type(self))).stem.removesuffix("_test"),
+            question=inspect.cleandoc(inspect.getmodule(type(self)).__doc__ or ""),  # type: ignore[union-attr]
+            parameters=dict(self.test_context.injected_args or {}),
+            topics=list(topics),
+            groups=list(groups),
+            checks=[str(check) for check in self.checks],
+            expects=list(expects),
+        )
+
+    def _describe(self, plan: Plan) -> RunDescription:
+        session = self.session
+        rerun = (
+            f"fencepost run {plan.scenario} --cluster {session.cluster} "
+            f"--kafka {session.kafka} --seed {session.seed}"
+        )
+        return RunDescription(
+            run_id=self.test_context.test_id,
+            scenario=plan.scenario,
+            seed=session.seed,
+            kafka=session.kafka,
+            cluster=session.cluster,
+            clients={"java": session.kafka},
+            git_head=session.git_head,
+            versions=session.versions,
+            config={
+                "brokers": self.topology.brokers,
+                "controllers": self.topology.controller_ids,
+                "settings": dict(self.topology.settings),
+            },
+            command=session.command,
+            rerun=rerun,
+            started_micros=time.time_ns() // 1000,
+        )

@@ -1,0 +1,1 @@
+"""Any request at any version, from Kafka's own message classes."""

@@ -1,0 +1,1 @@
+"""The questions: one ducktape file each, named `<question>_test.py`."""

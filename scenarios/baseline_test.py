@@ -1,0 +1,52 @@
+"""Does a healthy cluster lose, repeat or skip anything?
+
+Cluster: 3 brokers, one topic of 3 partitions with 3 replicas.
+Fault:   none.
+Expect:  every check is evaluated and holds: whatever this scenario finds, the harness invented.
+"""
+
+from ducktape.mark.resource import cluster
+
+from cluster.kafka.topology import Topology
+from harness.contract.checks import Check
+from harness.contract.outcomes import CommitEpoch, ResetPolicy
+from harness.contract.run_folder import GroupPlan, TopicPlan
+from harness.scenario import Scenario
+
+RECORDS_PER_HALF = 1000
+
+
+class BaselineScenario(Scenario):
+    """Two groups read the first half, commit, are reopened and read the second."""
+
+    topology = Topology(brokers=3)
+    orders = TopicPlan(
+        topic="orders", partitions=3, replication=3, min_insync=2, unclean_election=False
+    )
+    groups = tuple(
+        GroupPlan(
+            group=f"orders.{epoch}",
+            client="java",
+            topic="orders",
+            commit_epoch=epoch,
+            reset=ResetPolicy.EARLIEST,
+        )
+        for epoch in (CommitEpoch.RECORD, CommitEpoch.CURRENT)
+    )
+    checks = tuple(check for check in Check if check is not Check.FAULT_LANDED)
+
+    @cluster(num_nodes=5)
+    def test_baseline(self) -> None:
+        with self.running(topics=[self.orders], groups=self.groups) as run:
+            run.create(assignment=[1, 2, 3])
+            for life in (1, 2):
+                run.phases.enter(f"half {life}: writing, reading, committing")
+                for partition in range(self.orders.partitions):
+                    run.produce(
+                        "orders", count=RECORDS_PER_HALF, producer="writer", partition=partition
+                    )
+                members = run.open(self.groups, life=life)
+                run.consume(members)
+                run.commit(self.groups, life=life)
+                run.close(members)
+            run.settle()

@@ -1,0 +1,38 @@
+"""Does the proof find a loss that was planted behind Kafka's back?
+
+Cluster: 3 brokers, one topic with 3 replicas, acks=all, no unclean election.
+Fault:   all brokers are killed; the last 7 records are cut off every replica's segment; restart.
+Expect:  the run fails, with exactly 7 lost records that no setting permits and no epoch explains.
+         A canary that passes means that the harness is blind.
+"""
+
+from ducktape.mark.resource import cluster
+
+from cluster.kafka.topology import Topology
+from harness.contract.checks import Check
+from harness.contract.run_folder import TopicPlan
+from harness.faults.cut_tail import CutTails
+from harness.scenario import Scenario
+
+KEPT, PLANTED = 100, 7
+
+
+class CanaryScenario(Scenario):
+    """Nothing but the planted loss may be found."""
+
+    topology = Topology(brokers=3)
+    orders = TopicPlan(
+        topic="orders", partitions=1, replication=3, min_insync=2, unclean_election=False
+    )
+    checks = (Check.LOST_RECORD, Check.FAULT_LANDED, Check.HISTORY_COMPLETE)
+
+    @cluster(num_nodes=5)
+    def test_canary(self) -> None:
+        with self.running(topics=[self.orders]) as run:
+            run.create(assignment=[1, 2, 3])
+            run.phases.enter(f"writing {KEPT} + {PLANTED} records")
+            run.produce("orders", count=KEPT, producer="kept")
+            run.produce("orders", count=PLANTED, producer="planted")
+            with run.fault(CutTails("orders", 0, records=PLANTED)):
+                run.phases.enter("brokers are down, the tail is cut")
+            run.settle()
