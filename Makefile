@@ -48,7 +48,7 @@ clean: ## Remove what killed runs left, and the caches of tools (keeps results a
 	@if [ -x .venv/bin/python ]; then .venv/bin/python -m harness.node_root $(RESULTS); fi
 	rm -rf build .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
 
-$(READY): requirements.lock pyproject.toml cluster/prerequisites.py
+$(READY): requirements.lock pyproject.toml
 	@$(PYTHON) cluster/prerequisites.py
 	rm -rf .venv
 	$(PYTHON) -m venv .venv

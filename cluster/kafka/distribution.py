@@ -7,8 +7,10 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
 from cluster.kafka.download import alone_in, download_all
-from cluster.kafka.lock import Lock, read_lock
+from cluster.kafka.lock import Lock, locked_versions, read_lock
 from cluster.kafka.repository import repository_root
+
+__all__ = ["CACHE_VARIABLE", "cache_folder", "ensure", "is_fetched", "locked_versions"]
 
 CACHE_VARIABLE = "FENCEPOST_CACHE"
 _COMPLETE = ".complete"

@@ -1,6 +1,7 @@
 """Lock files: exactly which jars a Kafka version runs on, and their hashes; no addresses."""
 
 import hashlib
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +10,6 @@ from harness.contract.errors import DistributionError
 LOCKS = Path(__file__).resolve().parent / "locks"
 _HEADER = "# Made by `fencepost kafka lock`: group:artifact:version[:classifier] bytes sha256\n"
 _FIELDS = 3
-_WITHOUT_CLASSIFIER = 3
 
 
 @dataclass(frozen=True, order=True)
@@ -62,7 +62,7 @@ class Lock:
 def locked_versions(folder: Path = LOCKS) -> list[str]:
     """The Kafka versions that have a lock file, oldest first."""
     versions = [path.stem.removeprefix("kafka-") for path in folder.glob("kafka-*.lock")]
-    return sorted(versions, key=lambda version: [int(part) for part in version.split(".")])
+    return sorted(versions, key=lambda version: [int(part) for part in re.findall(r"\d+", version)])
 
 
 def read_lock(version: str, folder: Path = LOCKS) -> Lock:
@@ -85,8 +85,7 @@ def read_lock(version: str, folder: Path = LOCKS) -> Lock:
 
 def _artifact(line: str, path: Path) -> Artifact:
     fields = line.split()
-    coordinates = fields[0].split(":")
-    if len(fields) != _FIELDS or len(coordinates) not in (3, 4) or not fields[1].isdigit():
+    group, name, version, classifier, *rest = [*fields[0].split(":"), "", "", "", ""]
+    if len(fields) != _FIELDS or not version or any(rest) or not fields[1].isdigit():
         raise DistributionError(f"{path} has a line that is no artifact: {line!r}")
-    classifier = coordinates[3] if len(coordinates) > _WITHOUT_CLASSIFIER else ""
-    return Artifact(*coordinates[:3], classifier, int(fields[1]), fields[2])
+    return Artifact(group, name, version, classifier, int(fields[1]), fields[2])

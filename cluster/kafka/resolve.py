@@ -13,13 +13,20 @@ from cluster.nodes.java import java_command
 from harness.contract.errors import DistributionError
 
 _BROKER = "kafka_2.13"
-_LOG_BINDING = ("org.apache.logging.log4j", "log4j-slf4j-impl", "2.25.1")
-"""Kafka 4.x comes without a binding for slf4j 1.7, and so without logs."""
+_LOG_BINDINGS = {
+    "log4j-core": ("org.apache.logging.log4j", "log4j-slf4j-impl"),
+    "slf4j-api": ("org.slf4j", "slf4j-reload4j"),
+}
+"""What carries slf4j's lines to the log library, in the version of the artifact that is the key;
+the first that a broker brings decides. `kafka_2.13` names none, and is silent without: 4.x logs by
+log4j 2 then, 3.9 by reload4j."""
 
-_FIRST_WITHOUT_BINDING = 4
 _RETRIEVE = "[organisation]/[artifact]/[revision]/[artifact]-[revision](-[classifier]).[ext]"
 _RESOLVE_SECONDS = 900
+_SAID_CHARACTERS = 2000
 _SAID_LINES = 15
+
+Module = tuple[str, str, str]
 
 _SETTINGS = """\
 <ivysettings>
@@ -51,42 +58,64 @@ def make_lock(version: str) -> Lock:
     """
     with tempfile.TemporaryDirectory(prefix="fencepost-lock-") as name:
         work = Path(name)
-        jars = work / "jars"
-        said = _resolve(version, work, jars)
-        artifacts = [_artifact(path, jars) for path in sorted(jars.rglob("*.jar"))]
-    if not any(artifact.name == _BROKER for artifact in artifacts):
-        raise DistributionError(
-            f"Kafka {version} can't be resolved (is there such a release?). Ivy said:\n{said}"
-        )
+        broker = ("org.apache.kafka", _BROKER, version)
+        binding = _log_binding(_resolved([broker], work / "bare"))
+        artifacts = _resolved([broker, binding], work / "logging")
     return Lock(version, tuple(artifacts))
 
 
-def _resolve(version: str, work: Path, jars: Path) -> str:
-    dependencies = [("org.apache.kafka", _BROKER, version)]
-    if int(version.partition(".")[0]) >= _FIRST_WITHOUT_BINDING:
-        dependencies.append(_LOG_BINDING)
+def _log_binding(artifacts: list[Artifact]) -> Module:
+    versions = {artifact.name: artifact.version for artifact in artifacts}
+    for name, binding in _LOG_BINDINGS.items():
+        if name in versions:
+            return (*binding, versions[name])
+    raise DistributionError(
+        f"this Kafka logs by a library that is unknown here: it brings none of "
+        f"{', '.join(_LOG_BINDINGS)}. Add its binding to {__name__}."
+    )
+
+
+def _resolved(modules: list[Module], work: Path) -> list[Artifact]:
+    jars = work / "jars"
+    said = _resolve(modules, work, jars)
+    artifacts = [_artifact(path, jars) for path in sorted(jars.rglob("*.jar"))]
+    found = {(artifact.group, artifact.name) for artifact in artifacts}
+    if missing := [":".join(module) for module in modules if module[:2] not in found]:
+        raise DistributionError(
+            f"{', '.join(missing)} can't be resolved (is there such a release?). Ivy said:\n{said}"
+        )
+    return artifacts
+
+
+def _resolve(modules: list[Module], work: Path, jars: Path) -> str:
+    work.mkdir()
     module = work / "ivy.xml"
     module.write_text(
         _MODULE.format(
             dependencies="\n    ".join(
                 f"<dependency org={quoteattr(org)} name={quoteattr(name)} rev={quoteattr(rev)}/>"
-                for org, name, rev in dependencies
+                for org, name, rev in modules
             )
         )
     )
     settings = work / "ivysettings.xml"
     root = f" root={quoteattr(repository_root())}" if os.environ.get(MIRROR_VARIABLE) else ""
-    settings.write_text(_SETTINGS.format(cache=quoteattr(str(work / "cache")), root=root))
+    settings.write_text(_SETTINGS.format(cache=quoteattr(str(work.parent / "cache")), root=root))
     command = [java_command(), "-cp", str(ivy_jar()), "org.apache.ivy.Main"]
     command += ["-settings", str(settings), "-ivy", str(module), "-types", "jar", "bundle"]
     command += ["-retrieve", f"{jars}/{_RETRIEVE}"]
-    ended = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=_RESOLVE_SECONDS
-    )
+    try:
+        ended = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=_RESOLVE_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        raise DistributionError(
+            f"Ivy did not end within {_RESOLVE_SECONDS} s: check the network, or set "
+            f"{MIRROR_VARIABLE} to the address of a Maven repository that is nearer"
+        ) from None
     said = (ended.stdout + ended.stderr).splitlines()
-    return "\n".join(line for line in said if "WARN" in line or "::" in line)[-2000:] or "\n".join(
-        said[-_SAID_LINES:]
-    )
+    warnings = "\n".join(line for line in said if "WARN" in line or "::" in line)
+    return warnings[-_SAID_CHARACTERS:] or "\n".join(said[-_SAID_LINES:])
 
 
 def _artifact(path: Path, root: Path) -> Artifact:

@@ -1,0 +1,1 @@
+"""The checks: pure functions from a trace to findings, one file a family."""

@@ -1,0 +1,99 @@
+"""What a check is, and the columns of its findings."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.load import Trace
+
+FINDING_COLUMNS = (
+    "kind",
+    "verdict",
+    "topic",
+    "partition",
+    "offset_first",
+    "offset_last",
+    "group",
+    "at",
+    "cause",
+    "evidence",
+)
+"""Of a finding: offsets inclusive, `at` in microseconds since 1970, `evidence` JSON."""
+
+_TYPES = {
+    "partition": "int",
+    "offset_first": "bigint",
+    "offset_last": "bigint",
+    "at": "bigint",
+}
+
+
+@dataclass(frozen=True)
+class CheckOutcome:
+    """What a check found.
+
+    Attributes:
+        findings: one row each, with FINDING_COLUMNS; see `findings`.
+        evaluated: one row with one count: how much there was to judge.
+    """
+
+    findings: DataFrame
+    evaluated: DataFrame
+
+
+@dataclass(frozen=True)
+class CheckDefinition:
+    """A check and the tables without rows of which it can't be evaluated."""
+
+    judge: Callable[[Trace], CheckOutcome]
+    needs: tuple[str, ...]
+
+
+def findings(rows: DataFrame, *, evidence: tuple[str, ...] = (), **columns: Column) -> DataFrame:
+    """Select a finding's columns from rows.
+
+    Args:
+        rows: one a finding.
+        evidence: columns of `rows` that go into the JSON evidence.
+        columns: the finding's own; `kind`, `verdict` and `cause` are needed, others may be missing.
+    """
+    values = dict(columns)
+    values["evidence"] = F.to_json(F.struct(*[F.col(name) for name in evidence] or [F.lit(1)]))
+    return rows.select(
+        *(
+            values.get(name, F.lit(None)).cast(_TYPES.get(name, "string")).alias(name)
+            for name in FINDING_COLUMNS
+        )
+    )
+
+
+def count(rows: DataFrame) -> DataFrame:
+    """How many rows there are, as one row named `evaluated`."""
+    return rows.agg(F.count(F.lit(1)).alias("evaluated"))
+
+
+def spans(rows: DataFrame, *keys: str, **aggregates: Column) -> DataFrame:
+    """Contiguous offsets of equal keys as one row each.
+
+    Args:
+        rows: with `offset` and the keys.
+        keys: what must be equal within a span.
+        aggregates: further columns of a span.
+
+    Returns:
+        The keys, offset_first, offset_last, records (count of distinct offsets), aggregates.
+    """
+    order = Window.partitionBy(*keys).orderBy("offset")
+    return (
+        rows.withColumn("_span", F.col("offset") - F.dense_rank().over(order))
+        .groupBy(*keys, "_span")
+        .agg(
+            F.min("offset").alias("offset_first"),
+            F.max("offset").alias("offset_last"),
+            F.count_distinct("offset").alias("records"),
+            *(column.alias(name) for name, column in aggregates.items()),
+        )
+        .drop("_span")
+    )

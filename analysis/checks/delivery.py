@@ -1,0 +1,209 @@
+"""What was lost, skipped, repeated or made up (taxonomy A)."""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.checks.base import CheckOutcome, count, findings, spans
+from analysis.load import Trace
+from analysis.progress import PARTITION, last_commits, never_delivered
+from harness.contract.outcomes import CommitEpoch
+
+_LOG = ("topic", "partition")
+
+
+def lost_record(trace: Trace) -> CheckOutcome:
+    """A1: acknowledged, and in no replica's log at the end.
+
+    Causes: `truncated` (a later epoch than that of the acknowledgement starts at or below the
+    offset), `expired_unread` (below the log start), `unexplained`.
+    """
+    acknowledged = trace["sends"].where("outcome = 'ok' and offset is not null")
+    lost = acknowledged.join(trace.surviving, on=[*_LOG, "value"], how="left_anti")
+    judged = (
+        _with_epoch_of_acknowledgement(lost, trace)
+        .join(_later_epochs(trace), on=list(_LOG), how="left")
+        .join(_log_starts(trace), on=list(_LOG), how="left")
+        .join(F.broadcast(trace.topics), on="topic", how="left")
+        .withColumn("cause", _cause_of_loss())
+        .withColumn(
+            "verdict",
+            F.when(
+                (F.col("cause") == "truncated") & (F.col("unclean_election") | (F.col("acks") != "all")),
+                "permitted",
+            )
+            .when((F.col("cause") == "expired_unread") & F.col("retention_ms").isNotNull(), "permitted")
+            .otherwise("violation"),
+        )
+    )
+    keys = (*_LOG, "cause", "verdict", "acks", "acknowledged_epoch")
+    found = spans(judged, *keys, at=F.min("answered_micros"), producer=F.min("producer"))
+    return CheckOutcome(
+        findings(
+            found,
+            evidence=("records", "acks", "acknowledged_epoch", "producer"),
+            kind=F.col("cause"),
+            verdict=F.col("verdict"),
+            topic=F.col("topic"),
+            partition=F.col("partition"),
+            offset_first=F.col("offset_first"),
+            offset_last=F.col("offset_last"),
+            at=F.col("at"),
+            cause=F.format_string(
+                "%s records acknowledged (acks=%s) under epoch %s: %s",
+                "records",
+                "acks",
+                "acknowledged_epoch",
+                "cause",
+            ),
+        ),
+        count(acknowledged),
+    )
+
+
+def skipped_record(trace: Trace) -> CheckOutcome:
+    """A1s: in the surviving log, and the group's position went past it without a delivery."""
+    jumped = (
+        trace["resets"]
+        .where("cause in ('out_of_range', 'no_commit') and policy = 'latest'")
+        .where("to_offset is not null")
+        .groupBy(*PARTITION)
+        .agg(F.max("to_offset").alias("reset_to"))
+    )
+    known = (
+        never_delivered(trace)
+        .join(F.broadcast(trace.groups), on="group", how="left")
+        .join(last_commits(trace["committed_offsets"]), on=list(PARTITION), how="left")
+        .join(jumped, on=list(PARTITION), how="left")
+        .withColumn("by_policy", F.coalesce(F.col("offset") < F.col("reset_to"), F.lit(False)))
+    )
+    keys = (*PARTITION, "commit_epoch", "committed_offset", "committed_epoch", "by_policy", "leader_epoch")
+    found = spans(known, *keys)
+    permitted = F.col("by_policy") | (F.col("commit_epoch") == str(CommitEpoch.NONE))
+    return CheckOutcome(
+        findings(
+            found,
+            evidence=("records", "leader_epoch", "committed_offset", "committed_epoch", "commit_epoch"),
+            kind=F.when(F.col("by_policy"), "jumped by reset").otherwise("passed in silence"),
+            verdict=F.when(permitted, "permitted").otherwise("violation"),
+            topic=F.col("topic"),
+            partition=F.col("partition"),
+            offset_first=F.col("offset_first"),
+            offset_last=F.col("offset_last"),
+            group=F.col("group"),
+            cause=F.when(F.col("by_policy"), "auto.offset.reset=latest jumped over them")
+            .when(F.col("commit_epoch") == str(CommitEpoch.NONE), "no epoch was committed to validate")
+            .otherwise(
+                F.format_string(
+                    "committed (%s, epoch %s) was taken as valid in a log that has these records"
+                    " of epoch %s instead of those that were read",
+                    "committed_offset",
+                    "committed_epoch",
+                    "leader_epoch",
+                )
+            ),
+        ),
+        count(trace["polls"]),
+    )
+
+
+def duplicate_delivery(trace: Trace) -> CheckOutcome:
+    """A4: the same record delivered to a group more than once. At-least-once permits it."""
+    repeated = (
+        trace["polls"]
+        .groupBy(*PARTITION, "offset", "value")
+        .agg(F.count(F.lit(1)).alias("deliveries"))
+        .where("deliveries > 1")
+    )
+    found = spans(repeated, *PARTITION, "deliveries")
+    return CheckOutcome(
+        findings(
+            found,
+            evidence=("records", "deliveries"),
+            kind=F.lit("redelivered"),
+            verdict=F.lit("permitted"),
+            topic=F.col("topic"),
+            partition=F.col("partition"),
+            offset_first=F.col("offset_first"),
+            offset_last=F.col("offset_last"),
+            group=F.col("group"),
+            cause=F.lit("delivery is at least once: the group went back"),
+        ),
+        count(trace["polls"]),
+    )
+
+
+def phantom_record(trace: Trace) -> CheckOutcome:
+    """A5: delivered, but no producer ever set out to send it."""
+    intended = trace["sends"].select(*_LOG, "value")
+    phantoms = trace["polls"].where("is_intact").join(intended, on=[*_LOG, "value"], how="left_anti")
+    return _each_poll(trace, phantoms, kind="phantom", cause="no producer intended this value")
+
+
+def corrupted_record(trace: Trace) -> CheckOutcome:
+    """A6: delivered with a value whose checksum does not fit."""
+    corrupted = trace["polls"].where("not is_intact")
+    return _each_poll(trace, corrupted, kind="corrupted", cause="the value's checksum does not fit")
+
+
+def _each_poll(trace: Trace, polls: DataFrame, *, kind: str, cause: str) -> CheckOutcome:
+    found = spans(polls, *PARTITION, at=F.min("polled_micros"), value=F.min("value"))
+    return CheckOutcome(
+        findings(
+            found,
+            evidence=("records", "value"),
+            kind=F.lit(kind),
+            verdict=F.lit("violation"),
+            topic=F.col("topic"),
+            partition=F.col("partition"),
+            offset_first=F.col("offset_first"),
+            offset_last=F.col("offset_last"),
+            group=F.col("group"),
+            at=F.col("at"),
+            cause=F.lit(cause),
+        ),
+        count(trace["polls"]),
+    )
+
+
+def _with_epoch_of_acknowledgement(lost: DataFrame, trace: Trace) -> DataFrame:
+    """Add acknowledged_epoch: as a consumer saw the value, else the leader's at that time."""
+    seen = trace["polls"].groupBy(*_LOG, "value").agg(F.min("leader_epoch").alias("seen_epoch"))
+    led = trace["leaderships"].where("leader >= 0").select(*_LOG, "leader_epoch", "at_micros")
+    led_then = (
+        lost.select(*_LOG, "value", "answered_micros")
+        .join(F.broadcast(led), on=list(_LOG), how="inner")
+        .where("at_micros <= answered_micros")
+        .groupBy(*_LOG, "value")
+        .agg(F.max("leader_epoch").alias("led_epoch"))
+    )
+    return (
+        lost.join(seen, on=[*_LOG, "value"], how="left")
+        .join(led_then, on=[*_LOG, "value"], how="left")
+        .withColumn("acknowledged_epoch", F.coalesce("seen_epoch", "led_epoch"))
+    )
+
+
+def _later_epochs(trace: Trace) -> DataFrame:
+    """(topic, partition, epochs): every epoch of the surviving branches with its start offset."""
+    return (
+        trace["epoch_checkpoints"]
+        .groupBy(*_LOG)
+        .agg(F.collect_set(F.struct("leader_epoch", "start_offset")).alias("epochs"))
+    )
+
+
+def _log_starts(trace: Trace) -> DataFrame:
+    return trace["log_starts"].groupBy(*_LOG).agg(F.min("log_start_offset").alias("log_start"))
+
+
+def _cause_of_loss() -> Column:
+    later = F.exists(
+        "epochs",
+        lambda epoch: (epoch["leader_epoch"] > F.col("acknowledged_epoch"))
+        & (epoch["start_offset"] <= F.col("offset")),
+    )
+    return (
+        F.when(F.coalesce(later, F.lit(False)), "truncated")
+        .when(F.col("offset") < F.col("log_start"), "expired_unread")
+        .otherwise("unexplained")
+    )

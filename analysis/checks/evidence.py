@@ -1,0 +1,40 @@
+"""The harness judged by itself (taxonomy M)."""
+
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.checks.base import CheckOutcome, count, findings
+from analysis.load import Trace
+
+
+def fault_landed(trace: Trace) -> CheckOutcome:
+    """M1: a fault without evidence of its bite leaves the run undecided."""
+    return CheckOutcome(
+        findings(
+            trace["faults"].where("not landed"),
+            evidence=("fault", "target", "evidence"),
+            kind=F.lit("not landed"),
+            verdict=F.lit("undecided"),
+            at=F.col("started_micros"),
+            cause=F.format_string("%s %s showed no effect", "fault", "target"),
+        ),
+        count(trace["faults"]),
+    )
+
+
+def history_complete(trace: Trace) -> CheckOutcome:
+    """M4: no gap in a history and no line that does not read, but a last one torn by SIGKILL."""
+    incomplete = trace["histories"].where(
+        "missing_seqs > 0 or malformed_lines > 0 or (torn_lines > 0 and ended_by_itself)"
+    )
+    return CheckOutcome(
+        findings(
+            incomplete,
+            evidence=("worker", "events", "missing_seqs", "torn_lines", "malformed_lines"),
+            kind=F.lit("incomplete history"),
+            verdict=F.lit("undecided"),
+            cause=F.format_string(
+                "%s: %s events missing, %s lines malformed", "worker", "missing_seqs", "malformed_lines"
+            ),
+        ),
+        count(trace["histories"]),
+    )

@@ -1,0 +1,210 @@
+"""Run the checks of a plan over its trace, in few Spark jobs, and come to a verdict."""
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import msgspec
+from pyspark.sql import DataFrame, Row, Window
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.checks.base import CheckOutcome
+from analysis.checks.registry import CHECKS
+from analysis.load import Trace
+from analysis.resumption import resumptions
+from harness.contract.checks import Check
+from harness.contract.run_folder import Expectation
+from harness.contract.verdicts import (
+    EXAMPLES_MAX,
+    SCHEMA,
+    CheckResult,
+    CheckVerdict,
+    FaultResult,
+    Finding,
+    FindingVerdict,
+    Resumption,
+    RunVerdict,
+    Verdict,
+)
+
+_NOTHING = CheckResult(
+    verdict=CheckVerdict.NOT_EVALUABLE, evaluated=0, findings=0, examples=[]
+)
+
+
+@dataclass(frozen=True)
+class Found:
+    """The count of findings of one check, verdict and group."""
+
+    check: str
+    verdict: FindingVerdict
+    group: str | None
+    findings: int
+
+
+def judge(trace: Trace) -> Verdict:
+    """The verdict of a run, by the checks that its plan names."""
+    planned = [Check(name) for name in trace.plan.checks]
+    outcomes = {
+        check: CHECKS[check].judge(trace)
+        for check in planned
+        if check in CHECKS and all(trace.rows[table] for table in CHECKS[check].needs)
+    }
+    found, results = _collect(trace, outcomes)
+    for check in planned:
+        results.setdefault(check, _NOTHING)
+    resumed = resumptions(trace)
+    if Check.RESUMPTION in planned:
+        results[Check.RESUMPTION] = _resumption_result(resumed)
+    return Verdict(
+        schema=SCHEMA,
+        run_id=trace.run.run_id,
+        scenario=trace.plan.scenario,
+        parameters=trace.plan.parameters,
+        seed=trace.run.seed,
+        kafka=trace.run.kafka,
+        clients=trace.run.clients,
+        cluster=trace.run.cluster,
+        verdict=decide(
+            found, results, expects=trace.plan.expects, is_whole=trace.run.error is None
+        ),
+        checks={str(check): results[check] for check in planned},
+        faults=_faults(trace),
+        resumption=resumed,
+        rerun=trace.run.rerun,
+    )
+
+
+def decide(
+    found: list[Found],
+    results: dict[Check, CheckResult],
+    *,
+    expects: list[Expectation],
+    is_whole: bool,
+) -> RunVerdict:
+    """fail: a violation that nothing expects; pass: all judged, all expected seen; else undecided.
+
+    Args:
+        found: counts of all findings.
+        results: of every planned check.
+        expects: the plan's expectations.
+        is_whole: whether the scenario came to its end.
+    """
+    violations = {
+        (one.check, one.group) for one in found if one.verdict is FindingVerdict.VIOLATION
+    }
+    covered: set[tuple[str, str | None]] = set()
+    is_all_seen = True
+    for expectation in expects:
+        met = {
+            (check, group)
+            for check, group in violations
+            if check == expectation.check and (not expectation.groups or group in expectation.groups)
+        }
+        covered |= met
+        seen = {group for _, group in met}
+        is_all_seen &= bool(met) and set(expectation.groups) <= seen
+    if violations - covered:
+        return RunVerdict.FAIL
+    unclear = {CheckVerdict.NOT_EVALUABLE, CheckVerdict.UNDECIDED}
+    is_all_clear = not any(result.verdict in unclear for result in results.values())
+    return RunVerdict.PASS if is_whole and is_all_seen and is_all_clear else RunVerdict.UNDECIDED
+
+
+def _collect(
+    trace: Trace, outcomes: dict[Check, CheckOutcome]
+) -> tuple[list[Found], dict[Check, CheckResult]]:
+    """Count and sample the findings of all checks at once."""
+    if not outcomes:
+        return [], {}
+    evaluated = {
+        row["check"]: row["evaluated"]
+        for row in _union({c: o.evaluated for c, o in outcomes.items()}).collect()
+    }
+    findings = _union({check: outcome.findings for check, outcome in outcomes.items()}).cache()
+    counted = findings.groupBy("check", "verdict", "group").agg(F.count(F.lit(1)).alias("n"))
+    found = [
+        Found(row["check"], FindingVerdict(row["verdict"]), row["group"], row["n"])
+        for row in counted.collect()
+    ]
+    examples = _examples(trace, findings)
+    findings.unpersist()
+    results = {
+        check: _result(
+            [one for one in found if one.check == check], evaluated[check], examples[check]
+        )
+        for check in outcomes
+    }
+    return found, results
+
+
+def _union(frames: dict[Check, DataFrame]) -> DataFrame:
+    named = [frame.withColumn("check", F.lit(str(check))) for check, frame in frames.items()]
+    return reduce(DataFrame.unionByName, named)
+
+
+def _examples(trace: Trace, findings: DataFrame) -> dict[str, list[Finding]]:
+    """At most EXAMPLES_MAX findings a check, violations first."""
+    severity = F.when(F.col("verdict") == "violation", 0).when(F.col("verdict") == "undecided", 1)
+    order = Window.partitionBy("check").orderBy(
+        severity.otherwise(2), "topic", "partition", "group", "offset_first"
+    )
+    rows = (
+        findings.withColumn("_rank", F.row_number().over(order))
+        .where(F.col("_rank") <= EXAMPLES_MAX)
+        .orderBy("check", "_rank")
+        .collect()
+    )
+    clients = {group.group: group.client for group in trace.plan.groups}
+    examples: dict[str, list[Finding]] = defaultdict(list)
+    for row in rows:
+        examples[row["check"]].append(_finding(row, clients))
+    return examples
+
+
+def _finding(row: Row, clients: dict[str, str]) -> Finding:
+    values: dict[str, Any] = row.asDict()
+    values.pop("_rank")
+    values["verdict"] = FindingVerdict(values["verdict"])
+    values["evidence"] = msgspec.json.decode(values["evidence"])
+    return Finding(**values, client=clients.get(values["group"] or ""))
+
+
+def _result(found: list[Found], evaluated: int, examples: list[Finding]) -> CheckResult:
+    counts: Counter[FindingVerdict] = Counter()
+    for one in found:
+        counts[one.verdict] += one.findings
+    if evaluated == 0:
+        verdict = CheckVerdict.NOT_EVALUABLE
+    elif counts[FindingVerdict.VIOLATION]:
+        verdict = CheckVerdict.VIOLATED
+    elif counts[FindingVerdict.UNDECIDED]:
+        verdict = CheckVerdict.UNDECIDED
+    elif counts[FindingVerdict.PERMITTED]:
+        verdict = CheckVerdict.PERMITTED
+    else:
+        verdict = CheckVerdict.HOLDS
+    return CheckResult(
+        verdict=verdict, evaluated=evaluated, findings=counts.total(), examples=examples
+    )
+
+
+def _resumption_result(resumed: list[Resumption]) -> CheckResult:
+    if not resumed:
+        return _NOTHING
+    return CheckResult(
+        verdict=CheckVerdict.HOLDS, evaluated=len(resumed), findings=0, examples=[]
+    )
+
+
+def _faults(trace: Trace) -> list[FaultResult]:
+    return [
+        FaultResult(
+            fault=row["fault"],
+            target=row["target"],
+            landed=row["landed"],
+            evidence=msgspec.json.decode(row["evidence"]),
+        )
+        for row in trace["faults"].orderBy("started_micros").collect()
+    ]

@@ -1,0 +1,75 @@
+"""How far each group got: what several checks and the resumption ask."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.load import Trace
+
+PARTITION = ("group", "topic", "partition")
+_ENDINGS = ("caught_up", "stalled", "failed")
+
+
+def endings(trace: Trace) -> DataFrame:
+    """How each group ended last: (group, last_change, last_member)."""
+    return (
+        trace["group_events"]
+        .where(F.col("change").isin(*_ENDINGS))
+        .groupBy("group")
+        .agg(
+            F.max_by("change", F.struct("at_micros", "seq")).alias("last_change"),
+            F.max_by("member", F.struct("at_micros", "seq")).alias("last_member"),
+        )
+    )
+
+
+def final_positions(trace: Trace) -> DataFrame:
+    """(group, topic, partition, first_offset, final_position) of groups that did not end by raising.
+
+    first_offset is the first that was delivered to the group; final_position the position that its
+    last member told of last.
+    """
+    told = (
+        trace["group_events"]
+        .where(F.col("change").isin("caught_up", "stalled") & F.col("position").isNotNull())
+        .groupBy(*PARTITION)
+        .agg(F.max_by("position", F.struct("at_micros", "seq")).alias("final_position"))
+    )
+    first = trace["polls"].groupBy(*PARTITION).agg(F.min("offset").alias("first_offset"))
+    calm = endings(trace).where(F.col("last_change") != "failed").select("group")
+    return (
+        told.join(first, on=list(PARTITION), how="inner")
+        .join(calm, on="group", how="left_semi")
+        .select(*PARTITION, "first_offset", "final_position")
+    )
+
+
+def never_delivered(trace: Trace) -> DataFrame:
+    """(group, topic, partition, offset, leader_epoch): surviving records that a group went past.
+
+    A record counts as delivered if its value was, at whatever offset: a truncation gives an offset
+    to another record.
+    """
+    delivered = trace["polls"].select(*PARTITION, "value").distinct()
+    within = (F.col("offset") >= F.col("first_offset")) & (
+        F.col("offset") < F.col("final_position")
+    )
+    return (
+        trace.surviving.join(final_positions(trace), on=["topic", "partition"], how="inner")
+        .where(within)
+        .join(delivered, on=[*PARTITION, "value"], how="left_anti")
+        .select(*PARTITION, "offset", "leader_epoch")
+    )
+
+
+def last_commits(committed_offsets: DataFrame) -> DataFrame:
+    """(group, topic, partition, committed_offset, committed_epoch): the last of the stored commits."""
+    order = F.struct("committed_micros", "offsets_offset")
+    return (
+        committed_offsets
+        .where(~F.col("is_tombstone"))
+        .groupBy(*PARTITION)
+        .agg(
+            F.max_by("offset", order).alias("committed_offset"),
+            F.max_by("committed_epoch", order).alias("committed_epoch"),
+        )
+    )

@@ -1,0 +1,55 @@
+"""The page of one run."""
+
+from typing import Any
+
+import msgspec
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs
+
+from analysis.load import Trace
+from analysis.report.timeline import timeline
+from harness.contract.run_folder import RunFolder
+from harness.contract.verdicts import Verdict
+
+_MICROS_PER_SECOND = 1_000_000
+
+
+def environment() -> Environment:
+    """Templates with every value escaped, and unknown names an error."""
+    return Environment(
+        loader=PackageLoader("analysis.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def write_report(folder: RunFolder, verdict: Verdict, trace: Trace) -> None:
+    """Write `report/index.html`: one file that needs nothing else."""
+    labels = {group.group: group.labels for group in trace.plan.groups}
+    figure = timeline(trace)
+    page = environment().get_template("run.html.j2").render(
+        verdict=verdict,
+        run=trace.run,
+        question=trace.plan.question,
+        labels=labels,
+        label_names=sorted({name for label in labels.values() for name in label}),
+        # Both come from plotly, which escapes what it is given.
+        figure=Markup(figure),  # noqa: S704
+        plotly=Markup(get_plotlyjs() if figure else ""),  # noqa: S704
+        seconds=_seconds(trace),
+        as_json=_as_json,
+    )
+    (folder.report / "index.html").write_text(page)
+
+
+def _seconds(trace: Trace) -> str:
+    if trace.run.ended_micros is None:
+        return "never ended"
+    return f"{(trace.run.ended_micros - trace.run.started_micros) / _MICROS_PER_SECOND:.0f} s"
+
+
+def _as_json(value: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=1).decode()

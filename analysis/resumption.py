@@ -1,0 +1,152 @@
+"""How each group went on after it was stopped and opened again."""
+
+from collections import Counter
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.load import Trace
+from analysis.progress import PARTITION, endings, last_commits, never_delivered
+from harness.contract.verdicts import Resumption
+
+_NEEDED = ("group_events", "committed_offsets", "polls", "replica_records")
+
+
+def resumptions(trace: Trace) -> list[Resumption]:
+    """One row per group and partition that was opened at least twice, in the plan's order.
+
+    None at all where a table is missing that it takes: what can't be proved is not told.
+    A group of several partitions is told as `group[topic-partition]`.
+    """
+    if not all(trace.rows[table] for table in _NEEDED):
+        return []
+    rows = sorted(
+        (row.asDict() for row in _facts(trace).collect()),
+        key=lambda row: (row["topic"], row["partition"]),
+    )
+    partitions = Counter(row["group"] for row in rows)
+    by_group = {group.group: group for group in trace.plan.groups}
+    order = {group: index for index, group in enumerate(sorted(by_group))}
+    told = []
+    for row in sorted(rows, key=lambda row: order[row["group"]]):
+        plan = by_group[row["group"]]
+        name = row["group"]
+        if partitions[name] > 1:
+            name = f"{name}[{row['topic']}-{row['partition']}]"
+        told.append(
+            Resumption(
+                group=name,
+                client=plan.client,
+                commit_epoch=plan.commit_epoch,
+                reset=plan.reset,
+                committed_offset=row["committed_offset"],
+                committed_epoch=row["committed_epoch"],
+                resumed_at=None if row["exception"] else row["resumed_at"],
+                redelivered=row["redelivered"],
+                never_delivered=None if row["exception"] else row["never_delivered"],
+                exception=_exception(row),
+            )
+        )
+    return told
+
+
+def _exception(row: dict[str, Any]) -> str | None:
+    name: str | None = row["exception"]
+    if name is None or row["divergent_offset"] is None:
+        return name
+    return f"{name} (divergent offset {row['divergent_offset']})"
+
+
+def _facts(trace: Trace) -> DataFrame:
+    """All that a row tells, by group, topic, partition."""
+    reopened = _reopened(trace)
+    partitions = trace["polls"].select(*PARTITION).distinct()
+    counted = (
+        trace["polls"]
+        .groupBy(*PARTITION, "value")
+        .agg((F.count(F.lit(1)) > 1).alias("again"))
+        .groupBy(*PARTITION)
+        .agg(F.count_if("again").alias("redelivered"))
+    )
+    skipped = never_delivered(trace).groupBy(*PARTITION).agg(
+        F.count_distinct("offset").alias("never_delivered")
+    )
+    return (
+        partitions.join(reopened, on="group", how="inner")
+        .join(F.broadcast(trace.groups.select("group")), on="group", how="left_semi")
+        .join(_commits_before(trace, reopened), on=list(PARTITION), how="left")
+        .join(_resumed_at(trace), on=list(PARTITION), how="left")
+        .join(_exceptions(trace), on="group", how="left")
+        .join(counted, on=list(PARTITION), how="left")
+        .join(skipped, on=list(PARTITION), how="left")
+        .select(
+            *PARTITION,
+            "committed_offset",
+            "committed_epoch",
+            "resumed_at",
+            "exception",
+            "divergent_offset",
+            F.coalesce("redelivered", F.lit(0)).alias("redelivered"),
+            F.coalesce("never_delivered", F.lit(0)).alias("never_delivered"),
+        )
+    )
+
+
+def _reopened(trace: Trace) -> DataFrame:
+    """(group, last_member, opened_micros) of groups that had more than one member in turn."""
+    return (
+        trace["group_events"]
+        .where("change = 'opened'")
+        .groupBy("group")
+        .agg(
+            F.count_distinct("member").alias("lives"),
+            F.max_by("member", F.struct("at_micros", "seq")).alias("last_member"),
+            F.max("at_micros").alias("opened_micros"),
+        )
+        .where("lives > 1")
+        .select("group", "last_member", "opened_micros")
+    )
+
+
+def _commits_before(trace: Trace, reopened: DataFrame) -> DataFrame:
+    """What the coordinator held when the last member was opened."""
+    stored = trace["committed_offsets"].join(reopened, on="group", how="inner")
+    return last_commits(stored.where("committed_micros <= opened_micros"))
+
+
+def _resumed_at(trace: Trace) -> DataFrame:
+    """Where the last member was served first; its last position where it was served nothing."""
+    last = _reopened(trace).select("group", F.col("last_member").alias("member"))
+    served = (
+        trace["polls"]
+        .join(last, on=["group", "member"], how="left_semi")
+        .groupBy(*PARTITION)
+        .agg(F.min_by("offset", F.struct("seq", "position_in_poll")).alias("served_at"))
+    )
+    told = (
+        trace["group_events"]
+        .join(last, on=["group", "member"], how="left_semi")
+        .where("change in ('caught_up', 'stalled')")
+        .groupBy(*PARTITION)
+        .agg(F.max_by("position", F.struct("at_micros", "seq")).alias("told_at"))
+    )
+    return served.join(told, on=list(PARTITION), how="full_outer").select(
+        *PARTITION, F.coalesce("served_at", "told_at").alias("resumed_at")
+    )
+
+
+def _exceptions(trace: Trace) -> DataFrame:
+    """(group, exception, divergent_offset) of groups whose last member raised."""
+    raised = trace["group_events"].where("change = 'failed'")
+    last = endings(trace).where("last_change = 'failed'").select(
+        "group", F.col("last_member").alias("member")
+    )
+    return (
+        raised.join(last, on=["group", "member"], how="left_semi")
+        .groupBy("group")
+        .agg(
+            F.max_by("exception", "at_micros").alias("exception"),
+            F.max("divergent_offset").alias("divergent_offset"),
+        )
+    )

@@ -1,0 +1,66 @@
+"""The verdict in the terminal."""
+
+from rich.console import Console
+from rich.table import Table
+
+from harness.contract.verdicts import CheckVerdict, Resumption, RunVerdict, Verdict
+
+_COLOURS = {
+    RunVerdict.PASS: "green",
+    RunVerdict.FAIL: "red",
+    RunVerdict.UNDECIDED: "yellow",
+    CheckVerdict.HOLDS: "green",
+    CheckVerdict.VIOLATED: "red",
+    CheckVerdict.PERMITTED: "cyan",
+    CheckVerdict.UNDECIDED: "yellow",
+    CheckVerdict.NOT_EVALUABLE: "yellow",
+}
+
+
+def show(verdict: Verdict, console: Console) -> None:
+    """Print resumption, checks and verdict of one run."""
+    if verdict.resumption:
+        console.print(_resumption(verdict.resumption))
+    console.print(_checks(verdict))
+    colour = _COLOURS[verdict.verdict]
+    console.print(
+        f"[bold {colour}]{verdict.verdict}[/] {verdict.scenario}, seed {verdict.seed}, "
+        f"Kafka {verdict.kafka}, {verdict.cluster}"
+    )
+
+
+def _resumption(rows: list[Resumption]) -> Table:
+    table = Table(title="How each group went on", title_justify="left", box=None, pad_edge=False)
+    for name in ("group", "committed", "resumed at", "redelivered", "never delivered", "exception"):
+        table.add_column(name, justify="left" if name in ("group", "exception") else "right")
+    for row in rows:
+        table.add_row(
+            row.group,
+            f"({_told(row.committed_offset)}, {_told(row.committed_epoch)})",
+            _told(row.resumed_at),
+            _told(row.redelivered),
+            f"[red]{row.never_delivered}[/]" if row.never_delivered else _told(row.never_delivered),
+            row.exception or "",
+        )
+    return table
+
+
+def _checks(verdict: Verdict) -> Table:
+    table = Table(title="Checks", title_justify="left", box=None, pad_edge=False)
+    for name in ("check", "verdict", "evaluated", "findings", "first example"):
+        table.add_column(name, justify="right" if name in ("evaluated", "findings") else "left")
+    for name, result in verdict.checks.items():
+        example = result.examples[0] if result.examples else None
+        where = f"{example.group or example.topic or ''}: " if example else ""
+        table.add_row(
+            name,
+            f"[{_COLOURS[result.verdict]}]{result.verdict}[/]",
+            str(result.evaluated),
+            str(result.findings),
+            f"{where}{example.cause}" if example else "",
+        )
+    return table
+
+
+def _told(value: int | None) -> str:
+    return "-" if value is None else str(value)
