@@ -11,7 +11,7 @@ from analysis.judge import judge
 from analysis.load import Trace, load_trace
 from analysis.report.page import write_report
 from analysis.report.session_page import write_session
-from analysis.session import open_session
+from analysis.session import open_session, tune
 from analysis.terminal import show
 from harness.contract.run_folder import RunFolder, find_runs
 from harness.contract.verdicts import RunVerdict, Verdict
@@ -38,6 +38,7 @@ def analyze(
         for index, folder in enumerate(folders, start=1):
             status.update(f"judging run {index} of {len(folders)}: {folder.path.name}")
             trace = load_trace(spark, folder)
+            tune(spark, rows=sum(trace.rows.values()))
             verdict = judge(trace)
             status.update(f"reporting run {index} of {len(folders)}")
             _write(folder, verdict, trace)

@@ -1,6 +1,6 @@
 """Run the checks of a plan over its trace, in few Spark jobs, and come to a verdict."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -28,9 +28,7 @@ from harness.contract.verdicts import (
     Verdict,
 )
 
-_NOTHING = CheckResult(
-    verdict=CheckVerdict.NOT_EVALUABLE, evaluated=0, findings=0, examples=[]
-)
+_NOTHING = CheckResult(verdict=CheckVerdict.NOT_EVALUABLE, evaluated=0, findings=0, examples=[])
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,8 @@ def decide(
         met = {
             (check, group)
             for check, group in violations
-            if check == expectation.check and (not expectation.groups or group in expectation.groups)
+            if check == expectation.check
+            and (not expectation.groups or group in expectation.groups)
         }
         covered |= met
         seen = {group for _, group in met}
@@ -118,25 +117,33 @@ def _collect(
     """Count and sample the findings of all checks at once."""
     if not outcomes:
         return [], {}
-    evaluated = {
-        row["check"]: row["evaluated"]
-        for row in _union({c: o.evaluated for c, o in outcomes.items()}).collect()
-    }
-    findings = _union({check: outcome.findings for check, outcome in outcomes.items()}).cache()
-    counted = findings.groupBy("check", "verdict", "group").agg(F.count(F.lit(1)).alias("n"))
+    rows = _counted_examples(
+        _union({check: outcome.findings for check, outcome in outcomes.items()})
+    )
+    counts = {(row["check"], row["verdict"], row["group"]): row["_findings"] for row in rows}
     found = [
-        Found(row["check"], FindingVerdict(row["verdict"]), row["group"], row["n"])
-        for row in counted.collect()
+        Found(check, FindingVerdict(verdict), group, findings)
+        for (check, verdict, group), findings in counts.items()
     ]
-    examples = _examples(trace, findings)
-    findings.unpersist()
+    clients = {group.group: group.client for group in trace.plan.groups}
+    evaluated = _evaluated(outcomes)
     results = {
         check: _result(
-            [one for one in found if one.check == check], evaluated[check], examples[check]
+            [one for one in found if one.check == check],
+            evaluated[check],
+            [_finding(row, clients) for row in rows if row["check"] == check][:EXAMPLES_MAX],
         )
         for check in outcomes
     }
     return found, results
+
+
+def _evaluated(outcomes: dict[Check, CheckOutcome]) -> dict[Check, int]:
+    known = {c: o.evaluated for c, o in outcomes.items() if isinstance(o.evaluated, int)}
+    asked = {c: o.evaluated for c, o in outcomes.items() if not isinstance(o.evaluated, int)}
+    if asked:
+        known |= {Check(row["check"]): row["evaluated"] for row in _union(asked).collect()}
+    return known
 
 
 def _union(frames: dict[Check, DataFrame]) -> DataFrame:
@@ -144,28 +151,27 @@ def _union(frames: dict[Check, DataFrame]) -> DataFrame:
     return reduce(DataFrame.unionByName, named)
 
 
-def _examples(trace: Trace, findings: DataFrame) -> dict[str, list[Finding]]:
-    """At most EXAMPLES_MAX findings a check, violations first."""
+def _counted_examples(findings: DataFrame) -> list[Row]:
+    """The first EXAMPLES_MAX findings of each check, verdict and group, violations first.
+
+    Each row carries `_findings`: how many its check, verdict and group has in all.
+    """
+    kind = Window.partitionBy("check", "verdict", "group")
+    order = ("topic", "partition", "offset_first")
     severity = F.when(F.col("verdict") == "violation", 0).when(F.col("verdict") == "undecided", 1)
-    order = Window.partitionBy("check").orderBy(
-        severity.otherwise(2), "topic", "partition", "group", "offset_first"
-    )
-    rows = (
-        findings.withColumn("_rank", F.row_number().over(order))
+    return (
+        findings.withColumn("_rank", F.row_number().over(kind.orderBy(*order)))
+        .withColumn("_findings", F.count(F.lit(1)).over(kind))
         .where(F.col("_rank") <= EXAMPLES_MAX)
-        .orderBy("check", "_rank")
+        .orderBy("check", severity.otherwise(2), "group", *order)
         .collect()
     )
-    clients = {group.group: group.client for group in trace.plan.groups}
-    examples: dict[str, list[Finding]] = defaultdict(list)
-    for row in rows:
-        examples[row["check"]].append(_finding(row, clients))
-    return examples
 
 
 def _finding(row: Row, clients: dict[str, str]) -> Finding:
     values: dict[str, Any] = row.asDict()
     values.pop("_rank")
+    values.pop("_findings")
     values["verdict"] = FindingVerdict(values["verdict"])
     values["evidence"] = msgspec.json.decode(values["evidence"])
     return Finding(**values, client=clients.get(values["group"] or ""))
@@ -193,9 +199,7 @@ def _result(found: list[Found], evaluated: int, examples: list[Finding]) -> Chec
 def _resumption_result(resumed: list[Resumption]) -> CheckResult:
     if not resumed:
         return _NOTHING
-    return CheckResult(
-        verdict=CheckVerdict.HOLDS, evaluated=len(resumed), findings=0, examples=[]
-    )
+    return CheckResult(verdict=CheckVerdict.HOLDS, evaluated=len(resumed), findings=0, examples=[])
 
 
 def _faults(trace: Trace) -> list[FaultResult]:

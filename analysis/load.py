@@ -1,6 +1,7 @@
 """A run's tables as DataFrames, with the schemas of the contract."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import pyarrow.parquet as pq
@@ -33,6 +34,7 @@ class Trace:
     run: RunDescription
     tables: dict[str, DataFrame]
     rows: dict[str, int]
+    _shared: dict[str, DataFrame] = field(default_factory=dict)
 
     def __getitem__(self, table: str) -> DataFrame:
         """A table by its name in the contract."""
@@ -41,7 +43,9 @@ class Trace:
     @cached_property
     def topics(self) -> DataFrame:
         """(topic, min_insync, unclean_election, retention_ms) of the plan."""
-        rows = [(t.topic, t.min_insync, t.unclean_election, t.retention_ms) for t in self.plan.topics]
+        rows = [
+            (t.topic, t.min_insync, t.unclean_election, t.retention_ms) for t in self.plan.topics
+        ]
         schema = "topic string, min_insync int, unclean_election boolean, retention_ms bigint"
         return self.spark.createDataFrame(rows, schema)
 
@@ -52,15 +56,17 @@ class Trace:
         schema = "`group` string, client string, commit_epoch string, reset string"
         return self.spark.createDataFrame(rows, schema)
 
-    @cached_property
+    @property
     def surviving(self) -> DataFrame:
         """(topic, partition, offset, leader_epoch, value): what any replica holds at the end."""
-        return (
-            self["replica_records"]
-            .select("topic", "partition", "offset", "leader_epoch", "value")
-            .distinct()
-            .cache()
-        )
+        columns = ("topic", "partition", "offset", "leader_epoch", "value")
+        return self.shared("surviving", lambda: self["replica_records"].select(*columns).distinct())
+
+    def shared(self, name: str, build: Callable[[], DataFrame]) -> DataFrame:
+        """A DataFrame that several checks ask for, built and kept once a trace."""
+        if name not in self._shared:
+            self._shared[name] = build().cache()
+        return self._shared[name]
 
 
 def load_trace(spark: SparkSession, folder: RunFolder) -> Trace:

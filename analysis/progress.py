@@ -23,7 +23,9 @@ def endings(trace: Trace) -> DataFrame:
 
 
 def final_positions(trace: Trace) -> DataFrame:
-    """(group, topic, partition, first_offset, final_position) of groups that did not end by raising.
+    """How far groups went that did not end by raising.
+
+    Columns: group, topic, partition, first_offset, final_position.
 
     first_offset is the first that was delivered to the group; final_position the position that its
     last member told of last.
@@ -49,6 +51,10 @@ def never_delivered(trace: Trace) -> DataFrame:
     A record counts as delivered if its value was, at whatever offset: a truncation gives an offset
     to another record.
     """
+    return trace.shared("never_delivered", lambda: _never_delivered(trace))
+
+
+def _never_delivered(trace: Trace) -> DataFrame:
     delivered = trace["polls"].select(*PARTITION, "value").distinct()
     within = (F.col("offset") >= F.col("first_offset")) & (
         F.col("offset") < F.col("final_position")
@@ -62,11 +68,13 @@ def never_delivered(trace: Trace) -> DataFrame:
 
 
 def last_commits(committed_offsets: DataFrame) -> DataFrame:
-    """(group, topic, partition, committed_offset, committed_epoch): the last of the stored commits."""
+    """The last of the stored commits, by group, topic, partition.
+
+    Columns: group, topic, partition, committed_offset, committed_epoch.
+    """
     order = F.struct("committed_micros", "offsets_offset")
     return (
-        committed_offsets
-        .where(~F.col("is_tombstone"))
+        committed_offsets.where(~F.col("is_tombstone"))
         .groupBy(*PARTITION)
         .agg(
             F.max_by("offset", order).alias("committed_offset"),

@@ -69,8 +69,10 @@ def _facts(trace: Trace) -> DataFrame:
         .groupBy(*PARTITION)
         .agg(F.count_if("again").alias("redelivered"))
     )
-    skipped = never_delivered(trace).groupBy(*PARTITION).agg(
-        F.count_distinct("offset").alias("never_delivered")
+    skipped = (
+        never_delivered(trace)
+        .groupBy(*PARTITION)
+        .agg(F.count_distinct("offset").alias("never_delivered"))
     )
     return (
         partitions.join(reopened, on="group", how="inner")
@@ -139,8 +141,10 @@ def _resumed_at(trace: Trace) -> DataFrame:
 def _exceptions(trace: Trace) -> DataFrame:
     """(group, exception, divergent_offset) of groups whose last member raised."""
     raised = trace["group_events"].where("change = 'failed'")
-    last = endings(trace).where("last_change = 'failed'").select(
-        "group", F.col("last_member").alias("member")
+    last = (
+        endings(trace)
+        .where("last_change = 'failed'")
+        .select("group", F.col("last_member").alias("member"))
     )
     return (
         raised.join(last, on=["group", "member"], how="left_semi")

@@ -1,9 +1,15 @@
 """The Spark session that judges runs."""
 
+import os
+from pathlib import Path
+
 from pyspark.sql import SparkSession
 
 LOCAL = "local[*]"
-_SMALL_INPUT_PARTITIONS = "2"
+_LOG4J2 = (Path(__file__).resolve().parent / "conf" / "log4j2.properties").as_uri()
+_JVM_FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_SMALL_INPUT_ROWS = 200_000
+_ROWS_PER_PARTITION = 500_000
 
 
 def open_session(master: str | None = None) -> SparkSession:
@@ -14,15 +20,31 @@ def open_session(master: str | None = None) -> SparkSession:
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.sql.shuffle.partitions", _SMALL_INPUT_PARTITIONS)
-        .config("spark.sql.adaptive.enabled", "false")
         .config("spark.driver.memory", "2g")
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        .config(
+            "spark.driver.extraJavaOptions", f"{_JVM_FLAGS} -Dlog4j2.configurationFile={_LOG4J2}"
+        )
     )
     if master is None:
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config(
             "spark.driver.host", "127.0.0.1"
         )
     session: SparkSession = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def tune(session: SparkSession, *, rows: int) -> None:
+    """Set the session up for a trace of so many rows.
+
+    On small ones, compiling generated code and adapting plans costs more than it saves.
+    """
+    is_small = rows <= _SMALL_INPUT_ROWS
+    partitions = (
+        1 if is_small else max(session.sparkContext.defaultParallelism, rows // _ROWS_PER_PARTITION)
+    )
+    session.conf.set("spark.sql.shuffle.partitions", str(partitions))
+    session.conf.set("spark.sql.adaptive.enabled", str(not is_small).lower())
+    session.conf.set("spark.sql.codegen.wholeStage", str(not is_small).lower())
+    session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN" if is_small else "FALLBACK")

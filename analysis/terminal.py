@@ -1,6 +1,7 @@
 """The verdict in the terminal."""
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from harness.contract.verdicts import CheckVerdict, Resumption, RunVerdict, Verdict
@@ -35,7 +36,7 @@ def _resumption(rows: list[Resumption]) -> Table:
         table.add_column(name, justify="left" if name in ("group", "exception") else "right")
     for row in rows:
         table.add_row(
-            row.group,
+            escape(row.group),
             f"({_told(row.committed_offset)}, {_told(row.committed_epoch)})",
             _told(row.resumed_at),
             _told(row.redelivered),
@@ -57,7 +58,7 @@ def _checks(verdict: Verdict) -> Table:
             f"[{_COLOURS[result.verdict]}]{result.verdict}[/]",
             str(result.evaluated),
             str(result.findings),
-            f"{where}{example.cause}" if example else "",
+            escape(f"{where}{example.cause}") if example else "",
         )
     return table
 

@@ -149,9 +149,7 @@ class NodeAccount(RemoteAccount):  # type: ignore[misc]
         yield file
         if mode.strip("b") != "r":
             written = file.getvalue()
-            self.node.write(
-                Path(path), written if isinstance(written, bytes) else written.encode()
-            )
+            self.node.write(Path(path), written if isinstance(written, bytes) else written.encode())
 
     def create_file(self, path: str, contents: str) -> None:
         """Create or replace a file."""

@@ -41,5 +41,3 @@ def main() -> None:
     except FencepostError as error:
         Console(stderr=True, soft_wrap=True, markup=False).print(f"error: {error}", style="red")
         sys.exit(error.exit_code)
-
-

@@ -32,11 +32,16 @@ def run(
     cluster: Annotated[
         PoolKind, typer.Option(help="Where the nodes are: network namespaces, or plain folders.")
     ] = PoolKind.EMBEDDED,
-    kafka: Annotated[str, typer.Option(help="Kafka version of brokers and clients.")] = DEFAULT_KAFKA,
+    kafka: Annotated[
+        str, typer.Option(help="Kafka version of brokers and clients.")
+    ] = DEFAULT_KAFKA,
     seed: Annotated[
-        int | None, typer.Option(help="Of all random choices; drawn and printed if not given.", min=0)
+        int | None,
+        typer.Option(help="Of all random choices; drawn and printed if not given.", min=0),
     ] = None,
-    results: Annotated[Path, typer.Option(help="Where to keep the run's folder.")] = Path("results"),
+    results: Annotated[Path, typer.Option(help="Where to keep the run's folder.")] = Path(
+        "results"
+    ),
 ) -> None:
     """Run scenarios on a real cluster, judge the collected logs in Spark, and report."""
     chosen = find_scenarios(names)
@@ -96,10 +101,10 @@ def require_pool(kind: PoolKind) -> None:
 def _introduce(session: Session, chosen: list[ScenarioFile]) -> None:
     names = " ".join(scenario.name for scenario in chosen)
     packages = ", ".join(f"{name} {version}" for name, version in session.versions.items())
+    options = f"--cluster {session.cluster} --kafka {session.kafka} --seed {session.seed}"
     for line in (
-        f"seed {session.seed}, git {session.git_head}, Kafka {session.kafka}, {session.cluster} pool",
+        f"seed {session.seed}, git {session.git_head}, Kafka {session.kafka}, {session.cluster}",
         packages,
-        f"again: fencepost run {names} --cluster {session.cluster} --kafka {session.kafka} "
-        f"--seed {session.seed}",
+        f"again: fencepost run {names} {options}",
     ):
         _console.print(line, style="dim", soft_wrap=True, highlight=False)

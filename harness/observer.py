@@ -1,6 +1,7 @@
 """The driver's eyes and hands: one long-lived observer per cluster, on a node of its own."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -65,8 +66,7 @@ class Observer:
                 self.await_state(
                     topic.topic,
                     partition,
-                    lambda state, replicas=replicas: state.leader == replicas[0]
-                    and state.isr == sorted(replicas),
+                    partial(_is_led_by_first, replicas=replicas),
                     what=f"{topic.topic}-{partition} to be led by {replicas[0]}, all in sync",
                 )
 
@@ -118,3 +118,7 @@ class Observer:
         return wait_until(
             probe, what=what, timeout_seconds=timeout_seconds, last_seen=lambda: last[0]
         )
+
+
+def _is_led_by_first(state: PartitionState, *, replicas: list[int]) -> bool:
+    return state.leader == replicas[0] and state.isr == sorted(replicas)

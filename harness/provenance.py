@@ -31,7 +31,7 @@ def versions() -> dict[str, str]:
 def _git(*arguments: str) -> str | None:
     try:
         ended = subprocess.run(
-            ["git", "-C", str(_ROOT), *arguments],  # noqa: S607 - git of the user's own PATH
+            ["git", "-C", str(_ROOT), *arguments],
             capture_output=True,
             text=True,
             check=False,

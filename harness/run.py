@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 from cluster.kafka.service import KafkaService
 from harness.clients.commands import (
@@ -13,6 +14,7 @@ from harness.clients.commands import (
     MemberCommit,
     NewTopic,
     OpenMembers,
+    PartitionState,
     Produce,
 )
 from harness.clients.history import HistoryWriter
@@ -79,7 +81,7 @@ class Run:
         self.observer.await_brokers(self.kafka.topology.broker_ids)
 
     def create(self, assignment: Sequence[int], *, settings: dict[str, str] | None = None) -> None:
-        """Create the planned topics, each partition's replicas on these brokers, the first leads."""
+        """Create the planned topics with replicas on these brokers, of which the first leads."""
         self.phases.enter("creating topics")
         self.observer.create_topics(
             [
@@ -89,7 +91,11 @@ class Run:
                     config={
                         "min.insync.replicas": str(topic.min_insync),
                         "unclean.leader.election.enable": str(topic.unclean_election).lower(),
-                        **({} if topic.retention_ms is None else {"retention.ms": str(topic.retention_ms)}),
+                        **(
+                            {}
+                            if topic.retention_ms is None
+                            else {"retention.ms": str(topic.retention_ms)}
+                        ),
                         **(settings or {}),
                     },
                 )
@@ -146,7 +152,9 @@ class Run:
     ) -> dict[str, str]:
         """Let members read to the log ends as they are now; answers how each ended."""
         ends = [
-            LogEnd(topic=topic.topic, partition=partition, offset=self.log_end(topic.topic, partition))
+            LogEnd(
+                topic=topic.topic, partition=partition, offset=self.log_end(topic.topic, partition)
+            )
             for topic in self.plan.topics
             for partition in range(topic.partitions)
         ]
@@ -158,9 +166,7 @@ class Run:
 
     def commit(self, groups: Sequence[GroupPlan], *, life: int) -> dict[str, str]:
         """Let each group's member commit its position by the group's plan; answers outcomes."""
-        epochs = {
-            topic.topic: self.leader_epoch(topic.topic, 0) for topic in self.plan.topics
-        }
+        epochs = {topic.topic: self.leader_epoch(topic.topic, 0) for topic in self.plan.topics}
         commits = [
             MemberCommit(
                 member=f"{group.group}#{life}",
@@ -238,7 +244,7 @@ class Run:
                 self.observer.await_state(
                     topic.topic,
                     partition,
-                    lambda state, size=topic.replication: len(state.isr) == size,
+                    partial(_is_whole, replication=topic.replication),
                     what=f"all {topic.replication} replicas of {topic.topic}-{partition} in sync",
                 )
 
@@ -249,3 +255,7 @@ class Run:
         self.kafka.kill_all()
         self._history.write(WorkerStopped)
         self._history.close()
+
+
+def _is_whole(state: PartitionState, *, replication: int) -> bool:
+    return len(state.isr) == replication

@@ -72,7 +72,11 @@ class Scenario(Test):  # type: ignore[misc]
             clients = self._worker("clients", "harness.clients.java_worker")
             observer = self._worker("observer", "harness.clients.observer_worker")
             run = Run(
-                kafka=kafka, clients=clients, observer=observer, folder=folder, phases=phases,
+                kafka=kafka,
+                clients=clients,
+                observer=observer,
+                folder=folder,
+                phases=phases,
                 plan=plan,
             )
             with ExitStack() as at_end:
@@ -108,7 +112,7 @@ class Scenario(Test):  # type: ignore[misc]
     ) -> Plan:
         return Plan(
             scenario=Path(inspect.getfile(type(self))).stem.removesuffix("_test"),
-            question=inspect.cleandoc(inspect.getmodule(type(self)).__doc__ or ""),  # type: ignore[union-attr]
+            question=inspect.cleandoc(inspect.getmodule(type(self)).__doc__ or ""),
             parameters=dict(self.test_context.injected_args or {}),
             topics=list(topics),
             groups=list(groups),

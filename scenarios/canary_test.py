@@ -2,8 +2,8 @@
 
 Cluster: 3 brokers, one topic with 3 replicas, acks=all, no unclean election.
 Fault:   all brokers are killed; the last 7 records are cut off every replica's segment; restart.
-Expect:  the run fails, with exactly 7 lost records that no setting permits and no epoch explains.
-         A canary that passes means that the harness is blind.
+Expect:  the run fails, with exactly 7 lost records that no setting permits. A canary that passes
+         means that the harness is blind.
 """
 
 from ducktape.mark.resource import cluster

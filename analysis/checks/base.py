@@ -36,11 +36,11 @@ class CheckOutcome:
 
     Attributes:
         findings: one row each, with FINDING_COLUMNS; see `findings`.
-        evaluated: one row with one count: how much there was to judge.
+        evaluated: how much there was to judge: a count, or one row with it named `evaluated`.
     """
 
     findings: DataFrame
-    evaluated: DataFrame
+    evaluated: DataFrame | int
 
 
 @dataclass(frozen=True)

@@ -28,10 +28,14 @@ def lost_record(trace: Trace) -> CheckOutcome:
         .withColumn(
             "verdict",
             F.when(
-                (F.col("cause") == "truncated") & (F.col("unclean_election") | (F.col("acks") != "all")),
+                (F.col("cause") == "truncated")
+                & (F.col("unclean_election") | (F.col("acks") != "all")),
                 "permitted",
             )
-            .when((F.col("cause") == "expired_unread") & F.col("retention_ms").isNotNull(), "permitted")
+            .when(
+                (F.col("cause") == "expired_unread") & F.col("retention_ms").isNotNull(),
+                "permitted",
+            )
             .otherwise("violation"),
         )
     )
@@ -76,13 +80,26 @@ def skipped_record(trace: Trace) -> CheckOutcome:
         .join(jumped, on=list(PARTITION), how="left")
         .withColumn("by_policy", F.coalesce(F.col("offset") < F.col("reset_to"), F.lit(False)))
     )
-    keys = (*PARTITION, "commit_epoch", "committed_offset", "committed_epoch", "by_policy", "leader_epoch")
+    keys = (
+        *PARTITION,
+        "commit_epoch",
+        "committed_offset",
+        "committed_epoch",
+        "by_policy",
+        "leader_epoch",
+    )
     found = spans(known, *keys)
     permitted = F.col("by_policy") | (F.col("commit_epoch") == str(CommitEpoch.NONE))
     return CheckOutcome(
         findings(
             found,
-            evidence=("records", "leader_epoch", "committed_offset", "committed_epoch", "commit_epoch"),
+            evidence=(
+                "records",
+                "leader_epoch",
+                "committed_offset",
+                "committed_epoch",
+                "commit_epoch",
+            ),
             kind=F.when(F.col("by_policy"), "jumped by reset").otherwise("passed in silence"),
             verdict=F.when(permitted, "permitted").otherwise("violation"),
             topic=F.col("topic"),
@@ -91,7 +108,9 @@ def skipped_record(trace: Trace) -> CheckOutcome:
             offset_last=F.col("offset_last"),
             group=F.col("group"),
             cause=F.when(F.col("by_policy"), "auto.offset.reset=latest jumped over them")
-            .when(F.col("commit_epoch") == str(CommitEpoch.NONE), "no epoch was committed to validate")
+            .when(
+                F.col("commit_epoch") == str(CommitEpoch.NONE), "no epoch was committed to validate"
+            )
             .otherwise(
                 F.format_string(
                     "committed (%s, epoch %s) was taken as valid in a log that has these records"
@@ -102,7 +121,7 @@ def skipped_record(trace: Trace) -> CheckOutcome:
                 )
             ),
         ),
-        count(trace["polls"]),
+        trace.rows["polls"],
     )
 
 
@@ -128,14 +147,16 @@ def duplicate_delivery(trace: Trace) -> CheckOutcome:
             group=F.col("group"),
             cause=F.lit("delivery is at least once: the group went back"),
         ),
-        count(trace["polls"]),
+        trace.rows["polls"],
     )
 
 
 def phantom_record(trace: Trace) -> CheckOutcome:
     """A5: delivered, but no producer ever set out to send it."""
     intended = trace["sends"].select(*_LOG, "value")
-    phantoms = trace["polls"].where("is_intact").join(intended, on=[*_LOG, "value"], how="left_anti")
+    phantoms = (
+        trace["polls"].where("is_intact").join(intended, on=[*_LOG, "value"], how="left_anti")
+    )
     return _each_poll(trace, phantoms, kind="phantom", cause="no producer intended this value")
 
 
@@ -161,7 +182,7 @@ def _each_poll(trace: Trace, polls: DataFrame, *, kind: str, cause: str) -> Chec
             at=F.col("at"),
             cause=F.lit(cause),
         ),
-        count(trace["polls"]),
+        trace.rows["polls"],
     )
 
 
@@ -199,8 +220,10 @@ def _log_starts(trace: Trace) -> DataFrame:
 def _cause_of_loss() -> Column:
     later = F.exists(
         "epochs",
-        lambda epoch: (epoch["leader_epoch"] > F.col("acknowledged_epoch"))
-        & (epoch["start_offset"] <= F.col("offset")),
+        lambda epoch: (
+            (epoch["leader_epoch"] > F.col("acknowledged_epoch"))
+            & (epoch["start_offset"] <= F.col("offset"))
+        ),
     )
     return (
         F.when(F.coalesce(later, F.lit(False)), "truncated")

@@ -65,7 +65,7 @@ def committed_epoch_ahead(trace: Trace) -> CheckOutcome:
 def _compare(
     trace: Trace, *, where: Column, kind: str, permitted: Column, cause: str
 ) -> CheckOutcome:
-    known = _commits(trace)
+    known = trace.shared("commits", lambda: _commits(trace))
     found = known.where(where)
     return CheckOutcome(
         findings(
@@ -98,7 +98,10 @@ def _commits(trace: Trace) -> DataFrame:
         .withColumn("until", F.col("committed_micros") + _COMMIT_CLOCK_MICROS)
     )
     polled = trace["polls"].select(
-        *PARTITION, F.col("offset").alias("before"), "polled_micros", F.col("leader_epoch").alias("e")
+        *PARTITION,
+        F.col("offset").alias("before"),
+        "polled_micros",
+        F.col("leader_epoch").alias("e"),
     )
     as_polled = (
         commits.join(polled, on=[*PARTITION, "before"], how="inner")
@@ -107,7 +110,10 @@ def _commits(trace: Trace) -> DataFrame:
         .agg(F.max_by("e", "polled_micros").alias("polled_epoch"))
     )
     logged = trace.surviving.select(
-        "topic", "partition", F.col("offset").alias("before"), F.col("leader_epoch").alias("logged_epoch")
+        "topic",
+        "partition",
+        F.col("offset").alias("before"),
+        F.col("leader_epoch").alias("logged_epoch"),
     )
     led = trace["leaderships"].select("topic", "partition", "leader_epoch", "at_micros")
     led_then = (

@@ -2,7 +2,7 @@
 
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.checks.base import CheckOutcome, count, findings
+from analysis.checks.base import CheckOutcome, findings
 from analysis.load import Trace
 
 
@@ -17,7 +17,7 @@ def fault_landed(trace: Trace) -> CheckOutcome:
             at=F.col("started_micros"),
             cause=F.format_string("%s %s showed no effect", "fault", "target"),
         ),
-        count(trace["faults"]),
+        trace.rows["faults"],
     )
 
 
@@ -33,8 +33,11 @@ def history_complete(trace: Trace) -> CheckOutcome:
             kind=F.lit("incomplete history"),
             verdict=F.lit("undecided"),
             cause=F.format_string(
-                "%s: %s events missing, %s lines malformed", "worker", "missing_seqs", "malformed_lines"
+                "%s: %s events missing, %s lines malformed",
+                "worker",
+                "missing_seqs",
+                "malformed_lines",
             ),
         ),
-        count(trace["histories"]),
+        trace.rows["histories"],
     )

@@ -20,7 +20,15 @@ def reset(trace: Trace) -> CheckOutcome:
     return CheckOutcome(
         findings(
             found,
-            evidence=("policy", "from_offset", "from_epoch", "to_offset", "to_epoch", "records", "log_line"),
+            evidence=(
+                "policy",
+                "from_offset",
+                "from_epoch",
+                "to_offset",
+                "to_epoch",
+                "records",
+                "log_line",
+            ),
             kind=F.col("cause"),
             verdict=F.lit("permitted"),
             topic=F.col("topic"),
@@ -30,7 +38,8 @@ def reset(trace: Trace) -> CheckOutcome:
             group=F.col("group"),
             at=F.col("at_micros"),
             cause=F.when(
-                F.col("to_offset").isNull(), F.format_string("%s: raised to the application", "cause")
+                F.col("to_offset").isNull(),
+                F.format_string("%s: raised to the application", "cause"),
             ).otherwise(
                 F.format_string(
                     "%s: from %s to %s (policy %s)", "cause", "from_offset", "to_offset", "policy"
@@ -46,11 +55,15 @@ def unjustified_reset(trace: Trace) -> CheckOutcome:
 
     This is KAFKA-19902's symptom. Undecided where the position had no epoch to judge by.
     """
-    bounds = trace["log_starts"].groupBy(*_LOG).agg(
-        F.min("log_start_offset").alias("log_start"), F.max("log_end_offset").alias("log_end")
+    bounds = (
+        trace["log_starts"]
+        .groupBy(*_LOG)
+        .agg(F.min("log_start_offset").alias("log_start"), F.max("log_end_offset").alias("log_end"))
     )
-    within = _resets(trace).join(bounds, on=list(_LOG), how="inner").where(
-        "from_offset between log_start and log_end"
+    within = (
+        _resets(trace)
+        .join(bounds, on=list(_LOG), how="inner")
+        .where("from_offset between log_start and log_end")
     )
     judged = within.join(_epoch_ends(trace), on=list(_LOG), how="left").withColumn(
         "on_branch", _is_on_branch()
@@ -59,7 +72,15 @@ def unjustified_reset(trace: Trace) -> CheckOutcome:
     return CheckOutcome(
         findings(
             found,
-            evidence=("policy", "from_offset", "from_epoch", "to_offset", "log_start", "log_end", "log_line"),
+            evidence=(
+                "policy",
+                "from_offset",
+                "from_epoch",
+                "to_offset",
+                "log_start",
+                "log_end",
+                "log_line",
+            ),
             kind=F.col("cause"),
             verdict=F.when(F.col("from_epoch") < 0, "undecided").otherwise("violation"),
             topic=F.col("topic"),
@@ -69,7 +90,8 @@ def unjustified_reset(trace: Trace) -> CheckOutcome:
             group=F.col("group"),
             at=F.col("at_micros"),
             cause=F.when(
-                F.col("from_epoch") < 0, "within the log as it ended, but without an epoch to judge by"
+                F.col("from_epoch") < 0,
+                "within the log as it ended, but without an epoch to judge by",
             ).otherwise("the position lay on the surviving branch, and was reset all the same"),
         ),
         _members(trace),
@@ -105,9 +127,9 @@ def truncation_undetected(trace: Trace) -> CheckOutcome:
             found,
             evidence=("records", "gone_epoch", "reached_epoch", "commit_epoch"),
             kind=F.lit("silent"),
-            verdict=F.when(
-                F.col("commit_epoch") == str(CommitEpoch.NONE), "permitted"
-            ).otherwise("violation"),
+            verdict=F.when(F.col("commit_epoch") == str(CommitEpoch.NONE), "permitted").otherwise(
+                "violation"
+            ),
             topic=F.col("topic"),
             partition=F.col("partition"),
             offset_first=F.col("offset_first"),
@@ -115,20 +137,23 @@ def truncation_undetected(trace: Trace) -> CheckOutcome:
             group=F.col("group"),
             at=F.col("at"),
             cause=F.format_string(
-                "%s records of epoch %s were read and then truncated; the group went on in epoch %s",
+                "%s records of epoch %s were read, then truncated; the group went on in epoch %s",
                 "records",
                 "gone_epoch",
                 "reached_epoch",
             ),
         ),
-        count(trace["polls"]),
+        trace.rows["polls"],
     )
 
 
 def _resets(trace: Trace) -> DataFrame:
     """Resets, without the first start of a group that had committed nothing."""
-    committed = trace["committed_offsets"].where("not is_tombstone").groupBy(*PARTITION).agg(
-        F.min("committed_micros").alias("first_commit_micros")
+    committed = (
+        trace["committed_offsets"]
+        .where("not is_tombstone")
+        .groupBy(*PARTITION)
+        .agg(F.min("committed_micros").alias("first_commit_micros"))
     )
     is_first_start = (F.col("cause") == "no_commit") & (
         F.col("first_commit_micros").isNull() | (F.col("first_commit_micros") > F.col("at_micros"))
@@ -160,7 +185,9 @@ def _is_on_branch() -> Column:
     has_epoch = F.exists("epochs", lambda epoch: epoch["leader_epoch"] == F.col("from_epoch"))
     overwritten = F.exists(
         "epochs",
-        lambda epoch: (epoch["leader_epoch"] > F.col("from_epoch"))
-        & (epoch["start_offset"] < F.col("from_offset")),
+        lambda epoch: (
+            (epoch["leader_epoch"] > F.col("from_epoch"))
+            & (epoch["start_offset"] < F.col("from_offset"))
+        ),
     )
     return F.coalesce(has_epoch & ~overwritten, F.lit(False))

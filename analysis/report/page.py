@@ -30,17 +30,21 @@ def write_report(folder: RunFolder, verdict: Verdict, trace: Trace) -> None:
     """Write `report/index.html`: one file that needs nothing else."""
     labels = {group.group: group.labels for group in trace.plan.groups}
     figure = timeline(trace)
-    page = environment().get_template("run.html.j2").render(
-        verdict=verdict,
-        run=trace.run,
-        question=trace.plan.question,
-        labels=labels,
-        label_names=sorted({name for label in labels.values() for name in label}),
-        # Both come from plotly, which escapes what it is given.
-        figure=Markup(figure),  # noqa: S704
-        plotly=Markup(get_plotlyjs() if figure else ""),  # noqa: S704
-        seconds=_seconds(trace),
-        as_json=_as_json,
+    page = (
+        environment()
+        .get_template("run.html.j2")
+        .render(
+            verdict=verdict,
+            run=trace.run,
+            question=trace.plan.question,
+            labels=labels,
+            label_names=sorted({name for label in labels.values() for name in label}),
+            # Both come from plotly, which escapes what it is given.
+            figure=Markup(figure),  # noqa: S704
+            plotly=Markup(get_plotlyjs() if figure else ""),  # noqa: S704
+            seconds=_seconds(trace),
+            as_json=_as_json,
+        )
     )
     (folder.report / "index.html").write_text(page)
 

@@ -11,7 +11,7 @@ from harness.contract.verdicts import Verdict
 
 
 def write_session(session: Path, runs: list[tuple[RunFolder, Verdict]]) -> None:
-    """Write `report/index.html` and `report/summary.json` of a session; a single run has its own."""
+    """Write a session's `report/index.html` and `summary.json`; a single run has its own."""
     if not runs or session == runs[0][0].path:
         return
     report = session / "report"
@@ -31,5 +31,7 @@ def write_session(session: Path, runs: list[tuple[RunFolder, Verdict]]) -> None:
     ]
     text = msgspec.json.format(msgspec.json.encode({"schema": 1, "runs": rows}), indent=2)
     (report / "summary.json").write_bytes(text + b"\n")
-    page = environment().get_template("session.html.j2").render(rows=rows, name=session.resolve().name)
+    page = (
+        environment().get_template("session.html.j2").render(rows=rows, name=session.resolve().name)
+    )
     (report / "index.html").write_text(page)

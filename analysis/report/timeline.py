@@ -23,7 +23,9 @@ def timeline(trace: Trace) -> str:
     ]
     if not rows:
         return ""
-    commits = [row.asDict() for row in trace["committed_offsets"].where("not is_tombstone").collect()]
+    commits = [
+        row.asDict() for row in trace["committed_offsets"].where("not is_tombstone").collect()
+    ]
     faults = [row.asDict() for row in trace["faults"].collect()]
     end = max(
         [row["at_micros"] for row in rows]

@@ -57,12 +57,10 @@ def _require_bindable(address: str) -> None:
 
 def _die_with_parent_and_become(argv: list[str]) -> None:
     """Ask the kernel to kill this process when its parent dies, then become the command."""
-
-
     if os.getppid() == 1:
         os._exit(1)
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    os.execvp(argv[0], argv)
+    os.execvp(argv[0], argv)  # noqa: S606 - becoming the command is the point
 
 
 if __name__ == "__main__":

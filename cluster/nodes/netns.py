@@ -15,6 +15,7 @@ from harness.contract.errors import FaultError
 _BRIDGE = "fencepost0"
 _NETWORK = "10.88.0"
 _PREFIX_BITS = 24
+_HOST_BITS = 32
 _FIRST_HOST = 11
 
 
@@ -33,7 +34,9 @@ class NetnsNode(LocalNode):
         with NetNS(self.name) as namespace:
             namespace.route("replace", dst=f"{peer.address}/32", type="blackhole")
             if not self._blackholes(namespace, peer):
-                raise FaultError(f"the blackhole route from {self.name} to {peer.name} did not hold")
+                raise FaultError(
+                    f"the blackhole route from {self.name} to {peer.name} did not hold"
+                )
 
     def heal_peer(self, peer: Node) -> None:
         """Remove that one route."""
@@ -43,7 +46,7 @@ class NetnsNode(LocalNode):
 
     def _blackholes(self, namespace: NetNS, peer: Node) -> bool:
         return any(
-            route.get_attr("RTA_DST") == peer.address and route["dst_len"] == 32
+            route.get_attr("RTA_DST") == peer.address and route["dst_len"] == _HOST_BITS
             for route in namespace.get_routes(family=socket.AF_INET)
         )
 

@@ -1,9 +1,9 @@
 """One private user, network, mount and pid namespace for a whole embedded pool.
 
-Everything that a run starts lives inside: when its first process ends, the kernel ends the rest, and
-with the last one go the namespaces, bridges and routes. That first process is `supervise` below; it
-ends with its command, or at once when the harness outside dies (also by SIGKILL), which it sees as
-the end of a pipe that only the harness holds open.
+Everything that a run starts lives inside: when its first process ends, the kernel ends the rest,
+and with the last one go the namespaces, bridges and routes. That first process is `supervise`
+below; it ends with its command, or at once when the harness outside dies (also by SIGKILL), which
+it sees as the end of a pipe that only the harness holds open.
 """
 
 import os

@@ -1,7 +1,5 @@
 """What the driver tells a worker: its plan file, then one JSON command a line on standard input."""
 
-
-
 import msgspec
 
 

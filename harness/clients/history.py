@@ -1,4 +1,4 @@
-"""Writing a worker's history: appended and flushed line by line, so that SIGKILL tears one at most."""
+"""Writing a worker's history: line by line, each flushed, so that SIGKILL tears one at most."""
 
 import os
 import threading

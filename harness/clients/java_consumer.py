@@ -68,13 +68,15 @@ class JavaMember:
         except jpype.JException as error:
             self._failed(error)
             return "failed"
-        self._record_positions("stalled", {tp: None for tp in self._last_assignment})
+        self._record_positions("stalled", dict.fromkeys(self._last_assignment))
         return "stalled"
 
     def commit(self, order: MemberCommit) -> str:
         """Commit the position of every assigned partition; returns the outcome."""
         style = CommitEpoch(order.commit_epoch)
-        outcomes = [self._commit_partition(tp, style, order) for tp in sorted(self._last_assignment)]
+        outcomes = [
+            self._commit_partition(tp, style, order) for tp in sorted(self._last_assignment)
+        ]
         return next((outcome for outcome in outcomes if outcome != "ok"), "ok")
 
     def close(self) -> None:
@@ -102,9 +104,7 @@ class JavaMember:
             self._last_epochs[partition] = epochs[-1]
 
     def _note_assignment(self) -> None:
-        assigned = {
-            (str(tp.topic()), int(tp.partition())) for tp in self._consumer.assignment()
-        }
+        assigned = {(str(tp.topic()), int(tp.partition())) for tp in self._consumer.assignment()}
         for tp in sorted(assigned - self._last_assignment):
             self._changed("assigned", tp, self._position(tp))
         for tp in sorted(self._last_assignment - assigned):
@@ -113,7 +113,7 @@ class JavaMember:
         self._last_assignment = assigned
 
     def _position(self, partition: _Partition) -> int | None:
-        """The member's valid position; None while the client has none (being validated or reset)."""
+        """The member's valid position; None while it has none (being validated or reset)."""
         try:
             return int(self._consumer.position(_topic_partition(partition), _millis(_POSITION_MS)))
         except java_class("org.apache.kafka.common.errors.TimeoutException"):
@@ -209,7 +209,7 @@ _STRING_DESERIALIZER = "org.apache.kafka.common.serialization.StringDeserializer
 
 
 def _truncated(error: Any, name: str) -> dict[_Partition, Any]:
-    """The partitions of which a poll's exception speaks, with the divergent offset if it knows it."""
+    """The partitions of which a poll's exception speaks, with the divergent offset if known."""
     if name == "LogTruncationException":
         divergent = error.divergentOffsets()
         return {

@@ -60,9 +60,7 @@ def _send(
     partition = java_class("java.lang.Integer")(command.partition)
     futures = [
         producer.send(
-            record_class(
-                command.topic, partition, None, make_value(command.producer, sequence)
-            )
+            record_class(command.topic, partition, None, make_value(command.producer, sequence))
         )
         for sequence in sequences
     ]

@@ -1,4 +1,4 @@
-"""A worker's history: what it did and saw, one JSON object a line, in the order in which it happened.
+"""A worker's history: what it did and saw, one JSON object a line, in the order it happened.
 
 Every event carries `seq` (from 0, without gaps, per history file), `wall_micros` (the node's wall
 clock, microseconds since 1970) and `mono_micros` (the node's monotonic clock). Leader epochs are -1

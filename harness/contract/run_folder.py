@@ -151,7 +151,9 @@ class RunFolder:
         try:
             return msgspec.json.decode(file.read_bytes(), type=kind)
         except FileNotFoundError:
-            message = f"{file} is missing: is {self.path} the folder of one run (see docs/results.md)?"
+            message = (
+                f"{file} is missing: is {self.path} the folder of one run (see docs/results.md)?"
+            )
             raise RunFolderError(message) from None
         except msgspec.DecodeError as error:
             raise RunFolderError(f"{file} does not read as a {kind.__name__}: {error}") from error
@@ -163,7 +165,9 @@ def find_runs(path: Path) -> list[RunFolder]:
     Raises:
         RunFolderError: there is none.
     """
-    runs = sorted(file.parent for file in path.glob(f"**/{PLAN_FILE}") if ".nodes" not in file.parts)
+    runs = sorted(
+        file.parent for file in path.glob(f"**/{PLAN_FILE}") if ".nodes" not in file.parts
+    )
     if not runs:
         raise RunFolderError(f"no run at or below {path}: no folder there holds a {PLAN_FILE}")
     return [RunFolder(run) for run in runs]

@@ -94,8 +94,8 @@ TABLES: dict[str, pa.Schema] = {
         seq=_LONG,
         at_micros=_LONG,
     ),
-    # One row per reset that a client's own log tells of. cause: truncation | out_of_range | no_commit.
-    # `to_offset` is null where the client raised instead; `is_automatic` says that policy decided.
+    # One row per reset that a client's own log tells of, with its cause (truncation, out_of_range,
+    # no_commit). `to_offset` is null where the client raised instead.
     "resets": _schema(
         worker=_STRING,
         group=_STRING,
@@ -111,8 +111,8 @@ TABLES: dict[str, pa.Schema] = {
         log_line=_STRING,
         at_micros=_LONG,
     ),
-    # One row per change of a partition in the metadata log (PartitionRecord, PartitionChangeRecord):
-    # the state after it. `leader` is -1 where there is none.
+    # One row per change of a partition in the metadata log (PartitionRecord,
+    # PartitionChangeRecord): the state after it. `leader` is -1 where there is none.
     "leaderships": _schema(
         topic=_STRING,
         partition=_INT,

@@ -19,7 +19,8 @@ _LINE = re.compile(
 )
 _POSITION = r"FetchPosition\{offset=(\d+), offsetEpoch=Optional(?:\[(\d+)\]|\.empty)"
 _TRUNCATION = re.compile(
-    rf"^Truncation detected for partition (?P<tp>\S+) at offset {_POSITION}[^}}]*\}}\}}?(?P<rest>.*)$"
+    rf"^Truncation detected for partition (?P<tp>\S+) at offset {_POSITION}[^}}]*\}}\}}?"
+    r"(?P<rest>.*)$"
 )
 _OUT_OF_RANGE = re.compile(
     rf"^Fetch position {_POSITION}.* is out of range for partition (?P<tp>[^\s,]+)"
@@ -63,18 +64,11 @@ def resets(lines: Iterable[str], *, worker: str, policies: dict[str, str]) -> li
             if row["to_offset"] is None:
                 awaiting[told.member, topic_partition] = row
         elif match := _RESETTING.match(told.text):
-            target = {"to_offset": int(match[2]), "to_epoch": _epoch(match[3])}
-            row = awaiting.pop((told.member, match["tp"]), None) or _unexplained(rows)
-            if not row:
-                row |= {"cause": "no_commit", "from_offset": None, "from_epoch": NO_EPOCH}
-                row |= _key(told, worker, match["tp"], policies)
-            row |= target
+            key = (told.member, match["tp"])
+            if key in awaiting:
+                target = {"to_offset": int(match[2]), "to_epoch": _epoch(match[3])}
+                awaiting.pop(key).update(target)
     return rows
-
-
-def _unexplained(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    rows.append({})
-    return rows[-1]
 
 
 def _told(lines: Iterable[str]) -> Iterator[_Told]:
@@ -94,7 +88,11 @@ def _cause(told: _Told) -> tuple[str, dict[str, Any]] | None:
             row |= {"to_offset": int(diverging[1]), "to_epoch": _epoch(diverging[2])}
         return match["tp"], row
     if match := _OUT_OF_RANGE.match(told.text):
-        row |= {"cause": "out_of_range", "from_offset": int(match[1]), "from_epoch": _epoch(match[2])}
+        row |= {
+            "cause": "out_of_range",
+            "from_offset": int(match[1]),
+            "from_epoch": _epoch(match[2]),
+        }
         return match["tp"], row
     if match := _NO_COMMIT.match(told.text):
         row |= {"cause": "no_commit", "from_offset": None, "from_epoch": NO_EPOCH}

@@ -24,7 +24,15 @@ from harness.contract.outcomes import Outcome
 from harness.contract.values import is_intact, make_value
 from harness.decode.tables import Rows
 
-TABLES_OF_HISTORIES = ("sends", "polls", "commits", "group_events", "faults", "samples", "histories")
+TABLES_OF_HISTORIES = (
+    "sends",
+    "polls",
+    "commits",
+    "group_events",
+    "faults",
+    "samples",
+    "histories",
+)
 
 
 def read_histories(folder: Path) -> Rows:

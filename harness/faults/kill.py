@@ -22,7 +22,9 @@ class Kill(Fault):
     @property
     def target(self) -> str:
         """The target as it was named, with the broker once it is known."""
-        return str(self._target) if self._broker is None else f"{self._target} (broker {self._broker})"
+        return (
+            str(self._target) if self._broker is None else f"{self._target} (broker {self._broker})"
+        )
 
     def strike(self, field: Field) -> Evidence:
         """Landed when the process died of the signal and every other broker counts it as gone."""
