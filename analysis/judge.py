@@ -52,7 +52,7 @@ def judge(trace: Trace) -> Verdict:
     found, results = _collect(trace, outcomes)
     for check in planned:
         results.setdefault(check, _NOTHING)
-    resumed = resumptions(trace)
+    resumed = resumptions(trace) if Check.RESUMPTION in planned else []
     if Check.RESUMPTION in planned:
         results[Check.RESUMPTION] = _resumption_result(resumed)
     return Verdict(
@@ -203,6 +203,8 @@ def _resumption_result(resumed: list[Resumption]) -> CheckResult:
 
 
 def _faults(trace: Trace) -> list[FaultResult]:
+    if not trace.rows["faults"]:
+        return []
     return [
         FaultResult(
             fault=row["fault"],

@@ -19,6 +19,10 @@ def spark_schema(table: str) -> StructType:
     return schema
 
 
+_LOCAL_ROWS = 20_000
+"""Up to so many rows, a table goes into the plan itself, which saves scans and their jobs."""
+
+
 @dataclass(frozen=True)
 class Trace:
     """All that is known of a run.
@@ -77,13 +81,12 @@ def load_trace(spark: SparkSession, folder: RunFolder) -> Trace:
     """
     tables: dict[str, DataFrame] = {}
     rows: dict[str, int] = {}
-    for name in TABLES:
+    for name, schema in TABLES.items():
         path = folder.tables / f"{name}.parquet"
-        schema = spark_schema(name)
-        if path.exists():
-            rows[name] = int(pq.read_metadata(path).num_rows)
-            tables[name] = spark.read.schema(schema).parquet(str(path)).cache()
+        rows[name] = int(pq.read_metadata(path).num_rows) if path.exists() else 0
+        if rows[name] > _LOCAL_ROWS:
+            tables[name] = spark.read.schema(spark_schema(name)).parquet(str(path)).cache()
         else:
-            rows[name] = 0
-            tables[name] = spark.createDataFrame([], schema)
+            content = pq.read_table(path, schema=schema) if rows[name] else schema.empty_table()
+            tables[name] = spark.createDataFrame(content)
     return Trace(spark, folder.plan(), folder.run(), tables, rows)

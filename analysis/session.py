@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 LOCAL = "local[*]"
 _LOG4J2 = (Path(__file__).resolve().parent / "conf" / "log4j2.properties").as_uri()
-_JVM_FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_JVM_FLAGS = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dlog4j2.configurationFile={_LOG4J2}"
 _SMALL_INPUT_ROWS = 200_000
 _ROWS_PER_PARTITION = 500_000
 
@@ -21,9 +21,7 @@ def open_session(master: str | None = None) -> SparkSession:
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.driver.memory", "2g")
-        .config(
-            "spark.driver.extraJavaOptions", f"{_JVM_FLAGS} -Dlog4j2.configurationFile={_LOG4J2}"
-        )
+        .config("spark.driver.extraJavaOptions", _JVM_FLAGS)
     )
     if master is None:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")

@@ -33,7 +33,8 @@ def show(verdict: Verdict, console: Console) -> None:
 def _resumption(rows: list[Resumption]) -> Table:
     table = Table(title="How each group went on", title_justify="left", box=None, pad_edge=False)
     for name in ("group", "committed", "resumed at", "redelivered", "never delivered", "exception"):
-        table.add_column(name, justify="left" if name in ("group", "exception") else "right")
+        is_text = name in ("group", "exception")
+        table.add_column(name, justify="left" if is_text else "right", no_wrap=name == "group")
     for row in rows:
         table.add_row(
             escape(row.group),

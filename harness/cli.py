@@ -1,17 +1,11 @@
 """`fencepost`: the command line."""
 
-import sys
-
-import click
 import typer
-from rich.console import Console
 
 from harness.cli_doctor import doctor
 from harness.cli_kafka import app as kafka_app
 from harness.cli_run import analyze, list_scenarios, run
-from harness.contract.errors import FencepostError, UsageError
-
-_INTERRUPTED = 130
+from harness.contract.program import run_program
 
 app = typer.Typer(
     help=(
@@ -31,13 +25,4 @@ app.command(name="doctor")(doctor)
 
 def main() -> None:
     """Run the command line and exit with its code."""
-    try:
-        sys.exit(app(standalone_mode=False))
-    except click.UsageError as error:
-        error.show()
-        sys.exit(UsageError.exit_code)
-    except click.Abort:
-        sys.exit(_INTERRUPTED)
-    except FencepostError as error:
-        Console(stderr=True, soft_wrap=True, markup=False).print(f"error: {error}", style="red")
-        sys.exit(error.exit_code)
+    run_program(app)

@@ -92,31 +92,41 @@ def _without_stamps(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sends(worker: str, events: Iterable[AnyEvent], rows: Rows) -> None:
-    """One row per intended value; one that has no outcome in the history is `unknown`."""
-    intended: dict[tuple[str, str, int, int], dict[str, Any]] = {}
+    """One row per value; one that has no outcome in the history is `unknown`.
+
+    An outcome whose intent was lost with a malformed line still counts.
+    """
+    sends: dict[tuple[str, str, int, int], dict[str, Any]] = {}
+
+    def send(event: SendsIntended | Sent, sequence: int) -> dict[str, Any]:
+        key = (event.producer, event.topic, event.partition, sequence)
+        return sends.setdefault(
+            key,
+            {
+                "worker": worker,
+                "producer": event.producer,
+                "sequence": sequence,
+                "value": make_value(event.producer, sequence),
+                "topic": event.topic,
+                "partition": event.partition,
+                "acks": event.acks,
+                "outcome": str(Outcome.UNKNOWN),
+            },
+        )
+
     for event in events:
         if isinstance(event, SendsIntended):
             for sequence in range(event.sequence_first, event.sequence_last + 1):
-                intended[event.producer, event.topic, event.partition, sequence] = {
-                    "worker": worker,
-                    "producer": event.producer,
-                    "sequence": sequence,
-                    "value": make_value(event.producer, sequence),
-                    "topic": event.topic,
-                    "partition": event.partition,
-                    "acks": event.acks,
-                    "outcome": str(Outcome.UNKNOWN),
-                    "intended_micros": event.wall_micros,
-                }
+                send(event, sequence)["intended_micros"] = event.wall_micros
         elif isinstance(event, Sent):
             for sequence, offset in zip(event.sequences, event.offsets, strict=True):
-                intended[event.producer, event.topic, event.partition, sequence] |= {
-                    "outcome": str(event.outcome),
-                    "offset": offset if offset >= 0 else None,
-                    "error": event.error,
-                    "answered_micros": event.wall_micros,
-                }
-    rows.extend("sends", intended.values())
+                send(event, sequence).update(
+                    outcome=str(event.outcome),
+                    offset=offset if offset >= 0 else None,
+                    error=event.error,
+                    answered_micros=event.wall_micros,
+                )
+    rows.extend("sends", sends.values())
 
 
 def _polls(worker: str, event: Polled, rows: Rows) -> None:

@@ -1,0 +1,83 @@
+"""One Spark session for all tests here, and micro-histories to judge."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from analysis.load import Trace
+from analysis.session import open_session, tune
+from harness.contract.checks import Check
+from harness.contract.run_folder import Expectation, GroupPlan, Plan, RunDescription, TopicPlan
+from harness.contract.tables import TABLES
+
+Rows = dict[str, list[dict[str, Any]]]
+TraceMaker = Callable[..., Trace]
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    session = open_session("local[1]")
+    tune(session, rows=0)
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def make_trace(spark: SparkSession) -> TraceMaker:
+    def make(
+        rows: Rows,
+        *,
+        group: str = "g",
+        commit_epoch: str = "record",
+        reset: str = "earliest",
+        unclean_election: bool = True,
+        checks: tuple[str, ...] = (),
+        expects: tuple[Expectation, ...] = (),
+        error: str | None = None,
+    ) -> Trace:
+        tables = {
+            name: spark.createDataFrame(pa.Table.from_pylist(rows.get(name, []), schema=schema))
+            for name, schema in TABLES.items()
+        }
+        plan = Plan(
+            scenario="micro",
+            question="?",
+            parameters={},
+            topics=[
+                TopicPlan(
+                    topic="t",
+                    partitions=1,
+                    replication=2,
+                    min_insync=1,
+                    unclean_election=unclean_election,
+                )
+            ],
+            groups=[
+                GroupPlan(
+                    group=group, client="java", topic="t", commit_epoch=commit_epoch, reset=reset
+                )
+            ],
+            checks=list(checks) or [str(check) for check in Check],
+            expects=list(expects),
+        )
+        run = RunDescription(
+            run_id="r",
+            scenario="micro",
+            seed=1,
+            kafka="4.4.0",
+            cluster="embedded",
+            clients={"java": "4.4.0"},
+            git_head="0",
+            versions={},
+            config={},
+            command="",
+            rerun="",
+            started_micros=0,
+            error=error,
+        )
+        return Trace(spark, plan, run, tables, {name: len(rows.get(name, [])) for name in TABLES})
+
+    return make

@@ -1,0 +1,156 @@
+"""Rows of micro-histories: one topic `t`, one partition, one group `g`."""
+
+from typing import Any
+
+from harness.contract.values import make_value
+
+Row = dict[str, Any]
+
+_LOG = {"topic": "t", "partition": 0}
+
+
+def sent(*offsets: int, producer: str = "p", acks: str = "all", at: int = 100) -> list[Row]:
+    """Acknowledged sends, one an offset."""
+    return [
+        {
+            **_LOG,
+            "worker": "w",
+            "producer": producer,
+            "sequence": offset,
+            "value": make_value(producer, offset),
+            "offset": offset,
+            "acks": acks,
+            "outcome": "ok",
+            "intended_micros": at,
+            "answered_micros": at,
+        }
+        for offset in offsets
+    ]
+
+
+def polled(
+    *offsets: int,
+    epoch: int = 0,
+    producer: str = "p",
+    life: int = 1,
+    at: int = 200,
+) -> list[Row]:
+    """Deliveries to the group's member of a life, one an offset."""
+    return [
+        {
+            **_LOG,
+            "worker": "w",
+            "group": "g",
+            "member": f"g#{life}",
+            "offset": offset,
+            "leader_epoch": epoch,
+            "value": make_value(producer, offset),
+            "is_intact": True,
+            "seq": at,
+            "position_in_poll": index,
+            "polled_micros": at,
+        }
+        for index, offset in enumerate(offsets)
+    ]
+
+
+def survived(*offsets: int, epoch: int = 0, producer: str = "p") -> list[Row]:
+    """Records in a replica at the end."""
+    return [
+        {
+            **_LOG,
+            "broker": 1,
+            "offset": offset,
+            "leader_epoch": epoch,
+            "value": make_value(producer, offset),
+        }
+        for offset in offsets
+    ]
+
+
+def changed(
+    change: str, *, life: int = 1, at: int, position: int | None = None, **fields: Any
+) -> Row:
+    """A change of the group's member."""
+    return {
+        **_LOG,
+        "worker": "w",
+        "group": "g",
+        "member": f"g#{life}",
+        "change": change,
+        "position": position,
+        "seq": at,
+        "at_micros": at,
+        **fields,
+    }
+
+
+def committed(offset: int, epoch: int, *, at: int = 300) -> Row:
+    """A commit as the coordinator stored it."""
+    return {
+        **_LOG,
+        "group": "g",
+        "offset": offset,
+        "committed_epoch": epoch,
+        "metadata": "",
+        "is_tombstone": False,
+        "offsets_partition": 0,
+        "offsets_offset": at,
+        "committed_micros": at,
+    }
+
+
+def led(epoch: int, *, at: int, leader: int = 1) -> Row:
+    """A leadership from the metadata log."""
+    return {
+        **_LOG,
+        "leader": leader,
+        "leader_epoch": epoch,
+        "partition_epoch": epoch,
+        "replicas": [1, 2],
+        "isr": [leader],
+        "elr": [],
+        "metadata_offset": at,
+        "metadata_epoch": 1,
+        "at_micros": at,
+    }
+
+
+def epochs(*starts: tuple[int, int]) -> list[Row]:
+    """Lines of a replica's leader-epoch-checkpoint: (epoch, start offset)."""
+    return [
+        {**_LOG, "broker": 1, "leader_epoch": epoch, "start_offset": start}
+        for epoch, start in starts
+    ]
+
+
+def log_bounds(start: int, end: int) -> list[Row]:
+    """A replica's bounds at the end."""
+    return [{**_LOG, "broker": 1, "log_start_offset": start, "log_end_offset": end}]
+
+
+def reset_told(
+    cause: str,
+    start: int,
+    epoch: int,
+    to: int | None,
+    *,
+    life: int = 2,
+    at: int = 500,
+    policy: str = "earliest",
+) -> Row:
+    """A reset from a client's log."""
+    return {
+        **_LOG,
+        "worker": "w",
+        "group": "g",
+        "member": f"g#{life}",
+        "cause": cause,
+        "policy": policy,
+        "from_offset": start,
+        "from_epoch": epoch,
+        "to_offset": to,
+        "to_epoch": -1,
+        "log_line": "line",
+        "at_micros": at,
+    }

@@ -1,0 +1,57 @@
+"""What the command line answers to good and bad words."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def fencepost(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "harness", *arguments],
+        cwd=ROOT,
+        env={**os.environ, "COLUMNS": "200", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_list_names_each_scenario_with_its_question() -> None:
+    listed = fencepost("list").stdout
+    for name in ("baseline", "canary", "commit_epoch"):
+        assert name in listed
+    assert "Which leader epoch may a consumer commit" in listed
+
+
+def test_doctor_names_the_pools() -> None:
+    told = fencepost("doctor").stdout
+    assert "embedded pool" in told
+    assert "usable:" in told
+
+
+def test_kafka_list_names_the_locked_versions() -> None:
+    assert "4.4.0" in fencepost("kafka", "list").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "hint"),
+    [
+        (("run", "nonsense"), 64, "fencepost list"),
+        (("run", "baseline", "--kafka", "1.2.3"), 69, "fencepost kafka lock 1.2.3"),
+        (("run", "baseline", "--cluster", "cloud"), 64, "embedded"),
+        (("run", "baseline", "--seed", "99999999999"), 64, "31 bits"),
+        (("analyze", "/nonexistent"), 64, "no run at or below"),
+        (("frobnicate",), 64, "No such command"),
+    ],
+)
+def test_bad_words_get_a_code_and_a_hint(
+    arguments: tuple[str, ...], code: int, hint: str, tmp_path: Path
+) -> None:
+    ended = fencepost(*arguments, FENCEPOST_CACHE=str(tmp_path))
+    assert ended.returncode == code, ended.stderr
+    assert hint in " ".join(ended.stderr.split())

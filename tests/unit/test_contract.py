@@ -1,0 +1,81 @@
+"""Values, outcomes, waiting and run folders."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.contract.errors import RunFolderError, WaitTimeoutError
+from harness.contract.outcomes import Outcome, commit_outcome, send_outcome
+from harness.contract.run_folder import PLAN_FILE, RunFolder, find_runs
+from harness.contract.values import is_intact, make_value
+from harness.contract.waiting import wait_until
+
+
+@given(st.text(st.characters(exclude_characters=":", exclude_categories=["Cs"])), st.integers(0))
+def test_a_value_is_intact_until_it_is_changed(producer: str, sequence: int) -> None:
+    value = make_value(producer, sequence)
+    assert is_intact(value)
+    assert not is_intact("x" + value)
+
+
+@pytest.mark.parametrize("value", ["", "no checksum", "p:1:"])
+def test_what_we_did_not_make_is_not_intact(value: str) -> None:
+    assert not is_intact(value)
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        (None, Outcome.OK),
+        ("RecordTooLargeException", Outcome.FAILED),
+        ("TimeoutException", Outcome.UNKNOWN),
+        ("NotEnoughReplicasAfterAppendException", Outcome.UNKNOWN),
+        ("SomethingNew", Outcome.UNKNOWN),
+    ],
+)
+def test_a_send_failed_only_where_that_is_sure(error: str | None, outcome: Outcome) -> None:
+    assert send_outcome(error) is outcome
+
+
+def test_a_commit_of_an_old_member_surely_failed() -> None:
+    assert commit_outcome("CommitFailedException") is Outcome.FAILED
+    assert commit_outcome("TimeoutException") is Outcome.UNKNOWN
+
+
+def test_waiting_returns_what_came() -> None:
+    values = iter([None, False, 7])
+    assert wait_until(lambda: next(values), what="seven", timeout_seconds=5) == 7
+
+
+def test_waiting_in_vain_tells_the_whole_story() -> None:
+    with pytest.raises(WaitTimeoutError) as failure:
+        wait_until(
+            lambda: None,
+            what="a leader",
+            timeout_seconds=0,
+            hint="start a broker",
+            recent=lambda: "last line",
+            last_seen=lambda: "leader -1",
+        )
+    for part in ("0 s for a leader", "leader -1", "start a broker", "last line"):
+        assert part in str(failure.value)
+
+
+def test_runs_are_found_below_a_session(tmp_path: Path) -> None:
+    run = tmp_path / "Scenario" / "test" / "0"
+    run.mkdir(parents=True)
+    (run / PLAN_FILE).write_text("{}")
+    assert find_runs(tmp_path) == [RunFolder(run)]
+
+
+def test_no_run_is_an_error_that_says_what_was_looked_for(tmp_path: Path) -> None:
+    with pytest.raises(RunFolderError, match=PLAN_FILE):
+        find_runs(tmp_path)
+
+
+def test_a_broken_plan_names_its_file(tmp_path: Path) -> None:
+    (tmp_path / PLAN_FILE).write_text("{")
+    with pytest.raises(RunFolderError, match=PLAN_FILE):
+        RunFolder(tmp_path).plan()

@@ -1,0 +1,162 @@
+"""Histories and client logs to rows."""
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from harness.clients.history import HistoryWriter
+from harness.contract.events import FaultChanged, GroupChanged, Polled, SendsIntended, Sent
+from harness.contract.outcomes import Outcome
+from harness.contract.tables import TABLES
+from harness.contract.values import make_value
+from harness.decode.client_logs import resets
+from harness.decode.histories import TABLES_OF_HISTORIES, read_histories
+from harness.decode.tables import Rows, write_table
+
+INTENT = {"producer": "p", "topic": "t", "partition": 0, "acks": "all"}
+
+
+def written(folder: Path) -> Path:
+    path = folder / "w.jsonl"
+    writer = HistoryWriter(path)
+    writer.write(SendsIntended, **INTENT, sequence_first=0, sequence_last=2)
+    writer.write(Sent, **INTENT, outcome=Outcome.OK, sequences=[0, 1], offsets=[5, 6])
+    writer.write(
+        Polled,
+        group="g",
+        member="g#1",
+        topic="t",
+        partition=0,
+        offsets=[5, 6],
+        epochs=[0, 0],
+        values=[make_value("p", 0), "broken"],
+    )
+    writer.close()
+    return path
+
+
+def test_a_value_without_an_outcome_is_unknown(tmp_path: Path) -> None:
+    written(tmp_path)
+    sends = read_histories(tmp_path).of("sends")
+    assert [(row["sequence"], row["outcome"], row.get("offset")) for row in sends] == [
+        (0, "ok", 5),
+        (1, "ok", 6),
+        (2, "unknown", None),
+    ]
+
+
+def test_polls_keep_order_and_checksum(tmp_path: Path) -> None:
+    written(tmp_path)
+    polls = read_histories(tmp_path).of("polls")
+    assert [(r["offset"], r["position_in_poll"], r["is_intact"]) for r in polls] == [
+        (5, 0, True),
+        (6, 1, False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("damage", "expected"),
+    [
+        (lambda text: text[:-20], {"torn_lines": 1, "malformed_lines": 0, "missing_seqs": 0}),
+        (
+            lambda text: text.replace("{", "(", 1),
+            {"torn_lines": 0, "malformed_lines": 1, "missing_seqs": 1},
+        ),
+        (
+            lambda text: "\n".join(line for i, line in enumerate(text.split("\n")) if i != 1),
+            {"torn_lines": 0, "malformed_lines": 0, "missing_seqs": 1},
+        ),
+    ],
+)
+def test_damage_is_counted(tmp_path: Path, damage, expected) -> None:  # noqa: ANN001
+    path = written(tmp_path)
+    path.write_text(damage(path.read_text()))
+    (row,) = read_histories(tmp_path).of("histories")
+    assert {name: row[name] for name in expected} == expected
+
+
+def test_a_fault_is_one_row_from_strike_to_heal(tmp_path: Path) -> None:
+    writer = HistoryWriter(tmp_path / "driver.jsonl")
+    fault = {"fault": "kill", "target": "leader:t-0"}
+    writer.write(FaultChanged, **fault, change="struck", landed=True, evidence={"broker": 1})
+    writer.write(FaultChanged, **fault, change="healed", landed=True)
+    writer.write(FaultChanged, **fault, change="struck", landed=False)
+    first, second = read_histories(tmp_path).of("faults")
+    assert first["healed_micros"] >= first["started_micros"]
+    assert first["evidence"] == '{"broker":1}'
+    assert (second["landed"], second.get("healed_micros")) == (False, None)
+
+
+def test_every_table_of_histories_is_written_typed(tmp_path: Path) -> None:
+    written(tmp_path)
+    rows = read_histories(tmp_path)
+    for table in TABLES_OF_HISTORIES:
+        write_table(tmp_path / "tables", table, rows.of(table))
+        schema = pq.read_schema(tmp_path / "tables" / f"{table}.parquet")
+        assert schema.equals(TABLES[table])
+
+
+def test_a_column_that_no_contract_names_is_refused(tmp_path: Path) -> None:
+    rows = Rows()
+    rows.add("faults", fault="kill", colour="red")
+    with pytest.raises(KeyError, match="colour"):
+        write_table(tmp_path, "faults", rows.of("faults"))
+
+
+def test_rows_are_laid_out_by_topic_partition_offset(tmp_path: Path) -> None:
+    unordered = [{"topic": "t", "partition": 0, "offset": offset} for offset in (3, 1, 2)]
+    write_table(tmp_path, "polls", unordered)
+    assert pq.read_table(tmp_path / "polls.parquet")["offset"].to_pylist() == [1, 2, 3]
+
+
+def test_a_history_refuses_what_is_no_event(tmp_path: Path) -> None:
+    writer = HistoryWriter(tmp_path / "w.jsonl")
+    with pytest.raises(TypeError):
+        writer.write(GroupChanged, group="g", colour="red")
+
+
+WHERE = "[Consumer clientId=g#2, groupId=g]"
+AT = "2026-11-21 06:00:00.500 INFO SubscriptionState"
+LEADER = "currentLeader=LeaderAndEpoch{leader=Optional[10.0.0.1:9092 (id: 2 rack: null)], epoch=2}"
+OLD = f"FetchPosition{{offset=200, offsetEpoch=Optional[0], {LEADER}}}"
+BARE = f"FetchPosition{{offset=200, offsetEpoch=Optional.empty, {LEADER}}}"
+NEW = f"FetchPosition{{offset=100, offsetEpoch=Optional[0], {LEADER}}}"
+TRUNCATED = (
+    f"Truncation detected for partition t-0 at offset {OLD}, "
+    f"resetting offset to the first offset known to diverge {NEW}"
+)
+TRUNCATED_WITHOUT_POLICY = (
+    f"Truncation detected for partition t-0 at offset {OLD} (the end offset from the broker is "
+    "OffsetAndMetadata{offset=100}), but no reset policy is set"
+)
+OUT_OF_RANGE = f"Fetch position {BARE} is out of range for partition t-0, resetting offset"
+NO_COMMIT = "Found no committed offset for partition t-0"
+START = f"FetchPosition{{offset=0, offsetEpoch=Optional.empty, {LEADER}}}"
+RESETTING = f"Resetting offset for partition t-0 to position {START}."
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        ([TRUNCATED], ("truncation", 200, 0, 100, 0)),
+        ([TRUNCATED_WITHOUT_POLICY], ("truncation", 200, 0, None, -1)),
+        ([OUT_OF_RANGE, RESETTING], ("out_of_range", 200, -1, 0, -1)),
+        (
+            ["Found no committed offset for partition t-0", RESETTING],
+            ("no_commit", None, -1, 0, -1),
+        ),
+    ],
+)
+def test_resets_are_read_from_the_clients_log(texts: list[str], expected: tuple[object]) -> None:
+    lines = [f"{AT} {WHERE} {text}" for text in texts]
+    (row,) = resets(lines, worker="w", policies={"g": "earliest"})
+    columns = ("cause", "from_offset", "from_epoch", "to_offset", "to_epoch")
+    assert tuple(row[column] for column in columns) == expected
+    assert (row["group"], row["member"], row["topic"], row["partition"]) == ("g", "g#2", "t", 0)
+    assert row["at_micros"] % 1_000_000 == 500_000
+
+
+def test_lines_about_something_else_are_no_resets() -> None:
+    lines = ["", "garbage", f"{AT} {WHERE} Successfully joined group with generation 1"]
+    assert resets(lines, worker="w", policies={}) == []

@@ -1,0 +1,154 @@
+"""Locks and downloads, from a repository that is a folder or a server on loopback."""
+
+import hashlib
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from cluster.kafka import distribution
+from cluster.kafka.download import download, sha256_of
+from cluster.kafka.lock import LOCKS, Artifact, Lock, locked_versions, read_lock
+from cluster.kafka.repository import repository_root
+from harness.contract.errors import DistributionError
+
+CONTENT = b"jar" * 50_000
+
+
+def artifact(content: bytes = CONTENT) -> Artifact:
+    return Artifact(
+        "org.example", "tiny", "1.0", "", len(content), hashlib.sha256(content).hexdigest()
+    )
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    root = tmp_path / "repository"
+    jar = root / artifact().path
+    jar.parent.mkdir(parents=True)
+    jar.write_bytes(CONTENT)
+    return root
+
+
+class RangeHandler(SimpleHTTPRequestHandler):
+    """Serves a file, from the byte that is asked for on; remembers what was asked."""
+
+    asked: list[str | None] = []  # noqa: RUF012 - one list for a test's server
+
+    def do_GET(self) -> None:
+        asked = self.headers.get("Range")
+        self.asked.append(asked)
+        start = int(asked.removeprefix("bytes=").rstrip("-")) if asked else 0
+        self.send_response(206 if asked else 200)
+        self.end_headers()
+        self.wfile.write(CONTENT[start:])
+
+    def log_message(self, *_args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    RangeHandler.asked.clear()
+    with ThreadingHTTPServer(("127.0.0.1", 0), RangeHandler) as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{running.server_port}"
+        running.shutdown()
+
+
+def bring(one: Artifact, address: str, folder: Path) -> list[int]:
+    folder.mkdir(exist_ok=True)
+    steps: list[int] = []
+    download(one, repository=address, folder=folder, advance=steps.append)
+    return steps
+
+
+def test_a_jar_is_brought_and_verified(repository: Path, tmp_path: Path) -> None:
+    steps = bring(artifact(), repository.as_uri(), tmp_path / "jars")
+    assert (tmp_path / "jars" / "tiny-1.0.jar").read_bytes() == CONTENT
+    assert sum(steps) == len(CONTENT)
+
+
+def test_a_wrong_hash_is_refused_and_removed(repository: Path, tmp_path: Path) -> None:
+    wrong = artifact(b"x" * len(CONTENT))
+    with pytest.raises(DistributionError, match="must not be trusted"):
+        bring(wrong, repository.as_uri(), tmp_path / "jars")
+    assert list((tmp_path / "jars").iterdir()) == []
+
+
+def test_a_download_goes_on_where_it_stopped(server: str, tmp_path: Path) -> None:
+    jars = tmp_path / "jars"
+    jars.mkdir()
+    (jars / "tiny-1.0.jar.part").write_bytes(CONTENT[:1000])
+    steps = bring(artifact(), server, jars)
+    assert RangeHandler.asked == ["bytes=1000-"]
+    assert sum(steps) == len(CONTENT)
+    assert sha256_of(jars / "tiny-1.0.jar") == artifact().sha256
+
+
+def test_a_damaged_jar_is_brought_again(repository: Path, tmp_path: Path) -> None:
+    jars = tmp_path / "jars"
+    jars.mkdir()
+    (jars / "tiny-1.0.jar").write_bytes(b"damaged")
+    bring(artifact(), repository.as_uri(), jars)
+    assert (jars / "tiny-1.0.jar").read_bytes() == CONTENT
+
+
+def test_without_a_network_the_error_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(DistributionError, match="FENCEPOST_MAVEN_MIRROR"):
+        bring(artifact(), (tmp_path / "nowhere").as_uri(), tmp_path / "jars")
+
+
+@pytest.fixture
+def cache(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    lock = Lock("9.9.9", (artifact(),))
+    monkeypatch.setattr(distribution, "read_lock", lambda _version: lock)
+    monkeypatch.setenv("FENCEPOST_MAVEN_MIRROR", str(repository))
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "kafka" / "9.9.9"
+
+
+def test_a_version_is_complete_only_with_all_its_jars(cache: Path) -> None:
+    assert not distribution.is_fetched("9.9.9")
+    assert distribution.ensure("9.9.9", progress=False) == cache
+    assert distribution.is_fetched("9.9.9")
+    (cache / "tiny-1.0.jar").unlink()
+    assert not distribution.is_fetched("9.9.9")
+    distribution.ensure("9.9.9", progress=False)
+    assert distribution.is_fetched("9.9.9")
+
+
+def test_several_may_fetch_at_once(cache: Path) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        folders = list(pool.map(lambda _: distribution.ensure("9.9.9", progress=False), range(4)))
+    assert folders == [cache] * 4
+    assert (cache / "tiny-1.0.jar").read_bytes() == CONTENT
+
+
+def test_a_version_without_a_lock_names_those_that_have_one() -> None:
+    with pytest.raises(DistributionError, match=r"4\.4\.0.*fencepost kafka lock 1\.2\.3"):
+        read_lock("1.2.3")
+
+
+def test_a_line_that_is_no_artifact_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "kafka-1.0.0.lock").write_text("not an artifact\n")
+    with pytest.raises(DistributionError, match="not an artifact"):
+        read_lock("1.0.0", tmp_path)
+
+
+@pytest.mark.parametrize("version", ["3.9.0", "3.9.2", "4.3.1", "4.4.0"])
+def test_the_locks_hold_brokers_and_a_log_binding(version: str) -> None:
+    assert version in locked_versions()
+    lock = read_lock(version)
+    names = {one.name for one in lock.artifacts}
+    assert {"kafka_2.13", "kafka-clients", "kafka-group-coordinator", "kafka-metadata"} <= names
+    assert names & {"slf4j-reload4j", "log4j-slf4j-impl"}
+    assert (LOCKS / f"kafka-{version}.lock").read_text() == lock.text
+
+
+def test_the_default_repository_comes_from_ivy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FENCEPOST_MAVEN_MIRROR", raising=False)
+    assert repository_root().startswith("https://")

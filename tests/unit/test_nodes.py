@@ -1,0 +1,143 @@
+"""Nodes that are folders on this machine, and what a machine is told that lacks something."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cluster.kafka.config import server_properties
+from cluster.kafka.topology import Topology
+from cluster.nodes.loopback import LoopbackPool
+from cluster.nodes.node import Node
+from cluster.prerequisites import java_version
+from harness.contract.errors import (
+    CommandFailedError,
+    FaultError,
+    NodeError,
+    WaitTimeoutError,
+)
+from harness.contract.waiting import wait_until
+from harness.node_root import node_root, sweep
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Node:
+    return LoopbackPool(size=1, root=tmp_path).nodes[0]
+
+
+def test_a_command_gives_status_and_output(node: Node) -> None:
+    ended = node.run(["sh", "-c", "echo out; echo err >&2"], timeout_seconds=10)
+    assert (ended.status, ended.output) == (0, "out\nerr\n")
+
+
+def test_a_failed_command_shows_what_it_said(node: Node) -> None:
+    with pytest.raises(CommandFailedError, match="status 3: why"):
+        node.run(["sh", "-c", "echo why; exit 3"], timeout_seconds=10)
+    assert node.run(["false"], timeout_seconds=10, check=False).status == 1
+
+
+def test_a_command_has_its_time(node: Node) -> None:
+    with pytest.raises(WaitTimeoutError):
+        node.run(["sleep", "30"], timeout_seconds=0.2)
+
+
+def test_a_process_takes_lines_and_signals(node: Node) -> None:
+    log = node.folder / "log"
+    process = node.spawn(["cat"], log=log)
+    process.send_line("hello")
+    wait_until(lambda: node.read(log) == b"hello\n", what="the echo", timeout_seconds=10)
+    assert process.status() is None
+    process.signal(signal.SIGKILL)
+    assert process.wait(10) == -signal.SIGKILL
+    with pytest.raises(NodeError):
+        process.send_line("too late")
+
+
+def test_files_come_and_go(node: Node, tmp_path: Path) -> None:
+    path = node.folder / "a" / "b"
+    node.write(path, b"12345")
+    assert node.read(path, offset=3) == b"45"
+    node.copy_from(node.folder / "a", tmp_path / "copy")
+    assert (tmp_path / "copy" / "b").read_bytes() == b"12345"
+    node.remove(node.folder / "a")
+    assert node.read(path) == b""
+    with pytest.raises(NodeError):
+        node.copy_from(path, tmp_path / "copy")
+
+
+def test_a_folder_has_no_network_to_cut(tmp_path: Path) -> None:
+    one, other = LoopbackPool(size=2, root=tmp_path).nodes
+    assert one.address != other.address
+    with pytest.raises(FaultError, match="embedded"):
+        one.cut_peer(other)
+
+
+def test_a_process_dies_with_its_owner(tmp_path: Path) -> None:
+    script = (
+        "import sys; from pathlib import Path; from cluster.nodes.loopback import LoopbackPool\n"
+        f"root = Path({str(tmp_path)!r}); node = LoopbackPool(size=1, root=root).nodes[0]\n"
+        "print(node.spawn(['sleep', '600'], log=root / 'log').pid, flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    root = Path(__file__).resolve().parents[2]
+    owner = subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=root
+    )
+    assert owner.stdout is not None
+    pid = int(owner.stdout.readline())
+    owner.kill()
+    owner.communicate()
+    wait_until(
+        lambda: not Path(f"/proc/{pid}/exe").exists(), what="the orphan's end", timeout_seconds=10
+    )
+
+
+def test_combined_and_separate_controllers() -> None:
+    combined = Topology(brokers=3)
+    assert combined.controller_ids == [1, 2, 3]
+    assert combined.roles(1) == "broker,controller"
+    separate = Topology(brokers=2, controllers=1)
+    assert separate.server_ids == [1, 2, 101]
+    assert (separate.roles(2), separate.roles(101)) == ("broker", "controller")
+
+
+def test_server_properties_of_a_broker_and_a_controller() -> None:
+    topology = Topology(brokers=1, controllers=1, settings={"num.io.threads": "9"})
+    addresses = {1: "10.0.0.1", 101: "10.0.0.2"}
+    texts = {
+        server_id: server_properties(
+            topology, server_id=server_id, addresses=addresses, data=Path("/data")
+        )
+        for server_id in addresses
+    }
+    assert "controller.quorum.voters=101@10.0.0.2:9093\n" in texts[1]
+    assert "listeners=CLIENT://10.0.0.1:9092,REPLICATION://10.0.0.1:9094\n" in texts[1]
+    assert "listeners=CONTROLLER://10.0.0.2:9093\n" in texts[101]
+    assert "advertised" not in texts[101]
+    assert "num.io.threads=9\n" in texts[1]
+
+
+def test_a_dead_sessions_folder_is_swept_and_a_living_ones_is_not(tmp_path: Path) -> None:
+    dead = tmp_path / ".nodes" / "session-dead"
+    dead.mkdir(parents=True)
+    (dead / "lock").touch()
+    with node_root(tmp_path) as living:
+        assert not dead.exists()
+        assert sweep(tmp_path) == 0
+        assert living.exists()
+    assert not living.exists()
+
+
+@pytest.mark.parametrize(
+    ("output", "version"),
+    [
+        ('openjdk version "17.0.15" 2025-04-15', 17),
+        ('java version "1.8.0_392"', 8),
+        ('openjdk version "25" 2025-09-16', 25),
+        ("command not found", None),
+    ],
+)
+def test_java_versions_are_read(output: str, version: int | None) -> None:
+    assert java_version(output) == version

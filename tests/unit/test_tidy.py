@@ -1,0 +1,124 @@
+"""The rules of this repository that no linter knows."""
+
+import ast
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.catalog import scenarios
+
+ROOT = Path(__file__).resolve().parents[2]
+LINES_MAX = 400
+
+ALLOWED = {
+    "harness.contract": {"harness.contract"},
+    "analysis": {"analysis", "harness.contract"},
+    "cluster": {"cluster", "harness.contract"},
+    "harness": {"harness", "cluster"},
+    "scenarios": {"harness", "cluster"},
+}
+OURS = ("harness", "cluster", "analysis", "scenarios")
+# Written with spaces, so that this file does not hold what it looks for.
+HOSTS = [
+    spaced.replace(" ", "")
+    for spaced in ("maven .org", "maven.apache .org", "pypi .org", "pythonhosted .org")
+]
+MACHINE_PATHS = re.compile("/" + r"(?:home/[a-z]|root/|work/)")
+
+
+def tracked() -> list[Path]:
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split("\n")
+    return [ROOT / name for name in listed if name and (ROOT / name).is_file()]
+
+
+def modules() -> list[Path]:
+    return [path for path in tracked() if path.suffix == ".py"]
+
+
+def module_name(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
+
+
+def imports(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+    return found
+
+
+@pytest.mark.parametrize("package", ALLOWED)
+def test_imports_go_one_way(package: str) -> None:
+    wrong = []
+    for path in modules():
+        name = module_name(path)
+        inner = [other for other in ALLOWED if name.startswith(f"{other}.")]
+        if not inner or max(inner, key=len) != package:
+            continue
+        for imported in imports(path):
+            is_ours = imported.split(".")[0] in OURS
+            if is_ours and not any(imported.startswith(allowed) for allowed in ALLOWED[package]):
+                wrong.append(f"{name} imports {imported}")
+    assert wrong == []
+
+
+def test_modules_fit_in_a_head() -> None:
+    long = {module_name(p): len(p.read_text().splitlines()) for p in modules()}
+    assert {name: lines for name, lines in long.items() if lines > LINES_MAX} == {}
+
+
+def test_nobody_sleeps_but_the_one_who_waits() -> None:
+    pattern = re.compile(r"\btime\.sleep\(|from time import .*sleep")
+    ours = [p for p in modules() if module_name(p).startswith(OURS)]
+    waits = [p for p in ours if pattern.search(p.read_text())]
+    assert [module_name(p) for p in waits] == ["harness.contract.waiting"]
+
+
+def test_exceptions_have_a_place_in_the_tree() -> None:
+    naked = re.compile(r"^\s*(raise Exception\b|except:)", re.MULTILINE)
+    assert [module_name(p) for p in modules() if naked.search(p.read_text())] == []
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_no_file_names_a_registry(host: str) -> None:
+    assert [p for p in tracked() if host in p.read_text(errors="ignore")] == []
+
+
+def test_no_file_names_a_path_of_somebodys_machine() -> None:
+    named = [p for p in tracked() if MACHINE_PATHS.search(p.read_text(errors="ignore"))]
+    assert named == []
+
+
+def test_the_python_lock_has_hashes_and_no_addresses() -> None:
+    lock = (ROOT / "requirements.lock").read_text()
+    assert "://" not in lock
+    pinned = re.findall(r"^\S+==\S+.*\\$", lock, re.MULTILINE)
+    assert len(pinned) > 30
+    assert lock.count("--hash=sha256:") >= len(pinned)
+
+
+def test_every_scenario_asks_a_question() -> None:
+    for scenario in scenarios():
+        assert scenario.question.endswith("?"), scenario.name
+
+
+def test_ducktape_collects_exactly_the_scenarios_on_disk() -> None:
+    import logging  # noqa: PLC0415
+
+    from ducktape.tests.loader import TestLoader  # noqa: PLC0415 - slow, and only needed here
+    from ducktape.tests.session import SessionContext  # noqa: PLC0415
+
+    session = SessionContext(session_id="tidy", results_dir="unused", cluster=None, globals={})
+    loader = TestLoader(session, logging.getLogger("tidy"))
+    collected = {Path(context.file).stem for context in loader.load([str(ROOT / "scenarios")])}
+    assert collected == {scenario.path.stem for scenario in scenarios()}
