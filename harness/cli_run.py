@@ -15,7 +15,9 @@ from cluster.kafka import distribution
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import sandbox_problem
 from harness.catalog import ScenarioFile, find_scenarios, scenarios
+from harness.collect import decode_clients
 from harness.contract.errors import PrerequisiteError, UsageError
+from harness.contract.run_folder import find_runs
 from harness.ducktape_session import run_ducktape
 from harness.node_root import node_root
 from harness.provenance import git_head, versions
@@ -76,7 +78,12 @@ def analyze(
     runs: Annotated[list[Path], typer.Argument(help="Folders of runs, or of whole sessions.")],
     master: Annotated[str | None, typer.Option(help="Spark master; local[*] if not given.")] = None,
 ) -> None:
-    """Judge runs again from what they left; needs no cluster."""
+    """Judge runs again from what they left; needs no cluster.
+
+    Histories and client logs are decoded anew, so that what was taken away is missed.
+    """
+    for folder in [folder for path in runs for folder in find_runs(path)]:
+        decode_clients(folder)
     raise typer.Exit(analyse_in_own_process(runs, master=master))
 
 

@@ -52,8 +52,9 @@ def decode_servers(folder: RunFolder, observer: WorkerService) -> None:
     observer.host.copy_from(tables, folder.tables)
 
 
-def decode_clients(folder: RunFolder, *, policies: dict[str, str]) -> None:
-    """Turn histories and client logs into tables; `policies` is the reset policy by group."""
+def decode_clients(folder: RunFolder) -> None:
+    """Turn a run's histories and client logs into tables."""
+    policies = {group.group: group.reset for group in folder.plan().groups}
     rows = read_histories(folder.history)
     for table in TABLES_OF_HISTORIES:
         write_table(folder.tables, table, rows.of(table))

@@ -101,7 +101,7 @@ class Scenario(Test):  # type: ignore[misc]
         decode_servers(run.folder, run.observer.worker)
         run.observer.worker.finish()
         collect_clients(run.folder, workers)
-        decode_clients(run.folder, policies={group.group: group.reset for group in run.plan.groups})
+        decode_clients(run.folder)
         run.phases.leave()
 
     def _plan(

@@ -1,0 +1,111 @@
+"""The sandbox and its pool, for real: cuts bite, and nothing outlives the harness."""
+
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import psutil
+import pytest
+
+from cluster.nodes.sandbox import sandbox_problem, start_in_sandbox
+from harness.contract.waiting import wait_until
+
+ROOT = Path(__file__).resolve().parents[2]
+INSIDE = str(Path(__file__).with_name("inside.py"))
+NOBODY = 65534
+
+pytestmark = pytest.mark.live
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+if sandbox_problem() is not None:
+    pytest.skip(str(sandbox_problem()), allow_module_level=True)
+
+
+def processes_with(mark: str) -> list[psutil.Process]:
+    return [
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if any(mark in word for word in process.info["cmdline"] or [])
+    ]
+
+
+def test_a_cut_stops_one_peer_and_its_heal_only_that(tmp_path: Path) -> None:
+    command = [sys.executable, INSIDE, str(tmp_path)]
+    sandbox = start_in_sandbox(command, env=ENVIRONMENT, cwd=ROOT, stdout=subprocess.PIPE)
+    assert sandbox.stdout is not None
+    said = sandbox.stdout.read().decode()
+    assert sandbox.wait() == 0, said
+    assert "seen [True, False, True, True]" in said
+    assert processes_with(str(tmp_path)) == []
+
+
+def test_the_commands_exit_status_comes_through() -> None:
+    assert start_in_sandbox(["sh", "-c", "exit 7"], env=ENVIRONMENT, cwd=ROOT).wait() == 7
+
+
+def test_nothing_outlives_a_killed_harness() -> None:
+    mark = f"600.{uuid.uuid4().int % 10**9}"
+    script = (
+        "import os, sys; from pathlib import Path\n"
+        "from cluster.nodes.sandbox import start_in_sandbox\n"
+        f"argv = ['sh', '-c', 'sleep {mark} & setsid sleep {mark}']\n"
+        "start_in_sandbox(argv, env=dict(os.environ), cwd=Path('.')).wait()\n"
+    )
+    harness = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, env=ENVIRONMENT)
+    wait_until(
+        lambda: len([p for p in processes_with(mark) if p.name() == "sleep"]) == 2,
+        what="both sleepers",
+        timeout_seconds=20,
+    )
+    harness.send_signal(signal.SIGKILL)
+    harness.wait()
+    wait_until(lambda: not processes_with(mark), what="their end", timeout_seconds=20)
+
+
+def test_blocked_user_namespaces_are_told_with_what_still_runs() -> None:
+    script = (
+        "echo 0 > /proc/sys/user/max_user_namespaces && "
+        f"{sys.executable} -c 'from cluster.nodes.sandbox import sandbox_problem as p; print(p())'"
+    )
+    command = ["unshare", "--user", "--map-root-user", "--mount-proc", "--pid", "--fork", "--mount"]
+    told = subprocess.run(
+        [*command, "sh", "-c", script],
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "blocks user namespaces" in told.stdout, told.stderr
+    assert "user.max_user_namespaces=15000" in told.stdout
+    assert "--cluster loopback" in told.stdout
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="runs as an ordinary user already")
+def test_an_ordinary_user_gets_the_same_pool(tmp_path_factory: pytest.TempPathFactory) -> None:
+    as_nobody = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    as_nobody += ["--inh-caps=-all", "--bounding-set=-all"]
+    reads = subprocess.run([*as_nobody, sys.executable, "-c", ""], cwd=ROOT, check=False)
+    if reads.returncode != 0:
+        pytest.skip(f"{sys.executable} lies where ordinary users may not read")
+    folder = tmp_path_factory.mktemp("nobody")
+    for path in (folder, *folder.parents[:2]):
+        path.chmod(0o777)
+    script = (
+        "import os, sys; from pathlib import Path\n"
+        "from cluster.nodes.sandbox import start_in_sandbox\n"
+        f"sys.exit(start_in_sandbox([sys.executable, {INSIDE!r}, {str(folder)!r}], "
+        "env=dict(os.environ), cwd=Path('.')).wait())\n"
+    )
+    ended = subprocess.run(
+        [*as_nobody, sys.executable, "-c", script],
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "seen [True, False, True, True]" in ended.stdout, ended.stderr

@@ -1,0 +1,152 @@
+"""The scenarios on a real cluster, from the command line to the verdict."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from cluster.nodes.pool import PoolKind
+from cluster.nodes.sandbox import sandbox_problem
+from harness.contract.waiting import wait_until
+
+ROOT = Path(__file__).resolve().parents[2]
+PLANTED = 7
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(500)]
+
+POOL = PoolKind.EMBEDDED if sandbox_problem() is None else PoolKind.LOOPBACK
+
+Verdicts = Callable[[str], dict[str, Any]]
+
+
+def fencepost(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "harness", *arguments],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "COLUMNS": "200"},
+    )
+
+
+def finished(*arguments: str) -> tuple[int, str]:
+    process = fencepost(*arguments)
+    said, _ = process.communicate()
+    return process.returncode, said
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, str]:
+    results = tmp_path_factory.mktemp("results")
+    options = ("--cluster", POOL.value, "--seed", "19902", "--results", str(results))
+    code, said = finished("run", "baseline", "canary", "commit_epoch", *options)
+    return results / "latest", code, said
+
+
+@pytest.fixture(scope="module")
+def verdict_of(session: tuple[Path, int, str]) -> Verdicts:
+    verdicts = [json.loads(path.read_text()) for path in session[0].rglob("verdict.json")]
+    by_scenario = {verdict["scenario"]: verdict for verdict in verdicts}
+    assert by_scenario, session[2]
+    return by_scenario.__getitem__
+
+
+def test_the_session_tells_all_and_fails_for_the_canary(session: tuple[Path, int, str]) -> None:
+    folder, code, said = session
+    assert code == 1, said
+    summary = json.loads((folder / "report" / "summary.json").read_text())
+    assert {run["scenario"]: run["verdict"] for run in summary["runs"]} == {
+        "baseline": "pass",
+        "canary": "fail",
+        "commit_epoch": "pass",
+    }
+    page = (folder / "report" / "index.html").read_text()
+    for run in summary["runs"]:
+        assert run["report"] in page
+        assert (folder / "report" / run["report"]).exists()
+    assert "seed 19902" in said
+
+
+def test_baseline_holds_with_every_check_evaluated(verdict_of: Verdicts) -> None:
+    checks = verdict_of("baseline")["checks"]
+    assert {name: check["verdict"] for name, check in checks.items()} == dict.fromkeys(
+        checks, "holds"
+    )
+    assert all(check["evaluated"] > 0 for check in checks.values())
+
+
+def test_the_canarys_loss_is_found_with_its_exact_count(verdict_of: Verdicts) -> None:
+    lost = verdict_of("canary")["checks"]["lost_record"]
+    assert lost["verdict"] == "violated"
+    assert sum(finding["evidence"]["records"] for finding in lost["examples"]) == PLANTED
+
+
+def test_the_resumption_table_of_commit_epoch(verdict_of: Verdicts) -> None:
+    """(resumed at, never delivered), or the exception; see docs/commit-epoch.md."""
+    raised = "LogTruncationException (divergent offset {})"
+    expected: dict[str, object] = {}
+    for reset in ("earliest", "latest", "none"):
+        expected[f"above.record.{reset}"] = (100, 0)
+        expected[f"below.record.{reset}"] = (100, 0)
+        for epoch in ("current", "max", "none"):
+            expected[f"above.{epoch}.{reset}"] = (200, 100)
+        for epoch in ("current", "max"):
+            expected[f"below.{epoch}.{reset}"] = (150, 50)
+    expected["above.record.none"] = expected["below.record.none"] = raised.format(100)
+    expected["below.current.none"] = expected["below.max.none"] = raised.format(150)
+    expected["below.none.earliest"] = (0, 0)
+    expected["below.none.latest"] = (150, 50)
+    expected["below.none.none"] = "OffsetOutOfRangeException"
+    found = {
+        row["group"]: row["exception"] or (row["resumed_at"], row["never_delivered"])
+        for row in verdict_of("commit_epoch")["resumption"]
+    }
+    assert found == expected
+
+
+def test_both_faults_of_commit_epoch_landed(verdict_of: Verdicts) -> None:
+    faults = verdict_of("commit_epoch")["faults"]
+    assert [(fault["fault"], fault["landed"]) for fault in faults] == [("kill", True)] * 2
+
+
+def test_without_its_history_a_run_can_not_be_judged(
+    session: tuple[Path, int, str], tmp_path: Path
+) -> None:
+    (plan,) = session[0].glob("CommitEpoch*/**/plan.json")
+    run = tmp_path / "run"
+    shutil.copytree(plan.parent, run)
+    (run / "history" / "clients.jsonl").unlink()
+    code, said = finished("analyze", str(run))
+    assert code == 2, said
+    verdict = json.loads((run / "report" / "verdict.json").read_text())
+    assert verdict["checks"]["skipped_record"]["verdict"] == "not_evaluable"
+    assert verdict["resumption"] == []
+
+
+def test_a_killed_run_leaves_no_process_and_the_next_sweeps_its_folder(tmp_path: Path) -> None:
+    def brokers() -> list[psutil.Process]:
+        return [
+            process
+            for process in psutil.process_iter(["cmdline"])
+            if "kafka.Kafka" in (process.info["cmdline"] or [])
+            and any(str(tmp_path) in word for word in process.info["cmdline"])
+        ]
+
+    harness = fencepost("run", "baseline", "--cluster", POOL.value, "--results", str(tmp_path))
+    wait_until(lambda: len(brokers()) == 3, what="three brokers", timeout_seconds=60)
+    harness.send_signal(signal.SIGKILL)
+    harness.communicate()
+    wait_until(lambda: not brokers(), what="the brokers' end", timeout_seconds=30)
+    assert list((tmp_path / ".nodes").glob("session-*"))
+    swept = [sys.executable, "-m", "harness.node_root", str(tmp_path)]
+    subprocess.run(swept, cwd=ROOT, check=True)
+    assert not list((tmp_path / ".nodes").glob("session-*"))
