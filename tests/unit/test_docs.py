@@ -1,0 +1,46 @@
+"""The docs name what there is."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from analysis.checks.registry import CHECKS
+from harness.catalog import scenarios
+from harness.contract.checks import Check
+from harness.contract.tables import TABLES
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_column_is_in_the_results_page(table: str) -> None:
+    page = (ROOT / "docs" / "results.md").read_text()
+    section = page.split(f"\n## {table}\n")[1].split("\n## ")[0]
+    assert re.findall(r"^\| (\w+) \| ", section, re.MULTILINE)[1:] == TABLES[table].names
+
+
+@pytest.mark.parametrize("check", Check)
+def test_every_check_has_its_row(check: Check) -> None:
+    assert f"\n| {check} |" in (ROOT / "docs" / "findings.md").read_text()
+    assert check in CHECKS or check is Check.RESUMPTION
+
+
+def test_every_scenario_is_named_to_newcomers() -> None:
+    told = (ROOT / "README.md").read_text() + (ROOT / "CHANGELOG.md").read_text()
+    for scenario in scenarios():
+        assert scenario.name in told
+
+
+@pytest.mark.parametrize("page", DOCS, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+def test_make_targets_that_are_named_exist() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for page in DOCS:
+        named = set(re.findall(r"`make ([a-z]+)", page.read_text()))
+        assert named <= targets, page.name
