@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import msgspec
+import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -18,6 +20,16 @@ def spark_schema(table: str) -> StructType:
     schema: StructType = from_arrow_schema(TABLES[table])
     return schema
 
+
+_TOPICS = pa.schema(
+    {
+        "topic": pa.string(),
+        "min_insync": pa.int32(),
+        "unclean_election": pa.bool_(),
+        "retention_ms": pa.int64(),
+    }
+)
+_GROUPS = pa.schema({name: pa.string() for name in ("group", "client", "commit_epoch", "reset")})
 
 _LOCAL_ROWS = 20_000
 """Up to so many rows, a table goes into the plan itself, which saves scans and their jobs."""
@@ -47,18 +59,14 @@ class Trace:
     @cached_property
     def topics(self) -> DataFrame:
         """(topic, min_insync, unclean_election, retention_ms) of the plan."""
-        rows = [
-            (t.topic, t.min_insync, t.unclean_election, t.retention_ms) for t in self.plan.topics
-        ]
-        schema = "topic string, min_insync int, unclean_election boolean, retention_ms bigint"
-        return self.spark.createDataFrame(rows, schema)
+        rows = [msgspec.structs.asdict(topic) for topic in self.plan.topics]
+        return self.spark.createDataFrame(pa.Table.from_pylist(rows, schema=_TOPICS))
 
     @cached_property
     def groups(self) -> DataFrame:
         """(group, client, commit_epoch, reset) of the plan."""
-        rows = [(g.group, g.client, g.commit_epoch, g.reset) for g in self.plan.groups]
-        schema = "`group` string, client string, commit_epoch string, reset string"
-        return self.spark.createDataFrame(rows, schema)
+        rows = [msgspec.structs.asdict(group) for group in self.plan.groups]
+        return self.spark.createDataFrame(pa.Table.from_pylist(rows, schema=_GROUPS))
 
     @property
     def surviving(self) -> DataFrame:
