@@ -50,8 +50,9 @@ clean: ## Remove what killed runs left, and the caches of tools (keeps results a
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) cluster/prerequisites.py
-	rm -rf .venv
-	$(PYTHON) -m venv .venv
-	.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
-	.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	touch $(READY)
+	@echo "setting up .venv: about half a minute"
+	@rm -rf .venv
+	@$(PYTHON) -m venv .venv
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $(READY)

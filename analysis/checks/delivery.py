@@ -66,62 +66,91 @@ def lost_record(trace: Trace) -> CheckOutcome:
 
 def skipped_record(trace: Trace) -> CheckOutcome:
     """A1s: in the surviving log, and the group's position went past it without a delivery."""
-    jumped = (
-        trace["resets"]
-        .where("cause in ('out_of_range', 'no_commit') and policy = 'latest'")
-        .where("to_offset is not null")
-        .groupBy(*PARTITION)
-        .agg(F.max("to_offset").alias("reset_to"))
+    by_policy = F.col("jumped_to").isNotNull()
+    permitted = by_policy | (F.col("commit_epoch") == str(CommitEpoch.NONE))
+    kind = (
+        F.when(by_policy, "jumped by reset")
+        .when(F.col("truncated_to").isNotNull(), "truncation seen too high")
+        .otherwise("passed in silence")
     )
-    known = (
-        never_delivered(trace)
-        .join(F.broadcast(trace.groups), on="group", how="left")
-        .join(last_commits(trace["committed_offsets"]), on=list(PARTITION), how="left")
-        .join(jumped, on=list(PARTITION), how="left")
-        .withColumn("by_policy", F.coalesce(F.col("offset") < F.col("reset_to"), F.lit(False)))
-    )
-    keys = (
-        *PARTITION,
-        "commit_epoch",
-        "committed_offset",
-        "committed_epoch",
-        "by_policy",
-        "leader_epoch",
-    )
-    found = spans(known, *keys)
-    permitted = F.col("by_policy") | (F.col("commit_epoch") == str(CommitEpoch.NONE))
     return CheckOutcome(
         findings(
-            found,
+            _skips(trace),
             evidence=(
                 "records",
                 "leader_epoch",
                 "committed_offset",
                 "committed_epoch",
                 "commit_epoch",
+                "jumped_to",
+                "truncated_to",
             ),
-            kind=F.when(F.col("by_policy"), "jumped by reset").otherwise("passed in silence"),
+            kind=kind,
             verdict=F.when(permitted, "permitted").otherwise("violation"),
             topic=F.col("topic"),
             partition=F.col("partition"),
             offset_first=F.col("offset_first"),
             offset_last=F.col("offset_last"),
             group=F.col("group"),
-            cause=F.when(F.col("by_policy"), "auto.offset.reset=latest jumped over them")
-            .when(
-                F.col("commit_epoch") == str(CommitEpoch.NONE), "no epoch was committed to validate"
-            )
-            .otherwise(
-                F.format_string(
-                    "committed (%s, epoch %s) was taken as valid in a log that has these records"
-                    " of epoch %s instead of those that were read",
-                    "committed_offset",
-                    "committed_epoch",
-                    "leader_epoch",
-                )
-            ),
+            cause=_cause_of_skip(),
         ),
         trace.rows["polls"],
+    )
+
+
+def _skips(trace: Trace) -> DataFrame:
+    """Spans of skipped records with the group's last commit and the reset that passed them.
+
+    jumped_to is set where `auto.offset.reset=latest` did, truncated_to where the client noticed a
+    truncation, but placed it above them.
+    """
+    told = trace["resets"].where("to_offset is not null")
+    latest = told.where("cause in ('out_of_range', 'no_commit') and policy = 'latest'")
+    jumped = latest.groupBy(*PARTITION).agg(F.max("to_offset").alias("jumped"))
+    truncation = told.where("cause = 'truncation'")
+    truncated = truncation.groupBy(*PARTITION).agg(F.max("to_offset").alias("truncated"))
+    known = (
+        never_delivered(trace)
+        .join(F.broadcast(trace.groups), on="group", how="left")
+        .join(last_commits(trace["committed_offsets"]), on=list(PARTITION), how="left")
+        .join(jumped, on=list(PARTITION), how="left")
+        .join(truncated, on=list(PARTITION), how="left")
+        .withColumn("jumped_to", F.when(F.col("offset") < F.col("jumped"), F.col("jumped")))
+        .withColumn(
+            "truncated_to", F.when(F.col("offset") < F.col("truncated"), F.col("truncated"))
+        )
+    )
+    return spans(
+        known,
+        *PARTITION,
+        "commit_epoch",
+        "committed_offset",
+        "committed_epoch",
+        "jumped_to",
+        "truncated_to",
+        "leader_epoch",
+    )
+
+
+def _cause_of_skip() -> Column:
+    silent = F.format_string(
+        "committed (%s, epoch %s) was taken as valid in a log that has these records of epoch %s"
+        " instead of those that were read",
+        "committed_offset",
+        "committed_epoch",
+        "leader_epoch",
+    )
+    too_high = F.format_string(
+        "committed epoch %s ends at %s in this log: the truncation was placed there, above the"
+        " divergence",
+        "committed_epoch",
+        "truncated_to",
+    )
+    return (
+        F.when(F.col("jumped_to").isNotNull(), "auto.offset.reset=latest jumped over them")
+        .when(F.col("commit_epoch") == str(CommitEpoch.NONE), "no epoch was committed to validate")
+        .when(F.col("truncated_to").isNotNull(), too_high)
+        .otherwise(silent)
     )
 
 

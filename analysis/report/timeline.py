@@ -11,6 +11,7 @@ _LEADERS = ("#4c78a8", "#f58518", "#54a24b", "#b279a2", "#72b7b2", "#eeca3b")
 _NOBODY = "#bbbbbb"
 _FAULT = "rgba(214, 39, 40, 0.12)"
 _ROW_HEIGHT_PX = 70
+_ANNOTATED = ("top left", "bottom left")
 
 
 def timeline(trace: Trace) -> str:
@@ -35,14 +36,14 @@ def timeline(trace: Trace) -> str:
     figure = go.Figure()
     _add_leaderships(figure, rows, end)
     _add_commits(figure, commits)
-    for fault in faults:
+    for index, fault in enumerate(faults):
         figure.add_vrect(
             x0=_time(fault["started_micros"]),
             x1=_time(fault["healed_micros"] or end),
             fillcolor=_FAULT,
             line_width=0,
             annotation_text=f"{fault['fault']} {fault['target']}",
-            annotation_position="top left",
+            annotation_position=_ANNOTATED[index % len(_ANNOTATED)],
             annotation_font_size=10,
         )
     lanes = len({_lane(row) for row in rows})
@@ -52,7 +53,7 @@ def timeline(trace: Trace) -> str:
         barmode="overlay",
         legend={"orientation": "h"},
         paper_bgcolor="rgba(0,0,0,0)",
-        xaxis_title="time (UTC)",
+        xaxis={"type": "date", "title": "time (UTC)"},
     )
     html: str = figure.to_html(full_html=False, include_plotlyjs=False)
     return html

@@ -157,6 +157,18 @@ def test_latest_may_jump_over_records(make_trace: TraceMaker) -> None:
     assert found.examples[0].kind == "jumped by reset"
 
 
+def test_a_truncation_seen_too_high_skips_what_lies_below(make_trace: TraceMaker) -> None:
+    rows = {
+        **WENT_ON,
+        "polls": polled(0, 1, 2, 3),
+        "resets": [reset_told("truncation", 8, 1, 6)],
+    }
+    found = result(make_trace, Check.SKIPPED_RECORD, rows, commit_epoch="current")
+    assert found.verdict is CheckVerdict.VIOLATED
+    (one,) = found.examples
+    assert (one.kind, one.evidence["truncated_to"]) == ("truncation seen too high", 6)
+
+
 def test_redelivery_is_counted_and_permitted(make_trace: TraceMaker) -> None:
     rows = {**HEALTHY, "polls": [*polled(0, 1, 2), *polled(1, 2, life=2, at=600)]}
     found = result(make_trace, Check.DUPLICATE_DELIVERY, rows)
