@@ -10,10 +10,10 @@ READY := .venv/.ready
 SEED_OPTION := $(if $(SEED),--seed $(SEED))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo scenario report test lint format lock doctor clean
+.PHONY: help demo scenario report docker-image test lint format lock doctor clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(READY) ## Which leader epoch is safe to commit? A real cluster, Spark, and a report
 	$(FENCEPOST) run commit_epoch --cluster $(CLUSTER) --kafka $(KAFKA) --results $(RESULTS) $(SEED_OPTION)
@@ -23,6 +23,9 @@ scenario: $(READY) ## Run one scenario: NAME= [CLUSTER=] [KAFKA=] [SEED=]
 
 report: $(READY) ## Judge a run or session again: RUN=results/...
 	$(FENCEPOST) analyze $(or $(RUN),$(RESULTS)/latest)
+
+docker-image: $(READY) ## Build the image of Docker nodes: [BASE_IMAGE=]
+	.venv/bin/python -m cluster.image.build $(if $(BASE_IMAGE),--base $(BASE_IMAGE))
 
 test: $(READY) ## Unit tests, Spark on small tables, a short live cluster
 	.venv/bin/pytest
@@ -45,7 +48,7 @@ doctor: $(READY) ## What this machine can run, and what a missing tool costs
 	$(FENCEPOST) doctor
 
 clean: ## Remove what killed runs left, and the caches of tools (keeps results and .venv)
-	@if [ -x .venv/bin/python ]; then .venv/bin/python -m harness.node_root $(RESULTS); fi
+	@if [ -x .venv/bin/python ]; then .venv/bin/python -m harness.leftovers $(RESULTS); fi
 	rm -rf build .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
 
 $(READY): requirements.lock pyproject.toml

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from cluster.kafka import distribution
+from cluster.nodes.docker_client import docker_problem
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import sandbox_problem
 from harness.catalog import ScenarioFile, find_scenarios, scenarios
@@ -32,7 +33,8 @@ _console = Console(stderr=True)
 def run(
     names: Annotated[list[str], typer.Argument(help="Scenarios to run; see `fencepost list`.")],
     cluster: Annotated[
-        PoolKind, typer.Option(help="Where the nodes are: network namespaces, or plain folders.")
+        PoolKind,
+        typer.Option(help="Where the nodes are: namespaces, containers, or plain folders."),
     ] = PoolKind.EMBEDDED,
     kafka: Annotated[
         str, typer.Option(help="Kafka version of brokers and clients.")
@@ -101,7 +103,8 @@ def require_pool(kind: PoolKind) -> None:
     Raises:
         PrerequisiteError: it can't; says why, and what still runs.
     """
-    if kind is PoolKind.EMBEDDED and (problem := sandbox_problem()) is not None:
+    probes = {PoolKind.EMBEDDED: sandbox_problem, PoolKind.DOCKER: docker_problem}
+    if kind in probes and (problem := probes[kind]()) is not None:
         raise PrerequisiteError(problem)
 
 

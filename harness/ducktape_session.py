@@ -7,8 +7,10 @@ from pathlib import Path
 
 from rich.console import Console
 
+from cluster.nodes.docker_pool import remove_orphans
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import start_in_sandbox
+from cluster.nodes.tether import tethered
 from harness.catalog import ScenarioFile
 from harness.contract.errors import NodeError
 from harness.contract.run_folder import PLAN_FILE
@@ -78,7 +80,7 @@ def _watch(
     cwd: Path,
 ) -> list[str]:
     """Run ducktape to its end, showing the phases that its scenarios tell; returns its output."""
-    starter = start_in_sandbox if session.cluster == PoolKind.EMBEDDED.value else _start
+    starter = start_in_sandbox if session.cluster == PoolKind.EMBEDDED else _start
     lines: list[str] = []
     process = starter(command, env=environment, cwd=cwd, stdout=subprocess.PIPE)
     try:
@@ -92,10 +94,13 @@ def _watch(
     finally:
         process.terminate()
         process.wait()
+        if session.cluster == PoolKind.DOCKER:
+            remove_orphans()
     return lines
 
 
 def _start(
     command: list[str], *, env: dict[str, str], cwd: Path, stdout: int
 ) -> "subprocess.Popen[bytes]":
+    command = tethered(command)
     return subprocess.Popen(command, env=env, cwd=cwd, stdout=stdout, stderr=subprocess.STDOUT)

@@ -2,7 +2,6 @@
 
 import fcntl
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,7 +52,3 @@ def _acquire(lock: IO[str]) -> bool:
     except BlockingIOError:
         return False
     return True
-
-
-if __name__ == "__main__":
-    print(f"removed the folders of {sweep(Path(sys.argv[1]))} dead sessions")

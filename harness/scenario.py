@@ -14,6 +14,7 @@ from ducktape.tests.test_context import TestContext
 
 from cluster.kafka.service import KafkaService
 from cluster.kafka.topology import Topology
+from cluster.nodes.tether import die_with_parent
 from harness.clients.process import WorkerService
 from harness.collect import collect_clients, collect_servers, decode_clients, decode_servers
 from harness.contract.checks import Check
@@ -59,6 +60,7 @@ class Scenario(Test):  # type: ignore[misc]
 
         An error of the scenario is written to `run.json` and raised on.
         """
+        die_with_parent()
         folder = RunFolder(Path(TestContext.results_dir(self.test_context, 0)))
         plan = self._plan(topics, groups, expects)
         folder.write_plan(plan)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import psutil
 
+from cluster.nodes.docker_client import docker_problem
 from cluster.nodes.java import java_command
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import sandbox_problem
@@ -29,7 +30,7 @@ class Finding:
 
 def diagnose() -> list[Finding]:
     """Look at everything that runs depend on."""
-    return [_java(), _memory(), _embedded(), _loopback(), _port_cuts()]
+    return [_java(), _memory(), _embedded(), _docker(), _loopback(), _port_cuts()]
 
 
 def usable_pools(findings: list[Finding]) -> list[PoolKind]:
@@ -69,6 +70,16 @@ def _embedded() -> Finding:
         f"{PoolKind.EMBEDDED} pool",
         is_good=problem is None,
         detail="user and network namespaces work" if problem is None else "no namespaces",
+        mend=problem or "",
+    )
+
+
+def _docker() -> Finding:
+    problem = docker_problem()
+    return Finding(
+        f"{PoolKind.DOCKER} pool",
+        is_good=problem is None,
+        detail="a daemon answers" if problem is None else "no daemon",
         mend=problem or "",
     )
 

@@ -3,19 +3,15 @@
 For machines where no namespaces work. It bears process faults only.
 """
 
-import ctypes
-import os
-import signal
 import socket
-import sys
 from pathlib import Path
 
 from cluster.nodes.local import LocalNode
 from cluster.nodes.node import Capability, Node
+from cluster.nodes.tether import tethered
 from harness.contract.errors import PrerequisiteError
 
 _FIRST_HOST = 11
-_PR_SET_PDEATHSIG = 1
 
 
 class LoopbackNode(LocalNode):
@@ -26,7 +22,7 @@ class LoopbackNode(LocalNode):
         super().__init__(name, address, root, frozenset({Capability.PAUSE}))
 
     def _enter(self) -> list[str]:
-        return [sys.executable, "-m", "cluster.nodes.loopback"] if sys.platform == "linux" else []
+        return tethered([])
 
 
 class LoopbackPool:
@@ -40,9 +36,6 @@ class LoopbackPool:
             _require_bindable(address)
             self.nodes.append(LoopbackNode(f"node-{index + 1}", address, root))
 
-    def close(self) -> None:
-        """The nodes hold nothing but their processes and folders."""
-
 
 def _require_bindable(address: str) -> None:
     with socket.socket() as probe:
@@ -53,15 +46,3 @@ def _require_bindable(address: str) -> None:
                 f"{address} can't be bound ({error.strerror}); on macOS add it with: "
                 f"sudo ifconfig lo0 alias {address}"
             ) from None
-
-
-def _die_with_parent_and_become(argv: list[str]) -> None:
-    """Ask the kernel to kill this process when its parent dies, then become the command."""
-    if os.getppid() == 1:
-        os._exit(1)
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    os.execvp(argv[0], argv)  # noqa: S606 - becoming the command is the point
-
-
-if __name__ == "__main__":
-    _die_with_parent_and_become(sys.argv[1:])

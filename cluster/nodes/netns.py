@@ -3,11 +3,11 @@
 It must be made inside a sandbox (`cluster.nodes.sandbox`), whose end undoes all of it.
 """
 
-import socket
 from pathlib import Path
 
 from pyroute2 import IPRoute, NetNS, netns
 
+from cluster.nodes import blackhole
 from cluster.nodes.local import LocalNode
 from cluster.nodes.node import Capability, Node
 from harness.contract.errors import FaultError
@@ -15,7 +15,6 @@ from harness.contract.errors import FaultError
 _BRIDGE = "fencepost0"
 _NETWORK = "10.88.0"
 _PREFIX_BITS = 24
-_HOST_BITS = 32
 _FIRST_HOST = 11
 
 
@@ -32,23 +31,13 @@ class NetnsNode(LocalNode):
     def cut_peer(self, peer: Node) -> None:
         """Send what is for the peer into a blackhole; read back that the route is there."""
         with NetNS(self.name) as namespace:
-            namespace.route("replace", dst=f"{peer.address}/32", type="blackhole")
-            if not self._blackholes(namespace, peer):
-                raise FaultError(
-                    f"the blackhole route from {self.name} to {peer.name} did not hold"
-                )
+            if not blackhole.add(namespace, peer.address):
+                raise FaultError(f"the route from {self.name} to {peer.name} did not hold")
 
     def heal_peer(self, peer: Node) -> None:
         """Remove that one route."""
         with NetNS(self.name) as namespace:
-            if self._blackholes(namespace, peer):
-                namespace.route("del", dst=f"{peer.address}/32", type="blackhole")
-
-    def _blackholes(self, namespace: NetNS, peer: Node) -> bool:
-        return any(
-            route.get_attr("RTA_DST") == peer.address and route["dst_len"] == _HOST_BITS
-            for route in namespace.get_routes(family=socket.AF_INET)
-        )
+            blackhole.remove(namespace, peer.address)
 
 
 class EmbeddedPool:
@@ -66,9 +55,6 @@ class EmbeddedPool:
                 netns.create(name)
                 _connect(route, bridge, name, address)
                 self.nodes.append(NetnsNode(name, address, root))
-
-    def close(self) -> None:
-        """Nothing to do: the sandbox's end removes it all."""
 
 
 def _connect(route: IPRoute, bridge: int, name: str, address: str) -> None:

@@ -4,6 +4,7 @@ import enum
 from pathlib import Path
 from typing import Protocol
 
+from cluster.nodes.docker_pool import DockerPool
 from cluster.nodes.loopback import LoopbackPool
 from cluster.nodes.netns import EmbeddedPool
 from cluster.nodes.node import Node
@@ -13,6 +14,7 @@ class PoolKind(enum.StrEnum):
     """Where nodes come from."""
 
     EMBEDDED = "embedded"
+    DOCKER = "docker"
     LOOPBACK = "loopback"
 
 
@@ -21,14 +23,13 @@ class Pool(Protocol):
 
     nodes: list[Node]
 
-    def close(self) -> None:
-        """Give back what the pool holds beyond its processes."""
-
 
 def open_pool(kind: PoolKind, *, size: int, root: Path) -> Pool:
     """Open a pool of `size` nodes that keep their files below `root`."""
     match kind:
         case PoolKind.EMBEDDED:
             return EmbeddedPool(size=size, root=root)
+        case PoolKind.DOCKER:
+            return DockerPool(size=size)
         case PoolKind.LOOPBACK:
             return LoopbackPool(size=size, root=root)

