@@ -1,6 +1,7 @@
 """One run: the verbs in which a scenario tells its story."""
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 
@@ -75,10 +76,16 @@ class Run:
             client_version="",
             pid=0,
         )
-        self.kafka.start()
-        for worker in (self.observer.worker, self.clients):
-            worker.launch(bootstrap=self.kafka.bootstrap, kafka=self.kafka.version)
+        with ThreadPoolExecutor() as pool:
+            starting = [pool.submit(self.kafka.start)]
+            for worker in (self.observer.worker, self.clients):
+                starting.append(pool.submit(self._launch, worker))
+            for started in starting:
+                started.result()
         self.observer.await_brokers(self.kafka.topology.broker_ids)
+
+    def _launch(self, worker: WorkerService) -> None:
+        worker.launch(bootstrap=self.kafka.bootstrap, kafka=self.kafka.version)
 
     def create(self, assignment: Sequence[int], *, settings: dict[str, str] | None = None) -> None:
         """Create the planned topics with replicas on these brokers, of which the first leads."""

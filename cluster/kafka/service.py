@@ -2,6 +2,7 @@
 
 import shlex
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -67,11 +68,12 @@ class KafkaService(Service):  # type: ignore[misc]
 
     def start(self, **_kwargs: Any) -> None:
         """Format and start all servers at once."""
-        for server_id in self.topology.server_ids:
-            self.start_server(server_id, fresh=True)
+        ids = self.topology.server_ids
+        with ThreadPoolExecutor(len(ids)) as pool:
+            list(pool.map(lambda server_id: self.start_server(server_id, fresh=True), ids))
 
     def start_server(self, server_id: int, *, fresh: bool = False) -> None:
-        """Start one server; `fresh` wipes and formats its log directory first."""
+        """Start one server; `fresh` configures it and formats its log directory first."""
         if self.is_running(server_id):
             raise NodeError(f"server {server_id} runs already")
         node, home = self._hosts[server_id], self._home(server_id)
@@ -82,7 +84,6 @@ class KafkaService(Service):  # type: ignore[misc]
         serve = [*java, "kafka.Kafka", properties]
         script = f"exec {shlex.join(serve)}"
         if fresh:
-            node.remove(home)
             self._configure(server_id)
             form = [*java, "kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", properties]
             script = f"{shlex.join(form)} && {script}"
@@ -158,5 +159,4 @@ class KafkaService(Service):  # type: ignore[misc]
             data=self.data(server_id),
         )
         files = {"server.properties": properties, **LOG_CONFIGS}
-        for name, content in files.items():
-            node.write(home / name, content.encode())
+        node.write_all({home / name: content.encode() for name, content in files.items()})

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from docker.errors import APIError, NotFound
+from docker.utils.socket import frames_iter
 
 from cluster.kafka import distribution
 from cluster.nodes.docker_client import connect
@@ -23,7 +24,6 @@ _PYTHON = "/opt/fencepost/venv/bin/python"
 _TIMED_OUT = 124
 _SIGNALLED = 128
 _OUTPUT_SHOWN = 2000
-_START_SECONDS = 30
 
 
 class DockerProcess(NodeProcess):
@@ -74,8 +74,10 @@ class DockerProcess(NodeProcess):
 class DockerNode(Node):
     """A container of the pool; only names are kept, so that a fork can use it too."""
 
-    def __init__(self, name: str, container: str, address: str) -> None:
-        """The container must run."""
+    def __init__(
+        self, name: str, container: str, address: str, *, jars_mounted: Path | None
+    ) -> None:
+        """The container must run; `jars_mounted` is this machine's folder behind its jars."""
         self.name = name
         self.address = address
         self.folder = Path(FOLDER)
@@ -83,15 +85,17 @@ class DockerNode(Node):
         self.java = "java"
         self.capabilities = frozenset({Capability.CUT_PEER, Capability.PAUSE})
         self.container = container
+        self._jars_mounted = jars_mounted
 
     def kafka_jars(self, version: str) -> Path:
-        """The mounted cache; where it is another one, the jars are copied in."""
-        folder = JARS / version
-        if self.run(["test", "-e", f"{folder}/.complete"], timeout_seconds=10, check=False).status:
-            folder = FOLDER.parent / "fencepost-kafka" / version
-            if not self.read(Path(folder / ".complete")):
-                self.copy_to(distribution.ensure(version, progress=False), Path(folder))
-        return Path(folder)
+        """The mounted cache; where another folder is mounted, the jars are copied in."""
+        jars = distribution.ensure(version, progress=False)
+        if self._jars_mounted == jars.parent:
+            return Path(JARS / version)
+        copied = Path(f"{FOLDER}-kafka") / version
+        if not self.read(copied / ".complete"):
+            self.copy_to(jars, copied)
+        return copied
 
     def run(
         self,
@@ -126,24 +130,20 @@ class DockerNode(Node):
         cwd: Path | None = None,
     ) -> NodeProcess:
         """Start a process with a pipe as its standard input."""
-        pid_file = Path(FOLDER) / "pids" / f"{log.parent.name}-{log.name}"
-        self.run(
-            ["mkdir", "-p", str(pid_file.parent), str(log.parent), str(cwd or self.folder)],
-            timeout_seconds=10,
-        )
-        self.remove(pid_file)
+        place = shlex.quote(str(cwd or self.folder))
+        output = shlex.quote(str(log))
+        # The shell leads a session of its own; the process takes its place, and so its id.
         script = (
-            f"cd {shlex.quote(str(cwd or self.folder))} && echo $$ > {shlex.quote(str(pid_file))}; "
-            f"exec {shlex.join(argv)} >> {shlex.quote(str(log))} 2>&1"
+            f"mkdir -p {place} {shlex.quote(str(log.parent))} && cd {place} && echo $$ && "
+            f"exec {shlex.join(argv)} >> {output} 2>&1"
         )
         created = self._create(["sh", "-c", script], env=env, stdin=True)
         stream = connect().api.exec_start(created, socket=True)
-        pid = wait_until(
-            lambda: self.read(pid_file).strip() or None,
-            what=f"{argv[0]} to start on {self.name}",
-            timeout_seconds=_START_SECONDS,
-        )
-        return DockerProcess(self, created, stream._sock, int(pid))  # noqa: SLF001 - docker's way
+        try:
+            pid = int(_first_line(stream))
+        except ValueError:
+            raise NodeError(f"{argv[0]} did not start on {self.name}") from None
+        return DockerProcess(self, created, stream._sock, pid)  # noqa: SLF001 - docker's way
 
     def read(self, path: Path, *, offset: int = 0) -> bytes:
         """A file's bytes from `offset` on."""
@@ -156,11 +156,16 @@ class DockerNode(Node):
 
     def write(self, path: Path, content: bytes) -> None:
         """Create or replace a file."""
+        self.write_all({path: content})
+
+    def write_all(self, files: Mapping[Path, bytes]) -> None:
+        """Create or replace several files, in one archive."""
         archive = io.BytesIO()
         with tarfile.open(fileobj=archive, mode="w") as tar:
-            entry = tarfile.TarInfo(str(PurePosixPath(path).relative_to("/")))
-            entry.size = len(content)
-            tar.addfile(entry, io.BytesIO(content))
+            for path, content in files.items():
+                entry = tarfile.TarInfo(str(PurePosixPath(path).relative_to("/")))
+                entry.size = len(content)
+                tar.addfile(entry, io.BytesIO(content))
         self._put(archive.getvalue(), "/")
 
     def copy_from(self, source: Path, target: Path) -> None:
@@ -221,3 +226,11 @@ class DockerNode(Node):
 
     def _container(self) -> Any:
         return connect().containers.get(self.container)
+
+
+def _first_line(stream: Any) -> bytes:
+    """The first line that an exec prints; its output comes in frames of a header and a payload."""
+    for _, payload in frames_iter(stream, tty=False):
+        line: bytes = payload.splitlines()[0]
+        return line
+    return b""

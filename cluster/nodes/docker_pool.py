@@ -15,7 +15,7 @@ import yaml
 from docker.errors import APIError, ImageNotFound
 
 from cluster.nodes.docker_client import connect
-from cluster.nodes.docker_node import CODE, FOLDER, DockerNode
+from cluster.nodes.docker_node import CODE, FOLDER, JARS, DockerNode
 from cluster.nodes.node import Node
 from harness.contract.errors import NodeError, PrerequisiteError
 
@@ -113,7 +113,10 @@ class DockerPool:
         address = next((network["IPAddress"] for network in networks.values()), "")
         if not address:
             raise NodeError(f"container {container.name} has no address: it does not run")
-        return DockerNode(container.name, container.id, address)
+        mounts = {
+            mount["Destination"]: Path(mount["Source"]) for mount in container.attrs["Mounts"]
+        }
+        return DockerNode(container.name, container.id, address, jars_mounted=mounts.get(str(JARS)))
 
 
 def read_compose(path: Path) -> dict[str, Any]:

@@ -117,6 +117,11 @@ class Node(ABC):
     def write(self, path: Path, content: bytes) -> None:
         """Create or replace a file; missing folders above it are made."""
 
+    def write_all(self, files: Mapping[Path, bytes]) -> None:
+        """Create or replace several files, by path."""
+        for path, content in files.items():
+            self.write(path, content)
+
     @abstractmethod
     def copy_from(self, source: Path, target: Path) -> None:
         """Copy a file or a folder's content from the node to a local path.

@@ -60,7 +60,6 @@ class WorkerService(Service):  # type: ignore[misc]
 
     def launch(self, *, bootstrap: str, kafka: str) -> None:
         """Start the worker; it needs no broker until its first command."""
-        self.host.remove(self.folder)
         plan = WorkerPlan(
             worker=self.worker,
             role=self._module.rpartition(".")[2],
