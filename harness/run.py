@@ -77,11 +77,9 @@ class Run:
             pid=0,
         )
         with ThreadPoolExecutor() as pool:
-            starting = [pool.submit(self.kafka.start)]
-            for worker in (self.observer.worker, self.clients):
-                starting.append(pool.submit(self._launch, worker))
-            for started in starting:
-                started.result()
+            servers = pool.submit(self.kafka.start)
+            list(pool.map(self._launch, (self.observer.worker, self.clients)))
+            servers.result()
         self.observer.await_brokers(self.kafka.topology.broker_ids)
 
     def _launch(self, worker: WorkerService) -> None:

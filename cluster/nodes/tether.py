@@ -1,6 +1,6 @@
 """A process that dies with its parent, where the kernel can do that (Linux).
 
-`python -m cluster.nodes.tether COMMAND...` becomes the command, tethered.
+`python -m cluster.nodes.tether PARENT COMMAND...` becomes the command, tethered to process PARENT.
 """
 
 import ctypes
@@ -12,19 +12,23 @@ _PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent() -> None:
-    """Let the kernel kill this process when its parent dies; it ends now if that has happened."""
-    if sys.platform != "linux":
-        return
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() == 1:
-        os._exit(1)
+    """Let the kernel kill this process when its parent dies."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def tethered(argv: list[str]) -> list[str]:
-    """The command that runs `argv` as a process that dies with its parent."""
-    return [sys.executable, "-m", "cluster.nodes.tether", *argv]
+    """The command that runs `argv` as a process that dies with this one."""
+    return [sys.executable, "-m", "cluster.nodes.tether", str(os.getpid()), *argv]
+
+
+def main() -> None:
+    """Tether this process, unless its parent is dead already, and become the command."""
+    die_with_parent()
+    if os.getppid() != int(sys.argv[1]):
+        sys.exit("the parent died before this process began")
+    os.execvp(sys.argv[2], sys.argv[2:])  # noqa: S606 - becoming the command is the point
 
 
 if __name__ == "__main__":
-    die_with_parent()
-    os.execvp(sys.argv[1], sys.argv[1:])  # noqa: S606 - becoming the command is the point
+    main()
