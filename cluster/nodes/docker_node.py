@@ -1,37 +1,51 @@
-"""A node in a container: everything by exec and archive, never by its address from the host."""
+"""A node in a container: everything by its agent and by archive, never by its address from here."""
 
+import base64
 import io
-import shlex
-import signal
 import tarfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from docker.errors import APIError, NotFound
-from docker.utils.socket import frames_iter
+from docker.errors import APIError, DockerException, NotFound
 
 from cluster.kafka import distribution
+from cluster.nodes.agent import (
+    AnyRequest,
+    AskStatus,
+    Block,
+    CountDropped,
+    KillAll,
+    ReadFile,
+    RemovePath,
+    RunCommand,
+    SendLine,
+    SignalGroup,
+    Spawn,
+    Unblock,
+    WriteFile,
+)
+from cluster.nodes.agent_link import link_to
 from cluster.nodes.docker_client import connect
-from cluster.nodes.node import Capability, Completed, Node, NodeProcess
-from harness.contract.errors import CommandFailedError, FaultError, NodeError, WaitTimeoutError
+from cluster.nodes.node import Capability, Completed, Node, NodeProcess, require_success
+from cluster.nodes.traffic import Traffic
+from harness.contract.errors import NodeError
 from harness.contract.waiting import wait_until
 
 FOLDER = PurePosixPath("/var/lib/fencepost")
 CODE = PurePosixPath("/opt/fencepost/code")
 JARS = PurePosixPath("/opt/fencepost/kafka")
-_PYTHON = "/opt/fencepost/venv/bin/python"
-_TIMED_OUT = 124
-_SIGNALLED = 128
-_OUTPUT_SHOWN = 2000
+PYTHON = "/opt/fencepost/venv/bin/python"
+_AGENT = [PYTHON, "-m", "cluster.nodes.agent", str(FOLDER)]
+_GRACE_SECONDS = 15
 
 
 class DockerProcess(NodeProcess):
-    """A process that one exec started; it leads a session and process group of its own."""
+    """A process that a node's agent started; it leads a process group of its own."""
 
-    def __init__(self, node: "DockerNode", exec_id: str, stdin: Any, pid: int) -> None:
+    def __init__(self, node: "DockerNode", pid: int) -> None:
         """`pid` is the process's id within the container."""
-        self._node, self._exec, self._stdin, self._pid = node, exec_id, stdin, pid
+        self._node, self._pid = node, pid
 
     @property
     def pid(self) -> int:
@@ -40,35 +54,28 @@ class DockerProcess(NodeProcess):
 
     def send_line(self, line: str) -> None:
         """Write one line to its standard input."""
-        try:
-            self._stdin.sendall(line.encode() + b"\n")
-        except OSError:
-            raise NodeError(f"process {self.pid} has ended and takes no more lines") from None
+        self._node.ask(SendLine(pid=self._pid, line=line))
 
     def signal(self, number: int) -> None:
         """Signal its whole group."""
-        if self.status() is None:
-            self._node.run(
-                ["kill", f"-{number}", "--", f"-{self.pid}"], timeout_seconds=10, check=False
-            )
+        self._node.ask(SignalGroup(pid=self._pid, number=number))
 
     def status(self) -> int | None:
-        """Its exit status, None while it runs."""
-        state = connect().api.exec_inspect(self._exec)
-        if state["Running"]:
+        """Its exit status, None while it runs; on a paused node nothing ends."""
+        if self._node.is_paused:
             return None
-        status = int(state["ExitCode"])
-        return _SIGNALLED - status if status > _SIGNALLED else status
+        status: int | None = self._node.ask(AskStatus(pid=self._pid))
+        return status
 
     def wait(self, timeout_seconds: float) -> int:
         """Wait for its end."""
-        ended = wait_until(
-            lambda: (self.status(),) if self.status() is not None else None,
-            what=f"the end of process {self.pid} on {self._node.name}",
-            timeout_seconds=timeout_seconds,
-        )
-        status = ended[0]
-        return -signal.SIGKILL if status is None else status
+
+        def ended() -> tuple[int] | None:
+            status = self.status()
+            return None if status is None else (status,)
+
+        what = f"the end of process {self.pid} on {self._node.name}"
+        return wait_until(ended, what=what, timeout_seconds=timeout_seconds)[0]
 
 
 class DockerNode(Node):
@@ -81,11 +88,23 @@ class DockerNode(Node):
         self.name = name
         self.address = address
         self.folder = Path(FOLDER)
-        self.python = _PYTHON
+        self.python = PYTHON
         self.java = "java"
-        self.capabilities = frozenset({Capability.CUT_PEER, Capability.PAUSE})
+        self.capabilities = frozenset({Capability.CUT})
         self.container = container
+        self.is_paused = False
         self._jars_mounted = jars_mounted
+
+    def ask(self, request: AnyRequest, *, timeout_seconds: float | None = None) -> Any:
+        """Let the node's agent carry out a request.
+
+        Raises:
+            NodeError: it does not answer; or whatever error the request met there.
+        """
+        link = link_to(self.container, name=self.name, command=_AGENT)
+        if timeout_seconds is None:
+            return link.ask(request)
+        return link.ask(request, timeout_seconds=timeout_seconds)
 
     def kafka_jars(self, version: str) -> Path:
         """The mounted cache; where another folder is mounted, the jars are copied in."""
@@ -106,20 +125,10 @@ class DockerNode(Node):
         check: bool = True,
     ) -> Completed:
         """Run a command to its end."""
-        bounded = ["timeout", "--signal=KILL", f"{timeout_seconds:g}", *argv]
-        created = self._create(bounded, env=env, stdin=False)
-        output = connect().api.exec_start(created).decode(errors="replace")
-        status = int(connect().api.exec_inspect(created)["ExitCode"])
-        if status in (_TIMED_OUT, _SIGNALLED + signal.SIGKILL):
-            raise WaitTimeoutError(
-                f"{argv[0]} on {self.name} did not end within {timeout_seconds:g} s"
-            )
-        if check and status != 0:
-            raise CommandFailedError(
-                f"{shlex.join(argv)} on {self.name} ended with status {status}: "
-                f"{output[-_OUTPUT_SHOWN:]}"
-            )
-        return Completed(status, output)
+        request = RunCommand(argv=list(argv), timeout_seconds=timeout_seconds, env=dict(env or {}))
+        status, output = self.ask(request, timeout_seconds=timeout_seconds + _GRACE_SECONDS)
+        ended = Completed(status, output)
+        return require_success(ended, argv, where=self.name) if check else ended
 
     def spawn(
         self,
@@ -130,43 +139,18 @@ class DockerNode(Node):
         cwd: Path | None = None,
     ) -> NodeProcess:
         """Start a process with a pipe as its standard input."""
-        place = shlex.quote(str(cwd or self.folder))
-        output = shlex.quote(str(log))
-        # The shell leads a session of its own; the process takes its place, and so its id.
-        script = (
-            f"mkdir -p {place} {shlex.quote(str(log.parent))} && cd {place} && echo $$ && "
-            f"exec {shlex.join(argv)} >> {output} 2>&1"
-        )
-        created = self._create(["sh", "-c", script], env=env, stdin=True)
-        stream = connect().api.exec_start(created, socket=True)
-        try:
-            pid = int(_first_line(stream))
-        except ValueError:
-            raise NodeError(f"{argv[0]} did not start on {self.name}") from None
-        return DockerProcess(self, created, stream._sock, pid)  # noqa: SLF001 - docker's way
+        place = None if cwd is None else str(cwd)
+        request = Spawn(argv=list(argv), log=str(log), env=dict(env or {}), cwd=place)
+        return DockerProcess(self, self.ask(request))
 
     def read(self, path: Path, *, offset: int = 0) -> bytes:
         """A file's bytes from `offset` on."""
-        script = (
-            f"[ ! -e {shlex.quote(str(path))} ] || tail -c +{offset + 1} {shlex.quote(str(path))}"
-        )
-        created = self._create(["sh", "-c", script], env=None, stdin=False)
-        content: bytes = connect().api.exec_start(created)
-        return content
-
-    def write(self, path: Path, content: bytes) -> None:
-        """Create or replace a file."""
-        self.write_all({path: content})
+        return base64.b64decode(self.ask(ReadFile(path=str(path), offset=offset)))
 
     def write_all(self, files: Mapping[Path, bytes]) -> None:
-        """Create or replace several files, in one archive."""
-        archive = io.BytesIO()
-        with tarfile.open(fileobj=archive, mode="w") as tar:
-            for path, content in files.items():
-                entry = tarfile.TarInfo(str(PurePosixPath(path).relative_to("/")))
-                entry.size = len(content)
-                tar.addfile(entry, io.BytesIO(content))
-        self._put(archive.getvalue(), "/")
+        """Create or replace several files."""
+        for path, content in files.items():
+            self.ask(WriteFile(path=str(path), content=content))
 
     def copy_from(self, source: Path, target: Path) -> None:
         """Copy from the node, as an archive."""
@@ -194,43 +178,45 @@ class DockerNode(Node):
 
     def remove(self, path: Path) -> None:
         """Remove a file or a folder."""
-        self.run(["rm", "-rf", str(path)], timeout_seconds=60)
+        self.ask(RemovePath(path=str(path)))
 
-    def cut_peer(self, peer: Node) -> None:
-        """Send what is for the peer into a blackhole."""
-        self._blackhole("add", peer)
+    def pause(self) -> None:
+        """Freeze the container's control group: nothing in it runs, not even its agent."""
+        self._container().pause()
+        self.is_paused = True
 
-    def heal_peer(self, peer: Node) -> None:
-        """Remove that one route."""
-        self._blackhole("remove", peer)
+    def resume(self) -> None:
+        """Thaw the container."""
+        if self.is_paused:
+            self._container().unpause()
+            self.is_paused = False
 
-    def _blackhole(self, action: str, peer: Node) -> None:
-        command = [self.python, "-m", "cluster.nodes.blackhole", action, peer.address]
-        ended = self.run(command, timeout_seconds=30, check=False)
-        if ended.status != 0:
-            raise FaultError(f"{self.name} to {peer.name}, {action} a blackhole: {ended.output}")
+    def kill(self) -> None:
+        """SIGKILL everything that the node's agent started."""
+        self.ask(KillAll())
 
-    def _create(self, argv: Sequence[str], *, env: Mapping[str, str] | None, stdin: bool) -> str:
-        try:
-            created = connect().api.exec_create(
-                self.container, list(argv), stdin=stdin, environment=dict(env or {})
-            )
-        except APIError as error:
-            raise NodeError(f"{self.name} takes no command: {error.explanation}") from error
-        identity: str = created["Id"]
-        return identity
+    def block(self, traffic: Traffic) -> None:
+        """Drop packets by a rule in the container's namespace."""
+        self.ask(Block(traffic=traffic))
+
+    def unblock(self, traffic: Traffic) -> None:
+        """Remove that one rule."""
+        self.ask(Unblock(traffic=traffic))
+
+    def dropped_packets(self, traffic: Traffic) -> int:
+        """What that rule has counted."""
+        counted: int = self.ask(CountDropped(traffic=traffic))
+        return counted
 
     def _put(self, archive: bytes, folder: str) -> None:
-        if not self._container().put_archive(folder, archive):
-            raise NodeError(f"{self.name} takes no files")
+        try:
+            self._container().put_archive(folder, archive)
+        except (APIError, DockerException, OSError) as error:
+            told = getattr(error, "explanation", None) or error
+            raise NodeError(f"{self.name} takes no files: {told}") from error
 
     def _container(self) -> Any:
-        return connect().containers.get(self.container)
-
-
-def _first_line(stream: Any) -> bytes:
-    """The first line that an exec prints; its output comes in frames of a header and a payload."""
-    for _, payload in frames_iter(stream, tty=False):
-        line: bytes = payload.splitlines()[0]
-        return line
-    return b""
+        try:
+            return connect().containers.get(self.container)
+        except (APIError, DockerException, OSError) as error:
+            raise NodeError(f"{self.name}'s container can't be reached: {error}") from error

@@ -7,6 +7,8 @@ needs. Containers carry Compose's own labels, so that both see the same pool.
 import os
 import re
 import tarfile
+from concurrent.futures import ThreadPoolExecutor
+from http import HTTPStatus
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ import yaml
 from docker.errors import APIError, ImageNotFound
 
 from cluster.nodes.docker_client import connect
-from cluster.nodes.docker_node import CODE, FOLDER, JARS, DockerNode
+from cluster.nodes.docker_node import CODE, FOLDER, JARS, PYTHON, DockerNode
 from cluster.nodes.node import Node
 from harness.contract.errors import NodeError, PrerequisiteError
 
@@ -61,12 +63,11 @@ class DockerPool:
                 f"{size} nodes are needed, {len(found)} run in project {self._project}: "
                 f"docker compose up -d --scale node={size}, or stop them: a run starts its own"
             )
-        self._containers = found or self._start(size)
-        self.nodes: list[Node] = [self._node(container) for container in self._containers[:size]]
+        containers = (found or self._start(size))[:size]
         code = _archive_of_code()
-        for container in self._containers[:size]:
-            container.exec_run(["sh", "-c", _EMPTY])
-            container.put_archive(str(CODE), code)
+        with ThreadPoolExecutor(size) as pool:
+            list(pool.map(lambda container: _prepare(container, code), containers))
+        self.nodes: list[Node] = [self._node(container) for container in containers]
 
     def _running(self) -> list[Any]:
         labels = [f"{_PROJECT}={self._project}", f"{_SERVICE}=node"]
@@ -102,8 +103,7 @@ class DockerPool:
         except APIError as error:
             _remove(self._project, started)
             raise PrerequisiteError(
-                f"the pool can't be started: {error.explanation or error}. A name that is taken is "
-                "freed with `docker rm`, or set FENCEPOST_PROJECT to another name."
+                f"the pool can't be started: {error.explanation or error}. {_mend(error)}"
             ) from error
         return started
 
@@ -155,6 +155,18 @@ def _lives(owner: str) -> bool:
     return owner_of(int(owner.partition(":")[0])) == owner
 
 
+def _mend(error: APIError) -> str:
+    """What to do about a container or network that the daemon refused."""
+    said = str(error.explanation or error)
+    if error.status_code == HTTPStatus.CONFLICT:
+        return "Free the name with `docker rm`, or set FENCEPOST_PROJECT to another one."
+    if "no space left" in said:
+        return "Free some disk, e.g. with `docker system prune`."
+    if "address pool" in said:
+        return "Remove networks that nobody uses: docker network prune."
+    return "See the log of the Docker daemon."
+
+
 def _start_container(
     service: dict[str, Any], name: str, network: str, labels: dict[str, str]
 ) -> Any:
@@ -179,6 +191,24 @@ def _start_container(
             for source, target, mode in mounts
         },
     )
+
+
+def _prepare(container: Any, code: bytes) -> None:
+    """Empty a node of what an earlier run left there, and bring this run's code.
+
+    Raises:
+        NodeError: it takes no command or no files.
+    """
+    try:
+        container.reload()
+        if container.status == "paused":
+            container.unpause()
+        container.exec_run(["sh", "-c", _EMPTY])
+        container.put_archive(str(CODE), code)
+        container.exec_run([PYTHON, "-m", "cluster.nodes.firewall"])
+    except (APIError, OSError) as error:
+        told = getattr(error, "explanation", None) or error
+        raise NodeError(f"{container.name} can't be prepared: {told}") from error
 
 
 def _remove(project: str, containers: list[Any]) -> None:

@@ -7,7 +7,7 @@ import socket
 from pathlib import Path
 
 from cluster.nodes.local import LocalNode
-from cluster.nodes.node import Capability, Node
+from cluster.nodes.node import Node
 from cluster.nodes.tether import tethered
 from harness.contract.errors import PrerequisiteError
 
@@ -19,10 +19,7 @@ class LoopbackNode(LocalNode):
 
     def __init__(self, name: str, address: str, root: Path) -> None:
         """Processes bind to `address`, so that nodes can use the same ports."""
-        super().__init__(name, address, root, frozenset({Capability.PAUSE}))
-
-    def _enter(self) -> list[str]:
-        return tethered([])
+        super().__init__(name, address, root, frozenset(), enter=tethered([]))
 
 
 class LoopbackPool:

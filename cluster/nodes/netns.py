@@ -3,14 +3,19 @@
 It must be made inside a sandbox (`cluster.nodes.sandbox`), whose end undoes all of it.
 """
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeVar
 
 from pyroute2 import IPRoute, NetNS, netns
 
-from cluster.nodes import blackhole
+from cluster.nodes import firewall
 from cluster.nodes.local import LocalNode
 from cluster.nodes.node import Capability, Node
-from harness.contract.errors import FaultError
+from cluster.nodes.traffic import Traffic
+
+_T = TypeVar("_T")
 
 _BRIDGE = "fencepost0"
 _NETWORK = "10.88.0"
@@ -19,25 +24,34 @@ _FIRST_HOST = 11
 
 
 class NetnsNode(LocalNode):
-    """A node in a network namespace of its own; cuts are routes in that namespace."""
+    """A node in a network namespace of its own."""
 
     def __init__(self, name: str, address: str, root: Path) -> None:
         """The namespace `name` must exist."""
-        super().__init__(name, address, root, frozenset({Capability.CUT_PEER, Capability.PAUSE}))
+        enter = ["nsenter", f"--net=/run/netns/{name}"]
+        super().__init__(name, address, root, frozenset({Capability.CUT}), enter=enter)
 
-    def _enter(self) -> list[str]:
-        return ["nsenter", f"--net=/run/netns/{self.name}"]
+    def block(self, traffic: Traffic) -> None:
+        """Drop packets by a rule in the node's namespace."""
+        self._inside(firewall.block, traffic)
 
-    def cut_peer(self, peer: Node) -> None:
-        """Send what is for the peer into a blackhole; read back that the route is there."""
-        with NetNS(self.name) as namespace:
-            if not blackhole.add(namespace, peer.address):
-                raise FaultError(f"the route from {self.name} to {peer.name} did not hold")
+    def unblock(self, traffic: Traffic) -> None:
+        """Remove that one rule."""
+        self._inside(firewall.unblock, traffic)
 
-    def heal_peer(self, peer: Node) -> None:
-        """Remove that one route."""
-        with NetNS(self.name) as namespace:
-            blackhole.remove(namespace, peer.address)
+    def dropped_packets(self, traffic: Traffic) -> int:
+        """What that rule has counted."""
+        return self._inside(firewall.dropped_packets, traffic)
+
+    def _inside(self, act: Callable[[Traffic], _T], traffic: Traffic) -> _T:
+        """Act in the node's namespace, which a thread enters that does nothing else."""
+
+        def enter_and_act() -> _T:
+            netns.setns(self.name)
+            return act(traffic)
+
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(enter_and_act).result()
 
 
 class EmbeddedPool:

@@ -1,18 +1,22 @@
 """A node: the one abstraction over a container, a network namespace or a plain folder."""
 
 import enum
+import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cluster.nodes.traffic import Traffic
+from harness.contract.errors import CommandFailedError
+
+_OUTPUT_SHOWN = 2000
+
 
 class Capability(enum.Enum):
     """What a pool's nodes can do beyond running processes."""
 
-    CUT_PEER = "cut-peer"
-    CUT_PORT = "cut-port"
-    PAUSE = "pause"
+    CUT = "cut"
 
 
 @dataclass(frozen=True)
@@ -114,13 +118,16 @@ class Node(ABC):
         """A file's bytes from `offset` on; empty where the file does not exist (yet)."""
 
     @abstractmethod
+    def write_all(self, files: Mapping[Path, bytes]) -> None:
+        """Create or replace several files, by path; missing folders above them are made.
+
+        Raises:
+            NodeError: one can't be written, e.g. since the disk is full.
+        """
+
     def write(self, path: Path, content: bytes) -> None:
         """Create or replace a file; missing folders above it are made."""
-
-    def write_all(self, files: Mapping[Path, bytes]) -> None:
-        """Create or replace several files, by path."""
-        for path, content in files.items():
-            self.write(path, content)
+        self.write_all({path: content})
 
     @abstractmethod
     def copy_from(self, source: Path, target: Path) -> None:
@@ -139,15 +146,43 @@ class Node(ABC):
         """Remove a file or a folder with its content; nothing happens where there is none."""
 
     @abstractmethod
-    def cut_peer(self, peer: "Node") -> None:
-        """Drop everything that this node sends to `peer` (needs `Capability.CUT_PEER`).
+    def pause(self) -> None:
+        """Stop everything that runs on the node, at once, without its notice."""
 
-        One call blocks one way out; a TCP connection needs both ways, so one is enough to stop it.
+    @abstractmethod
+    def resume(self) -> None:
+        """Let everything on the node go on; nothing happens where it was not paused."""
+
+    @abstractmethod
+    def kill(self) -> None:
+        """SIGKILL everything that runs on the node, as a power cut does."""
+
+    @abstractmethod
+    def block(self, traffic: Traffic) -> None:
+        """Drop packets of this node (needs `Capability.CUT`); read back that the rule is there.
 
         Raises:
             FaultError: the pool can't.
         """
 
     @abstractmethod
-    def heal_peer(self, peer: "Node") -> None:
-        """Undo `cut_peer`; nothing happens where it was not cut."""
+    def unblock(self, traffic: Traffic) -> None:
+        """Undo `block`, and only that; nothing happens where such packets pass."""
+
+    @abstractmethod
+    def dropped_packets(self, traffic: Traffic) -> int:
+        """How many packets `block` has dropped so far: the evidence that a cut bites."""
+
+
+def require_success(ended: Completed, argv: Sequence[str], *, where: str) -> Completed:
+    """Give back how a command ended.
+
+    Raises:
+        CommandFailedError: with another status than 0; shows the end of its output.
+    """
+    if ended.status != 0:
+        raise CommandFailedError(
+            f"{shlex.join(argv)} on {where} ended with status {ended.status}: "
+            f"{ended.output[-_OUTPUT_SHOWN:]}"
+        )
+    return ended

@@ -11,6 +11,7 @@ from cluster.kafka.config import server_properties
 from cluster.kafka.topology import Topology
 from cluster.nodes.loopback import LoopbackPool
 from cluster.nodes.node import Node
+from cluster.nodes.traffic import Direction, Traffic
 from cluster.prerequisites import java_version
 from harness.contract.errors import (
     CommandFailedError,
@@ -71,7 +72,7 @@ def test_a_folder_has_no_network_to_cut(tmp_path: Path) -> None:
     one, other = LoopbackPool(size=2, root=tmp_path).nodes
     assert one.address != other.address
     with pytest.raises(FaultError, match="embedded"):
-        one.cut_peer(other)
+        one.block(Traffic(peer=other.address, direction=Direction.OUT))
 
 
 def test_a_process_dies_with_its_owner(tmp_path: Path) -> None:

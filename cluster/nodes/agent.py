@@ -1,0 +1,208 @@
+"""What serves a container's node from within: requests come by lines, replies go by lines.
+
+`python -m cluster.nodes.agent FOLDER` is the one exec of a driver in a container; it spares the
+tens of milliseconds that each further exec would take. When its input ends, because the driver
+closed it or died, it kills everything that it spawned, and ends.
+"""
+
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from cluster.nodes import firewall
+from cluster.nodes.host import Host, HostProcess
+from cluster.nodes.traffic import Traffic
+from harness.contract import errors
+from harness.contract.errors import FencepostError, NodeError
+
+_THREADS = 16
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True, tag_field="do", tag=True):
+    """A request; its reply carries the same id."""
+
+    id: int = -1
+
+
+class RunCommand(Request, frozen=True, kw_only=True):
+    """Run a command to its end: replies [status, output]."""
+
+    argv: list[str]
+    timeout_seconds: float
+    env: dict[str, str]
+
+
+class Spawn(Request, frozen=True, kw_only=True):
+    """Start a process: replies its id."""
+
+    argv: list[str]
+    log: str
+    env: dict[str, str]
+    cwd: str | None
+
+
+class SendLine(Request, frozen=True, kw_only=True):
+    """Write a line to a process's standard input."""
+
+    pid: int
+    line: str
+
+
+class SignalGroup(Request, frozen=True, kw_only=True):
+    """Signal a process's group."""
+
+    pid: int
+    number: int
+
+
+class AskStatus(Request, frozen=True, kw_only=True):
+    """A process's exit status, null while it runs."""
+
+    pid: int
+
+
+class ReadFile(Request, frozen=True, kw_only=True):
+    """A file's bytes from an offset on, in base64."""
+
+    path: str
+    offset: int
+
+
+class WriteFile(Request, frozen=True, kw_only=True):
+    """Create or replace a file."""
+
+    path: str
+    content: bytes
+
+
+class RemovePath(Request, frozen=True, kw_only=True):
+    """Remove a file or folder."""
+
+    path: str
+
+
+class KillAll(Request, frozen=True, kw_only=True):
+    """SIGKILL everything that was spawned."""
+
+
+class Block(Request, frozen=True, kw_only=True):
+    """Drop traffic."""
+
+    traffic: Traffic
+
+
+class Unblock(Request, frozen=True, kw_only=True):
+    """Let traffic pass."""
+
+    traffic: Traffic
+
+
+class CountDropped(Request, frozen=True, kw_only=True):
+    """How many packets were dropped."""
+
+    traffic: Traffic
+
+
+AnyRequest = (
+    RunCommand
+    | Spawn
+    | SendLine
+    | SignalGroup
+    | AskStatus
+    | ReadFile
+    | WriteFile
+    | RemovePath
+    | KillAll
+    | Block
+    | Unblock
+    | CountDropped
+)
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
+    """A request's result, or its error: the name of its class in the exception tree, and text."""
+
+    id: int
+    result: Any = None
+    error: str | None = None
+    message: str = ""
+
+
+ENCODER = msgspec.json.Encoder()
+_DECODER: msgspec.json.Decoder[AnyRequest] = msgspec.json.Decoder(AnyRequest)
+REPLIES: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
+
+
+def raise_error(reply: Reply, *, where: str) -> None:
+    """Raise a reply's error as the exception it was on the node; return where it has none."""
+    if reply.error is not None:
+        kind = getattr(errors, reply.error, NodeError)
+        raise kind(f"{where}: {reply.message}")
+
+
+class _Agent:
+    """Carries out requests, several at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self._host = Host(folder)
+        self._processes: dict[int, HostProcess] = {}
+        self._lock = threading.Lock()
+
+    def serve(self) -> None:
+        """Until the input ends."""
+        with ThreadPoolExecutor(_THREADS) as pool:
+            for line in sys.stdin.buffer:
+                pool.submit(self._answer, _DECODER.decode(line))
+            self._host.kill_all()
+
+    def _answer(self, request: AnyRequest) -> None:
+        try:
+            reply = Reply(id=request.id, result=self._carry_out(request))
+        except FencepostError as error:
+            reply = Reply(id=request.id, error=type(error).__name__, message=str(error))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the driver must learn of it
+            reply = Reply(id=request.id, error="NodeError", message=f"{error!r}")
+        with self._lock:
+            sys.stdout.buffer.write(ENCODER.encode(reply) + b"\n")
+            sys.stdout.buffer.flush()
+
+    def _carry_out(self, request: AnyRequest) -> Any:  # noqa: C901, PLR0911, PLR0912 - one a request
+        match request:
+            case RunCommand(argv=argv, timeout_seconds=timeout_seconds, env=env):
+                ended = self._host.run(argv, timeout_seconds=timeout_seconds, env=env)
+                return [ended.status, ended.output]
+            case Spawn(argv=argv, log=log, env=env, cwd=cwd):
+                place = Path(cwd) if cwd else None
+                if place is not None:
+                    place.mkdir(parents=True, exist_ok=True)
+                process = self._host.spawn(argv, log=Path(log), env=env, cwd=place)
+                self._processes[process.pid] = process
+                return process.pid
+            case SendLine(pid=pid, line=line):
+                return self._processes[pid].send_line(line)
+            case SignalGroup(pid=pid, number=number):
+                return self._processes[pid].signal(number)
+            case AskStatus(pid=pid):
+                return self._processes[pid].status()
+            case ReadFile(path=path, offset=offset):
+                return self._host.read(Path(path), offset=offset)
+            case WriteFile(path=path, content=content):
+                return self._host.write(Path(path), content)
+            case RemovePath(path=path):
+                return self._host.remove(Path(path))
+            case KillAll():
+                return self._host.kill_all()
+            case Block(traffic=traffic):
+                return firewall.block(traffic)
+            case Unblock(traffic=traffic):
+                return firewall.unblock(traffic)
+            case CountDropped(traffic=traffic):
+                return firewall.dropped_packets(traffic)
+
+
+if __name__ == "__main__":
+    _Agent(Path(sys.argv[1])).serve()
