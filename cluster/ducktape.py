@@ -25,8 +25,9 @@ from ducktape.cluster.remoteaccount import (
 )
 
 from cluster.nodes.node import Node
-from cluster.nodes.pool import PoolKind, open_pool
-from harness.contract.errors import NodeError, UsageError
+from cluster.nodes.pool import Pool, PoolKind, open_pool
+from harness.contract.errors import FencepostError, NodeError, UsageError
+from harness.contract.refusal import refuse
 
 _COMMAND_SECONDS = 300
 
@@ -39,18 +40,15 @@ class PoolCluster(Cluster):  # type: ignore[misc]
 
         Raises:
             UsageError: it names none.
+            PrerequisiteError: the pool can't be opened; it is told to `fencepost run` too.
         """
         super().__init__()
         try:
-            pool = open_pool(
-                PoolKind(os.environ["FENCEPOST_POOL_KIND"]),
-                size=int(os.environ["FENCEPOST_POOL_SIZE"]),
-                root=Path(os.environ["FENCEPOST_POOL_ROOT"]),
-            )
-        except KeyError as missing:
-            raise UsageError(
-                f"{missing} is not set: start scenarios with `fencepost run`"
-            ) from None
+            pool = _open_pool()
+        except FencepostError as error:
+            refuse(error)
+            raise
+        self._pool = pool
         self._free = NodeContainer([ClusterNode(NodeAccount(node)) for node in pool.nodes])
         self._taken = NodeContainer()
 
@@ -73,6 +71,17 @@ class PoolCluster(Cluster):  # type: ignore[misc]
     def used(self) -> ClusterSpec:
         """The nodes that are taken."""
         return ClusterSpec.from_nodes(self._taken)
+
+
+def _open_pool() -> Pool:
+    try:
+        return open_pool(
+            PoolKind(os.environ["FENCEPOST_POOL_KIND"]),
+            size=int(os.environ["FENCEPOST_POOL_SIZE"]),
+            root=Path(os.environ["FENCEPOST_POOL_ROOT"]),
+        )
+    except KeyError as missing:
+        raise UsageError(f"{missing} is not set: start scenarios with `fencepost run`") from None
 
 
 class NodeAccount(RemoteAccount):  # type: ignore[misc]

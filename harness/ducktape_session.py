@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from docker.errors import DockerException
 from rich.console import Console
 
 from cluster.nodes.docker_pool import remove_orphans
@@ -12,8 +13,9 @@ from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import start_in_sandbox
 from cluster.nodes.tether import tethered
 from harness.catalog import ScenarioFile
-from harness.contract.errors import NodeError
-from harness.contract.run_folder import PLAN_FILE
+from harness.contract.errors import NodeError, PrerequisiteError
+from harness.contract.refusal import refusal_in
+from harness.contract.run_folder import PLAN_FILE, find_runs
 from harness.phases import PREFIX
 from harness.session import Session
 
@@ -36,6 +38,7 @@ def run_ducktape(
     A scenario that fails is told, and left to the analysis, which judges what it collected.
 
     Raises:
+        PrerequisiteError: the pool of nodes could not be opened.
         NodeError: not one scenario got so far as to have a run folder; shows ducktape's last lines.
     """
     command = [
@@ -56,13 +59,25 @@ def run_ducktape(
         "FENCEPOST_POOL_ROOT": str(root),
     }
     before = _latest(results)
-    lines = _watch(command, environment, session, console, cwd=results)
+    lines = _watch(command, environment, session, console)
+    if (refused := refusal_in(lines)) is not None:
+        raise refused
     folder = _latest(results)
     said = "\n".join(lines[-_TAIL_LINES:])
     if folder is None or folder == before or not list(folder.glob(f"**/{PLAN_FILE}")):
         raise NodeError(f"ducktape ran no scenario; it said at the end:\n{said}")
     (folder / _DUCKTAPE_LOG).write_text("\n".join(lines))
+    _tell_errors(folder, console)
     return folder
+
+
+def _tell_errors(folder: Path, console: Console) -> None:
+    """Name the scenarios that did not come to their end, and why."""
+    for run_folder in find_runs(folder):
+        run = run_folder.run()
+        if run.error is not None:
+            told = f"{run.scenario} did not come to its end: {run.error}"
+            console.print(told, style="red", markup=False, soft_wrap=True)
 
 
 def _latest(results: Path) -> Path | None:
@@ -76,13 +91,11 @@ def _watch(
     environment: dict[str, str],
     session: Session,
     console: Console,
-    *,
-    cwd: Path,
 ) -> list[str]:
     """Run ducktape to its end, showing the phases that its scenarios tell; returns its output."""
     starter = start_in_sandbox if session.cluster == PoolKind.EMBEDDED else _start
     lines: list[str] = []
-    process = starter(command, env=environment, cwd=cwd, stdout=subprocess.PIPE)
+    process = starter(command, env=environment, cwd=_ROOT, stdout=subprocess.PIPE)
     try:
         with console.status("starting ducktape") as status:
             for raw in process.stdout or ():
@@ -95,8 +108,22 @@ def _watch(
         process.terminate()
         process.wait()
         if session.cluster == PoolKind.DOCKER:
-            remove_orphans()
+            _remove_containers(console)
     return lines
+
+
+def _remove_containers(console: Console) -> None:
+    """Remove what the run started; where the daemon is gone, say what remains to be done."""
+    try:
+        remove_orphans()
+    except (DockerException, OSError, PrerequisiteError) as error:
+        console.print(
+            f"the Docker daemon does not answer ({error}): once it does, `make clean` removes what "
+            "this run left",
+            style="yellow",
+            markup=False,
+            soft_wrap=True,
+        )
 
 
 def _start(

@@ -20,6 +20,11 @@ _REPLY_SECONDS = 30
 _STDOUT = 1
 _SAID_BYTES = 2000
 
+_WHAT_TO_DO = (
+    "its container ended, or the Docker daemon did. See `docker ps --all`; `make clean` removes "
+    "what is left"
+)
+
 _links: dict[tuple[int, str], "AgentLink"] = {}
 _lock = threading.Lock()
 
@@ -53,7 +58,7 @@ class AgentLink:
             created = api.exec_create(container, command, stdin=True)
             self._stream = api.exec_start(created, socket=True)
         except (APIError, DockerException, OSError) as error:
-            raise NodeError(f"{name} takes no command: {_told(error)}") from error
+            raise NodeError(f"{name} takes no command ({_told(error)}): {_WHAT_TO_DO}") from error
         self._socket: socket.socket = self._stream._sock  # noqa: SLF001 - docker's way
         self._socket.settimeout(None)
         threading.Thread(target=self._receive, daemon=True).start()
@@ -113,10 +118,7 @@ class AgentLink:
 
     def _why(self) -> str:
         said = self._said.decode(errors="replace").strip()
-        return (
-            f"{self._name} hung up: its container ended, or the Docker daemon did. See `docker ps "
-            f"--all`; `make clean` removes what is left{f'. It said: {said}' if said else ''}"
-        )
+        return f"{self._name} hung up{f' ({said})' if said else ''}: {_WHAT_TO_DO}"
 
 
 def _told(error: Exception) -> str:

@@ -8,13 +8,15 @@ import os
 import re
 import tarfile
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from http import HTTPStatus
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import psutil
 import yaml
-from docker.errors import APIError, ImageNotFound
+from docker.errors import APIError, ImageNotFound, NotFound
 
 from cluster.nodes.docker_client import connect
 from cluster.nodes.docker_node import CODE, FOLDER, JARS, PYTHON, DockerNode
@@ -44,8 +46,8 @@ _NUMBER = "com.docker.compose.container-number"
 class DockerPool:
     """Containers `<project>-node-1`, ... of one Compose project.
 
-    Started ones belong to this process: once it has ended, `remove_orphans` removes them. Adopted
-    ones keep running.
+    Started ones belong to this process: when it ends they do, also when it is killed, since each
+    waits for the end of a line that this process holds. Adopted ones keep running.
     """
 
     def __init__(self, *, size: int) -> None:
@@ -67,11 +69,12 @@ class DockerPool:
         code = _archive_of_code()
         with ThreadPoolExecutor(size) as pool:
             list(pool.map(lambda container: _prepare(container, code), containers))
+            self._lifelines = [] if found else list(pool.map(_tie, containers))
         self.nodes: list[Node] = [self._node(container) for container in containers]
 
     def _running(self) -> list[Any]:
         labels = [f"{_PROJECT}={self._project}", f"{_SERVICE}=node"]
-        found = connect().containers.list(filters={"label": labels})
+        found = connect().containers.list(filters={"label": labels}, ignore_removed=True)
         return sorted(found, key=lambda container: int(container.labels.get(_NUMBER, 0)))
 
     def _start(self, size: int) -> list[Any]:
@@ -128,11 +131,11 @@ def read_compose(path: Path) -> dict[str, Any]:
 
 def owner_of(pid: int) -> str:
     """A process's identity that no later process shares: its id and start time."""
-    try:
-        started = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except FileNotFoundError:
-        return f"{pid}:gone"
-    return f"{pid}:{started}"
+    with suppress(psutil.NoSuchProcess):
+        process = psutil.Process(pid)
+        if process.status() != psutil.STATUS_ZOMBIE:
+            return f"{pid}:{process.create_time():.2f}"
+    return f"{pid}:gone"
 
 
 def remove_orphans() -> int:
@@ -140,11 +143,13 @@ def remove_orphans() -> int:
     client = connect()
     orphans = [
         container
-        for container in client.containers.list(all=True, filters={"label": _OWNER})
+        for container in client.containers.list(
+            all=True, filters={"label": _OWNER}, ignore_removed=True
+        )
         if not _lives(container.labels[_OWNER])
     ]
     for container in orphans:
-        container.remove(force=True)
+        _remove_container(container)
     for network in client.networks.list(filters={"label": _OWNER}):
         if not _lives(network.attrs["Labels"][_OWNER]):
             network.remove()
@@ -177,6 +182,7 @@ def _start_container(
         service["image"],
         service["command"],
         detach=True,
+        auto_remove=True,
         name=name,
         hostname=name,
         init=service["init"],
@@ -211,11 +217,29 @@ def _prepare(container: Any, code: bytes) -> None:
         raise NodeError(f"{container.name} can't be prepared: {told}") from error
 
 
+def _tie(container: Any) -> Any:
+    """Let a container end, and be removed, when this process ends; returns the line to hold."""
+    api = connect().api
+    created = api.exec_create(container.id, ["sh", "-c", "cat >/dev/null; kill 1"], stdin=True)
+    return api.exec_start(created, socket=True)
+
+
 def _remove(project: str, containers: list[Any]) -> None:
     for container in containers:
-        container.remove(force=True)
+        _remove_container(container)
     for network in connect().networks.list(names=[f"^{project}_cluster$"]):
         network.remove()
+
+
+def _remove_container(container: Any) -> None:
+    """Remove a container, and see it gone; it may be about to go by itself."""
+    with suppress(NotFound):
+        try:
+            container.remove(force=True)
+        except APIError as error:
+            if error.status_code != HTTPStatus.CONFLICT:
+                raise
+            container.wait(condition="removed")
 
 
 def _archive_of_code() -> bytes:

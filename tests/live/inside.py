@@ -1,4 +1,4 @@
-"""Run in a sandbox by test_embedded: does each cut bite, and its heal undo just that?"""
+"""Does each cut of a pool's nodes bite, and its heal undo just that? Run in a sandbox too."""
 
 import sys
 from pathlib import Path
@@ -37,8 +37,8 @@ def in_from(peer: Node, port: int | None = None) -> Traffic:
     return Traffic(peer=peer.address, direction=Direction.IN, port=port)
 
 
-def main() -> None:
-    server, caller, third = EmbeddedPool(size=3, root=Path(sys.argv[1])).nodes
+def check(nodes: list[Node]) -> None:
+    server, caller, third = nodes
     log = server.folder / "log"
     server.spawn([server.python, "-c", SERVE], log=log)
     wait_until(lambda: server.read(log), what="the server", timeout_seconds=10)
@@ -76,4 +76,5 @@ def main() -> None:
     print("all cuts bit", flush=True)
 
 
-main()
+if __name__ == "__main__":
+    check(EmbeddedPool(size=3, root=Path(sys.argv[1])).nodes)

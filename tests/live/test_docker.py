@@ -1,0 +1,348 @@
+"""The Docker pool, for real: the answers of embedded, clear errors, and nothing left behind."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from docker.errors import ImageNotFound
+from inside import check
+from resumption import RESUMED, resumed
+
+from cluster.kafka import distribution
+from cluster.nodes import docker_client
+from cluster.nodes.docker_client import connect, docker_problem
+from cluster.nodes.docker_node import FOLDER, JARS, DockerNode
+from cluster.nodes.docker_pool import DockerPool, read_compose, remove_orphans
+from harness.contract.errors import NodeError, PrerequisiteError
+from harness.contract.waiting import wait_until
+
+ROOT = Path(__file__).resolve().parents[2]
+COMPOSE = ROOT / "docker-compose.yml"
+SOCKET = Path("/var/run/docker.sock")
+SIZE = 5
+
+pytestmark = [pytest.mark.docker, pytest.mark.live, pytest.mark.timeout(500)]
+
+
+def missing() -> str | None:
+    if (problem := docker_problem()) is not None:
+        return problem
+    try:
+        connect().images.get(read_compose(COMPOSE)["services"]["node"]["image"])
+    except ImageNotFound:
+        return "the nodes' image is not built: make docker-image"
+    return None
+
+
+if (lack := missing()) is not None:
+    if os.environ.get("FENCEPOST_REQUIRE_DOCKER") == "1":
+        pytest.fail(f"FENCEPOST_REQUIRE_DOCKER=1, but {lack}", pytrace=False)
+    pytest.skip(lack, allow_module_level=True)
+
+
+@pytest.fixture(autouse=True)
+def project(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A project of the test's own, of which nothing is left at its end."""
+    name = f"fencepost-test-{uuid.uuid4().hex[:8]}"
+    monkeypatch.setenv("FENCEPOST_PROJECT", name)
+    yield name
+    assert containers(name) == []
+    for network in connect().networks.list(names=[f"^{name}_cluster$"]):
+        network.remove()
+
+
+@pytest.fixture
+def adopted(project: str) -> Iterator[list[Any]]:
+    """Nodes as `docker compose up -d --scale node=5` leaves them."""
+    started = compose_up(project, SIZE)
+    yield started
+    for container in started:
+        container.remove(force=True)
+
+
+def containers(name: str) -> list[Any]:
+    label = f"com.docker.compose.project={name}"
+    return list(connect().containers.list(all=True, filters={"label": label}, ignore_removed=True))
+
+
+def compose_up(name: str, size: int) -> list[Any]:
+    service = read_compose(COMPOSE)["services"]["node"]
+    connect().networks.create(f"{name}_cluster", internal=True)
+    jars = str(distribution.ensure("4.4.0", progress=False).parent)
+    return [
+        connect().containers.run(
+            service["image"],
+            service["command"],
+            detach=True,
+            init=True,
+            name=f"{name}-node-{number}",
+            network=f"{name}_cluster",
+            cap_add=service["cap_add"],
+            volumes={jars: {"bind": str(JARS), "mode": "ro"}},
+            labels={
+                "com.docker.compose.project": name,
+                "com.docker.compose.service": "node",
+                "com.docker.compose.container-number": str(number),
+            },
+        )
+        for number in range(1, size + 1)
+    ]
+
+
+def fencepost(*arguments: str, **env: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-m", "harness", *arguments],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "COLUMNS": "200", **env},
+    )
+
+
+def run_baseline(results: Path, **env: str) -> tuple[int, str]:
+    process = fencepost("run", "baseline", "--cluster", "docker", "--results", str(results), **env)
+    said, _ = process.communicate()
+    return process.returncode, said
+
+
+def brokers_run(name: str) -> bool:
+    served = [
+        container
+        for container in containers(name)
+        if container.status == "running"
+        and any("kafka.Kafka" in " ".join(row) for row in container.top()["Processes"])
+    ]
+    return len(served) == 3
+
+
+def test_the_same_resumption_table_as_embedded(tmp_path: Path, project: str) -> None:
+    options = ("--cluster", "docker", "--seed", "19902", "--results", str(tmp_path))
+    process = fencepost("run", "commit_epoch", *options)
+    said, _ = process.communicate()
+    assert process.returncode == 0, said
+    (found,) = (tmp_path / "latest").rglob("verdict.json")
+    verdict = json.loads(found.read_text())
+    assert resumed(verdict) == RESUMED
+    assert [fault["landed"] for fault in verdict["faults"]] == [True, True]
+    assert containers(project) == []
+
+
+def test_running_nodes_are_adopted_and_left_running(adopted: list[Any], tmp_path: Path) -> None:
+    code, said = run_baseline(tmp_path)
+    assert code == 0, said
+    for container in adopted:
+        container.reload()
+        assert container.status == "running"
+        assert not any("kafka" in " ".join(row) for row in container.top()["Processes"])
+
+
+def test_nodes_have_no_more_rights_than_they_need() -> None:
+    pool = DockerPool(size=2)
+    try:
+        for node in pool.nodes:
+            assert isinstance(node, DockerNode)
+            inspected = connect().api.inspect_container(node.container)
+            host = inspected["HostConfig"]
+            assert host["Privileged"] is False
+            assert [added.removeprefix("CAP_") for added in host["CapAdd"]] == ["NET_ADMIN"]
+            assert not host["PortBindings"]
+            assert not any(inspected["NetworkSettings"]["Ports"].values())
+            mounts = [(mount["Destination"], mount["RW"]) for mount in inspected["Mounts"]]
+            assert mounts == [(str(JARS), False)]
+            assert host["SecurityOpt"] == ["no-new-privileges:true"]
+            assert host["Memory"] > 0
+            assert host["Init"] is True
+            (network,) = inspected["NetworkSettings"]["Networks"]
+            assert connect().networks.get(network).attrs["Internal"] is True
+    finally:
+        close(pool)
+
+
+def close(pool: DockerPool) -> None:
+    for node in pool.nodes:
+        assert isinstance(node, DockerNode)
+        connect().containers.get(node.container).remove(force=True)
+
+
+def test_cuts_pauses_and_kills_bite() -> None:
+    pool = DockerPool(size=3)
+    try:
+        check(pool.nodes)
+    finally:
+        close(pool)
+
+
+def test_two_pools_side_by_side(project: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = DockerPool(size=1)
+    monkeypatch.setenv("FENCEPOST_PROJECT", f"{project}-other")
+    second = DockerPool(size=1)
+    try:
+        assert {node.name for node in (*first.nodes, *second.nodes)} == {
+            f"{project}-node-1",
+            f"{project}-other-node-1",
+        }
+    finally:
+        close(first)
+        close(second)
+        connect().networks.list(names=[f"^{project}-other_cluster$"])[0].remove()
+
+
+def test_a_full_disk_is_told(project: str) -> None:
+    container = connect().containers.run(
+        read_compose(COMPOSE)["services"]["node"]["image"],
+        ["sleep", "infinity"],
+        detach=True,
+        init=True,
+        name=f"{project}-full",
+        tmpfs={str(FOLDER): "size=1m"},
+        volumes={str(ROOT): {"bind": "/opt/fencepost/code", "mode": "ro"}},
+    )
+    try:
+        node = DockerNode(container.name, container.id, "", jars_mounted=None)
+        with pytest.raises(NodeError, match="No space left"):
+            node.write(Path(FOLDER / "big"), b"0" * (2 << 20))
+    finally:
+        container.remove(force=True)
+
+
+def test_without_a_daemon(tmp_path: Path) -> None:
+    code, said = run_baseline(tmp_path, DOCKER_HOST="unix:///nowhere/docker.sock")
+    assert code == PrerequisiteError.exit_code
+    assert "no Docker daemon answers" in said
+    assert "--cluster embedded" in said
+
+
+def test_without_an_image(tmp_path: Path) -> None:
+    code, said = run_baseline(tmp_path, FENCEPOST_IMAGE="fencepost-nowhere:0")
+    assert code == PrerequisiteError.exit_code
+    assert said.count("error:") == 1
+    assert "make docker-image" in said
+
+
+def test_an_old_daemon_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as old:
+        old.setattr(docker_client, "API_MIN", (99, 0))
+        old.setattr(docker_client, "_clients", {})
+        with pytest.raises(PrerequisiteError, match=r"99\.0 or newer is needed"):
+            docker_client.connect()
+
+
+def test_too_few_running_nodes(project: str, tmp_path: Path) -> None:
+    (only,) = compose_up(project, 1)
+    try:
+        code, said = run_baseline(tmp_path)
+        assert code == PrerequisiteError.exit_code
+        assert "docker compose up -d --scale node=5" in said
+    finally:
+        only.remove(force=True)
+
+
+def test_a_taken_name(project: str, tmp_path: Path) -> None:
+    image = read_compose(COMPOSE)["services"]["node"]["image"]
+    taken = connect().containers.create(image, ["true"], name=f"{project}-node-2")
+    try:
+        code, said = run_baseline(tmp_path)
+        assert code == PrerequisiteError.exit_code
+        assert "FENCEPOST_PROJECT" in said
+    finally:
+        taken.remove(force=True)
+
+
+def test_a_node_that_dies_in_the_middle(project: str, tmp_path: Path) -> None:
+    process = fencepost("run", "baseline", "--cluster", "docker", "--results", str(tmp_path))
+    wait_until(lambda: brokers_run(project), what="brokers", timeout_seconds=90)
+    connect().containers.get(f"{project}-node-1").kill()
+    said, _ = process.communicate()
+    assert process.returncode == 2, said
+    (run,) = (tmp_path / "latest").rglob("run.json")
+    assert "its container ended, or the Docker daemon did" in json.loads(run.read_text())["error"]
+    assert f"{project}-node-1" in said
+
+
+class Relay:
+    """Stands between the harness and the daemon, so that the daemon can go away and come back."""
+
+    def __init__(self, path: Path) -> None:
+        self._open: list[socket.socket] = []
+        self._path = path
+        self._server = self._listen()
+
+    def _listen(self) -> socket.socket:
+        self._path.unlink(missing_ok=True)
+        server = socket.socket(socket.AF_UNIX)
+        server.bind(str(self._path))
+        server.listen(64)
+        threading.Thread(target=self._accept, args=(server,), daemon=True).start()
+        return server
+
+    def _accept(self, server: socket.socket) -> None:
+        while True:
+            try:
+                here, _ = server.accept()
+            except OSError:
+                return
+            there = socket.socket(socket.AF_UNIX)
+            there.connect(str(SOCKET))
+            self._open += [here, there]
+            for source, target in ((here, there), (there, here)):
+                threading.Thread(target=pump, args=(source, target), daemon=True).start()
+
+    def restart(self) -> None:
+        self.stop()
+        self._server = self._listen()
+
+    def stop(self) -> None:
+        self._server.shutdown(socket.SHUT_RDWR)
+        self._server.close()
+        for connection in self._open:
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                continue
+        self._open.clear()
+
+
+def pump(source: socket.socket, target: socket.socket) -> None:
+    try:
+        while content := source.recv(1 << 16):
+            target.sendall(content)
+        target.shutdown(socket.SHUT_WR)
+    except OSError:
+        return
+
+
+@pytest.mark.skipif(not SOCKET.exists(), reason="the daemon is not behind the usual socket")
+def test_a_daemon_that_restarts_in_the_middle(project: str, tmp_path: Path) -> None:
+    path = tmp_path / "docker.sock"
+    relay = Relay(path)
+    arguments = ("run", "baseline", "--cluster", "docker", "--results", str(tmp_path / "results"))
+    process = fencepost(*arguments, DOCKER_HOST=f"unix://{path}")
+    wait_until(lambda: brokers_run(project), what="brokers", timeout_seconds=90)
+    relay.restart()
+    said, _ = process.communicate()
+    relay.stop()
+    assert process.returncode == 2, said
+    (run,) = (tmp_path / "results" / "latest").rglob("run.json")
+    assert "the Docker daemon did" in json.loads(run.read_text())["error"]
+    assert "the Docker daemon did" in said
+    wait_until(lambda: not containers(project), what="no containers", timeout_seconds=30)
+
+
+def test_a_killed_harness_leaves_no_container(project: str, tmp_path: Path) -> None:
+    process = fencepost("run", "baseline", "--cluster", "docker", "--results", str(tmp_path))
+    wait_until(lambda: brokers_run(project), what="brokers", timeout_seconds=90)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    wait_until(lambda: not containers(project), what="no containers", timeout_seconds=30)
+    remove_orphans()
+    assert connect().networks.list(names=[f"^{project}_cluster$"]) == []
