@@ -10,7 +10,7 @@ READY := .venv/.ready
 SEED_OPTION := $(if $(SEED),--seed $(SEED))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo scenario report docker-image test lint format lock doctor clean
+.PHONY: help demo scenario report playground docker-image test lint format lock doctor clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,6 +23,9 @@ scenario: $(READY) ## Run one scenario: NAME= [CLUSTER=] [KAFKA=] [SEED=]
 
 report: $(READY) ## Judge a run or session again: RUN=results/...
 	$(FENCEPOST) analyze $(or $(RUN),$(RESULTS)/latest)
+
+playground: $(READY) ## A cluster that stays, to strike by hand: [CLUSTER=] [KAFKA=]
+	$(FENCEPOST) playground --cluster $(CLUSTER) --kafka $(KAFKA) --results $(RESULTS)
 
 docker-image: $(READY) ## Build the image of Docker nodes: [BASE_IMAGE=]
 	.venv/bin/python -m cluster.image.build $(if $(BASE_IMAGE),--base $(BASE_IMAGE))

@@ -4,6 +4,7 @@ import typer
 
 from harness.cli_doctor import doctor
 from harness.cli_kafka import app as kafka_app
+from harness.cli_playground import fault, heal, playground, shell
 from harness.cli_run import analyze, list_scenarios, run
 from harness.contract.program import run_program
 
@@ -20,6 +21,10 @@ app.add_typer(kafka_app, name="kafka")
 app.command(name="run")(run)
 app.command(name="list")(list_scenarios)
 app.command(name="analyze")(analyze)
+app.command(name="playground")(playground)
+app.command(name="fault")(fault)
+app.command(name="heal")(heal)
+app.command(name="shell", context_settings={"ignore_unknown_options": True})(shell)
 app.command(name="doctor")(doctor)
 
 

@@ -3,16 +3,36 @@
 import sys
 from pathlib import Path
 
+import psutil
+
 from cluster.nodes.docker_client import docker_problem
 from cluster.nodes.docker_pool import remove_orphans
 from harness.node_root import sweep
+from harness.playground.state import FILE, KEEPER
+
+_END_SECONDS = 60
 
 
 def main() -> None:
-    """Remove folders of dead sessions, and containers whose harness is dead."""
+    """End a playground, remove folders of dead sessions, and containers whose harness is dead."""
+    end_playground(Path(sys.argv[1]))
     print(f"removed the folders of {sweep(Path(sys.argv[1]))} dead sessions")
     if docker_problem() is None:
         print(f"removed {remove_orphans()} containers of dead runs")
+
+
+def end_playground(results: Path) -> None:
+    """End the playground that runs below a results folder, and see it end; or do nothing."""
+    try:
+        keeper = psutil.Process(int((results / KEEPER).read_text()))
+        if "harness.playground.keep" in keeper.cmdline():
+            keeper.terminate()
+            keeper.wait(_END_SECONDS)
+            print("ended the playground")
+    except (FileNotFoundError, psutil.NoSuchProcess):
+        pass
+    (results / FILE).unlink(missing_ok=True)
+    (results / KEEPER).unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

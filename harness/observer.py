@@ -19,13 +19,13 @@ class Observer:
     """Answers who leads what, as single brokers see it.
 
     A partition's state is the view of its newest leader: the answer with the highest leader epoch
-    among all running brokers, preferring the leader's own.
+    among all brokers that run and are not paused, preferring the leader's own.
     """
 
     def __init__(self, worker: WorkerService, kafka: KafkaService) -> None:
         """Both must be allocated; neither needs to run yet."""
         self.worker = worker
-        self._kafka = kafka
+        self.kafka = kafka
 
     def await_brokers(self, broker_ids: Iterable[int]) -> None:
         """Wait until exactly these brokers are unfenced, in the eyes of each of them.
@@ -39,7 +39,7 @@ class Observer:
 
         def all_agree() -> bool:
             for broker_id in wanted:
-                self._kafka.require_running(broker_id)
+                self.kafka.require_running(broker_id)
                 seen[broker_id] = self.brokers_seen_by(broker_id)
             return all(view == wanted for view in seen.values())
 
@@ -48,13 +48,13 @@ class Observer:
             what=f"brokers {wanted} to be registered and unfenced",
             timeout_seconds=_READY_SECONDS,
             hint="see brokers/*/server.log; a slow or crowded machine can need a longer time",
-            recent=lambda: self._kafka.log_tail(wanted[0]),
+            recent=lambda: self.kafka.log_tail(wanted[0]),
             last_seen=lambda: seen,
         )
 
     def brokers_seen_by(self, broker_id: int) -> list[int]:
         """The unfenced brokers in one broker's eyes; none while it does not answer."""
-        address = self._kafka.host(broker_id).address
+        address = self.kafka.host(broker_id).address
         found: list[int] = self.worker.call(ListBrokers(address=address, port=CLIENT_PORT))
         return found
 
@@ -74,8 +74,7 @@ class Observer:
         """The newest view of one partition; None while nobody answers."""
         views = [
             (broker_id, state)
-            for broker_id in self._kafka.topology.broker_ids
-            if self._kafka.is_running(broker_id)
+            for broker_id in self.kafka.answering_brokers()
             for state in self.views(broker_id, [topic])
             if state.partition == partition
         ]
@@ -88,7 +87,7 @@ class Observer:
         answer: list[Any] = self.worker.call(
             Inspect(
                 broker=broker_id,
-                address=self._kafka.host(broker_id).address,
+                address=self.kafka.host(broker_id).address,
                 port=CLIENT_PORT,
                 topics=topics,
             )

@@ -61,7 +61,12 @@ class Run:
         self.phases = phases
         self.plan = plan
         self._history = HistoryWriter(folder.history / "driver.jsonl")
-        self._field = Field(kafka=kafka, observer=self.observer, history=self._history)
+        self._field = Field(
+            kafka=kafka,
+            observer=self.observer,
+            history=self._history,
+            client_addresses=[clients.host.address],
+        )
         self._held: list[HeldFault] = []
         self._next_sequence: dict[str, int] = {}
 
@@ -238,11 +243,15 @@ class Run:
             what=f"{topic}-{partition} to be led by broker {broker}",
         )
 
+    def heal(self) -> None:
+        """Heal every fault that still holds, the last one first."""
+        while self._held:
+            self._held.pop().heal()
+
     def settle(self) -> None:
         """Heal all faults and wait until every replica of the planned topics is in sync again."""
         self.phases.enter("settling")
-        for held in self._held:
-            held.heal()
+        self.heal()
         self.observer.await_brokers(self.kafka.topology.broker_ids)
         for topic in self.plan.topics:
             for partition in range(topic.partitions):
@@ -256,6 +265,7 @@ class Run:
     def end(self) -> None:
         """Close the clients, freeze the servers' files by SIGKILL and end the driver's history."""
         self.phases.enter("ending clients and servers")
+        self.heal()
         self.clients.finish()
         self.kafka.kill_all()
         self._history.write(WorkerStopped)

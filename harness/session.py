@@ -18,6 +18,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     command: str
     git_head: str
     versions: dict[str, str]
+    results: str = ""
 
     def as_globals(self) -> str:
         """As the value of ducktape's `--globals`."""

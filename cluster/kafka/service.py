@@ -96,6 +96,14 @@ class KafkaService(Service):  # type: ignore[misc]
         process = self._processes.get(server_id)
         return process is not None and process.status() is None
 
+    def answering_brokers(self) -> list[int]:
+        """The brokers that run and are not paused: those that can be asked something."""
+        return [
+            i
+            for i in self.topology.broker_ids
+            if not self._hosts[i].is_paused and self.is_running(i)
+        ]
+
     def require_running(self, server_id: int) -> None:
         """Raise what the server last said if it does not run.
 

@@ -16,8 +16,8 @@ import msgspec
 from cluster.nodes import firewall
 from cluster.nodes.host import Host, HostProcess
 from cluster.nodes.traffic import Traffic
-from harness.contract import errors
-from harness.contract.errors import FencepostError, NodeError
+from harness.contract.errors import FencepostError
+from harness.contract.refusal import error_named
 
 _THREADS = 16
 
@@ -140,8 +140,7 @@ REPLIES: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
 def raise_error(reply: Reply, *, where: str) -> None:
     """Raise a reply's error as the exception it was on the node; return where it has none."""
     if reply.error is not None:
-        kind = getattr(errors, reply.error, NodeError)
-        raise kind(f"{where}: {reply.message}")
+        raise error_named(reply.error, f"{where}: {reply.message}")
 
 
 class _Agent:

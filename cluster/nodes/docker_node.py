@@ -92,7 +92,6 @@ class DockerNode(Node):
         self.java = "java"
         self.capabilities = frozenset({Capability.CUT})
         self.container = container
-        self.is_paused = False
         self._jars_mounted = jars_mounted
 
     def ask(self, request: AnyRequest, *, timeout_seconds: float | None = None) -> Any:
@@ -179,6 +178,10 @@ class DockerNode(Node):
     def remove(self, path: Path) -> None:
         """Remove a file or a folder."""
         self.ask(RemovePath(path=str(path)))
+
+    def shell_command(self) -> list[str]:
+        """By Docker's own client."""
+        return ["docker", "exec", "--interactive", self.name]
 
     def pause(self) -> None:
         """Freeze the container's control group: nothing in it runs, not even its agent."""

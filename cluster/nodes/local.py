@@ -33,6 +33,7 @@ class LocalNode(Node):
         self.python = sys.executable
         self.java = java_command()
         self.capabilities = capabilities
+        self._enter = list(enter)
         self._host = Host(self.folder, enter=enter)
 
     def kafka_jars(self, version: str) -> Path:
@@ -83,13 +84,19 @@ class LocalNode(Node):
         """Remove a file or a folder."""
         self._host.remove(path)
 
+    def shell_command(self) -> list[str]:
+        """What every command gets."""
+        return self._enter
+
     def pause(self) -> None:
         """SIGSTOP everything on the node."""
         self._host.signal_all(signal.SIGSTOP)
+        self.is_paused = True
 
     def resume(self) -> None:
         """SIGCONT everything on the node."""
         self._host.signal_all(signal.SIGCONT)
+        self.is_paused = False
 
     def kill(self) -> None:
         """SIGKILL everything on the node."""

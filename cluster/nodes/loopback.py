@@ -21,6 +21,10 @@ class LoopbackNode(LocalNode):
         """Processes bind to `address`, so that nodes can use the same ports."""
         super().__init__(name, address, root, frozenset(), enter=tethered([]))
 
+    def shell_command(self) -> list[str]:
+        """Nothing: the node is this machine."""
+        return []
+
 
 class LoopbackPool:
     """Nodes `node-1`, `node-2`, ... at 127.0.0.11, 127.0.0.12, ..."""

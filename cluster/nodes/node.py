@@ -70,6 +70,7 @@ class Node(ABC):
         python: the interpreter for workers on the node; it imports `harness` and JPype.
         java: the `java` command on the node.
         capabilities: what faults it can bear.
+        is_paused: whether `pause` holds it.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Node(ABC):
     python: str
     java: str
     capabilities: frozenset[Capability]
+    is_paused: bool = False
 
     @abstractmethod
     def kafka_jars(self, version: str) -> Path:
@@ -144,6 +146,10 @@ class Node(ABC):
     @abstractmethod
     def remove(self, path: Path) -> None:
         """Remove a file or a folder with its content; nothing happens where there is none."""
+
+    @abstractmethod
+    def shell_command(self) -> list[str]:
+        """What goes before a command that somebody runs on the node by hand, in a terminal."""
 
     @abstractmethod
     def pause(self) -> None:

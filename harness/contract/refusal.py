@@ -18,7 +18,13 @@ def refusal_in(lines: list[str]) -> FencepostError | None:
     """The first error that `refuse` told in these lines of output."""
     for line in lines:
         if line.startswith(_PREFIX):
-            name, message = msgspec.json.decode(line.removeprefix(_PREFIX), type=tuple[str, str])
-            kind: type[FencepostError] = getattr(errors, name)
-            return kind(message)
+            return error_named(
+                *msgspec.json.decode(line.removeprefix(_PREFIX), type=tuple[str, str])
+            )
     return None
+
+
+def error_named(name: str, message: str) -> FencepostError:
+    """The error of the exception tree whose class has this name, as another process told it."""
+    kind: type[FencepostError] = getattr(errors, name)
+    return kind(message)

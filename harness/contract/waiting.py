@@ -46,6 +46,11 @@ def wait_until(
         pause = min(pause * 1.5, _POLL_SECONDS_LAST)
 
 
+def hold(seconds: float) -> None:
+    """Let a fault last as long as its user asked for. No way to wait for a state."""
+    time.sleep(seconds)
+
+
 def _story(
     what: str,
     timeout_seconds: float,

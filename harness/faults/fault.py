@@ -12,11 +12,12 @@ from harness.observer import Observer
 
 @dataclass(frozen=True)
 class Field:
-    """What a fault acts on and observes by."""
+    """What a fault acts on and observes by; `client_addresses` are those of clients under test."""
 
     kafka: KafkaService
     observer: Observer
     history: HistoryWriter
+    client_addresses: list[str]
 
 
 @dataclass(frozen=True)
@@ -54,13 +55,18 @@ class HeldFault:
     """A fault that holds until it is healed, once."""
 
     fault: Fault
+    evidence: Evidence
     _field: Field
     _is_healed: bool = field(default=False, init=False)
 
     @classmethod
     def strike(cls, fault: Fault, on: Field) -> "HeldFault":
-        """Apply a fault, write it to the history and hold it."""
-        evidence = fault.strike(on)
+        """Apply a fault, write it to the history and hold it; one that fails is undone."""
+        try:
+            evidence = fault.strike(on)
+        except BaseException:
+            fault.heal(on)
+            raise
         on.history.write(
             FaultChanged,
             fault=fault.verb,
@@ -69,7 +75,7 @@ class HeldFault:
             landed=evidence.landed,
             evidence=evidence.facts,
         )
-        return cls(fault, on)
+        return cls(fault, evidence, on)
 
     def heal(self) -> None:
         """Heal the fault; nothing happens the second time."""

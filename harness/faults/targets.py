@@ -1,9 +1,10 @@
 """Whom a fault strikes, resolved when it strikes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from harness.contract.errors import FaultError
+from harness.contract.errors import FaultError, UsageError
 from harness.observer import Observer
 
 
@@ -58,3 +59,44 @@ class FollowerOf:
     def __str__(self) -> str:
         """Read as `follower:orders-0`."""
         return f"follower:{self.topic}-{self.partition}"
+
+
+@dataclass(frozen=True)
+class Broker:
+    """A broker by its id."""
+
+    id: int
+
+    def resolve(self, observer: Observer) -> int:
+        """The broker, if the cluster has it."""
+        if self.id not in observer.kafka.topology.broker_ids:
+            ids = observer.kafka.topology.broker_ids
+            raise FaultError(f"{self} can't be struck: the brokers are {ids}")
+        return self.id
+
+    def __str__(self) -> str:
+        """Read as `broker:2`."""
+        return f"broker:{self.id}"
+
+
+def parse_target(text: str) -> Target:
+    """The target that a text names, as `leader:orders-0`, `follower:orders-0` or `broker:2`.
+
+    Raises:
+        UsageError: it names none; tells the forms.
+    """
+    kind, _, name = text.partition(":")
+    topic, _, partition = name.rpartition("-")
+    if kind == "broker" and name.isdigit():
+        return Broker(int(name))
+    if kind in _OF_PARTITIONS and topic and partition.isdigit():
+        return _OF_PARTITIONS[kind](topic, int(partition))
+    raise UsageError(
+        f"{text!r} names no target: leader:TOPIC-PARTITION, follower:TOPIC-PARTITION or broker:ID"
+    )
+
+
+_OF_PARTITIONS: dict[str, Callable[[str, int], Target]] = {
+    "leader": LeaderOf,
+    "follower": FollowerOf,
+}

@@ -269,6 +269,25 @@ def test_a_node_that_dies_in_the_middle(project: str, tmp_path: Path) -> None:
     assert f"{project}-node-1" in said
 
 
+def test_a_playground_pauses_and_heals(project: str, tmp_path: Path) -> None:
+    options = ("--results", str(tmp_path))
+    orders = (
+        ("playground", "--cluster", "docker"),
+        ("fault", "pause", "leader:orders-0", "--for", "500ms"),
+        ("shell", "1", "hostname"),
+        ("playground", "--stop"),
+    )
+    said = ""
+    for order in orders:
+        process = fencepost(order[0], *options, *order[1:])
+        told, _ = process.communicate()
+        assert process.returncode == 0, told
+        said += told
+    assert "landed=True" in said
+    assert "[1, 2, 3]" in said
+    assert f"{project}-node-1" in said
+
+
 class Relay:
     """Stands between the harness and the daemon, so that the daemon can go away and come back."""
 

@@ -1,0 +1,72 @@
+"""What faults on one broker share: a target that is resolved late, and who has noticed."""
+
+from abc import abstractmethod
+
+from harness.contract.errors import FaultError
+from harness.contract.waiting import wait_until
+from harness.faults.fault import Evidence, Fault, Field
+from harness.faults.targets import Target
+
+_NOTICED_SECONDS = 30
+
+
+class BrokerFault(Fault):
+    """A fault on the broker that its target names when it strikes."""
+
+    def __init__(self, target: Target) -> None:
+        """The target is resolved when the fault strikes."""
+        self._target = target
+        self._broker: int | None = None
+
+    @property
+    def target(self) -> str:
+        """The target as it was named, with the broker once it is known."""
+        return (
+            str(self._target) if self._broker is None else f"{self._target} (broker {self._broker})"
+        )
+
+    @property
+    def broker(self) -> int:
+        """The broker that was struck.
+
+        Raises:
+            FaultError: none was yet.
+        """
+        if self._broker is None:
+            raise FaultError(f"{self.verb} {self._target} has not struck yet")
+        return self._broker
+
+    def strike(self, field: Field) -> Evidence:
+        """Resolve the target and strike it."""
+        self._broker = self._target.resolve(field.observer)
+        return self.strike_broker(field, self._broker)
+
+    @abstractmethod
+    def strike_broker(self, field: Field, broker: int) -> Evidence:
+        """Strike this broker and return the evidence."""
+
+    def heal(self, field: Field) -> None:
+        """Heal the broker that was struck; nothing happens where none was."""
+        if self._broker is not None:
+            self.heal_broker(field, self._broker)
+
+    @abstractmethod
+    def heal_broker(self, field: Field, broker: int) -> None:
+        """Undo the strike."""
+
+
+def await_fenced(field: Field, broker: int) -> list[int]:
+    """Wait until a broker is fenced in the eyes of all others that answer; returns these.
+
+    A fenced broker is no longer in the Metadata responses of others (KIP-631).
+
+    Raises:
+        WaitTimeoutError: some still count it in.
+    """
+    others = [i for i in field.kafka.answering_brokers() if i != broker]
+    wait_until(
+        lambda: all(broker not in field.observer.brokers_seen_by(i) for i in others),
+        what=f"broker {broker} to be fenced in the eyes of {others}",
+        timeout_seconds=_NOTICED_SECONDS,
+    )
+    return others

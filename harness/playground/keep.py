@@ -1,0 +1,53 @@
+"""Keeps a playground up: `python -m harness.playground.keep CLUSTER KAFKA RESULTS`, detached."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from harness.catalog import ScenarioFile
+from harness.ducktape_session import run_ducktape
+from harness.node_root import node_root
+from harness.playground.state import FILE, FOLDER, KEEPER
+from harness.provenance import git_head, versions
+from harness.randomness import new_seed
+from harness.session import Session
+
+_SCENARIO = ScenarioFile(
+    "playground", Path(__file__).with_name("playground_test.py"), "what does a real cluster do?"
+)
+
+
+def main() -> None:
+    """Run until the playground is told to stop; its state file goes with it."""
+    cluster, kafka, folder = sys.argv[1:]
+    results = Path(folder)
+    session = Session(
+        seed=new_seed(),
+        kafka=kafka,
+        cluster=cluster,
+        command="fencepost playground",
+        git_head=git_head(),
+        versions=versions(),
+        results=folder,
+    )
+    (results / KEEPER).write_text(str(os.getpid()))
+    signal.signal(signal.SIGTERM, _end)
+    try:
+        with node_root(results) as root:
+            run_ducktape(
+                [_SCENARIO], session, results=results / FOLDER, root=root, console=Console()
+            )
+    finally:
+        (results / FILE).unlink(missing_ok=True)
+        (results / KEEPER).unlink(missing_ok=True)
+
+
+def _end(_signal: int, _frame: object) -> None:
+    sys.exit("told to end")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""What does a real cluster do when you strike it by hand?
+
+Cluster: 3 brokers, one topic of 3 partitions with 3 replicas.
+Fault:   those that `fencepost fault` brings.
+Expect:  nothing: it runs until `fencepost playground --stop` or `make clean`.
+"""
+
+import tempfile
+from pathlib import Path
+
+import msgspec
+from ducktape.mark.resource import cluster
+
+from cluster.kafka.topology import Topology
+from harness.contract.run_folder import TopicPlan
+from harness.playground.serve import serve
+from harness.playground.state import FILE, Playground, Server
+from harness.run import Run
+from harness.scenario import Scenario
+
+
+class PlaygroundScenario(Scenario):
+    """Up until it is told to stop."""
+
+    topology = Topology(brokers=3)
+    orders = TopicPlan(
+        topic="orders", partitions=3, replication=3, min_insync=2, unclean_election=False
+    )
+    checks = ()
+
+    @cluster(num_nodes=5)
+    def test_playground(self) -> None:
+        """Bring the cluster up, write down where it is, and serve orders."""
+        with (
+            self.running(topics=[self.orders]) as run,
+            tempfile.TemporaryDirectory(prefix="fencepost-") as folder,
+        ):
+            run.create(assignment=[1, 2, 3])
+            path = Path(folder) / "socket"
+            serve(run, path, ready=lambda: self._write_down(run, path))
+
+    def _write_down(self, run: Run, path: Path) -> None:
+        kafka = run.kafka
+        state = Playground(
+            cluster=self.session.cluster,
+            kafka=kafka.version,
+            topic=self.orders.topic,
+            bootstrap=kafka.bootstrap,
+            jars=str(kafka.host(1).kafka_jars(kafka.version)),
+            servers=[
+                Server(
+                    id=server_id,
+                    roles=kafka.topology.roles(server_id),
+                    node=kafka.host(server_id).name,
+                    address=kafka.host(server_id).address,
+                    shell=kafka.host(server_id).shell_command(),
+                    log=str(kafka.log_file(server_id)),
+                )
+                for server_id in kafka.topology.server_ids
+            ],
+            socket=str(path),
+        )
+        file = Path(self.session.results) / FILE
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(msgspec.json.format(msgspec.json.encode(state), indent=2))

@@ -1,0 +1,101 @@
+"""A cluster by hand: faults measured by what they do, heals, and an end that leaves nothing."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from cluster.nodes.sandbox import sandbox_problem
+from harness.playground.state import FILE, KEEPER, Order, find, tell
+
+ROOT = Path(__file__).resolve().parents[2]
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+if sandbox_problem() is not None:
+    pytest.skip(str(sandbox_problem()), allow_module_level=True)
+
+
+def fencepost(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "harness", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("playground")
+    started = fencepost("playground", "--results", str(folder))
+    assert started.returncode == 0, started.stderr
+    assert "fencepost shell node-1" in started.stdout
+    yield folder
+    swept = [sys.executable, "-m", "harness.leftovers", str(folder)]
+    subprocess.run(swept, cwd=ROOT, check=True)
+
+
+def partition(results: Path, index: int = 0) -> dict[str, Any]:
+    state: dict[str, Any] = tell(find(results), Order(do="status"))["partitions"][index]
+    return state
+
+
+@pytest.mark.parametrize("verb", ["pause", "stop", "cut-in"])
+def test_a_fault_on_the_leader_moves_the_leadership(results: Path, verb: str) -> None:
+    before = partition(results)
+    struck = fencepost("fault", verb, "leader:orders-0", "--results", str(results))
+    assert struck.returncode == 0, struck.stderr
+    assert "landed=True" in struck.stdout
+    during = partition(results)
+    assert during["leader"] != before["leader"]
+    assert during["leader_epoch"] > before["leader_epoch"]
+    assert before["leader"] not in during["isr"]
+    healed = fencepost("heal", "--results", str(results))
+    assert healed.returncode == 0, healed.stderr
+    assert partition(results)["isr"] == [1, 2, 3]
+
+
+def test_a_cut_of_replication_keeps_the_leader(results: Path) -> None:
+    """Its ISR would shrink only with writes that the follower then lacks."""
+    before = partition(results)
+    struck = fencepost("fault", "cut-replication", "leader:orders-0", "--results", str(results))
+    assert "landed=True" in struck.stdout, struck.stderr
+    assert partition(results) == before
+    assert fencepost("heal", "--results", str(results)).returncode == 0
+
+
+def test_a_shell_runs_on_the_node(results: Path) -> None:
+    shown = fencepost("shell", "--results", str(results), "2", "--", "ip", "-j", "addr")
+    assert "10.88.0.12" in json.dumps(json.loads(shown.stdout))
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("fault", "shoot", "leader:orders-0"), "there is no verb 'shoot'"),
+        (("fault", "pause", "orders-0"), "names no target"),
+        (("fault", "pause", "broker:7"), "the brokers are [1, 2, 3]"),
+        (("fault", "pause", "broker:1", "--for", "soon"), "is no duration"),
+        (("shell", "node-9"), "there is no node node-9"),
+    ],
+)
+def test_what_makes_no_sense_is_told(results: Path, words: tuple[str, ...], told: str) -> None:
+    refused = fencepost(*words, "--results", str(results))
+    assert refused.returncode != 0
+    assert told in refused.stderr
+
+
+def test_nothing_runs_here(tmp_path: Path) -> None:
+    refused = fencepost("fault", "pause", "broker:1", "--results", str(tmp_path))
+    assert refused.returncode == 64
+    assert "make playground" in refused.stderr
+
+
+def test_its_end_leaves_nothing(results: Path) -> None:
+    keeper = psutil.Process(int((results / KEEPER).read_text()))
+    family = [keeper, *keeper.children(recursive=True)]
+    assert fencepost("playground", "--stop", "--results", str(results)).returncode == 0
+    assert not (results / FILE).exists()
+    _, alive = psutil.wait_procs(family, timeout=20)
+    assert [p for p in alive if p.is_running() and p.status() != psutil.STATUS_ZOMBIE] == []
