@@ -30,7 +30,7 @@ playground: $(READY) ## A cluster that stays, to strike by hand: [CLUSTER=] [KAF
 docker-image: $(READY) ## Build the image of Docker nodes: [BASE_IMAGE=]
 	.venv/bin/python -m cluster.image.build $(if $(BASE_IMAGE),--base $(BASE_IMAGE))
 
-test: $(READY) ## Unit tests, Spark on small tables, a short live cluster
+test: $(READY) ## Unit tests, Spark on small tables, short live clusters (Docker's where it runs)
 	.venv/bin/pytest
 
 lint: $(READY) ## Style and types

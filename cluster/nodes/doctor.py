@@ -1,6 +1,5 @@
 """What this machine can run, and what a missing tool costs."""
 
-import shutil
 import socket
 import subprocess
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ import psutil
 from cluster.nodes.docker_client import docker_problem
 from cluster.nodes.java import java_command
 from cluster.nodes.pool import PoolKind
-from cluster.nodes.sandbox import sandbox_problem
+from cluster.nodes.sandbox import cut_problem, sandbox_problem
 from cluster.prerequisites import JAVA_MIN, java_version
 from harness.contract.errors import PrerequisiteError
 
@@ -30,7 +29,7 @@ class Finding:
 
 def diagnose() -> list[Finding]:
     """Look at everything that runs depend on."""
-    return [_java(), _memory(), _embedded(), _docker(), _loopback(), _port_cuts()]
+    return [_java(), _memory(), _embedded(), _docker(), _loopback(), _cuts()]
 
 
 def usable_pools(findings: list[Finding]) -> list[PoolKind]:
@@ -98,11 +97,13 @@ def _loopback() -> Finding:
     return Finding(f"{PoolKind.LOOPBACK} pool", is_good=True, detail="process faults only")
 
 
-def _port_cuts() -> Finding:
-    tool = shutil.which("iptables") or shutil.which("nft")
+def _cuts() -> Finding:
+    problem = sandbox_problem()
+    if problem is None:
+        problem = cut_problem()
     return Finding(
-        "cuts by port",
-        is_good=tool is not None,
-        detail=tool or "neither iptables nor nft",
-        mend="whole-peer cuts work without; for cuts of one port: apt-get install iptables",
+        "cuts (nftables)",
+        is_good=problem is None,
+        detail="by peer, direction and port" if problem is None else "no packets can be dropped",
+        mend=problem or "",
     )

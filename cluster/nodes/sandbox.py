@@ -88,6 +88,25 @@ def sandbox_problem() -> str | None:
     )
 
 
+def cut_problem() -> str | None:
+    """Why packets can't be dropped in a sandbox, though it works; None where they can."""
+    probe = subprocess.run(
+        [*_UNSHARE, sys.executable, "-m", "cluster.nodes.firewall"],
+        cwd=_ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=_PROBE_SECONDS,
+    )
+    if probe.returncode == 0:
+        return None
+    said = probe.stderr.strip().rpartition("\n")[2]
+    return (
+        f"the kernel takes no nftables rules ({said}): modprobe nf_tables. Until then scenarios "
+        "with process faults only can run."
+    )
+
+
 def _mend() -> str:
     """The setting that most likely blocks user namespaces, with the command that lifts it."""
     suspects = {
