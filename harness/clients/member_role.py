@@ -35,7 +35,7 @@ class MemberRole(Role):
         client_version: str,
         make_member: MemberFactory,
     ) -> None:
-        """Serve members that `make_member` makes of a member's command, the bootstrap and the history."""
+        """Serve members that `make_member` makes."""
         self.client_version = client_version
         self._plan = plan
         self._history = history
