@@ -18,7 +18,7 @@ from harness.phases import PREFIX
 from harness.session import Session
 
 _ROOT = Path(__file__).resolve().parent.parent
-_POOL_SIZE = 5
+_POOL_SIZE = 8
 _TAIL_LINES = 40
 _DUCKTAPE_LOG = "ducktape.log"
 
