@@ -42,7 +42,7 @@ class LibrdkafkaMember(GroupMember):
         self, member: Member, bootstrap: str, history: HistoryWriter, *, log: logging.Handler
     ) -> None:
         """Its debug log goes to `log`, stamped with the member's name."""
-        self._log = logging.getLogger(f"librdkafka.{member.member}")
+        self._log = logging.getLogger(f"librdkafka({member.member})")
         self._log.setLevel(logging.DEBUG)
         self._log.propagate = False
         self._log.addFilter(MemberStamp(member))

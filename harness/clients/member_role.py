@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any
 
 from harness.clients.commands import (
@@ -53,9 +52,11 @@ class MemberRole(Role):
                     )
                 return len(members)
             case Consume(members=names, ends=ends, timeout_seconds=timeout_seconds):
-                consume = partial(GroupMember.consume, ends=ends, timeout_seconds=timeout_seconds)
                 chosen = [self._member(name) for name in names]
-                return dict(zip(names, self._pool.map(consume, chosen), strict=True))
+                ended = self._pool.map(
+                    lambda member: member.consume(ends, timeout_seconds=timeout_seconds), chosen
+                )
+                return dict(zip(names, ended, strict=True))
             case CommitPositions(commits=commits):
                 outcomes = self._pool.map(
                     lambda order: self._member(order.member).commit(order), commits
