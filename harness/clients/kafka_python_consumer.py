@@ -1,8 +1,6 @@
 """The kafka-python consumer under test, classic group protocol."""
 
-import logging
-import threading
-from typing import Any, ClassVar
+from typing import Any
 
 from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError, LogTruncationError, OffsetOutOfRangeError
@@ -11,41 +9,8 @@ from kafka.structs import OffsetAndMetadata
 from harness.clients.commands import LogEnd, Member, MemberCommit
 from harness.clients.history import HistoryWriter
 from harness.clients.member import POLL_MS, POSITION_MS, Batch, Failure, GroupMember, Partition
-from harness.clients.python_log import MemberStamp
+from harness.clients.python_log import SpeakerLog
 from harness.contract.outcomes import CommitEpoch
-
-
-class SpeakerLog(logging.Filter):
-    """Tells which member a log record is about, as kafka-python's loggers are shared by all.
-
-    It is the member whose event loop's thread speaks, or that for which the application's thread
-    calls the client.
-    """
-
-    io_thread: ClassVar[str] = "kafka-io-"
-
-    def __init__(self) -> None:
-        """No member is known yet."""
-        super().__init__()
-        self._stamps: dict[str, MemberStamp] = {}
-        self._calling = threading.local()
-
-    def introduce(self, member: Member) -> None:
-        """Make a member known before its client is opened."""
-        self._stamps[member.member] = MemberStamp(member)
-
-    def calls(self, member: Member) -> None:
-        """From now on this thread calls the client of a member."""
-        self._calling.member = member.member
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Stamp the record; lets everything through."""
-        thread = record.threadName or ""
-        name = thread.removeprefix(self.io_thread)
-        if name == thread:
-            name = getattr(self._calling, "member", "")
-        stamp = self._stamps.get(name)
-        return stamp is None or stamp.filter(record)
 
 
 class KafkaPythonMember(GroupMember):

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from harness.clients.commands import WorkerPlan
 from harness.clients.history import HistoryWriter
-from harness.clients.kafka_python_consumer import KafkaPythonMember, SpeakerLog
+from harness.clients.kafka_python_consumer import KafkaPythonMember
 from harness.clients.kinds import client_version
 from harness.clients.member_role import MemberRole
-from harness.clients.python_log import open_log
+from harness.clients.python_log import SpeakerLog, open_log
 from harness.clients.worker import read_plan, serve
 from harness.contract.clients import Client
 

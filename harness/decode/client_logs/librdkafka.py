@@ -3,7 +3,8 @@
 A truncation that it goes back for is told in two lines: the query of the leader
 (`rd_kafka_offset_validate`: "querying broker for epoch validation of") and the seek that follows
 (`rd_kafka_toppar_seek`: "in state validate-epoch-wait"). Every other reset is one line of
-`rd_kafka_offset_reset`; where its target has to be looked up, the next fetch tells it.
+`rd_kafka_offset_reset`; where its target has to be looked up, the answer is told in
+another ("request for ... returned offset").
 """
 
 import re
@@ -19,7 +20,9 @@ _RESETTING = re.compile(
     rf"{_TP}: offset reset \(at (?P<at>{_POSITION}), broker \S+\) to (?:cached BEGINNING offset )?"
     rf"(?P<to>{_POSITION}): (?P<reason>.*)$"
 )
-_FETCHING = re.compile(rf"Fetch topic {_TP} at offset (\d+) \(leader epoch (-?\d+)")
+_LOOKED_UP = re.compile(
+    rf"Offset \S+ request for {_TP} returned offset (\d+) \(-?\d+\) leader epoch (-?\d+)"
+)
 _AT = re.compile(_POSITION)
 _CAUSES = {
     "Broker: Offset out of range": "out_of_range",
@@ -44,7 +47,7 @@ def read(lines: Iterable[Told]) -> list[Reset]:
             reset = _reset(told, match)
             if reset is not None:
                 found.add(reset)
-        elif match := _FETCHING.search(told.text):
+        elif match := _LOOKED_UP.search(told.text):
             found.arrived(told, _partition(match), int(match[3]), int(match[4]))
     return found.resets
 
