@@ -1,4 +1,4 @@
-"""How each group went on after it was stopped and opened again."""
+"""How each group went on after it was stopped and opened again, or after its last pause."""
 
 from collections import Counter
 from typing import Any
@@ -61,6 +61,7 @@ def _exception(row: dict[str, Any]) -> str | None:
 def _facts(trace: Trace) -> DataFrame:
     """All that a row tells, by group, topic, partition."""
     reopened = _reopened(trace)
+    pauses = _pauses(trace)
     partitions = trace["polls"].select(*PARTITION).distinct()
     counted = (
         trace["polls"]
@@ -77,8 +78,8 @@ def _facts(trace: Trace) -> DataFrame:
     return (
         partitions.join(reopened, on="group", how="inner")
         .join(F.broadcast(trace.groups.select("group")), on="group", how="left_semi")
-        .join(_commits_before(trace, reopened), on=list(PARTITION), how="left")
-        .join(_resumed_at(trace), on=list(PARTITION), how="left")
+        .join(_commits_before(trace, reopened, pauses), on=list(PARTITION), how="left")
+        .join(_resumed_at(trace, pauses), on=list(PARTITION), how="left")
         .join(_exceptions(trace), on="group", how="left")
         .join(counted, on=list(PARTITION), how="left")
         .join(skipped, on=list(PARTITION), how="left")
@@ -111,18 +112,60 @@ def _reopened(trace: Trace) -> DataFrame:
     )
 
 
-def _commits_before(trace: Trace, reopened: DataFrame) -> DataFrame:
-    """What the coordinator held when the last member was opened."""
-    stored = trace["committed_offsets"].join(reopened, on="group", how="inner")
-    return last_commits(stored.where("committed_micros <= opened_micros"))
+def _pauses(trace: Trace) -> DataFrame:
+    """Where the last member of a group stopped reading, stayed open, and read on.
+
+    Columns: group, topic, partition, paused_seq (of the last event but one by which it stopped in
+    its history), ended_micros (when it stopped for good).
+    """
+    last = _reopened(trace).select("group", F.col("last_member").alias("member"))
+    stops = trace["group_events"].join(last, on=["group", "member"], how="left_semi")
+    failed = (
+        stops.where("change = 'failed'")
+        .groupBy("group")
+        .agg(F.max("seq").alias("failed_seq"), F.max("at_micros").alias("failed_micros"))
+    )
+    came_to_an_end = (
+        stops.where("change in ('caught_up', 'stalled')")
+        .groupBy(*PARTITION)
+        .agg(
+            F.sort_array(F.collect_list("seq"), asc=False).alias("seqs"),
+            F.max("at_micros").alias("stopped_micros"),
+        )
+    )
+    newest, second = F.get("seqs", F.lit(0)), F.get("seqs", F.lit(1))
+    return (
+        came_to_an_end.join(failed, on="group", how="left")
+        .select(
+            *PARTITION,
+            F.when(F.col("failed_seq") > newest, newest).otherwise(second).alias("paused_seq"),
+            F.greatest("stopped_micros", "failed_micros").alias("ended_micros"),
+        )
+        .where("paused_seq is not null")
+    )
 
 
-def _resumed_at(trace: Trace) -> DataFrame:
-    """Where the last member was served first; its last position where it was served nothing."""
+def _commits_before(trace: Trace, reopened: DataFrame, pauses: DataFrame) -> DataFrame:
+    """What the coordinator held when the last member was opened, or went on after its pause."""
+    stored = (
+        trace["committed_offsets"]
+        .join(reopened, on="group", how="inner")
+        .join(pauses, on=list(PARTITION), how="left")
+    )
+    return last_commits(stored.where("committed_micros <= coalesce(ended_micros, opened_micros)"))
+
+
+def _resumed_at(trace: Trace, pauses: DataFrame) -> DataFrame:
+    """Where the last member was served first; its last position where it was served nothing.
+
+    Of a member that stopped and read on, only what came after its pause counts.
+    """
     last = _reopened(trace).select("group", F.col("last_member").alias("member"))
     served = (
         trace["polls"]
         .join(last, on=["group", "member"], how="left_semi")
+        .join(pauses, on=list(PARTITION), how="left")
+        .where("paused_seq is null or seq > paused_seq")
         .groupBy(*PARTITION)
         .agg(F.min_by("offset", F.struct("seq", "position_in_poll")).alias("served_at"))
     )

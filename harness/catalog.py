@@ -12,16 +12,20 @@ _SUFFIX = "_test"
 
 @dataclass(frozen=True)
 class ScenarioFile:
-    """A scenario on disk: its name, its file and the first line of its question."""
+    """A scenario on disk: its name, its file, the first line of its question, and its nodes.
+
+    nodes: the most that a test of it asks ducktape for, `@cluster(num_nodes=...)`.
+    """
 
     name: str
     path: Path
     question: str
+    nodes: int
 
 
 def scenarios() -> list[ScenarioFile]:
     """All scenarios, by name."""
-    return [_read(path) for path in sorted(_FOLDER.glob(f"*{_SUFFIX}.py"))]
+    return [read_scenario(path) for path in sorted(_FOLDER.glob(f"*{_SUFFIX}.py"))]
 
 
 def find_scenarios(names: list[str]) -> list[ScenarioFile]:
@@ -39,7 +43,22 @@ def find_scenarios(names: list[str]) -> list[ScenarioFile]:
     return [known[name] for name in names]
 
 
-def _read(path: Path) -> ScenarioFile:
-    docstring = ast.get_docstring(ast.parse(path.read_text())) or ""
-    question = docstring.partition("\n")[0]
-    return ScenarioFile(path.stem.removesuffix(_SUFFIX), path, question)
+def read_scenario(path: Path) -> ScenarioFile:
+    """What a scenario's file tells of itself."""
+    tree = ast.parse(path.read_text())
+    question = (ast.get_docstring(tree) or "").partition("\n")[0]
+    return ScenarioFile(path.stem.removesuffix(_SUFFIX), path, question, _nodes(tree))
+
+
+def _nodes(tree: ast.Module) -> int:
+    """The largest `num_nodes` that is written as a number."""
+    asked = [
+        keyword.value.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        for decorator in node.decorator_list
+        if isinstance(decorator, ast.Call)
+        for keyword in decorator.keywords
+        if keyword.arg == "num_nodes" and isinstance(keyword.value, ast.Constant)
+    ]
+    return max((nodes for nodes in asked if isinstance(nodes, int)), default=0)

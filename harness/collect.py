@@ -58,10 +58,12 @@ def decode_clients(folder: RunFolder) -> None:
     rows = read_histories(folder.history)
     for table in TABLES_OF_HISTORIES:
         write_table(folder.tables, table, rows.of(table))
+    clients = {history["worker"]: history["client"] for history in rows.of("histories")}
     found = []
     for log in sorted(folder.clients.glob("*.log")):
         with log.open(errors="replace") as lines:
-            found += resets(lines, worker=log.stem, policies=policies)
+            client = clients.get(log.stem)
+            found += resets(lines, worker=log.stem, policies=policies, client=client)
     write_table(folder.tables, "resets", found)
 
 

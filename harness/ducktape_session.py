@@ -20,7 +20,6 @@ from harness.phases import PREFIX
 from harness.session import Session
 
 _ROOT = Path(__file__).resolve().parent.parent
-_POOL_SIZE = 5
 _TAIL_LINES = 40
 _DUCKTAPE_LOG = "ducktape.log"
 
@@ -34,6 +33,8 @@ def run_ducktape(
     console: Console,
 ) -> Path:
     """Run scenarios one after the other and return the session's folder.
+
+    The pool is as large as the largest of them needs.
 
     A scenario that fails is told, and left to the analysis, which judges what it collected.
 
@@ -55,7 +56,7 @@ def run_ducktape(
         "PYTHONPATH": str(_ROOT),
         "PYTHONUNBUFFERED": "1",
         "FENCEPOST_POOL_KIND": session.cluster,
-        "FENCEPOST_POOL_SIZE": str(_POOL_SIZE),
+        "FENCEPOST_POOL_SIZE": str(max(scenario.nodes for scenario in chosen)),
         "FENCEPOST_POOL_ROOT": str(root),
     }
     before = _latest(results)

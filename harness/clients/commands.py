@@ -2,6 +2,8 @@
 
 import msgspec
 
+from harness.contract.clients import Client
+
 
 class WorkerPlan(msgspec.Struct, frozen=True, kw_only=True):
     """How a worker starts: written to a file on its node, whose path is its only argument.
@@ -38,12 +40,13 @@ class Produce(Command, frozen=True, kw_only=True):
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True):
-    """A consumer to open: a member of `group`, subscribed to `topic`."""
+    """A consumer to open: a member of `group`, subscribed to `topic`; `client` is which."""
 
     group: str
     member: str
     topic: str
     reset: str
+    client: str = Client.JAVA
 
 
 class OpenMembers(Command, frozen=True, kw_only=True):

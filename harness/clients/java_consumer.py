@@ -1,45 +1,30 @@
-"""The Java consumer under test (`org.apache.kafka.clients.consumer.KafkaConsumer`, classic)."""
+"""The Java consumer under test (`org.apache.kafka.clients.consumer.KafkaConsumer`)."""
 
-import time
-from dataclasses import dataclass, field
 from typing import Any
 
 import jpype
 
-from harness.clients.commands import LogEnd, Member, MemberCommit
-from harness.clients.history import HistoryWriter
 from harness.clients.jvm import exception_name, java_class, java_properties
-from harness.contract.events import (
-    NO_EPOCH,
-    Committed,
-    ConsumerFailed,
-    GroupChanged,
-    Polled,
-)
-from harness.contract.outcomes import CommitEpoch, commit_outcome
+from harness.clients.member import POLL_MS, POSITION_MS, Batch, Failure, GroupMember, Partition
+from harness.contract.clients import Client
+from harness.contract.events import NO_EPOCH
+from harness.contract.outcomes import CommitEpoch
 
-_POLL_MS = 100
-_POSITION_MS = 100
-_Partition = tuple[str, int]
+_STRING_DESERIALIZER = "org.apache.kafka.common.serialization.StringDeserializer"
+_CONSUMER_PROTOCOL = {"group.protocol": "consumer"}
 
 
-@dataclass
-class JavaMember:
-    """One consumer, a member of its group; not to be used by two threads at a time."""
+class JavaMember(GroupMember):
+    """A consumer with the classic group protocol, or with KIP-848's for client java-consumer."""
 
-    member: Member
-    bootstrap: str
-    history: HistoryWriter
-    _consumer: Any = field(init=False)
-    _last_epochs: dict[_Partition, int] = field(default_factory=dict, init=False)
-    _last_assignment: set[_Partition] = field(default_factory=set, init=False)
+    failures = (jpype.JException,)
 
-    def __post_init__(self) -> None:
-        """Open the consumer and subscribe it."""
+    def _open(self, bootstrap: str) -> None:
+        is_kip_848 = self.member.client == Client.JAVA_CONSUMER
         self._consumer = java_class("org.apache.kafka.clients.consumer.KafkaConsumer")(
             java_properties(
                 {
-                    "bootstrap.servers": self.bootstrap,
+                    "bootstrap.servers": bootstrap,
                     "group.id": self.member.group,
                     "client.id": self.member.member,
                     "auto.offset.reset": self.member.reset,
@@ -48,112 +33,28 @@ class JavaMember:
                     "request.timeout.ms": "10000",
                     "key.deserializer": _STRING_DESERIALIZER,
                     "value.deserializer": _STRING_DESERIALIZER,
+                    **(_CONSUMER_PROTOCOL if is_kip_848 else {}),
                 }
             )
         )
         self._consumer.subscribe(java_class("java.util.List").of(self.member.topic))
-        self._changed("opened")
 
-    def consume(self, ends: list[LogEnd], *, timeout_seconds: float) -> str:
-        """Poll to the log ends; returns how it ended: caught_up, failed or stalled."""
-        wanted = {(end.topic, end.partition): end.offset for end in ends}
-        deadline = time.monotonic() + timeout_seconds
+    def _fetch(self) -> list[Batch]:
+        records = self._consumer.poll(_millis(POLL_MS))
+        return [_batch(tp, records.records(tp)) for tp in records.partitions()]
+
+    def _assignment(self) -> set[Partition]:
+        return {_partition(tp) for tp in self._consumer.assignment()}
+
+    def _position(self, partition: Partition) -> int | None:
         try:
-            while time.monotonic() < deadline:
-                self._poll()
-                positions = {tp: self._position(tp) for tp in self._last_assignment}
-                if positions and all(wanted[tp] == at for tp, at in positions.items()):
-                    self._record_positions("caught_up", positions)
-                    return "caught_up"
-        except jpype.JException as error:
-            self._failed(error)
-            return "failed"
-        self._record_positions("stalled", dict.fromkeys(self._last_assignment))
-        return "stalled"
-
-    def commit(self, order: MemberCommit) -> str:
-        """Commit the position of every assigned partition; returns the outcome."""
-        style = CommitEpoch(order.commit_epoch)
-        outcomes = [
-            self._commit_partition(tp, style, order) for tp in sorted(self._last_assignment)
-        ]
-        return next((outcome for outcome in outcomes if outcome != "ok"), "ok")
-
-    def close(self) -> None:
-        """Leave the group and close the consumer."""
-        self._consumer.close()
-        self._changed("closed")
-
-    def _poll(self) -> None:
-        records = self._consumer.poll(_millis(_POLL_MS))
-        self._note_assignment()
-        for topic_partition in records.partitions():
-            batch = records.records(topic_partition)
-            epochs = [int(record.leaderEpoch().orElse(NO_EPOCH)) for record in batch]
-            partition = (str(topic_partition.topic()), int(topic_partition.partition()))
-            self.history.write(
-                Polled,
-                group=self.member.group,
-                member=self.member.member,
-                topic=partition[0],
-                partition=partition[1],
-                offsets=[int(record.offset()) for record in batch],
-                epochs=epochs,
-                values=[str(record.value()) for record in batch],
-            )
-            self._last_epochs[partition] = epochs[-1]
-
-    def _note_assignment(self) -> None:
-        assigned = {(str(tp.topic()), int(tp.partition())) for tp in self._consumer.assignment()}
-        for tp in sorted(assigned - self._last_assignment):
-            self._changed("assigned", tp, self._position(tp))
-        for tp in sorted(self._last_assignment - assigned):
-            self._changed("revoked", tp)
-            self._last_epochs.pop(tp, None)
-        self._last_assignment = assigned
-
-    def _position(self, partition: _Partition) -> int | None:
-        """The member's valid position; None while it has none (being validated or reset)."""
-        try:
-            return int(self._consumer.position(_topic_partition(partition), _millis(_POSITION_MS)))
+            return int(self._consumer.position(_topic_partition(partition), _millis(POSITION_MS)))
         except java_class("org.apache.kafka.common.errors.TimeoutException"):
             return None
 
-    def _commit_partition(
-        self, partition: _Partition, style: CommitEpoch, order: MemberCommit
-    ) -> str:
-        offset = self._position(partition)
-        if offset is None:
-            return "failed"
-        record_epoch = self._last_epochs.get(partition, NO_EPOCH)
-        epoch = {
-            CommitEpoch.RECORD: record_epoch,
-            CommitEpoch.CURRENT: order.current_epoch,
-            CommitEpoch.MAX: max(record_epoch, order.current_epoch),
-            CommitEpoch.NONE: NO_EPOCH,
-        }[style]
-        error = self._commit_sync(partition, style, offset, epoch)
-        outcome = commit_outcome(error)
-        self.history.write(
-            Committed,
-            group=self.member.group,
-            member=self.member.member,
-            topic=partition[0],
-            partition=partition[1],
-            offset=offset,
-            epoch=epoch,
-            commit_epoch=style,
-            record_epoch=record_epoch,
-            current_epoch=order.current_epoch,
-            outcome=outcome,
-            error=error,
-        )
-        return outcome
-
-    def _commit_sync(
-        self, partition: _Partition, style: CommitEpoch, offset: int, epoch: int
+    def _commit(
+        self, partition: Partition, style: CommitEpoch, offset: int, epoch: int
     ) -> str | None:
-        """Commit; `record` is left to the client itself. Returns the exception's simple name."""
         try:
             if style is CommitEpoch.RECORD:
                 self._consumer.commitSync()
@@ -167,66 +68,55 @@ class JavaMember:
             return exception_name(error)
         return None
 
-    def _failed(self, error: Any) -> None:
+    def _close(self) -> None:
+        self._consumer.close()
+
+    def _failure(self, error: Any) -> Failure:
         name = exception_name(error)
-        fields: dict[str, Any] = {}
+        message = str(error.getMessage())
         for partition, divergent in _truncated(error, name).items():
-            fields = {"topic": partition[0], "partition": partition[1]}
-            if divergent is not None:
-                fields |= {
-                    "divergent_offset": int(divergent.offset()),
-                    "divergent_epoch": int(divergent.leaderEpoch().orElse(NO_EPOCH)),
-                }
-        self.history.write(
-            ConsumerFailed,
-            group=self.member.group,
-            member=self.member.member,
-            exception=name,
-            message=str(error.getMessage()),
-            **fields,
-        )
-
-    def _record_positions(self, change: str, positions: dict[_Partition, int | None]) -> None:
-        for tp, at in sorted(positions.items()):
-            self._changed(change, tp, at if at is not None else self._position(tp))
-
-    def _changed(
-        self, change: str, partition: _Partition = ("", -1), position: int | None = None
-    ) -> None:
-        self.history.write(
-            GroupChanged,
-            group=self.member.group,
-            member=self.member.member,
-            change=change,
-            topic=partition[0],
-            partition=partition[1],
-            position=position,
-            position_epoch=self._last_epochs.get(partition, NO_EPOCH),
-        )
+            topic, number = partition
+            if divergent is None:
+                return Failure(exception=name, message=message, topic=topic, partition=number)
+            return Failure(
+                exception=name,
+                message=message,
+                topic=topic,
+                partition=number,
+                divergent_offset=int(divergent.offset()),
+                divergent_epoch=int(divergent.leaderEpoch().orElse(NO_EPOCH)),
+            )
+        return Failure(exception=name, message=message)
 
 
-_STRING_DESERIALIZER = "org.apache.kafka.common.serialization.StringDeserializer"
+def _batch(topic_partition: Any, records: Any) -> Batch:
+    return Batch(
+        partition=_partition(topic_partition),
+        offsets=[int(record.offset()) for record in records],
+        epochs=[int(record.leaderEpoch().orElse(NO_EPOCH)) for record in records],
+        values=[str(record.value()) for record in records],
+    )
 
 
-def _truncated(error: Any, name: str) -> dict[_Partition, Any]:
+def _truncated(error: Any, name: str) -> dict[Partition, Any]:
     """The partitions of which a poll's exception speaks, with the divergent offset if known."""
     if name == "LogTruncationException":
         divergent = error.divergentOffsets()
         return {
-            (str(tp.topic()), int(tp.partition())): divergent.get(tp)
-            for tp in error.offsetOutOfRangePartitions().keySet()
+            _partition(tp): divergent.get(tp) for tp in error.offsetOutOfRangePartitions().keySet()
         }
-    if name in ("OffsetOutOfRangeException", "NoOffsetForPartitionException"):
-        partitions = (
-            error.offsetOutOfRangePartitions().keySet()
-            if name == "OffsetOutOfRangeException"
-            else error.partitions()
-        )
-        return {(str(tp.topic()), int(tp.partition())): None for tp in partitions}
+    if name == "OffsetOutOfRangeException":
+        return {_partition(tp): None for tp in error.offsetOutOfRangePartitions().keySet()}
+    if name == "NoOffsetForPartitionException":
+        return {_partition(tp): None for tp in error.partitions()}
     return {}
 
 
-def _topic_partition(partition: _Partition) -> Any:
+def _partition(topic_partition: Any) -> Partition:
+    return str(topic_partition.topic()), int(topic_partition.partition())
+
+
+def _topic_partition(partition: Partition) -> Any:
     return java_class("org.apache.kafka.common.TopicPartition")(*partition)
 
 

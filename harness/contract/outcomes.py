@@ -62,6 +62,25 @@ _DEFINITE_COMMIT_FAILURES = frozenset(
         "TopicAuthorizationException",
         "OffsetMetadataTooLarge",
         "StaleMemberEpochException",
+        # librdkafka
+        "ILLEGAL_GENERATION",
+        "UNKNOWN_MEMBER_ID",
+        "REBALANCE_IN_PROGRESS",
+        "FENCED_INSTANCE_ID",
+        "GROUP_AUTHORIZATION_FAILED",
+        "TOPIC_AUTHORIZATION_FAILED",
+        "OFFSET_METADATA_TOO_LARGE",
+        "STALE_MEMBER_EPOCH",
+        "_NO_OFFSET",
+        # kafka-python
+        "CommitFailedError",
+        "IllegalGenerationError",
+        "UnknownMemberIdError",
+        "RebalanceInProgressError",
+        "FencedInstanceIdError",
+        "GroupAuthorizationFailedError",
+        "TopicAuthorizationFailedError",
+        "OffsetMetadataTooLargeError",
     }
 )
 
@@ -72,7 +91,7 @@ def send_outcome(error: str | None) -> Outcome:
 
 
 def commit_outcome(error: str | None) -> Outcome:
-    """The outcome of an offset commit from the simple name of the client's exception."""
+    """The outcome of an offset commit from the name of the client's exception or error."""
     return _outcome(error, _DEFINITE_COMMIT_FAILURES)
 
 

@@ -71,9 +71,9 @@ class FaultResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Resumption(msgspec.Struct, frozen=True, kw_only=True):
-    """How one group went on after it was stopped and opened again.
+    """How one group went on after it was opened again, or after its last member's pause.
 
-    resumed_at: the first position from which it was served, None where it raised instead.
+    resumed_at: the first position from which it was served then, None where it raised instead.
     redelivered: records (values) that it got more than once.
     never_delivered: records of the surviving log that its position went past, and it never got;
         None where it raised and so told its owner.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from harness.catalog import ScenarioFile
+from harness.catalog import read_scenario
 from harness.ducktape_session import run_ducktape
 from harness.node_root import node_root
 from harness.playground.state import FILE, FOLDER, KEEPER
@@ -15,9 +15,7 @@ from harness.provenance import git_head, versions
 from harness.randomness import new_seed
 from harness.session import Session
 
-_SCENARIO = ScenarioFile(
-    "playground", Path(__file__).with_name("playground_test.py"), "what does a real cluster do?"
-)
+_SCENARIO = read_scenario(Path(__file__).with_name("playground_test.py"))
 
 
 def main() -> None:

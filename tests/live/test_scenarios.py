@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from harness.contract.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 PLANTED = 7
+READERS = ("restart", "live")
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(500)]
 
@@ -49,7 +51,9 @@ def finished(*arguments: str) -> tuple[int, str]:
 def session(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, str]:
     results = tmp_path_factory.mktemp("results")
     options = ("--cluster", POOL.value, "--seed", "19902", "--results", str(results))
-    code, said = finished("run", "baseline", "canary", "commit_epoch", *options)
+    code, said = finished(
+        "run", "baseline", "canary", "commit_epoch", "truncation_detection", *options
+    )
     return results / "latest", code, said
 
 
@@ -69,6 +73,7 @@ def test_the_session_tells_all_and_fails_for_the_canary(session: tuple[Path, int
         "baseline": "pass",
         "canary": "fail",
         "commit_epoch": "pass",
+        "truncation_detection": "pass",
     }
     page = (folder / "report" / "index.html").read_text()
     for run in summary["runs"]:
@@ -93,6 +98,33 @@ def test_the_canarys_loss_is_found_with_its_exact_count(verdict_of: Verdicts) ->
 
 def test_the_resumption_table_of_commit_epoch(verdict_of: Verdicts) -> None:
     assert resumed(verdict_of("commit_epoch")) == RESUMED
+
+
+def test_each_client_goes_on_as_told_after_a_truncation(verdict_of: Verdicts) -> None:
+    """(resumed at, never delivered), or the exception; see docs/truncation-detection.md."""
+    divergence = " (divergent offset 100)"
+    raised = {
+        "java": f"LogTruncationException{divergence}",
+        "java-consumer": f"LogTruncationException{divergence}",
+        "librdkafka": "_AUTO_OFFSET_RESET",
+        "kafka-python": f"LogTruncationError{divergence}",
+    }
+    expected: dict[str, object] = {}
+    for client, reset, reader in product(raised, ("earliest", "latest", "none"), READERS):
+        if reader == "restart" and client in ("librdkafka", "kafka-python"):
+            told: object = (200, 100)
+        else:
+            told = raised[client] if reset == "none" else (100, 0)
+        expected[f"{client}.{reset}.{reader}"] = told
+    verdict = verdict_of("truncation_detection")
+    found = {
+        row["group"]: row["exception"] or (row["resumed_at"], row["never_delivered"])
+        for row in verdict["resumption"]
+    }
+    assert found == expected
+    assert set(verdict["clients"]) == set(raised)
+    commits = {(row["committed_offset"], row["committed_epoch"]) for row in verdict["resumption"]}
+    assert commits == {(200, 0)}
 
 
 def test_both_faults_of_commit_epoch_landed(verdict_of: Verdicts) -> None:

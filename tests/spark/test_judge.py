@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from conftest import TraceMaker
-from micro import changed, committed
+from micro import changed, committed, polled
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from test_checks import HEALTHY, WENT_BACK, WENT_ON
@@ -84,6 +84,28 @@ def test_resumption_tells_the_commit_that_stood_when_it_was_reopened(
     rows = {**WENT_BACK, "committed_offsets": [committed(4, 0), later]}
     (row,) = judge(make_trace(rows)).resumption
     assert row.committed_offset == 4
+
+
+def test_resumption_of_a_group_that_stopped_and_read_on(make_trace: TraceMaker) -> None:
+    """Its last member was there before the truncation: what it read before counts for nothing."""
+    rows = {
+        **WENT_BACK,
+        "polls": [
+            *polled(0, 1),
+            *polled(2, 3, life=2, at=500),
+            *polled(2, 3, 4, 5, epoch=1, producer="q", life=2, at=600),
+        ],
+        "committed_offsets": [committed(2, 0), committed(4, 0, at=550)],
+        "group_events": [
+            changed("opened", at=150),
+            changed("caught_up", at=210, position=2),
+            changed("opened", life=2, at=450),
+            changed("caught_up", life=2, at=510, position=4),
+            changed("caught_up", life=2, at=650, position=6),
+        ],
+    }
+    (row,) = judge(make_trace(rows)).resumption
+    assert (row.committed_offset, row.resumed_at, row.never_delivered) == (4, 2, 0)
 
 
 def test_resumption_of_a_group_that_raised(make_trace: TraceMaker) -> None:

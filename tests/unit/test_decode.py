@@ -150,7 +150,7 @@ RESETTING = f"Resetting offset for partition t-0 to position {START}."
 )
 def test_resets_are_read_from_the_clients_log(texts: list[str], expected: tuple[object]) -> None:
     lines = [f"{AT} {WHERE} {text}" for text in texts]
-    (row,) = resets(lines, worker="w", policies={"g": "earliest"})
+    (row,) = resets(lines, worker="w", policies={"g": "earliest"}, client="java")
     columns = ("cause", "from_offset", "from_epoch", "to_offset", "to_epoch")
     assert tuple(row[column] for column in columns) == expected
     assert (row["group"], row["member"], row["topic"], row["partition"]) == ("g", "g#2", "t", 0)
@@ -159,4 +159,4 @@ def test_resets_are_read_from_the_clients_log(texts: list[str], expected: tuple[
 
 def test_lines_about_something_else_are_no_resets() -> None:
     lines = ["", "garbage", f"{AT} {WHERE} Successfully joined group with generation 1"]
-    assert resets(lines, worker="w", policies={}) == []
+    assert resets(lines, worker="w", policies={}, client="java") == []

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from harness.catalog import scenarios
+from harness.consumers import workers_for
 
 ROOT = Path(__file__).resolve().parents[2]
 LINES_MAX = 400
+OBSERVER = 1
 
 ALLOWED = {
     "harness.contract": {"harness.contract"},
@@ -112,7 +114,7 @@ def test_every_scenario_asks_a_question() -> None:
         assert scenario.question.endswith("?"), scenario.name
 
 
-def test_ducktape_collects_exactly_the_scenarios_on_disk() -> None:
+def test_ducktape_collects_the_scenarios_on_disk_with_the_nodes_that_they_need() -> None:
     import logging  # noqa: PLC0415
 
     from ducktape.tests.loader import TestLoader  # noqa: PLC0415 - slow, and only needed here
@@ -120,5 +122,12 @@ def test_ducktape_collects_exactly_the_scenarios_on_disk() -> None:
 
     session = SessionContext(session_id="tidy", results_dir="unused", cluster=None, globals={})
     loader = TestLoader(session, logging.getLogger("tidy"))
-    collected = {Path(context.file).stem for context in loader.load([str(ROOT / "scenarios")])}
-    assert collected == {scenario.path.stem for scenario in scenarios()}
+    contexts = loader.load([str(ROOT / "scenarios")])
+    by_file = {scenario.path.stem: scenario for scenario in scenarios()}
+    assert {Path(context.file).stem for context in contexts} == set(by_file)
+    for context in contexts:
+        servers = len(context.cls.topology.server_ids)
+        workers = workers_for(getattr(context.cls, "groups", ()))
+        asked = context.expected_num_nodes
+        assert asked == servers + len(workers) + OBSERVER, context.test_id
+        assert asked <= by_file[Path(context.file).stem].nodes, context.test_id

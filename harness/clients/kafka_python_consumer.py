@@ -1,0 +1,102 @@
+"""The kafka-python consumer under test, classic group protocol."""
+
+from typing import Any
+
+from kafka import KafkaConsumer, TopicPartition
+from kafka.errors import KafkaError, LogTruncationError, OffsetOutOfRangeError
+from kafka.structs import OffsetAndMetadata
+
+from harness.clients.commands import LogEnd, Member, MemberCommit
+from harness.clients.history import HistoryWriter
+from harness.clients.member import POLL_MS, POSITION_MS, Batch, Failure, GroupMember, Partition
+from harness.clients.python_log import SpeakerLog
+from harness.contract.outcomes import CommitEpoch
+
+
+class KafkaPythonMember(GroupMember):
+    """A `kafka.KafkaConsumer`, which has a thread of its own for its event loop."""
+
+    failures = (KafkaError,)
+
+    def __init__(
+        self, member: Member, bootstrap: str, history: HistoryWriter, *, speaker: SpeakerLog
+    ) -> None:
+        """`speaker` is told who speaks."""
+        self._speaker = speaker
+        speaker.introduce(member)
+        super().__init__(member, bootstrap, history)
+
+    def consume(self, ends: list[LogEnd], *, timeout_seconds: float) -> str:
+        """As every member."""
+        self._speaker.calls(self.member)
+        return super().consume(ends, timeout_seconds=timeout_seconds)
+
+    def commit(self, order: MemberCommit) -> str:
+        """As every member."""
+        self._speaker.calls(self.member)
+        return super().commit(order)
+
+    def _open(self, bootstrap: str) -> None:
+        self._consumer = KafkaConsumer(
+            self.member.topic,
+            bootstrap_servers=bootstrap.split(","),
+            group_id=self.member.group,
+            client_id=self.member.member,
+            auto_offset_reset=str(self.member.reset),
+            enable_auto_commit=False,
+        )
+
+    def _fetch(self) -> list[Batch]:
+        records = self._consumer.poll(timeout_ms=POLL_MS)
+        return [_batch(tp, batch) for tp, batch in records.items()]
+
+    def _assignment(self) -> set[Partition]:
+        return {(tp.topic, tp.partition) for tp in self._consumer.assignment()}
+
+    def _position(self, partition: Partition) -> int | None:
+        position: int | None = self._consumer.position(
+            TopicPartition(*partition), timeout_ms=POSITION_MS
+        )
+        return position
+
+    def _commit(
+        self, partition: Partition, style: CommitEpoch, offset: int, epoch: int
+    ) -> str | None:
+        try:
+            if style is CommitEpoch.RECORD:
+                self._consumer.commit()
+            else:
+                position = OffsetAndMetadata(offset, "", epoch)
+                self._consumer.commit({TopicPartition(*partition): position})
+        except KafkaError as error:
+            return type(error).__name__
+        return None
+
+    def _close(self) -> None:
+        self._consumer.close(autocommit=False)
+
+    def _failure(self, error: BaseException) -> Failure:
+        told: dict[str, Any] = {"exception": type(error).__name__, "message": str(error)}
+        partitions: dict[Any, Any] = {}
+        if isinstance(error, LogTruncationError):
+            partitions = error.divergent_offsets
+        elif isinstance(error, OffsetOutOfRangeError) and error.args:
+            partitions = dict.fromkeys(error.args[0])
+        for tp, divergent in partitions.items():
+            told |= {"topic": tp.topic, "partition": tp.partition}
+            if divergent is not None:
+                told |= {
+                    "divergent_offset": divergent.offset,
+                    "divergent_epoch": divergent.leader_epoch,
+                }
+            break
+        return Failure(**told)
+
+
+def _batch(topic_partition: Any, records: list[Any]) -> Batch:
+    return Batch(
+        partition=(topic_partition.topic, topic_partition.partition),
+        offsets=[record.offset for record in records],
+        epochs=[record.leader_epoch for record in records],
+        values=[record.value.decode() for record in records],
+    )

@@ -1,0 +1,131 @@
+"""The librdkafka consumer under test, through confluent-kafka, classic group protocol."""
+
+import logging
+from typing import ClassVar
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from harness.clients.commands import Member
+from harness.clients.history import HistoryWriter
+from harness.clients.member import POLL_MS, Batch, Failure, GroupMember, Partition
+from harness.clients.python_log import MemberStamp
+from harness.contract.events import NO_EPOCH
+from harness.contract.outcomes import CommitEpoch, ResetPolicy
+
+_BATCH_RECORDS = 500
+_CLIENT_LOG = "consumer,cgrp,fetch,topic"
+_RESETS = {ResetPolicy.NONE: "error"}
+_AT_END = "_PARTITION_EOF"
+_PASSING = frozenset(
+    {
+        "_TRANSPORT",
+        "_ALL_BROKERS_DOWN",
+        "_TIMED_OUT",
+        "UNKNOWN_TOPIC_OR_PART",
+        "LEADER_NOT_AVAILABLE",
+        "NOT_LEADER_FOR_PARTITION",
+    }
+)
+"""Errors that librdkafka reports and goes on trying."""
+
+
+class LibrdkafkaMember(GroupMember):
+    """A `confluent_kafka.Consumer`.
+
+    librdkafka fetches ahead in threads of its own and queues its log until the next poll, so that
+    a line's time is that of the poll which brought it.
+    """
+
+    failures: ClassVar = (KafkaException,)
+
+    def __init__(
+        self, member: Member, bootstrap: str, history: HistoryWriter, *, log: logging.Handler
+    ) -> None:
+        """Its debug log goes to `log`, stamped with the member's name."""
+        self._log = logging.getLogger(f"librdkafka({member.member})")
+        self._log.setLevel(logging.DEBUG)
+        self._log.propagate = False
+        self._log.addFilter(MemberStamp(member))
+        self._log.addHandler(log)
+        self._ends: dict[Partition, int] = {}
+        self._pending: KafkaError | None = None
+        super().__init__(member, bootstrap, history)
+
+    def _open(self, bootstrap: str) -> None:
+        self._consumer = Consumer(
+            {
+                "bootstrap.servers": bootstrap,
+                "group.id": self.member.group,
+                "client.id": self.member.member,
+                "group.protocol": "classic",
+                "auto.offset.reset": _RESETS.get(ResetPolicy(self.member.reset), self.member.reset),
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                "debug": _CLIENT_LOG,
+            },
+            logger=self._log,
+        )
+        self._consumer.subscribe([self.member.topic])
+
+    def _fetch(self) -> list[Batch]:
+        if self._pending is not None:
+            pending, self._pending = self._pending, None
+            raise KafkaException(pending)
+        records: dict[Partition, list[Message]] = {}
+        for message in self._consumer.consume(_BATCH_RECORDS, timeout=POLL_MS / 1000):
+            partition = (message.topic() or "", _number(message.partition()))
+            error = message.error()
+            if error is None:
+                records.setdefault(partition, []).append(message)
+                self._ends.pop(partition, None)
+            elif error.name() == _AT_END:
+                self._ends[partition] = _number(message.offset())
+            elif error.name() not in _PASSING:
+                self._pending = error
+        return [_batch(partition, messages) for partition, messages in records.items()]
+
+    def _assignment(self) -> set[Partition]:
+        return {(tp.topic, tp.partition) for tp in self._consumer.assignment()}
+
+    def _position(self, partition: Partition) -> int | None:
+        """Past the last record delivered; where none was since a seek, the end that it reached."""
+        (told,) = self._consumer.position([TopicPartition(*partition)])
+        return told.offset if told.offset >= 0 else self._ends.get(partition)
+
+    def _commit(
+        self, partition: Partition, style: CommitEpoch, offset: int, epoch: int
+    ) -> str | None:
+        try:
+            if style is CommitEpoch.RECORD:
+                answers = self._consumer.commit(asynchronous=False)
+            else:
+                position = TopicPartition(*partition, offset, leader_epoch=epoch)
+                answers = self._consumer.commit(offsets=[position], asynchronous=False)
+        except KafkaException as error:
+            return _error(error).name()
+        return next((tp.error.name() for tp in answers or [] if tp.error is not None), None)
+
+    def _close(self) -> None:
+        self._consumer.close()
+
+    def _failure(self, error: BaseException) -> Failure:
+        cause = _error(error)
+        return Failure(exception=cause.name(), message=cause.str())
+
+
+def _batch(partition: Partition, messages: list[Message]) -> Batch:
+    return Batch(
+        partition=partition,
+        offsets=[_number(message.offset()) for message in messages],
+        epochs=[_number(message.leader_epoch()) for message in messages],
+        values=[(message.value() or b"").decode() for message in messages],
+    )
+
+
+def _number(told: int | None) -> int:
+    return NO_EPOCH if told is None else told
+
+
+def _error(error: BaseException) -> KafkaError:
+    cause: KafkaError = error.args[0]
+    return cause

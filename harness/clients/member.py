@@ -1,0 +1,211 @@
+"""What every client under test does as a member of a group, and what each does its own way."""
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import msgspec
+
+from harness.clients.commands import LogEnd, Member, MemberCommit
+from harness.clients.history import HistoryWriter
+from harness.contract.events import NO_EPOCH, Committed, ConsumerFailed, GroupChanged, Polled
+from harness.contract.outcomes import CommitEpoch, Outcome, commit_outcome
+
+POLL_MS = 100
+POSITION_MS = 100
+
+Partition = tuple[str, int]
+_NO_PARTITION: Partition = ("", -1)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Records that one poll returned for one partition, as parallel lists in order."""
+
+    partition: Partition
+    offsets: list[int]
+    epochs: list[int]
+    values: list[str]
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """What a client's exception tells; the partition is ("", -1) where it names none."""
+
+    exception: str
+    message: str
+    topic: str = ""
+    partition: int = -1
+    divergent_offset: int | None = None
+    divergent_epoch: int = NO_EPOCH
+
+
+class GroupMember(ABC):
+    """One consumer, a member of its group; not to be used by two threads at a time.
+
+    Attributes:
+        failures: the exceptions by which the client tells the application that it can't go on.
+        member: what it was told to be.
+    """
+
+    failures: ClassVar[tuple[type[BaseException], ...]]
+
+    def __init__(self, member: Member, bootstrap: str, history: HistoryWriter) -> None:
+        """Open the consumer and subscribe it; it joins its group at its first `consume`."""
+        self.member = member
+        self._history = history
+        self._last_epochs: dict[Partition, int] = {}
+        self._last_assignment: set[Partition] = set()
+        self._open(bootstrap)
+        self._changed("opened")
+
+    def consume(self, ends: list[LogEnd], *, timeout_seconds: float) -> str:
+        """Poll to the log ends; returns how it ended: caught_up, failed or stalled."""
+        wanted = {(end.topic, end.partition): end.offset for end in ends}
+        deadline = time.monotonic() + timeout_seconds
+        try:
+            while time.monotonic() < deadline:
+                self._poll()
+                positions = {tp: self._position(tp) for tp in self._last_assignment}
+                if positions and all(wanted[tp] == at for tp, at in positions.items()):
+                    self._record_positions("caught_up", positions)
+                    return "caught_up"
+        except self.failures as error:
+            self._history.write(
+                ConsumerFailed,
+                group=self.member.group,
+                member=self.member.member,
+                **msgspec.structs.asdict(self._failure(error)),
+            )
+            return "failed"
+        self._record_positions("stalled", dict.fromkeys(self._last_assignment))
+        return "stalled"
+
+    def commit(self, order: MemberCommit) -> str:
+        """Commit the position of every assigned partition; returns the outcome."""
+        style = CommitEpoch(order.commit_epoch)
+        outcomes = [
+            self._commit_partition(tp, style, order) for tp in sorted(self._last_assignment)
+        ]
+        return next((outcome for outcome in outcomes if outcome != Outcome.OK), Outcome.OK)
+
+    def close(self) -> None:
+        """Leave the group and close the consumer; commits nothing."""
+        self._close()
+        self._changed("closed")
+
+    @abstractmethod
+    def _open(self, bootstrap: str) -> None:
+        """Make the client's consumer and subscribe it to the member's topic."""
+
+    @abstractmethod
+    def _fetch(self) -> Iterable[Batch]:
+        """Poll once, for at most POLL_MS where there is nothing.
+
+        Raises:
+            one of `failures`: what the client tells its application.
+        """
+
+    @abstractmethod
+    def _assignment(self) -> set[Partition]:
+        """The partitions that the consumer has now."""
+
+    @abstractmethod
+    def _position(self, partition: Partition) -> int | None:
+        """The consumer's valid position; None while it has none (being validated or reset)."""
+
+    @abstractmethod
+    def _commit(
+        self, partition: Partition, style: CommitEpoch, offset: int, epoch: int
+    ) -> str | None:
+        """Commit and wait; returns the error's name, None if it was acknowledged.
+
+        With `record` the client commits its own position by itself, else exactly this offset and
+        epoch.
+
+        Raises:
+            WorkerError: the client's API can't commit an epoch of the caller's.
+        """
+
+    @abstractmethod
+    def _close(self) -> None:
+        """Leave the group and close the consumer."""
+
+    @abstractmethod
+    def _failure(self, error: BaseException) -> Failure:
+        """What one of `failures` tells."""
+
+    def _poll(self) -> None:
+        batches = self._fetch()
+        self._note_assignment()
+        for batch in batches:
+            self._history.write(
+                Polled,
+                group=self.member.group,
+                member=self.member.member,
+                topic=batch.partition[0],
+                partition=batch.partition[1],
+                offsets=batch.offsets,
+                epochs=batch.epochs,
+                values=batch.values,
+            )
+            self._last_epochs[batch.partition] = batch.epochs[-1]
+
+    def _note_assignment(self) -> None:
+        assigned = self._assignment()
+        for tp in sorted(assigned - self._last_assignment):
+            self._changed("assigned", tp, self._position(tp))
+        for tp in sorted(self._last_assignment - assigned):
+            self._changed("revoked", tp)
+            self._last_epochs.pop(tp, None)
+        self._last_assignment = assigned
+
+    def _commit_partition(
+        self, partition: Partition, style: CommitEpoch, order: MemberCommit
+    ) -> str:
+        offset = self._position(partition)
+        if offset is None:
+            return Outcome.FAILED
+        record_epoch = self._last_epochs.get(partition, NO_EPOCH)
+        epoch = {
+            CommitEpoch.RECORD: record_epoch,
+            CommitEpoch.CURRENT: order.current_epoch,
+            CommitEpoch.MAX: max(record_epoch, order.current_epoch),
+            CommitEpoch.NONE: NO_EPOCH,
+        }[style]
+        error = self._commit(partition, style, offset, epoch)
+        outcome = commit_outcome(error)
+        self._history.write(
+            Committed,
+            group=self.member.group,
+            member=self.member.member,
+            topic=partition[0],
+            partition=partition[1],
+            offset=offset,
+            epoch=epoch,
+            commit_epoch=style,
+            record_epoch=record_epoch,
+            current_epoch=order.current_epoch,
+            outcome=outcome,
+            error=error,
+        )
+        return outcome
+
+    def _record_positions(self, change: str, positions: dict[Partition, int | None]) -> None:
+        for tp, at in sorted(positions.items()):
+            self._changed(change, tp, at if at is not None else self._position(tp))
+
+    def _changed(
+        self, change: str, partition: Partition = _NO_PARTITION, position: int | None = None
+    ) -> None:
+        self._history.write(
+            GroupChanged,
+            group=self.member.group,
+            member=self.member.member,
+            change=change,
+            topic=partition[0],
+            partition=partition[1],
+            position=position,
+            position_epoch=self._last_epochs.get(partition, NO_EPOCH),
+        )

@@ -1,0 +1,75 @@
+"""The workers with the clients under test: each member's commands go to that of its client."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from harness.clients.commands import AnyCommand
+from harness.clients.kinds import JAVA_WORKER, WORKERS, WorkerKind
+from harness.clients.process import WorkerService
+from harness.contract.clients import Client
+from harness.contract.errors import UsageError
+from harness.contract.run_folder import GroupPlan
+
+_CALL_SECONDS = 60
+
+
+def workers_for(groups: Sequence[GroupPlan]) -> list[WorkerKind]:
+    """The workers that a plan's groups need; Java's always, as it produces too."""
+    kinds = [JAVA_WORKER, *(WORKERS[Client(group.client)] for group in groups)]
+    return list(dict.fromkeys(kinds))
+
+
+class Consumers:
+    """Sends commands about members to their workers, all at once."""
+
+    def __init__(
+        self, workers: Mapping[WorkerKind, WorkerService], groups: Sequence[GroupPlan]
+    ) -> None:
+        """`workers` must have all that `workers_for` names for these groups."""
+        self.workers = workers
+        self._of_group = {group.group: workers[WORKERS[Client(group.client)]] for group in groups}
+
+    @property
+    def java(self) -> WorkerService:
+        """The worker that also produces."""
+        return self.workers[JAVA_WORKER]
+
+    def call(
+        self,
+        members: Sequence[str],
+        command: Callable[[list[str]], AnyCommand],
+        *,
+        timeout_seconds: float = _CALL_SECONDS,
+    ) -> list[Any]:
+        """Send each worker the command about its share of the members; answers their results.
+
+        Args:
+            members: names, `<group>#<life>`.
+            command: makes the command about some of them.
+            timeout_seconds: for all answers together where one worker is the slowest.
+
+        Raises:
+            WorkerError: a worker could not.
+        """
+        shares: dict[WorkerService, list[str]] = {}
+        for member in members:
+            shares.setdefault(self._worker(member), []).append(member)
+        commands = {worker: command(share) for worker, share in shares.items()}
+        requests = {worker: worker.send(sent) for worker, sent in commands.items()}
+        return [
+            worker.result(
+                request, what=type(commands[worker]).__name__, timeout_seconds=timeout_seconds
+            )
+            for worker, request in requests.items()
+        ]
+
+    def finish(self) -> None:
+        """Let every worker close its clients and end."""
+        for worker in self.workers.values():
+            worker.finish()
+
+    def _worker(self, member: str) -> WorkerService:
+        group, _, life = member.rpartition("#")
+        if group not in self._of_group or not life:
+            raise UsageError(f"{member} is no member of a group of the plan")
+        return self._of_group[group]

@@ -1,0 +1,35 @@
+"""Resets, from what clients log: the only trace of a truncation that a policy handles."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from harness.contract.clients import Client
+from harness.decode.client_logs import java, kafka_python, librdkafka
+from harness.decode.client_logs.lines import told_lines
+
+_READERS = {
+    Client.JAVA: java.read,
+    Client.LIBRDKAFKA: librdkafka.read,
+    Client.KAFKA_PYTHON: kafka_python.read,
+}
+"""By the client that a worker tells in its history."""
+
+
+def resets(
+    lines: Iterable[str], *, worker: str, policies: dict[str, str], client: str | None
+) -> list[dict[str, Any]]:
+    """Rows of the table `resets`.
+
+    Args:
+        lines: of one worker's client log.
+        worker: whose.
+        policies: `auto.offset.reset` by group.
+        client: whose log it is; one that is no client under test has no rows.
+
+    A reset whose target the client looked up appears once, with cause and target together; one
+    that nothing followed (no policy: the client raised) has no `to_offset`.
+    """
+    if client not in _READERS:
+        return []
+    found = _READERS[Client(client)](told_lines(lines))
+    return [reset.row(worker=worker, policies=policies) for reset in found]

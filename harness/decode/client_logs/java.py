@@ -1,0 +1,56 @@
+"""Resets in the log of the Java consumer, whichever its group protocol.
+
+The lines come from `SubscriptionState.maybeCompleteValidation` ("Truncation detected"),
+`FetchCollector.handleInitializeErrors` ("is out of range") and `maybeSeekUnvalidated`
+("Resetting offset").
+"""
+
+import re
+from collections.abc import Iterable
+
+from harness.decode.client_logs.lines import Found, Partition, Reset, Told, number
+
+_POSITION = r"FetchPosition\{offset=(\d+), offsetEpoch=Optional(?:\[(\d+)\]|\.empty)"
+_TRUNCATION = re.compile(
+    rf"^Truncation detected for partition (?P<tp>\S+) at offset {_POSITION}[^}}]*\}}\}}?"
+    r"(?P<rest>.*)$"
+)
+_OUT_OF_RANGE = re.compile(
+    rf"^Fetch position {_POSITION}.* is out of range for partition (?P<tp>[^\s,]+)"
+)
+_NO_COMMIT = re.compile(r"^Found no committed offset for partition (?P<tp>\S+)")
+_RESETTING = re.compile(rf"^Resetting offset for partition (?P<tp>\S+) to position {_POSITION}")
+_DIVERGING = re.compile(_POSITION)
+
+
+def read(lines: Iterable[Told]) -> list[Reset]:
+    """The resets in a log, in its order."""
+    found = Found()
+    for told in lines:
+        reset = _reset(told)
+        if reset is not None:
+            found.add(reset)
+        elif match := _RESETTING.match(told.text):
+            found.arrived(told, _partition(match["tp"]), int(match[2]), number(match[3]))
+    return found.resets
+
+
+def _reset(told: Told) -> Reset | None:
+    """What reset a line tells of, as far as the line goes."""
+    if match := _TRUNCATION.match(told.text):
+        partition, from_offset, from_epoch = _partition(match["tp"]), int(match[2]), match[3]
+        reset = Reset(told, partition, "truncation", from_offset, number(from_epoch))
+        if diverging := _DIVERGING.search(match["rest"]):
+            reset.to_offset, reset.to_epoch = int(diverging[1]), number(diverging[2])
+        return reset
+    if match := _OUT_OF_RANGE.match(told.text):
+        partition = _partition(match["tp"])
+        return Reset(told, partition, "out_of_range", int(match[1]), number(match[2]))
+    if match := _NO_COMMIT.match(told.text):
+        return Reset(told, _partition(match["tp"]), "no_commit")
+    return None
+
+
+def _partition(text: str) -> Partition:
+    topic, _, partition = text.rpartition("-")
+    return topic, int(partition)

@@ -1,0 +1,66 @@
+"""Resets in the log of kafka-python, at DEBUG.
+
+A truncation is told with the position, but not with its epoch: that is in the line which set the
+position ("Updating fetch position"). The lines come from `Fetcher` (`consumer/fetcher.py`) and
+`ConsumerCoordinator` (`coordinator/consumer.py`).
+"""
+
+import re
+from collections.abc import Iterable
+
+from harness.contract.events import NO_EPOCH
+from harness.decode.client_logs.lines import Found, Partition, Reset, Told
+
+_TP = r"TopicPartition\(topic='(?P<topic>[^']+)', partition=(?P<partition>\d+)\)"
+_UPDATING = re.compile(
+    rf"^Updating fetch position for assigned partition {_TP} to (\d+) \(leader epoch (-?\d+)\)"
+)
+_TRUNCATION = re.compile(rf"^Truncation detected for {_TP} at position (?P<at>\d+)(?P<rest>.*)$")
+_DIVERGING = re.compile(
+    r"seeking to first diverging offset OffsetAndMetadata\(offset=(\d+), .*leader_epoch=(-?\d+)\)"
+)
+_OUT_OF_RANGE = re.compile(rf"^Fetch offset (?P<at>\d+) is out of range for topic-partition {_TP}")
+_NO_COMMIT = re.compile(rf"has no committed offset for partition {_TP}")
+_RESETTING = re.compile(rf"^Resetting offset for partition {_TP} to offset (?P<to>\d+)\.")
+
+_Position = tuple[str, Partition, int]
+
+
+def read(lines: Iterable[Told]) -> list[Reset]:
+    """The resets in a log, in its order."""
+    found = Found()
+    epochs: dict[_Position, int] = {}
+    for told in lines:
+        if match := _UPDATING.match(told.text):
+            epochs[told.member, _partition(match), int(match[3])] = int(match[4])
+        elif (reset := _reset(told, epochs)) is not None:
+            found.add(reset)
+        elif match := _RESETTING.match(told.text):
+            found.arrived(told, _partition(match), int(match["to"]))
+    return found.resets
+
+
+def _reset(told: Told, epochs: dict[_Position, int]) -> Reset | None:
+    """What reset a line tells of, as far as the line goes."""
+    if match := _TRUNCATION.match(told.text):
+        reset = _from_position(told, match, "truncation", epochs)
+        if diverging := _DIVERGING.search(match["rest"]):
+            reset.to_offset, reset.to_epoch = int(diverging[1]), int(diverging[2])
+        return reset
+    if match := _OUT_OF_RANGE.match(told.text):
+        return _from_position(told, match, "out_of_range", epochs)
+    if match := _NO_COMMIT.search(told.text):
+        return Reset(told, _partition(match), "no_commit")
+    return None
+
+
+def _from_position(
+    told: Told, match: re.Match[str], cause: str, epochs: dict[_Position, int]
+) -> Reset:
+    partition, offset = _partition(match), int(match["at"])
+    epoch = epochs.get((told.member, partition, offset), NO_EPOCH)
+    return Reset(told, partition, cause, offset, epoch)
+
+
+def _partition(match: re.Match[str]) -> Partition:
+    return match["topic"], int(match["partition"])

@@ -1,0 +1,72 @@
+"""Resets in librdkafka's debug log (`debug=consumer,cgrp,fetch,topic`).
+
+A truncation that it goes back for is told in two lines: the query of the leader
+(`rd_kafka_offset_validate`: "querying broker for epoch validation of") and the seek that follows
+(`rd_kafka_toppar_seek`: "in state validate-epoch-wait"). Every other reset is one line of
+`rd_kafka_offset_reset`; where its target has to be looked up, the answer is told in
+another ("request for ... returned offset").
+"""
+
+import re
+from collections.abc import Iterable
+
+from harness.decode.client_logs.lines import Found, Partition, Reset, Told
+
+_TP = r"(?P<topic>\S+) \[(?P<partition>\d+)\]"
+_POSITION = r"offset (\S+) \(leader epoch (-?\d+)\)"
+_QUERYING = re.compile(rf"{_TP}: querying broker for epoch validation of {_POSITION}")
+_SEEKING = re.compile(rf"Seek {_TP} to {_POSITION} in state validate-epoch-wait")
+_RESETTING = re.compile(
+    rf"{_TP}: offset reset \(at (?P<at>{_POSITION}), broker \S+\) to (?:cached BEGINNING offset )?"
+    rf"(?P<to>{_POSITION}): (?P<reason>.*)$"
+)
+_LOOKED_UP = re.compile(
+    rf"Offset \S+ request for {_TP} returned offset (\d+) \(-?\d+\) leader epoch (-?\d+)"
+)
+_AT = re.compile(_POSITION)
+_CAUSES = {
+    "Broker: Offset out of range": "out_of_range",
+    "Local: Partition log truncation detected": "truncation",
+    "Local: No offset stored": "no_commit",
+}
+
+
+def read(lines: Iterable[Told]) -> list[Reset]:
+    """The resets in a log, in its order."""
+    found = Found()
+    validating: dict[tuple[str, Partition], tuple[int, int]] = {}
+    for told in lines:
+        if match := _QUERYING.search(told.text):
+            validating[told.member, _partition(match)] = int(match[3]), int(match[4])
+        elif match := _SEEKING.search(told.text):
+            position = validating.get((told.member, _partition(match)))
+            if position is not None:
+                target = int(match[3]), int(match[4])
+                found.add(Reset(told, _partition(match), "truncation", *position, *target))
+        elif match := _RESETTING.search(told.text):
+            reset = _reset(told, match)
+            if reset is not None:
+                found.add(reset)
+        elif match := _LOOKED_UP.search(told.text):
+            found.arrived(told, _partition(match), int(match[3]), int(match[4]))
+    return found.resets
+
+
+def _reset(told: Told, match: re.Match[str]) -> Reset | None:
+    """None where it only looks up a position that was asked for, such as the beginning."""
+    cause = next((name for end, name in _CAUSES.items() if match["reason"].endswith(end)), None)
+    if cause is None:
+        return None
+    reset = Reset(told, _partition(match), cause)
+    # A truncation without a policy is reset "at INVALID", and tells the position as its reason.
+    for position in (match["at"], match["reason"]):
+        if (at := _AT.search(position)) and at[1].isdigit():
+            reset.from_offset, reset.from_epoch = int(at[1]), int(at[2])
+            break
+    if (to := _AT.search(match["to"])) and to[1].isdigit():
+        reset.to_offset, reset.to_epoch = int(to[1]), int(to[2])
+    return reset
+
+
+def _partition(match: re.Match[str]) -> Partition:
+    return match["topic"], int(match["partition"])

@@ -1,0 +1,103 @@
+"""Does each client notice that what it consumed was truncated away, at the exact divergence?
+
+Cluster: 3 brokers; one topic with replicas on brokers 1 and 2, unclean leader election allowed.
+Fault:   the follower is killed; the leader acknowledges 100 more records alone, every group reads
+         them and commits as its client does by itself: (200, epoch 0). Then the leader is killed,
+         and the follower is elected without these records; 250 new ones take over their offsets
+         and the next. Each client reads twice with each reset policy: as group `restart` it is
+         closed before the truncation and opened after it; as group `live` it stays open and reads
+         on.
+Expect:  a client that obeys KIP-320 goes on at 100, where the branches part, or raises there if it
+         may not reset. librdkafka and kafka-python do so only as `live`: restarted, they go on at
+         200 as committed, whatever the policy, and 100 new records are skipped in silence.
+Source:  KIP-320.
+"""
+
+from itertools import product
+from typing import Any
+
+from ducktape.mark.resource import cluster
+
+from cluster.kafka.topology import Topology
+from harness.contract.checks import Check
+from harness.contract.clients import Client, clients_of
+from harness.contract.outcomes import CommitEpoch, ResetPolicy
+from harness.contract.run_folder import Expectation, GroupPlan, TopicPlan
+from harness.faults.kill import Kill
+from harness.faults.targets import FollowerOf, LeaderOf
+from harness.scenario import Scenario
+
+REPLICATED, LOST, NEW = 100, 100, 250
+READERS = ("restart", "live")
+FORGETFUL = {Client.LIBRDKAFKA, Client.KAFKA_PYTHON}
+
+
+class TruncationDetectionScenario(Scenario):
+    """One election for all: each combination of client, policy and reader is a group."""
+
+    topology = Topology(brokers=3, combined=(3,))
+    orders = TopicPlan(
+        topic="orders", partitions=1, replication=2, min_insync=1, unclean_election=True
+    )
+    groups = tuple(
+        GroupPlan(
+            group=f"{client}.{reset}.{reader}",
+            client=client,
+            topic="orders",
+            commit_epoch=CommitEpoch.RECORD,
+            reset=reset,
+            labels={"reader": reader},
+        )
+        for client, reset, reader in product(Client, ResetPolicy, READERS)
+    )
+    skipping = tuple(
+        group.group
+        for group in groups
+        if group.client in FORGETFUL and group.labels["reader"] == "restart"
+    )
+    expects = (
+        Expectation(check=Check.SKIPPED_RECORD, groups=list(skipping)),
+        Expectation(check=Check.TRUNCATION_UNDETECTED, groups=list(skipping)),
+    )
+    checks = tuple(Check)
+
+    @cluster(num_nodes=7)
+    def test_truncation_detection(self) -> None:
+        groups = self.groups_here()
+        live = [group for group in groups if group.labels["reader"] == "live"]
+        restarted = [group for group in groups if group.labels["reader"] == "restart"]
+        with self.running(topics=[self.orders], groups=groups, expects=self.expects) as run:
+            run.create(assignment=[1, 2])
+            run.produce("orders", count=REPLICATED, producer="replicated")
+            run.phases.enter("live groups commit a start, to be opened with their own policy")
+            members = run.open(live, life=1)
+            run.consume(members)
+            run.commit(live, life=1)
+            run.close(members)
+
+            follower = run.strike(Kill(FollowerOf("orders", 0)))
+            run.await_isr("orders", 0, [1])
+            run.produce("orders", count=LOST, producer="lost")
+            run.phases.enter(f"{len(groups)} groups read to {REPLICATED + LOST} and commit")
+            first = run.open(restarted, life=1)
+            reading = run.open(live, life=2)
+            run.consume([*first, *reading])
+            run.commit(restarted, life=1)
+            run.commit(live, life=2)
+            run.close(first)
+
+            with run.fault(Kill(LeaderOf("orders", 0))):
+                follower.heal()
+                run.await_leader("orders", 0, 2)
+                run.produce("orders", count=NEW, producer="new")
+                run.phases.enter("groups resume or read on")
+                reopened = run.open(restarted, life=2)
+                run.consume([*reopened, *reading])
+                run.close([*reopened, *reading])
+            run.settle()
+
+    def groups_here(self) -> list[GroupPlan]:
+        """The groups whose clients there are for the Kafka version, in a random order."""
+        clients: list[Any] = clients_of(self.session.kafka)
+        testable = [group for group in self.groups if group.client in clients]
+        return self.random.sample(testable, len(testable))

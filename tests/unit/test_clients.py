@@ -1,0 +1,176 @@
+"""What all clients under test share: the member contract, its role, and who serves whom."""
+
+import logging
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.clients.commands import (
+    CloseMembers,
+    CommitPositions,
+    Consume,
+    LogEnd,
+    Member,
+    MemberCommit,
+    OpenMembers,
+    Produce,
+    WorkerPlan,
+)
+from harness.clients.history import HistoryWriter
+from harness.clients.kinds import JAVA_WORKER, WORKERS, client_version
+from harness.clients.member import Batch, Failure, GroupMember, Partition
+from harness.clients.member_role import MemberRole
+from harness.clients.python_log import MemberStamp, SpeakerLog, open_log
+from harness.consumers import workers_for
+from harness.contract.clients import Client, clients_of
+from harness.contract.errors import WorkerError
+from harness.contract.outcomes import CommitEpoch
+from harness.contract.run_folder import GroupPlan
+from harness.decode.client_logs.lines import told_lines
+from harness.decode.histories import read_histories
+
+ORDERS = ("orders", 0)
+MEMBER = Member(group="g", member="g#1", topic="orders", reset="earliest")
+PLAN = WorkerPlan(
+    worker="w", role="r", node="n", history="h", log="l", bootstrap="b", jars="j", kafka="4.4.0"
+)
+
+
+class ScriptedMember(GroupMember):
+    """A member whose client is a list of offsets, of which 13 raises."""
+
+    failures = (OverflowError,)
+
+    def _open(self, bootstrap: str) -> None:
+        assert bootstrap == "b"
+        self._offsets = deque(range(20) if self.member.reset == "none" else range(5))
+        self._at = 0
+
+    def _fetch(self) -> list[Batch]:
+        offset = self._offsets.popleft()
+        if offset == 13:
+            raise OverflowError("too far")
+        self._at = offset + 1
+        return [Batch(partition=ORDERS, offsets=[offset], epochs=[offset // 2], values=["v"])]
+
+    def _assignment(self) -> set[Partition]:
+        return {ORDERS}
+
+    def _position(self, partition: Partition) -> int | None:
+        return self._at if partition == ORDERS else None
+
+    def _commit(
+        self, partition: Partition, style: CommitEpoch, offset: int, epoch: int
+    ) -> str | None:
+        is_refused = (partition, style, offset, epoch) == (ORDERS, CommitEpoch.MAX, 3, 7)
+        return "CommitFailedException" if is_refused else None
+
+    def _close(self) -> None:
+        self._offsets.clear()
+
+    def _failure(self, error: BaseException) -> Failure:
+        return Failure(exception=type(error).__name__, message=str(error), divergent_offset=12)
+
+
+class ScriptedRole(MemberRole):
+    client = "scripted"
+
+
+def role_in(folder: Path) -> ScriptedRole:
+    history = HistoryWriter(folder / "w.jsonl")
+    return ScriptedRole(PLAN, history, client_version="1", make_member=ScriptedMember)
+
+
+def rows(folder: Path, table: str) -> list[dict[str, Any]]:
+    return read_histories(folder).of(table)
+
+
+def end(offset: int) -> list[LogEnd]:
+    return [LogEnd(topic="orders", partition=0, offset=offset)]
+
+
+def test_a_member_reads_to_the_log_end_and_commits_what_it_is_told(tmp_path: Path) -> None:
+    role = role_in(tmp_path)
+    role.carry_out(OpenMembers(members=[MEMBER]))
+    ended = role.carry_out(Consume(members=["g#1"], ends=end(3), timeout_seconds=5))
+    assert ended == {"g#1": "caught_up"}
+    for style, current, outcome in (("record", 7, "ok"), ("max", 7, "failed"), ("none", 7, "ok")):
+        order = MemberCommit(member="g#1", commit_epoch=style, current_epoch=current)
+        assert role.carry_out(CommitPositions(commits=[order])) == {"g#1": outcome}
+    role.carry_out(CloseMembers(members=["g#1"]))
+    assert [row["offset"] for row in rows(tmp_path, "polls")] == [0, 1, 2]
+    commits = [(row["offset"], row["committed_epoch"]) for row in rows(tmp_path, "commits")]
+    assert commits == [(3, 1), (3, 7), (3, -1)]
+    changes = [row["change"] for row in rows(tmp_path, "group_events")]
+    assert changes == ["opened", "assigned", "caught_up", "closed"]
+
+
+def test_what_a_client_raises_is_recorded(tmp_path: Path) -> None:
+    role = role_in(tmp_path)
+    raising = Member(group="g", member="g#2", topic="orders", reset="none")
+    role.carry_out(OpenMembers(members=[raising]))
+    ended = role.carry_out(Consume(members=["g#2"], ends=end(99), timeout_seconds=5))
+    assert ended == {"g#2": "failed"}
+    failed = rows(tmp_path, "group_events")[-1]
+    assert (failed["change"], failed["exception"], failed["divergent_offset"]) == (
+        "failed",
+        "OverflowError",
+        12,
+    )
+
+
+def test_a_role_says_what_it_can_not_do(tmp_path: Path) -> None:
+    role = role_in(tmp_path)
+    with pytest.raises(WorkerError, match="no member g#9"):
+        role.carry_out(Consume(members=["g#9"], ends=[], timeout_seconds=1))
+    send = Produce(producer="p", topic="t", partition=0, acks="all", sequence_first=0, count=1)
+    with pytest.raises(WorkerError, match="scripted worker does not know Produce"):
+        role.carry_out(send)
+
+
+def test_every_client_has_a_worker_and_a_version() -> None:
+    assert set(WORKERS) == set(Client)
+    assert all(client_version(client, kafka="4.4.0")[0].isdigit() for client in Client)
+
+
+def test_kip_848_is_tested_from_4_0() -> None:
+    assert Client.JAVA_CONSUMER not in clients_of("3.9.2")
+    assert clients_of("4.4.0") == list(Client)
+
+
+def test_a_plan_needs_one_worker_a_kind_and_javas_always() -> None:
+    def group(client: str) -> GroupPlan:
+        return GroupPlan(group=client, client=client, topic="t", commit_epoch="max", reset="none")
+
+    assert workers_for([]) == [JAVA_WORKER]
+    assert workers_for([group("java-consumer"), group("java")]) == [JAVA_WORKER]
+    needed = workers_for([group("librdkafka"), group("librdkafka"), group("kafka-python")])
+    assert [kind.worker for kind in needed] == ["clients", "librdkafka", "kafka-python"]
+
+
+def test_client_logs_in_python_read_as_the_java_clients(tmp_path: Path) -> None:
+    handler = open_log(tmp_path / "client.log")
+    log = logging.getLogger("test.client")
+    log.propagate = False
+    log.addHandler(handler)
+    log.addFilter(MemberStamp(MEMBER))
+    log.warning("Truncation %s", "detected")
+    handler.close()
+    (told,) = told_lines((tmp_path / "client.log").read_text().splitlines())
+    assert (told.member, told.group, told.text) == ("g#1", "g", "Truncation detected")
+
+
+@pytest.mark.parametrize(
+    ("thread", "member"), [("MainThread", "g#1"), ("kafka-io-h#1", "h#1"), ("kafka-io-x", None)]
+)
+def test_kafka_pythons_loggers_tell_whose_thread_spoke(thread: str, member: str | None) -> None:
+    speaker = SpeakerLog()
+    for group in ("g", "h"):
+        speaker.introduce(Member(group=group, member=f"{group}#1", topic="t", reset="none"))
+    speaker.calls(MEMBER)
+    record = logging.LogRecord("kafka.consumer", logging.DEBUG, "", 0, "said", None, None)
+    record.threadName = thread
+    assert speaker.filter(record)
+    assert getattr(record, "member", None) == member
