@@ -8,11 +8,21 @@ import msgspec
 
 from cluster.kafka.service import KafkaService
 from cluster.kafka.topology import CLIENT_PORT
-from harness.clients.commands import CreateTopics, Inspect, ListBrokers, NewTopic, PartitionState
+from harness.clients.commands import (
+    CreateTopics,
+    FindController,
+    Inspect,
+    ListBrokers,
+    NewTopic,
+    PartitionState,
+    Watch,
+)
 from harness.clients.process import WorkerService
 from harness.contract.waiting import wait_until
 
 _READY_SECONDS = 90
+_CONTROLLER_SECONDS = 30
+_SAMPLE_INTERVAL_MS = 500
 
 
 class Observer:
@@ -69,6 +79,31 @@ class Observer:
                     partial(_is_led_by_first, replicas=replicas),
                     what=f"{topic.topic}-{partition} to be led by {replicas[0]}, all in sync",
                 )
+
+    def watch(self, topics: list[str]) -> None:
+        """Sample every broker from now on; see `Watch`."""
+        brokers = [
+            (broker_id, self.kafka.host(broker_id).address, CLIENT_PORT)
+            for broker_id in self.kafka.topology.broker_ids
+        ]
+        self.worker.call(Watch(brokers=brokers, topics=topics, interval_ms=_SAMPLE_INTERVAL_MS))
+
+    def active_controller(self) -> int:
+        """The leader of the metadata quorum, as the first broker that knows it tells.
+
+        Raises:
+            WaitTimeoutError: none does.
+        """
+
+        def probe() -> int | None:
+            for broker_id in self.kafka.answering_brokers():
+                address = self.kafka.host(broker_id).address
+                found: int = self.worker.call(FindController(address=address, port=CLIENT_PORT))
+                if found >= 0:
+                    return found
+            return None
+
+        return wait_until(probe, what="an active controller", timeout_seconds=_CONTROLLER_SECONDS)
 
     def partition(self, topic: str, partition: int) -> PartitionState | None:
         """The newest view of one partition; None while nobody answers."""

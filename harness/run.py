@@ -25,10 +25,11 @@ from harness.consumers import Consumers
 from harness.contract.errors import WorkerError
 from harness.contract.events import WorkerStarted, WorkerStopped
 from harness.contract.outcomes import ResetPolicy
-from harness.contract.run_folder import GroupPlan, Plan, RunFolder
+from harness.contract.run_folder import GroupPlan, Plan, RunFolder, TopicPlan
 from harness.faults.fault import Fault, Field, HeldFault
 from harness.observer import Observer
 from harness.phases import Phases
+from harness.workload import Workload
 
 _CONSUME_SECONDS = 40
 _PRODUCE_SECONDS = 90
@@ -41,6 +42,7 @@ class Run:
         kafka: the cluster.
         clients: the worker with the Java clients, which produces too.
         consumers: the workers with the clients under test, Java's among them.
+        workload: what writes and reads in the background.
         observer: who leads what.
         plan: what the scenario set out to do.
         phases: tells whoever watches what goes on.
@@ -62,6 +64,7 @@ class Run:
         self.consumers = consumers
         self.observer = Observer(observer, kafka)
         self.folder = folder
+        self.workload = Workload(consumers, kafka)
         self.phases = phases
         self.plan = plan
         self._history = HistoryWriter(folder.history / "driver.jsonl")
@@ -94,14 +97,27 @@ class Run:
     def _launch(self, worker: WorkerService) -> None:
         worker.launch(bootstrap=self.kafka.bootstrap, kafka=self.kafka.version)
 
-    def create(self, assignment: Sequence[int], *, settings: dict[str, str] | None = None) -> None:
-        """Create the planned topics with replicas on these brokers, of which the first leads."""
+    def create(
+        self,
+        assignment: Sequence[int],
+        *,
+        settings: dict[str, str] | None = None,
+        is_spread: bool = False,
+    ) -> None:
+        """Create the planned topics with replicas on these brokers, of which the first leads.
+
+        With `is_spread` each partition's replicas begin one broker further, so that all lead.
+        """
         self.phases.enter("creating topics")
+        brokers = list(assignment)
         self.observer.create_topics(
             [
                 NewTopic(
                     topic=topic.topic,
-                    assignment=[list(assignment)] * topic.partitions,
+                    assignment=[
+                        _rotated(brokers, partition if is_spread else 0)
+                        for partition in range(topic.partitions)
+                    ],
                     config={
                         "min.insync.replicas": str(topic.min_insync),
                         "unclean.leader.election.enable": str(topic.unclean_election).lower(),
@@ -258,6 +274,39 @@ class Run:
         while self._held:
             self._held.pop().heal()
 
+    def watch(self) -> None:
+        """Let the observer sample every broker twice a second, until the end."""
+        self.observer.watch([topic.topic for topic in self.plan.topics])
+
+    def led_by(self, broker: int, topic: TopicPlan) -> list[int]:
+        """The partitions of a topic that a broker leads now."""
+        states = {
+            partition: self.observer.partition(topic.topic, partition)
+            for partition in range(topic.partitions)
+        }
+        return [
+            partition for partition, state in states.items() if state and state.leader == broker
+        ]
+
+    def await_epoch_above(self, topic: TopicPlan, partitions: Sequence[int], epoch: int) -> None:
+        """Wait until partitions are led under a newer epoch than this, by whomever."""
+        for partition in partitions:
+            self.observer.await_state(
+                topic.topic,
+                partition,
+                lambda state: state.leader_epoch > epoch and state.log_end_offset >= 0,
+                what=f"{topic.topic}-{partition} to be led under an epoch above {epoch}",
+            )
+
+    def read_to_end(self, groups: Sequence[GroupPlan], *, life: int = 1) -> None:
+        """The final read: stop what goes on, and let each group's member read to the log ends."""
+        self.phases.enter("final read")
+        self.workload.end()
+        members = [f"{group.group}#{life}" for group in groups]
+        self.consume(members)
+        self.commit(groups, life=life)
+        self.close(members)
+
     def settle(self) -> None:
         """Heal all faults and wait until every replica of the planned topics is in sync again."""
         self.phases.enter("settling")
@@ -276,10 +325,16 @@ class Run:
         """Close the clients, freeze the servers' files by SIGKILL and end the driver's history."""
         self.phases.enter("ending clients and servers")
         self.heal()
+        self.workload.end()
         self.consumers.finish()
         self.kafka.kill_all()
         self._history.write(WorkerStopped)
         self._history.close()
+
+
+def _rotated(brokers: list[int], by: int) -> list[int]:
+    start = by % len(brokers)
+    return brokers[start:] + brokers[:start]
 
 
 def _is_whole(state: PartitionState, *, replication: int) -> bool:

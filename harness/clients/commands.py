@@ -39,6 +39,32 @@ class Produce(Command, frozen=True, kw_only=True):
     count: int
 
 
+class StartProducer(Command, frozen=True, kw_only=True):
+    """Send values at a steady rate, to each partition in turn, until `StopProducer`.
+
+    acks: 0, 1 or all. A value that has no outcome after `delivery_timeout_ms` is unknown.
+    """
+
+    producer: str
+    topic: str
+    partitions: list[int]
+    acks: str
+    records_per_second: int
+    delivery_timeout_ms: int = 20_000
+
+
+class CountProduced(Command, frozen=True, kw_only=True):
+    """Answers, by partition, how many values of a started producer came to each outcome so far."""
+
+    producer: str
+
+
+class StopProducer(Command, frozen=True, kw_only=True):
+    """Send no more, wait for all outcomes, close the producer; answers as `CountProduced`."""
+
+    producer: str
+
+
 class Member(msgspec.Struct, frozen=True, kw_only=True):
     """A consumer to open: a member of `group`, subscribed to `topic`; `client` is which."""
 
@@ -89,6 +115,23 @@ class CommitPositions(Command, frozen=True, kw_only=True):
     commits: list[MemberCommit]
 
 
+class StartConsuming(Command, frozen=True, kw_only=True):
+    """Let members poll, each in a thread of its own, until `StopConsuming`.
+
+    commit_epoch: `record` or `none`; each member commits its positions so at this interval.
+    """
+
+    members: list[str]
+    commit_epoch: str
+    commit_interval_ms: int
+
+
+class StopConsuming(Command, frozen=True, kw_only=True):
+    """Let members stop polling; they stay open, and in their groups."""
+
+    members: list[str]
+
+
 class CloseMembers(Command, frozen=True, kw_only=True):
     """Close consumers: they leave their groups and commit nothing more."""
 
@@ -119,6 +162,55 @@ class Inspect(Command, frozen=True, kw_only=True):
     address: str
     port: int
     topics: list[str]
+
+
+class Watch(Command, frozen=True, kw_only=True):
+    """Sample brokers from now on, each by itself: what each leads, and what changed otherwise.
+
+    brokers: (id, address, port) of each.
+    """
+
+    brokers: list[tuple[int, str, int]]
+    topics: list[str]
+    interval_ms: int
+
+
+class ElectLeader(Command, frozen=True, kw_only=True):
+    """Elect a partition's leader: the preferred one, or (unclean) any replica that lives."""
+
+    topic: str
+    partition: int
+    unclean: bool
+
+
+class DeleteRecords(Command, frozen=True, kw_only=True):
+    """Delete a partition's records below an offset; answers the log start after it."""
+
+    topic: str
+    partition: int
+    before_offset: int
+
+
+class AlterTopic(Command, frozen=True, kw_only=True):
+    """Set configurations of a topic."""
+
+    topic: str
+    config: dict[str, str]
+
+
+class Reassign(Command, frozen=True, kw_only=True):
+    """Give a partition these replicas, of which the first is preferred."""
+
+    topic: str
+    partition: int
+    replicas: list[int]
+
+
+class FindController(Command, frozen=True, kw_only=True):
+    """Ask a broker which controller leads the metadata quorum; answers its id."""
+
+    address: str
+    port: int
 
 
 class ListBrokers(Command, frozen=True, kw_only=True):
@@ -154,13 +246,24 @@ class Finish(Command, frozen=True, kw_only=True):
 
 AnyCommand = (
     Produce
+    | StartProducer
+    | CountProduced
+    | StopProducer
     | OpenMembers
     | Consume
     | CommitPositions
+    | StartConsuming
+    | StopConsuming
     | CloseMembers
     | CreateTopics
     | Inspect
+    | Watch
     | ListBrokers
+    | FindController
+    | ElectLeader
+    | DeleteRecords
+    | AlterTopic
+    | Reassign
     | CutTail
     | Decode
     | Finish
@@ -186,6 +289,9 @@ class CutTailResult(msgspec.Struct, frozen=True, kw_only=True):
     log_end_before: int
     log_end_after: int
 
+
+Counts = dict[str, dict[str, int]]
+"""Of a producer's values: by partition (as text), then by outcome."""
 
 ENCODER = msgspec.json.Encoder()
 DECODER: msgspec.json.Decoder[AnyCommand] = msgspec.json.Decoder(AnyCommand)

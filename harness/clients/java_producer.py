@@ -18,19 +18,14 @@ _CHUNK = 1000
 
 def produce(command: Produce, *, bootstrap: str, history: HistoryWriter) -> dict[str, int]:
     """Send what is commanded and record each outcome; answers the count of each outcome."""
-    producer = java_class("org.apache.kafka.clients.producer.KafkaProducer")(
-        java_properties(
-            {
-                "bootstrap.servers": bootstrap,
-                "client.id": command.producer,
-                "acks": command.acks,
-                "delivery.timeout.ms": str(_DELIVERY_TIMEOUT_MS),
-                "request.timeout.ms": "10000",
-                "linger.ms": "5",
-                "key.serializer": "org.apache.kafka.common.serialization.StringSerializer",
-                "value.serializer": "org.apache.kafka.common.serialization.StringSerializer",
-            }
-        )
+    producer = open_producer(
+        command.producer,
+        bootstrap=bootstrap,
+        settings={
+            "acks": command.acks,
+            "delivery.timeout.ms": str(_DELIVERY_TIMEOUT_MS),
+            "request.timeout.ms": "10000",
+        },
     )
     counts = dict.fromkeys(Outcome, 0)
     try:
@@ -42,6 +37,23 @@ def produce(command: Produce, *, bootstrap: str, history: HistoryWriter) -> dict
     finally:
         producer.close()
     return {str(outcome): count for outcome, count in counts.items()}
+
+
+def open_producer(name: str, *, bootstrap: str, settings: dict[str, str]) -> Any:
+    """A `KafkaProducer` of strings."""
+    serializer = "org.apache.kafka.common.serialization.StringSerializer"
+    return java_class("org.apache.kafka.clients.producer.KafkaProducer")(
+        java_properties(
+            {
+                "bootstrap.servers": bootstrap,
+                "client.id": name,
+                "linger.ms": "5",
+                "key.serializer": serializer,
+                "value.serializer": serializer,
+                **settings,
+            }
+        )
+    )
 
 
 def _send(
@@ -67,7 +79,7 @@ def _send(
     producer.flush()
     answers: dict[str | None, tuple[list[int], list[int]]] = {}
     for sequence, future in zip(sequences, futures, strict=True):
-        error, offset = _answer(future)
+        error, offset = answer_of(future)
         sequences_of, offsets_of = answers.setdefault(error, ([], []))
         sequences_of.append(sequence)
         offsets_of.append(offset)
@@ -89,7 +101,7 @@ def _send(
     return counts
 
 
-def _answer(future: Any) -> tuple[str | None, int]:
+def answer_of(future: Any) -> tuple[str | None, int]:
     """A send's error (the simple name of its exception, None: acknowledged) and its offset."""
     try:
         return None, int(future.get().offset())

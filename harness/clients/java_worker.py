@@ -4,14 +4,23 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from harness.clients.commands import AnyCommand, Produce, WorkerPlan
+from harness.clients.commands import (
+    AnyCommand,
+    CountProduced,
+    Produce,
+    StartProducer,
+    StopProducer,
+    WorkerPlan,
+)
 from harness.clients.history import HistoryWriter
 from harness.clients.java_consumer import JavaMember
+from harness.clients.java_load import SteadyProducer
 from harness.clients.java_producer import produce
 from harness.clients.jvm import kafka_version, start_jvm
 from harness.clients.member_role import MemberRole
 from harness.clients.worker import read_plan, serve
 from harness.contract.clients import Client
+from harness.contract.errors import WorkerError
 
 
 class JavaRole(MemberRole):
@@ -22,14 +31,38 @@ class JavaRole(MemberRole):
     def __init__(self, plan: WorkerPlan, history: HistoryWriter) -> None:
         """Needs the JVM to run already."""
         super().__init__(plan, history, client_version=kafka_version(), make_member=JavaMember)
+        self._loads: dict[str, SteadyProducer] = {}
 
     def carry_out(self, command: AnyCommand) -> Any:
         """Produce, or what members do."""
         match command:
             case Produce():
                 return produce(command, bootstrap=self._plan.bootstrap, history=self._history)
+            case StartProducer(producer=producer):
+                self._loads[producer] = SteadyProducer(
+                    command, bootstrap=self._plan.bootstrap, history=self._history
+                )
+                return None
+            case CountProduced(producer=producer):
+                return self._load(producer).counts()
+            case StopProducer(producer=producer):
+                counts = self._load(producer).stop()
+                del self._loads[producer]
+                return counts
             case _:
                 return super().carry_out(command)
+
+    def close(self) -> None:
+        """Close what is still open."""
+        for load in self._loads.values():
+            load.stop()
+        super().close()
+
+    def _load(self, producer: str) -> SteadyProducer:
+        try:
+            return self._loads[producer]
+        except KeyError:
+            raise WorkerError(f"no producer {producer} was started here") from None
 
 
 def main() -> None:

@@ -1,5 +1,6 @@
 """What every client under test does as a member of a group, and what each does its own way."""
 
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -72,15 +73,25 @@ class GroupMember(ABC):
                     self._record_positions("caught_up", positions)
                     return "caught_up"
         except self.failures as error:
-            self._history.write(
-                ConsumerFailed,
-                group=self.member.group,
-                member=self.member.member,
-                **msgspec.structs.asdict(self._failure(error)),
-            )
+            self._failed(error)
             return "failed"
         self._record_positions("stalled", dict.fromkeys(self._last_assignment))
         return "stalled"
+
+    def read_on(
+        self, stop: threading.Event, *, style: CommitEpoch, commit_interval_seconds: float
+    ) -> None:
+        """Poll and commit until told to stop, or until the client raises."""
+        order = MemberCommit(member=self.member.member, commit_epoch=style, current_epoch=NO_EPOCH)
+        due = time.monotonic() + commit_interval_seconds
+        try:
+            while not stop.is_set():
+                self._poll()
+                if time.monotonic() >= due:
+                    self.commit(order)
+                    due = time.monotonic() + commit_interval_seconds
+        except self.failures as error:
+            self._failed(error)
 
     def commit(self, order: MemberCommit) -> str:
         """Commit the position of every assigned partition; returns the outcome."""
@@ -191,6 +202,14 @@ class GroupMember(ABC):
             error=error,
         )
         return outcome
+
+    def _failed(self, error: BaseException) -> None:
+        self._history.write(
+            ConsumerFailed,
+            group=self.member.group,
+            member=self.member.member,
+            **msgspec.structs.asdict(self._failure(error)),
+        )
 
     def _record_positions(self, change: str, positions: dict[Partition, int | None]) -> None:
         for tp, at in sorted(positions.items()):

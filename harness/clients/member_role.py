@@ -1,5 +1,6 @@
 """A worker's role whose members are consumers of one client, whichever it is."""
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -11,16 +12,51 @@ from harness.clients.commands import (
     Consume,
     Member,
     OpenMembers,
+    StartConsuming,
+    StopConsuming,
     WorkerPlan,
 )
 from harness.clients.history import HistoryWriter
 from harness.clients.member import GroupMember
 from harness.clients.worker import Role
 from harness.contract.errors import WorkerError
+from harness.contract.outcomes import CommitEpoch
 
 _THREADS = 8
 
+_COMMITTED_BY_THEMSELVES = (CommitEpoch.RECORD, CommitEpoch.NONE)
+
 MemberFactory = Callable[[Member, str, HistoryWriter], GroupMember]
+
+
+class _Reader:
+    """A member that reads on in a thread of its own."""
+
+    def __init__(self, member: GroupMember, command: StartConsuming) -> None:
+        """Let the member read from now on.
+
+        Raises:
+            WorkerError: the commit needs an epoch that only the driver knows.
+        """
+        style = CommitEpoch(command.commit_epoch)
+        if style not in _COMMITTED_BY_THEMSELVES:
+            raise WorkerError(f"a member that reads on commits `record` or `none`, not `{style}`")
+        self._stop = threading.Event()
+        self._thread = threading.Thread(
+            target=member.read_on,
+            args=(self._stop,),
+            kwargs={
+                "style": style,
+                "commit_interval_seconds": command.commit_interval_ms / 1000,
+            },
+            daemon=True,
+        )
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Let the member end its poll, and wait for that."""
+        self._stop.set()
+        self._thread.join()
 
 
 class MemberRole(Role):
@@ -40,6 +76,7 @@ class MemberRole(Role):
         self._history = history
         self._open = make_member
         self._members: dict[str, GroupMember] = {}
+        self._readers: dict[str, _Reader] = {}
         self._pool = ThreadPoolExecutor(_THREADS)
 
     def carry_out(self, command: AnyCommand) -> Any:
@@ -64,6 +101,13 @@ class MemberRole(Role):
                 return {
                     order.member: outcome for order, outcome in zip(commits, outcomes, strict=True)
                 }
+            case StartConsuming():
+                for name in command.members:
+                    self._readers[name] = _Reader(self._member(name), command)
+                return len(command.members)
+            case StopConsuming(members=names):
+                list(self._pool.map(lambda name: self._readers.pop(name).stop(), names))
+                return len(names)
             case CloseMembers(members=names):
                 list(self._pool.map(lambda name: self._members.pop(name).close(), names))
                 return len(names)
@@ -74,6 +118,8 @@ class MemberRole(Role):
 
     def close(self) -> None:
         """Close every consumer that is still open."""
+        for reader in self._readers.values():
+            reader.stop()
         for member in self._members.values():
             member.close()
         self._members.clear()

@@ -4,36 +4,37 @@
 """
 
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from harness.clients.admin import AdminClient
 from harness.clients.commands import (
+    AlterTopic,
     AnyCommand,
     CreateTopics,
     CutTail,
     Decode,
+    DeleteRecords,
+    ElectLeader,
+    FindController,
     Inspect,
     ListBrokers,
-    NewTopic,
     PartitionState,
+    Reassign,
+    Watch,
     WorkerPlan,
 )
 from harness.clients.history import HistoryWriter
-from harness.clients.jvm import java_class, java_properties, kafka_version, start_jvm
+from harness.clients.jvm import kafka_version, start_jvm
+from harness.clients.views import brokers_seen_by, controller_seen_by, partitions_seen_by
 from harness.clients.worker import Role, read_plan, serve
 from harness.contract.errors import WorkerError
 from harness.contract.events import Sampled
 from harness.decode.logs import cut_tail, decode_segments
-from harness.wire.request import Broker, ask
-
-_METADATA_VERSION = 12
-_LIST_OFFSETS_VERSION = 7
-_EARLIEST, _LATEST = -2, -1
-_TIMEOUT_SECONDS = 2.0
-_ADMIN_TIMEOUT_MS = "20000"
-_ADMIN_REQUEST_TIMEOUT_MS = "10000"
+from harness.wire.request import Broker
 
 
 class ObserverRole(Role):
@@ -44,133 +45,85 @@ class ObserverRole(Role):
     def __init__(self, plan: WorkerPlan, history: HistoryWriter) -> None:
         """Needs the JVM to run already."""
         self.client_version = kafka_version()
-        self._plan = plan
         self._history = history
+        self._admin = AdminClient(plan.bootstrap)
+        self._ending = threading.Event()
+        self._watchers: list[threading.Thread] = []
 
-    def carry_out(self, command: AnyCommand) -> Any:
-        """Observe, create topics, cut a tail or decode."""
+    def carry_out(self, command: AnyCommand) -> Any:  # noqa: C901, PLR0911 - one a command
+        """Observe, administer, cut a tail or decode."""
         match command:
             case ListBrokers(address=address, port=port):
-                return self._brokers(Broker(address, port))
+                return _or_none(brokers_seen_by, Broker(address, port)) or []
+            case FindController(address=address, port=port):
+                found = _or_none(controller_seen_by, Broker(address, port))
+                return -1 if found is None else found
             case Inspect():
                 return msgspec.to_builtins(self._inspect(command))
+            case Watch():
+                return self._watch(command)
             case CreateTopics(topics=topics):
-                return self._create_topics(topics)
+                return self._admin.create_topics(topics)
+            case ElectLeader():
+                return self._admin.elect(command)
+            case DeleteRecords():
+                return self._admin.delete_records(command)
+            case AlterTopic():
+                return self._admin.alter_topic(command)
+            case Reassign():
+                return self._admin.reassign(command)
             case CutTail(folder=folder, records=records):
                 return msgspec.to_builtins(cut_tail(Path(folder), records=records))
             case Decode(segments=segments, tables=tables):
+                self._end_watching()
                 return decode_segments(Path(segments), Path(tables))
             case _:
                 raise WorkerError(f"the observer does not know {type(command).__name__}")
 
     def close(self) -> None:
-        """Nothing stays open between commands."""
-
-    def _brokers(self, broker: Broker) -> list[int]:
-        """Registered and unfenced brokers in this broker's eyes; none while it can't be reached."""
-        try:
-            answer = self._metadata(broker, [])
-        except OSError:
-            return []
-        return sorted(int(entry.nodeId()) for entry in answer.brokers())
+        """Watch no more, and close the admin client."""
+        self._end_watching()
+        self._admin.close()
 
     def _inspect(self, command: Inspect) -> list[PartitionState]:
         broker = Broker(command.address, command.port)
-        try:
-            answer = self._metadata(broker, command.topics)
-            states = [
-                self._state(broker, command.broker, str(topic.name()), partition)
-                for topic in answer.topics()
-                for partition in topic.partitions()
-            ]
-        except OSError:
-            return []
+        states = _or_none(partitions_seen_by, broker, command.broker, command.topics) or []
         for state in states:
             self._history.write(Sampled, broker=command.broker, **msgspec.structs.asdict(state))
         return states
 
-    def _metadata(self, broker: Broker, topics: list[str]) -> Any:
-        request = java_class("org.apache.kafka.common.message.MetadataRequestData")()
-        request.setAllowAutoTopicCreation(False)
-        topic_class = java_class(
-            "org.apache.kafka.common.message.MetadataRequestData$MetadataRequestTopic"
-        )
-        names = java_class("java.util.ArrayList")()
-        for topic in topics:
-            names.add(topic_class().setName(topic))
-        request.setTopics(names)
-        return ask(
-            broker,
-            "METADATA",
-            request,
-            version=_METADATA_VERSION,
-            timeout_seconds=_TIMEOUT_SECONDS,
-        )
-
-    def _state(self, broker: Broker, broker_id: int, topic: str, partition: Any) -> PartitionState:
-        index, leader = int(partition.partitionIndex()), int(partition.leaderId())
-        leads = leader == broker_id
-        return PartitionState(
-            topic=topic,
-            partition=index,
-            leader=leader,
-            leader_epoch=int(partition.leaderEpoch()),
-            isr=sorted(int(replica) for replica in partition.isrNodes()),
-            log_start_offset=self._offset(broker, topic, index, _EARLIEST) if leads else -1,
-            log_end_offset=self._offset(broker, topic, index, _LATEST) if leads else -1,
-        )
-
-    def _offset(self, broker: Broker, topic: str, partition: int, timestamp: int) -> int:
-        """The log start or the high watermark, by ListOffsets; -1 where the broker refuses."""
-        prefix = "org.apache.kafka.common.message.ListOffsetsRequestData"
-        asked = java_class(f"{prefix}$ListOffsetsPartition")()
-        asked.setPartitionIndex(partition).setTimestamp(timestamp)
-        topic_asked = java_class(f"{prefix}$ListOffsetsTopic")().setName(topic)
-        topic_asked.setPartitions(java_class("java.util.List").of(asked))
-        request = java_class(prefix)().setReplicaId(-1)
-        request.setTopics(java_class("java.util.List").of(topic_asked))
-        answer = ask(
-            broker,
-            "LIST_OFFSETS",
-            request,
-            version=_LIST_OFFSETS_VERSION,
-            timeout_seconds=_TIMEOUT_SECONDS,
-        )
-        return int(answer.topics().get(0).partitions().get(0).offset())
-
-    def _create_topics(self, topics: list[NewTopic]) -> int:
-        admin = java_class("org.apache.kafka.clients.admin.Admin").create(
-            java_properties(
-                {
-                    "bootstrap.servers": self._plan.bootstrap,
-                    "default.api.timeout.ms": _ADMIN_TIMEOUT_MS,
-                    "request.timeout.ms": _ADMIN_REQUEST_TIMEOUT_MS,
-                }
+    def _watch(self, command: Watch) -> int:
+        for broker_id, address, port in command.brokers:
+            watcher = threading.Thread(
+                target=self._watch_broker, args=(broker_id, Broker(address, port), command)
             )
-        )
-        try:
-            created = java_class("java.util.ArrayList")()
-            for topic in topics:
-                created.add(_new_topic(topic))
-            admin.createTopics(created).all().get()
-        finally:
-            admin.close()
-        return len(topics)
+            self._watchers.append(watcher)
+            watcher.start()
+        return len(command.brokers)
+
+    def _watch_broker(self, broker_id: int, broker: Broker, command: Watch) -> None:
+        """Sample one broker until the end: each partition that it leads, others on a change."""
+        last: dict[tuple[str, int], PartitionState] = {}
+        while not self._ending.wait(command.interval_ms / 1000):
+            for state in _or_none(partitions_seen_by, broker, broker_id, command.topics) or []:
+                key = (state.topic, state.partition)
+                if state.log_end_offset >= 0 or last.get(key) != state:
+                    self._history.write(Sampled, broker=broker_id, **msgspec.structs.asdict(state))
+                last[key] = state
+
+    def _end_watching(self) -> None:
+        self._ending.set()
+        for watcher in self._watchers:
+            watcher.join()
+        self._watchers.clear()
 
 
-def _new_topic(topic: NewTopic) -> Any:
-    integer = java_class("java.lang.Integer")
-    assignment = java_class("java.util.HashMap")()
-    for partition, replicas in enumerate(topic.assignment):
-        brokers = java_class("java.util.ArrayList")()
-        for replica in replicas:
-            brokers.add(integer(replica))
-        assignment.put(integer(partition), brokers)
-    new_topic = java_class("org.apache.kafka.clients.admin.NewTopic")(topic.topic, assignment)
-    config = java_class("java.util.HashMap")()
-    for key, value in topic.config.items():
-        config.put(key, value)
-    return new_topic.configs(config)
+def _or_none(question: Any, *arguments: Any) -> Any:
+    """The answer to a question, None while the broker can't be reached."""
+    try:
+        return question(*arguments)
+    except OSError:
+        return None
 
 
 def main() -> None:

@@ -79,20 +79,37 @@ class Broker:
         return f"broker:{self.id}"
 
 
+@dataclass(frozen=True)
+class ActiveController:
+    """The server that leads the metadata quorum."""
+
+    def resolve(self, observer: Observer) -> int:
+        """The active controller now, a broker too in combined mode."""
+        return observer.active_controller()
+
+    def __str__(self) -> str:
+        """Read as `controller`."""
+        return "controller"
+
+
 def parse_target(text: str) -> Target:
-    """The target that a text names, as `leader:orders-0`, `follower:orders-0` or `broker:2`.
+    """The target that a text names, e.g. `leader:orders-0`, `follower:orders-0`,
+    `broker:2` or `controller`.
 
     Raises:
         UsageError: it names none; tells the forms.
     """
     kind, _, name = text.partition(":")
     topic, _, partition = name.rpartition("-")
+    if text == "controller":
+        return ActiveController()
     if kind == "broker" and name.isdigit():
         return Broker(int(name))
     if kind in _OF_PARTITIONS and topic and partition.isdigit():
         return _OF_PARTITIONS[kind](topic, int(partition))
     raise UsageError(
-        f"{text!r} names no target: leader:TOPIC-PARTITION, follower:TOPIC-PARTITION or broker:ID"
+        f"{text!r} names no target: leader:TOPIC-PARTITION, follower:TOPIC-PARTITION, broker:ID or "
+        "controller"
     )
 
 

@@ -1,0 +1,124 @@
+"""What only Kafka's admin client does (`org.apache.kafka.clients.admin.Admin`)."""
+
+from typing import Any
+
+import jpype
+
+from harness.clients.commands import AlterTopic, DeleteRecords, ElectLeader, NewTopic, Reassign
+from harness.clients.jvm import exception_name, java_class, java_properties
+from harness.contract.errors import WorkerError
+
+_TIMEOUT_MS = "20000"
+_REQUEST_TIMEOUT_MS = "10000"
+_ADMIN = "org.apache.kafka.clients.admin"
+
+
+class AdminClient:
+    """One admin client, opened at its first use."""
+
+    def __init__(self, bootstrap: str) -> None:
+        """Nothing is opened yet."""
+        self._bootstrap = bootstrap
+        self._opened: Any = None
+
+    def create_topics(self, topics: list[NewTopic]) -> int:
+        """Create topics; returns how many."""
+        created = _list(_new_topic(topic) for topic in topics)
+        self._ask("create topics", lambda admin: admin.createTopics(created).all())
+        return len(topics)
+
+    def elect(self, order: ElectLeader) -> None:
+        """Elect a leader; one that leads already is no error."""
+        kind = java_class("org.apache.kafka.common.ElectionType")
+        election = kind.UNCLEAN if order.unclean else kind.PREFERRED
+        partitions = java_class("java.util.Set").of(_partition(order.topic, order.partition))
+        self._ask("elect a leader", lambda admin: admin.electLeaders(election, partitions).all())
+
+    def delete_records(self, order: DeleteRecords) -> int:
+        """Delete a partition's records below an offset; returns the log start after it."""
+        partition = _partition(order.topic, order.partition)
+        before = java_class(f"{_ADMIN}.RecordsToDelete").beforeOffset(order.before_offset)
+        asked = java_class("java.util.Map").of(partition, before)
+        deleted = self._ask(
+            "delete records",
+            lambda admin: admin.deleteRecords(asked).lowWatermarks().get(partition),
+        )
+        return int(deleted.lowWatermark())
+
+    def alter_topic(self, order: AlterTopic) -> None:
+        """Set configurations of a topic."""
+        config = java_class("org.apache.kafka.common.config.ConfigResource")
+        kinds = java_class("org.apache.kafka.common.config.ConfigResource$Type")
+        entry = java_class(f"{_ADMIN}.ConfigEntry")
+        alter = java_class(f"{_ADMIN}.AlterConfigOp")
+        put = java_class(f"{_ADMIN}.AlterConfigOp$OpType").SET
+        changes = _list(alter(entry(key, value), put) for key, value in order.config.items())
+        asked = java_class("java.util.Map").of(config(kinds.TOPIC, order.topic), changes)
+        self._ask("alter a topic", lambda admin: admin.incrementalAlterConfigs(asked).all())
+
+    def reassign(self, order: Reassign) -> None:
+        """Give a partition other replicas."""
+        replicas = _list(java_class("java.lang.Integer")(replica) for replica in order.replicas)
+        target = java_class("java.util.Optional").of(
+            java_class(f"{_ADMIN}.NewPartitionReassignment")(replicas)
+        )
+        asked = java_class("java.util.Map").of(_partition(order.topic, order.partition), target)
+        self._ask("reassign", lambda admin: admin.alterPartitionReassignments(asked).all())
+
+    def close(self) -> None:
+        """Close the client if it was ever opened."""
+        if self._opened is not None:
+            self._opened.close()
+
+    def _ask(self, what: str, call: Any) -> Any:
+        """The result of a call's future.
+
+        Raises:
+            WorkerError: the cluster refused; names Kafka's exception.
+        """
+        try:
+            return call(self._admin()).get()
+        except jpype.JException as error:
+            cause = error.getCause() if error.getCause() is not None else error
+            if exception_name(cause) == "ElectionNotNeededException":
+                return None
+            raise WorkerError(
+                f"the cluster would not {what}: {exception_name(cause)}: {cause.getMessage()}"
+            ) from None
+
+    def _admin(self) -> Any:
+        if self._opened is None:
+            self._opened = java_class(f"{_ADMIN}.Admin").create(
+                java_properties(
+                    {
+                        "bootstrap.servers": self._bootstrap,
+                        "default.api.timeout.ms": _TIMEOUT_MS,
+                        "request.timeout.ms": _REQUEST_TIMEOUT_MS,
+                    }
+                )
+            )
+        return self._opened
+
+
+def _new_topic(topic: NewTopic) -> Any:
+    integer = java_class("java.lang.Integer")
+    assignment = java_class("java.util.HashMap")()
+    for partition, replicas in enumerate(topic.assignment):
+        brokers = _list(integer(replica) for replica in replicas)
+        assignment.put(integer(partition), brokers)
+    new_topic = java_class(f"{_ADMIN}.NewTopic")(topic.topic, assignment)
+    config = java_class("java.util.HashMap")()
+    for key, value in topic.config.items():
+        config.put(key, value)
+    return new_topic.configs(config)
+
+
+def _partition(topic: str, partition: int) -> Any:
+    return java_class("org.apache.kafka.common.TopicPartition")(topic, partition)
+
+
+def _list(items: Any) -> Any:
+    made = java_class("java.util.ArrayList")()
+    for item in items:
+        made.add(item)
+    return made

@@ -1,0 +1,146 @@
+"""A producer at a steady rate, in the background, until it is told to stop."""
+
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import cycle
+from typing import Any
+
+from harness.clients.commands import Counts, StartProducer
+from harness.clients.history import HistoryWriter
+from harness.clients.java_producer import answer_of, open_producer
+from harness.clients.jvm import java_class
+from harness.contract.events import SendsIntended, Sent
+from harness.contract.outcomes import Outcome, send_outcome
+from harness.contract.values import make_value
+
+_TICK_SECONDS = 0.01
+_LATE_SECONDS = 1.0
+_REQUEST_TIMEOUT_MS = 5_000
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """What one tick sent to one partition."""
+
+    sequences: range
+    futures: list[Any]
+
+    def is_done(self) -> bool:
+        return all(future.isDone() for future in self.futures)
+
+
+class SteadyProducer:
+    """One `KafkaProducer` and its thread.
+
+    Outcomes are looked at once a tick, so an acknowledgement is recorded at most some ten
+    milliseconds after it came. A producer that can't keep up lets ticks pass, and does not catch up
+    by bursts.
+    """
+
+    def __init__(self, command: StartProducer, *, bootstrap: str, history: HistoryWriter) -> None:
+        """Open the producer and begin to send."""
+        self._command = command
+        self._history = history
+        self._counts = {partition: Counter[Outcome]() for partition in command.partitions}
+        self._waiting: dict[int, deque[_Batch]] = {p: deque() for p in command.partitions}
+        self._next_sequence = 0
+        self._record_class = java_class("org.apache.kafka.clients.producer.ProducerRecord")
+        self._boxed = {p: java_class("java.lang.Integer")(p) for p in command.partitions}
+        self._producer = open_producer(
+            command.producer,
+            bootstrap=bootstrap,
+            settings={
+                "acks": command.acks,
+                "delivery.timeout.ms": str(command.delivery_timeout_ms),
+                "request.timeout.ms": str(_REQUEST_TIMEOUT_MS),
+                "max.block.ms": str(_REQUEST_TIMEOUT_MS),
+            },
+        )
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def counts(self) -> Counts:
+        """How many values came to each outcome so far."""
+        return {
+            str(partition): {str(outcome): count for outcome, count in counts.items()}
+            for partition, counts in self._counts.items()
+        }
+
+    def stop(self) -> Counts:
+        """Send no more, wait for every outcome and close the producer."""
+        self._stop.set()
+        self._thread.join()
+        self._producer.flush()
+        self._reap(lambda _: True)
+        self._producer.close()
+        return self.counts()
+
+    def _run(self) -> None:
+        partitions = cycle(self._command.partitions)
+        began, owed = time.monotonic(), 0.0
+        while not self._stop.wait(max(0.0, began + _TICK_SECONDS - time.monotonic())):
+            lag = time.monotonic() - began - _TICK_SECONDS
+            began = began + _TICK_SECONDS if lag < _LATE_SECONDS else time.monotonic()
+            owed += self._command.records_per_second * _TICK_SECONDS
+            if owed >= 1:
+                self._send(next(partitions), int(owed))
+                owed -= int(owed)
+            self._reap(_Batch.is_done)
+
+    def _send(self, partition: int, count: int) -> None:
+        command = self._command
+        sequences = range(self._next_sequence, self._next_sequence + count)
+        self._next_sequence += count
+        self._history.write(
+            SendsIntended,
+            producer=command.producer,
+            topic=command.topic,
+            partition=partition,
+            acks=command.acks,
+            sequence_first=sequences[0],
+            sequence_last=sequences[-1],
+        )
+        futures = [
+            self._producer.send(
+                self._record_class(
+                    command.topic,
+                    self._boxed[partition],
+                    None,
+                    make_value(command.producer, sequence),
+                )
+            )
+            for sequence in sequences
+        ]
+        self._waiting[partition].append(_Batch(sequences, futures))
+
+    def _reap(self, is_ready: Callable[[_Batch], bool]) -> None:
+        """Record the outcomes of batches that are ready, partition by partition, in order."""
+        for partition, waiting in self._waiting.items():
+            while waiting and is_ready(waiting[0]):
+                self._record(partition, waiting.popleft())
+
+    def _record(self, partition: int, batch: _Batch) -> None:
+        answers: dict[str | None, tuple[list[int], list[int]]] = {}
+        for sequence, future in zip(batch.sequences, batch.futures, strict=True):
+            error, offset = answer_of(future)
+            sequences, offsets = answers.setdefault(error, ([], []))
+            sequences.append(sequence)
+            offsets.append(offset)
+        for error, (sequences, offsets) in answers.items():
+            outcome = send_outcome(error)
+            self._counts[partition][outcome] += len(sequences)
+            self._history.write(
+                Sent,
+                producer=self._command.producer,
+                topic=self._command.topic,
+                partition=partition,
+                acks=self._command.acks,
+                outcome=outcome,
+                sequences=sequences,
+                offsets=offsets,
+                error=error,
+            )

@@ -1,0 +1,122 @@
+"""What single brokers tell over the wire, in milliseconds, by Kafka's own message classes."""
+
+from typing import Any
+
+from harness.clients.commands import PartitionState
+from harness.clients.jvm import java_class
+from harness.wire.request import Broker, ask
+
+_METADATA_VERSION = 12
+_LIST_OFFSETS_VERSION = 7
+_DESCRIBE_QUORUM_VERSION = 0
+_EARLIEST, _LATEST = -2, -1
+_TIMEOUT_SECONDS = 2.0
+_MESSAGES = "org.apache.kafka.common.message"
+_METADATA_TOPIC = "__cluster_metadata"
+
+Partition = tuple[str, int]
+
+
+def brokers_seen_by(broker: Broker) -> list[int]:
+    """Registered and unfenced brokers in this broker's eyes, by id.
+
+    Raises:
+        OSError: it can't be reached.
+    """
+    return sorted(int(entry.nodeId()) for entry in _metadata(broker, []).brokers())
+
+
+def partitions_seen_by(broker: Broker, broker_id: int, topics: list[str]) -> list[PartitionState]:
+    """All partitions of topics in this broker's eyes, with the bounds of the logs that it leads.
+
+    Raises:
+        OSError: it can't be reached.
+    """
+    seen = {
+        (str(topic.name()), int(partition.partitionIndex())): partition
+        for topic in _metadata(broker, topics).topics()
+        for partition in topic.partitions()
+    }
+    led = [key for key, partition in seen.items() if int(partition.leaderId()) == broker_id]
+    starts = _offsets(broker, led, _EARLIEST)
+    ends = _offsets(broker, led, _LATEST)
+    return [
+        PartitionState(
+            topic=key[0],
+            partition=key[1],
+            leader=int(partition.leaderId()),
+            leader_epoch=int(partition.leaderEpoch()),
+            isr=sorted(int(replica) for replica in partition.isrNodes()),
+            log_start_offset=starts.get(key, -1),
+            log_end_offset=ends.get(key, -1),
+        )
+        for key, partition in seen.items()
+    ]
+
+
+def controller_seen_by(broker: Broker) -> int:
+    """The leader of the metadata quorum, as it tells through this broker; -1 where there is none.
+
+    Raises:
+        OSError: it can't be reached.
+    """
+    partition = java_class(f"{_MESSAGES}.DescribeQuorumRequestData$PartitionData")()
+    topic = java_class(f"{_MESSAGES}.DescribeQuorumRequestData$TopicData")()
+    topic.setTopicName(_METADATA_TOPIC).setPartitions(_list([partition.setPartitionIndex(0)]))
+    request = java_class(f"{_MESSAGES}.DescribeQuorumRequestData")().setTopics(_list([topic]))
+    answer = ask(
+        broker,
+        "DESCRIBE_QUORUM",
+        request,
+        version=_DESCRIBE_QUORUM_VERSION,
+        timeout_seconds=_TIMEOUT_SECONDS,
+    )
+    if answer.topics().isEmpty():
+        return -1
+    return int(answer.topics().get(0).partitions().get(0).leaderId())
+
+
+def _metadata(broker: Broker, topics: list[str]) -> Any:
+    request = java_class(f"{_MESSAGES}.MetadataRequestData")()
+    request.setAllowAutoTopicCreation(False)
+    wanted = java_class(f"{_MESSAGES}.MetadataRequestData$MetadataRequestTopic")
+    request.setTopics(_list([wanted().setName(topic) for topic in topics]))
+    return ask(
+        broker, "METADATA", request, version=_METADATA_VERSION, timeout_seconds=_TIMEOUT_SECONDS
+    )
+
+
+def _offsets(broker: Broker, partitions: list[Partition], timestamp: int) -> dict[Partition, int]:
+    """The log starts or high watermarks, by ListOffsets; -1 where the broker refuses."""
+    if not partitions:
+        return {}
+    prefix = f"{_MESSAGES}.ListOffsetsRequestData"
+    by_topic: dict[str, list[Any]] = {}
+    for topic, partition in partitions:
+        asked = java_class(f"{prefix}$ListOffsetsPartition")()
+        asked.setPartitionIndex(partition).setTimestamp(timestamp)
+        by_topic.setdefault(topic, []).append(asked)
+    topics = [
+        java_class(f"{prefix}$ListOffsetsTopic")().setName(topic).setPartitions(_list(asked))
+        for topic, asked in by_topic.items()
+    ]
+    request = java_class(prefix)().setReplicaId(-1).setTopics(_list(topics))
+    answer = ask(
+        broker,
+        "LIST_OFFSETS",
+        request,
+        version=_LIST_OFFSETS_VERSION,
+        timeout_seconds=_TIMEOUT_SECONDS,
+    )
+    return {
+        (str(topic.name()), int(partition.partitionIndex())): int(partition.offset())
+        for topic in answer.topics()
+        for partition in topic.partitions()
+    }
+
+
+def _list(items: list[Any]) -> Any:
+    made = java_class("java.util.ArrayList")()
+    for item in items:
+        made.add(item)
+    return made

@@ -1,0 +1,108 @@
+"""Producers and readers that go on in the background of a story."""
+
+from collections.abc import Iterable, Sequence
+
+from cluster.kafka.service import KafkaService
+from harness.clients.commands import (
+    CountProduced,
+    Counts,
+    StartConsuming,
+    StartProducer,
+    StopConsuming,
+    StopProducer,
+)
+from harness.consumers import Consumers
+from harness.contract.outcomes import CommitEpoch, Outcome
+from harness.contract.run_folder import TopicPlan
+from harness.contract.waiting import wait_until
+
+_COMMIT_INTERVAL_MS = 1000
+_DRAIN_SECONDS = 60
+
+
+class Workload:
+    """What writes and reads while faults strike."""
+
+    def __init__(self, consumers: Consumers, kafka: KafkaService) -> None:
+        """Nothing goes on yet."""
+        self._consumers = consumers
+        self._kafka = kafka
+        self._producers: list[str] = []
+        self._readers: list[str] = []
+
+    def start_producer(
+        self, name: str, topic: TopicPlan, *, acks: str, records_per_second: int
+    ) -> None:
+        """Write to all partitions of a topic at a steady rate, until `stop_producers`."""
+        self._consumers.java.call(
+            StartProducer(
+                producer=name,
+                topic=topic.topic,
+                partitions=list(range(topic.partitions)),
+                acks=acks,
+                records_per_second=records_per_second,
+            )
+        )
+        self._producers.append(name)
+
+    def acknowledged(self, producer: str, partitions: Iterable[int] | None = None) -> int:
+        """How many of a producer's values were acknowledged so far, in some partitions or all."""
+        counts: Counts = self._consumers.java.call(CountProduced(producer=producer))
+        chosen = counts if partitions is None else [str(partition) for partition in partitions]
+        return sum(counts[partition].get(Outcome.OK, 0) for partition in chosen)
+
+    def await_acknowledged(
+        self,
+        producer: str,
+        more: int,
+        *,
+        partitions: Iterable[int] | None = None,
+        timeout_seconds: float = 60,
+    ) -> None:
+        """Wait until so many more values are acknowledged than now.
+
+        Raises:
+            WaitTimeoutError: they were not.
+        """
+        chosen = None if partitions is None else list(partitions)
+        before = self.acknowledged(producer, chosen)
+        wait_until(
+            lambda: self.acknowledged(producer, chosen) >= before + more,
+            what=f"{more} more values of {producer} to be acknowledged in {chosen or 'the topic'}",
+            timeout_seconds=timeout_seconds,
+            last_seen=lambda: self.acknowledged(producer, chosen) - before,
+        )
+
+    def stop_producers(self) -> dict[str, Counts]:
+        """Write no more, and wait until every value has its outcome; answers them by producer."""
+        java = self._consumers.java
+        requests = {name: java.send(StopProducer(producer=name)) for name in self._producers}
+        self._producers.clear()
+        return {
+            name: java.result(request, what=f"stop {name}", timeout_seconds=_DRAIN_SECONDS)
+            for name, request in requests.items()
+        }
+
+    def start_reading(
+        self, members: Sequence[str], *, commit_epoch: CommitEpoch = CommitEpoch.RECORD
+    ) -> None:
+        """Let open members read on and commit each second, until `stop_reading`."""
+        self._consumers.call(
+            members,
+            lambda share: StartConsuming(
+                members=share, commit_epoch=commit_epoch, commit_interval_ms=_COMMIT_INTERVAL_MS
+            ),
+        )
+        self._readers += members
+
+    def stop_reading(self) -> list[str]:
+        """Let the members end their polls; they stay open. Answers who they were."""
+        members, self._readers = self._readers, []
+        if members:
+            self._consumers.call(members, lambda share: StopConsuming(members=share))
+        return members
+
+    def end(self) -> None:
+        """Stop whatever still goes on."""
+        self.stop_producers()
+        self.stop_reading()
