@@ -8,9 +8,11 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from analysis.survivors import log_bounds, survivors
 from harness.contract.run_folder import Plan, RunDescription, RunFolder
 from harness.contract.tables import TABLES
 
@@ -31,6 +33,7 @@ _TOPICS = pa.schema(
 )
 _GROUPS = pa.schema({name: pa.string() for name in ("group", "client", "commit_epoch", "reset")})
 
+_LOG = ("topic", "partition")
 _LOCAL_ROWS = 20_000
 """Up to so many rows, a table goes into the plan itself, which saves scans and their jobs."""
 
@@ -70,9 +73,57 @@ class Trace:
 
     @property
     def surviving(self) -> DataFrame:
-        """(topic, partition, offset, leader_epoch, value): what any replica holds at the end."""
-        columns = ("topic", "partition", "offset", "leader_epoch", "value")
-        return self.shared("surviving", lambda: self["replica_records"].select(*columns).distinct())
+        """(topic, partition, offset, leader_epoch, value): what the log holds at the end.
+
+        That is any surviving replica, at or above the log start: a segment keeps deleted records
+        until all of it is deleted.
+        """
+        return self.shared("surviving", self._surviving)
+
+    @property
+    def epoch_starts(self) -> DataFrame:
+        """(topic, partition, epochs): the surviving replicas' epochs.
+
+        `epochs` is an array of structs (leader_epoch, start_offset).
+        """
+        return self.shared(
+            "epoch_starts",
+            lambda: (
+                self._of_survivors("epoch_checkpoints")
+                .groupBy(*_LOG)
+                .agg(F.collect_set(F.struct("leader_epoch", "start_offset")).alias("epochs"))
+            ),
+        )
+
+    @property
+    def log_bounds(self) -> DataFrame:
+        """(topic, partition, log_start, log_end): of the surviving log; the end is exclusive."""
+        return self.shared(
+            "log_bounds",
+            lambda: log_bounds(
+                self._of_survivors("log_starts"), self["samples"], self["leaderships"]
+            ),
+        )
+
+    def _surviving(self) -> DataFrame:
+        bounds = F.broadcast(self.log_bounds.select(*_LOG, "log_start"))
+        return (
+            self._of_survivors("replica_records")
+            .join(bounds, on=list(_LOG), how="left")
+            .where("log_start is null or offset >= log_start")
+            .select(*_LOG, "offset", "leader_epoch", "value")
+            .distinct()
+        )
+
+    def _of_survivors(self, table: str) -> DataFrame:
+        """The rows of a table of replicas that come from surviving ones."""
+        kept = self.shared("survivors", self._survivors)
+        return self[table].join(F.broadcast(kept), on=[*_LOG, "broker"], how="left_semi")
+
+    def _survivors(self) -> DataFrame:
+        """Every replica has a row in `log_starts`; only a trace without that asks the records."""
+        source = "log_starts" if self.rows["log_starts"] else "replica_records"
+        return survivors(self[source], self["leaderships"])
 
     def shared(self, name: str, build: Callable[[], DataFrame]) -> DataFrame:
         """A DataFrame that several checks ask for, built and kept once a trace."""

@@ -21,8 +21,8 @@ def lost_record(trace: Trace) -> CheckOutcome:
     lost = acknowledged.join(trace.surviving, on=[*_LOG, "value"], how="left_anti")
     judged = (
         _with_epoch_of_acknowledgement(lost, trace)
-        .join(_later_epochs(trace), on=list(_LOG), how="left")
-        .join(_log_starts(trace), on=list(_LOG), how="left")
+        .join(trace.epoch_starts, on=list(_LOG), how="left")
+        .join(trace.log_bounds, on=list(_LOG), how="left")
         .join(F.broadcast(trace.topics), on="topic", how="left")
         .withColumn("cause", _cause_of_loss())
         .withColumn(
@@ -231,19 +231,6 @@ def _with_epoch_of_acknowledgement(lost: DataFrame, trace: Trace) -> DataFrame:
         .join(led_then, on=[*_LOG, "value"], how="left")
         .withColumn("acknowledged_epoch", F.coalesce("seen_epoch", "led_epoch"))
     )
-
-
-def _later_epochs(trace: Trace) -> DataFrame:
-    """(topic, partition, epochs): every epoch of the surviving branches with its start offset."""
-    return (
-        trace["epoch_checkpoints"]
-        .groupBy(*_LOG)
-        .agg(F.collect_set(F.struct("leader_epoch", "start_offset")).alias("epochs"))
-    )
-
-
-def _log_starts(trace: Trace) -> DataFrame:
-    return trace["log_starts"].groupBy(*_LOG).agg(F.min("log_start_offset").alias("log_start"))
 
 
 def _cause_of_loss() -> Column:

@@ -55,17 +55,12 @@ def unjustified_reset(trace: Trace) -> CheckOutcome:
 
     This is KAFKA-19902's symptom. Undecided where the position had no epoch to judge by.
     """
-    bounds = (
-        trace["log_starts"]
-        .groupBy(*_LOG)
-        .agg(F.min("log_start_offset").alias("log_start"), F.max("log_end_offset").alias("log_end"))
-    )
     within = (
         _resets(trace)
-        .join(bounds, on=list(_LOG), how="inner")
+        .join(trace.log_bounds, on=list(_LOG), how="inner")
         .where("from_offset between log_start and log_end")
     )
-    judged = within.join(_epoch_ends(trace), on=list(_LOG), how="left").withColumn(
+    judged = within.join(trace.epoch_starts, on=list(_LOG), how="left").withColumn(
         "on_branch", _is_on_branch()
     )
     found = judged.where(F.col("on_branch") | (F.col("from_epoch") < 0))
@@ -169,15 +164,6 @@ def _resets(trace: Trace) -> DataFrame:
 def _members(trace: Trace) -> DataFrame:
     """Every opened member was judged: it could have reset."""
     return count(trace["group_events"].where("change = 'opened'"))
-
-
-def _epoch_ends(trace: Trace) -> DataFrame:
-    """(topic, partition, epochs): start offset of every epoch on the surviving branches."""
-    return (
-        trace["epoch_checkpoints"]
-        .groupBy(*_LOG)
-        .agg(F.collect_set(F.struct("leader_epoch", "start_offset")).alias("epochs"))
-    )
 
 
 def _is_on_branch() -> Column:

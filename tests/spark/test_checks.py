@@ -12,6 +12,7 @@ from micro import (
     log_bounds,
     polled,
     reset_told,
+    sampled,
     sent,
     survived,
 )
@@ -112,6 +113,38 @@ def test_a_loss_that_no_epoch_explains_is_a_violation(make_trace: TraceMaker) ->
 def test_an_unacknowledged_record_is_not_lost(make_trace: TraceMaker) -> None:
     rows = {**HEALTHY, "sends": [*sent(0, 1, 2, 3), {**sent(9)[0], "outcome": "unknown"}]}
     assert result(make_trace, Check.LOST_RECORD, rows).verdict is CheckVerdict.HOLDS
+
+
+# Broker 1 never came back: what it alone holds is lost. Broker 2, the last ISR, has 2 and 3 anew.
+LEFT_BEHIND = {
+    **TRUNCATED,
+    "replica_records": [
+        *survived(0, 1, 2, 3),
+        *survived(0, 1, broker=2),
+        *survived(2, 3, 4, 5, epoch=1, producer="q", broker=2),
+    ],
+    "epoch_checkpoints": [*epochs((0, 0)), *epochs((0, 0), (1, 2), broker=2)],
+    "log_starts": [*log_bounds(0, 4), *log_bounds(0, 6, broker=2)],
+}
+
+
+def test_what_only_a_broker_that_left_the_isr_holds_is_lost(make_trace: TraceMaker) -> None:
+    (one,) = result(make_trace, Check.LOST_RECORD, LEFT_BEHIND).examples
+    assert (one.kind, one.offset_first, one.offset_last) == ("truncated", 2, 3)
+    rows = {**LEFT_BEHIND, **{name: WENT_ON[name] for name in ("polls", "group_events")}}
+    found = result(make_trace, Check.TRUNCATION_UNDETECTED, rows)
+    assert found.verdict is CheckVerdict.VIOLATED
+
+
+def test_every_replica_counts_where_the_isr_left_none(make_trace: TraceMaker) -> None:
+    rows = {**LEFT_BEHIND, "leaderships": [led(0, at=10), led(1, at=250, leader=3)]}
+    assert result(make_trace, Check.LOST_RECORD, rows).verdict is CheckVerdict.HOLDS
+
+
+def test_a_log_start_that_only_the_leader_told_counts(make_trace: TraceMaker) -> None:
+    rows = {**HEALTHY, "samples": [sampled(4, start=1, at=700), sampled(4, start=3, at=800)]}
+    assert make_trace(HEALTHY).surviving.count() == 4
+    assert [row["offset"] for row in make_trace(rows).surviving.collect()] == [3]
 
 
 @pytest.mark.parametrize(
