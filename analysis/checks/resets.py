@@ -5,10 +5,12 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.checks.base import CheckOutcome, count, findings
 from analysis.load import Trace
-from analysis.progress import PARTITION, endings
+from analysis.progress import PARTITION
 from harness.contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")
+_LOG_CLOCK_MICROS = 1000
+"""A line of a client's log has its time cut to milliseconds."""
 
 
 def reset(trace: Trace) -> CheckOutcome:
@@ -94,9 +96,15 @@ def unjustified_reset(trace: Trace) -> CheckOutcome:
 
 
 def truncation_undetected(trace: Trace) -> CheckOutcome:
-    """F2: read records that a truncation then removed, went on in a later epoch, and never knew."""
+    """F2: read records that a truncation then removed, went on in a later epoch, and never knew.
+
+    What lies below the log start was deleted, not truncated, as far as anybody can tell.
+    """
+    starts = trace.log_bounds.select(*_LOG, "log_start")
     gone = (
         trace["polls"]
+        .join(F.broadcast(starts), on=list(_LOG), how="left")
+        .where("log_start is null or offset >= log_start")
         .join(trace.surviving, on=[*_LOG, "value"], how="left_anti")
         .groupBy(*PARTITION)
         .agg(
@@ -104,19 +112,17 @@ def truncation_undetected(trace: Trace) -> CheckOutcome:
             F.max("offset").alias("offset_last"),
             F.count_distinct("value").alias("records"),
             F.max("leader_epoch").alias("gone_epoch"),
+            F.min("polled_micros").alias("first_micros"),
             F.max("polled_micros").alias("at"),
         )
     )
     reached = trace["polls"].groupBy(*PARTITION).agg(F.max("leader_epoch").alias("reached_epoch"))
-    noticed = (
-        trace["resets"].where("cause in ('truncation', 'out_of_range')").select("group")
-    ).union(endings(trace).where("last_change = 'failed'").select("group"))
-    found = (
+    silent = (
         gone.join(reached, on=list(PARTITION), how="inner")
         .where("reached_epoch > gone_epoch")
-        .join(noticed, on="group", how="left_anti")
         .join(F.broadcast(trace.groups), on="group", how="left")
     )
+    found = silent.join(_noticed(trace, silent), on=list(PARTITION), how="left_anti")
     return CheckOutcome(
         findings(
             found,
@@ -140,6 +146,46 @@ def truncation_undetected(trace: Trace) -> CheckOutcome:
         ),
         trace.rows["polls"],
     )
+
+
+def _noticed(trace: Trace, gone: DataFrame) -> DataFrame:
+    """(group, topic, partition) of those whose client told of the loss.
+
+    Args:
+        trace: the run.
+        gone: with group, topic, partition, first_micros: when the first lost record was polled.
+
+    Only a reset of that very partition counts, or an exception that names it or no partition at
+    all, and only one since first_micros.
+    """
+    since = gone.select(*PARTITION, "first_micros")
+    is_since = F.col("at_micros") + _LOG_CLOCK_MICROS > F.col("first_micros")
+    reset_since = (
+        trace["resets"]
+        .where("cause in ('truncation', 'out_of_range')")
+        .select(*PARTITION, "at_micros")
+        .join(since, on=list(PARTITION), how="inner")
+        .where(is_since)
+    )
+    raised = (
+        trace["group_events"]
+        .where("change = 'failed'")
+        .select(
+            "group",
+            "at_micros",
+            "message",
+            F.col("topic").alias("named_topic"),
+            F.col("partition").alias("named_partition"),
+        )
+    )
+    # An exception about several partitions has one of them in its columns, all in its message.
+    names_it = F.expr(
+        "coalesce(named_topic, '') = ''"
+        " or (named_topic = topic and named_partition = partition)"
+        r" or coalesce(rlike(message, concat(r'\b\Q', topic, '-', partition, r'\E\b')), false)"
+    )
+    raised_since = raised.join(since, on="group", how="inner").where(is_since & names_it)
+    return reset_since.select(*PARTITION).union(raised_since.select(*PARTITION))
 
 
 def _resets(trace: Trace) -> DataFrame:

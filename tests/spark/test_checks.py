@@ -179,6 +179,48 @@ def test_a_group_that_raised_skipped_nothing_in_silence(make_trace: TraceMaker) 
         assert result(make_trace, check, rows).verdict is CheckVerdict.HOLDS
 
 
+@pytest.mark.parametrize(
+    ("notice", "verdict"),
+    [
+        ({}, CheckVerdict.HOLDS),
+        ({"partition": 1}, CheckVerdict.VIOLATED),
+        ({"topic": "u"}, CheckVerdict.VIOLATED),
+        ({"group": "other"}, CheckVerdict.VIOLATED),
+        ({"at_micros": 199_000}, CheckVerdict.VIOLATED),
+    ],
+)
+def test_only_a_notice_of_that_loss_excuses(
+    make_trace: TraceMaker, notice: dict[str, Any], verdict: CheckVerdict
+) -> None:
+    read = [{**row, "polled_micros": row["polled_micros"] * 1000} for row in WENT_ON["polls"]]
+    told = {**reset_told("truncation", 4, 0, 2, at=500_000), **notice}
+    rows = {**WENT_ON, "polls": read, "resets": [told]}
+    assert result(make_trace, Check.TRUNCATION_UNDETECTED, rows).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("failure", "verdict"),
+    [
+        ({"topic": "", "partition": -1}, CheckVerdict.HOLDS),
+        ({"partition": 1, "message": "diverged: {t-1=9, t-0=2}"}, CheckVerdict.HOLDS),
+        ({"partition": 1, "message": "diverged: {t-1=9, t-01=2}"}, CheckVerdict.VIOLATED),
+        ({"at_micros": 199_000}, CheckVerdict.VIOLATED),
+    ],
+)
+def test_an_exception_excuses_the_partitions_that_it_names(
+    make_trace: TraceMaker, failure: dict[str, Any], verdict: CheckVerdict
+) -> None:
+    read = [{**row, "polled_micros": row["polled_micros"] * 1000} for row in WENT_ON["polls"]]
+    raised = {**changed("failed", at=500_000, exception="LogTruncationException"), **failure}
+    rows = {**WENT_ON, "polls": read, "group_events": [changed("opened", at=150), raised]}
+    assert result(make_trace, Check.TRUNCATION_UNDETECTED, rows).verdict is verdict
+
+
+def test_what_retention_deleted_was_not_truncated(make_trace: TraceMaker) -> None:
+    rows = {**WENT_ON, "log_starts": log_bounds(4, 6)}
+    assert result(make_trace, Check.TRUNCATION_UNDETECTED, rows).verdict is CheckVerdict.HOLDS
+
+
 def test_latest_may_jump_over_records(make_trace: TraceMaker) -> None:
     rows = {
         **WENT_ON,
