@@ -55,6 +55,7 @@ def judge(trace: Trace) -> Verdict:
     resumed = resumptions(trace) if Check.RESUMPTION in planned else []
     if Check.RESUMPTION in planned:
         results[Check.RESUMPTION] = _resumption_result(resumed)
+    faults = _faults(trace)
     return Verdict(
         schema=SCHEMA,
         run_id=trace.run.run_id,
@@ -65,10 +66,13 @@ def judge(trace: Trace) -> Verdict:
         clients=trace.run.clients,
         cluster=trace.run.cluster,
         verdict=decide(
-            found, results, expects=trace.plan.expects, is_whole=trace.run.error is None
+            found,
+            results,
+            expects=trace.plan.expects,
+            is_whole=trace.run.error is None and all(fault.landed for fault in faults),
         ),
         checks={str(check): results[check] for check in planned},
-        faults=_faults(trace),
+        faults=faults,
         resumption=resumed,
         rerun=trace.run.rerun,
     )
@@ -87,7 +91,7 @@ def decide(
         found: counts of all findings.
         results: of every planned check.
         expects: the plan's expectations.
-        is_whole: whether the scenario came to its end.
+        is_whole: whether the scenario came to its end and all its faults landed.
     """
     violations = {
         (one.check, one.group) for one in found if one.verdict is FindingVerdict.VIOLATION

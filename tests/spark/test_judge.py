@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import TraceMaker
+from conftest import Rows, TraceMaker
 from micro import changed, committed
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -64,6 +64,16 @@ def test_a_check_without_anything_to_judge_is_undecided(make_trace: TraceMaker) 
 
 def test_a_run_that_broke_off_is_undecided_at_best(make_trace: TraceMaker) -> None:
     assert judge(make_trace(HEALTHY, error="boom")).verdict is RunVerdict.UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("history", "verdict"), [(HEALTHY, RunVerdict.UNDECIDED), (WENT_ON, RunVerdict.FAIL)]
+)
+def test_a_fault_that_did_not_land_leaves_no_pass(
+    make_trace: TraceMaker, history: Rows, verdict: RunVerdict
+) -> None:
+    rows = {**history, "faults": [{**HEALTHY["faults"][0], "landed": False}]}
+    assert judge(make_trace(rows, checks=_SILENT)).verdict is verdict
 
 
 def test_resumption_of_a_group_that_went_on(make_trace: TraceMaker) -> None:
