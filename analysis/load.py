@@ -1,5 +1,6 @@
 """A run's tables as DataFrames, with the schemas of the contract."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -29,6 +30,8 @@ _TOPICS = pa.schema(
         "min_insync": pa.int32(),
         "unclean_election": pa.bool_(),
         "retention_ms": pa.int64(),
+        "deletes": pa.bool_(),
+        "subscribed": pa.int32(),
     }
 )
 _GROUPS = pa.schema({name: pa.string() for name in ("group", "client", "commit_epoch", "reset")})
@@ -46,6 +49,7 @@ class Trace:
         plan: what the scenario set out to do.
         run: under which conditions.
         rows: count of rows by table; 0 where a table is missing.
+        missing: the tables whose file does not exist.
     """
 
     spark: SparkSession
@@ -53,6 +57,7 @@ class Trace:
     run: RunDescription
     tables: dict[str, DataFrame]
     rows: dict[str, int]
+    missing: frozenset[str] = frozenset()
     _shared: dict[str, DataFrame] = field(default_factory=dict)
 
     def __getitem__(self, table: str) -> DataFrame:
@@ -61,8 +66,15 @@ class Trace:
 
     @cached_property
     def topics(self) -> DataFrame:
-        """(topic, min_insync, unclean_election, retention_ms) of the plan."""
-        rows = [msgspec.structs.asdict(topic) for topic in self.plan.topics]
+        """(topic, min_insync, unclean_election, retention_ms, deletes, subscribed) of the plan.
+
+        `subscribed` counts the groups that read the topic.
+        """
+        readers = Counter(group.topic for group in self.plan.groups)
+        rows = [
+            msgspec.structs.asdict(topic) | {"subscribed": readers[topic.topic]}
+            for topic in self.plan.topics
+        ]
         return self.spark.createDataFrame(pa.Table.from_pylist(rows, schema=_TOPICS))
 
     @cached_property
@@ -133,19 +145,22 @@ class Trace:
 
 
 def load_trace(spark: SparkSession, folder: RunFolder) -> Trace:
-    """Read a run's tables; a missing one is empty, and counts 0 rows.
+    """Read a run's tables; a missing one is empty, counts 0 rows, and is told in `missing`.
 
     Raises:
         RunFolderError: the folder has no plan or no description of a run.
     """
     tables: dict[str, DataFrame] = {}
     rows: dict[str, int] = {}
+    missing: set[str] = set()
     for name, schema in TABLES.items():
         path = folder.tables / f"{name}.parquet"
+        if not path.exists():
+            missing.add(name)
         rows[name] = int(pq.read_metadata(path).num_rows) if path.exists() else 0
         if rows[name] > _LOCAL_ROWS:
             tables[name] = spark.read.schema(spark_schema(name)).parquet(str(path)).cache()
         else:
             content = pq.read_table(path, schema=schema) if rows[name] else schema.empty_table()
             tables[name] = spark.createDataFrame(content)
-    return Trace(spark, folder.plan(), folder.run(), tables, rows)
+    return Trace(spark, folder.plan(), folder.run(), tables, rows, frozenset(missing))

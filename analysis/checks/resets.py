@@ -178,12 +178,13 @@ def _noticed(trace: Trace, gone: DataFrame) -> DataFrame:
             F.col("partition").alias("named_partition"),
         )
     )
-    # An exception about several partitions has one of them in its columns, all in its message.
-    names_it = F.expr(
-        "coalesce(named_topic, '') = ''"
-        " or (named_topic = topic and named_partition = partition)"
-        r" or coalesce(rlike(message, concat(r'\b\Q', topic, '-', partition, r'\E\b')), false)"
+    is_named = (F.col("named_topic") == F.col("topic")) & (
+        F.col("named_partition") == F.col("partition")
     )
+    # An exception about several partitions has one of them in its columns, all in its message.
+    name = F.concat(F.lit(r"\b\Q"), "topic", F.lit("-"), "partition", F.lit(r"\E\b"))
+    is_in_message = F.coalesce(F.rlike(F.col("message"), name), F.lit(0).cast("boolean"))
+    names_it = (F.coalesce("named_topic", F.lit("")) == "") | is_named | is_in_message
     raised_since = raised.join(since, on="group", how="inner").where(is_since & names_it)
     return reset_since.select(*PARTITION).union(raised_since.select(*PARTITION))
 

@@ -97,6 +97,7 @@ def test_lost_records_are_permitted_with_unclean_election(make_trace: TraceMaker
     assert (one.kind, one.offset_first, one.offset_last) == ("truncated", 2, 3)
     assert one.evidence["records"] == 2
     assert one.evidence["acknowledged_epoch"] == 0
+    assert (one.evidence["later_epoch"], one.evidence["later_start"]) == (1, 2)
 
 
 def test_lost_records_violate_acks_all_without_unclean_election(make_trace: TraceMaker) -> None:
@@ -113,6 +114,39 @@ def test_a_loss_that_no_epoch_explains_is_a_violation(make_trace: TraceMaker) ->
 def test_an_unacknowledged_record_is_not_lost(make_trace: TraceMaker) -> None:
     rows = {**HEALTHY, "sends": [*sent(0, 1, 2, 3), {**sent(9)[0], "outcome": "unknown"}]}
     assert result(make_trace, Check.LOST_RECORD, rows).verdict is CheckVerdict.HOLDS
+
+
+# Retention removed 0 and 1; the group had read only 0.
+EXPIRED = {**HEALTHY, "log_starts": log_bounds(2, 4), "polls": polled(0, 2, 3)}
+
+
+@pytest.mark.parametrize(
+    ("plan", "verdict"),
+    [
+        ({}, CheckVerdict.VIOLATED),
+        ({"retention_ms": 1000}, CheckVerdict.PERMITTED),
+        ({"deletes": True}, CheckVerdict.PERMITTED),
+    ],
+)
+def test_what_expired_before_a_group_had_it(
+    make_trace: TraceMaker, plan: dict[str, Any], verdict: CheckVerdict
+) -> None:
+    found = result(make_trace, Check.LOST_RECORD, EXPIRED, groups=("g", "h"), **plan)
+    assert found.verdict is verdict
+    read_by_one, read_by_none = found.examples
+    assert (read_by_one.kind, read_by_one.offset_first) == ("expired_unread", 0)
+    assert read_by_one.evidence["groups_missed"] == 1
+    assert (read_by_none.offset_first, read_by_none.evidence["groups_missed"]) == (1, 2)
+
+
+def test_what_expired_after_every_group_had_it_is_not_lost(make_trace: TraceMaker) -> None:
+    rows = {**EXPIRED, "polls": polled(0, 1)}
+    assert result(make_trace, Check.LOST_RECORD, rows).verdict is CheckVerdict.HOLDS
+
+
+def test_what_expired_with_nobody_to_read_it_is_unread(make_trace: TraceMaker) -> None:
+    (one,) = result(make_trace, Check.LOST_RECORD, EXPIRED, groups=()).examples
+    assert (one.kind, one.offset_last, one.evidence["groups_missed"]) == ("expired_unread", 1, 0)
 
 
 # Broker 1 never came back: what it alone holds is lost. Broker 2, the last ISR, has 2 and 3 anew.
