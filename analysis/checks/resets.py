@@ -55,17 +55,23 @@ def reset(trace: Trace) -> CheckOutcome:
 def unjustified_reset(trace: Trace) -> CheckOutcome:
     """F7: reset although the position lay within the log and on its surviving branch.
 
-    This is KAFKA-19902's symptom. Undecided where the position had no epoch to judge by.
+    This is KAFKA-19902's symptom. The log's end is that of the leader's newest sample before the
+    reset, in the epoch that was led then. Undecided without such a sample, where only a later
+    sample (or the end of the run) reaches the position, and where the position had no epoch.
     """
     within = (
-        _resets(trace)
+        _with_log_ends(_resets(trace), trace)
         .join(trace.log_bounds, on=list(_LOG), how="inner")
-        .where("from_offset between log_start and log_end")
+        .withColumn("end_after", F.coalesce("end_after", "log_end"))
+        .where("from_offset >= log_start and from_offset <= greatest(end_before, end_after)")
     )
     judged = within.join(trace.epoch_starts, on=list(_LOG), how="left").withColumn(
         "on_branch", _is_on_branch()
     )
     found = judged.where(F.col("on_branch") | (F.col("from_epoch") < 0))
+    has_no_epoch = F.col("from_epoch") < 0
+    has_no_sample = F.col("end_before").isNull()
+    is_covered = F.col("from_offset") <= F.col("end_before")
     return CheckOutcome(
         findings(
             found,
@@ -75,21 +81,24 @@ def unjustified_reset(trace: Trace) -> CheckOutcome:
                 "from_epoch",
                 "to_offset",
                 "log_start",
-                "log_end",
+                "end_before",
+                "end_after",
                 "log_line",
             ),
             kind=F.col("cause"),
-            verdict=F.when(F.col("from_epoch") < 0, "undecided").otherwise("violation"),
+            verdict=F.when(is_covered & ~has_no_epoch, "violation").otherwise("undecided"),
             topic=F.col("topic"),
             partition=F.col("partition"),
             offset_first=F.col("from_offset"),
             offset_last=F.col("to_offset"),
             group=F.col("group"),
             at=F.col("at_micros"),
-            cause=F.when(
-                F.col("from_epoch") < 0,
-                "within the log as it ended, but without an epoch to judge by",
-            ).otherwise("the position lay on the surviving branch, and was reset all the same"),
+            cause=F.when(has_no_epoch, "within the log as it was, but without an epoch to judge by")
+            .when(has_no_sample, "no sample of its leader before the reset tells the log's end")
+            .when(
+                is_covered, "the position lay on the surviving branch, and was reset all the same"
+            )
+            .otherwise("beyond the log's end in the last sample before; a later one covers it"),
         ),
         _members(trace),
     )
@@ -206,6 +215,50 @@ def _resets(trace: Trace) -> DataFrame:
         .where(~is_first_start)
         .drop("first_commit_micros")
     )
+
+
+def _with_log_ends(resets: DataFrame, trace: Trace) -> DataFrame:
+    """Add end_before and end_after: the log's end in the leader's samples around each reset.
+
+    A sample before the reset counts only if no newer leader came between: it may have cut the log.
+    """
+    told = (
+        trace["samples"]
+        .where("log_end_offset >= 0 and broker = leader")
+        .select(
+            *_LOG,
+            F.col("leader_epoch").alias("sampled_epoch"),
+            "log_end_offset",
+            F.col("at_micros").alias("sampled_micros"),
+        )
+    )
+    led = trace["leaderships"].select(
+        *_LOG, F.col("leader_epoch").alias("epoch"), F.col("at_micros").alias("led_micros")
+    )
+    key = (*PARTITION, "member", "at_micros")
+    moments = resets.select(*key).distinct()
+    led_then = (
+        moments.join(F.broadcast(led), on=list(_LOG), how="inner")
+        .where("led_micros <= at_micros")
+        .groupBy(*key)
+        .agg(F.max("epoch").alias("led_epoch"))
+    )
+    is_before = F.col("sampled_micros") <= F.col("at_micros")
+    is_of_that_leader = F.coalesce(F.col("sampled_epoch") >= F.col("led_epoch"), F.lit(1) == 1)
+    sampled = (
+        moments.join(led_then, on=list(key), how="left")
+        .join(told, on=list(_LOG), how="inner")
+        .groupBy(*key)
+        .agg(
+            F.max_by(
+                "log_end_offset", F.when(is_before & is_of_that_leader, F.col("sampled_micros"))
+            ).alias("end_before"),
+            F.min_by("log_end_offset", F.when(~is_before, F.col("sampled_micros"))).alias(
+                "end_after"
+            ),
+        )
+    )
+    return resets.join(sampled, on=list(key), how="left")
 
 
 def _members(trace: Trace) -> DataFrame:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from conftest import TraceMaker
 from micro import (
+    Row,
     changed,
     committed,
     epochs,
@@ -355,14 +356,41 @@ def test_a_reset_off_the_surviving_branch_is_justified(make_trace: TraceMaker) -
     assert result(make_trace, Check.UNJUSTIFIED_RESET, WENT_BACK).verdict is CheckVerdict.HOLDS
 
 
-def test_a_reset_on_the_surviving_branch_is_not(make_trace: TraceMaker) -> None:
-    rows = {**WENT_BACK, "resets": [reset_told("truncation", 4, 1, 2)]}
-    assert result(make_trace, Check.UNJUSTIFIED_RESET, rows).verdict is CheckVerdict.VIOLATED
+@pytest.mark.parametrize(
+    ("samples", "verdict", "cause"),
+    [
+        ([sampled(6, epoch=1, at=450)], CheckVerdict.VIOLATED, "surviving branch"),
+        ([sampled(3, epoch=1, at=450)], CheckVerdict.UNDECIDED, "a later one covers"),
+        (
+            [sampled(3, epoch=1, at=450), sampled(3, epoch=1, at=550), sampled(6, epoch=1, at=700)],
+            CheckVerdict.HOLDS,
+            "",
+        ),
+        ([sampled(6, epoch=1, at=550)], CheckVerdict.UNDECIDED, "no sample"),
+        ([sampled(6, epoch=0, at=200)], CheckVerdict.UNDECIDED, "no sample"),
+        ([sampled(6, epoch=1, at=450, broker=2)], CheckVerdict.UNDECIDED, "no sample"),
+        ([sampled(-1, epoch=1, at=450)], CheckVerdict.UNDECIDED, "no sample"),
+        ([], CheckVerdict.UNDECIDED, "no sample"),
+    ],
+)
+def test_a_reset_on_the_surviving_branch_is_judged_by_the_log_end_at_the_time(
+    make_trace: TraceMaker, samples: list[Row], verdict: CheckVerdict, cause: str
+) -> None:
+    rows = {**WENT_BACK, "resets": [reset_told("truncation", 4, 1, 2)], "samples": samples}
+    found = result(make_trace, Check.UNJUSTIFIED_RESET, rows)
+    assert found.verdict is verdict
+    assert all(cause in one.cause for one in found.examples)
 
 
 def test_a_reset_without_an_epoch_can_not_be_told(make_trace: TraceMaker) -> None:
-    rows = {**WENT_BACK, "resets": [reset_told("out_of_range", 4, -1, 2)]}
-    assert result(make_trace, Check.UNJUSTIFIED_RESET, rows).verdict is CheckVerdict.UNDECIDED
+    rows = {
+        **WENT_BACK,
+        "resets": [reset_told("out_of_range", 4, -1, 2)],
+        "samples": [sampled(6, epoch=1, at=450)],
+    }
+    found = result(make_trace, Check.UNJUSTIFIED_RESET, rows)
+    assert found.verdict is CheckVerdict.UNDECIDED
+    assert "without an epoch" in found.examples[0].cause
 
 
 def test_a_fault_that_did_not_land_is_undecided(make_trace: TraceMaker) -> None:
