@@ -137,6 +137,18 @@ class Trace:
         source = "log_starts" if self.rows["log_starts"] else "replica_records"
         return survivors(self[source], self["leaderships"])
 
+    def lacks(self, needs: tuple[str, ...], reads: tuple[str, ...] = ()) -> str:
+        """Which tables are missing, or empty though rows are needed, in words; empty if none.
+
+        Args:
+            needs: tables that must have rows.
+            reads: tables that must be there, but may be empty.
+        """
+        missing = [table for table in (*needs, *reads) if table in self.missing]
+        empty = [table for table in needs if table not in missing and not self.rows[table]]
+        told = [f"table {table} is missing" for table in missing]
+        return ", ".join([*told, *(f"table {table} is empty" for table in empty)])
+
     def shared(self, name: str, build: Callable[[], DataFrame]) -> DataFrame:
         """A DataFrame that several checks ask for, built and kept once a trace."""
         if name not in self._shared:

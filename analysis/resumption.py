@@ -10,17 +10,20 @@ from analysis.load import Trace
 from analysis.progress import PARTITION, endings, last_commits, never_delivered
 from harness.contract.verdicts import Resumption
 
-_NEEDED = ("group_events", "committed_offsets", "polls", "replica_records")
+_NEEDS = ("group_events", "committed_offsets", "polls")
+_READS = ("replica_records",)
+
+
+def lacks(trace: Trace) -> str:
+    """Which tables `resumptions` can't do without, in words; empty if it lacks none."""
+    return trace.lacks(_NEEDS, _READS)
 
 
 def resumptions(trace: Trace) -> list[Resumption]:
     """One row per group and partition that was opened at least twice, in the plan's order.
 
-    None at all where a table is missing that it takes: what can't be proved is not told.
-    A group of several partitions is told as `group[topic-partition]`.
+    What can't be proved is not told: ask `lacks` before.
     """
-    if not all(trace.rows[table] for table in _NEEDED):
-        return []
     rows = sorted(
         (row.asDict() for row in _facts(trace).collect()),
         key=lambda row: (row["topic"], row["partition"]),

@@ -53,12 +53,16 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What one check found; `evaluated` counts what it judged (rows, pairs or commits)."""
+    """What one check found; `evaluated` counts what it judged (rows, pairs or commits).
+
+    reason: why it could not judge: which table is missing or empty, or how it crashed; else empty.
+    """
 
     verdict: CheckVerdict
     evaluated: int
     findings: int
     examples: list[Finding]
+    reason: str = ""
 
 
 class FaultResult(msgspec.Struct, frozen=True, kw_only=True):

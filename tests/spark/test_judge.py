@@ -1,17 +1,22 @@
 """The verdict of a run, its resumption rows, and its report."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from conftest import Rows, TraceMaker
-from micro import changed, committed
+from micro import changed, committed, log_bounds
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.pandas.types import to_arrow_schema
 from test_checks import HEALTHY, WENT_BACK, WENT_ON
 
+from analysis.checks.base import CheckDefinition, CheckOutcome, findings
+from analysis.checks.registry import CHECKS
 from analysis.judge import judge
-from analysis.load import load_trace, spark_schema
+from analysis.load import Trace, load_trace, spark_schema
 from analysis.report.page import write_report
 from harness.contract.checks import Check
 from harness.contract.errors import RunFolderError
@@ -60,6 +65,76 @@ def test_a_check_without_anything_to_judge_is_undecided(make_trace: TraceMaker) 
     assert verdict.checks[Check.SKIPPED_RECORD].verdict == "not_evaluable"
     assert verdict.resumption == []
     assert verdict.verdict is RunVerdict.UNDECIDED
+
+
+def test_a_missing_table_is_no_empty_one(make_trace: TraceMaker) -> None:
+    calm = {**HEALTHY, "resets": []}
+    checks = (Check.RESET, Check.UNJUSTIFIED_RESET, Check.TRUNCATION_UNDETECTED)
+    empty = judge(make_trace(calm, checks=checks)).checks
+    assert {name: (r.verdict, r.reason) for name, r in empty.items()} == dict.fromkeys(
+        map(str, checks), ("holds", "")
+    )
+    missing = judge(make_trace(calm, checks=checks, missing=("resets",))).checks
+    assert {name: (r.verdict, r.reason) for name, r in missing.items()} == dict.fromkeys(
+        map(str, checks), ("not_evaluable", "table resets is missing")
+    )
+
+
+def test_an_empty_table_is_the_reason_where_rows_are_needed(make_trace: TraceMaker) -> None:
+    rows = {**HEALTHY, "polls": [], "sends": []}
+    found = judge(make_trace(rows, checks=(Check.PHANTOM_RECORD, Check.RESUMPTION))).checks
+    assert found[Check.PHANTOM_RECORD].reason == "table polls is empty, table sends is empty"
+    assert found[Check.RESUMPTION].reason == "table polls is empty"
+
+
+def test_everything_is_lost_where_every_log_is_empty(make_trace: TraceMaker) -> None:
+    rows = {**HEALTHY, "replica_records": [], "log_starts": log_bounds(0, 0)}
+    found = judge(make_trace(rows, checks=(Check.LOST_RECORD,))).checks[Check.LOST_RECORD]
+    assert found.verdict == "violated"
+
+
+def test_a_table_without_a_file_is_told_as_missing(
+    make_trace: TraceMaker, spark: SparkSession, tmp_path: Path
+) -> None:
+    folder, described = RunFolder(tmp_path), make_trace({})
+    folder.write_plan(described.plan)
+    folder.write_run(described.run)
+    folder.tables.mkdir()
+    pq.write_table(TABLES["resets"].empty_table(), folder.tables / "resets.parquet")
+    trace = load_trace(spark, folder)
+    assert trace.missing == TABLES.keys() - {"resets"}
+
+
+def _crash_at_once(trace: Trace) -> CheckOutcome:
+    raise ValueError(f"no {trace.plan.scenario}\nat all")
+
+
+def _crash_in_spark(trace: Trace) -> CheckOutcome:
+    rows = trace["polls"].where(F.raise_error(F.lit("torn")).isNotNull())
+    return CheckOutcome(findings(rows, kind=F.lit("x"), verdict=F.lit("violation")), 1)
+
+
+@pytest.mark.parametrize(
+    ("crash", "reason"), [(_crash_at_once, "ValueError: no micro"), (_crash_in_spark, "torn")]
+)
+def test_a_check_that_crashes_leaves_the_others_theirs(
+    make_trace: TraceMaker,
+    monkeypatch: pytest.MonkeyPatch,
+    crash: Callable[[Trace], CheckOutcome],
+    reason: str,
+) -> None:
+    broken = CheckDefinition(crash, needs=())
+    monkeypatch.setitem(CHECKS, Check.CORRUPTED_RECORD, broken)
+    checks = (Check.CORRUPTED_RECORD, Check.DUPLICATE_DELIVERY, Check.SKIPPED_RECORD)
+    verdict = judge(make_trace(HEALTHY, checks=checks))
+    crashed = verdict.checks.pop(Check.CORRUPTED_RECORD)
+    assert crashed.verdict == "undecided"
+    assert reason in crashed.reason
+    assert "\n" not in crashed.reason
+    assert {result.verdict for result in verdict.checks.values()} == {"holds"}
+    assert verdict.verdict is RunVerdict.UNDECIDED
+    failing = judge(make_trace(WENT_ON, checks=checks))
+    assert failing.verdict is RunVerdict.FAIL
 
 
 def test_a_run_that_broke_off_is_undecided_at_best(make_trace: TraceMaker) -> None:
