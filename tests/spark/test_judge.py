@@ -7,11 +7,11 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from conftest import Rows, TraceMaker
+from histories import HEALTHY, WENT_BACK, WENT_ON
 from micro import changed, committed, log_bounds
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.pandas.types import to_arrow_schema
-from test_checks import HEALTHY, WENT_BACK, WENT_ON
 
 from analysis.checks.base import CheckDefinition, CheckOutcome, findings
 from analysis.checks.registry import CHECKS
