@@ -134,6 +134,23 @@ def test_a_group_that_raised_skipped_nothing_in_silence(make_trace: TraceMaker) 
         assert result(make_trace, check, rows).verdict is CheckVerdict.HOLDS
 
 
+def test_a_group_that_was_killed_mid_read_went_as_far_as_it_polled(make_trace: TraceMaker) -> None:
+    opened = [changed("opened", at=150), changed("opened", life=2, at=450)]
+    rows = {**WENT_ON, "group_events": opened}
+    (one,) = result(make_trace, Check.SKIPPED_RECORD, rows).examples
+    assert (one.offset_first, one.offset_last) == (2, 3)
+    # What lies beyond its last poll it may yet have read.
+    rows["polls"] = [*polled(0, 1, 2, 3), *polled(4, epoch=1, producer="q", life=2, at=600)]
+    assert result(make_trace, Check.SKIPPED_RECORD, rows).findings == 1
+
+
+def test_a_group_that_went_on_after_it_raised_is_judged(make_trace: TraceMaker) -> None:
+    raised = changed("failed", at=400, exception="TimeoutException")
+    opened = [changed("opened", at=150), raised, changed("opened", life=2, at=450)]
+    rows = {**WENT_ON, "group_events": opened}
+    assert result(make_trace, Check.SKIPPED_RECORD, rows).verdict is CheckVerdict.VIOLATED
+
+
 def test_latest_may_jump_over_records(make_trace: TraceMaker) -> None:
     rows = {
         **WENT_ON,
