@@ -1,6 +1,5 @@
 """How each group went on after it was stopped and opened again."""
 
-from collections import Counter
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -28,18 +27,14 @@ def resumptions(trace: Trace) -> list[Resumption]:
         (row.asDict() for row in _facts(trace).collect()),
         key=lambda row: (row["topic"], row["partition"]),
     )
-    partitions = Counter(row["group"] for row in rows)
     by_group = {group.group: group for group in trace.plan.groups}
     order = {group: index for index, group in enumerate(sorted(by_group))}
     told = []
     for row in sorted(rows, key=lambda row: order[row["group"]]):
         plan = by_group[row["group"]]
-        name = row["group"]
-        if partitions[name] > 1:
-            name = f"{name}[{row['topic']}-{row['partition']}]"
         told.append(
             Resumption(
-                group=name,
+                group=row["group"],
                 client=plan.client,
                 commit_epoch=plan.commit_epoch,
                 reset=plan.reset,
@@ -49,6 +44,8 @@ def resumptions(trace: Trace) -> list[Resumption]:
                 redelivered=row["redelivered"],
                 never_delivered=None if row["exception"] else row["never_delivered"],
                 exception=_exception(row),
+                topic=row["topic"],
+                partition=row["partition"],
             )
         )
     return told

@@ -4,7 +4,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from harness.contract.verdicts import CheckVerdict, Resumption, RunVerdict, Verdict
+from harness.contract.verdicts import (
+    CheckVerdict,
+    Resumption,
+    RunVerdict,
+    Verdict,
+    several_partitions,
+)
 
 _COLOURS = {
     RunVerdict.PASS: "green",
@@ -35,9 +41,11 @@ def _resumption(rows: list[Resumption]) -> Table:
     for name in ("group", "committed", "resumed at", "redelivered", "never delivered", "exception"):
         is_text = name in ("group", "exception")
         table.add_column(name, justify="left" if is_text else "right", no_wrap=name == "group")
+    several = several_partitions(rows)
     for row in rows:
+        where = f" {row.topic}-{row.partition}" if row.group in several else ""
         table.add_row(
-            escape(row.group),
+            escape(f"{row.group}{where}"),
             f"({_told(row.committed_offset)}, {_told(row.committed_epoch)})",
             _told(row.resumed_at),
             _told(row.redelivered),

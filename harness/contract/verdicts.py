@@ -1,6 +1,8 @@
 """The verdict of one run: `report/verdict.json`, versioned by `schema`."""
 
 import enum
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -75,7 +77,7 @@ class FaultResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Resumption(msgspec.Struct, frozen=True, kw_only=True):
-    """How one group went on after it was stopped and opened again.
+    """How one group went on, on one partition, after it was stopped and opened again.
 
     resumed_at: the first position from which it was served, None where it raised instead.
     redelivered: records (values) that it got more than once.
@@ -93,6 +95,14 @@ class Resumption(msgspec.Struct, frozen=True, kw_only=True):
     redelivered: int | None
     never_delivered: int | None
     exception: str | None
+    topic: str = ""
+    partition: int = -1
+
+
+def several_partitions(rows: Iterable[Resumption]) -> frozenset[str]:
+    """The groups that have a row for more than one partition."""
+    counts = Counter(row.group for row in rows)
+    return frozenset(group for group, count in counts.items() if count > 1)
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):

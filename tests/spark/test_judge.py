@@ -1,5 +1,6 @@
 """The verdict of a run, its resumption rows, and its report."""
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,12 +13,14 @@ from micro import changed, committed, log_bounds
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.pandas.types import to_arrow_schema
+from rich.console import Console
 
 from analysis.checks.base import CheckDefinition, CheckOutcome, findings
 from analysis.checks.registry import CHECKS
 from analysis.judge import judge
 from analysis.load import Trace, load_trace, spark_schema
 from analysis.report.page import write_report
+from analysis.terminal import show
 from harness.contract.checks import Check
 from harness.contract.errors import RunFolderError
 from harness.contract.run_folder import Expectation, RunFolder
@@ -179,6 +182,31 @@ def test_resumption_of_a_group_that_raised(make_trace: TraceMaker) -> None:
     (row,) = judge(make_trace(rows)).resumption
     assert row.exception == "LogTruncationException (divergent offset 2)"
     assert (row.resumed_at, row.never_delivered) == (None, None)
+
+
+def test_resumption_of_several_partitions_is_told_by_partition(
+    make_trace: TraceMaker, tmp_path: Path
+) -> None:
+    one = judge(make_trace(WENT_BACK))
+    both = {
+        name: [*rows, *({**row, "partition": 1} for row in rows if "partition" in row)]
+        for name, rows in WENT_BACK.items()
+    }
+    trace = make_trace(both)
+    two = judge(trace)
+    assert [(r.group, r.topic, r.partition) for r in one.resumption] == [("g", "t", 0)]
+    assert [(r.group, r.topic, r.partition) for r in two.resumption] == [
+        ("g", "t", 0),
+        ("g", "t", 1),
+    ]
+    folder = RunFolder(tmp_path)
+    folder.report.mkdir()
+    write_report(folder, two, trace)
+    assert "<td>g t-1</td>" in (folder.report / "index.html").read_text()
+    for verdict, told in ((one, False), (two, True)):
+        console = Console(record=True, width=200, file=io.StringIO())
+        show(verdict, console)
+        assert ("g t-1" in console.export_text()) is told
 
 
 def test_the_report_escapes_what_it_is_given(make_trace: TraceMaker, tmp_path: Path) -> None:
