@@ -137,7 +137,7 @@ def _commits(trace: Trace) -> DataFrame:
     )
     opened_then = (
         commits.join(F.broadcast(openings), on="group", how="inner")
-        .where("opened_micros < until")
+        .where("opened_micros <= committed_micros")
         .groupBy(*_COMMIT)
         .agg(F.max("opened_micros").alias("opened_at"))
     )
