@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from analysis.checks import delivery, epochs, evidence, resets
+from analysis.checks import delivery, epochs, evidence, replicas, resets
 from analysis.checks.base import CheckDefinition
 from harness.contract.checks import Check
 
@@ -44,6 +44,14 @@ CHECKS: dict[Check, CheckDefinition] = {
         resets.unjustified_reset,
         needs=("group_events", "log_starts", "epoch_checkpoints"),
         reads=("resets", "committed_offsets"),
+    ),
+    Check.FENCED_IN_ISR: CheckDefinition(
+        replicas.fenced_in_isr, needs=("leaderships", "broker_states")
+    ),
+    Check.SERVED_UNDER_FENCED_EPOCH: CheckDefinition(
+        replicas.served_under_fenced_epoch,
+        needs=("sends", "leaderships", "log_starts"),
+        reads=("polls", "replica_records"),
     ),
     Check.FAULT_LANDED: CheckDefinition(evidence.fault_landed, needs=("faults",)),
     Check.HISTORY_COMPLETE: CheckDefinition(evidence.history_complete, needs=("histories",)),

@@ -116,6 +116,18 @@ def led(epoch: int, *, at: int, leader: int = 1) -> Row:
     }
 
 
+def registered(*, fenced: bool, at: int, broker: int = 1) -> Row:
+    """A change of a broker's registration, from the metadata log."""
+    return {
+        "broker": broker,
+        "broker_epoch": 1,
+        "is_fenced": fenced,
+        "in_controlled_shutdown": False,
+        "metadata_offset": at,
+        "at_micros": at,
+    }
+
+
 def epochs(*starts: tuple[int, int], broker: int = 1) -> list[Row]:
     """Lines of a replica's leader-epoch-checkpoint: (epoch, start offset)."""
     return [
