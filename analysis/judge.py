@@ -9,10 +9,10 @@ import msgspec
 from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from analysis import resumption
 from analysis.checks.base import CheckOutcome
 from analysis.checks.registry import CHECKS
 from analysis.load import Trace
-from analysis.resumption import resumptions
 from harness.contract.checks import Check
 from harness.contract.run_folder import Expectation
 from harness.contract.verdicts import (
@@ -28,8 +28,6 @@ from harness.contract.verdicts import (
     Verdict,
 )
 
-_NOTHING = CheckResult(verdict=CheckVerdict.NOT_EVALUABLE, evaluated=0, findings=0, examples=[])
-
 
 @dataclass(frozen=True)
 class Found:
@@ -44,17 +42,11 @@ class Found:
 def judge(trace: Trace) -> Verdict:
     """The verdict of a run, by the checks that its plan names."""
     planned = [Check(name) for name in trace.plan.checks]
-    outcomes = {
-        check: CHECKS[check].judge(trace)
-        for check in planned
-        if check in CHECKS and all(trace.rows[table] for table in CHECKS[check].needs)
-    }
-    found, results = _collect(trace, outcomes)
-    for check in planned:
-        results.setdefault(check, _NOTHING)
-    resumed = resumptions(trace) if Check.RESUMPTION in planned else []
+    found, results = _run([check for check in planned if check in CHECKS], trace)
+    resumed: list[Resumption] = []
     if Check.RESUMPTION in planned:
-        results[Check.RESUMPTION] = _resumption_result(resumed)
+        resumed, results[Check.RESUMPTION] = _resumption(trace)
+    faults = _faults(trace)
     return Verdict(
         schema=SCHEMA,
         run_id=trace.run.run_id,
@@ -65,10 +57,13 @@ def judge(trace: Trace) -> Verdict:
         clients=trace.run.clients,
         cluster=trace.run.cluster,
         verdict=decide(
-            found, results, expects=trace.plan.expects, is_whole=trace.run.error is None
+            found,
+            results,
+            expects=trace.plan.expects,
+            is_whole=trace.run.error is None and all(fault.landed for fault in faults),
         ),
         checks={str(check): results[check] for check in planned},
-        faults=_faults(trace),
+        faults=faults,
         resumption=resumed,
         rerun=trace.run.rerun,
     )
@@ -87,7 +82,7 @@ def decide(
         found: counts of all findings.
         results: of every planned check.
         expects: the plan's expectations.
-        is_whole: whether the scenario came to its end.
+        is_whole: whether the scenario came to its end and all its faults landed.
     """
     violations = {
         (one.check, one.group) for one in found if one.verdict is FindingVerdict.VIOLATION
@@ -109,6 +104,49 @@ def decide(
     unclear = {CheckVerdict.NOT_EVALUABLE, CheckVerdict.UNDECIDED}
     is_all_clear = not any(result.verdict in unclear for result in results.values())
     return RunVerdict.PASS if is_whole and is_all_seen and is_all_clear else RunVerdict.UNDECIDED
+
+
+def _run(checks: list[Check], trace: Trace) -> tuple[list[Found], dict[Check, CheckResult]]:
+    """Judge by every check; one that crashes or lacks a table leaves the others theirs."""
+    results: dict[Check, CheckResult] = {}
+    outcomes: dict[Check, CheckOutcome] = {}
+    for check in checks:
+        if lacks := CHECKS[check].lacks(trace):
+            results[check] = _unjudged(CheckVerdict.NOT_EVALUABLE, lacks)
+            continue
+        try:
+            outcomes[check] = CHECKS[check].judge(trace)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other checks go on
+            results[check] = _crashed(error)
+    found, judged = _collected(trace, outcomes)
+    return found, results | judged
+
+
+def _collected(
+    trace: Trace, outcomes: dict[Check, CheckOutcome]
+) -> tuple[list[Found], dict[Check, CheckResult]]:
+    """All checks in the same jobs; if these fail, each check in its own, to tell which it was."""
+    try:
+        return _collect(trace, outcomes)
+    except Exception as error:  # noqa: BLE001 - Spark runs a check only here, so see above
+        if len(outcomes) == 1:
+            return [], dict.fromkeys(outcomes, _crashed(error))
+    found: list[Found] = []
+    results: dict[Check, CheckResult] = {}
+    for check, outcome in outcomes.items():
+        found_by_one, result = _collected(trace, {check: outcome})
+        found += found_by_one
+        results |= result
+    return found, results
+
+
+def _unjudged(verdict: CheckVerdict, reason: str) -> CheckResult:
+    return CheckResult(verdict=verdict, evaluated=0, findings=0, examples=[], reason=reason)
+
+
+def _crashed(error: Exception) -> CheckResult:
+    first_line = str(error).strip().partition("\n")[0]
+    return _unjudged(CheckVerdict.UNDECIDED, f"{type(error).__name__}: {first_line}")
 
 
 def _collect(
@@ -192,14 +230,26 @@ def _result(found: list[Found], evaluated: int, examples: list[Finding]) -> Chec
     else:
         verdict = CheckVerdict.HOLDS
     return CheckResult(
-        verdict=verdict, evaluated=evaluated, findings=counts.total(), examples=examples
+        verdict=verdict,
+        evaluated=evaluated,
+        findings=counts.total(),
+        examples=examples,
+        reason="" if evaluated else "its tables hold nothing that it could judge",
     )
 
 
-def _resumption_result(resumed: list[Resumption]) -> CheckResult:
+def _resumption(trace: Trace) -> tuple[list[Resumption], CheckResult]:
+    """The rows of resumption, and their count as a check's result."""
+    if lacks := resumption.lacks(trace):
+        return [], _unjudged(CheckVerdict.NOT_EVALUABLE, lacks)
+    try:
+        resumed = resumption.resumptions(trace)
+    except Exception as error:  # noqa: BLE001 - the checks are told all the same
+        return [], _crashed(error)
     if not resumed:
-        return _NOTHING
-    return CheckResult(verdict=CheckVerdict.HOLDS, evaluated=len(resumed), findings=0, examples=[])
+        return [], _unjudged(CheckVerdict.NOT_EVALUABLE, "no group was opened a second time")
+    holds = CheckResult(verdict=CheckVerdict.HOLDS, evaluated=len(resumed), findings=0, examples=[])
+    return resumed, holds
 
 
 def _faults(trace: Trace) -> list[FaultResult]:

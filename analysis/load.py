@@ -1,5 +1,6 @@
 """A run's tables as DataFrames, with the schemas of the contract."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -8,9 +9,11 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from analysis.survivors import log_bounds, survivors
 from harness.contract.run_folder import Plan, RunDescription, RunFolder
 from harness.contract.tables import TABLES
 
@@ -27,10 +30,13 @@ _TOPICS = pa.schema(
         "min_insync": pa.int32(),
         "unclean_election": pa.bool_(),
         "retention_ms": pa.int64(),
+        "deletes": pa.bool_(),
+        "subscribed": pa.int32(),
     }
 )
 _GROUPS = pa.schema({name: pa.string() for name in ("group", "client", "commit_epoch", "reset")})
 
+_LOG = ("topic", "partition")
 _LOCAL_ROWS = 20_000
 """Up to so many rows, a table goes into the plan itself, which saves scans and their jobs."""
 
@@ -43,6 +49,7 @@ class Trace:
         plan: what the scenario set out to do.
         run: under which conditions.
         rows: count of rows by table; 0 where a table is missing.
+        missing: the tables whose file does not exist.
     """
 
     spark: SparkSession
@@ -50,6 +57,7 @@ class Trace:
     run: RunDescription
     tables: dict[str, DataFrame]
     rows: dict[str, int]
+    missing: frozenset[str] = frozenset()
     _shared: dict[str, DataFrame] = field(default_factory=dict)
 
     def __getitem__(self, table: str) -> DataFrame:
@@ -58,8 +66,15 @@ class Trace:
 
     @cached_property
     def topics(self) -> DataFrame:
-        """(topic, min_insync, unclean_election, retention_ms) of the plan."""
-        rows = [msgspec.structs.asdict(topic) for topic in self.plan.topics]
+        """(topic, min_insync, unclean_election, retention_ms, deletes, subscribed) of the plan.
+
+        `subscribed` counts the groups that read the topic.
+        """
+        readers = Counter(group.topic for group in self.plan.groups)
+        rows = [
+            msgspec.structs.asdict(topic) | {"subscribed": readers[topic.topic]}
+            for topic in self.plan.topics
+        ]
         return self.spark.createDataFrame(pa.Table.from_pylist(rows, schema=_TOPICS))
 
     @cached_property
@@ -70,9 +85,69 @@ class Trace:
 
     @property
     def surviving(self) -> DataFrame:
-        """(topic, partition, offset, leader_epoch, value): what any replica holds at the end."""
-        columns = ("topic", "partition", "offset", "leader_epoch", "value")
-        return self.shared("surviving", lambda: self["replica_records"].select(*columns).distinct())
+        """(topic, partition, offset, leader_epoch, value): what the log holds at the end.
+
+        That is any surviving replica, at or above the log start: a segment keeps deleted records
+        until all of it is deleted.
+        """
+        return self.shared("surviving", self._surviving)
+
+    @property
+    def epoch_starts(self) -> DataFrame:
+        """(topic, partition, epochs): the surviving replicas' epochs.
+
+        `epochs` is an array of structs (leader_epoch, start_offset).
+        """
+        return self.shared(
+            "epoch_starts",
+            lambda: (
+                self._of_survivors("epoch_checkpoints")
+                .groupBy(*_LOG)
+                .agg(F.collect_set(F.struct("leader_epoch", "start_offset")).alias("epochs"))
+            ),
+        )
+
+    @property
+    def log_bounds(self) -> DataFrame:
+        """(topic, partition, log_start, log_end): of the surviving log; the end is exclusive."""
+        return self.shared(
+            "log_bounds",
+            lambda: log_bounds(
+                self._of_survivors("log_starts"), self["samples"], self["leaderships"]
+            ),
+        )
+
+    def _surviving(self) -> DataFrame:
+        bounds = F.broadcast(self.log_bounds.select(*_LOG, "log_start"))
+        return (
+            self._of_survivors("replica_records")
+            .join(bounds, on=list(_LOG), how="left")
+            .where("log_start is null or offset >= log_start")
+            .select(*_LOG, "offset", "leader_epoch", "value")
+            .distinct()
+        )
+
+    def _of_survivors(self, table: str) -> DataFrame:
+        """The rows of a table of replicas that come from surviving ones."""
+        kept = self.shared("survivors", self._survivors)
+        return self[table].join(F.broadcast(kept), on=[*_LOG, "broker"], how="left_semi")
+
+    def _survivors(self) -> DataFrame:
+        """Every replica has a row in `log_starts`; only a trace without that asks the records."""
+        source = "log_starts" if self.rows["log_starts"] else "replica_records"
+        return survivors(self[source], self["leaderships"])
+
+    def lacks(self, needs: tuple[str, ...], reads: tuple[str, ...] = ()) -> str:
+        """Which tables are missing, or empty though rows are needed, in words; empty if none.
+
+        Args:
+            needs: tables that must have rows.
+            reads: tables that must be there, but may be empty.
+        """
+        missing = [table for table in (*needs, *reads) if table in self.missing]
+        empty = [table for table in needs if table not in missing and not self.rows[table]]
+        told = [f"table {table} is missing" for table in missing]
+        return ", ".join([*told, *(f"table {table} is empty" for table in empty)])
 
     def shared(self, name: str, build: Callable[[], DataFrame]) -> DataFrame:
         """A DataFrame that several checks ask for, built and kept once a trace."""
@@ -82,19 +157,22 @@ class Trace:
 
 
 def load_trace(spark: SparkSession, folder: RunFolder) -> Trace:
-    """Read a run's tables; a missing one is empty, and counts 0 rows.
+    """Read a run's tables; a missing one is empty, counts 0 rows, and is told in `missing`.
 
     Raises:
         RunFolderError: the folder has no plan or no description of a run.
     """
     tables: dict[str, DataFrame] = {}
     rows: dict[str, int] = {}
+    missing: set[str] = set()
     for name, schema in TABLES.items():
         path = folder.tables / f"{name}.parquet"
+        if not path.exists():
+            missing.add(name)
         rows[name] = int(pq.read_metadata(path).num_rows) if path.exists() else 0
         if rows[name] > _LOCAL_ROWS:
             tables[name] = spark.read.schema(spark_schema(name)).parquet(str(path)).cache()
         else:
             content = pq.read_table(path, schema=schema) if rows[name] else schema.empty_table()
             tables[name] = spark.createDataFrame(content)
-    return Trace(spark, folder.plan(), folder.run(), tables, rows)
+    return Trace(spark, folder.plan(), folder.run(), tables, rows, frozenset(missing))

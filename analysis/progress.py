@@ -10,10 +10,21 @@ _ENDINGS = ("caught_up", "stalled", "failed")
 
 
 def endings(trace: Trace) -> DataFrame:
-    """How each group ended last: (group, last_change, last_member)."""
+    """How each group ended last: (group, last_change, last_member).
+
+    last_change is `polled` where nothing was told after the last poll: the member was killed.
+    """
+    told = trace["group_events"].where(F.col("change").isin(*_ENDINGS))
+    polled = trace["polls"].select(
+        "group",
+        "member",
+        F.lit("polled").alias("change"),
+        F.col("polled_micros").alias("at_micros"),
+        "seq",
+    )
     return (
-        trace["group_events"]
-        .where(F.col("change").isin(*_ENDINGS))
+        told.select(*polled.columns)
+        .union(polled)
         .groupBy("group")
         .agg(
             F.max_by("change", F.struct("at_micros", "seq")).alias("last_change"),
@@ -27,19 +38,26 @@ def final_positions(trace: Trace) -> DataFrame:
 
     Columns: group, topic, partition, first_offset, final_position.
 
-    first_offset is the first that was delivered to the group; final_position the position that its
-    last member told of last.
+    first_offset is the first that was delivered to the group; final_position the position that it
+    told of last, or the one after its last poll where it was killed before it told.
     """
     told = (
         trace["group_events"]
         .where(F.col("change").isin("caught_up", "stalled") & F.col("position").isNotNull())
-        .groupBy(*PARTITION)
-        .agg(F.max_by("position", F.struct("at_micros", "seq")).alias("final_position"))
+        .select(*PARTITION, "position", F.struct("at_micros", "seq").alias("moment"))
+    )
+    polled = trace["polls"].select(
+        *PARTITION,
+        (F.col("offset") + 1).alias("position"),
+        F.struct(F.col("polled_micros").alias("at_micros"), "seq").alias("moment"),
     )
     first = trace["polls"].groupBy(*PARTITION).agg(F.min("offset").alias("first_offset"))
     calm = endings(trace).where(F.col("last_change") != "failed").select("group")
     return (
-        told.join(first, on=list(PARTITION), how="inner")
+        told.union(polled)
+        .groupBy(*PARTITION)
+        .agg(F.max_by("position", F.struct("moment", "position")).alias("final_position"))
+        .join(first, on=list(PARTITION), how="inner")
         .join(calm, on="group", how="left_semi")
         .select(*PARTITION, "first_offset", "final_position")
     )

@@ -1,6 +1,5 @@
 """How each group went on after it was stopped and opened again, or after its last pause."""
 
-from collections import Counter
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -10,33 +9,32 @@ from analysis.load import Trace
 from analysis.progress import PARTITION, endings, last_commits, never_delivered
 from harness.contract.verdicts import Resumption
 
-_NEEDED = ("group_events", "committed_offsets", "polls", "replica_records")
+_NEEDS = ("group_events", "committed_offsets", "polls")
+_READS = ("replica_records",)
+
+
+def lacks(trace: Trace) -> str:
+    """Which tables `resumptions` can't do without, in words; empty if it lacks none."""
+    return trace.lacks(_NEEDS, _READS)
 
 
 def resumptions(trace: Trace) -> list[Resumption]:
     """One row per group and partition that was opened at least twice, in the plan's order.
 
-    None at all where a table is missing that it takes: what can't be proved is not told.
-    A group of several partitions is told as `group[topic-partition]`.
+    What can't be proved is not told: ask `lacks` before.
     """
-    if not all(trace.rows[table] for table in _NEEDED):
-        return []
     rows = sorted(
         (row.asDict() for row in _facts(trace).collect()),
         key=lambda row: (row["topic"], row["partition"]),
     )
-    partitions = Counter(row["group"] for row in rows)
     by_group = {group.group: group for group in trace.plan.groups}
     order = {group: index for index, group in enumerate(sorted(by_group))}
     told = []
     for row in sorted(rows, key=lambda row: order[row["group"]]):
         plan = by_group[row["group"]]
-        name = row["group"]
-        if partitions[name] > 1:
-            name = f"{name}[{row['topic']}-{row['partition']}]"
         told.append(
             Resumption(
-                group=name,
+                group=row["group"],
                 client=plan.client,
                 commit_epoch=plan.commit_epoch,
                 reset=plan.reset,
@@ -46,6 +44,8 @@ def resumptions(trace: Trace) -> list[Resumption]:
                 redelivered=row["redelivered"],
                 never_delivered=None if row["exception"] else row["never_delivered"],
                 exception=_exception(row),
+                topic=row["topic"],
+                partition=row["partition"],
             )
         )
     return told

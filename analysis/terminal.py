@@ -4,7 +4,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from harness.contract.verdicts import CheckVerdict, Resumption, RunVerdict, Verdict
+from harness.contract.verdicts import (
+    CheckVerdict,
+    Resumption,
+    RunVerdict,
+    Verdict,
+    several_partitions,
+)
 
 _COLOURS = {
     RunVerdict.PASS: "green",
@@ -35,9 +41,11 @@ def _resumption(rows: list[Resumption]) -> Table:
     for name in ("group", "committed", "resumed at", "redelivered", "never delivered", "exception"):
         is_text = name in ("group", "exception")
         table.add_column(name, justify="left" if is_text else "right", no_wrap=name == "group")
+    several = several_partitions(rows)
     for row in rows:
+        where = f" {row.topic}-{row.partition}" if row.group in several else ""
         table.add_row(
-            escape(row.group),
+            escape(f"{row.group}{where}"),
             f"({_told(row.committed_offset)}, {_told(row.committed_epoch)})",
             _told(row.resumed_at),
             _told(row.redelivered),
@@ -49,7 +57,7 @@ def _resumption(rows: list[Resumption]) -> Table:
 
 def _checks(verdict: Verdict) -> Table:
     table = Table(title="Checks", title_justify="left", box=None, pad_edge=False)
-    for name in ("check", "verdict", "evaluated", "findings", "first example"):
+    for name in ("check", "verdict", "evaluated", "findings", "first example, or reason"):
         table.add_column(name, justify="right" if name in ("evaluated", "findings") else "left")
     for name, result in verdict.checks.items():
         example = result.examples[0] if result.examples else None
@@ -59,7 +67,7 @@ def _checks(verdict: Verdict) -> Table:
             f"[{_COLOURS[result.verdict]}]{result.verdict}[/]",
             str(result.evaluated),
             str(result.findings),
-            escape(f"{where}{example.cause}") if example else "",
+            escape(f"{where}{example.cause}" if example else result.reason),
         )
     return table
 

@@ -45,10 +45,21 @@ class CheckOutcome:
 
 @dataclass(frozen=True)
 class CheckDefinition:
-    """A check and the tables without rows of which it can't be evaluated."""
+    """A check and the tables that it can't be evaluated without.
+
+    Attributes:
+        judge: the check.
+        needs: tables that must have rows; without any there is nothing to judge.
+        reads: tables that must be there, but may well be empty, e.g. where nothing was reset.
+    """
 
     judge: Callable[[Trace], CheckOutcome]
     needs: tuple[str, ...]
+    reads: tuple[str, ...] = ()
+
+    def lacks(self, trace: Trace) -> str:
+        """Why a trace can't be judged, by its missing and empty tables; empty if it can."""
+        return trace.lacks(self.needs, self.reads)
 
 
 def findings(rows: DataFrame, *, evidence: tuple[str, ...] = (), **columns: Column) -> DataFrame:

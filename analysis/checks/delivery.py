@@ -12,41 +12,61 @@ _LOG = ("topic", "partition")
 
 
 def lost_record(trace: Trace) -> CheckOutcome:
-    """A1: acknowledged, and in no replica's log at the end.
+    """A1: acknowledged, and not in the surviving log, unless deleted after every group had it.
 
     Causes: `truncated` (a later epoch than that of the acknowledgement starts at or below the
-    offset), `expired_unread` (below the log start), `unexplained`.
+    offset on the surviving branch), `expired_unread` (below the log start, and a group that reads
+    the topic never had it, or none reads it), `unexplained`.
     """
     acknowledged = trace["sends"].where("outcome = 'ok' and offset is not null")
-    lost = acknowledged.join(trace.surviving, on=[*_LOG, "value"], how="left_anti")
+    gone = acknowledged.join(trace.surviving, on=[*_LOG, "value"], how="left_anti")
     judged = (
-        _with_epoch_of_acknowledgement(lost, trace)
-        .join(_later_epochs(trace), on=list(_LOG), how="left")
-        .join(_log_starts(trace), on=list(_LOG), how="left")
+        _with_readers(_with_epoch_of_acknowledgement(gone, trace), trace)
+        .join(trace.epoch_starts, on=list(_LOG), how="left")
+        .join(trace.log_bounds, on=list(_LOG), how="left")
         .join(F.broadcast(trace.topics), on="topic", how="left")
+        .withColumn("later", _later_epoch())
+        .withColumn("groups_missed", F.col("subscribed") - F.col("groups_had"))
         .withColumn("cause", _cause_of_loss())
-        .withColumn(
-            "verdict",
-            F.when(
-                (F.col("cause") == "truncated")
-                & (F.col("unclean_election") | (F.col("acks") != "all")),
-                "permitted",
-            )
-            .when(
-                (F.col("cause") == "expired_unread") & F.col("retention_ms").isNotNull(),
-                "permitted",
-            )
-            .otherwise("violation"),
-        )
+        .where("cause != 'expired'")
     )
-    keys = (*_LOG, "cause", "verdict", "acks", "acknowledged_epoch")
-    found = spans(judged, *keys, at=F.min("answered_micros"), producer=F.min("producer"))
+    keys = (
+        *_LOG,
+        "cause",
+        "acks",
+        "acknowledged_epoch",
+        "later",
+        "groups_missed",
+        "unclean_election",
+        "may_expire",
+    )
+    may_expire = F.col("retention_ms").isNotNull() | F.col("deletes")
+    told = judged.withColumn("may_expire", may_expire).withColumn(
+        "groups_missed", F.when(F.col("cause") == "expired_unread", F.col("groups_missed"))
+    )
+    found = (
+        spans(told, *keys, at=F.min("answered_micros"), producer=F.min("producer"))
+        .withColumn("later_epoch", F.col("later.leader_epoch"))
+        .withColumn("later_start", F.col("later.start_offset"))
+    )
+    may_truncate = F.col("unclean_election") | (F.col("acks") != "all")
+    permitted = ((F.col("cause") == "truncated") & may_truncate) | (
+        (F.col("cause") == "expired_unread") & F.col("may_expire")
+    )
     return CheckOutcome(
         findings(
             found,
-            evidence=("records", "acks", "acknowledged_epoch", "producer"),
+            evidence=(
+                "records",
+                "acks",
+                "acknowledged_epoch",
+                "producer",
+                "later_epoch",
+                "later_start",
+                "groups_missed",
+            ),
             kind=F.col("cause"),
-            verdict=F.col("verdict"),
+            verdict=F.when(permitted, "permitted").otherwise("violation"),
             topic=F.col("topic"),
             partition=F.col("partition"),
             offset_first=F.col("offset_first"),
@@ -233,29 +253,38 @@ def _with_epoch_of_acknowledgement(lost: DataFrame, trace: Trace) -> DataFrame:
     )
 
 
-def _later_epochs(trace: Trace) -> DataFrame:
-    """(topic, partition, epochs): every epoch of the surviving branches with its start offset."""
-    return (
-        trace["epoch_checkpoints"]
-        .groupBy(*_LOG)
-        .agg(F.collect_set(F.struct("leader_epoch", "start_offset")).alias("epochs"))
+def _with_readers(gone: DataFrame, trace: Trace) -> DataFrame:
+    """Add groups_had: how many of the plan's groups had the record."""
+    had = (
+        trace["polls"]
+        .join(F.broadcast(trace.groups.select("group")), on="group", how="left_semi")
+        .join(gone.select(*_LOG, "value").distinct(), on=[*_LOG, "value"], how="left_semi")
+        .groupBy(*_LOG, "value")
+        .agg(F.count_distinct("group").alias("groups_had"))
+    )
+    return gone.join(had, on=[*_LOG, "value"], how="left").withColumn(
+        "groups_had", F.coalesce("groups_had", F.lit(0))
     )
 
 
-def _log_starts(trace: Trace) -> DataFrame:
-    return trace["log_starts"].groupBy(*_LOG).agg(F.min("log_start_offset").alias("log_start"))
-
-
-def _cause_of_loss() -> Column:
-    later = F.exists(
+def _later_epoch() -> Column:
+    """The first epoch after the acknowledgement's that starts at or below the offset, or null."""
+    overtaking = F.filter(
         "epochs",
         lambda epoch: (
             (epoch["leader_epoch"] > F.col("acknowledged_epoch"))
             & (epoch["start_offset"] <= F.col("offset"))
         ),
     )
+    return F.array_min(overtaking)
+
+
+def _cause_of_loss() -> Column:
+    is_below = F.col("offset") < F.col("log_start")
+    all_had_it = (F.col("subscribed") > 0) & (F.col("groups_missed") <= 0)
     return (
-        F.when(F.coalesce(later, F.lit(False)), "truncated")
-        .when(F.col("offset") < F.col("log_start"), "expired_unread")
+        F.when(F.col("later").isNotNull(), "truncated")
+        .when(is_below & all_had_it, "expired")
+        .when(is_below, "expired_unread")
         .otherwise("unexplained")
     )

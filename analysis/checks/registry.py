@@ -1,35 +1,59 @@
 """Every check by its name, with the tables that it can't do without."""
 
-from analysis.checks import delivery, epochs, evidence, resets
+from dataclasses import replace
+
+from analysis.checks import delivery, epochs, evidence, replicas, resets
 from analysis.checks.base import CheckDefinition
 from harness.contract.checks import Check
 
-_COMMITS = ("committed_offsets", "polls", "leaderships")
+_COMMITS = CheckDefinition(
+    epochs.committed_epoch_missing,
+    needs=("committed_offsets", "polls", "leaderships"),
+    reads=("replica_records", "group_events"),
+)
 
 CHECKS: dict[Check, CheckDefinition] = {
     Check.LOST_RECORD: CheckDefinition(
-        delivery.lost_record, ("sends", "replica_records", "epoch_checkpoints", "leaderships")
+        delivery.lost_record,
+        needs=("sends", "log_starts", "epoch_checkpoints", "leaderships"),
+        reads=("replica_records", "polls"),
     ),
     Check.SKIPPED_RECORD: CheckDefinition(
-        delivery.skipped_record, ("polls", "group_events", "replica_records", "committed_offsets")
+        delivery.skipped_record,
+        needs=("polls", "group_events", "log_starts"),
+        reads=("replica_records", "committed_offsets", "resets"),
     ),
-    Check.DUPLICATE_DELIVERY: CheckDefinition(delivery.duplicate_delivery, ("polls",)),
-    Check.PHANTOM_RECORD: CheckDefinition(delivery.phantom_record, ("polls", "sends")),
-    Check.CORRUPTED_RECORD: CheckDefinition(delivery.corrupted_record, ("polls",)),
-    Check.COMMITTED_EPOCH_MISSING: CheckDefinition(epochs.committed_epoch_missing, _COMMITS),
-    Check.COMMITTED_EPOCH_STALE: CheckDefinition(epochs.committed_epoch_stale, _COMMITS),
-    Check.COMMITTED_EPOCH_BEHIND_LEADER: CheckDefinition(
-        epochs.committed_epoch_behind_leader, _COMMITS
+    Check.DUPLICATE_DELIVERY: CheckDefinition(delivery.duplicate_delivery, needs=("polls",)),
+    Check.PHANTOM_RECORD: CheckDefinition(delivery.phantom_record, needs=("polls", "sends")),
+    Check.CORRUPTED_RECORD: CheckDefinition(delivery.corrupted_record, needs=("polls",)),
+    Check.COMMITTED_EPOCH_MISSING: _COMMITS,
+    Check.COMMITTED_EPOCH_STALE: replace(_COMMITS, judge=epochs.committed_epoch_stale),
+    Check.COMMITTED_EPOCH_BEHIND_LEADER: replace(
+        _COMMITS, judge=epochs.committed_epoch_behind_leader
     ),
-    Check.COMMITTED_EPOCH_AHEAD: CheckDefinition(epochs.committed_epoch_ahead, _COMMITS),
+    Check.COMMITTED_EPOCH_AHEAD: replace(_COMMITS, judge=epochs.committed_epoch_ahead),
     Check.TRUNCATION_UNDETECTED: CheckDefinition(
-        resets.truncation_undetected, ("polls", "group_events", "replica_records")
+        resets.truncation_undetected,
+        needs=("polls", "group_events", "log_starts"),
+        reads=("replica_records", "resets"),
     ),
-    Check.RESET: CheckDefinition(resets.reset, ("group_events", "resets")),
+    Check.RESET: CheckDefinition(
+        resets.reset, needs=("group_events",), reads=("resets", "committed_offsets")
+    ),
     Check.UNJUSTIFIED_RESET: CheckDefinition(
-        resets.unjustified_reset, ("group_events", "resets", "log_starts", "epoch_checkpoints")
+        resets.unjustified_reset,
+        needs=("group_events", "log_starts", "epoch_checkpoints"),
+        reads=("resets", "committed_offsets"),
     ),
-    Check.FAULT_LANDED: CheckDefinition(evidence.fault_landed, ("faults",)),
-    Check.HISTORY_COMPLETE: CheckDefinition(evidence.history_complete, ("histories",)),
+    Check.FENCED_IN_ISR: CheckDefinition(
+        replicas.fenced_in_isr, needs=("leaderships", "broker_states")
+    ),
+    Check.SERVED_UNDER_FENCED_EPOCH: CheckDefinition(
+        replicas.served_under_fenced_epoch,
+        needs=("sends", "leaderships", "log_starts"),
+        reads=("polls", "replica_records"),
+    ),
+    Check.FAULT_LANDED: CheckDefinition(evidence.fault_landed, needs=("faults",)),
+    Check.HISTORY_COMPLETE: CheckDefinition(evidence.history_complete, needs=("histories",)),
 }
 """`Check.RESUMPTION` is not among them: it judges nothing, and counts the rows of resumption."""

@@ -10,7 +10,7 @@ from plotly.offline import get_plotlyjs
 from analysis.load import Trace
 from analysis.report.timeline import timeline
 from harness.contract.run_folder import RunFolder
-from harness.contract.verdicts import Verdict
+from harness.contract.verdicts import Verdict, several_partitions
 
 _MICROS_PER_SECOND = 1_000_000
 
@@ -37,6 +37,7 @@ def write_report(folder: RunFolder, verdict: Verdict, trace: Trace) -> None:
             verdict=verdict,
             run=trace.run,
             question=trace.plan.question,
+            several=several_partitions(verdict.resumption),
             labels=labels,
             label_names=sorted({name for label in labels.values() for name in label}),
             # Both come from plotly, which escapes what it is given.

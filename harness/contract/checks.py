@@ -18,6 +18,8 @@ class Check(enum.StrEnum):
     TRUNCATION_UNDETECTED = "truncation_undetected"
     RESET = "reset"
     UNJUSTIFIED_RESET = "unjustified_reset"
+    FENCED_IN_ISR = "fenced_in_isr"
+    SERVED_UNDER_FENCED_EPOCH = "served_under_fenced_epoch"
     FAULT_LANDED = "fault_landed"
     HISTORY_COMPLETE = "history_complete"
     RESUMPTION = "resumption"

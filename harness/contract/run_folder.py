@@ -15,7 +15,11 @@ RUN_FILE = "run.json"
 
 
 class TopicPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """A topic under test, with the settings that decide what may be lost."""
+    """A topic under test, with the settings that decide what may be lost.
+
+    `deletes`: the scenario deletes records otherwise than by `retention_ms`: by size, or by
+    DeleteRecords.
+    """
 
     topic: str
     partitions: int
@@ -23,6 +27,7 @@ class TopicPlan(msgspec.Struct, frozen=True, kw_only=True):
     min_insync: int
     unclean_election: bool
     retention_ms: int | None = None
+    deletes: bool = False
 
 
 class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):

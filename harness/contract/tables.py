@@ -126,6 +126,17 @@ TABLES: dict[str, pa.Schema] = {
         metadata_epoch=_INT,
         at_micros=_LONG,
     ),
+    # One row per change of a broker's registration in the metadata log (RegisterBrokerRecord,
+    # BrokerRegistrationChangeRecord, UnregisterBrokerRecord, and the older FenceBrokerRecord and
+    # UnfenceBrokerRecord): the state after it. An unregistered broker counts as fenced.
+    "broker_states": _schema(
+        broker=_INT,
+        broker_epoch=_LONG,
+        is_fenced=_BOOL,
+        in_controlled_shutdown=_BOOL,
+        metadata_offset=_LONG,
+        at_micros=_LONG,
+    ),
     # One row per batch in a replica's segments at the end of the run.
     "replica_batches": _schema(
         broker=_INT,

@@ -1,6 +1,8 @@
 """The verdict of one run: `report/verdict.json`, versioned by `schema`."""
 
 import enum
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -53,12 +55,16 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What one check found; `evaluated` counts what it judged (rows, pairs or commits)."""
+    """What one check found; `evaluated` counts what it judged (rows, pairs or commits).
+
+    reason: why it could not judge: which table is missing or empty, or how it crashed; else empty.
+    """
 
     verdict: CheckVerdict
     evaluated: int
     findings: int
     examples: list[Finding]
+    reason: str = ""
 
 
 class FaultResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,7 +77,7 @@ class FaultResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Resumption(msgspec.Struct, frozen=True, kw_only=True):
-    """How one group went on after it was opened again, or after its last member's pause.
+    """How one group went on, on one partition, after it was opened again or its last member paused.
 
     resumed_at: the first position from which it was served then, None where it raised instead.
     redelivered: records (values) that it got more than once.
@@ -89,6 +95,14 @@ class Resumption(msgspec.Struct, frozen=True, kw_only=True):
     redelivered: int | None
     never_delivered: int | None
     exception: str | None
+    topic: str = ""
+    partition: int = -1
+
+
+def several_partitions(rows: Iterable[Resumption]) -> frozenset[str]:
+    """The groups that have a row for more than one partition."""
+    counts = Counter(row.group for row in rows)
+    return frozenset(group for group, count in counts.items() if count > 1)
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from harness.clients.commands import CutTailResult
 from harness.clients.jvm import first_java_class, java_class
 from harness.contract.errors import WorkerError
 from harness.decode.coordinator import CommittedOffsets
-from harness.decode.metadata_log import METADATA_TOPIC, Leaderships
+from harness.decode.metadata_log import METADATA_TOPIC, MetadataLog
 from harness.decode.tables import Rows, write_table
 
 OFFSETS_TOPIC = "__consumer_offsets"
@@ -34,20 +34,22 @@ class Replica:
 def decode_segments(segments: Path, tables: Path) -> dict[str, int]:
     """Write every table that comes from replicas; answers the count of rows of each."""
     rows = Rows()
-    committed, leaderships = CommittedOffsets(), Leaderships()
+    committed, metadata = CommittedOffsets(), MetadataLog()
     for replica in _replicas(segments):
         if replica.topic == METADATA_TOPIC:
-            leaderships.offer(list(_records(replica)))
+            metadata.offer(list(_records(replica)))
         elif replica.topic == OFFSETS_TOPIC:
             for batch, record in _records(replica):
                 committed.add(replica.partition, batch, record)
         elif not replica.topic.startswith("__"):
             _decode_replica(replica, segments, rows)
     rows.extend("committed_offsets", committed.rows())
-    rows.extend("leaderships", leaderships.rows())
+    rows.extend("leaderships", metadata.leaderships())
+    rows.extend("broker_states", metadata.broker_states())
     names = (
         "committed_offsets",
         "leaderships",
+        "broker_states",
         "replica_batches",
         "replica_records",
         "epoch_checkpoints",

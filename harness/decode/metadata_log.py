@@ -1,14 +1,17 @@
-"""The history of leaderships, replayed from `__cluster_metadata` as a controller would."""
+"""Leaderships and brokers over time, replayed from `__cluster_metadata` as a controller would."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from harness.clients.jvm import java_class
 
 METADATA_TOPIC = "__cluster_metadata"
 _MICROS_PER_MS = 1000
+_FENCING_CHANGES = {-1: False, 1: True}
+"""By `BrokerRegistrationFencingChange`; 0 is none."""
 
 
-class Leaderships:
+class MetadataLog:
     """Replays the longest metadata log that a controller or broker left.
 
     Leader and partition epochs follow from `PartitionRegistration.merge`, Kafka's own rule.
@@ -23,19 +26,12 @@ class Leaderships:
         if records and (not self._records or self._end(records) > self._end(self._records)):
             self._records = records
 
-    def rows(self) -> list[dict[str, Any]]:
+    def leaderships(self) -> list[dict[str, Any]]:
         """Rows of the table `leaderships`, in the order of the log."""
-        if not self._records:
-            return []
-        serde = java_class("org.apache.kafka.metadata.MetadataRecordSerde")()
-        accessor = java_class("org.apache.kafka.common.protocol.ByteBufferAccessor")
-        registration = java_class("org.apache.kafka.metadata.PartitionRegistration")
         topics: dict[str, str] = {}
         partitions: dict[tuple[str, int], Any] = {}
         rows = []
-        for batch, record in self._records:
-            message = serde.read(accessor(record.value()), record.valueSize()).message()
-            kind = str(message.getClass().getSimpleName())
+        for batch, record, kind, message in self._messages():
             if kind == "TopicRecord":
                 topics[str(message.topicId())] = str(message.name())
                 continue
@@ -43,7 +39,7 @@ class Leaderships:
                 continue
             key = (str(message.topicId()), int(message.partitionId()))
             state = (
-                registration(message)
+                java_class("org.apache.kafka.metadata.PartitionRegistration")(message)
                 if kind == "PartitionRecord"
                 else partitions[key].merge(message)
             )
@@ -65,7 +61,72 @@ class Leaderships:
             )
         return rows
 
+    def broker_states(self) -> list[dict[str, Any]]:
+        """Rows of the table `broker_states`, in the order of the log."""
+        states: dict[int, dict[str, Any]] = {}
+        rows = []
+        for _, record, kind, message in self._messages():
+            change = _broker_change(kind, message)
+            if change is None:
+                continue
+            broker = change["broker"]
+            unknown = {"is_fenced": True, "in_controlled_shutdown": False}
+            states[broker] = {**states.get(broker, unknown), **change}
+            rows.append(
+                {
+                    **states[broker],
+                    "metadata_offset": int(record.offset()),
+                    "at_micros": int(record.timestamp()) * _MICROS_PER_MS,
+                }
+            )
+        return rows
+
+    def _messages(self) -> Iterator[tuple[Any, Any, str, Any]]:
+        """Each record with its batch, the name of its class, and its message."""
+        if not self._records:
+            return
+        serde = java_class("org.apache.kafka.metadata.MetadataRecordSerde")()
+        accessor = java_class("org.apache.kafka.common.protocol.ByteBufferAccessor")
+        for batch, record in self._records:
+            message = serde.read(accessor(record.value()), record.valueSize()).message()
+            yield batch, record, str(message.getClass().getSimpleName()), message
+
     @staticmethod
     def _end(records: list[tuple[Any, Any]]) -> tuple[int, int]:
         batch, record = records[-1]
         return int(batch.partitionLeaderEpoch()), int(record.offset())
+
+
+def _broker_change(kind: str, message: Any) -> dict[str, Any] | None:
+    """What a record changes in a broker's registration; None if it is about something else.
+
+    A broker that is unregistered counts as fenced: it may be in no ISR either.
+    """
+    if kind in ("FenceBrokerRecord", "UnfenceBrokerRecord"):
+        return {
+            "broker": int(message.id()),
+            "broker_epoch": int(message.epoch()),
+            "is_fenced": kind == "FenceBrokerRecord",
+        }
+    if kind not in (
+        "RegisterBrokerRecord",
+        "BrokerRegistrationChangeRecord",
+        "UnregisterBrokerRecord",
+    ):
+        return None
+    change: dict[str, Any] = {
+        "broker": int(message.brokerId()),
+        "broker_epoch": int(message.brokerEpoch()),
+    }
+    if kind == "RegisterBrokerRecord":
+        change["is_fenced"] = bool(message.fenced())
+        change["in_controlled_shutdown"] = bool(message.inControlledShutdown())
+    elif kind == "UnregisterBrokerRecord":
+        change |= {"is_fenced": True, "in_controlled_shutdown": False}
+    else:
+        fencing = int(message.fenced())
+        if fencing in _FENCING_CHANGES:
+            change["is_fenced"] = _FENCING_CHANGES[fencing]
+        if int(message.inControlledShutdown()):
+            change["in_controlled_shutdown"] = True
+    return change

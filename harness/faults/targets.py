@@ -93,8 +93,7 @@ class ActiveController:
 
 
 def parse_target(text: str) -> Target:
-    """The target that a text names, e.g. `leader:orders-0`, `follower:orders-0`,
-    `broker:2` or `controller`.
+    """The target of a text: `leader:orders-0`, `follower:orders-0`, `broker:2`, `controller`.
 
     Raises:
         UsageError: it names none; tells the forms.

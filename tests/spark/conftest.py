@@ -34,6 +34,10 @@ def make_trace(spark: SparkSession) -> TraceMaker:
         commit_epoch: str = "record",
         reset: str = "earliest",
         unclean_election: bool = True,
+        retention_ms: int | None = None,
+        deletes: bool = False,
+        groups: tuple[str, ...] | None = None,
+        missing: tuple[str, ...] = (),
         checks: tuple[str, ...] = (),
         expects: tuple[Expectation, ...] = (),
         error: str | None = None,
@@ -53,12 +57,15 @@ def make_trace(spark: SparkSession) -> TraceMaker:
                     replication=2,
                     min_insync=1,
                     unclean_election=unclean_election,
+                    retention_ms=retention_ms,
+                    deletes=deletes,
                 )
             ],
             groups=[
                 GroupPlan(
-                    group=group, client="java", topic="t", commit_epoch=commit_epoch, reset=reset
+                    group=name, client="java", topic="t", commit_epoch=commit_epoch, reset=reset
                 )
+                for name in (groups if groups is not None else (group,))
             ],
             checks=list(checks) or [str(check) for check in Check],
             expects=list(expects),
@@ -78,6 +85,7 @@ def make_trace(spark: SparkSession) -> TraceMaker:
             started_micros=0,
             error=error,
         )
-        return Trace(spark, plan, run, tables, {name: len(rows.get(name, [])) for name in TABLES})
+        counts = {name: len(rows.get(name, [])) for name in TABLES}
+        return Trace(spark, plan, run, tables, counts, frozenset(missing))
 
     return make

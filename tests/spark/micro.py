@@ -54,12 +54,12 @@ def polled(
     ]
 
 
-def survived(*offsets: int, epoch: int = 0, producer: str = "p") -> list[Row]:
+def survived(*offsets: int, epoch: int = 0, producer: str = "p", broker: int = 1) -> list[Row]:
     """Records in a replica at the end."""
     return [
         {
             **_LOG,
-            "broker": 1,
+            "broker": broker,
             "offset": offset,
             "leader_epoch": epoch,
             "value": make_value(producer, offset),
@@ -116,17 +116,45 @@ def led(epoch: int, *, at: int, leader: int = 1) -> Row:
     }
 
 
-def epochs(*starts: tuple[int, int]) -> list[Row]:
+def registered(*, fenced: bool, at: int, broker: int = 1) -> Row:
+    """A change of a broker's registration, from the metadata log."""
+    return {
+        "broker": broker,
+        "broker_epoch": 1,
+        "is_fenced": fenced,
+        "in_controlled_shutdown": False,
+        "metadata_offset": at,
+        "at_micros": at,
+    }
+
+
+def epochs(*starts: tuple[int, int], broker: int = 1) -> list[Row]:
     """Lines of a replica's leader-epoch-checkpoint: (epoch, start offset)."""
     return [
-        {**_LOG, "broker": 1, "leader_epoch": epoch, "start_offset": start}
+        {**_LOG, "broker": broker, "leader_epoch": epoch, "start_offset": start}
         for epoch, start in starts
     ]
 
 
-def log_bounds(start: int, end: int) -> list[Row]:
+def log_bounds(start: int, end: int, *, broker: int = 1) -> list[Row]:
     """A replica's bounds at the end."""
-    return [{**_LOG, "broker": 1, "log_start_offset": start, "log_end_offset": end}]
+    return [{**_LOG, "broker": broker, "log_start_offset": start, "log_end_offset": end}]
+
+
+def sampled(
+    end: int, *, at: int, start: int = 0, epoch: int = 0, broker: int = 1, leader: int = 1
+) -> Row:
+    """A broker's answer to the observer."""
+    return {
+        **_LOG,
+        "broker": broker,
+        "leader": leader,
+        "leader_epoch": epoch,
+        "isr": [leader],
+        "log_start_offset": start,
+        "log_end_offset": end,
+        "at_micros": at,
+    }
 
 
 def reset_told(

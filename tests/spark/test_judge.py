@@ -1,18 +1,26 @@
 """The verdict of a run, its resumption rows, and its report."""
 
+import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
-from conftest import TraceMaker
-from micro import changed, committed, polled
+from conftest import Rows, TraceMaker
+from histories import HEALTHY, WENT_BACK, WENT_ON
+from micro import changed, committed, log_bounds, polled
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.pandas.types import to_arrow_schema
-from test_checks import HEALTHY, WENT_BACK, WENT_ON
+from rich.console import Console
 
+from analysis.checks.base import CheckDefinition, CheckOutcome, findings
+from analysis.checks.registry import CHECKS
 from analysis.judge import judge
-from analysis.load import load_trace, spark_schema
+from analysis.load import Trace, load_trace, spark_schema
 from analysis.report.page import write_report
+from analysis.terminal import show
 from harness.contract.checks import Check
 from harness.contract.errors import RunFolderError
 from harness.contract.run_folder import Expectation, RunFolder
@@ -62,8 +70,88 @@ def test_a_check_without_anything_to_judge_is_undecided(make_trace: TraceMaker) 
     assert verdict.verdict is RunVerdict.UNDECIDED
 
 
+def test_a_missing_table_is_no_empty_one(make_trace: TraceMaker) -> None:
+    calm = {**HEALTHY, "resets": []}
+    checks = (Check.RESET, Check.UNJUSTIFIED_RESET, Check.TRUNCATION_UNDETECTED)
+    empty = judge(make_trace(calm, checks=checks)).checks
+    assert {name: (r.verdict, r.reason) for name, r in empty.items()} == dict.fromkeys(
+        map(str, checks), ("holds", "")
+    )
+    missing = judge(make_trace(calm, checks=checks, missing=("resets",))).checks
+    assert {name: (r.verdict, r.reason) for name, r in missing.items()} == dict.fromkeys(
+        map(str, checks), ("not_evaluable", "table resets is missing")
+    )
+
+
+def test_an_empty_table_is_the_reason_where_rows_are_needed(make_trace: TraceMaker) -> None:
+    rows = {**HEALTHY, "polls": [], "sends": []}
+    found = judge(make_trace(rows, checks=(Check.PHANTOM_RECORD, Check.RESUMPTION))).checks
+    assert found[Check.PHANTOM_RECORD].reason == "table polls is empty, table sends is empty"
+    assert found[Check.RESUMPTION].reason == "table polls is empty"
+
+
+def test_everything_is_lost_where_every_log_is_empty(make_trace: TraceMaker) -> None:
+    rows = {**HEALTHY, "replica_records": [], "log_starts": log_bounds(0, 0)}
+    found = judge(make_trace(rows, checks=(Check.LOST_RECORD,))).checks[Check.LOST_RECORD]
+    assert found.verdict == "violated"
+
+
+def test_a_table_without_a_file_is_told_as_missing(
+    make_trace: TraceMaker, spark: SparkSession, tmp_path: Path
+) -> None:
+    folder, described = RunFolder(tmp_path), make_trace({})
+    folder.write_plan(described.plan)
+    folder.write_run(described.run)
+    folder.tables.mkdir()
+    pq.write_table(TABLES["resets"].empty_table(), folder.tables / "resets.parquet")
+    trace = load_trace(spark, folder)
+    assert trace.missing == TABLES.keys() - {"resets"}
+
+
+def _crash_at_once(trace: Trace) -> CheckOutcome:
+    raise ValueError(f"no {trace.plan.scenario}\nat all")
+
+
+def _crash_in_spark(trace: Trace) -> CheckOutcome:
+    rows = trace["polls"].where(F.raise_error(F.lit("torn")).isNotNull())
+    return CheckOutcome(findings(rows, kind=F.lit("x"), verdict=F.lit("violation")), 1)
+
+
+@pytest.mark.parametrize(
+    ("crash", "reason"), [(_crash_at_once, "ValueError: no micro"), (_crash_in_spark, "torn")]
+)
+def test_a_check_that_crashes_leaves_the_others_theirs(
+    make_trace: TraceMaker,
+    monkeypatch: pytest.MonkeyPatch,
+    crash: Callable[[Trace], CheckOutcome],
+    reason: str,
+) -> None:
+    broken = CheckDefinition(crash, needs=())
+    monkeypatch.setitem(CHECKS, Check.CORRUPTED_RECORD, broken)
+    checks = (Check.CORRUPTED_RECORD, Check.DUPLICATE_DELIVERY, Check.SKIPPED_RECORD)
+    verdict = judge(make_trace(HEALTHY, checks=checks))
+    crashed = verdict.checks.pop(Check.CORRUPTED_RECORD)
+    assert crashed.verdict == "undecided"
+    assert reason in crashed.reason
+    assert "\n" not in crashed.reason
+    assert {result.verdict for result in verdict.checks.values()} == {"holds"}
+    assert verdict.verdict is RunVerdict.UNDECIDED
+    failing = judge(make_trace(WENT_ON, checks=checks))
+    assert failing.verdict is RunVerdict.FAIL
+
+
 def test_a_run_that_broke_off_is_undecided_at_best(make_trace: TraceMaker) -> None:
     assert judge(make_trace(HEALTHY, error="boom")).verdict is RunVerdict.UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("history", "verdict"), [(HEALTHY, RunVerdict.UNDECIDED), (WENT_ON, RunVerdict.FAIL)]
+)
+def test_a_fault_that_did_not_land_leaves_no_pass(
+    make_trace: TraceMaker, history: Rows, verdict: RunVerdict
+) -> None:
+    rows = {**history, "faults": [{**HEALTHY["faults"][0], "landed": False}]}
+    assert judge(make_trace(rows, checks=_SILENT)).verdict is verdict
 
 
 def test_resumption_of_a_group_that_went_on(make_trace: TraceMaker) -> None:
@@ -116,6 +204,31 @@ def test_resumption_of_a_group_that_raised(make_trace: TraceMaker) -> None:
     (row,) = judge(make_trace(rows)).resumption
     assert row.exception == "LogTruncationException (divergent offset 2)"
     assert (row.resumed_at, row.never_delivered) == (None, None)
+
+
+def test_resumption_of_several_partitions_is_told_by_partition(
+    make_trace: TraceMaker, tmp_path: Path
+) -> None:
+    one = judge(make_trace(WENT_BACK))
+    both = {
+        name: [*rows, *({**row, "partition": 1} for row in rows if "partition" in row)]
+        for name, rows in WENT_BACK.items()
+    }
+    trace = make_trace(both)
+    two = judge(trace)
+    assert [(r.group, r.topic, r.partition) for r in one.resumption] == [("g", "t", 0)]
+    assert [(r.group, r.topic, r.partition) for r in two.resumption] == [
+        ("g", "t", 0),
+        ("g", "t", 1),
+    ]
+    folder = RunFolder(tmp_path)
+    folder.report.mkdir()
+    write_report(folder, two, trace)
+    assert "<td>g t-1</td>" in (folder.report / "index.html").read_text()
+    for verdict, told in ((one, False), (two, True)):
+        console = Console(record=True, width=200, file=io.StringIO())
+        show(verdict, console)
+        assert ("g t-1" in console.export_text()) is told
 
 
 def test_the_report_escapes_what_it_is_given(make_trace: TraceMaker, tmp_path: Path) -> None:

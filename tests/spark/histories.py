@@ -1,0 +1,97 @@
+"""Micro-histories that several tests judge, by what the group `g` lived through."""
+
+from typing import Any
+
+from conftest import TraceMaker
+from micro import (
+    changed,
+    committed,
+    epochs,
+    led,
+    log_bounds,
+    polled,
+    registered,
+    reset_told,
+    sent,
+    survived,
+)
+
+from analysis.judge import judge
+from harness.contract.checks import Check
+from harness.contract.verdicts import CheckResult
+
+# Epoch 0 ends at 2; epoch 1 rewrote 2 and 3. The group read 0-3 of epoch 0, then went on from 4.
+TRUNCATED = {
+    "sends": [*sent(0, 1, 2, 3), *sent(2, 3, 4, 5, producer="q", at=400)],
+    "replica_records": [*survived(0, 1), *survived(2, 3, 4, 5, epoch=1, producer="q")],
+    "epoch_checkpoints": epochs((0, 0), (1, 2)),
+    "leaderships": [led(0, at=10), led(1, at=250, leader=2)],
+    "log_starts": log_bounds(0, 6),
+}
+WENT_ON = {
+    **TRUNCATED,
+    "polls": [*polled(0, 1, 2, 3), *polled(4, 5, epoch=1, producer="q", life=2, at=600)],
+    "committed_offsets": [committed(4, 1)],
+    "group_events": [
+        changed("opened", at=150),
+        changed("caught_up", at=210, position=4),
+        changed("opened", life=2, at=450),
+        changed("caught_up", life=2, at=650, position=6),
+    ],
+}
+WENT_BACK = {
+    **WENT_ON,
+    "polls": [*polled(0, 1, 2, 3), *polled(2, 3, 4, 5, epoch=1, producer="q", life=2, at=600)],
+    "committed_offsets": [committed(4, 0)],
+    "resets": [reset_told("truncation", 4, 0, 2)],
+}
+HEALTHY = {
+    "sends": sent(0, 1, 2, 3),
+    "replica_records": survived(0, 1, 2, 3),
+    "epoch_checkpoints": epochs((0, 0)),
+    "leaderships": [led(0, at=10)],
+    "broker_states": [registered(fenced=False, at=5)],
+    "log_starts": log_bounds(0, 4),
+    "polls": [*polled(0, 1), *polled(2, 3, life=2, at=600)],
+    "committed_offsets": [committed(2, 0)],
+    "resets": [reset_told("no_commit", 0, -1, 0, life=1, at=160)],
+    "group_events": [
+        *WENT_ON["group_events"][:1],
+        changed("caught_up", at=210, position=2),
+        changed("opened", life=2, at=450),
+        changed("caught_up", life=2, at=650, position=4),
+    ],
+    "faults": [
+        {"fault": "kill", "target": "x", "landed": True, "started_micros": 1, "evidence": "{}"}
+    ],
+    "histories": [
+        {
+            "worker": "w",
+            "events": 9,
+            "missing_seqs": 0,
+            "torn_lines": 0,
+            "malformed_lines": 0,
+            "ended_by_itself": True,
+        }
+    ],
+}
+
+# Retention removed 0 and 1; the group had read only 0.
+EXPIRED = {**HEALTHY, "log_starts": log_bounds(2, 4), "polls": polled(0, 2, 3)}
+
+# Broker 1 never came back: what it alone holds is lost. Broker 2, the last ISR, has 2 and 3 anew.
+LEFT_BEHIND = {
+    **TRUNCATED,
+    "replica_records": [
+        *survived(0, 1, 2, 3),
+        *survived(0, 1, broker=2),
+        *survived(2, 3, 4, 5, epoch=1, producer="q", broker=2),
+    ],
+    "epoch_checkpoints": [*epochs((0, 0)), *epochs((0, 0), (1, 2), broker=2)],
+    "log_starts": [*log_bounds(0, 4), *log_bounds(0, 6, broker=2)],
+}
+
+
+def result(make_trace: TraceMaker, check: Check, rows: dict[str, Any], **plan: Any) -> CheckResult:
+    """What one check finds in a micro-history; `plan` as of `make_trace`."""
+    return judge(make_trace(rows, checks=(check,), **plan)).checks[check]
