@@ -91,12 +91,13 @@ def decide(
     is_all_seen = True
     for expectation in expects:
         met = {
-            (check, group)
-            for check, group in violations
-            if check == expectation.check
-            and (not expectation.groups or group in expectation.groups)
+            (one.check, one.group)
+            for one in found
+            if (one.check, one.verdict) == (expectation.check, expectation.verdict)
+            and (not expectation.groups or one.group in expectation.groups)
         }
-        covered |= met
+        if expectation.verdict == FindingVerdict.VIOLATION:
+            covered |= met
         seen = {group for _, group in met}
         is_all_seen &= bool(met) and set(expectation.groups) <= seen
     if violations - covered:

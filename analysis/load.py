@@ -150,9 +150,18 @@ class Trace:
         return ", ".join([*told, *(f"table {table} is empty" for table in empty)])
 
     def shared(self, name: str, build: Callable[[], DataFrame]) -> DataFrame:
-        """A DataFrame that several checks ask for, built and kept once a trace."""
+        """A DataFrame that several checks ask for, computed once a trace.
+
+        What is kept are its rows, not how they came about: plans that join it several times would
+        otherwise grow until planning takes longer than the data.
+        """
         if name not in self._shared:
-            self._shared[name] = build().cache()
+            built = build()
+            self._shared[name] = (
+                self.spark.createDataFrame(built.toArrow())
+                if sum(self.rows.values()) <= _LOCAL_ROWS
+                else built.localCheckpoint()
+            )
         return self._shared[name]
 
 

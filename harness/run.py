@@ -76,6 +76,7 @@ class Run:
         )
         self._held: list[HeldFault] = []
         self._next_sequence: dict[str, int] = {}
+        self._preferred: dict[tuple[str, int], int] = {}
 
     def start(self) -> None:
         """Start servers and workers at once, and wait until all brokers are in service."""
@@ -109,14 +110,18 @@ class Run:
         With `is_spread` each partition's replicas begin one broker further, so that all lead.
         """
         self.phases.enter("creating topics")
-        brokers = list(assignment)
+        replicas = {
+            (topic.topic, partition): _rotated(list(assignment), partition if is_spread else 0)
+            for topic in self.plan.topics
+            for partition in range(topic.partitions)
+        }
+        self._preferred = {key: brokers[0] for key, brokers in replicas.items()}
         self.observer.create_topics(
             [
                 NewTopic(
                     topic=topic.topic,
                     assignment=[
-                        _rotated(brokers, partition if is_spread else 0)
-                        for partition in range(topic.partitions)
+                        replicas[topic.topic, partition] for partition in range(topic.partitions)
                     ],
                     config={
                         "min.insync.replicas": str(topic.min_insync),
@@ -278,14 +283,12 @@ class Run:
         """Let the observer sample every broker twice a second, until the end."""
         self.observer.watch([topic.topic for topic in self.plan.topics])
 
-    def led_by(self, broker: int, topic: TopicPlan) -> list[int]:
-        """The partitions of a topic that a broker leads now."""
-        states = {
-            partition: self.observer.partition(topic.topic, partition)
-            for partition in range(topic.partitions)
-        }
+    def preferred_of(self, broker: int, topic: TopicPlan) -> list[int]:
+        """The partitions of a topic whose preferred leader is this broker."""
         return [
-            partition for partition, state in states.items() if state and state.leader == broker
+            partition
+            for partition in range(topic.partitions)
+            if self._preferred[topic.topic, partition] == broker
         ]
 
     def await_epoch_above(self, topic: TopicPlan, partitions: Sequence[int], epoch: int) -> None:

@@ -45,14 +45,17 @@ class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Expectation(msgspec.Struct, frozen=True, kw_only=True):
-    """A finding that the scenario asks for: at least one violation of `check` in each of `groups`.
+    """A finding that the scenario asks for: at least one of `check` in each of `groups`.
 
     Empty `groups`: at least one anywhere. A violation that no expectation covers fails the run; an
     expectation that nothing meets leaves it undecided, since the hazard was not reached.
+
+    verdict: which findings count, `violation` or `permitted`.
     """
 
     check: str
     groups: list[str] = []
+    verdict: str = "violation"
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,0 +1,101 @@
+"""Can a leader that lost its office still acknowledge writes, and do they survive?
+
+Cluster: 3 brokers, 1 controller; one topic of 6 partitions with 3 replicas, 2 of them in sync.
+Load:    two producers, acks=1 and acks=all, and a group that reads and commits, all the time.
+Fault:   the leader of orders-0 becomes a zombie, by one of four recipes: its node stands still
+         until it is fenced, then goes on; it is cut from the controller only; it hears nothing of
+         the other servers; it tells them nothing. Clients reach it all the time. It is healed once
+         it has acknowledged as a zombie.
+Expect:  acks=1 writes that the zombie acknowledged are lost, all of them accounted for: served
+         under a fenced epoch, truncated when it rejoined. Of acks=all none is lost. No fenced
+         broker is in an ISR.
+Source:  KIP-320, KAFKA-6880, KIP-841.
+"""
+
+from ducktape.mark import matrix
+from ducktape.mark.resource import cluster
+
+from cluster.kafka.topology import Topology
+from harness.contract.checks import Check
+from harness.contract.clients import Client
+from harness.contract.outcomes import CommitEpoch, ResetPolicy
+from harness.contract.run_folder import Expectation, GroupPlan, TopicPlan
+from harness.faults.broker_fault import BrokerFault
+from harness.faults.cut import Cut, Links
+from harness.faults.pause import Pause
+from harness.faults.targets import LeaderOf
+from harness.scenario import Scenario
+
+RECORDS_PER_SECOND = 1000
+BY_ZOMBIE, BY_SUCCESSORS = 200, 500
+LEADER = LeaderOf("orders", 0)
+RECIPES: dict[str, BrokerFault] = {
+    "pause": Pause(LEADER),
+    "controllers": Cut(LEADER, Links.CONTROLLERS),
+    "deaf": Cut(LEADER, Links.IN),
+    "mute": Cut(LEADER, Links.OUT),
+}
+
+
+class ZombieLeaderScenario(Scenario):
+    """The same story for each recipe."""
+
+    topology = Topology(brokers=3, controllers=1)
+    orders = TopicPlan(
+        topic="orders", partitions=6, replication=3, min_insync=2, unclean_election=False
+    )
+    readers = (
+        GroupPlan(
+            group="readers",
+            client=Client.JAVA,
+            topic="orders",
+            commit_epoch=CommitEpoch.RECORD,
+            reset=ResetPolicy.EARLIEST,
+        ),
+    )
+    expects = (
+        Expectation(check=Check.SERVED_UNDER_FENCED_EPOCH, verdict="permitted"),
+        Expectation(check=Check.LOST_RECORD, verdict="permitted"),
+    )
+    checks = (
+        Check.LOST_RECORD,
+        Check.SKIPPED_RECORD,
+        Check.DUPLICATE_DELIVERY,
+        Check.PHANTOM_RECORD,
+        Check.CORRUPTED_RECORD,
+        Check.UNJUSTIFIED_RESET,
+        Check.FENCED_IN_ISR,
+        Check.SERVED_UNDER_FENCED_EPOCH,
+        Check.FAULT_LANDED,
+        Check.HISTORY_COMPLETE,
+    )
+
+    @cluster(num_nodes=6)
+    @matrix(recipe=list(RECIPES))
+    def test_zombie_leader(self, recipe: str) -> None:
+        fault = RECIPES[recipe]
+        with self.running(topics=[self.orders], groups=self.readers, expects=self.expects) as run:
+            run.create(assignment=[1, 2, 3], is_spread=True)
+            run.watch()
+
+            run.phases.enter("steady: writing and reading")
+            load = run.workload
+            for producer, acks in (("one", "1"), ("all", "all")):
+                load.start_producer(
+                    producer, self.orders, acks=acks, records_per_second=RECORDS_PER_SECOND
+                )
+            load.start_reading(run.open(self.readers, life=1))
+            load.await_acknowledged("one", RECORDS_PER_SECOND)
+            load.await_acknowledged("all", RECORDS_PER_SECOND)
+            epoch = run.leader_epoch("orders", 0)
+
+            with run.fault(fault):
+                zombies = run.preferred_of(fault.broker, self.orders)
+                run.await_epoch_above(self.orders, zombies, epoch)
+                if recipe != "pause":
+                    run.phases.enter("held: the zombie acknowledges")
+                    load.await_acknowledged("one", BY_ZOMBIE, partitions=zombies)
+            run.phases.enter("healed: the successors acknowledge")
+            load.await_acknowledged("all", BY_SUCCESSORS, partitions=zombies)
+            run.settle()
+            run.read_to_end(self.readers)
