@@ -46,7 +46,7 @@ class Consumers:
         Args:
             members: names, `<group>#<life>`.
             command: makes the command about some of them.
-            timeout_seconds: for all answers together where one worker is the slowest.
+            timeout_seconds: for each worker's answer, from when the one before has come.
 
         Raises:
             WorkerError: a worker could not.
