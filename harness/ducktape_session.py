@@ -1,11 +1,13 @@
 """Scenarios under ducktape, in a process (and, embedded, a sandbox) of their own."""
 
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-
-from rich.console import Console
+from typing import Any
 
 from cluster.nodes.docker_pool import remove_orphans
 from cluster.nodes.pool import PoolKind
@@ -23,17 +25,34 @@ _TAIL_LINES = 40
 _DUCKTAPE_LOG = "ducktape.log"
 
 
+@dataclass(frozen=True)
+class DucktapeSession:
+    """What a session of ducktape left; its exit status is not 0 if a scenario broke off."""
+
+    folder: Path
+    exit_code: int
+
+
 def run_ducktape(
     chosen: list[ScenarioFile],
     session: Session,
     *,
     results: Path,
     root: Path,
-    console: Console,
-) -> Path:
-    """Run scenarios one after the other and return the session's folder.
+    on_phase: Callable[[str], None],
+    parameters: Mapping[str, Any] | None = None,
+) -> DucktapeSession:
+    """Run scenarios one after the other.
 
     A scenario that fails is told, and left to the analysis, which judges what it collected.
+
+    Args:
+        chosen: the scenarios.
+        session: seed, versions and pool.
+        results: where ducktape makes the session's folder.
+        root: where the nodes keep their files.
+        on_phase: told each phase as it begins.
+        parameters: of the scenarios' tests; None or empty: all that they declare.
 
     Raises:
         NodeError: not one scenario got so far as to have a run folder; shows ducktape's last lines.
@@ -46,6 +65,7 @@ def run_ducktape(
         "--cluster=cluster.ducktape.PoolCluster",
         f"--results-root={results}",
         f"--globals={session.as_globals()}",
+        *([f"--parameters={json.dumps(parameters)}"] if parameters else []),
     ]
     environment = {
         **os.environ,
@@ -56,13 +76,13 @@ def run_ducktape(
         "FENCEPOST_POOL_ROOT": str(root),
     }
     before = _latest(results)
-    lines = _watch(command, environment, session, console, cwd=results)
+    exit_code, lines = _watch(command, environment, session, on_phase, cwd=results)
     folder = _latest(results)
     said = "\n".join(lines[-_TAIL_LINES:])
     if folder is None or folder == before or not list(folder.glob(f"**/{PLAN_FILE}")):
         raise NodeError(f"ducktape ran no scenario; it said at the end:\n{said}")
     (folder / _DUCKTAPE_LOG).write_text("\n".join(lines))
-    return folder
+    return DucktapeSession(folder, exit_code)
 
 
 def _latest(results: Path) -> Path | None:
@@ -75,28 +95,28 @@ def _watch(
     command: list[str],
     environment: dict[str, str],
     session: Session,
-    console: Console,
+    on_phase: Callable[[str], None],
     *,
     cwd: Path,
-) -> list[str]:
-    """Run ducktape to its end, showing the phases that its scenarios tell; returns its output."""
+) -> tuple[int, list[str]]:
+    """Run ducktape to its end, telling its scenarios' phases; returns exit status and output."""
     starter = start_in_sandbox if session.cluster == PoolKind.EMBEDDED else _start
     lines: list[str] = []
     process = starter(command, env=environment, cwd=cwd, stdout=subprocess.PIPE)
     try:
-        with console.status("starting ducktape") as status:
-            for raw in process.stdout or ():
-                line = raw.decode(errors="replace").rstrip("\n")
-                if line.startswith(PREFIX):
-                    status.update(line.removeprefix(PREFIX))
-                lines.append(line)
-        process.wait()
+        on_phase("starting ducktape")
+        for raw in process.stdout or ():
+            line = raw.decode(errors="replace").rstrip("\n")
+            if line.startswith(PREFIX):
+                on_phase(line.removeprefix(PREFIX))
+            lines.append(line)
+        exit_code = process.wait()
     finally:
         process.terminate()
         process.wait()
         if session.cluster == PoolKind.DOCKER:
             remove_orphans()
-    return lines
+    return exit_code, lines
 
 
 def _start(
