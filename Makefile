@@ -11,7 +11,7 @@ READY := .venv/.ready
 SEED_OPTION := $(if $(SEED),--seed $(SEED))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo scenario nightly report playground docker-image test lint format lock doctor clean
+.PHONY: help demo scenario nightly reproduction report playground docker-image test lint format lock doctor clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +24,10 @@ scenario: $(READY) ## Run one scenario: NAME= [CLUSTER=] [KAFKA=] [SEED=]
 
 nightly: $(READY) ## Run a suite, or go on with one: [SUITE=smoke] [CLUSTER=] [SEED=] [FRESH=1]
 	$(FENCEPOST) nightly --suite $(SUITE) --cluster $(CLUSTER) --results $(RESULTS) $(SEED_OPTION) $(if $(FRESH),--fresh)
+
+reproduction: $(READY) ## How often each headline scenario reaches its hazard (hours); writes docs/reproduction.md
+	$(FENCEPOST) nightly --suite reproduction --cluster $(CLUSTER) --results $(RESULTS) $(SEED_OPTION) || test $$? -le 2
+	.venv/bin/python -m bench.reproduction $(RESULTS)
 
 report: $(READY) ## Judge a run, session or night again: RUN=results/...
 	$(FENCEPOST) analyze $(or $(RUN),$(RESULTS)/latest)

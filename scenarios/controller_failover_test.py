@@ -30,7 +30,7 @@ class ControllerFailoverScenario(Scenario):
     orders = TopicPlan(
         topic="orders", partitions=6, replication=3, min_insync=2, unclean_election=False
     )
-    readers = (
+    groups = (
         GroupPlan(
             group="readers",
             client=Client.JAVA,
@@ -53,7 +53,7 @@ class ControllerFailoverScenario(Scenario):
 
     @cluster(num_nodes=8)
     def test_controller_failover(self) -> None:
-        with self.running(topics=[self.orders], groups=self.readers) as run:
+        with self.running(topics=[self.orders], groups=self.groups) as run:
             run.create(assignment=[1, 2, 3], is_spread=True)
             run.watch()
             run.phases.enter("steady: writing and reading")
@@ -61,7 +61,7 @@ class ControllerFailoverScenario(Scenario):
             load.start_producer(
                 "writer", self.orders, acks="all", records_per_second=RECORDS_PER_SECOND
             )
-            load.start_reading(run.open(self.readers, life=1))
+            load.start_reading(run.open(self.groups, life=1))
             load.await_acknowledged("writer", BETWEEN)
             with run.fault(Kill(ActiveController())):
                 load.await_acknowledged("writer", BETWEEN)
@@ -69,4 +69,4 @@ class ControllerFailoverScenario(Scenario):
                     load.await_acknowledged("writer", BETWEEN)
             run.settle()
             load.await_acknowledged("writer", BETWEEN)
-            run.read_to_end(self.readers)
+            run.read_to_end(self.groups)

@@ -51,6 +51,7 @@ class RetentionDeletionScenario(Scenario):
     )
     current = group("current", ResetPolicy.EARLIEST)
     lagging = tuple(group(f"lagging.{reset}", reset) for reset in ResetPolicy)
+    groups = (current, *lagging)
     expects = (
         Expectation(check=Check.LOST_RECORD, verdict="permitted"),
         Expectation(
@@ -78,8 +79,7 @@ class RetentionDeletionScenario(Scenario):
     @parametrize(by="order", leader="in office")
     @parametrize(by="time", leader="killed")
     def test_retention_deletion(self, by: str, leader: str) -> None:
-        groups = (self.current, *self.lagging)
-        with self.running(topics=[self.orders], groups=groups, expects=self.expects) as run:
+        with self.running(topics=[self.orders], groups=self.groups, expects=self.expects) as run:
             run.create(assignment=[1, 2, 3], is_spread=True, settings=EXPIRING_TOPIC)
             run.watch()
 

@@ -30,7 +30,7 @@ class RollingBounceScenario(Scenario):
     orders = TopicPlan(
         topic="orders", partitions=12, replication=3, min_insync=2, unclean_election=False
     )
-    readers = tuple(
+    groups = tuple(
         GroupPlan(
             group=f"readers.{client}",
             client=client,
@@ -57,7 +57,7 @@ class RollingBounceScenario(Scenario):
 
     @cluster(num_nodes=8)
     def test_rolling_bounce(self) -> None:
-        with self.running(topics=[self.orders], groups=self.readers) as run:
+        with self.running(topics=[self.orders], groups=self.groups) as run:
             run.create(assignment=[1, 2, 3], is_spread=True)
             run.watch()
             run.phases.enter("steady: writing and reading")
@@ -65,10 +65,10 @@ class RollingBounceScenario(Scenario):
             load.start_producer(
                 "writer", self.orders, acks="all", records_per_second=RECORDS_PER_SECOND
             )
-            load.start_reading(run.open(self.readers, life=1))
+            load.start_reading(run.open(self.groups, life=1))
             load.await_acknowledged("writer", BETWEEN)
             for broker in self.topology.broker_ids:
                 with run.fault(Stop(Broker(broker))):
                     load.await_acknowledged("writer", BETWEEN)
                 run.settle()
-            run.read_to_end(self.readers)
+            run.read_to_end(self.groups)

@@ -41,7 +41,7 @@ class ZombieFollowerScenario(Scenario):
     orders = TopicPlan(
         topic="orders", partitions=6, replication=3, min_insync=2, unclean_election=False
     )
-    readers = (
+    groups = (
         GroupPlan(
             group="readers",
             client=Client.JAVA,
@@ -66,7 +66,7 @@ class ZombieFollowerScenario(Scenario):
     @matrix(recipe=list(RECIPES))
     def test_zombie_follower(self, recipe: str) -> None:
         fault = RECIPES[recipe]
-        with self.running(topics=[self.orders], groups=self.readers) as run:
+        with self.running(topics=[self.orders], groups=self.groups) as run:
             run.create(assignment=[1, 2, 3], is_spread=True)
             run.watch()
             run.phases.enter("steady: writing and reading")
@@ -74,7 +74,7 @@ class ZombieFollowerScenario(Scenario):
             load.start_producer(
                 "writer", self.orders, acks="all", records_per_second=RECORDS_PER_SECOND
             )
-            load.start_reading(run.open(self.readers, life=1))
+            load.start_reading(run.open(self.groups, life=1))
             load.await_acknowledged("writer", RECORDS_PER_SECOND)
             with run.fault(fault):
                 run.await_out_of_isr("orders", 0, fault.broker)
@@ -83,4 +83,4 @@ class ZombieFollowerScenario(Scenario):
             run.phases.enter("healed")
             load.await_acknowledged("writer", WITHOUT_IT)
             run.settle()
-            run.read_to_end(self.readers)
+            run.read_to_end(self.groups)
