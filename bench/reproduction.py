@@ -23,10 +23,10 @@ _INTRODUCTION = """\
 # How often the hazard is reached
 
 Made by `make reproduction`: suite `scenarios/suites/reproduction.yml`, each run with a seed of its
-own, drawn from seed {seed}; pool {cluster}. A run reached its hazard if everything was seen that its
-scenario has to see (a zombie's acknowledgements, a loss with its cause, a reset), with no violation
-beside. Failed: a violation that nothing expects. Undecided: the hazard was not reached, or the
-evidence admits both. Seconds are the median of a run, start and collection of the cluster included.
+own, drawn from seed {seed}; pool {cluster}. A run reached its hazard if all was seen that its
+scenario has to see (a zombie's acknowledgements, a loss with its cause, a reset), and no violation.
+Failed: a violation that nothing expects. Undecided: the hazard was not reached, or the evidence
+admits both. Seconds are the median of a run, start and collection of the cluster included.
 
 | scenario | Kafka | runs | reached | failed | undecided | seconds |
 |---|---|---|---|---|---|---|
