@@ -300,12 +300,18 @@ class Run:
             timeout_seconds=_LEADERLESS_SECONDS,
         )
 
-    def await_leader(self, topic: str, partition: int, broker: int) -> None:
-        """Wait until a broker leads the partition and answers as its leader."""
+    def await_leader(
+        self, topic: str, partition: int, broker: int, *, is_serving: bool = True
+    ) -> None:
+        """Wait until a broker leads the partition and, unless told otherwise, serves its log.
+
+        A new leader serves only once its high watermark is known, and with eligible leader replicas
+        (KIP-966) that takes as many in-sync replicas as `min.insync.replicas` asks for.
+        """
         self.observer.await_state(
             topic,
             partition,
-            lambda state: state.leader == broker and state.log_end_offset >= 0,
+            lambda state: state.leader == broker and (state.log_end_offset >= 0 or not is_serving),
             what=f"{topic}-{partition} to be led by broker {broker}",
         )
 
