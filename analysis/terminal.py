@@ -82,7 +82,7 @@ def _resumption(rows: list[Resumption]) -> Table:
 
 def _checks(verdict: Verdict) -> Table:
     table = Table(title="Checks", title_justify="left", box=None, pad_edge=False)
-    for name in ("check", "verdict", "evaluated", "findings", "first example, or reason"):
+    for name in ("check", "verdict", "evaluated", "findings", "summary, first example, or reason"):
         table.add_column(name, justify="right" if name in ("evaluated", "findings") else "left")
     for name, result in verdict.checks.items():
         example = result.examples[0] if result.examples else None
@@ -92,7 +92,7 @@ def _checks(verdict: Verdict) -> Table:
             f"[{_COLOURS[result.verdict]}]{result.verdict}[/]",
             str(result.evaluated),
             str(result.findings),
-            escape(f"{where}{example.cause}" if example else result.reason),
+            escape(result.summary or (f"{where}{example.cause}" if example else result.reason)),
         )
     return table
 

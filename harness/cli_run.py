@@ -19,7 +19,7 @@ from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import sandbox_problem
 from cluster.nodes.tether import tethered
 from harness.catalog import ScenarioFile, find_scenarios, scenarios
-from harness.collect import decode_clients
+from harness.collect import decode_clients, decode_server_logs
 from harness.contract.errors import PrerequisiteError, UsageError
 from harness.contract.run_folder import find_runs
 from harness.ducktape_session import run_ducktape
@@ -96,10 +96,12 @@ def analyze(
 ) -> None:
     """Judge runs again from what they left; needs no cluster.
 
-    Histories and client logs are decoded anew, so that what was taken away is missed.
+    Histories and the logs of clients and servers are decoded anew, so that what was
+    taken away is missed.
     """
     for folder in [folder for path in runs for folder in find_runs(path)]:
         decode_clients(folder)
+        decode_server_logs(folder)
     raise typer.Exit(analyse_in_own_process(runs, master=master))
 
 

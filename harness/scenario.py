@@ -17,7 +17,13 @@ from cluster.kafka.topology import Topology
 from cluster.nodes.tether import die_with_parent
 from harness.clients.kinds import client_version
 from harness.clients.process import WorkerService
-from harness.collect import collect_clients, collect_servers, decode_clients, decode_servers
+from harness.collect import (
+    collect_clients,
+    collect_servers,
+    decode_clients,
+    decode_server_logs,
+    decode_servers,
+)
 from harness.consumers import Consumers, workers_for
 from harness.contract.checks import Check
 from harness.contract.clients import Client, clients_of
@@ -120,6 +126,7 @@ class Scenario(Test):  # type: ignore[misc]
         run.observer.worker.finish()
         collect_clients(run.folder, workers)
         decode_clients(run.folder)
+        decode_server_logs(run.folder)
         run.phases.leave()
 
     def _require_clients(self, groups: Sequence[GroupPlan]) -> None:
