@@ -216,6 +216,14 @@ class FindController(Command, frozen=True, kw_only=True):
     port: int
 
 
+class FindCoordinator(Command, frozen=True, kw_only=True):
+    """Ask a broker who coordinates a consumer group; answers the broker's id, -1 if nobody."""
+
+    address: str
+    port: int
+    group: str
+
+
 class ListBrokers(Command, frozen=True, kw_only=True):
     """Ask one broker which brokers are registered and not fenced; answers their sorted ids."""
 
@@ -263,6 +271,7 @@ AnyCommand = (
     | Watch
     | ListBrokers
     | FindController
+    | FindCoordinator
     | ElectLeader
     | DeleteRecords
     | AlterTopic

@@ -20,6 +20,7 @@ from harness.clients.commands import (
     DeleteRecords,
     ElectLeader,
     FindController,
+    FindCoordinator,
     Inspect,
     ListBrokers,
     PartitionState,
@@ -29,7 +30,12 @@ from harness.clients.commands import (
 )
 from harness.clients.history import HistoryWriter
 from harness.clients.jvm import kafka_version, start_jvm
-from harness.clients.views import brokers_seen_by, controller_seen_by, partitions_seen_by
+from harness.clients.views import (
+    brokers_seen_by,
+    controller_seen_by,
+    coordinator_seen_by,
+    partitions_seen_by,
+)
 from harness.clients.worker import Role, read_plan, serve
 from harness.contract.errors import WorkerError
 from harness.contract.events import Sampled
@@ -50,7 +56,7 @@ class ObserverRole(Role):
         self._ending = threading.Event()
         self._watchers: list[threading.Thread] = []
 
-    def carry_out(self, command: AnyCommand) -> Any:  # noqa: C901, PLR0911 - one a command
+    def carry_out(self, command: AnyCommand) -> Any:  # noqa: PLR0911 - one a command
         """Observe, administer, cut a tail or decode."""
         match command:
             case ListBrokers(address=address, port=port):
@@ -58,10 +64,23 @@ class ObserverRole(Role):
             case FindController(address=address, port=port):
                 found = _or_none(controller_seen_by, Broker(address, port))
                 return -1 if found is None else found
+            case FindCoordinator(address=address, port=port, group=group):
+                found = _or_none(coordinator_seen_by, Broker(address, port), group)
+                return -1 if found is None else found
             case Inspect():
                 return msgspec.to_builtins(self._inspect(command))
             case Watch():
                 return self._watch(command)
+            case CutTail(folder=folder, records=records):
+                return msgspec.to_builtins(cut_tail(Path(folder), records=records))
+            case Decode(segments=segments, tables=tables):
+                self._end_watching()
+                return decode_segments(Path(segments), Path(tables))
+            case _:
+                return self._administer(command)
+
+    def _administer(self, command: AnyCommand) -> Any:
+        match command:
             case CreateTopics(topics=topics):
                 return self._admin.create_topics(topics)
             case ElectLeader():
@@ -72,11 +91,6 @@ class ObserverRole(Role):
                 return self._admin.alter_topic(command)
             case Reassign():
                 return self._admin.reassign(command)
-            case CutTail(folder=folder, records=records):
-                return msgspec.to_builtins(cut_tail(Path(folder), records=records))
-            case Decode(segments=segments, tables=tables):
-                self._end_watching()
-                return decode_segments(Path(segments), Path(tables))
             case _:
                 raise WorkerError(f"the observer does not know {type(command).__name__}")
 
