@@ -4,13 +4,14 @@ CLUSTER ?= embedded
 KAFKA ?= 4.4.0
 RESULTS ?= results
 NAME ?= commit_epoch
+SUITE ?= smoke
 
 FENCEPOST := .venv/bin/fencepost
 READY := .venv/.ready
 SEED_OPTION := $(if $(SEED),--seed $(SEED))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo scenario report playground docker-image test lint format lock doctor clean
+.PHONY: help demo scenario nightly reproduction report playground docker-image test lint format lock doctor clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,7 +22,14 @@ demo: $(READY) ## Which leader epoch is safe to commit? A real cluster, Spark, a
 scenario: $(READY) ## Run one scenario: NAME= [CLUSTER=] [KAFKA=] [SEED=]
 	$(FENCEPOST) run $(NAME) --cluster $(CLUSTER) --kafka $(KAFKA) --results $(RESULTS) $(SEED_OPTION)
 
-report: $(READY) ## Judge a run or session again: RUN=results/...
+nightly: $(READY) ## Run a suite, or go on with one: [SUITE=smoke] [CLUSTER=] [SEED=] [FRESH=1]
+	$(FENCEPOST) nightly --suite $(SUITE) --cluster $(CLUSTER) --results $(RESULTS) $(SEED_OPTION) $(if $(FRESH),--fresh)
+
+reproduction: $(READY) ## How often each headline scenario reaches its hazard (hours); writes docs/reproduction.md
+	$(FENCEPOST) nightly --suite reproduction --cluster $(CLUSTER) --results $(RESULTS) $(SEED_OPTION) || test $$? -le 2
+	.venv/bin/python -m bench.reproduction $(RESULTS)
+
+report: $(READY) ## Judge a run, session or night again: RUN=results/...
 	$(FENCEPOST) analyze $(or $(RUN),$(RESULTS)/latest)
 
 playground: $(READY) ## A cluster that stays, to strike by hand: [CLUSTER=] [KAFKA=]

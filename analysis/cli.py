@@ -5,14 +5,18 @@ from typing import Annotated
 
 import msgspec
 import typer
+from pyspark.sql import SparkSession
 from rich.console import Console
 
 from analysis.judge import judge
 from analysis.load import Trace, load_trace
+from analysis.report.night_page import write_night
+from analysis.report.night_rows import Judged, runs_of
 from analysis.report.page import write_report
 from analysis.report.session_page import write_session
 from analysis.session import open_session, tune
-from analysis.terminal import show
+from analysis.terminal import show, show_night
+from harness.contract.nights import Night, NightSummary, read_night
 from harness.contract.run_folder import RunFolder, find_runs
 from harness.contract.verdicts import RunVerdict, Verdict
 
@@ -23,34 +27,77 @@ _EXIT = {RunVerdict.PASS: 0, RunVerdict.FAIL: 1, RunVerdict.UNDECIDED: 2}
 
 @app.command()
 def analyze(
-    runs: Annotated[list[Path], typer.Argument(help="Folders of runs, or of whole sessions.")],
+    runs: Annotated[
+        list[Path], typer.Argument(help="Folders of runs, of whole sessions, or of nights.")
+    ],
     master: Annotated[str | None, typer.Option(help="Spark master; local[*] if not given.")] = None,
 ) -> None:
     """Judge runs, write `report/verdict.json` and `report/index.html`, and tell the verdicts.
 
-    Exits 0 if all pass, 1 if one fails, else 2.
+    Exits 0 if all pass, 1 if one fails, else 2; a night's verdict is against what it expects.
     """
     progress, out = Console(stderr=True), Console()
-    folders = [folder for path in runs for folder in find_runs(path)]
-    verdicts: list[tuple[RunFolder, Verdict]] = []
-    with progress.status("starting Spark") as status:
-        spark = open_session(master)
-        for index, folder in enumerate(folders, start=1):
-            status.update(f"judging run {index} of {len(folders)}: {folder.path.name}")
-            trace = load_trace(spark, folder)
-            tune(spark, rows=sum(trace.rows.values()))
-            verdict = judge(trace)
-            status.update(f"reporting run {index} of {len(folders)}")
-            _write(folder, verdict, trace)
-            spark.catalog.clearCache()
-            verdicts.append((folder, verdict))
-        for path in runs:
+    nights = {path: night for path in runs if (night := read_night(path)) is not None}
+    of_nights = [(run, True) for path, night in nights.items() for run in runs_of(path, night)]
+    of_sessions = [(run, False) for path in runs if path not in nights for run in find_runs(path)]
+    judged = _judge_all([*of_nights, *of_sessions], master, progress)
+    told = [one for one, is_of_night in judged if not is_of_night]
+    verdicts = [(one.folder, one.verdict) for one in told if one.verdict is not None]
+    for path in runs:
+        if path not in nights:
             write_session(path, [(f, v) for f, v in verdicts if path in (f.path, *f.path.parents)])
-        spark.stop()
     for folder, verdict in verdicts:
         show(verdict, out)
         out.print(f"report: {folder.report / 'index.html'}", soft_wrap=True, highlight=False)
-    raise typer.Exit(_exit_code([verdict.verdict for _, verdict in verdicts]))
+    summaries = _write_nights(nights, [one for one, is_of_night in judged if is_of_night], out)
+    everything = [verdict.verdict for _, verdict in verdicts]
+    raise typer.Exit(_exit_code(everything + [summary.verdict for summary in summaries]))
+
+
+def _judge_all(
+    folders: list[tuple[RunFolder, bool]], master: str | None, progress: Console
+) -> list[tuple[Judged, bool]]:
+    """Judge runs one by one in one Spark; in a night, one that can't be judged stops no other.
+
+    Args:
+        folders: with whether they are of a night.
+        master: Spark's, or None for this machine.
+        progress: where to tell it.
+    """
+    if not folders:
+        return []
+    judged: list[tuple[Judged, bool]] = []
+    with progress.status("starting Spark") as status:
+        spark = open_session(master)
+        for index, (folder, is_of_night) in enumerate(folders, start=1):
+            status.update(f"judging run {index} of {len(folders)}: {folder.path.name}")
+            try:
+                one = Judged(folder, _judge_one(spark, folder))
+            except Exception as error:  # what breaks one run's checks is told in its row
+                if not is_of_night:
+                    raise
+                one = Judged(folder, None, f"the analysis failed: {error}")
+            judged.append((one, is_of_night))
+            spark.catalog.clearCache()
+        spark.stop()
+    return judged
+
+
+def _judge_one(spark: SparkSession, folder: RunFolder) -> Verdict:
+    trace = load_trace(spark, folder)
+    tune(spark, rows=sum(trace.rows.values()))
+    verdict = judge(trace)
+    _write(folder, verdict, trace)
+    return verdict
+
+
+def _write_nights(
+    nights: dict[Path, Night], judged: list[Judged], out: Console
+) -> list[NightSummary]:
+    summaries = [write_night(path, night, judged) for path, night in nights.items()]
+    for summary in summaries:
+        show_night(summary, out)
+    return summaries
 
 
 def _write(folder: RunFolder, verdict: Verdict, trace: Trace) -> None:

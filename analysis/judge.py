@@ -1,8 +1,7 @@
-"""Run the checks of a plan over its trace, in few Spark jobs, and come to a verdict."""
+"""Run the checks of a plan over its trace, and come to a verdict."""
 
 from collections import Counter
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import msgspec
@@ -10,7 +9,7 @@ from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import resumption
-from analysis.checks.base import CheckOutcome
+from analysis.checks.base import FINDING_COLUMNS, CheckOutcome, Totals
 from analysis.checks.registry import CHECKS
 from analysis.load import Trace
 from harness.contract.checks import Check
@@ -27,6 +26,9 @@ from harness.contract.verdicts import (
     RunVerdict,
     Verdict,
 )
+
+_DRIVER_ROWS = 10_000
+_SEVERITY = {"violation": 0, "undecided": 1}
 
 
 @dataclass(frozen=True)
@@ -119,25 +121,14 @@ def _run(checks: list[Check], trace: Trace) -> tuple[list[Found], dict[Check, Ch
             outcomes[check] = CHECKS[check].judge(trace)
         except Exception as error:  # noqa: BLE001 - whatever it is, the other checks go on
             results[check] = _crashed(error)
-    found, judged = _collected(trace, outcomes)
-    return found, results | judged
-
-
-def _collected(
-    trace: Trace, outcomes: dict[Check, CheckOutcome]
-) -> tuple[list[Found], dict[Check, CheckResult]]:
-    """All checks in the same jobs; if these fail, each check in its own, to tell which it was."""
-    try:
-        return _collect(trace, outcomes)
-    except Exception as error:  # noqa: BLE001 - Spark runs a check only here, so see above
-        if len(outcomes) == 1:
-            return [], dict.fromkeys(outcomes, _crashed(error))
     found: list[Found] = []
-    results: dict[Check, CheckResult] = {}
     for check, outcome in outcomes.items():
-        found_by_one, result = _collected(trace, {check: outcome})
-        found += found_by_one
-        results |= result
+        try:
+            found_by_one, results[check] = _collected(check, outcome, trace)
+        except Exception as error:  # noqa: BLE001 - Spark runs a check only here, so see above
+            results[check] = _crashed(error)
+        else:
+            found += found_by_one
     return found, results
 
 
@@ -150,70 +141,64 @@ def _crashed(error: Exception) -> CheckResult:
     return _unjudged(CheckVerdict.UNDECIDED, f"{type(error).__name__}: {first_line}")
 
 
-def _collect(
-    trace: Trace, outcomes: dict[Check, CheckOutcome]
-) -> tuple[list[Found], dict[Check, CheckResult]]:
-    """Count and sample the findings of all checks at once."""
-    if not outcomes:
-        return [], {}
-    rows = _counted_examples(
-        _union({check: outcome.findings for check, outcome in outcomes.items()})
-    )
-    counts = {(row["check"], row["verdict"], row["group"]): row["_findings"] for row in rows}
+def _collected(
+    check: Check, outcome: CheckOutcome, trace: Trace
+) -> tuple[list[Found], CheckResult]:
+    """Count and sample the findings of a check."""
+    rows, counts = _counted_examples(outcome.findings)
     found = [
-        Found(check, FindingVerdict(verdict), group, findings)
-        for (check, verdict, group), findings in counts.items()
+        Found(str(check), FindingVerdict(verdict), group, findings)
+        for (verdict, group), findings in counts.items()
     ]
     clients = {group.group: group.client for group in trace.plan.groups}
-    evaluated = _evaluated(outcomes)
-    results = {
-        check: _result(
-            [one for one in found if one.check == check],
-            evaluated[check],
-            [_finding(row, clients) for row in rows if row["check"] == check][:EXAMPLES_MAX],
-        )
-        for check in outcomes
-    }
-    return found, results
+    evaluated = outcome.evaluated
+    result = _result(
+        found,
+        evaluated if isinstance(evaluated, int) else evaluated.collect()[0]["evaluated"],
+        [_finding(check, row, clients) for row in rows[:EXAMPLES_MAX]],
+    )
+    if outcome.totals is not None and result.findings:
+        result = msgspec.structs.replace(result, summary=_summary(outcome.totals))
+    return found, result
 
 
-def _evaluated(outcomes: dict[Check, CheckOutcome]) -> dict[Check, int]:
-    known = {c: o.evaluated for c, o in outcomes.items() if isinstance(o.evaluated, int)}
-    asked = {c: o.evaluated for c, o in outcomes.items() if not isinstance(o.evaluated, int)}
-    if asked:
-        known |= {Check(row["check"]): row["evaluated"] for row in _union(asked).collect()}
-    return known
+def _summary(totals: Totals) -> str:
+    keys = [name for name in totals.rows.columns if name != "records"]
+    summed = totals.rows.groupBy(*keys).agg(F.sum("records").alias("records")).collect()
+    return totals.tell([row.asDict() for row in summed])
 
 
-def _union(frames: dict[Check, DataFrame]) -> DataFrame:
-    named = [frame.withColumn("check", F.lit(str(check))) for check, frame in frames.items()]
-    return reduce(DataFrame.unionByName, named)
+def _counted_examples(findings: DataFrame) -> tuple[list[Row], Counter[tuple[str, str | None]]]:
+    """Examples, violations first: EXAMPLES_MAX of each verdict and group; and counts by both.
 
-
-def _counted_examples(findings: DataFrame) -> list[Row]:
-    """The first EXAMPLES_MAX findings of each check, verdict and group, violations first.
-
-    Each row carries `_findings`: how many its check, verdict and group has in all.
+    So few findings that the driver can hold them are counted here, which is cheaper to plan.
     """
-    kind = Window.partitionBy("check", "verdict", "group")
-    order = ("topic", "partition", "offset_first")
-    severity = F.when(F.col("verdict") == "violation", 0).when(F.col("verdict") == "undecided", 1)
-    return (
-        findings.withColumn("_rank", F.row_number().over(kind.orderBy(*order)))
+    rows = findings.limit(_DRIVER_ROWS + 1).collect()
+    if len(rows) <= _DRIVER_ROWS:
+        return sorted(rows, key=_order), Counter((row["verdict"], row["group"]) for row in rows)
+    kind = Window.partitionBy("verdict", "group")
+    ranked = (
+        findings.withColumn(
+            "_rank", F.row_number().over(kind.orderBy("topic", "partition", "offset_first"))
+        )
         .withColumn("_findings", F.count(F.lit(1)).over(kind))
         .where(F.col("_rank") <= EXAMPLES_MAX)
-        .orderBy("check", severity.otherwise(2), "group", *order)
         .collect()
     )
+    counts = Counter({(row["verdict"], row["group"]): row["_findings"] for row in ranked})
+    return sorted(ranked, key=_order), counts
 
 
-def _finding(row: Row, clients: dict[str, str]) -> Finding:
-    values: dict[str, Any] = row.asDict()
-    values.pop("_rank")
-    values.pop("_findings")
+def _order(row: Row) -> tuple[Any, ...]:
+    keys = (row[name] for name in ("group", "topic", "partition", "offset_first"))
+    return (_SEVERITY.get(row["verdict"], 2), *((key is not None, key or 0) for key in keys))
+
+
+def _finding(check: Check, row: Row, clients: dict[str, str]) -> Finding:
+    values: dict[str, Any] = {name: row[name] for name in FINDING_COLUMNS}
     values["verdict"] = FindingVerdict(values["verdict"])
     values["evidence"] = msgspec.json.decode(values["evidence"])
-    return Finding(**values, client=clients.get(values["group"] or ""))
+    return Finding(**values, check=str(check), client=clients.get(values["group"] or ""))
 
 
 def _result(found: list[Found], evaluated: int, examples: list[Finding]) -> CheckResult:

@@ -37,6 +37,8 @@ _TOPICS = pa.schema(
 _GROUPS = pa.schema({name: pa.string() for name in ("group", "client", "commit_epoch", "reset")})
 
 _LOG = ("topic", "partition")
+SMALL_INPUT_ROWS = 200_000
+"""Up to so many rows in all, a trace is small: see `analysis.session.tune`."""
 _LOCAL_ROWS = 20_000
 """Up to so many rows, a table goes into the plan itself, which saves scans and their jobs."""
 
@@ -75,13 +77,13 @@ class Trace:
             msgspec.structs.asdict(topic) | {"subscribed": readers[topic.topic]}
             for topic in self.plan.topics
         ]
-        return self.spark.createDataFrame(pa.Table.from_pylist(rows, schema=_TOPICS))
+        return local_frame(self.spark, pa.Table.from_pylist(rows, schema=_TOPICS))
 
     @cached_property
     def groups(self) -> DataFrame:
         """(group, client, commit_epoch, reset) of the plan."""
         rows = [msgspec.structs.asdict(group) for group in self.plan.groups]
-        return self.spark.createDataFrame(pa.Table.from_pylist(rows, schema=_GROUPS))
+        return local_frame(self.spark, pa.Table.from_pylist(rows, schema=_GROUPS))
 
     @property
     def surviving(self) -> DataFrame:
@@ -156,13 +158,25 @@ class Trace:
         otherwise grow until planning takes longer than the data.
         """
         if name not in self._shared:
-            built = build()
-            self._shared[name] = (
-                self.spark.createDataFrame(built.toArrow())
-                if sum(self.rows.values()) <= _LOCAL_ROWS
-                else built.localCheckpoint()
-            )
+            self._shared[name] = self.materialized(build())
         return self._shared[name]
+
+    def materialized(self, frame: DataFrame) -> DataFrame:
+        """The rows of a frame, computed now, without the plan that they came from.
+
+        Few rows go into the plans that use them; many stay where Spark computed them.
+        """
+        if sum(self.rows.values()) > SMALL_INPUT_ROWS:
+            frame = frame.localCheckpoint()
+            if frame.count() > _LOCAL_ROWS:
+                return frame
+        return local_frame(self.spark, frame.toArrow())
+
+
+def local_frame(spark: SparkSession, content: pa.Table) -> DataFrame:
+    """A frame of rows that the driver has, in one partition: joins of such need no exchange."""
+    frame = spark.createDataFrame(content)
+    return frame.coalesce(1) if content.num_rows else frame
 
 
 def load_trace(spark: SparkSession, folder: RunFolder) -> Trace:
@@ -171,17 +185,20 @@ def load_trace(spark: SparkSession, folder: RunFolder) -> Trace:
     Raises:
         RunFolderError: the folder has no plan or no description of a run.
     """
+    paths = {name: folder.tables / f"{name}.parquet" for name in TABLES}
+    rows = {
+        name: int(pq.read_metadata(path).num_rows) if path.exists() else 0
+        for name, path in paths.items()
+    }
+    is_small = sum(rows.values()) <= SMALL_INPUT_ROWS
     tables: dict[str, DataFrame] = {}
-    rows: dict[str, int] = {}
-    missing: set[str] = set()
     for name, schema in TABLES.items():
-        path = folder.tables / f"{name}.parquet"
-        if not path.exists():
-            missing.add(name)
-        rows[name] = int(pq.read_metadata(path).num_rows) if path.exists() else 0
-        if rows[name] > _LOCAL_ROWS:
-            tables[name] = spark.read.schema(spark_schema(name)).parquet(str(path)).cache()
+        if is_small or rows[name] <= _LOCAL_ROWS:
+            content = (
+                pq.read_table(paths[name], schema=schema) if rows[name] else schema.empty_table()
+            )
+            tables[name] = local_frame(spark, content)
         else:
-            content = pq.read_table(path, schema=schema) if rows[name] else schema.empty_table()
-            tables[name] = spark.createDataFrame(content)
-    return Trace(spark, folder.plan(), folder.run(), tables, rows, frozenset(missing))
+            tables[name] = spark.read.schema(spark_schema(name)).parquet(str(paths[name])).cache()
+    missing = frozenset(name for name, path in paths.items() if not path.exists())
+    return Trace(spark, folder.plan(), folder.run(), tables, rows, missing)

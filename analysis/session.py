@@ -5,10 +5,11 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from analysis.load import SMALL_INPUT_ROWS
+
 LOCAL = "local[*]"
 _LOG4J2 = (Path(__file__).resolve().parent / "conf" / "log4j2.properties").as_uri()
 _JVM_FLAGS = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dlog4j2.configurationFile={_LOG4J2}"
-_SMALL_INPUT_ROWS = 200_000
 _ROWS_PER_PARTITION = 500_000
 
 
@@ -20,6 +21,8 @@ def open_session(master: str | None = None) -> SparkSession:
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.python.sql.dataFrameDebugging.enabled", "false")
+        .config("spark.sql.execution.arrow.localRelationThreshold", "1MB")
         .config("spark.driver.memory", "2g")
         .config("spark.driver.extraJavaOptions", _JVM_FLAGS)
     )
@@ -38,11 +41,14 @@ def tune(session: SparkSession, *, rows: int) -> None:
 
     On small ones, compiling generated code and adapting plans costs more than it saves.
     """
-    is_small = rows <= _SMALL_INPUT_ROWS
+    is_small = rows <= SMALL_INPUT_ROWS
     partitions = (
         1 if is_small else max(session.sparkContext.defaultParallelism, rows // _ROWS_PER_PARTITION)
     )
     session.conf.set("spark.sql.shuffle.partitions", str(partitions))
+    session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1" if is_small else "10MB")
+    session.conf.set("spark.sql.optimizer.disableHints", str(is_small).lower())
+    session.conf.set("spark.sql.join.preferSortMergeJoin", str(not is_small).lower())
     session.conf.set("spark.sql.adaptive.enabled", str(not is_small).lower())
     session.conf.set("spark.sql.codegen.wholeStage", str(not is_small).lower())
     session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN" if is_small else "FALLBACK")

@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from harness.contract.nights import NightSummary, Outcome
 from harness.contract.verdicts import (
     CheckVerdict,
     Resumption,
@@ -21,6 +22,8 @@ _COLOURS = {
     CheckVerdict.PERMITTED: "cyan",
     CheckVerdict.UNDECIDED: "yellow",
     CheckVerdict.NOT_EVALUABLE: "yellow",
+    Outcome.EXPECTED: "green",
+    Outcome.UNEXPECTED: "red",
 }
 
 
@@ -34,6 +37,28 @@ def show(verdict: Verdict, console: Console) -> None:
         f"[bold {colour}]{verdict.verdict}[/] {verdict.scenario}, seed {verdict.seed}, "
         f"Kafka {verdict.kafka}, {verdict.cluster}"
     )
+
+
+def show_night(summary: NightSummary, console: Console) -> None:
+    """Print what each run of a night came to, and what changed since the last."""
+    runs = Table("run", "seed", "verdict", "outcome", "error", box=None, pad_edge=False)
+    for row in summary.runs:
+        runs.add_row(
+            escape(row.key),
+            str(row.seed),
+            f"[{_COLOURS[row.verdict]}]{row.verdict}[/]",
+            f"[{_COLOURS[row.outcome]}]{row.outcome}[/]",
+            escape((row.error or "").partition("\n")[0]),
+        )
+    console.print(runs)
+    if summary.changes:
+        title = f"Changed since {escape(summary.compared_with or '')}"
+        changes = Table(title=title, title_justify="left", box=None, pad_edge=False)
+        for name in ("run", "what", "change"):
+            changes.add_column(name)
+        for one in summary.changes:
+            changes.add_row(*(escape(word) for word in (one.run, one.what, one.change)))
+        console.print(changes)
 
 
 def _resumption(rows: list[Resumption]) -> Table:
@@ -57,7 +82,7 @@ def _resumption(rows: list[Resumption]) -> Table:
 
 def _checks(verdict: Verdict) -> Table:
     table = Table(title="Checks", title_justify="left", box=None, pad_edge=False)
-    for name in ("check", "verdict", "evaluated", "findings", "first example, or reason"):
+    for name in ("check", "verdict", "evaluated", "findings", "summary, first example, or reason"):
         table.add_column(name, justify="right" if name in ("evaluated", "findings") else "left")
     for name, result in verdict.checks.items():
         example = result.examples[0] if result.examples else None
@@ -67,7 +92,7 @@ def _checks(verdict: Verdict) -> Table:
             f"[{_COLOURS[result.verdict]}]{result.verdict}[/]",
             str(result.evaluated),
             str(result.findings),
-            escape(f"{where}{example.cause}" if example else result.reason),
+            escape(result.summary or (f"{where}{example.cause}" if example else result.reason)),
         )
     return table
 

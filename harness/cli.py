@@ -4,6 +4,7 @@ import typer
 
 from harness.cli_doctor import doctor
 from harness.cli_kafka import app as kafka_app
+from harness.cli_nightly import nightly
 from harness.cli_playground import fault, heal, playground, shell
 from harness.cli_run import analyze, list_scenarios, run
 from harness.contract.program import run_program
@@ -19,6 +20,7 @@ app = typer.Typer(
 )
 app.add_typer(kafka_app, name="kafka")
 app.command(name="run")(run)
+app.command(name="nightly")(nightly)
 app.command(name="list")(list_scenarios)
 app.command(name="analyze")(analyze)
 app.command(name="playground")(playground)

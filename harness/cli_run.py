@@ -1,22 +1,25 @@
 """`fencepost run`, `list` and `analyze`."""
 
+import json
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from cluster.kafka import distribution
 from cluster.nodes.docker_client import docker_problem
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import sandbox_problem
+from cluster.nodes.tether import tethered
 from harness.catalog import ScenarioFile, find_scenarios, scenarios
-from harness.collect import decode_clients
+from harness.collect import decode_clients, decode_server_logs
 from harness.contract.errors import PrerequisiteError, UsageError
 from harness.contract.run_folder import find_runs
 from harness.ducktape_session import run_ducktape
@@ -46,12 +49,16 @@ def run(
     results: Annotated[Path, typer.Option(help="Where to keep the run's folder.")] = Path(
         "results"
     ),
+    parameters: Annotated[
+        str | None,
+        typer.Option(help="Of a parametrized scenario, as JSON; all that it declares if none."),
+    ] = None,
 ) -> None:
     """Run scenarios on a real cluster, judge the collected logs in Spark, and report."""
     chosen = find_scenarios(names)
+    chosen_parameters = _parameters(parameters)
     require_pool(cluster)
-    if seed is not None and seed >= 1 << SEED_BITS:
-        raise UsageError(f"a seed has at most {SEED_BITS} bits, {seed} has more")
+    require_seed(seed)
     session = Session(
         seed=new_seed() if seed is None else seed,
         kafka=kafka,
@@ -61,11 +68,18 @@ def run(
         versions=versions(),
     )
     distribution.ensure(kafka)
-    _introduce(session, chosen)
+    _introduce(session, chosen, parameters)
     results = results.resolve()
-    with node_root(results) as root:
-        folder = run_ducktape(chosen, session, results=results, root=root, console=_console)
-    raise typer.Exit(analyse_in_own_process([folder]))
+    with node_root(results) as root, _console.status("") as status:
+        ended = run_ducktape(
+            chosen,
+            session,
+            results=results,
+            root=root,
+            on_phase=lambda phase: status.update(escape(phase)),
+            parameters=chosen_parameters,
+        )
+    raise typer.Exit(analyse_in_own_process([ended.folder]))
 
 
 def list_scenarios() -> None:
@@ -82,19 +96,24 @@ def analyze(
 ) -> None:
     """Judge runs again from what they left; needs no cluster.
 
-    Histories and client logs are decoded anew, so that what was taken away is missed.
+    Histories and the logs of clients and servers are decoded anew, so that what was
+    taken away is missed.
     """
     for folder in [folder for path in runs for folder in find_runs(path)]:
         decode_clients(folder)
+        decode_server_logs(folder)
     raise typer.Exit(analyse_in_own_process(runs, master=master))
 
 
 def analyse_in_own_process(runs: Iterable[Path], *, master: str | None = None) -> int:
-    """Run the analysis as a process of its own, which shares nothing with the harness but files."""
+    """Run the analysis as a process of its own, which shares nothing with the harness but files.
+
+    It dies with this one, so that a killed night leaves no Spark behind.
+    """
     command = [sys.executable, "-m", "analysis", *map(str, runs)]
     if master is not None:
         command += ["--master", master]
-    return subprocess.run(command, check=False).returncode
+    return subprocess.run(tethered(command), check=False).returncode
 
 
 def require_pool(kind: PoolKind) -> None:
@@ -108,10 +127,33 @@ def require_pool(kind: PoolKind) -> None:
         raise PrerequisiteError(problem)
 
 
-def _introduce(session: Session, chosen: list[ScenarioFile]) -> None:
+def require_seed(seed: int | None) -> None:
+    """Check that a seed is one that can be drawn.
+
+    Raises:
+        UsageError: it has too many bits.
+    """
+    if seed is not None and seed >= 1 << SEED_BITS:
+        raise UsageError(f"a seed has at most {SEED_BITS} bits, {seed} has more")
+
+
+def _parameters(text: str | None) -> dict[str, Any]:
+    """A scenario's parameters from a JSON object; none from None."""
+    try:
+        parsed = json.loads(text or "{}")
+    except ValueError as error:
+        raise UsageError(f"--parameters is not JSON: {error}") from error
+    if not isinstance(parsed, dict):
+        raise UsageError(f'--parameters must be a JSON object like {{"name": 1}}, not {text}')
+    return parsed
+
+
+def _introduce(session: Session, chosen: list[ScenarioFile], parameters: str | None) -> None:
     names = " ".join(scenario.name for scenario in chosen)
     packages = ", ".join(f"{name} {version}" for name, version in session.versions.items())
     options = f"--cluster {session.cluster} --kafka {session.kafka} --seed {session.seed}"
+    if parameters is not None:
+        options += f" --parameters {shlex.quote(parameters)}"
     for line in (
         f"seed {session.seed}, git {session.git_head}, Kafka {session.kafka}, {session.cluster}",
         packages,

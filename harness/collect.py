@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from cluster.kafka.service import KafkaService
 from cluster.nodes.node import Node
@@ -10,6 +11,7 @@ from harness.clients.process import WorkerService
 from harness.contract.run_folder import RunFolder
 from harness.decode.client_logs import resets
 from harness.decode.histories import TABLES_OF_HISTORIES, read_histories
+from harness.decode.server_logs import server_of, truncations
 from harness.decode.tables import write_table
 
 _DECODE_SECONDS = 600
@@ -32,7 +34,7 @@ def collect_servers(folder: RunFolder, kafka: KafkaService) -> None:
     """Copy every server's log and its replicas; the servers must not run any more."""
     for server_id in kafka.topology.server_ids:
         node = kafka.host(server_id)
-        logs = folder.brokers / node.name
+        logs = folder.brokers / str(server_id)
         logs.mkdir(parents=True, exist_ok=True)
         _copy(node, kafka.log_file(server_id), logs / "server.log")
         target = folder.segments / str(server_id)
@@ -65,6 +67,18 @@ def decode_clients(folder: RunFolder) -> None:
             client = clients.get(log.stem)
             found += resets(lines, worker=log.stem, policies=policies, client=client)
     write_table(folder.tables, "resets", found)
+
+
+def decode_server_logs(folder: RunFolder) -> None:
+    """Turn the servers' own logs into the table `truncations`."""
+    found: list[dict[str, Any]] = []
+    for log in sorted(folder.brokers.glob("*/server.log")):
+        with log.open(errors="replace") as lines:
+            broker = server_of(log.parent.name, lines)
+        if broker is not None:
+            with log.open(errors="replace") as lines:
+                found += truncations(lines, broker=broker)
+    write_table(folder.tables, "truncations", found)
 
 
 def _copy(node: Node, source: Path, target: Path) -> None:

@@ -1,9 +1,13 @@
 """Scenarios under ducktape, in a process (and, embedded, a sandbox) of their own."""
 
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from docker.errors import DockerException
 from rich.console import Console
@@ -19,9 +23,18 @@ from harness.contract.run_folder import PLAN_FILE, find_runs
 from harness.phases import PREFIX
 from harness.session import Session
 
+_console = Console(stderr=True)
 _ROOT = Path(__file__).resolve().parent.parent
 _TAIL_LINES = 40
 _DUCKTAPE_LOG = "ducktape.log"
+
+
+@dataclass(frozen=True)
+class DucktapeSession:
+    """What a session of ducktape left; its exit status is not 0 if a scenario broke off."""
+
+    folder: Path
+    exit_code: int
 
 
 def run_ducktape(
@@ -30,13 +43,22 @@ def run_ducktape(
     *,
     results: Path,
     root: Path,
-    console: Console,
-) -> Path:
-    """Run scenarios one after the other and return the session's folder.
+    on_phase: Callable[[str], None],
+    parameters: Mapping[str, Any] | None = None,
+) -> DucktapeSession:
+    """Run scenarios one after the other.
 
     The pool is as large as the largest of them needs.
 
     A scenario that fails is told, and left to the analysis, which judges what it collected.
+
+    Args:
+        chosen: the scenarios.
+        session: seed, versions and pool.
+        results: where ducktape makes the session's folder.
+        root: where the nodes keep their files.
+        on_phase: told each phase as it begins.
+        parameters: of the scenarios' tests; None or empty: all that they declare.
 
     Raises:
         PrerequisiteError: the pool of nodes could not be opened.
@@ -50,6 +72,7 @@ def run_ducktape(
         "--cluster=cluster.ducktape.PoolCluster",
         f"--results-root={results}",
         f"--globals={session.as_globals()}",
+        *([f"--parameters={json.dumps(parameters)}"] if parameters else []),
     ]
     environment = {
         **os.environ,
@@ -60,7 +83,7 @@ def run_ducktape(
         "FENCEPOST_POOL_ROOT": str(root),
     }
     before = _latest(results)
-    lines = _watch(command, environment, session, console)
+    exit_code, lines = _watch(command, environment, session, on_phase)
     if (refused := refusal_in(lines)) is not None:
         raise refused
     folder = _latest(results)
@@ -68,17 +91,17 @@ def run_ducktape(
     if folder is None or folder == before or not list(folder.glob(f"**/{PLAN_FILE}")):
         raise NodeError(f"ducktape ran no scenario; it said at the end:\n{said}")
     (folder / _DUCKTAPE_LOG).write_text("\n".join(lines))
-    _tell_errors(folder, console)
-    return folder
+    _tell_errors(folder)
+    return DucktapeSession(folder, exit_code)
 
 
-def _tell_errors(folder: Path, console: Console) -> None:
+def _tell_errors(folder: Path) -> None:
     """Name the scenarios that did not come to their end, and why."""
     for run_folder in find_runs(folder):
         run = run_folder.run()
         if run.error is not None:
             told = f"{run.scenario} did not come to its end: {run.error}"
-            console.print(told, style="red", markup=False, soft_wrap=True)
+            _console.print(told, style="red", markup=False, soft_wrap=True)
 
 
 def _latest(results: Path) -> Path | None:
@@ -91,34 +114,34 @@ def _watch(
     command: list[str],
     environment: dict[str, str],
     session: Session,
-    console: Console,
-) -> list[str]:
-    """Run ducktape to its end, showing the phases that its scenarios tell; returns its output."""
+    on_phase: Callable[[str], None],
+) -> tuple[int, list[str]]:
+    """Run ducktape to its end, telling its scenarios' phases; returns exit status and output."""
     starter = start_in_sandbox if session.cluster == PoolKind.EMBEDDED else _start
     lines: list[str] = []
     process = starter(command, env=environment, cwd=_ROOT, stdout=subprocess.PIPE)
     try:
-        with console.status("starting ducktape") as status:
-            for raw in process.stdout or ():
-                line = raw.decode(errors="replace").rstrip("\n")
-                if line.startswith(PREFIX):
-                    status.update(line.removeprefix(PREFIX))
-                lines.append(line)
-        process.wait()
+        on_phase("starting ducktape")
+        for raw in process.stdout or ():
+            line = raw.decode(errors="replace").rstrip("\n")
+            if line.startswith(PREFIX):
+                on_phase(line.removeprefix(PREFIX))
+            lines.append(line)
+        exit_code = process.wait()
     finally:
         process.terminate()
         process.wait()
         if session.cluster == PoolKind.DOCKER:
-            _remove_containers(console)
-    return lines
+            _remove_containers()
+    return exit_code, lines
 
 
-def _remove_containers(console: Console) -> None:
+def _remove_containers() -> None:
     """Remove what the run started; where the daemon is gone, say what remains to be done."""
     try:
         remove_orphans()
     except (DockerException, OSError, PrerequisiteError) as error:
-        console.print(
+        _console.print(
             f"the Docker daemon does not answer ({error}): once it does, `make clean` removes what "
             "this run left",
             style="yellow",

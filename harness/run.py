@@ -26,6 +26,7 @@ from harness.contract.errors import WorkerError
 from harness.contract.events import WorkerStarted, WorkerStopped
 from harness.contract.outcomes import ResetPolicy
 from harness.contract.run_folder import GroupPlan, Plan, RunFolder, TopicPlan
+from harness.contract.waiting import wait_until
 from harness.faults.fault import Fault, Field, HeldFault
 from harness.observer import Observer
 from harness.phases import Phases
@@ -34,6 +35,7 @@ from harness.workload import Workload
 
 _CONSUME_SECONDS = 40
 _PRODUCE_SECONDS = 90
+_LEADERLESS_SECONDS = 60
 
 
 class Run:
@@ -190,9 +192,16 @@ class Run:
         return list(members)
 
     def consume(
-        self, members: Sequence[str], *, timeout_seconds: float = _CONSUME_SECONDS
+        self,
+        members: Sequence[str],
+        *,
+        timeout_seconds: float = _CONSUME_SECONDS,
+        may_pass: bool = False,
     ) -> dict[str, str]:
-        """Let members read to the log ends as they are now; answers how each ended."""
+        """Let members read to the log ends as they are now; answers how each ended.
+
+        `may_pass` where somebody writes meanwhile: then beyond is there too.
+        """
         ends = [
             LogEnd(
                 topic=topic.topic, partition=partition, offset=self.log_end(topic.topic, partition)
@@ -202,7 +211,9 @@ class Run:
         ]
         ended: list[dict[str, str]] = self.consumers.call(
             members,
-            lambda share: Consume(members=share, ends=ends, timeout_seconds=timeout_seconds),
+            lambda share: Consume(
+                members=share, ends=ends, timeout_seconds=timeout_seconds, may_pass=may_pass
+            ),
             timeout_seconds=timeout_seconds * (1 + len(members) / 4),
         )
         return dict(ChainMap(*ended))
@@ -269,12 +280,42 @@ class Run:
             what=f"the ISR of {topic}-{partition} to be {sorted(isr)}",
         )
 
-    def await_leader(self, topic: str, partition: int, broker: int) -> None:
-        """Wait until a broker leads the partition and answers as its leader."""
+    def await_out_of_isr(self, topic: str, partition: int, broker: int) -> None:
+        """Wait until a replica is no longer in sync."""
         self.observer.await_state(
             topic,
             partition,
-            lambda state: state.leader == broker and state.log_end_offset >= 0,
+            lambda state: broker not in state.isr,
+            what=f"broker {broker} to leave the ISR of {topic}-{partition}",
+        )
+
+    def await_leaderless(self, topic: str, partition: int, *, in_eyes_of: int) -> None:
+        """Wait until a broker is in service, and knows of no leader of the partition."""
+
+        def is_leaderless() -> bool:
+            if in_eyes_of not in self.observer.brokers_seen_by(in_eyes_of):
+                return False
+            states = self.observer.views(in_eyes_of, [topic])
+            return any(state.partition == partition and state.leader < 0 for state in states)
+
+        wait_until(
+            is_leaderless,
+            what=f"{topic}-{partition} to have no leader in the eyes of broker {in_eyes_of}",
+            timeout_seconds=_LEADERLESS_SECONDS,
+        )
+
+    def await_leader(
+        self, topic: str, partition: int, broker: int, *, is_serving: bool = True
+    ) -> None:
+        """Wait until a broker leads the partition and, unless told otherwise, serves its log.
+
+        A new leader serves only once its high watermark is known, and with eligible leader replicas
+        (KIP-966) that takes as many in-sync replicas as `min.insync.replicas` asks for.
+        """
+        self.observer.await_state(
+            topic,
+            partition,
+            lambda state: state.leader == broker and (state.log_end_offset >= 0 or not is_serving),
             what=f"{topic}-{partition} to be led by broker {broker}",
         )
 
@@ -309,10 +350,11 @@ class Run:
         """The final read: stop what goes on, and let each group's member read to the log ends."""
         self.phases.enter("final read")
         self.workload.end()
-        members = [f"{group.group}#{life}" for group in groups]
-        self.consume(members)
-        self.commit(groups, life=life)
-        self.close(members)
+        members = {f"{group.group}#{life}": group for group in groups}
+        ended = self.consume(list(members))
+        whole = [group for member, group in members.items() if ended[member] == "caught_up"]
+        self.commit(whole, life=life)
+        self.close(list(members))
 
     def settle(self) -> None:
         """Heal all faults and wait until every replica of the planned topics is in sync again."""

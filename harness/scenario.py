@@ -17,7 +17,13 @@ from cluster.kafka.topology import Topology
 from cluster.nodes.tether import die_with_parent
 from harness.clients.kinds import client_version
 from harness.clients.process import WorkerService
-from harness.collect import collect_clients, collect_servers, decode_clients, decode_servers
+from harness.collect import (
+    collect_clients,
+    collect_servers,
+    decode_clients,
+    decode_server_logs,
+    decode_servers,
+)
 from harness.consumers import Consumers, workers_for
 from harness.contract.checks import Check
 from harness.contract.clients import Client, clients_of
@@ -52,6 +58,11 @@ class Scenario(Test):  # type: ignore[misc]
         self.session = Session.from_globals(test_context.session_context.globals)
         self.random = generator(self.session.seed)
 
+    @property
+    def kafka_version(self) -> tuple[int, ...]:
+        """Of the brokers, e.g. (4, 4, 0)."""
+        return tuple(int(part) for part in self.session.kafka.split("."))
+
     @contextmanager
     def running(
         self,
@@ -59,26 +70,29 @@ class Scenario(Test):  # type: ignore[misc]
         topics: Sequence[TopicPlan],
         groups: Sequence[GroupPlan] = (),
         expects: Sequence[Expectation] = (),
+        topology: Topology | None = None,
     ) -> Iterator[Run]:
         """Bring the cluster up, hand it over, and collect everything, whatever happened.
 
-        An error of the scenario is written to `run.json` and raised on.
+        An error of the scenario is written to `run.json` and raised on. `topology` stands in for
+        the scenario's own where its parameters change it.
 
         Raises:
             UsageError: a group's client can't be tested with this Kafka version.
         """
         die_with_parent()
         self._require_clients(groups)
+        shape = topology or self.topology
         folder = RunFolder(Path(TestContext.results_dir(self.test_context, 0)))
         plan = self._plan(topics, groups, expects)
         folder.write_plan(plan)
-        description = self._describe(plan)
+        description = self._describe(plan, shape)
         folder.write_run(description)
         phases = Phases()
         error: str | None = None
         try:
             phases.enter("starting nodes and clients")
-            kafka = KafkaService(self.test_context, self.topology, version=self.session.kafka)
+            kafka = KafkaService(self.test_context, shape, version=self.session.kafka)
             workers = {kind: self._worker(kind.worker, kind.module) for kind in workers_for(groups)}
             observer = self._worker("observer", "harness.clients.observer_worker")
             run = Run(
@@ -112,6 +126,7 @@ class Scenario(Test):  # type: ignore[misc]
         run.observer.worker.finish()
         collect_clients(run.folder, workers)
         decode_clients(run.folder)
+        decode_server_logs(run.folder)
         run.phases.leave()
 
     def _require_clients(self, groups: Sequence[GroupPlan]) -> None:
@@ -138,7 +153,7 @@ class Scenario(Test):  # type: ignore[misc]
             expects=list(expects),
         )
 
-    def _describe(self, plan: Plan) -> RunDescription:
+    def _describe(self, plan: Plan, shape: Topology) -> RunDescription:
         session = self.session
         rerun = (
             f"fencepost run {plan.scenario} --cluster {session.cluster} "
@@ -159,9 +174,10 @@ class Scenario(Test):  # type: ignore[misc]
             git_head=session.git_head,
             versions=session.versions,
             config={
-                "brokers": self.topology.brokers,
-                "controllers": self.topology.controller_ids,
-                "settings": dict(self.topology.settings),
+                "brokers": shape.brokers,
+                "controllers": shape.controller_ids,
+                "settings": dict(shape.settings),
+                "features": dict(shape.features),
             },
             command=session.command,
             rerun=rerun,

@@ -44,7 +44,7 @@ class ZombieLeaderScenario(Scenario):
     orders = TopicPlan(
         topic="orders", partitions=6, replication=3, min_insync=2, unclean_election=False
     )
-    readers = (
+    groups = (
         GroupPlan(
             group="readers",
             client=Client.JAVA,
@@ -74,7 +74,7 @@ class ZombieLeaderScenario(Scenario):
     @matrix(recipe=list(RECIPES))
     def test_zombie_leader(self, recipe: str) -> None:
         fault = RECIPES[recipe]
-        with self.running(topics=[self.orders], groups=self.readers, expects=self.expects) as run:
+        with self.running(topics=[self.orders], groups=self.groups, expects=self.expects) as run:
             run.create(assignment=[1, 2, 3], is_spread=True)
             run.watch()
 
@@ -84,7 +84,7 @@ class ZombieLeaderScenario(Scenario):
                 load.start_producer(
                     producer, self.orders, acks=acks, records_per_second=RECORDS_PER_SECOND
                 )
-            load.start_reading(run.open(self.readers, life=1))
+            load.start_reading(run.open(self.groups, life=1))
             load.await_acknowledged("one", RECORDS_PER_SECOND)
             load.await_acknowledged("all", RECORDS_PER_SECOND)
             epoch = run.leader_epoch("orders", 0)
@@ -98,4 +98,4 @@ class ZombieLeaderScenario(Scenario):
             run.phases.enter("healed: the successors acknowledge")
             load.await_acknowledged("all", BY_SUCCESSORS, partitions=zombies)
             run.settle()
-            run.read_to_end(self.readers)
+            run.read_to_end(self.groups)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
@@ -31,16 +32,31 @@ _TYPES = {
 
 
 @dataclass(frozen=True)
+class Totals:
+    """Numbers over all findings of a check, and how they are told in one line.
+
+    Attributes:
+        rows: `records` of each finding, by whatever tells them apart; they are summed.
+        tell: the line, from the summed rows by their columns.
+    """
+
+    rows: DataFrame
+    tell: Callable[[list[dict[str, Any]]], str]
+
+
+@dataclass(frozen=True)
 class CheckOutcome:
     """What a check found.
 
     Attributes:
         findings: one row each, with FINDING_COLUMNS; see `findings`.
         evaluated: how much there was to judge: a count, or one row with it named `evaluated`.
+        totals: what is told of all findings in one line, if anything is.
     """
 
     findings: DataFrame
     evaluated: DataFrame | int
+    totals: Totals | None = None
 
 
 @dataclass(frozen=True)
@@ -98,7 +114,7 @@ def spans(rows: DataFrame, *keys: str, **aggregates: Column) -> DataFrame:
     """
     order = Window.partitionBy(*keys).orderBy("offset")
     return (
-        rows.withColumn("_span", F.col("offset") - F.dense_rank().over(order))
+        rows.select("*", (F.col("offset") - F.dense_rank().over(order)).alias("_span"))
         .groupBy(*keys, "_span")
         .agg(
             F.min("offset").alias("offset_first"),

@@ -3,84 +3,116 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.checks.base import CheckOutcome, count, findings, spans
+from analysis.acknowledgements import acknowledged, lost
+from analysis.checks.base import CheckOutcome, Totals, count, findings, spans
+from analysis.checks.summaries import summary_of_losses
 from analysis.load import Trace
 from analysis.progress import PARTITION, last_commits, never_delivered
 from harness.contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")
+_CAUSE_OF_LOSS = """
+    case
+        when later is not null or truncated_to is not null then 'truncated'
+        when offset < log_start and subscribed > 0 and missed <= 0 then 'expired'
+        when offset < log_start then 'expired_unread'
+        else 'unexplained'
+    end
+"""
+_MAY_BE_LOST = """
+    cause = 'truncated' and (unclean_election or acks != 'all')
+    or cause = 'expired_unread' and (retention_ms is not null or deletes)
+"""
 
 
 def lost_record(trace: Trace) -> CheckOutcome:
     """A1: acknowledged, and not in the surviving log, unless deleted after every group had it.
 
-    Causes: `truncated` (a later epoch than that of the acknowledgement starts at or below the
-    offset on the surviving branch), `expired_unread` (below the log start, and a group that reads
-    the topic never had it, or none reads it), `unexplained`.
+    Causes: `truncated` (the acknowledging leader cut it off, or a later epoch starts at or below
+    the offset on the surviving branch), `expired_unread` (below the log start, and a group that
+    reads the topic never had it, or none reads it), `unexplained`.
     """
-    acknowledged = trace["sends"].where("outcome = 'ok' and offset is not null")
-    gone = acknowledged.join(trace.surviving, on=[*_LOG, "value"], how="left_anti")
     judged = (
-        _with_readers(_with_epoch_of_acknowledgement(gone, trace), trace)
-        .join(trace.epoch_starts, on=list(_LOG), how="left")
-        .join(trace.log_bounds, on=list(_LOG), how="left")
+        _with_readers(lost(trace), trace)
+        .join(F.broadcast(trace.epoch_starts), on=list(_LOG), how="left")
         .join(F.broadcast(trace.topics), on="topic", how="left")
-        .withColumn("later", _later_epoch())
-        .withColumn("groups_missed", F.col("subscribed") - F.col("groups_had"))
-        .withColumn("cause", _cause_of_loss())
+        .select("*", _later_epoch().alias("later"))
+        .selectExpr("*", "subscribed - groups_had as missed")
+        .selectExpr("*", f"{_CAUSE_OF_LOSS} as cause")
         .where("cause != 'expired'")
+        .selectExpr(
+            *_LOG,
+            "offset",
+            "cause",
+            "acks",
+            "acknowledged_epoch",
+            "acknowledged_by as broker",
+            "known_by",
+            "truncated_to",
+            "later.leader_epoch as later_epoch",
+            "later.start_offset as later_start",
+            "if(cause = 'expired_unread', missed, null) as groups_missed",
+            f"if({_MAY_BE_LOST}, 'permitted', 'violation') as verdict",
+            "producer",
+            "answered_micros",
+            "truncated_micros",
+        )
     )
-    keys = (
+    keys = judged.columns[judged.columns.index("cause") : judged.columns.index("producer")]
+    found = spans(
+        judged,
         *_LOG,
-        "cause",
+        *keys,
+        at=F.min("answered_micros"),
+        producer=F.min("producer"),
+        truncated_micros=F.min("truncated_micros"),
+    )
+    told = findings(
+        found,
+        evidence=(
+            "records",
+            "acks",
+            "acknowledged_epoch",
+            "broker",
+            "known_by",
+            "producer",
+            "truncated_to",
+            "truncated_micros",
+            "later_epoch",
+            "later_start",
+            "groups_missed",
+        ),
+        kind=F.col("cause"),
+        verdict=F.col("verdict"),
+        topic=F.col("topic"),
+        partition=F.col("partition"),
+        offset_first=F.col("offset_first"),
+        offset_last=F.col("offset_last"),
+        at=F.col("at"),
+        cause=_told_loss(),
+    )
+    totals = (*_LOG, "verdict", "acks", "cause", "later_epoch", "later_start")
+    return CheckOutcome(
+        told,
+        count(acknowledged(trace)),
+        Totals(found.select(*totals, "records"), summary_of_losses),
+    )
+
+
+def _told_loss() -> Column:
+    guess = F.when(F.col("known_by") == "guess", F.lit(" (a guess: it led then)")).otherwise("")
+    cut = F.when(
+        F.col("truncated_to").isNotNull(),
+        F.format_string(" when broker %s cut its log to %s", "broker", "truncated_to"),
+    ).otherwise("")
+    return F.format_string(
+        "%s records acknowledged (acks=%s) under epoch %s%s: %s%s",
+        "records",
         "acks",
         "acknowledged_epoch",
-        "later",
-        "groups_missed",
-        "unclean_election",
-        "may_expire",
-    )
-    may_expire = F.col("retention_ms").isNotNull() | F.col("deletes")
-    told = judged.withColumn("may_expire", may_expire).withColumn(
-        "groups_missed", F.when(F.col("cause") == "expired_unread", F.col("groups_missed"))
-    )
-    found = (
-        spans(told, *keys, at=F.min("answered_micros"), producer=F.min("producer"))
-        .withColumn("later_epoch", F.col("later.leader_epoch"))
-        .withColumn("later_start", F.col("later.start_offset"))
-    )
-    may_truncate = F.col("unclean_election") | (F.col("acks") != "all")
-    permitted = ((F.col("cause") == "truncated") & may_truncate) | (
-        (F.col("cause") == "expired_unread") & F.col("may_expire")
-    )
-    return CheckOutcome(
-        findings(
-            found,
-            evidence=(
-                "records",
-                "acks",
-                "acknowledged_epoch",
-                "producer",
-                "later_epoch",
-                "later_start",
-                "groups_missed",
-            ),
-            kind=F.col("cause"),
-            verdict=F.when(permitted, "permitted").otherwise("violation"),
-            topic=F.col("topic"),
-            partition=F.col("partition"),
-            offset_first=F.col("offset_first"),
-            offset_last=F.col("offset_last"),
-            at=F.col("at"),
-            cause=F.format_string(
-                "%s records acknowledged (acks=%s) under epoch %s: %s",
-                "records",
-                "acks",
-                "acknowledged_epoch",
-                "cause",
-            ),
-        ),
-        count(acknowledged),
+        guess,
+        "cause",
+        cut,
     )
 
 
@@ -235,24 +267,6 @@ def _each_poll(trace: Trace, polls: DataFrame, *, kind: str, cause: str) -> Chec
     )
 
 
-def _with_epoch_of_acknowledgement(lost: DataFrame, trace: Trace) -> DataFrame:
-    """Add acknowledged_epoch: as a consumer saw the value, else the leader's at that time."""
-    seen = trace["polls"].groupBy(*_LOG, "value").agg(F.min("leader_epoch").alias("seen_epoch"))
-    led = trace["leaderships"].where("leader >= 0").select(*_LOG, "leader_epoch", "at_micros")
-    led_then = (
-        lost.select(*_LOG, "value", "answered_micros")
-        .join(F.broadcast(led), on=list(_LOG), how="inner")
-        .where("at_micros <= answered_micros")
-        .groupBy(*_LOG, "value")
-        .agg(F.max("leader_epoch").alias("led_epoch"))
-    )
-    return (
-        lost.join(seen, on=[*_LOG, "value"], how="left")
-        .join(led_then, on=[*_LOG, "value"], how="left")
-        .withColumn("acknowledged_epoch", F.coalesce("seen_epoch", "led_epoch"))
-    )
-
-
 def _with_readers(gone: DataFrame, trace: Trace) -> DataFrame:
     """Add groups_had: how many of the plan's groups had the record."""
     had = (
@@ -277,14 +291,3 @@ def _later_epoch() -> Column:
         ),
     )
     return F.array_min(overtaking)
-
-
-def _cause_of_loss() -> Column:
-    is_below = F.col("offset") < F.col("log_start")
-    all_had_it = (F.col("subscribed") > 0) & (F.col("groups_missed") <= 0)
-    return (
-        F.when(F.col("later").isNotNull(), "truncated")
-        .when(is_below & all_had_it, "expired")
-        .when(is_below, "expired_unread")
-        .otherwise("unexplained")
-    )

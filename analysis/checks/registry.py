@@ -55,8 +55,8 @@ CHECKS: dict[Check, CheckDefinition] = {
     ),
     Check.ZOMBIE_PRODUCER_ACCEPTED: CheckDefinition(
         producers.zombie_producer_accepted,
-        needs=("transactions",),
-        reads=("sends", "replica_batches", "log_starts", "leaderships"),
+        needs=("transactions", "log_starts"),
+        reads=("sends", "replica_batches", "leaderships"),
     ),
     Check.ABORTED_READ: CheckDefinition(
         transactions.aborted_read,

@@ -3,13 +3,25 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from analysis.acknowledgements import CLOCK_MICROS, acknowledged, lost, reigns, survived_late
 from analysis.checks.base import CheckOutcome, count, findings, spans
 from analysis.load import Trace
 
 _LOG = ("topic", "partition")
-_CLOCK_MICROS = 50_000
-"""Times of different nodes are compared within this bound; inside it, nothing is decided."""
 _MICROS_PER_SECOND = 1_000_000
+_VERDICT_OF_LOST = f"""
+    case
+        when coalesce(known_by, 'guess') = 'guess' then
+            if(acks = 'all' and first_end <= answered_micros + {CLOCK_MICROS}
+               and (log_start is null or offset >= log_start), 'undecided', null)
+        when until_micros is null or answered_micros < until_micros - {CLOCK_MICROS} then null
+        when acks != 'all' then
+            if(answered_micros > until_micros + {CLOCK_MICROS}, 'permitted', null)
+        when answered_micros <= until_micros + {CLOCK_MICROS} or offset < log_start then 'undecided'
+        else 'violation'
+    end
+"""
+"""A lost send's: null where it is no finding. What lies below the log start may have survived."""
 
 
 def fenced_in_isr(trace: Trace) -> CheckOutcome:
@@ -113,26 +125,56 @@ def _batch_ends(trace: Trace) -> tuple[DataFrame, DataFrame]:
 def served_under_fenced_epoch(trace: Trace) -> CheckOutcome:
     """G6, on the produce side: acknowledged by the leader of an epoch that was over by then.
 
-    The epoch is that under which the value was polled, or stands in any replica. A lost value that
-    nobody saw is told by its offset: if the epoch that was in force when it was sent gave that
-    offset to another record, its leader can't have acknowledged it, so an earlier one did.
-
     Permitted with acks=1 and acks=0, and where the new leader had the record all the same: a
-    controller's decision takes a moment to reach the leader that it replaces.
+    controller's decision takes a moment to reach the leader that it replaces. What may or may not
+    have been late is undecided with acks=all and no finding else: lost_record tells of the loss.
     """
-    acknowledged = trace["sends"].where(
-        "outcome = 'ok' and offset is not null and answered_micros is not null"
+    first_end = reigns(trace).groupBy(*_LOG).agg(F.min("until_micros").alias("first_end"))
+    gone = (
+        lost(trace)
+        .where("answered_micros is not null")
+        .join(F.broadcast(first_end), on=list(_LOG), how="inner")
+        .selectExpr(
+            *_LOG,
+            "offset",
+            "acks",
+            "producer",
+            "answered_micros",
+            "acknowledged_epoch as epoch",
+            "acknowledged_by as broker",
+            "newer_epoch",
+            "until_micros",
+            f"{_VERDICT_OF_LOST} as verdict",
+            "known_by",
+            "truncated_to",
+        )
+        .where("verdict is not null")
     )
-    reigns = trace.shared("reigns", lambda: _reigns(trace))
-    late = _with_seen_epoch(_after_a_change(acknowledged, reigns), trace)
+    survived = survived_late(trace).selectExpr(
+        "*", "'permitted' as verdict", "'survived' as known_by", "cast(null as bigint) truncated_to"
+    )
     found = spans(
-        _by_epoch(late, reigns, trace).unionByName(_by_offset(late, reigns, trace)),
+        gone.unionByName(survived).selectExpr(
+            *_LOG,
+            "offset",
+            "acks",
+            "if(known_by = 'guess', null, epoch) as epoch",
+            "if(known_by = 'guess', null, broker) as broker",
+            "if(known_by = 'guess', null, newer_epoch) as newer_epoch",
+            "verdict",
+            "known_by",
+            "truncated_to",
+            "producer",
+            "answered_micros",
+            "if(known_by = 'guess', null, answered_micros - until_micros) as micros_after",
+        ),
         *_LOG,
         "acks",
         "epoch",
         "broker",
         "newer_epoch",
-        "proof",
+        "known_by",
+        "truncated_to",
         "verdict",
         at=F.min("answered_micros"),
         seconds_after=F.max("micros_after") / _MICROS_PER_SECOND,
@@ -148,7 +190,8 @@ def served_under_fenced_epoch(trace: Trace) -> CheckOutcome:
                 "epoch",
                 "newer_epoch",
                 "seconds_after",
-                "proof",
+                "known_by",
+                "truncated_to",
                 "producer",
             ),
             kind=F.lit("accepted_by_zombie"),
@@ -160,7 +203,7 @@ def served_under_fenced_epoch(trace: Trace) -> CheckOutcome:
             at=F.col("at"),
             cause=_cause_of_late_acknowledgement(),
         ),
-        count(acknowledged),
+        count(acknowledged(trace)),
     )
 
 
@@ -171,6 +214,16 @@ def _cause_of_late_acknowledgement() -> Column:
         "records",
         "acks",
     )
+    proof = F.expr(
+        """
+        case known_by
+            when 'survived' then 'the new leader has them'
+            when 'truncation' then format_string('lost when it cut its log to %s', truncated_to)
+            when 'offset' then 'lost: their offsets hold other records'
+            else 'they did not survive'
+        end
+        """
+    )
     told = F.format_string(
         "%s records acknowledged (acks=%s) by broker %s under epoch %s, up to %.3f s after epoch %s"
         " began; %s",
@@ -180,136 +233,6 @@ def _cause_of_late_acknowledgement() -> Column:
         "epoch",
         "seconds_after",
         "newer_epoch",
-        "proof",
+        proof,
     )
     return F.when(F.col("epoch").isNull(), untold).otherwise(told)
-
-
-def _reigns(trace: Trace) -> DataFrame:
-    """(topic, partition, epoch, broker, from_micros, newer_epoch, until_micros).
-
-    Each leader epoch with its leader, and the next one; a topic that was created again begins anew.
-    """
-    in_log = Window.partitionBy(*_LOG).orderBy("metadata_offset")
-    began = (
-        trace["leaderships"]
-        .withColumn("_last", F.lag("leader_epoch").over(in_log))
-        .where("_last is null or _last != leader_epoch")
-        .withColumn("_next", F.lead("leader_epoch").over(in_log))
-        .withColumn("_next_micros", F.lead("at_micros").over(in_log))
-    )
-    is_newer = F.col("_next") > F.col("leader_epoch")
-    return began.select(
-        *_LOG,
-        F.col("leader_epoch").alias("epoch"),
-        F.col("leader").alias("broker"),
-        F.col("at_micros").alias("from_micros"),
-        F.when(is_newer, F.col("_next")).alias("newer_epoch"),
-        F.when(is_newer, F.col("_next_micros")).alias("until_micros"),
-    )
-
-
-def _after_a_change(acknowledged: DataFrame, reigns: DataFrame) -> DataFrame:
-    """Sends that were answered when an epoch had ended already, as far as the clocks can tell."""
-    first_end = reigns.groupBy(*_LOG).agg(F.min("until_micros").alias("first_end"))
-    return (
-        acknowledged.join(F.broadcast(first_end), on=list(_LOG), how="inner")
-        .where(F.col("answered_micros") >= F.col("first_end") - _CLOCK_MICROS)
-        .select(*_LOG, "value", "offset", "acks", "producer", "intended_micros", "answered_micros")
-    )
-
-
-def _with_seen_epoch(late: DataFrame, trace: Trace) -> DataFrame:
-    """Add epoch: under which the value stood at its offset, in any replica or poll; or null."""
-    key = (*_LOG, "offset", "value")
-    seen = (
-        trace["polls"]
-        .select(*key, "leader_epoch")
-        .union(trace["replica_records"].select(*key, "leader_epoch"))
-        .join(late.select(*key), on=list(key), how="left_semi")
-        .groupBy(*key)
-        .agg(F.max("leader_epoch").alias("epoch"))
-    )
-    return late.join(seen, on=list(key), how="left")
-
-
-def _by_epoch(late: DataFrame, reigns: DataFrame, trace: Trace) -> DataFrame:
-    """Sends whose epoch is known, answered after its end."""
-    kept = trace.surviving.select(*_LOG, "value", F.lit("survives").alias("survival"))
-    rows = (
-        late.where("epoch is not null")
-        .join(F.broadcast(reigns), on=[*_LOG, "epoch"], how="inner")
-        .where(F.col("from_micros") <= F.col("answered_micros") + _CLOCK_MICROS)
-        .groupBy(*late.columns)
-        .agg(F.max_by(F.struct("broker", "newer_epoch", "until_micros"), "from_micros").alias("r"))
-        .select("*", "r.*")
-        .withColumn("micros_after", F.col("answered_micros") - F.col("until_micros"))
-        .where(F.col("micros_after") >= -_CLOCK_MICROS)
-        .join(kept, on=[*_LOG, "value"], how="left")
-    )
-    survives = F.col("survival").isNotNull()
-    return _told(
-        rows,
-        verdict=F.when(F.col("micros_after") <= _CLOCK_MICROS, "undecided")
-        .when((F.col("acks") != "all") | survives, "permitted")
-        .otherwise("violation"),
-        proof=F.when(survives, "the new leader has them").otherwise("they did not survive"),
-    )
-
-
-def _by_offset(late: DataFrame, reigns: DataFrame, trace: Trace) -> DataFrame:
-    """Lost sends whose epoch nobody saw, sent after a leader change.
-
-    The epoch in force gave the offset to another record: then an earlier leader acknowledged it.
-    """
-    surviving = trace.surviving
-    lost = (
-        late.where("epoch is null")
-        .drop("epoch")
-        .join(surviving.select(*_LOG, "value"), on=[*_LOG, "value"], how="left_anti")
-    )
-    has_begun = F.col("from_micros") <= F.col("intended_micros") - _CLOCK_MICROS
-    has_ended = (F.col("until_micros") <= F.col("intended_micros") + _CLOCK_MICROS) & (
-        F.col("broker") >= 0
-    )
-    reign = F.struct("epoch", "broker", "newer_epoch", "until_micros")
-    holders = surviving.select(*_LOG, "offset", F.col("leader_epoch").alias("holder_epoch"))
-    is_clear = F.col("r.until_micros") <= F.col("intended_micros") - _CLOCK_MICROS
-    is_taken = F.col("holder_epoch") == F.col("epoch_then")
-    rows = (
-        lost.join(F.broadcast(reigns), on=list(_LOG), how="inner")
-        .groupBy(*lost.columns)
-        .agg(
-            F.max_by("epoch", F.when(has_begun, F.col("from_micros"))).alias("epoch_then"),
-            F.max_by(reign, F.when(has_ended, F.col("until_micros"))).alias("r"),
-        )
-        .where("r is not null")
-        .join(holders, on=[*_LOG, "offset"], how="left")
-        .withColumn("micros_after", F.col("answered_micros") - F.col("r.until_micros"))
-        .withColumn("r", F.when(is_clear & is_taken, F.col("r")))
-        .select("*", "r.*")
-    )
-    is_told = F.col("r").isNotNull()
-    return _told(
-        rows,
-        verdict=F.when(~is_told, "undecided")
-        .when(F.col("acks") != "all", "permitted")
-        .otherwise("violation"),
-        proof=F.when(is_told, "their offsets hold other records").otherwise("none"),
-    )
-
-
-def _told(rows: DataFrame, *, verdict: Column, proof: Column) -> DataFrame:
-    return rows.select(
-        *_LOG,
-        "offset",
-        "acks",
-        "producer",
-        "answered_micros",
-        "epoch",
-        "broker",
-        "newer_epoch",
-        "micros_after",
-        proof.alias("proof"),
-        verdict.alias("verdict"),
-    )

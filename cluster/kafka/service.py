@@ -86,6 +86,8 @@ class KafkaService(Service):  # type: ignore[misc]
         if fresh:
             self._configure(server_id)
             form = [*java, "kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", properties]
+            for name, level in self.topology.features.items():
+                form += ["--feature", f"{name}={level}"]
             script = f"{shlex.join(form)} && {script}"
         self._processes[server_id] = node.spawn(
             ["sh", "-c", script], log=self.log_file(server_id), cwd=home

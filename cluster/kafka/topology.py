@@ -20,12 +20,15 @@ class Topology:
             0: brokers are controllers too (combined mode).
         combined: in combined mode, which brokers are controllers; all of them if empty.
         settings: further server properties, the same on every node.
+        features: feature levels that the log directories are formatted with, where they are not
+            the release's own, e.g. `eligible.leader.replicas.version: 0`.
     """
 
     brokers: int
     controllers: int = 0
     combined: tuple[int, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
+    features: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def node_count(self) -> int:

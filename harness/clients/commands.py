@@ -150,6 +150,8 @@ class LogEnd(msgspec.Struct, frozen=True, kw_only=True):
 class Consume(Command, frozen=True, kw_only=True):
     """Poll each member until its position is exactly the log end of every partition it has.
 
+    With `may_pass` a position beyond counts too: for logs that grow meanwhile.
+
     A member whose poll raises stops there; one that does not come to its end in time is recorded
     as `stalled`. The answer counts the members by how they ended.
     """
@@ -157,6 +159,7 @@ class Consume(Command, frozen=True, kw_only=True):
     members: list[str]
     ends: list[LogEnd]
     timeout_seconds: float
+    may_pass: bool = False
 
 
 class MemberCommit(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ from harness.contract.values import make_value
 
 _TICK_SECONDS = 0.01
 _LATE_SECONDS = 1.0
-_REQUEST_TIMEOUT_MS = 5_000
+_REQUEST_TIMEOUT_MS = 10_000
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,13 @@
 """The kafka-python consumer under test, classic group protocol."""
 
+import threading
 from typing import Any
 
 from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError, LogTruncationError, OffsetOutOfRangeError
 from kafka.structs import OffsetAndMetadata
 
-from harness.clients.commands import LogEnd, Member, MemberCommit
+from harness.clients.commands import Consume, Member, MemberCommit
 from harness.clients.history import HistoryWriter
 from harness.clients.member import POLL_MS, POSITION_MS, Batch, Failure, GroupMember, Partition
 from harness.clients.python_log import SpeakerLog
@@ -26,10 +27,17 @@ class KafkaPythonMember(GroupMember):
         speaker.introduce(member)
         super().__init__(member, bootstrap, history)
 
-    def consume(self, ends: list[LogEnd], *, timeout_seconds: float) -> str:
+    def consume(self, order: Consume) -> str:
         """As every member."""
         self._speaker.calls(self.member)
-        return super().consume(ends, timeout_seconds=timeout_seconds)
+        return super().consume(order)
+
+    def read_on(
+        self, stop: threading.Event, *, style: CommitEpoch, commit_interval_seconds: float
+    ) -> None:
+        """As every member."""
+        self._speaker.calls(self.member)
+        super().read_on(stop, style=style, commit_interval_seconds=commit_interval_seconds)
 
     def commit(self, order: MemberCommit) -> str:
         """As every member."""

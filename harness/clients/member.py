@@ -1,5 +1,6 @@
 """What every client under test does as a member of a group, and what each does its own way."""
 
+import operator
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -9,7 +10,7 @@ from typing import ClassVar
 
 import msgspec
 
-from harness.clients.commands import LogEnd, Member, MemberCommit
+from harness.clients.commands import Consume, Member, MemberCommit
 from harness.clients.history import HistoryWriter
 from harness.contract.events import NO_EPOCH, Committed, ConsumerFailed, GroupChanged, Polled
 from harness.contract.outcomes import CommitEpoch, Outcome, commit_outcome
@@ -61,15 +62,18 @@ class GroupMember(ABC):
         self._open(bootstrap)
         self._changed("opened")
 
-    def consume(self, ends: list[LogEnd], *, timeout_seconds: float) -> str:
+    def consume(self, order: Consume) -> str:
         """Poll to the log ends; returns how it ended: caught_up, failed or stalled."""
-        wanted = {(end.topic, end.partition): end.offset for end in ends}
-        deadline = time.monotonic() + timeout_seconds
+        wanted = {(end.topic, end.partition): end.offset for end in order.ends}
+        is_there = operator.ge if order.may_pass else operator.eq
+        deadline = time.monotonic() + order.timeout_seconds
         try:
             while time.monotonic() < deadline:
                 self._poll()
                 positions = {tp: self._position(tp) for tp in self._last_assignment}
-                if positions and all(wanted[tp] == at for tp, at in positions.items()):
+                if positions and all(
+                    at is not None and is_there(at, wanted[tp]) for tp, at in positions.items()
+                ):
                     self._record_positions("caught_up", positions)
                     return "caught_up"
         except self.failures as error:

@@ -88,11 +88,9 @@ class MemberRole(Role):
                         member, self._plan.bootstrap, self._history
                     )
                 return len(members)
-            case Consume(members=names, ends=ends, timeout_seconds=timeout_seconds):
+            case Consume(members=names):
                 chosen = [self._member(name) for name in names]
-                ended = self._pool.map(
-                    lambda member: member.consume(ends, timeout_seconds=timeout_seconds), chosen
-                )
+                ended = self._pool.map(lambda member: member.consume(command), chosen)
                 return dict(zip(names, ended, strict=True))
             case CommitPositions(commits=commits):
                 outcomes = self._pool.map(

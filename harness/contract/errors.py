@@ -9,6 +9,7 @@ FencepostError
 ├── WaitTimeoutError      an awaited state did not come (exit 70)
 ├── WorkerError           a client or observer on a node misbehaved (exit 70)
 ├── FaultError            a fault could not be applied or healed (exit 70)
+├── AnalysisError         the analysis ended without an answer (exit 70)
 └── RunFolderError        a run's folder lacks something that the analysis needs (exit 64)
 """
 
@@ -55,6 +56,10 @@ class WorkerError(FencepostError):
 
 class FaultError(FencepostError):
     """A fault could not be applied, or not healed."""
+
+
+class AnalysisError(FencepostError):
+    """The analysis, a process of its own, ended without an answer."""
 
 
 class RunFolderError(FencepostError):

@@ -105,7 +105,7 @@ class RunFolder:
 
     @property
     def brokers(self) -> Path:
-        """Broker logs: `<node>/server.log`."""
+        """Broker logs: `<server id>/server.log`."""
         return self.path / "brokers"
 
     @property

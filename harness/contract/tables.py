@@ -195,6 +195,15 @@ TABLES: dict[str, pa.Schema] = {
         log_start_offset=_LONG,
         log_end_offset=_LONG,
     ),
+    # One row per truncation of a replica that its server logged.
+    "truncations": _schema(
+        broker=_INT,
+        topic=_STRING,
+        partition=_INT,
+        to_offset=_LONG,
+        at_micros=_LONG,
+        log_line=_STRING,
+    ),
     # One row per fault that was injected; evidence is JSON.
     "faults": _schema(
         fault=_STRING,

@@ -58,6 +58,7 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     """What one check found; `evaluated` counts what it judged (rows, pairs or commits).
 
     reason: why it could not judge: which table is missing or empty, or how it crashed; else empty.
+    summary: all its findings in one line; empty where the check has none to tell.
     """
 
     verdict: CheckVerdict
@@ -65,6 +66,7 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     findings: int
     examples: list[Finding]
     reason: str = ""
+    summary: str = ""
 
 
 class FaultResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -70,3 +70,27 @@ def await_fenced(field: Field, broker: int) -> list[int]:
         timeout_seconds=_NOTICED_SECONDS,
     )
     return others
+
+
+def await_noticed(field: Field, server: int) -> dict[str, object]:
+    """Wait until a server's end is noticed: a broker's by fencing, a controller's by a successor.
+
+    Returns facts for the evidence.
+
+    Raises:
+        WaitTimeoutError: nobody noticed.
+    """
+    facts: dict[str, object] = {}
+    if server in field.kafka.topology.broker_ids:
+        facts["fenced_in_eyes_of"] = await_fenced(field, server)
+    if server in field.kafka.topology.controller_ids:
+        facts["active_controller"] = wait_until(
+            lambda: _other_than(server, field.observer.active_controller()),
+            what=f"another active controller than {server}",
+            timeout_seconds=_NOTICED_SECONDS,
+        )
+    return facts
+
+
+def _other_than(server: int, found: int) -> int | None:
+    return found if found != server else None

@@ -2,7 +2,7 @@
 
 import signal
 
-from harness.faults.broker_fault import BrokerFault, await_fenced
+from harness.faults.broker_fault import BrokerFault, await_noticed
 from harness.faults.fault import Evidence, Field
 
 
@@ -12,12 +12,12 @@ class Kill(BrokerFault):
     verb = "kill"
 
     def strike_broker(self, field: Field, broker: int) -> Evidence:
-        """Landed when the process died of the signal and every other broker counts it as gone."""
+        """Landed when the process died of the signal and the others noticed."""
         status = field.kafka.kill_server(broker)
-        others = await_fenced(field, broker)
+        noticed = await_noticed(field, broker)
         return Evidence(
             landed=status == -signal.SIGKILL,
-            facts={"broker": broker, "exit_status": status, "fenced_in_eyes_of": others},
+            facts={"broker": broker, "exit_status": status, **noticed},
         )
 
     def heal_broker(self, field: Field, broker: int) -> None:

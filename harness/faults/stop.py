@@ -1,6 +1,6 @@
 """Stop a broker politely (controlled shutdown); healed by starting it again."""
 
-from harness.faults.broker_fault import BrokerFault, await_fenced
+from harness.faults.broker_fault import BrokerFault, await_noticed
 from harness.faults.fault import Evidence, Field
 
 _SIGTERM_STATUS = 143
@@ -12,12 +12,12 @@ class Stop(BrokerFault):
     verb = "stop"
 
     def strike_broker(self, field: Field, broker: int) -> Evidence:
-        """Landed when the process ended by itself and every other broker counts it as gone."""
+        """Landed when the process ended by itself and the others noticed."""
         status = field.kafka.stop_server(broker)
-        others = await_fenced(field, broker)
+        noticed = await_noticed(field, broker)
         return Evidence(
             landed=status in (0, _SIGTERM_STATUS),
-            facts={"broker": broker, "exit_status": status, "fenced_in_eyes_of": others},
+            facts={"broker": broker, "exit_status": status, **noticed},
         )
 
     def heal_broker(self, field: Field, broker: int) -> None:

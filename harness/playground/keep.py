@@ -5,8 +5,6 @@ import signal
 import sys
 from pathlib import Path
 
-from rich.console import Console
-
 from harness.catalog import read_scenario
 from harness.ducktape_session import run_ducktape
 from harness.node_root import node_root
@@ -35,9 +33,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _end)
     try:
         with node_root(results) as root:
-            run_ducktape(
-                [_SCENARIO], session, results=results / FOLDER, root=root, console=Console()
-            )
+            run_ducktape([_SCENARIO], session, results=results / FOLDER, root=root, on_phase=print)
     finally:
         (results / FILE).unlink(missing_ok=True)
         (results / KEEPER).unlink(missing_ok=True)

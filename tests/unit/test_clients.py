@@ -179,9 +179,7 @@ def test_kafka_pythons_loggers_tell_whose_thread_spoke(thread: str, member: str 
 
 
 def test_a_member_takes_what_a_copy_asks_for(tmp_path: Path) -> None:
-    role = role_in(tmp_path)
-    role.carry_out(OpenMembers(members=[MEMBER]))
-    member = role._members["g#1"]
+    member = ScriptedMember(MEMBER, "b", HistoryWriter(tmp_path / "w.jsonl"))
     assert [member.take(count, timeout_seconds=5) for count in (2, 0, 3)] == [2, 0, 3]
     assert len(rows(tmp_path, "polls")) == 5
 

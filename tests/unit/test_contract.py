@@ -51,19 +51,25 @@ def test_a_commit_of_an_old_member_surely_failed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "outcome", "fencing"),
+    ("error", "outcome"),
     [
-        (None, Outcome.OK, False),
-        ("ProducerFencedException", Outcome.FAILED, True),
-        ("InvalidProducerEpochException", Outcome.FAILED, True),
-        ("InvalidTxnStateException", Outcome.FAILED, False),
-        ("TimeoutException", Outcome.UNKNOWN, False),
+        (None, Outcome.OK),
+        ("ProducerFencedException", Outcome.FAILED),
+        ("InvalidProducerEpochException", Outcome.FAILED),
+        ("InvalidTxnStateException", Outcome.FAILED),
+        ("TimeoutException", Outcome.UNKNOWN),
     ],
 )
 def test_a_step_of_a_transaction_failed_only_where_that_is_sure(
-    error: str | None, outcome: Outcome, fencing: bool
+    error: str | None, outcome: Outcome
 ) -> None:
-    assert (transaction_outcome(error), is_fencing(error)) == (outcome, fencing)
+    assert transaction_outcome(error) is outcome
+
+
+def test_a_fenced_producer_is_told_by_its_error() -> None:
+    assert is_fencing("InvalidProducerEpochException")
+    assert not is_fencing("InvalidTxnStateException")
+    assert not is_fencing(None)
 
 
 def test_waiting_returns_what_came() -> None:

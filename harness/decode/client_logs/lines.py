@@ -88,9 +88,20 @@ def told_lines(lines: Iterable[str]) -> Iterator[Told]:
     """The lines in which a member speaks, in their order."""
     for line in lines:
         if match := _LINE.match(line):
-            at = datetime.strptime(match["at"], "%Y-%m-%d %H:%M:%S.%f").replace(tzinfo=UTC)
-            micros = round((at - _EPOCH).total_seconds() * 1_000_000)
-            yield Told(micros, match["member"], match["group"], match["text"], line.rstrip())
+            at_micros = micros_of(match["at"])
+            yield Told(
+                at_micros,
+                match["member"],
+                match["group"],
+                match["text"],
+                line.rstrip(),
+            )
+
+
+def micros_of(time: str) -> int:
+    """Microseconds since 1970 of a log line's time (UTC, to the millisecond)."""
+    at = datetime.strptime(time, "%Y-%m-%d %H:%M:%S.%f").replace(tzinfo=UTC)
+    return round((at - _EPOCH).total_seconds() * 1_000_000)
 
 
 def number(text: str | None) -> int:

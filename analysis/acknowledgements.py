@@ -1,0 +1,199 @@
+"""Under which leader epoch, and by which broker, a send was acknowledged.
+
+An acknowledgement tells an offset, but not the epoch. Where the record survived, its batch has it.
+Where it was lost, this is told, the first that can be:
+
+- `seen`: the value stood at that offset in a poll, or stands in any replica, surviving or not.
+- `truncation`: a single broker that had led the partition cut its log at or below the offset
+  since the value was sent. A record is gone only if its leader's log was cut, so it was that one,
+  in its last reign that began before the acknowledgement.
+- `offset`: the leader in force when the value was sent gave the offset to another record, which
+  survived, so the leader before it acknowledged this one.
+- `guess`: who led when the acknowledgement came. A zombie's is guessed wrongly.
+"""
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.load import Trace
+
+CLOCK_MICROS = 50_000
+"""Times of different nodes are compared within this bound; inside it, nothing is decided."""
+
+_LOG = ("topic", "partition")
+_SEND = (*_LOG, "offset", "value")
+_REIGN = (
+    "named_struct('epoch', epoch, 'broker', broker, 'ended', until_micros, 'next', newer_epoch)"
+)
+
+
+def acknowledged(trace: Trace) -> DataFrame:
+    """The sends that were acknowledged with an offset."""
+    return trace["sends"].where("outcome = 'ok' and offset is not null")
+
+
+def lost(trace: Trace) -> DataFrame:
+    """Acknowledged sends whose value is not in the surviving log, with who acknowledged them.
+
+    The columns of `sends`, and log_start, known_by, acknowledged_epoch, acknowledged_by,
+    newer_epoch and until_micros (how that leader's reign ended; null if it did not),
+    truncated_to and truncated_micros (where known by truncation).
+    """
+    return trace.shared("lost", lambda: _lost(trace))
+
+
+def survived_late(trace: Trace) -> DataFrame:
+    """Surviving sends that were acknowledged after their epoch's end, beyond the clocks' bound.
+
+    Columns: topic, partition, offset, acks, producer, answered_micros, epoch, broker, newer_epoch,
+    until_micros.
+    """
+    ended = reigns(trace).where("until_micros is not null")
+    kept = trace.surviving.withColumnRenamed("leader_epoch", "epoch")
+    return (
+        acknowledged(trace)
+        .join(kept, on=list(_SEND), how="inner")
+        .join(F.broadcast(ended), on=[*_LOG, "epoch"], how="inner")
+        .where(
+            f"from_micros <= answered_micros and answered_micros > until_micros + {CLOCK_MICROS}"
+        )
+        .groupBy(*_SEND, "acks", "producer", "answered_micros", "epoch")
+        .agg(F.expr(f"max_by({_REIGN}, from_micros)").alias("r"))
+        .selectExpr(
+            *_LOG,
+            "offset",
+            "acks",
+            "producer",
+            "answered_micros",
+            "epoch",
+            "r.broker as broker",
+            "r.next as newer_epoch",
+            "r.ended as until_micros",
+        )
+    )
+
+
+def reigns(trace: Trace) -> DataFrame:
+    """(topic, partition, epoch, broker, from_micros, newer_epoch, until_micros).
+
+    Each leader epoch with its leader, and the next one; a topic that was created again begins anew.
+    """
+    return trace.shared("reigns", lambda: _reigns(trace))
+
+
+def _reigns(trace: Trace) -> DataFrame:
+    in_log = Window.partitionBy(*_LOG).orderBy("metadata_offset")
+    led = trace["leaderships"].select(
+        *_LOG,
+        F.col("leader_epoch").alias("epoch"),
+        F.col("leader").alias("broker"),
+        F.col("at_micros").alias("from_micros"),
+        "metadata_offset",
+    )
+    began = led.select("*", F.lag("epoch").over(in_log).alias("last_epoch")).where(
+        "last_epoch is null or last_epoch != epoch"
+    )
+    return began.select(
+        "*",
+        F.lead("epoch").over(in_log).alias("next_epoch"),
+        F.lead("from_micros").over(in_log).alias("next_micros"),
+    ).selectExpr(
+        *_LOG,
+        "epoch",
+        "broker",
+        "from_micros",
+        "if(next_epoch > epoch, next_epoch, null) as newer_epoch",
+        "if(next_epoch > epoch, next_micros, null) as until_micros",
+    )
+
+
+def _lost(trace: Trace) -> DataFrame:
+    gone = trace.materialized(
+        acknowledged(trace).join(trace.surviving, on=[*_LOG, "value"], how="left_anti")
+    )
+    known = (
+        gone.join(F.broadcast(trace.log_bounds.drop("log_end")), on=list(_LOG), how="left")
+        .join(trace.materialized(_seen(gone, trace)), on=list(_SEND), how="left")
+        .join(trace.materialized(_cut(gone, trace)), on=list(_SEND), how="left")
+        .join(trace.materialized(_taken(gone, trace)), on=list(_SEND), how="left")
+        .join(F.broadcast(reigns(trace)), on=list(_LOG), how="left")
+    )
+    sent = "coalesce(intended_micros, answered_micros)"
+    has_begun = "from_micros <= answered_micros"
+    had_begun = f"from_micros <= {sent} - {CLOCK_MICROS}"
+    had_ended = f"until_micros <= {sent} - {CLOCK_MICROS} and broker >= 0"
+    is_cut = "cut_by is not null and (log_start is null or offset >= log_start)"
+    by_way = known.groupBy(*known.columns[: known.columns.index("epoch")]).agg(
+        F.expr(
+            f"max_by({_REIGN}, from_micros) filter (where epoch = seen_epoch"
+            f" and from_micros <= answered_micros + {CLOCK_MICROS})"
+        ).alias("seen"),
+        F.expr(
+            f"max_by({_REIGN}, from_micros) filter (where {is_cut} and broker = cut_by"
+            f" and {has_begun})"
+        ).alias("truncation"),
+        F.expr(f"max_by({_REIGN}, until_micros) filter (where {had_ended})").alias("before"),
+        F.expr(f"max_by(epoch, from_micros) filter (where {had_begun})").alias("epoch_then"),
+        F.expr(f"max_by({_REIGN}, from_micros) filter (where {has_begun})").alias("guess"),
+    )
+    by_offset = "if(taken_epoch = epoch_then, before, null)"
+    way = (
+        "case when seen_epoch is not null then 'seen' when truncation is not null then 'truncation'"
+        f" when {by_offset} is not null then 'offset' when guess is not null then 'guess' end"
+    )
+    told = f"if(seen_epoch is not null, seen, coalesce(truncation, {by_offset}, guess))"
+    return by_way.selectExpr("*", f"{way} as known_by", f"{told} as r").selectExpr(
+        *gone.columns,
+        "log_start",
+        "known_by",
+        "coalesce(seen_epoch, r.epoch) as acknowledged_epoch",
+        "r.broker as acknowledged_by",
+        "r.next as newer_epoch",
+        "r.ended as until_micros",
+        "if(known_by = 'truncation', cut_to, null) as truncated_to",
+        "if(known_by = 'truncation', cut_micros, null) as truncated_micros",
+    )
+
+
+def _seen(gone: DataFrame, trace: Trace) -> DataFrame:
+    """The epoch under which a lost value stood at its offset, in any replica or poll."""
+    return (
+        trace["polls"]
+        .select(*_SEND, "leader_epoch")
+        .union(trace["replica_records"].select(*_SEND, "leader_epoch"))
+        .join(gone.select(*_SEND), on=list(_SEND), how="left_semi")
+        .groupBy(*_SEND)
+        .agg(F.max("leader_epoch").alias("seen_epoch"))
+    )
+
+
+def _cut(gone: DataFrame, trace: Trace) -> DataFrame:
+    """The only broker that had led, and cut its log at or below the offset since the send."""
+    cuts = (
+        trace["truncations"]
+        .join(reigns(trace), on=[*_LOG, "broker"], how="inner")
+        .selectExpr(*_LOG, "broker", "to_offset", "at_micros", "from_micros")
+    )
+    return (
+        gone.select(*_SEND, "intended_micros", "answered_micros")
+        .join(F.broadcast(cuts), on=list(_LOG), how="inner")
+        .where("to_offset <= offset and from_micros <= answered_micros")
+        .where(f"at_micros >= coalesce(intended_micros, answered_micros) - {CLOCK_MICROS}")
+        .groupBy(*_SEND)
+        .agg(
+            F.expr("if(min(broker) = max(broker), min(broker), null)").alias("cut_by"),
+            F.min_by("to_offset", "at_micros").alias("cut_to"),
+            F.min("at_micros").alias("cut_micros"),
+        )
+    )
+
+
+def _taken(gone: DataFrame, trace: Trace) -> DataFrame:
+    """The epoch of the record that has a lost one's offset in the surviving log."""
+    holders = trace.surviving.select(*_LOG, "offset", "leader_epoch")
+    return (
+        gone.select(*_SEND)
+        .join(holders, on=[*_LOG, "offset"], how="inner")
+        .groupBy(*_SEND)
+        .agg(F.max("leader_epoch").alias("taken_epoch"))
+    )

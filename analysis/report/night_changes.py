@@ -1,0 +1,88 @@
+"""What changed from one night of a suite to the next."""
+
+from collections import Counter
+from pathlib import Path
+
+from harness.contract.nights import (
+    NIGHT_FILE,
+    Change,
+    CheckCount,
+    Night,
+    NightRow,
+    NightSummary,
+    read_night,
+    read_summary,
+)
+
+
+def last_night(path: Path, night: Night) -> NightSummary | None:
+    """The summary of the last finished night before this one, of the same suite and pool."""
+    before: list[tuple[int, Path]] = []
+    for file in path.resolve().parent.glob(f"*/{NIGHT_FILE}"):
+        other = read_night(file.parent)
+        if (
+            other is not None
+            and other.ended_micros is not None
+            and other.started_micros < night.started_micros
+            and (other.suite, other.cluster) == (night.suite, night.cluster)
+        ):
+            before.append((other.started_micros, file.parent))
+    summaries = [read_summary(folder) for _, folder in sorted(before, reverse=True)]
+    return next((summary for summary in summaries if summary is not None), None)
+
+
+def changes(before: list[NightRow], after: list[NightRow]) -> list[Change]:
+    """Verdicts that changed, findings that came, went or differ in count, and runs that did.
+
+    Runs are told apart by scenario, parameters, version and repeat, not by seed. A run that could
+    not be judged on either side is compared by its verdict alone.
+    """
+    old, new = _by_name(before), _by_name(after)
+    found: list[Change] = []
+    for name, row in new.items():
+        if name not in old:
+            found.append(Change(run=name, what="run", change=f"new: {row.verdict}"))
+        else:
+            found += _changes_of(name, old[name], row)
+    gone = [name for name in old if name not in new]
+    found += [Change(run=name, what="run", change=f"gone: {old[name].verdict}") for name in gone]
+    return found
+
+
+def _changes_of(name: str, old: NightRow, new: NightRow) -> list[Change]:
+    found: list[Change] = []
+    if old.verdict is not new.verdict:
+        found.append(Change(run=name, what="verdict", change=f"{old.verdict} → {new.verdict}"))
+    if not old.checks or not new.checks:
+        return found
+    for check in {**new.checks, **old.checks}:
+        told = _check_change(old.checks.get(check), new.checks.get(check))
+        if told is not None:
+            found.append(Change(run=name, what=check, change=told))
+    return found
+
+
+def _check_change(old: CheckCount | None, new: CheckCount | None) -> str | None:
+    if old == new:
+        return None
+    if new is None:
+        return "checked no more"
+    if old is None:
+        return f"checked for the first time: {new.verdict}, findings {new.findings}"
+    parts = []
+    if old.findings != new.findings:
+        way = "appeared" if not old.findings else "changed" if new.findings else "disappeared"
+        parts.append(f"findings {way}: {old.findings} → {new.findings}")
+    if old.verdict is not new.verdict:
+        parts.append(f"{old.verdict} → {new.verdict}")
+    return ", ".join(parts)
+
+
+def _by_name(rows: list[NightRow]) -> dict[str, NightRow]:
+    """Rows by their key; a number behind it where several have the same."""
+    seen: Counter[str] = Counter()
+    named: dict[str, NightRow] = {}
+    for row in rows:
+        seen[row.key] += 1
+        named[row.key if seen[row.key] == 1 else f"{row.key} ({seen[row.key]})"] = row
+    return named

@@ -1,0 +1,53 @@
+"""The page of a night: is all as its suite expects, and what changed since the last one?"""
+
+from datetime import timedelta
+from pathlib import Path
+
+from analysis.report.night_changes import changes, last_night
+from analysis.report.night_rows import Judged, decide_night, rows_of
+from analysis.report.page import environment
+from harness.contract.nights import (
+    SCHEMA,
+    SUMMARY_FILE,
+    Night,
+    NightSummary,
+    Outcome,
+    write_atomically,
+)
+
+
+def write_night(path: Path, night: Night, judged: list[Judged]) -> NightSummary:
+    """Write a night's `report/index.html` and `report/summary.json`; returns the summary."""
+    rows = rows_of(path, night, judged)
+    before = last_night(path, night)
+    summary = NightSummary(
+        schema=SCHEMA,
+        night=path.resolve().name,
+        suite=night.suite,
+        cluster=night.cluster,
+        seed=night.seed,
+        verdict=decide_night(rows),
+        runs=rows,
+        compared_with=None if before is None else before.night,
+        changes=[] if before is None else changes(before.runs, rows),
+    )
+    report = path / "report"
+    report.mkdir(exist_ok=True)
+    page = (
+        environment()
+        .get_template("night.html.j2")
+        .render(
+            summary=summary,
+            night=night,
+            counts={outcome: sum(row.outcome is outcome for row in rows) for outcome in Outcome},
+            duration=duration,
+        )
+    )
+    (report / "index.html").write_text(page)
+    write_atomically(report / SUMMARY_FILE, summary)
+    return summary
+
+
+def duration(seconds: float | None) -> str:
+    """A time as h:mm:ss; empty where it is not known."""
+    return "" if seconds is None else str(timedelta(seconds=round(seconds)))

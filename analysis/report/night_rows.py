@@ -1,0 +1,118 @@
+"""A night's runs against what its suite expects."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.contract.nights import CheckCount, Night, NightRow, Outcome, PlannedRun, RunStatus
+from harness.contract.run_folder import PLAN_FILE, RunFolder, find_runs
+from harness.contract.verdicts import RunVerdict, Verdict
+
+_MICROS_PER_SECOND = 1_000_000
+_NOTHING: dict[str, Any] = {"verdict": RunVerdict.UNDECIDED, "checks": {}, "report": None}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One run folder and its verdict; without one, `error` says why it can't be judged."""
+
+    folder: RunFolder
+    verdict: Verdict | None
+    error: str | None = None
+
+
+def runs_of(path: Path, night: Night) -> list[RunFolder]:
+    """The folders of a night's runs that are done and still there; none that was broken off."""
+    done = [path / run.folder for run in night.runs if run.folder is not None]
+    left = [folder for folder in done if any(folder.glob(f"**/{PLAN_FILE}"))]
+    return [run for folder in left for run in find_runs(folder)]
+
+
+def rows_of(path: Path, night: Night, judged: list[Judged]) -> list[NightRow]:
+    """One row a run, in the night's order; what was never judged is undecided, never left out."""
+    rows: list[NightRow] = []
+    for planned in night.runs:
+        mine = [one for one in judged if _belongs(path, planned, one)]
+        added = [_row(path, planned, one) for one in mine]
+        if not added:
+            added = [_unjudged(planned, _why_nothing(planned))]
+        elif planned.exit_code and all(row.outcome is Outcome.EXPECTED for row in added):
+            why = f"ducktape ended with {planned.exit_code}: see ducktape.log for what did not run"
+            added.append(_unjudged(planned, why))
+        rows += added
+    return rows
+
+
+def decide_night(rows: list[NightRow]) -> RunVerdict:
+    """The gravest of all: fail for what is unexpected, before undecided, before pass."""
+    outcomes = {row.outcome for row in rows}
+    if Outcome.UNEXPECTED in outcomes:
+        return RunVerdict.FAIL
+    return RunVerdict.UNDECIDED if Outcome.UNDECIDED in outcomes else RunVerdict.PASS
+
+
+def outcome_of(verdict: RunVerdict, *, expect: RunVerdict, error: str | None) -> Outcome:
+    """Whether a verdict is as it should be.
+
+    A run that broke off proves nothing by being as expected: a canary must come to its end.
+    """
+    if verdict is RunVerdict.UNDECIDED or (verdict is expect and error is not None):
+        return Outcome.UNDECIDED
+    return Outcome.EXPECTED if verdict is expect else Outcome.UNEXPECTED
+
+
+def _belongs(path: Path, planned: PlannedRun, one: Judged) -> bool:
+    return planned.folder is not None and path / planned.folder in one.folder.path.parents
+
+
+def _row(path: Path, planned: PlannedRun, one: Judged) -> NightRow:
+    if one.verdict is None:
+        return _unjudged(planned, one.error or "it was not judged")
+    run = one.folder.run()
+    seconds = planned.seconds
+    if run.ended_micros is not None:
+        seconds = round((run.ended_micros - run.started_micros) / _MICROS_PER_SECOND, 1)
+    return NightRow(
+        id=planned.id,
+        scenario=planned.scenario,
+        parameters=one.verdict.parameters or planned.parameters,
+        kafka=planned.kafka,
+        seed=planned.seed,
+        repeat=planned.repeat,
+        expect=planned.expect,
+        verdict=one.verdict.verdict,
+        outcome=outcome_of(one.verdict.verdict, expect=planned.expect, error=run.error),
+        seconds=seconds,
+        checks={
+            name: CheckCount(verdict=result.verdict, findings=result.findings)
+            for name, result in one.verdict.checks.items()
+        },
+        report=str((one.folder.report / "index.html").relative_to(path)),
+        error=run.error,
+        rerun=planned.rerun,
+    )
+
+
+def _unjudged(planned: PlannedRun, error: str) -> NightRow:
+    return NightRow(
+        id=planned.id,
+        scenario=planned.scenario,
+        parameters=planned.parameters,
+        kafka=planned.kafka,
+        seed=planned.seed,
+        repeat=planned.repeat,
+        expect=planned.expect,
+        outcome=Outcome.UNDECIDED,
+        seconds=planned.seconds,
+        error=error,
+        rerun=planned.rerun,
+        **_NOTHING,
+    )
+
+
+def _why_nothing(planned: PlannedRun) -> str:
+    if planned.error is not None:
+        return planned.error
+    if planned.status is RunStatus.DONE:
+        return "it left no run folder"
+    return "it has not run yet: the night was broken off"

@@ -1,0 +1,1 @@
+"""Figures that the docs publish, each made by a command."""

@@ -1,0 +1,107 @@
+"""Let a topic's records expire: by time, by size or by order; healed by the old settings."""
+
+import enum
+
+from harness.clients.commands import AlterTopic, DeleteRecords, PartitionState
+from harness.contract.run_folder import TopicPlan
+from harness.contract.waiting import wait_until
+from harness.faults.fault import Evidence, Fault, Field
+
+_EXPIRED_SECONDS = 60
+_ROLL_MS = "500"
+_BYTES_KEPT = "1"
+_MS_KEPT = "1000"
+_UNBOUNDED = "-1"
+
+
+class By(enum.StrEnum):
+    """What deletes records.
+
+    time: `retention.ms`; size: `retention.bytes`; order: the DeleteRecords request.
+    """
+
+    TIME = "time"
+    SIZE = "size"
+    ORDER = "order"
+
+
+_SETTINGS = {
+    By.TIME: {"retention.ms": _MS_KEPT, "retention.bytes": _UNBOUNDED},
+    By.SIZE: {"retention.ms": _UNBOUNDED, "retention.bytes": _BYTES_KEPT},
+}
+_UNEXPIRING = {"retention.ms": _UNBOUNDED, "retention.bytes": _UNBOUNDED}
+
+EXPIRING_TOPIC = {"segment.ms": _ROLL_MS, **_UNEXPIRING}
+"""Settings with which a topic is created so that its segments can expire within seconds: a segment
+is rolled by the first append after half a second, and only rolled ones expire by size."""
+
+
+class Expire(Fault):
+    """The log start of every partition passes an offset that was within the log before."""
+
+    def __init__(self, topic: TopicPlan, by: By) -> None:
+        """The topic must have been created with EXPIRING_TOPIC, and be written to all the time."""
+        self._topic, self._by = topic, by
+
+    @property
+    def verb(self) -> str:
+        """How it reads in the history."""
+        return f"expire by {self._by}"
+
+    @property
+    def target(self) -> str:
+        """The topic."""
+        return f"topic:{self._topic.topic}"
+
+    def strike(self, field: Field) -> Evidence:
+        """Landed when each partition's log start has passed its log end of before."""
+        before = {p: self._state(field, p) for p in range(self._topic.partitions)}
+        if self._by is By.ORDER:
+            for partition, state in before.items():
+                field.observer.worker.call(
+                    DeleteRecords(
+                        topic=self._topic.topic,
+                        partition=partition,
+                        before_offset=state.log_end_offset,
+                    )
+                )
+        else:
+            self._alter(field, _SETTINGS[self._by])
+        starts = {p: self._await_passed(field, p, before[p]) for p in before}
+        return Evidence(
+            landed=all(starts[p] >= before[p].log_end_offset for p in before),
+            facts={
+                "log_start_before": {str(p): s.log_start_offset for p, s in before.items()},
+                "log_end_before": {str(p): s.log_end_offset for p, s in before.items()},
+                "log_start": {str(p): start for p, start in starts.items()},
+            },
+        )
+
+    def heal(self, field: Field) -> None:
+        """Nothing more expires; what is gone stays gone."""
+        if self._by is not By.ORDER:
+            self._alter(field, _UNEXPIRING)
+
+    def _alter(self, field: Field, config: dict[str, str]) -> None:
+        field.observer.worker.call(AlterTopic(topic=self._topic.topic, config=config))
+
+    def _state(self, field: Field, partition: int) -> PartitionState:
+        return field.observer.await_state(
+            self._topic.topic,
+            partition,
+            lambda state: state.log_end_offset >= 0,
+            what=f"the log's bounds of {self._topic.topic}-{partition}",
+        )
+
+    def _await_passed(self, field: Field, partition: int, before: PartitionState) -> int:
+        def probe() -> int | None:
+            start = self._state(field, partition).log_start_offset
+            return start if start >= before.log_end_offset else None
+
+        return wait_until(
+            probe,
+            what=f"{self._topic.topic}-{partition} to expire up to {before.log_end_offset}",
+            timeout_seconds=_EXPIRED_SECONDS,
+            hint="retention deletes whole rolled segments: is the topic written to?",
+            last_seen=lambda: self._state(field, partition),
+        )

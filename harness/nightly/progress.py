@@ -1,0 +1,108 @@
+"""How far a night is: which run, its phase, the time gone and what remains."""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from datetime import timedelta
+from statistics import mean
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+from rich.progress import TimeElapsedColumn as Elapsed
+from rich.text import Text
+
+from harness.contract.nights import PlannedRun, RunStatus
+
+
+def remaining_seconds(runs: Sequence[PlannedRun], known: Iterable[PlannedRun]) -> float | None:
+    """How long runs will take, from how long others took; None where nothing is known.
+
+    Each counts as the mean of its scenario on its version, else of its scenario, else of all.
+    """
+    done = [run for run in known if run.seconds is not None]
+    likeness: tuple[Callable[[PlannedRun, PlannedRun], bool], ...] = (
+        lambda a, b: (a.scenario, a.parameters, a.kafka) == (b.scenario, b.parameters, b.kafka),
+        lambda a, b: a.scenario == b.scenario,
+        lambda _a, _b: True,
+    )
+    total = 0.0
+    for run in runs:
+        for is_alike in likeness:
+            seconds = [other.seconds or 0.0 for other in done if is_alike(run, other)]
+            if seconds:
+                total += mean(seconds)
+                break
+        else:
+            return None
+    return total
+
+
+class NightProgress(AbstractContextManager["NightProgress"]):
+    """A live line on a terminal, and one plain line a run, also where there is no terminal."""
+
+    def __init__(
+        self, console: Console, runs: Sequence[PlannedRun], earlier: Sequence[PlannedRun]
+    ) -> None:
+        """`earlier` are runs of other nights, for the estimate."""
+        self._console = console
+        self._runs = {run.id: run for run in runs}
+        self._earlier = earlier
+        self._bar = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=20),
+            MofNCompleteColumn(),
+            Elapsed(),
+            TextColumn("{task.fields[estimate]}", markup=False),
+            console=console,
+            transient=True,
+        )
+        done = sum(run.status is RunStatus.DONE for run in runs)
+        self._task = self._bar.add_task(
+            "", total=len(runs), completed=done, estimate=self._estimate()
+        )
+        self._title = ""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Take the live line away."""
+        self._bar.stop()
+
+    def __enter__(self) -> Self:
+        """Show the live line."""
+        self._bar.start()
+        return self
+
+    def start(self, run: PlannedRun) -> None:
+        """A run begins."""
+        self._title = f"{run.scenario} {run.kafka}"
+        self._bar.update(self._task, description=self._title, estimate=self._estimate())
+
+    def phase(self, name: str) -> None:
+        """The current run is at this now."""
+        self._bar.update(self._task, description=f"{self._title}: {name}")
+
+    def end(self, run: PlannedRun) -> None:
+        """A run ended."""
+        self._runs[run.id] = run
+        done = sum(other.status is RunStatus.DONE for other in self._runs.values())
+        self._bar.update(self._task, completed=done, estimate=self._estimate())
+        told = f"in {duration(run.seconds or 0.0)}" if run.error is None else "without a run folder"
+        line = f"{done}/{len(self._runs)} {run.scenario} {run.kafka}, seed {run.seed}: ended {told}"
+        self._console.print(Text(line), style="dim", soft_wrap=True)
+
+    def _estimate(self) -> str:
+        runs = self._runs.values()
+        left = [run for run in runs if run.status is not RunStatus.DONE]
+        seconds = remaining_seconds(left, [*self._earlier, *runs])
+        return "" if seconds is None or not left else f"about {duration(seconds)} for what remains"
+
+
+def duration(seconds: float) -> str:
+    """A time as h:mm:ss."""
+    return str(timedelta(seconds=round(seconds)))

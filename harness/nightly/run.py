@@ -1,0 +1,98 @@
+"""Carry out the runs of a night that are not done yet, one by one."""
+
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from harness.catalog import find_scenarios
+from harness.contract.errors import NodeError
+from harness.contract.nights import PlannedRun, RunStatus
+from harness.ducktape_session import run_ducktape
+from harness.nightly.state import HeldNight
+from harness.node_root import node_root
+from harness.session import Session
+
+RUNS = "runs"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run ended: in a folder that can be judged, or with an error instead."""
+
+    folder: Path | None
+    exit_code: int | None = None
+    error: str | None = None
+
+
+Execute = Callable[[PlannedRun, Path], Ended]
+"""Carry out a planned run below an empty folder."""
+
+
+def run_remaining(
+    night: HeldNight,
+    execute: Execute,
+    *,
+    on_start: Callable[[PlannedRun], None],
+    on_end: Callable[[PlannedRun], None],
+) -> None:
+    """Do every run that is not done, in order; each is on record before the next begins.
+
+    A run that was broken off begins anew in an empty folder. Whatever `execute` raises ends the
+    night here, and the next invocation goes on with the same run.
+    """
+    for run in night.remaining:
+        folder = night.path / RUNS / run.id
+        if folder.exists():
+            shutil.rmtree(folder)
+        folder.mkdir(parents=True)
+        night.update(msgspec.structs.replace(run, status=RunStatus.RUNNING))
+        on_start(run)
+        began = time.monotonic()
+        ended = execute(run, folder)
+        done = msgspec.structs.replace(
+            run,
+            status=RunStatus.DONE,
+            folder=None if ended.folder is None else str(ended.folder.relative_to(night.path)),
+            exit_code=ended.exit_code,
+            error=ended.error,
+            seconds=round(time.monotonic() - began, 1),
+        )
+        night.update(done)
+        on_end(done)
+
+
+def execute_in_ducktape(
+    run: PlannedRun,
+    folder: Path,
+    *,
+    results: Path,
+    session: Session,
+    on_phase: Callable[[str], None],
+) -> Ended:
+    """Run one scenario as `fencepost run` does; one that never came up is told, not raised.
+
+    Args:
+        run: what to run.
+        folder: where ducktape keeps its session.
+        results: whose `.nodes` the nodes use, so that the next session sweeps what a kill left.
+        session: of the night; seed and Kafka version are the run's.
+        on_phase: told each phase.
+    """
+    mine = msgspec.structs.replace(session, seed=run.seed, kafka=run.kafka)
+    with node_root(results) as root:
+        try:
+            ended = run_ducktape(
+                find_scenarios([run.scenario]),
+                mine,
+                results=folder,
+                root=root,
+                on_phase=on_phase,
+                parameters=run.parameters,
+            )
+        except NodeError as error:
+            return Ended(folder=None, error=str(error))
+    return Ended(folder=ended.folder, exit_code=ended.exit_code)

@@ -1,0 +1,175 @@
+"""The nights of a results folder: which one to continue, and its state while it is held."""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from harness.contract.errors import UsageError
+from harness.contract.nights import (
+    NIGHT_FILE,
+    SCHEMA,
+    Night,
+    PlannedRun,
+    RunStatus,
+    read_night,
+    write_atomically,
+)
+from harness.nightly.plan import plan_runs
+from harness.nightly.suite import Suite
+from harness.randomness import new_seed
+
+_LOCK = "lock"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What night is asked for; `seed` None: whatever an unfinished one has, else a drawn one."""
+
+    suite: Suite
+    cluster: str
+    seed: int | None
+    default_kafka: str
+    command: str
+
+    def is_continued_by(self, night: Night) -> bool:
+        """Whether an earlier night is this one, broken off; not if the suite has changed since."""
+        return (
+            night.ended_micros is None
+            and (night.suite, night.cluster) == (self.suite.name, self.cluster)
+            and night.suite_sha256 == self.suite.sha256
+            and self.seed in (None, night.seed)
+        )
+
+
+class HeldNight:
+    """A night that this process holds; every change is on disk before the method returns."""
+
+    def __init__(self, path: Path, state: Night) -> None:
+        """Its lock must be held."""
+        self.path = path
+        self.state = state
+
+    def update(self, run: PlannedRun) -> None:
+        """Replace the record of the run with this id."""
+        runs = [run if other.id == run.id else other for other in self.state.runs]
+        self._save(msgspec.structs.replace(self.state, runs=runs))
+
+    def finish(self) -> None:
+        """All is run and judged; nobody continues this night any more."""
+        self._save(msgspec.structs.replace(self.state, ended_micros=time.time_ns() // 1000))
+
+    @property
+    def remaining(self) -> list[PlannedRun]:
+        """Runs that are not done, in order; one that was running when it was killed is none."""
+        return [run for run in self.state.runs if run.status is not RunStatus.DONE]
+
+    def _save(self, state: Night) -> None:
+        write_atomically(self.path / NIGHT_FILE, state)
+        self.state = state
+
+
+@contextmanager
+def hold_night(nights: Path, wanted: Wanted, *, is_fresh: bool) -> Iterator[HeldNight]:
+    """Hold the newest unfinished night that is wanted, or a new one, until the block ends.
+
+    The kernel lets go of a dead process's lock, so that a killed night can be continued.
+
+    Raises:
+        UsageError: another process holds that night.
+    """
+    nights.mkdir(parents=True, exist_ok=True)
+    with (nights / f".{_LOCK}").open("w") as choosing:
+        fcntl.flock(choosing, fcntl.LOCK_EX)
+        path = (None if is_fresh else _unfinished(nights, wanted)) or _create(nights, wanted)
+        lock = _lock(path)
+    with lock:
+        state = read_night(path)
+        if state is None:
+            raise UsageError(f"{path} lost its {NIGHT_FILE}: begin anew with --fresh")
+        yield HeldNight(path, state)
+
+
+def earlier_runs(nights: Path, night: Night) -> list[PlannedRun]:
+    """The runs of all earlier nights of the same suite and pool, oldest first."""
+    earlier = [
+        other
+        for _, other in _all(nights)
+        if (other.suite, other.cluster) == (night.suite, night.cluster)
+        and other.started_micros < night.started_micros
+    ]
+    return [run for other in earlier for run in other.runs]
+
+
+def _all(nights: Path) -> list[tuple[Path, Night]]:
+    found = [
+        (file.parent, night)
+        for file in nights.glob(f"*/{NIGHT_FILE}")
+        if (night := read_night(file.parent)) is not None
+    ]
+    return sorted(found, key=lambda one: one[1].started_micros)
+
+
+def _unfinished(nights: Path, wanted: Wanted) -> Path | None:
+    paths = [path for path, night in _all(nights) if wanted.is_continued_by(night)]
+    return paths[-1] if paths else None
+
+
+def _create(nights: Path, wanted: Wanted) -> Path:
+    started_micros = time.time_ns() // 1000
+    seed = new_seed() if wanted.seed is None else wanted.seed
+    path = _new_folder(nights, wanted.suite.name)
+    night = Night(
+        schema=SCHEMA,
+        suite=wanted.suite.name,
+        suite_sha256=wanted.suite.sha256,
+        description=wanted.suite.description,
+        cluster=wanted.cluster,
+        seed=seed,
+        command=wanted.command,
+        started_micros=started_micros,
+        runs=plan_runs(
+            wanted.suite, seed=seed, cluster=wanted.cluster, default_kafka=wanted.default_kafka
+        ),
+    )
+    write_atomically(path / NIGHT_FILE, night)
+    return path
+
+
+def _new_folder(nights: Path, suite: str) -> Path:
+    """`<suite>-<stamp>`, with a number behind it from the second of the same second on."""
+    stamp, number = datetime.now(tz=UTC).strftime("%Y%m%d-%H%M%S"), 1
+    while True:
+        path = nights / (f"{suite}-{stamp}" + (f"-{number}" if number > 1 else ""))
+        try:
+            path.mkdir()
+        except FileExistsError:
+            number += 1
+        else:
+            return path
+
+
+def _lock(path: Path) -> IO[str]:
+    """The night's lock, held as long as the file is open; it holds its owner's process id."""
+    lock = (path / _LOCK).open("a+")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.seek(0)
+        owner = lock.read().strip() or "unknown"
+        lock.close()
+        raise UsageError(
+            f"night {path.name} is running already, in process {owner}: wait for its end, "
+            "or begin another with --fresh"
+        ) from None
+    lock.truncate(0)
+    lock.write(f"{os.getpid()}\n")
+    lock.flush()
+    return lock

@@ -1,0 +1,72 @@
+"""Do brokers and clients go on, without loss or reset, while the active controller changes?
+
+Cluster: 3 brokers, 3 controllers; one topic of 6 partitions with 3 replicas, 2 of them in sync.
+Load:    an acks=all producer, and a group that reads and commits, all the time.
+Fault:   the active controller is killed; its successor's first work is to elect new leaders, since
+         the leader of orders-0 is killed too.
+Expect:  nothing is lost, skipped or reset; leader epochs only grow, across controllers too.
+Source:  KIP-595, KIP-631.
+"""
+
+from ducktape.mark.resource import cluster
+
+from cluster.kafka.topology import Topology
+from harness.contract.checks import Check
+from harness.contract.clients import Client
+from harness.contract.outcomes import CommitEpoch, ResetPolicy
+from harness.contract.run_folder import GroupPlan, TopicPlan
+from harness.faults.kill import Kill
+from harness.faults.targets import ActiveController, LeaderOf
+from harness.scenario import Scenario
+
+RECORDS_PER_SECOND = 2000
+BETWEEN = 2000
+
+
+class ControllerFailoverScenario(Scenario):
+    """First the controller, then the leader."""
+
+    topology = Topology(brokers=3, controllers=3)
+    orders = TopicPlan(
+        topic="orders", partitions=6, replication=3, min_insync=2, unclean_election=False
+    )
+    groups = (
+        GroupPlan(
+            group="readers",
+            client=Client.JAVA,
+            topic="orders",
+            commit_epoch=CommitEpoch.RECORD,
+            reset=ResetPolicy.EARLIEST,
+        ),
+    )
+    checks = (
+        Check.LOST_RECORD,
+        Check.SKIPPED_RECORD,
+        Check.PHANTOM_RECORD,
+        Check.CORRUPTED_RECORD,
+        Check.UNJUSTIFIED_RESET,
+        Check.FENCED_IN_ISR,
+        Check.SERVED_UNDER_FENCED_EPOCH,
+        Check.FAULT_LANDED,
+        Check.HISTORY_COMPLETE,
+    )
+
+    @cluster(num_nodes=8)
+    def test_controller_failover(self) -> None:
+        with self.running(topics=[self.orders], groups=self.groups) as run:
+            run.create(assignment=[1, 2, 3], is_spread=True)
+            run.watch()
+            run.phases.enter("steady: writing and reading")
+            load = run.workload
+            load.start_producer(
+                "writer", self.orders, acks="all", records_per_second=RECORDS_PER_SECOND
+            )
+            load.start_reading(run.open(self.groups, life=1))
+            load.await_acknowledged("writer", BETWEEN)
+            with run.fault(Kill(ActiveController())):
+                load.await_acknowledged("writer", BETWEEN)
+                with run.fault(Kill(LeaderOf("orders", 0))):
+                    load.await_acknowledged("writer", BETWEEN)
+            run.settle()
+            load.await_acknowledged("writer", BETWEEN)
+            run.read_to_end(self.groups)

@@ -1,0 +1,109 @@
+"""When records expire under a group, does it lose what it had not read, and nothing else?
+
+Cluster: 3 brokers; one topic of 6 partitions with 3 replicas; segments of half a second.
+Load:    an acks=all producer all the time; group `current` reads on and commits; the groups
+         `lagging.*` have read and committed a little, and stopped.
+Fault:   everything that is in the log expires, by time, by size or by DeleteRecords; once also
+         while the leader of a partition is killed. Then the lagging groups are opened again.
+Expect:  the lagging groups' commits are out of range: each resets by its policy, or raises, and
+         what they had not read is lost to them (expired unread), which is permitted and counted.
+         Group `current` loses nothing: what expired behind it is no loss. Where the leader is
+         killed, it can lag by more than a retention of a second, and then fares as the others.
+Source:  KAFKA-19902 (what resets a group), KIP-107 (DeleteRecords).
+"""
+
+from contextlib import ExitStack
+
+from ducktape.mark import parametrize
+from ducktape.mark.resource import cluster
+
+from cluster.kafka.topology import Topology
+from harness.contract.checks import Check
+from harness.contract.clients import Client
+from harness.contract.outcomes import CommitEpoch, ResetPolicy
+from harness.contract.run_folder import Expectation, GroupPlan, TopicPlan
+from harness.faults.expire import EXPIRING_TOPIC, By, Expire
+from harness.faults.kill import Kill
+from harness.faults.targets import LeaderOf
+from harness.scenario import Scenario
+
+RECORDS_PER_SECOND = 2000
+READ_BEFORE_LAGGING, UNREAD, AFTERWARDS = 2000, 4000, 2000
+
+
+def group(name: str, reset: ResetPolicy) -> GroupPlan:
+    """A Java group that reads `orders` and commits as Kafka does."""
+    return GroupPlan(
+        group=name, client=Client.JAVA, topic="orders", commit_epoch=CommitEpoch.RECORD, reset=reset
+    )
+
+
+class RetentionDeletionScenario(Scenario):
+    """The same story for each way to expire, with the leader in office or not."""
+
+    topology = Topology(brokers=3)
+    orders = TopicPlan(
+        topic="orders",
+        partitions=6,
+        replication=3,
+        min_insync=2,
+        unclean_election=False,
+        deletes=True,
+    )
+    current = group("current", ResetPolicy.EARLIEST)
+    lagging = tuple(group(f"lagging.{reset}", reset) for reset in ResetPolicy)
+    groups = (current, *lagging)
+    expects = (
+        Expectation(check=Check.LOST_RECORD, verdict="permitted"),
+        Expectation(
+            check=Check.RESET, groups=[late.group for late in lagging], verdict="permitted"
+        ),
+    )
+    checks = (
+        Check.LOST_RECORD,
+        Check.SKIPPED_RECORD,
+        Check.DUPLICATE_DELIVERY,
+        Check.PHANTOM_RECORD,
+        Check.CORRUPTED_RECORD,
+        Check.TRUNCATION_UNDETECTED,
+        Check.RESET,
+        Check.UNJUSTIFIED_RESET,
+        Check.FENCED_IN_ISR,
+        Check.FAULT_LANDED,
+        Check.HISTORY_COMPLETE,
+        Check.RESUMPTION,
+    )
+
+    @cluster(num_nodes=5)
+    @parametrize(by="time", leader="in office")
+    @parametrize(by="size", leader="in office")
+    @parametrize(by="order", leader="in office")
+    @parametrize(by="time", leader="killed")
+    def test_retention_deletion(self, by: str, leader: str) -> None:
+        with self.running(topics=[self.orders], groups=self.groups, expects=self.expects) as run:
+            run.create(assignment=[1, 2, 3], is_spread=True, settings=EXPIRING_TOPIC)
+            run.watch()
+
+            run.phases.enter("warm up: the lagging groups read a little")
+            load = run.workload
+            load.start_producer(
+                "writer", self.orders, acks="all", records_per_second=RECORDS_PER_SECOND
+            )
+            load.start_reading(run.open([self.current], life=1))
+            load.await_acknowledged("writer", READ_BEFORE_LAGGING)
+            late = run.open(self.lagging, life=1)
+            run.consume(late, may_pass=True)
+            run.commit(self.lagging, life=1)
+            run.close(late)
+            load.await_acknowledged("writer", UNREAD)
+
+            with ExitStack() as faults:
+                if leader == "killed":
+                    faults.enter_context(run.fault(Kill(LeaderOf("orders", 0))))
+                with run.fault(Expire(self.orders, By(by))):
+                    load.await_acknowledged("writer", AFTERWARDS)
+            run.settle()
+            load.stop_producers()
+            run.open(self.lagging, life=2)
+            run.read_to_end([self.current], life=1)
+            run.read_to_end(self.lagging, life=2)

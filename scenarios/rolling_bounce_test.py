@@ -1,0 +1,74 @@
+"""Do clients go on without loss or reset while every broker is restarted, one after the other?
+
+Cluster: 3 brokers, 1 controller; one topic of 12 partitions with 3 replicas, 2 of them in sync.
+Load:    an acks=all producer, and groups of each client that read and commit, all the time.
+Fault:   each broker in turn shuts down, hands over what it leads, and starts again; the next one
+         follows once every replica is in sync.
+Expect:  nothing is lost, skipped or reset, and nothing served under a fenced epoch.
+Source:  KIP-320, KAFKA-19902 (leader changes alone must reset nobody).
+"""
+
+from ducktape.mark.resource import cluster
+
+from cluster.kafka.topology import Topology
+from harness.contract.checks import Check
+from harness.contract.clients import Client
+from harness.contract.outcomes import CommitEpoch, ResetPolicy
+from harness.contract.run_folder import GroupPlan, TopicPlan
+from harness.faults.stop import Stop
+from harness.faults.targets import Broker
+from harness.scenario import Scenario
+
+RECORDS_PER_SECOND = 2000
+BETWEEN = 2000
+
+
+class RollingBounceScenario(Scenario):
+    """An upgrade's way, without the upgrade."""
+
+    topology = Topology(brokers=3, controllers=1)
+    orders = TopicPlan(
+        topic="orders", partitions=12, replication=3, min_insync=2, unclean_election=False
+    )
+    groups = tuple(
+        GroupPlan(
+            group=f"readers.{client}",
+            client=client,
+            topic="orders",
+            commit_epoch=CommitEpoch.RECORD,
+            reset=ResetPolicy.EARLIEST,
+        )
+        for client in (Client.JAVA, Client.LIBRDKAFKA, Client.KAFKA_PYTHON)
+    )
+    checks = (
+        Check.LOST_RECORD,
+        Check.SKIPPED_RECORD,
+        Check.DUPLICATE_DELIVERY,
+        Check.PHANTOM_RECORD,
+        Check.CORRUPTED_RECORD,
+        Check.COMMITTED_EPOCH_STALE,
+        Check.COMMITTED_EPOCH_AHEAD,
+        Check.UNJUSTIFIED_RESET,
+        Check.FENCED_IN_ISR,
+        Check.SERVED_UNDER_FENCED_EPOCH,
+        Check.FAULT_LANDED,
+        Check.HISTORY_COMPLETE,
+    )
+
+    @cluster(num_nodes=8)
+    def test_rolling_bounce(self) -> None:
+        with self.running(topics=[self.orders], groups=self.groups) as run:
+            run.create(assignment=[1, 2, 3], is_spread=True)
+            run.watch()
+            run.phases.enter("steady: writing and reading")
+            load = run.workload
+            load.start_producer(
+                "writer", self.orders, acks="all", records_per_second=RECORDS_PER_SECOND
+            )
+            load.start_reading(run.open(self.groups, life=1))
+            load.await_acknowledged("writer", BETWEEN)
+            for broker in self.topology.broker_ids:
+                with run.fault(Stop(Broker(broker))):
+                    load.await_acknowledged("writer", BETWEEN)
+                run.settle()
+            run.read_to_end(self.groups)

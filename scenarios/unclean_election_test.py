@@ -1,0 +1,120 @@
+"""When the last in-sync replica is gone and another takes over, what is lost, and is it all told?
+
+Cluster: 3 brokers, 1 controller; one topic of 6 partitions with 3 replicas, all led by broker 1.
+Load:    two producers, acks=1 and acks=all, and a group that reads and commits, all the time.
+Fault:   broker 3 is killed, then broker 2 is stopped (a killed one would not be eligible again):
+         broker 1 acknowledges alone. Then broker 1 is killed, and one of the others comes back
+         before it.
+Expect:  stale   broker 3 comes back, unclean election allowed: everything that was acknowledged
+                 without it is lost, acks=all included; permitted, and counted to the last record.
+         eligible   broker 2 comes back, two in sync wanted, no unclean election: an eligible leader
+                 replica (KIP-966), it is elected cleanly; of acks=all nothing is lost, of acks=1
+                 what broker 1 acknowledged alone. Before Kafka 4.1 there are none: as `waiting`.
+         waiting   as before, but without eligible leader replicas: nobody leads until broker 1 is
+                 back, and nothing is lost.
+Source:  KIP-320, KIP-966.
+"""
+
+from dataclasses import replace
+
+from ducktape.mark import matrix
+from ducktape.mark.resource import cluster
+
+from cluster.kafka.topology import Topology
+from harness.contract.checks import Check
+from harness.contract.clients import Client
+from harness.contract.outcomes import CommitEpoch, ResetPolicy
+from harness.contract.run_folder import Expectation, GroupPlan, TopicPlan
+from harness.faults.kill import Kill
+from harness.faults.stop import Stop
+from harness.faults.targets import Broker
+from harness.run import Run
+from harness.scenario import Scenario
+
+RECORDS_PER_SECOND = 1000
+TOGETHER, ALONE, AFTERWARDS = 1000, 600, 600
+ELIGIBLE_LEADERS = "eligible.leader.replicas.version"
+ELIGIBLE_LEADERS_SINCE = (4, 1)
+EXPECTED_LOSS = Expectation(check=Check.LOST_RECORD, verdict="permitted")
+
+
+class UncleanElectionScenario(Scenario):
+    """Who comes back first, and what the configuration then allows."""
+
+    topology = Topology(brokers=3, controllers=1)
+    groups = (
+        GroupPlan(
+            group="readers",
+            client=Client.JAVA,
+            topic="orders",
+            commit_epoch=CommitEpoch.RECORD,
+            reset=ResetPolicy.EARLIEST,
+        ),
+    )
+    checks = (
+        Check.LOST_RECORD,
+        Check.SKIPPED_RECORD,
+        Check.DUPLICATE_DELIVERY,
+        Check.PHANTOM_RECORD,
+        Check.CORRUPTED_RECORD,
+        Check.TRUNCATION_UNDETECTED,
+        Check.RESET,
+        Check.UNJUSTIFIED_RESET,
+        Check.FENCED_IN_ISR,
+        Check.FAULT_LANDED,
+        Check.HISTORY_COMPLETE,
+    )
+
+    @cluster(num_nodes=6)
+    @matrix(successor=["stale", "eligible", "waiting"])
+    def test_unclean_election(self, successor: str) -> None:
+        is_stale = successor == "stale"
+        has_eligible = self.kafka_version >= ELIGIBLE_LEADERS_SINCE
+        is_eligible = successor == "eligible" and has_eligible
+        orders = TopicPlan(
+            topic="orders",
+            partitions=6,
+            replication=3,
+            min_insync=1 if is_stale else 2,
+            unclean_election=is_stale,
+        )
+        features = {ELIGIBLE_LEADERS: int(is_eligible)} if has_eligible else {}
+        with self.running(
+            topics=[orders],
+            groups=self.groups,
+            expects=[EXPECTED_LOSS] if is_stale or is_eligible else [],
+            topology=replace(self.topology, features=features),
+        ) as run:
+            run.create(assignment=[1, 2, 3])
+            run.watch()
+            self.start(run, orders)
+            third = run.strike(Kill(Broker(3)))
+            run.phases.enter("two replicas in sync")
+            run.workload.await_acknowledged("all", TOGETHER)
+            second = run.strike(Stop(Broker(2)))
+            run.await_isr("orders", 0, [1])
+            run.phases.enter("broker 1 acknowledges alone")
+            run.workload.await_acknowledged("one", ALONE)
+            first = run.strike(Kill(Broker(1)))
+            run.phases.enter(f"{successor}: who comes back first?")
+            (third if is_stale else second).heal()
+            if is_stale or is_eligible:
+                run.await_leader("orders", 0, 3 if is_stale else 2, is_serving=is_stale)
+            else:
+                run.await_leaderless("orders", 0, in_eyes_of=2)
+            first.heal()
+            run.heal()
+            run.phases.enter("all are back")
+            run.workload.await_acknowledged("all", AFTERWARDS)
+            run.settle()
+            run.read_to_end(self.groups)
+
+    def start(self, run: Run, orders: TopicPlan) -> None:
+        """Write and read until something is there."""
+        run.phases.enter("steady: writing and reading")
+        for producer, acks in (("one", "1"), ("all", "all")):
+            run.workload.start_producer(
+                producer, orders, acks=acks, records_per_second=RECORDS_PER_SECOND
+            )
+        run.workload.start_reading(run.open(self.groups, life=1))
+        run.workload.await_acknowledged("all", TOGETHER)

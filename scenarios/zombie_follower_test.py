@@ -1,0 +1,86 @@
+"""Does a fenced or stale replica stay out of the ISR until it has caught up?
+
+Cluster: 3 brokers, 1 controller; one topic of 6 partitions with 3 replicas, 2 of them in sync.
+Load:    an acks=all producer, and a group that reads and commits, all the time.
+Fault:   a follower of orders-0 becomes a zombie, by one of three recipes: its node stands still
+         until it is fenced, then goes on; it is cut from the controller only, and goes on fetching;
+         it is cut from every server.
+Expect:  no fenced broker is in an ISR of a partition that is led, though it may fetch all the time
+         (KIP-841); nothing is lost, and no reset is without a reason.
+Source:  KIP-320, KIP-841, KIP-903.
+"""
+
+from ducktape.mark import matrix
+from ducktape.mark.resource import cluster
+
+from cluster.kafka.topology import Topology
+from harness.contract.checks import Check
+from harness.contract.clients import Client
+from harness.contract.outcomes import CommitEpoch, ResetPolicy
+from harness.contract.run_folder import GroupPlan, TopicPlan
+from harness.faults.broker_fault import BrokerFault
+from harness.faults.cut import Cut, Links
+from harness.faults.pause import Pause
+from harness.faults.targets import FollowerOf
+from harness.scenario import Scenario
+
+RECORDS_PER_SECOND = 2000
+WITHOUT_IT = 2000
+FOLLOWER = FollowerOf("orders", 0)
+RECIPES: dict[str, BrokerFault] = {
+    "pause": Pause(FOLLOWER),
+    "controllers": Cut(FOLLOWER, Links.CONTROLLERS),
+    "both": Cut(FOLLOWER, Links.BOTH),
+}
+
+
+class ZombieFollowerScenario(Scenario):
+    """The same story for each recipe."""
+
+    topology = Topology(brokers=3, controllers=1)
+    orders = TopicPlan(
+        topic="orders", partitions=6, replication=3, min_insync=2, unclean_election=False
+    )
+    groups = (
+        GroupPlan(
+            group="readers",
+            client=Client.JAVA,
+            topic="orders",
+            commit_epoch=CommitEpoch.RECORD,
+            reset=ResetPolicy.EARLIEST,
+        ),
+    )
+    checks = (
+        Check.LOST_RECORD,
+        Check.SKIPPED_RECORD,
+        Check.PHANTOM_RECORD,
+        Check.CORRUPTED_RECORD,
+        Check.UNJUSTIFIED_RESET,
+        Check.FENCED_IN_ISR,
+        Check.SERVED_UNDER_FENCED_EPOCH,
+        Check.FAULT_LANDED,
+        Check.HISTORY_COMPLETE,
+    )
+
+    @cluster(num_nodes=6)
+    @matrix(recipe=list(RECIPES))
+    def test_zombie_follower(self, recipe: str) -> None:
+        fault = RECIPES[recipe]
+        with self.running(topics=[self.orders], groups=self.groups) as run:
+            run.create(assignment=[1, 2, 3], is_spread=True)
+            run.watch()
+            run.phases.enter("steady: writing and reading")
+            load = run.workload
+            load.start_producer(
+                "writer", self.orders, acks="all", records_per_second=RECORDS_PER_SECOND
+            )
+            load.start_reading(run.open(self.groups, life=1))
+            load.await_acknowledged("writer", RECORDS_PER_SECOND)
+            with run.fault(fault):
+                run.await_out_of_isr("orders", 0, fault.broker)
+                run.phases.enter("held: the others go on")
+                load.await_acknowledged("writer", WITHOUT_IT)
+            run.phases.enter("healed")
+            load.await_acknowledged("writer", WITHOUT_IT)
+            run.settle()
+            run.read_to_end(self.groups)

@@ -1,0 +1,122 @@
+"""A night on a real cluster: killed in the middle of a run, continued, judged in one page."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from cluster.nodes.pool import PoolKind
+from cluster.nodes.sandbox import sandbox_problem
+from harness.contract.nights import NIGHT_FILE
+from harness.contract.waiting import wait_until
+
+ROOT = Path(__file__).resolve().parents[2]
+POOL = PoolKind.EMBEDDED if sandbox_problem() is None else PoolKind.LOOPBACK
+SUITE = """
+description: the harness is neither blind nor sees what is not there
+runs:
+  - scenario: baseline
+  - scenario: canary
+    expect: fail
+"""
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(500)]
+
+
+def nightly(folder: Path, *options: str) -> subprocess.Popen[str]:
+    suite = folder / "tiny.yml"
+    suite.write_text(SUITE)
+    words = ("nightly", "--suite", str(suite), "--cluster", POOL.value, "--results", str(folder))
+    return subprocess.Popen(
+        [sys.executable, "-m", "harness", *words, *options],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "COLUMNS": "200"},
+    )
+
+
+def night_folders(folder: Path) -> list[Path]:
+    return [file.parent for file in folder.glob(f"nightly/*/{NIGHT_FILE}")]
+
+
+def state(folder: Path) -> dict[str, Any]:
+    (night,) = night_folders(folder)
+    content: dict[str, Any] = json.loads((night / NIGHT_FILE).read_text())
+    return content
+
+
+def statuses(folder: Path) -> list[str]:
+    return [run["status"] for run in state(folder)["runs"]] if night_folders(folder) else []
+
+
+def processes_below(folder: Path, word: str = "") -> list[psutil.Process]:
+    return [
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if any(str(folder) in part for part in process.info["cmdline"] or [])
+        and word in " ".join(process.info["cmdline"])
+    ]
+
+
+def identity(file: Path) -> tuple[int, int]:
+    found = file.stat()
+    return found.st_ino, found.st_mtime_ns
+
+
+def test_a_killed_night_goes_on_where_it_was(tmp_path: Path) -> None:
+    killed = nightly(tmp_path, "--seed", "19902")
+    wait_until(
+        lambda: (
+            statuses(tmp_path) == ["done", "running"] and processes_below(tmp_path, "kafka.Kafka")
+        ),
+        what="brokers of the second run",
+        timeout_seconds=120,
+        last_seen=lambda: statuses(tmp_path),
+    )
+    second = nightly(tmp_path)
+    said, _ = second.communicate()
+    assert second.returncode == 64, said
+    assert f"is running already, in process {killed.pid}" in said
+
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate()
+    wait_until(lambda: not processes_below(tmp_path), what="their end", timeout_seconds=30)
+    before = state(tmp_path)
+    assert [run["status"] for run in before["runs"]] == ["done", "running"]
+    (night,) = night_folders(tmp_path)
+    (kept,) = night.glob("runs/001-*/**/plan.json")
+    (half,) = night.glob("runs/002-*/**/plan.json")
+    identities = identity(kept), identity(half)
+
+    continued = nightly(tmp_path)
+    said, _ = continued.communicate()
+    assert continued.returncode == 0, said
+    after = state(tmp_path)
+    assert night_folders(tmp_path) == [night]
+    assert after["runs"][0] == before["runs"][0]
+    assert after["seed"] == 19902
+    assert [run["seed"] for run in after["runs"]] == [run["seed"] for run in before["runs"]]
+    assert identity(kept) == identities[0]
+    (redone,) = night.glob("runs/002-*/**/plan.json")
+    assert identity(redone) != identities[1]
+
+    summary = json.loads((night / "report" / "summary.json").read_text())
+    assert [(run["scenario"], run["verdict"], run["outcome"]) for run in summary["runs"]] == [
+        ("baseline", "pass", "expected"),
+        ("canary", "fail", "expected"),
+    ]
+    page = (night / "report" / "index.html").read_text()
+    for run in summary["runs"]:
+        assert f'href="../{run["report"]}"' in page
+        assert (night / run["report"]).exists()
+    assert str(night / "report" / "index.html") in said
+    assert not list((tmp_path / ".nodes").glob("session-*"))
+    assert processes_below(tmp_path) == []

@@ -1,0 +1,293 @@
+"""A night against what its suite expects, and against the night before."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from analysis.report.night_changes import changes
+from analysis.report.night_page import write_night
+from analysis.report.night_rows import Judged, decide_night, outcome_of, runs_of
+from harness.cli_nightly import EXIT_CODES
+from harness.contract.nights import (
+    NIGHT_FILE,
+    CheckCount,
+    Night,
+    NightRow,
+    Outcome,
+    PlannedRun,
+    RunStatus,
+    read_night,
+    read_summary,
+    write_atomically,
+)
+from harness.contract.run_folder import Plan, RunDescription, RunFolder
+from harness.contract.verdicts import CheckResult, CheckVerdict, RunVerdict, Verdict
+
+PASS, FAIL, UNDECIDED = RunVerdict.PASS, RunVerdict.FAIL, RunVerdict.UNDECIDED
+EVIL = "<script>alert(1)</script>"
+
+
+def planned(number: int = 1, **fields: Any) -> PlannedRun:
+    values: dict[str, Any] = {
+        "id": f"{number:03}",
+        "scenario": f"s{number}",
+        "parameters": {},
+        "kafka": "4.4.0",
+        "seed": number,
+        "repeat": 0,
+        "expect": PASS,
+        "rerun": f"fencepost run s{number}",
+        "status": RunStatus.DONE,
+        "folder": f"runs/{number:03}/session",
+        "exit_code": 0,
+        "seconds": 61.0,
+    }
+    return PlannedRun(**{**values, **fields})
+
+
+def night(runs: list[PlannedRun], **fields: Any) -> Night:
+    values: dict[str, Any] = {
+        "schema": 1,
+        "suite": "smoke",
+        "suite_sha256": "0",
+        "description": "d",
+        "cluster": "embedded",
+        "seed": 3,
+        "command": "c",
+        "started_micros": 1,
+    }
+    return Night(**{**values, "runs": runs, **fields})
+
+
+def judged(
+    path: Path, run: PlannedRun, verdict: RunVerdict = PASS, *, findings: int = 0, **fields: Any
+) -> Judged:
+    """A run folder on disk with a verdict of one check."""
+    folder = RunFolder(path / str(run.folder) / "S" / "test" / "0")
+    folder.write_plan(
+        Plan(
+            scenario=run.scenario,
+            question="?",
+            parameters={},
+            topics=[],
+            groups=[],
+            checks=[],
+            expects=[],
+        )
+    )
+    folder.write_run(
+        RunDescription(
+            run_id="r",
+            scenario=run.scenario,
+            seed=run.seed,
+            kafka=run.kafka,
+            cluster="embedded",
+            clients={},
+            git_head="0",
+            versions={},
+            config={},
+            command="",
+            rerun="",
+            started_micros=0,
+            ended_micros=30_000_000,
+            **fields,
+        )
+    )
+    result = CheckResult(
+        verdict=CheckVerdict.VIOLATED if findings else CheckVerdict.HOLDS,
+        evaluated=9,
+        findings=findings,
+        examples=[],
+    )
+    told = Verdict(
+        schema=1,
+        run_id="r",
+        scenario=run.scenario,
+        parameters={},
+        seed=run.seed,
+        kafka=run.kafka,
+        clients={},
+        cluster="embedded",
+        verdict=verdict,
+        checks={"lost_record": result},
+        faults=[],
+        resumption=[],
+        rerun="",
+    )
+    return Judged(folder, told)
+
+
+def row(**fields: Any) -> NightRow:
+    values: dict[str, Any] = {
+        "id": "001",
+        "scenario": "s",
+        "parameters": {},
+        "kafka": "4.4.0",
+        "seed": 1,
+        "repeat": 0,
+        "expect": PASS,
+        "verdict": PASS,
+        "outcome": Outcome.EXPECTED,
+        "seconds": 1.0,
+        "checks": {"reset": CheckCount(verdict=CheckVerdict.HOLDS, findings=0)},
+        "report": "r",
+        "error": None,
+        "rerun": "",
+    }
+    return NightRow(**{**values, **fields})
+
+
+def counted(findings: int, verdict: CheckVerdict = CheckVerdict.VIOLATED) -> dict[str, CheckCount]:
+    return {"reset": CheckCount(verdict=verdict, findings=findings)}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "expect", "error", "outcome"),
+    [
+        (PASS, PASS, None, Outcome.EXPECTED),
+        (FAIL, PASS, None, Outcome.UNEXPECTED),
+        (FAIL, PASS, "boom", Outcome.UNEXPECTED),
+        (FAIL, FAIL, None, Outcome.EXPECTED),
+        (PASS, FAIL, None, Outcome.UNEXPECTED),
+        (UNDECIDED, PASS, None, Outcome.UNDECIDED),
+        (UNDECIDED, FAIL, None, Outcome.UNDECIDED),
+        (FAIL, FAIL, "boom", Outcome.UNDECIDED),
+    ],
+)
+def test_a_verdict_is_held_against_what_is_expected(
+    verdict: RunVerdict, expect: RunVerdict, error: str | None, outcome: Outcome
+) -> None:
+    assert outcome_of(verdict, expect=expect, error=error) is outcome
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "code"),
+    [
+        ([Outcome.EXPECTED, Outcome.EXPECTED], 0),
+        ([Outcome.EXPECTED, Outcome.UNDECIDED], 2),
+        ([Outcome.UNDECIDED, Outcome.UNEXPECTED], 1),
+    ],
+)
+def test_the_night_ends_with_the_gravest(outcomes: list[Outcome], code: int) -> None:
+    assert EXIT_CODES[decide_night([row(outcome=outcome) for outcome in outcomes])] == code
+
+
+def test_a_canary_that_fails_is_good_and_one_that_passes_fails_the_night(tmp_path: Path) -> None:
+    runs = [planned(1), planned(2, expect=FAIL)]
+    first = judged(tmp_path, runs[0])
+    good = write_night(tmp_path, night(runs), [first, judged(tmp_path, runs[1], FAIL)])
+    assert good.verdict is PASS
+    blind = write_night(tmp_path, night(runs), [first, judged(tmp_path, runs[1], PASS)])
+    assert blind.verdict is FAIL
+    assert read_summary(tmp_path) == blind
+
+
+@pytest.mark.parametrize(
+    ("run", "told"),
+    [
+        (planned(folder=None, exit_code=None, error="no scenario ran"), "no scenario ran"),
+        (planned(folder="runs/gone"), "no run folder"),
+        (planned(folder=None, status=RunStatus.RUNNING), "not run yet"),
+    ],
+)
+def test_what_was_not_judged_is_undecided(tmp_path: Path, run: PlannedRun, told: str) -> None:
+    state = night([run])
+    assert runs_of(tmp_path, state) == []
+    summary = write_night(tmp_path, state, [])
+    assert summary.verdict is UNDECIDED
+    assert told in str(summary.runs[0].error)
+    assert told in (tmp_path / "report" / "index.html").read_text()
+
+
+def test_a_run_whose_analysis_broke_is_undecided(tmp_path: Path) -> None:
+    run = planned()
+    one = judged(tmp_path, run)
+    summary = write_night(tmp_path, night([run]), [Judged(one.folder, None, "torn table")])
+    assert (summary.verdict, summary.runs[0].error) == (UNDECIDED, "torn table")
+
+
+def test_a_session_that_ended_badly_is_not_as_expected(tmp_path: Path) -> None:
+    run = planned(exit_code=1)
+    summary = write_night(tmp_path, night([run]), [judged(tmp_path, run)])
+    assert [one.outcome for one in summary.runs] == ["expected", "undecided"]
+    assert "ducktape.log" in str(summary.runs[1].error)
+
+
+def test_the_page_links_reports_and_reads_offline(tmp_path: Path) -> None:
+    run = planned(scenario=EVIL, rerun=EVIL, parameters={EVIL: EVIL})
+    one = judged(tmp_path, run, UNDECIDED, error=EVIL)
+    summary = write_night(tmp_path, night([run], description=EVIL), [one])
+    page = (tmp_path / "report" / "index.html").read_text()
+    assert EVIL not in page
+    assert "&lt;script&gt;alert(1)" in page
+    assert "http" not in page
+    assert summary.runs[0].report == "runs/001/session/S/test/0/report/index.html"
+    assert f'href="../{summary.runs[0].report}"' in page
+    assert summary.runs[0].seconds == 30.0
+
+
+def test_a_night_is_compared_with_the_last_finished_of_its_suite_and_pool(tmp_path: Path) -> None:
+    def write(name: str, findings: int, **fields: Any) -> str | None:
+        state, path = night([planned()], **fields), tmp_path / name
+        path.mkdir()
+        verdict = FAIL if findings else PASS
+        summary = write_night(path, state, [judged(path, planned(), verdict, findings=findings)])
+        write_atomically(path / NIGHT_FILE, state)
+        assert read_night(path) == state
+        told.extend((name, one.what, one.change) for one in summary.changes)
+        return summary.compared_with
+
+    told: list[tuple[str, str, str]] = []
+    assert write("first", 0, started_micros=1, ended_micros=2) is None
+    assert write("unfinished", 5, started_micros=3) == "first"
+    assert write("docker", 5, started_micros=4, ended_micros=5, cluster="docker") is None
+    assert write("other", 5, started_micros=5, ended_micros=6, suite="nightly") is None
+    told.clear()
+    assert write("second", 2, started_micros=6, ended_micros=7) == "first"
+    assert write("third", 2, started_micros=8, ended_micros=9) == "second"
+    assert told == [
+        ("second", "verdict", "pass → fail"),
+        ("second", "lost_record", "findings appeared: 0 → 2, holds → violated"),
+    ]
+    page = (tmp_path / "second" / "report" / "index.html").read_text()
+    assert "findings appeared: 0 → 2" in page
+    assert 'href="../../first/report/index.html"' in page
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (row(seed=1, seconds=1.0), row(seed=2, seconds=9.0), []),
+        (row(checks=counted(2)), row(checks=counted(3)), ["findings changed: 2 → 3"]),
+        (
+            row(checks=counted(2)),
+            row(checks=counted(0, CheckVerdict.HOLDS)),
+            ["findings disappeared: 2 → 0, violated → holds"],
+        ),
+        (
+            row(checks=counted(0, CheckVerdict.HOLDS)),
+            row(checks=counted(0, CheckVerdict.NOT_EVALUABLE)),
+            ["holds → not_evaluable"],
+        ),
+        (row(), row(checks={**row().checks, "x": counted(1)["reset"]}), ["checked for the first"]),
+        (row(checks={**row().checks, "x": counted(1)["reset"]}), row(), ["checked no more"]),
+        (row(), row(verdict=UNDECIDED, checks={}), ["pass → undecided"]),
+        (row(), row(kafka="3.9.0"), ["new: pass", "gone: pass"]),
+        (row(), row(repeat=1), ["new: pass", "gone: pass"]),
+        (row(), row(parameters={"a": 1}), ["new: pass", "gone: pass"]),
+    ],
+)
+def test_changes(before: NightRow, after: NightRow, told: list[str]) -> None:
+    found = [one.change for one in changes([before], [after])]
+    assert len(found) == len(told)
+    for change, start in zip(found, told, strict=True):
+        assert change.startswith(start)
+
+
+def test_rows_of_the_same_name_are_compared_in_order() -> None:
+    same = [row(), row(verdict=FAIL)]
+    assert changes(same, same) == []
+    (one,) = changes(same, [same[0], msgspec.structs.replace(same[1], verdict=PASS)])
+    assert (one.run, one.change) == ("s, Kafka 4.4.0 (2)", "fail → pass")
