@@ -11,12 +11,15 @@ from cluster.kafka.topology import CLIENT_PORT
 from harness.clients.commands import (
     AnyCommand,
     CreateTopics,
+    DescribeTransactions,
+    FenceProducers,
     FindController,
     FindCoordinator,
     Inspect,
     ListBrokers,
     NewTopic,
     PartitionState,
+    TransactionState,
     Watch,
 )
 from harness.clients.process import WorkerService
@@ -123,6 +126,19 @@ class Observer:
             return None
 
         return wait_until(probe, what=what, timeout_seconds=_TOLD_SECONDS)
+
+    def fence_producers(self, transactional_ids: list[str]) -> None:
+        """Fence the producers of transactional ids (`Admin.fenceProducers`)."""
+        self.worker.call(FenceProducers(transactional_ids=transactional_ids))
+
+    def transactions(self, transactional_ids: list[str]) -> list[TransactionState]:
+        """What the coordinators know of transactional ids, in their order.
+
+        Raises:
+            WorkerError: one is unknown to its coordinator.
+        """
+        answer = self.worker.call(DescribeTransactions(transactional_ids=transactional_ids))
+        return msgspec.convert(answer, list[TransactionState])
 
     def partition(self, topic: str, partition: int) -> PartitionState | None:
         """The newest view of one partition; None while nobody answers."""

@@ -30,6 +30,7 @@ from harness.contract.waiting import wait_until
 from harness.faults.fault import Fault, Field, HeldFault
 from harness.observer import Observer
 from harness.phases import Phases
+from harness.transactions import Transactions
 from harness.workload import Workload
 
 _CONSUME_SECONDS = 40
@@ -45,6 +46,7 @@ class Run:
         clients: the worker with the Java clients, which produces too.
         consumers: the workers with the clients under test, Java's among them.
         workload: what writes and reads in the background.
+        transactions: what transactional producers do, step by step.
         observer: who leads what.
         plan: what the scenario set out to do.
         phases: tells whoever watches what goes on.
@@ -67,6 +69,7 @@ class Run:
         self.observer = Observer(observer, kafka)
         self.folder = folder
         self.workload = Workload(consumers, kafka)
+        self.transactions = Transactions(consumers.java)
         self.phases = phases
         self.plan = plan
         self._history = HistoryWriter(folder.history / "driver.jsonl")
@@ -179,6 +182,7 @@ class Run:
                 topic=group.topic,
                 reset=ResetPolicy.EARLIEST if life == 1 else group.reset,
                 client=group.client,
+                isolation=group.isolation,
             )
             for group in groups
         }

@@ -3,6 +3,7 @@
 import msgspec
 
 from harness.contract.clients import Client
+from harness.contract.outcomes import Isolation, Outcome
 
 
 class WorkerPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,6 +66,62 @@ class StopProducer(Command, frozen=True, kw_only=True):
     producer: str
 
 
+class OpenTransactional(Command, frozen=True, kw_only=True):
+    """Open a producer with a transactional.id and initialize it; answers a `StepAnswer`.
+
+    transaction_timeout_ms: after so long, the coordinator aborts an open transaction.
+    """
+
+    producer: str
+    transactional_id: str
+    transaction_timeout_ms: int
+
+
+class BeginTransaction(Command, frozen=True, kw_only=True):
+    """Let an open transactional producer begin a transaction; answers a `StepAnswer`."""
+
+    producer: str
+
+
+class SendInTransaction(Command, frozen=True, kw_only=True):
+    """Send `count` values to each partition; answers how many came to each outcome."""
+
+    producer: str
+    topic: str
+    partitions: list[int]
+    count: int
+
+
+class CopyInTransaction(Command, frozen=True, kw_only=True):
+    """Write a value to `partition` for each record that an open Java member polls.
+
+    It polls until it has at least `records`, and hands the member's positions to the transaction;
+    with 0 records it only does the latter. Answers a `StepAnswer` of that.
+
+    Raises:
+        WorkerError: the member got fewer records in time.
+    """
+
+    producer: str
+    member: str
+    topic: str
+    partition: int
+    records: int
+    timeout_seconds: float = 30
+
+
+class EndTransaction(Command, frozen=True, kw_only=True):
+    """Commit or abort the transaction; answers a `StepAnswer`."""
+
+    producer: str
+    is_commit: bool
+
+
+TransactionCommand = (
+    OpenTransactional | BeginTransaction | SendInTransaction | CopyInTransaction | EndTransaction
+)
+
+
 class Member(msgspec.Struct, frozen=True, kw_only=True):
     """A consumer to open: a member of `group`, subscribed to `topic`; `client` is which."""
 
@@ -73,6 +130,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     topic: str
     reset: str
     client: str = Client.JAVA
+    isolation: str = Isolation.READ_UNCOMMITTED
 
 
 class OpenMembers(Command, frozen=True, kw_only=True):
@@ -209,6 +267,21 @@ class Reassign(Command, frozen=True, kw_only=True):
     replicas: list[int]
 
 
+class FenceProducers(Command, frozen=True, kw_only=True):
+    """Fence the producers of transactional ids (`Admin.fenceProducers`)."""
+
+    transactional_ids: list[str]
+
+
+class DescribeTransactions(Command, frozen=True, kw_only=True):
+    """Ask the coordinators of transactional ids; answers a `TransactionState` each, in order.
+
+    Each goes to the history as a `TransactionChanged` too.
+    """
+
+    transactional_ids: list[str]
+
+
 class FindController(Command, frozen=True, kw_only=True):
     """Ask a broker which controller leads the metadata quorum; answers its id."""
 
@@ -260,6 +333,11 @@ AnyCommand = (
     | StartProducer
     | CountProduced
     | StopProducer
+    | OpenTransactional
+    | BeginTransaction
+    | SendInTransaction
+    | CopyInTransaction
+    | EndTransaction
     | OpenMembers
     | Consume
     | CommitPositions
@@ -276,6 +354,8 @@ AnyCommand = (
     | DeleteRecords
     | AlterTopic
     | Reassign
+    | FenceProducers
+    | DescribeTransactions
     | CutTail
     | Decode
     | Finish
@@ -292,6 +372,24 @@ class PartitionState(msgspec.Struct, frozen=True, kw_only=True):
     isr: list[int]
     log_start_offset: int
     log_end_offset: int
+
+
+class StepAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a step of a transaction; `error` is the simple name of the exception."""
+
+    change: str
+    outcome: Outcome
+    error: str | None
+
+
+class TransactionState(msgspec.Struct, frozen=True, kw_only=True):
+    """What the coordinator of a transactional id knows; `state` in Kafka's words (Ongoing, ...)."""
+
+    transactional_id: str
+    coordinator: int
+    producer_id: int
+    producer_epoch: int
+    state: str
 
 
 class CutTailResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@
 
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from harness.clients.commands import (
     CutTail,
     Decode,
     DeleteRecords,
+    DescribeTransactions,
     ElectLeader,
+    FenceProducers,
     FindController,
     FindCoordinator,
     Inspect,
@@ -38,7 +41,8 @@ from harness.clients.views import (
 )
 from harness.clients.worker import Role, read_plan, serve
 from harness.contract.errors import WorkerError
-from harness.contract.events import Sampled
+from harness.contract.events import Sampled, TransactionChanged
+from harness.contract.outcomes import Outcome
 from harness.decode.logs import cut_tail, decode_segments
 from harness.wire.request import Broker
 
@@ -79,7 +83,7 @@ class ObserverRole(Role):
             case _:
                 return self._administer(command)
 
-    def _administer(self, command: AnyCommand) -> Any:
+    def _administer(self, command: AnyCommand) -> Any:  # noqa: PLR0911 - one a command
         match command:
             case CreateTopics(topics=topics):
                 return self._admin.create_topics(topics)
@@ -91,6 +95,10 @@ class ObserverRole(Role):
                 return self._admin.alter_topic(command)
             case Reassign():
                 return self._admin.reassign(command)
+            case FenceProducers(transactional_ids=transactional_ids):
+                return self._admin.fence_producers(transactional_ids)
+            case DescribeTransactions(transactional_ids=transactional_ids):
+                return [self._describe(name) for name in transactional_ids]
             case _:
                 raise WorkerError(f"the observer does not know {type(command).__name__}")
 
@@ -105,6 +113,24 @@ class ObserverRole(Role):
         for state in states:
             self._history.write(Sampled, broker=command.broker, **msgspec.structs.asdict(state))
         return states
+
+    def _describe(self, transactional_id: str) -> Any:
+        began_micros = time.time_ns() // 1000
+        state = self._admin.describe_transaction(transactional_id)
+        self._history.write(
+            TransactionChanged,
+            producer="",
+            transactional_id=transactional_id,
+            step="describe",
+            change="described",
+            transaction=None,
+            producer_id=state.producer_id,
+            producer_epoch=state.producer_epoch,
+            began_micros=began_micros,
+            outcome=Outcome.OK,
+            state=state.state,
+        )
+        return msgspec.to_builtins(state)
 
     def _watch(self, command: Watch) -> int:
         for broker_id, address, port in command.brokers:
