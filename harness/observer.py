@@ -8,8 +8,8 @@ import msgspec
 
 from cluster.kafka.service import KafkaService
 from cluster.kafka.topology import CLIENT_PORT
-from harness.clients.commands import (
-    AnyCommand,
+from harness.clients.commands import AnyCommand, TransactionState
+from harness.clients.observer_commands import (
     CreateTopics,
     DescribeTransactions,
     FenceProducers,
@@ -19,7 +19,6 @@ from harness.clients.commands import (
     ListBrokers,
     NewTopic,
     PartitionState,
-    TransactionState,
     Watch,
 )
 from harness.clients.process import WorkerService

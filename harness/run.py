@@ -14,12 +14,11 @@ from harness.clients.commands import (
     LogEnd,
     Member,
     MemberCommit,
-    NewTopic,
     OpenMembers,
-    PartitionState,
     Produce,
 )
 from harness.clients.history import HistoryWriter
+from harness.clients.observer_commands import NewTopic, PartitionState
 from harness.clients.process import WorkerService
 from harness.consumers import Consumers
 from harness.contract.errors import WorkerError

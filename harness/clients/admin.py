@@ -4,15 +4,15 @@ from typing import Any
 
 import jpype
 
-from harness.clients.commands import (
+from harness.clients.commands import TransactionState
+from harness.clients.jvm import exception_name, java_class, java_properties
+from harness.clients.observer_commands import (
     AlterTopic,
     DeleteRecords,
     ElectLeader,
     NewTopic,
     Reassign,
-    TransactionState,
 )
-from harness.clients.jvm import exception_name, java_class, java_properties
 from harness.contract.errors import WorkerError
 
 _TIMEOUT_MS = "20000"

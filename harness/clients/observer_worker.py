@@ -12,9 +12,11 @@ from typing import Any
 import msgspec
 
 from harness.clients.admin import AdminClient
-from harness.clients.commands import (
+from harness.clients.commands import AnyCommand, WorkerPlan
+from harness.clients.history import HistoryWriter
+from harness.clients.jvm import kafka_version, start_jvm
+from harness.clients.observer_commands import (
     AlterTopic,
-    AnyCommand,
     CreateTopics,
     CutTail,
     Decode,
@@ -29,10 +31,7 @@ from harness.clients.commands import (
     PartitionState,
     Reassign,
     Watch,
-    WorkerPlan,
 )
-from harness.clients.history import HistoryWriter
-from harness.clients.jvm import kafka_version, start_jvm
 from harness.clients.views import (
     brokers_seen_by,
     controller_seen_by,

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from harness.clients.commands import PartitionState
 from harness.clients.jvm import java_class
+from harness.clients.observer_commands import PartitionState
 from harness.wire.request import Broker, ask
 
 _METADATA_VERSION = 12

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.clients.commands import CutTailResult
 from harness.clients.jvm import first_java_class, java_class
+from harness.clients.observer_commands import CutTailResult
 from harness.contract.errors import WorkerError
 from harness.decode.coordinator import CommittedOffsets
 from harness.decode.metadata_log import METADATA_TOPIC, MetadataLog

@@ -1,7 +1,7 @@
 """Move a partition to other replicas; healed by moving it back."""
 
-from harness.clients import commands
-from harness.clients.commands import PartitionState
+from harness.clients import observer_commands
+from harness.clients.observer_commands import PartitionState
 from harness.faults.fault import Evidence, Fault, Field
 
 
@@ -39,7 +39,9 @@ class Reassign(Fault):
 
     def _move(self, field: Field, replicas: list[int]) -> PartitionState:
         field.observer.worker.call(
-            commands.Reassign(topic=self._topic, partition=self._partition, replicas=replicas)
+            observer_commands.Reassign(
+                topic=self._topic, partition=self._partition, replicas=replicas
+            )
         )
         return field.observer.await_state(
             self._topic,
