@@ -113,9 +113,9 @@ def _lost(trace: Trace) -> DataFrame:
     )
     known = (
         gone.join(F.broadcast(trace.log_bounds.drop("log_end")), on=list(_LOG), how="left")
-        .join(trace.materialized(_seen(gone, trace)), on=list(_SEND), how="left")
-        .join(trace.materialized(_cut(gone, trace)), on=list(_SEND), how="left")
-        .join(trace.materialized(_taken(gone, trace)), on=list(_SEND), how="left")
+        .join(_seen(gone, trace), on=list(_SEND), how="left")
+        .join(_cut(gone, trace), on=list(_SEND), how="left")
+        .join(_taken(gone, trace), on=list(_SEND), how="left")
         .join(F.broadcast(reigns(trace)), on=list(_LOG), how="left")
     )
     sent = "coalesce(intended_micros, answered_micros)"

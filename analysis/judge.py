@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import msgspec
@@ -122,9 +123,10 @@ def _run(checks: list[Check], trace: Trace) -> tuple[list[Found], dict[Check, Ch
         except Exception as error:  # noqa: BLE001 - whatever it is, the other checks go on
             results[check] = _crashed(error)
     found: list[Found] = []
+    evaluated = _evaluated(outcomes)
     for check, outcome in outcomes.items():
         try:
-            found_by_one, results[check] = _collected(check, outcome, trace)
+            found_by_one, results[check] = _collected(check, outcome, evaluated.get(check), trace)
         except Exception as error:  # noqa: BLE001 - Spark runs a check only here, so see above
             results[check] = _crashed(error)
         else:
@@ -142,24 +144,42 @@ def _crashed(error: Exception) -> CheckResult:
 
 
 def _collected(
-    check: Check, outcome: CheckOutcome, trace: Trace
+    check: Check, outcome: CheckOutcome, evaluated: int | None, trace: Trace
 ) -> tuple[list[Found], CheckResult]:
-    """Count and sample the findings of a check."""
+    """Count and sample the findings of a check, and what it judged unless that is known."""
     rows, counts = _counted_examples(outcome.findings)
     found = [
         Found(str(check), FindingVerdict(verdict), group, findings)
         for (verdict, group), findings in counts.items()
     ]
     clients = {group.group: group.client for group in trace.plan.groups}
-    evaluated = outcome.evaluated
     result = _result(
         found,
-        evaluated if isinstance(evaluated, int) else evaluated.collect()[0]["evaluated"],
+        _evaluated({check: outcome}, is_strict=True)[check] if evaluated is None else evaluated,
         [_finding(check, row, clients) for row in rows[:EXAMPLES_MAX]],
     )
     if outcome.totals is not None and result.findings:
         result = msgspec.structs.replace(result, summary=_summary(outcome.totals))
     return found, result
+
+
+def _evaluated(outcomes: dict[Check, CheckOutcome], *, is_strict: bool = False) -> dict[Check, int]:
+    """How much each check judged, in one job; what can't be told is left out unless `is_strict`."""
+    known = {c: o.evaluated for c, o in outcomes.items() if isinstance(o.evaluated, int)}
+    asked = [
+        outcome.evaluated.select(F.lit(str(check)).alias("check"), "evaluated")
+        for check, outcome in outcomes.items()
+        if not isinstance(outcome.evaluated, int)
+    ]
+    if not asked:
+        return known
+    try:
+        told = reduce(DataFrame.union, asked).collect()
+    except Exception:
+        if is_strict:
+            raise
+        return known
+    return known | {Check(row["check"]): row["evaluated"] for row in told}
 
 
 def _summary(totals: Totals) -> str:

@@ -50,6 +50,7 @@ class Trace:
     Attributes:
         plan: what the scenario set out to do.
         run: under which conditions.
+        read: a table by its name; asked once for each that is used.
         rows: count of rows by table; 0 where a table is missing.
         missing: the tables whose file does not exist.
     """
@@ -57,14 +58,17 @@ class Trace:
     spark: SparkSession
     plan: Plan
     run: RunDescription
-    tables: dict[str, DataFrame]
+    read: Callable[[str], DataFrame]
     rows: dict[str, int]
     missing: frozenset[str] = frozenset()
+    _read: dict[str, DataFrame] = field(default_factory=dict)
     _shared: dict[str, DataFrame] = field(default_factory=dict)
 
     def __getitem__(self, table: str) -> DataFrame:
         """A table by its name in the contract."""
-        return self.tables[table]
+        if table not in self._read:
+            self._read[table] = self.read(table)
+        return self._read[table]
 
     @cached_property
     def topics(self) -> DataFrame:
@@ -191,14 +195,13 @@ def load_trace(spark: SparkSession, folder: RunFolder) -> Trace:
         for name, path in paths.items()
     }
     is_small = sum(rows.values()) <= SMALL_INPUT_ROWS
-    tables: dict[str, DataFrame] = {}
-    for name, schema in TABLES.items():
+
+    def read(name: str) -> DataFrame:
+        if not rows[name]:
+            return local_frame(spark, TABLES[name].empty_table())
         if is_small or rows[name] <= _LOCAL_ROWS:
-            content = (
-                pq.read_table(paths[name], schema=schema) if rows[name] else schema.empty_table()
-            )
-            tables[name] = local_frame(spark, content)
-        else:
-            tables[name] = spark.read.schema(spark_schema(name)).parquet(str(paths[name])).cache()
+            return local_frame(spark, pq.read_table(paths[name], schema=TABLES[name]))
+        return spark.read.schema(spark_schema(name)).parquet(str(paths[name])).cache()
+
     missing = frozenset(name for name, path in paths.items() if not path.exists())
-    return Trace(spark, folder.plan(), folder.run(), tables, rows, missing)
+    return Trace(spark, folder.plan(), folder.run(), read, rows, missing)

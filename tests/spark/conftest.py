@@ -5,9 +5,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from analysis.load import Trace
+from analysis.load import Trace, local_frame
 from analysis.session import open_session, tune
 from harness.contract.checks import Check
 from harness.contract.run_folder import Expectation, GroupPlan, Plan, RunDescription, TopicPlan
@@ -42,10 +42,9 @@ def make_trace(spark: SparkSession) -> TraceMaker:
         expects: tuple[Expectation, ...] = (),
         error: str | None = None,
     ) -> Trace:
-        tables = {
-            name: spark.createDataFrame(pa.Table.from_pylist(rows.get(name, []), schema=schema))
-            for name, schema in TABLES.items()
-        }
+        def read(name: str) -> DataFrame:
+            return local_frame(spark, pa.Table.from_pylist(rows.get(name, []), schema=TABLES[name]))
+
         plan = Plan(
             scenario="micro",
             question="?",
@@ -86,6 +85,6 @@ def make_trace(spark: SparkSession) -> TraceMaker:
             error=error,
         )
         counts = {name: len(rows.get(name, [])) for name in TABLES}
-        return Trace(spark, plan, run, tables, counts, frozenset(missing))
+        return Trace(spark, plan, run, read, counts, frozenset(missing))
 
     return make

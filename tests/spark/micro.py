@@ -141,6 +141,11 @@ def log_bounds(start: int, end: int, *, broker: int = 1) -> list[Row]:
     return [{**_LOG, "broker": broker, "log_start_offset": start, "log_end_offset": end}]
 
 
+def truncated(to: int, *, at: int, broker: int = 1) -> Row:
+    """A truncation that a server logged."""
+    return {**_LOG, "broker": broker, "to_offset": to, "at_micros": at, "log_line": "line"}
+
+
 def sampled(
     end: int, *, at: int, start: int = 0, epoch: int = 0, broker: int = 1, leader: int = 1
 ) -> Row:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from conftest import TraceMaker
 from histories import HEALTHY, result
-from micro import Row, epochs, led, log_bounds, polled, registered, sent, survived
+from micro import Row, epochs, led, log_bounds, polled, registered, sent, survived, truncated
 
 from harness.contract.checks import Check
 from harness.contract.verdicts import CheckVerdict
@@ -89,6 +89,7 @@ def zombie(*, acks: str = "all", at: int = 3 * SECOND) -> dict[str, Any]:
     [
         ("all", 1_900_000, CheckVerdict.HOLDS),
         ("all", 2_040_000, CheckVerdict.UNDECIDED),
+        ("1", 2_040_000, CheckVerdict.HOLDS),
         ("all", 3_000_000, CheckVerdict.VIOLATED),
         ("1", 3_000_000, CheckVerdict.PERMITTED),
         ("0", 3_000_000, CheckVerdict.PERMITTED),
@@ -117,6 +118,10 @@ def test_a_late_acknowledgement_of_what_the_new_leader_has_breaks_nothing(
     rows["sends"] = sent(0, 1, 2, 3, at=3 * SECOND)
     found = result(make_trace, Check.SERVED_UNDER_FENCED_EPOCH, rows)
     assert found.verdict is CheckVerdict.PERMITTED
+    # Within the clocks' bound it may not have been late at all, which changes nothing.
+    rows["sends"] = sent(0, 1, 2, 3, at=2_040_000)
+    found = result(make_trace, Check.SERVED_UNDER_FENCED_EPOCH, rows)
+    assert found.verdict is CheckVerdict.HOLDS
 
 
 def test_a_lost_acknowledgement_is_told_by_who_has_its_offset(make_trace: TraceMaker) -> None:
@@ -126,6 +131,57 @@ def test_a_lost_acknowledgement_is_told_by_who_has_its_offset(make_trace: TraceM
     assert taken.evidence["broker"] == 1
     # Nobody has offset 3 in the end: epoch 1 may have given it to this very record, and lost it.
     assert (free.verdict, free.offset_first, free.evidence["records"]) == ("undecided", 3, 1)
+
+
+def test_who_acknowledged_what_was_truncated(make_trace: TraceMaker) -> None:
+    """Nobody saw 2 and 3, but broker 1 cut its log to 2 after they were acknowledged."""
+    rows = {**zombie(acks="1"), "truncations": [truncated(2, at=5 * SECOND)]}
+    found = result(make_trace, Check.SERVED_UNDER_FENCED_EPOCH, rows)
+    assert found.verdict is CheckVerdict.PERMITTED
+    (one,) = found.examples
+    assert (one.offset_first, one.offset_last, one.evidence["known_by"]) == (2, 3, "truncation")
+    told = ("broker", "epoch", "newer_epoch", "seconds_after", "truncated_to")
+    assert [one.evidence[name] for name in told] == [1, 0, 1, 1.0, 2]
+    lost = result(make_trace, Check.LOST_RECORD, rows, unclean_election=False)
+    assert lost.verdict is CheckVerdict.PERMITTED
+    assert lost.summary == (
+        "2 acknowledged records lost; permitted (acks=1): 2 truncated at epoch 1 start 2"
+    )
+    (one,) = lost.examples
+    told = ("acknowledged_epoch", "broker", "truncated_to", "truncated_micros")
+    assert [one.evidence[name] for name in told] == [0, 1, 2, 5 * SECOND]
+
+
+def test_acks_all_that_a_zombie_truncated_is_a_violation(make_trace: TraceMaker) -> None:
+    rows = {**zombie(), "truncations": [truncated(2, at=5 * SECOND)]}
+    for check in (Check.SERVED_UNDER_FENCED_EPOCH, Check.LOST_RECORD):
+        found = result(make_trace, check, rows, unclean_election=False)
+        assert found.verdict is CheckVerdict.VIOLATED
+
+
+@pytest.mark.parametrize(
+    "cuts",
+    [
+        [],
+        [truncated(2, at=2 * SECOND)],
+        [truncated(4, at=5 * SECOND)],
+        [truncated(2, at=5 * SECOND, broker=3)],
+        [truncated(2, at=5 * SECOND), truncated(2, at=6 * SECOND, broker=2)],
+    ],
+)
+def test_what_no_truncation_proves_is_told_as_a_guess(
+    make_trace: TraceMaker, cuts: list[Row]
+) -> None:
+    """Before the send, above the record, by one that never led, or by both that had led."""
+    rows = {**zombie(acks="1"), "truncations": cuts}
+    lost = result(make_trace, Check.LOST_RECORD, rows)
+    guessed = [one for one in lost.examples if one.evidence["known_by"] == "guess"]
+    assert [(one.offset_first, one.offset_last, one.kind) for one in guessed] == [
+        (3, 3, "unexplained")
+    ]
+    assert "a guess" in guessed[0].cause
+    late = result(make_trace, Check.SERVED_UNDER_FENCED_EPOCH, rows)
+    assert [one.offset_first for one in late.examples] == [2]
 
 
 def test_a_leaderless_epoch_between_is_nobodys(make_trace: TraceMaker) -> None:
