@@ -6,7 +6,7 @@ from typing import Any
 
 from cluster.kafka.service import KafkaService
 from cluster.nodes.node import Node
-from harness.clients.commands import Decode
+from harness.clients.observer_commands import Decode
 from harness.clients.process import WorkerService
 from harness.contract.run_folder import RunFolder
 from harness.decode.client_logs import resets

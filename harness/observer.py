@@ -8,9 +8,13 @@ import msgspec
 
 from cluster.kafka.service import KafkaService
 from cluster.kafka.topology import CLIENT_PORT
-from harness.clients.commands import (
+from harness.clients.commands import AnyCommand, TransactionState
+from harness.clients.observer_commands import (
     CreateTopics,
+    DescribeTransactions,
+    FenceProducers,
     FindController,
+    FindCoordinator,
     Inspect,
     ListBrokers,
     NewTopic,
@@ -21,7 +25,7 @@ from harness.clients.process import WorkerService
 from harness.contract.waiting import wait_until
 
 _READY_SECONDS = 90
-_CONTROLLER_SECONDS = 30
+_TOLD_SECONDS = 30
 _SAMPLE_INTERVAL_MS = 500
 
 
@@ -94,16 +98,46 @@ class Observer:
         Raises:
             WaitTimeoutError: none does.
         """
+        return self._first_told(
+            lambda address: FindController(address=address, port=CLIENT_PORT),
+            what="an active controller",
+        )
+
+    def coordinator(self, group: str) -> int:
+        """The broker that coordinates a consumer group.
+
+        Raises:
+            WaitTimeoutError: no broker knows of one.
+        """
+        return self._first_told(
+            lambda address: FindCoordinator(address=address, port=CLIENT_PORT, group=group),
+            what=f"a coordinator of {group}",
+        )
+
+    def _first_told(self, question: Callable[[str], AnyCommand], *, what: str) -> int:
+        """The first id of a server that a broker answers to a question."""
 
         def probe() -> int | None:
             for broker_id in self.kafka.answering_brokers():
-                address = self.kafka.host(broker_id).address
-                found: int = self.worker.call(FindController(address=address, port=CLIENT_PORT))
+                found: int = self.worker.call(question(self.kafka.host(broker_id).address))
                 if found >= 0:
                     return found
             return None
 
-        return wait_until(probe, what="an active controller", timeout_seconds=_CONTROLLER_SECONDS)
+        return wait_until(probe, what=what, timeout_seconds=_TOLD_SECONDS)
+
+    def fence_producers(self, transactional_ids: list[str]) -> None:
+        """Fence the producers of transactional ids (`Admin.fenceProducers`)."""
+        self.worker.call(FenceProducers(transactional_ids=transactional_ids))
+
+    def transactions(self, transactional_ids: list[str]) -> list[TransactionState]:
+        """What the coordinators know of transactional ids, in their order.
+
+        Raises:
+            WorkerError: one is unknown to its coordinator.
+        """
+        answer = self.worker.call(DescribeTransactions(transactional_ids=transactional_ids))
+        return msgspec.convert(answer, list[TransactionState])
 
     def partition(self, topic: str, partition: int) -> PartitionState | None:
         """The newest view of one partition; None while nobody answers."""

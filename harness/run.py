@@ -14,12 +14,11 @@ from harness.clients.commands import (
     LogEnd,
     Member,
     MemberCommit,
-    NewTopic,
     OpenMembers,
-    PartitionState,
     Produce,
 )
 from harness.clients.history import HistoryWriter
+from harness.clients.observer_commands import NewTopic, PartitionState
 from harness.clients.process import WorkerService
 from harness.consumers import Consumers
 from harness.contract.errors import WorkerError
@@ -30,6 +29,7 @@ from harness.contract.waiting import wait_until
 from harness.faults.fault import Fault, Field, HeldFault
 from harness.observer import Observer
 from harness.phases import Phases
+from harness.transactions import Transactions
 from harness.workload import Workload
 
 _CONSUME_SECONDS = 40
@@ -45,6 +45,7 @@ class Run:
         clients: the worker with the Java clients, which produces too.
         consumers: the workers with the clients under test, Java's among them.
         workload: what writes and reads in the background.
+        transactions: what transactional producers do, step by step.
         observer: who leads what.
         plan: what the scenario set out to do.
         phases: tells whoever watches what goes on.
@@ -67,6 +68,7 @@ class Run:
         self.observer = Observer(observer, kafka)
         self.folder = folder
         self.workload = Workload(consumers, kafka)
+        self.transactions = Transactions(consumers.java)
         self.phases = phases
         self.plan = plan
         self._history = HistoryWriter(folder.history / "driver.jsonl")
@@ -179,6 +181,7 @@ class Run:
                 topic=group.topic,
                 reset=ResetPolicy.EARLIEST if life == 1 else group.reset,
                 client=group.client,
+                isolation=group.isolation,
             )
             for group in groups
         }
@@ -300,12 +303,18 @@ class Run:
             timeout_seconds=_LEADERLESS_SECONDS,
         )
 
-    def await_leader(self, topic: str, partition: int, broker: int) -> None:
-        """Wait until a broker leads the partition and answers as its leader."""
+    def await_leader(
+        self, topic: str, partition: int, broker: int, *, is_serving: bool = True
+    ) -> None:
+        """Wait until a broker leads the partition and, unless told otherwise, serves its log.
+
+        A new leader serves only once its high watermark is known, and with eligible leader replicas
+        (KIP-966) that takes as many in-sync replicas as `min.insync.replicas` asks for.
+        """
         self.observer.await_state(
             topic,
             partition,
-            lambda state: state.leader == broker and state.log_end_offset >= 0,
+            lambda state: state.leader == broker and (state.log_end_offset >= 0 or not is_serving),
             what=f"{topic}-{partition} to be led by broker {broker}",
         )
 

@@ -19,7 +19,7 @@ from itertools import product
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import Check
+from harness.contract.checks import OF_TRANSACTIONS, Check
 from harness.contract.outcomes import CommitEpoch, ResetPolicy
 from harness.contract.run_folder import Expectation, GroupPlan, TopicPlan
 from harness.faults.kill import Kill
@@ -62,7 +62,7 @@ class CommitEpochScenario(Scenario):
             groups=[g.group for g in hidden if g.topic == "above"],
         ),
     )
-    checks = tuple(Check)
+    checks = tuple(check for check in Check if check not in OF_TRANSACTIONS)
 
     @cluster(num_nodes=5)
     def test_commit_epoch(self) -> None:

@@ -99,7 +99,7 @@ class UncleanElectionScenario(Scenario):
             run.phases.enter(f"{successor}: who comes back first?")
             (third if is_stale else second).heal()
             if is_stale or is_eligible:
-                run.await_leader("orders", 0, 3 if is_stale else 2)
+                run.await_leader("orders", 0, 3 if is_stale else 2, is_serving=is_stale)
             else:
                 run.await_leaderless("orders", 0, in_eyes_of=2)
             first.heal()

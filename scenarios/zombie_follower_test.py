@@ -2,9 +2,9 @@
 
 Cluster: 3 brokers, 1 controller; one topic of 6 partitions with 3 replicas, 2 of them in sync.
 Load:    an acks=all producer, and a group that reads and commits, all the time.
-Fault:   a follower of orders-0 becomes a zombie, by one of three recipes: its node stands still
-         until it is fenced, then goes on; it is cut from the controller only, and goes on fetching;
-         it is cut from every server.
+Fault:   a follower of orders-0 falls behind, by one of four recipes: its node stands still until
+         it is fenced, then goes on; it is cut from the controller only, and goes on fetching; it is
+         cut from every server; it loses its disk.
 Expect:  no fenced broker is in an ISR of a partition that is led, though it may fetch all the time
          (KIP-841); nothing is lost, and no reset is without a reason.
 Source:  KIP-320, KIP-841, KIP-903.
@@ -22,6 +22,7 @@ from harness.faults.broker_fault import BrokerFault
 from harness.faults.cut import Cut, Links
 from harness.faults.pause import Pause
 from harness.faults.targets import FollowerOf
+from harness.faults.wipe import Wipe
 from harness.scenario import Scenario
 
 RECORDS_PER_SECOND = 2000
@@ -31,6 +32,7 @@ RECIPES: dict[str, BrokerFault] = {
     "pause": Pause(FOLLOWER),
     "controllers": Cut(FOLLOWER, Links.CONTROLLERS),
     "both": Cut(FOLLOWER, Links.BOTH),
+    "wipe": Wipe(FOLLOWER),
 }
 
 

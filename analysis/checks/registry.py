@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from analysis.checks import delivery, epochs, evidence, replicas, resets
+from analysis.checks import delivery, epochs, evidence, producers, replicas, resets, transactions
 from analysis.checks.base import CheckDefinition
 from harness.contract.checks import Check
 
@@ -52,6 +52,21 @@ CHECKS: dict[Check, CheckDefinition] = {
         replicas.served_under_fenced_epoch,
         needs=("sends", "leaderships", "log_starts"),
         reads=("polls", "replica_records"),
+    ),
+    Check.ZOMBIE_PRODUCER_ACCEPTED: CheckDefinition(
+        producers.zombie_producer_accepted,
+        needs=("transactions", "log_starts"),
+        reads=("sends", "replica_batches", "leaderships"),
+    ),
+    Check.ABORTED_READ: CheckDefinition(
+        transactions.aborted_read,
+        needs=("transactions", "sends", "polls"),
+        reads=("replica_batches", "replica_records"),
+    ),
+    Check.TORN_TRANSACTION: CheckDefinition(
+        transactions.torn_transaction,
+        needs=("transactions", "sends", "polls", "group_events"),
+        reads=("replica_batches", "replica_records"),
     ),
     Check.FAULT_LANDED: CheckDefinition(evidence.fault_landed, needs=("faults",)),
     Check.HISTORY_COMPLETE: CheckDefinition(evidence.history_complete, needs=("histories",)),

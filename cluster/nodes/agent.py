@@ -13,7 +13,6 @@ from typing import Any
 
 import msgspec
 
-from cluster.nodes import firewall
 from cluster.nodes.host import Host, HostProcess
 from cluster.nodes.traffic import Traffic
 from harness.contract.errors import FencepostError
@@ -169,7 +168,7 @@ class _Agent:
             sys.stdout.buffer.write(ENCODER.encode(reply) + b"\n")
             sys.stdout.buffer.flush()
 
-    def _carry_out(self, request: AnyRequest) -> Any:  # noqa: C901, PLR0911, PLR0912 - one a request
+    def _carry_out(self, request: AnyRequest) -> Any:  # noqa: C901, PLR0911 - one a request
         match request:
             case RunCommand(argv=argv, timeout_seconds=timeout_seconds, env=env):
                 ended = self._host.run(argv, timeout_seconds=timeout_seconds, env=env)
@@ -195,12 +194,20 @@ class _Agent:
                 return self._host.remove(Path(path))
             case KillAll():
                 return self._host.kill_all()
-            case Block(traffic=traffic):
-                return firewall.block(traffic)
-            case Unblock(traffic=traffic):
-                return firewall.unblock(traffic)
-            case CountDropped(traffic=traffic):
-                return firewall.dropped_packets(traffic)
+            case Block() | Unblock() | CountDropped():
+                return _filter(request)
+
+
+def _filter(request: Block | Unblock | CountDropped) -> Any:
+    from cluster.nodes import firewall  # noqa: PLC0415 - slow, and most agents never need it
+
+    match request:
+        case Block(traffic=traffic):
+            return firewall.block(traffic)
+        case Unblock(traffic=traffic):
+            return firewall.unblock(traffic)
+        case CountDropped(traffic=traffic):
+            return firewall.dropped_packets(traffic)
 
 
 if __name__ == "__main__":

@@ -34,9 +34,10 @@ for process in /proc/[0-9]*; do
     *) kill -9 $id ;;
   esac
 done
-rm -rf {FOLDER}/* {CODE} && mkdir -p {CODE}
+rm -rf {FOLDER}/* && mkdir -p {CODE}
 """
-"""What an earlier run left in an adopted node must not disturb this one."""
+"""What an earlier run left in an adopted node must not disturb this one. Its code stays: files of
+this run's replace it, and what is the same needs no compiling again."""
 
 _OWNER = "fencepost.owner"
 _PROJECT, _SERVICE = "com.docker.compose.project", "com.docker.compose.service"
@@ -99,10 +100,20 @@ class DockerPool:
                         **owner,
                     },
                 )
-            for number in range(1, size + 1):
-                labels = {_PROJECT: self._project, _SERVICE: "node", _NUMBER: str(number), **owner}
-                name = f"{self._project}-node-{number}"
-                started.append(_start_container(service, name, network, labels))
+            with ThreadPoolExecutor(size) as pool:
+                starting = [
+                    pool.submit(
+                        _start_container,
+                        service,
+                        f"{self._project}-node-{number}",
+                        network,
+                        {_PROJECT: self._project, _SERVICE: "node", _NUMBER: str(number), **owner},
+                    )
+                    for number in range(1, size + 1)
+                ]
+            started += [start.result() for start in starting if start.exception() is None]
+            for start in starting:
+                start.result()
         except APIError as error:
             _remove(self._project, started)
             raise PrerequisiteError(

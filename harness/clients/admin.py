@@ -4,8 +4,15 @@ from typing import Any
 
 import jpype
 
-from harness.clients.commands import AlterTopic, DeleteRecords, ElectLeader, NewTopic, Reassign
+from harness.clients.commands import TransactionState
 from harness.clients.jvm import exception_name, java_class, java_properties
+from harness.clients.observer_commands import (
+    AlterTopic,
+    DeleteRecords,
+    ElectLeader,
+    NewTopic,
+    Reassign,
+)
 from harness.contract.errors import WorkerError
 
 _TIMEOUT_MS = "20000"
@@ -64,6 +71,28 @@ class AdminClient:
         )
         asked = java_class("java.util.Map").of(_partition(order.topic, order.partition), target)
         self._ask("reassign", lambda admin: admin.alterPartitionReassignments(asked).all())
+
+    def fence_producers(self, transactional_ids: list[str]) -> int:
+        """Fence the producers of transactional ids; returns how many."""
+        ids = _list(transactional_ids)
+        self._ask("fence producers", lambda admin: admin.fenceProducers(ids).all())
+        return len(transactional_ids)
+
+    def describe_transaction(self, transactional_id: str) -> TransactionState:
+        """What the coordinator of a transactional id knows of it now."""
+        told = self._ask(
+            f"describe {transactional_id}",
+            lambda admin: admin.describeTransactions(_list([transactional_id])).description(
+                transactional_id
+            ),
+        )
+        return TransactionState(
+            transactional_id=transactional_id,
+            coordinator=int(told.coordinatorId()),
+            producer_id=int(told.producerId()),
+            producer_epoch=int(told.producerEpoch()),
+            state=str(told.state()),
+        )
 
     def close(self) -> None:
         """Close the client if it was ever opened."""

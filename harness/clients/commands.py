@@ -2,7 +2,25 @@
 
 import msgspec
 
+from harness.clients.command import Command
+from harness.clients.observer_commands import (
+    AlterTopic,
+    CreateTopics,
+    CutTail,
+    Decode,
+    DeleteRecords,
+    DescribeTransactions,
+    ElectLeader,
+    FenceProducers,
+    FindController,
+    FindCoordinator,
+    Inspect,
+    ListBrokers,
+    Reassign,
+    Watch,
+)
 from harness.contract.clients import Client
+from harness.contract.outcomes import Isolation, Outcome
 
 
 class WorkerPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,12 +38,6 @@ class WorkerPlan(msgspec.Struct, frozen=True, kw_only=True):
     bootstrap: str
     jars: str
     kafka: str
-
-
-class Command(msgspec.Struct, frozen=True, kw_only=True, tag_field="do", tag=True):
-    """A command; the worker answers it in its history with an `Answered` of the same request."""
-
-    request: int = -1
 
 
 class Produce(Command, frozen=True, kw_only=True):
@@ -65,6 +77,62 @@ class StopProducer(Command, frozen=True, kw_only=True):
     producer: str
 
 
+class OpenTransactional(Command, frozen=True, kw_only=True):
+    """Open a producer with a transactional.id and initialize it; answers a `StepAnswer`.
+
+    transaction_timeout_ms: after so long, the coordinator aborts an open transaction.
+    """
+
+    producer: str
+    transactional_id: str
+    transaction_timeout_ms: int
+
+
+class BeginTransaction(Command, frozen=True, kw_only=True):
+    """Let an open transactional producer begin a transaction; answers a `StepAnswer`."""
+
+    producer: str
+
+
+class SendInTransaction(Command, frozen=True, kw_only=True):
+    """Send `count` values to each partition; answers how many came to each outcome."""
+
+    producer: str
+    topic: str
+    partitions: list[int]
+    count: int
+
+
+class CopyInTransaction(Command, frozen=True, kw_only=True):
+    """Write a value to `partition` for each record that an open Java member polls.
+
+    It polls until it has at least `records`, and hands the member's positions to the transaction;
+    with 0 records it only does the latter. Answers a `StepAnswer` of that.
+
+    Raises:
+        WorkerError: the member got fewer records in time.
+    """
+
+    producer: str
+    member: str
+    topic: str
+    partition: int
+    records: int
+    timeout_seconds: float = 30
+
+
+class EndTransaction(Command, frozen=True, kw_only=True):
+    """Commit or abort the transaction; answers a `StepAnswer`."""
+
+    producer: str
+    is_commit: bool
+
+
+TransactionCommand = (
+    OpenTransactional | BeginTransaction | SendInTransaction | CopyInTransaction | EndTransaction
+)
+
+
 class Member(msgspec.Struct, frozen=True, kw_only=True):
     """A consumer to open: a member of `group`, subscribed to `topic`; `client` is which."""
 
@@ -73,6 +141,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     topic: str
     reset: str
     client: str = Client.JAVA
+    isolation: str = Isolation.READ_UNCOMMITTED
 
 
 class OpenMembers(Command, frozen=True, kw_only=True):
@@ -141,108 +210,6 @@ class CloseMembers(Command, frozen=True, kw_only=True):
     members: list[str]
 
 
-class NewTopic(msgspec.Struct, frozen=True, kw_only=True):
-    """A topic to create: the brokers of each partition's replicas, the preferred leader first."""
-
-    topic: str
-    assignment: list[list[int]]
-    config: dict[str, str]
-
-
-class CreateTopics(Command, frozen=True, kw_only=True):
-    """Create topics."""
-
-    topics: list[NewTopic]
-
-
-class Inspect(Command, frozen=True, kw_only=True):
-    """Ask one broker what it knows of partitions and, of those it leads, where the log lies.
-
-    The answer is a list of `PartitionState`; each goes to the history as a `Sampled` too.
-    """
-
-    broker: int
-    address: str
-    port: int
-    topics: list[str]
-
-
-class Watch(Command, frozen=True, kw_only=True):
-    """Sample brokers from now on, each by itself: what each leads, and what changed otherwise.
-
-    brokers: (id, address, port) of each.
-    """
-
-    brokers: list[tuple[int, str, int]]
-    topics: list[str]
-    interval_ms: int
-
-
-class ElectLeader(Command, frozen=True, kw_only=True):
-    """Elect a partition's leader: the preferred one, or (unclean) any replica that lives."""
-
-    topic: str
-    partition: int
-    unclean: bool
-
-
-class DeleteRecords(Command, frozen=True, kw_only=True):
-    """Delete a partition's records below an offset; answers the log start after it."""
-
-    topic: str
-    partition: int
-    before_offset: int
-
-
-class AlterTopic(Command, frozen=True, kw_only=True):
-    """Set configurations of a topic."""
-
-    topic: str
-    config: dict[str, str]
-
-
-class Reassign(Command, frozen=True, kw_only=True):
-    """Give a partition these replicas, of which the first is preferred."""
-
-    topic: str
-    partition: int
-    replicas: list[int]
-
-
-class FindController(Command, frozen=True, kw_only=True):
-    """Ask a broker which controller leads the metadata quorum; answers its id."""
-
-    address: str
-    port: int
-
-
-class ListBrokers(Command, frozen=True, kw_only=True):
-    """Ask one broker which brokers are registered and not fenced; answers their sorted ids."""
-
-    address: str
-    port: int
-
-
-class CutTail(Command, frozen=True, kw_only=True):
-    """Cut the last `records` records off a replica's newest segment, at a batch boundary.
-
-    The broker must be down. Answers a `CutTailResult`.
-    """
-
-    folder: str
-    records: int
-
-
-class Decode(Command, frozen=True, kw_only=True):
-    """Decode the replica folders below `segments` (`<broker>/<topic>-<partition>/`) to Parquet.
-
-    Writes the tables that come from replicas into the folder `tables`.
-    """
-
-    segments: str
-    tables: str
-
-
 class Finish(Command, frozen=True, kw_only=True):
     """Close everything and end."""
 
@@ -252,6 +219,11 @@ AnyCommand = (
     | StartProducer
     | CountProduced
     | StopProducer
+    | OpenTransactional
+    | BeginTransaction
+    | SendInTransaction
+    | CopyInTransaction
+    | EndTransaction
     | OpenMembers
     | Consume
     | CommitPositions
@@ -263,34 +235,35 @@ AnyCommand = (
     | Watch
     | ListBrokers
     | FindController
+    | FindCoordinator
     | ElectLeader
     | DeleteRecords
     | AlterTopic
     | Reassign
+    | FenceProducers
+    | DescribeTransactions
     | CutTail
     | Decode
     | Finish
 )
 
 
-class PartitionState(msgspec.Struct, frozen=True, kw_only=True):
-    """One broker's view of one partition; log bounds are -1 unless that broker leads it."""
+class StepAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a step of a transaction; `error` is the simple name of the exception."""
 
-    topic: str
-    partition: int
-    leader: int
-    leader_epoch: int
-    isr: list[int]
-    log_start_offset: int
-    log_end_offset: int
+    change: str
+    outcome: Outcome
+    error: str | None
 
 
-class CutTailResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What `CutTail` removed, and where the log ended before and after."""
+class TransactionState(msgspec.Struct, frozen=True, kw_only=True):
+    """What the coordinator of a transactional id knows; `state` in Kafka's words (Ongoing, ...)."""
 
-    removed: int
-    log_end_before: int
-    log_end_after: int
+    transactional_id: str
+    coordinator: int
+    producer_id: int
+    producer_epoch: int
+    state: str
 
 
 Counts = dict[str, dict[str, int]]

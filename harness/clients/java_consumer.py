@@ -19,6 +19,15 @@ class JavaMember(GroupMember):
 
     failures = (jpype.JException,)
 
+    def positions_to_commit(self) -> tuple[Any, Any]:
+        """Its positions and its group's metadata, as `sendOffsetsToTransaction` takes them."""
+        positions = java_class("java.util.HashMap")()
+        for partition in self._consumer.assignment():
+            at = self._consumer.position(partition, _millis(POSITION_MS))
+            epoch = self._last_epochs.get(_partition(partition), NO_EPOCH)
+            positions.put(partition, _offset_and_metadata(int(at), epoch))
+        return positions, self._consumer.groupMetadata()
+
     def _open(self, bootstrap: str) -> None:
         is_kip_848 = self.member.client == Client.JAVA_CONSUMER
         self._consumer = java_class("org.apache.kafka.clients.consumer.KafkaConsumer")(
@@ -28,6 +37,7 @@ class JavaMember(GroupMember):
                     "group.id": self.member.group,
                     "client.id": self.member.member,
                     "auto.offset.reset": self.member.reset,
+                    "isolation.level": self.member.isolation,
                     "enable.auto.commit": "false",
                     "default.api.timeout.ms": "30000",
                     "request.timeout.ms": "10000",

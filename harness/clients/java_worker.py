@@ -6,8 +6,13 @@ from typing import Any
 
 from harness.clients.commands import (
     AnyCommand,
+    BeginTransaction,
+    CopyInTransaction,
     CountProduced,
+    EndTransaction,
+    OpenTransactional,
     Produce,
+    SendInTransaction,
     StartProducer,
     StopProducer,
     WorkerPlan,
@@ -16,6 +21,7 @@ from harness.clients.history import HistoryWriter
 from harness.clients.java_consumer import JavaMember
 from harness.clients.java_load import SteadyProducer
 from harness.clients.java_producer import produce
+from harness.clients.java_transactions import Transactions
 from harness.clients.jvm import kafka_version, start_jvm
 from harness.clients.member_role import MemberRole
 from harness.clients.worker import read_plan, serve
@@ -32,6 +38,9 @@ class JavaRole(MemberRole):
         """Needs the JVM to run already."""
         super().__init__(plan, history, client_version=kafka_version(), make_member=JavaMember)
         self._loads: dict[str, SteadyProducer] = {}
+        self._transactions = Transactions(
+            bootstrap=plan.bootstrap, history=history, member=self._member
+        )
 
     def carry_out(self, command: AnyCommand) -> Any:
         """Produce, or what members do."""
@@ -49,6 +58,14 @@ class JavaRole(MemberRole):
                 counts = self._load(producer).stop()
                 del self._loads[producer]
                 return counts
+            case (
+                OpenTransactional()
+                | BeginTransaction()
+                | SendInTransaction()
+                | CopyInTransaction()
+                | EndTransaction()
+            ):
+                return self._transactions.carry_out(command)
             case _:
                 return super().carry_out(command)
 
@@ -56,6 +73,7 @@ class JavaRole(MemberRole):
         """Close what is still open."""
         for load in self._loads.values():
             load.stop()
+        self._transactions.close()
         super().close()
 
     def _load(self, producer: str) -> SteadyProducer:

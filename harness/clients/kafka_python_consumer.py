@@ -51,6 +51,7 @@ class KafkaPythonMember(GroupMember):
             group_id=self.member.group,
             client_id=self.member.member,
             auto_offset_reset=str(self.member.reset),
+            isolation_level=str(self.member.isolation),
             enable_auto_commit=False,
         )
 

@@ -58,6 +58,7 @@ class LibrdkafkaMember(GroupMember):
                 "group.id": self.member.group,
                 "client.id": self.member.member,
                 "group.protocol": "classic",
+                "isolation.level": self.member.isolation,
                 "auto.offset.reset": _RESETS.get(ResetPolicy(self.member.reset), self.member.reset),
                 "enable.auto.commit": False,
                 "enable.partition.eof": True,

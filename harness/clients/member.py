@@ -82,6 +82,18 @@ class GroupMember(ABC):
         self._record_positions("stalled", dict.fromkeys(self._last_assignment))
         return "stalled"
 
+    def take(self, records: int, *, timeout_seconds: float) -> int:
+        """Poll until so many records have come, or the time is over; returns how many came.
+
+        Raises:
+            one of `failures`: what the client tells its application.
+        """
+        deadline = time.monotonic() + timeout_seconds
+        taken = 0
+        while taken < records and time.monotonic() < deadline:
+            taken += self._poll()
+        return taken
+
     def read_on(
         self, stop: threading.Event, *, style: CommitEpoch, commit_interval_seconds: float
     ) -> None:
@@ -151,8 +163,8 @@ class GroupMember(ABC):
     def _failure(self, error: BaseException) -> Failure:
         """What one of `failures` tells."""
 
-    def _poll(self) -> None:
-        batches = self._fetch()
+    def _poll(self) -> int:
+        batches = list(self._fetch())
         self._note_assignment()
         for batch in batches:
             self._history.write(
@@ -166,6 +178,7 @@ class GroupMember(ABC):
                 values=batch.values,
             )
             self._last_epochs[batch.partition] = batch.epochs[-1]
+        return sum(len(batch.offsets) for batch in batches)
 
     def _note_assignment(self) -> None:
         assigned = self._assignment()

@@ -5,34 +5,43 @@
 
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from harness.clients.admin import AdminClient
-from harness.clients.commands import (
+from harness.clients.commands import AnyCommand, WorkerPlan
+from harness.clients.history import HistoryWriter
+from harness.clients.jvm import kafka_version, start_jvm
+from harness.clients.observer_commands import (
     AlterTopic,
-    AnyCommand,
     CreateTopics,
     CutTail,
     Decode,
     DeleteRecords,
+    DescribeTransactions,
     ElectLeader,
+    FenceProducers,
     FindController,
+    FindCoordinator,
     Inspect,
     ListBrokers,
     PartitionState,
     Reassign,
     Watch,
-    WorkerPlan,
 )
-from harness.clients.history import HistoryWriter
-from harness.clients.jvm import kafka_version, start_jvm
-from harness.clients.views import brokers_seen_by, controller_seen_by, partitions_seen_by
+from harness.clients.views import (
+    brokers_seen_by,
+    controller_seen_by,
+    coordinator_seen_by,
+    partitions_seen_by,
+)
 from harness.clients.worker import Role, read_plan, serve
 from harness.contract.errors import WorkerError
-from harness.contract.events import Sampled
+from harness.contract.events import Sampled, TransactionChanged
+from harness.contract.outcomes import Outcome
 from harness.decode.logs import cut_tail, decode_segments
 from harness.wire.request import Broker
 
@@ -50,7 +59,7 @@ class ObserverRole(Role):
         self._ending = threading.Event()
         self._watchers: list[threading.Thread] = []
 
-    def carry_out(self, command: AnyCommand) -> Any:  # noqa: C901, PLR0911 - one a command
+    def carry_out(self, command: AnyCommand) -> Any:  # noqa: PLR0911 - one a command
         """Observe, administer, cut a tail or decode."""
         match command:
             case ListBrokers(address=address, port=port):
@@ -58,10 +67,23 @@ class ObserverRole(Role):
             case FindController(address=address, port=port):
                 found = _or_none(controller_seen_by, Broker(address, port))
                 return -1 if found is None else found
+            case FindCoordinator(address=address, port=port, group=group):
+                found = _or_none(coordinator_seen_by, Broker(address, port), group)
+                return -1 if found is None else found
             case Inspect():
                 return msgspec.to_builtins(self._inspect(command))
             case Watch():
                 return self._watch(command)
+            case CutTail(folder=folder, records=records):
+                return msgspec.to_builtins(cut_tail(Path(folder), records=records))
+            case Decode(segments=segments, tables=tables):
+                self._end_watching()
+                return decode_segments(Path(segments), Path(tables))
+            case _:
+                return self._administer(command)
+
+    def _administer(self, command: AnyCommand) -> Any:  # noqa: PLR0911 - one a command
+        match command:
             case CreateTopics(topics=topics):
                 return self._admin.create_topics(topics)
             case ElectLeader():
@@ -72,11 +94,10 @@ class ObserverRole(Role):
                 return self._admin.alter_topic(command)
             case Reassign():
                 return self._admin.reassign(command)
-            case CutTail(folder=folder, records=records):
-                return msgspec.to_builtins(cut_tail(Path(folder), records=records))
-            case Decode(segments=segments, tables=tables):
-                self._end_watching()
-                return decode_segments(Path(segments), Path(tables))
+            case FenceProducers(transactional_ids=transactional_ids):
+                return self._admin.fence_producers(transactional_ids)
+            case DescribeTransactions(transactional_ids=transactional_ids):
+                return [self._describe(name) for name in transactional_ids]
             case _:
                 raise WorkerError(f"the observer does not know {type(command).__name__}")
 
@@ -91,6 +112,24 @@ class ObserverRole(Role):
         for state in states:
             self._history.write(Sampled, broker=command.broker, **msgspec.structs.asdict(state))
         return states
+
+    def _describe(self, transactional_id: str) -> Any:
+        began_micros = time.time_ns() // 1000
+        state = self._admin.describe_transaction(transactional_id)
+        self._history.write(
+            TransactionChanged,
+            producer="",
+            transactional_id=transactional_id,
+            step="describe",
+            change="described",
+            transaction=None,
+            producer_id=state.producer_id,
+            producer_epoch=state.producer_epoch,
+            began_micros=began_micros,
+            outcome=Outcome.OK,
+            state=state.state,
+        )
+        return msgspec.to_builtins(state)
 
     def _watch(self, command: Watch) -> int:
         for broker_id, address, port in command.brokers:

@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from harness.clients.commands import PartitionState
 from harness.clients.jvm import java_class
+from harness.clients.observer_commands import PartitionState
 from harness.wire.request import Broker, ask
 
 _METADATA_VERSION = 12
 _LIST_OFFSETS_VERSION = 7
 _DESCRIBE_QUORUM_VERSION = 0
+_FIND_COORDINATOR_VERSION = 4
 _EARLIEST, _LATEST = -2, -1
 _TIMEOUT_SECONDS = 2.0
 _MESSAGES = "org.apache.kafka.common.message"
@@ -74,6 +75,24 @@ def controller_seen_by(broker: Broker) -> int:
     if answer.topics().isEmpty():
         return -1
     return int(answer.topics().get(0).partitions().get(0).leaderId())
+
+
+def coordinator_seen_by(broker: Broker, group: str) -> int:
+    """The coordinator of a consumer group; -1 where there is none.
+
+    Raises:
+        OSError: the broker can't be reached.
+    """
+    request = java_class(f"{_MESSAGES}.FindCoordinatorRequestData")()
+    request.setKeyType(0).setCoordinatorKeys(_list([group]))
+    answer = ask(
+        broker,
+        "FIND_COORDINATOR",
+        request,
+        version=_FIND_COORDINATOR_VERSION,
+        timeout_seconds=_TIMEOUT_SECONDS,
+    )
+    return int(answer.coordinators().get(0).nodeId())
 
 
 def _metadata(broker: Broker, topics: list[str]) -> Any:

@@ -22,4 +22,13 @@ class Check(enum.StrEnum):
     SERVED_UNDER_FENCED_EPOCH = "served_under_fenced_epoch"
     FAULT_LANDED = "fault_landed"
     HISTORY_COMPLETE = "history_complete"
+    ZOMBIE_PRODUCER_ACCEPTED = "zombie_producer_accepted"
+    ABORTED_READ = "aborted_read"
+    TORN_TRANSACTION = "torn_transaction"
     RESUMPTION = "resumption"
+
+
+OF_TRANSACTIONS = frozenset(
+    {Check.ZOMBIE_PRODUCER_ACCEPTED, Check.ABORTED_READ, Check.TORN_TRANSACTION}
+)
+"""Checks that have nothing to judge where no producer is transactional."""

@@ -47,7 +47,10 @@ class Answered(Event, frozen=True, kw_only=True):
 
 
 class SendsIntended(Event, frozen=True, kw_only=True):
-    """About to send the values `sequence_first` to `sequence_last` (inclusive) of a producer."""
+    """About to send the values `sequence_first` to `sequence_last` (inclusive) of a producer.
+
+    transaction: the producer's running number of the transaction that they belong to, from 0.
+    """
 
     producer: str
     topic: str
@@ -55,6 +58,7 @@ class SendsIntended(Event, frozen=True, kw_only=True):
     acks: str
     sequence_first: int
     sequence_last: int
+    transaction: int | None = None
 
 
 class Sent(Event, frozen=True, kw_only=True):
@@ -68,6 +72,33 @@ class Sent(Event, frozen=True, kw_only=True):
     sequences: list[int]
     offsets: list[int]
     error: str | None = None
+    transaction: int | None = None
+
+
+class TransactionChanged(Event, frozen=True, kw_only=True):
+    """What became of one step of a transactional producer, or what the coordinator told of it.
+
+    step: what was asked: initialize, begin, send_offsets, commit, abort, or describe.
+    change: initialized, begun, offsets_sent, committed, aborted, described; fenced where a newer
+        producer epoch was the reason of a refusal; failed otherwise.
+    producer: whose step; empty where the coordinator was asked (describe).
+    transaction: the producer's running number of its transaction, from 0; None before the first.
+    producer_id, producer_epoch: in force after the step; -1 where the client does not tell.
+    state: the transaction's, as the coordinator tells it; empty otherwise.
+    began_micros: the node's wall clock when the step began; `wall_micros` is when it was over.
+    """
+
+    producer: str
+    transactional_id: str
+    step: str
+    change: str
+    transaction: int | None
+    producer_id: int
+    producer_epoch: int
+    began_micros: int
+    outcome: Outcome
+    error: str | None = None
+    state: str = ""
 
 
 class GroupChanged(Event, frozen=True, kw_only=True):
@@ -162,6 +193,7 @@ AnyEvent = (
     | Answered
     | SendsIntended
     | Sent
+    | TransactionChanged
     | GroupChanged
     | Polled
     | Committed

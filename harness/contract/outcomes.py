@@ -34,6 +34,14 @@ class ResetPolicy(enum.StrEnum):
     NONE = "none"
 
 
+class Isolation(enum.StrEnum):
+    """`isolation.level` of a consumer."""
+
+    READ_UNCOMMITTED = "read_uncommitted"
+    READ_COMMITTED = "read_committed"
+
+
+_FENCED_PRODUCER = frozenset({"ProducerFencedException", "InvalidProducerEpochException"})
 _DEFINITE_SEND_FAILURES = frozenset(
     {
         "RecordTooLargeException",
@@ -46,9 +54,10 @@ _DEFINITE_SEND_FAILURES = frozenset(
         "SerializationException",
         "UnknownTopicIdException",
         "NotEnoughReplicasException",
-        "InvalidProducerEpochException",
-        "ProducerFencedException",
         "CorruptRecordException",
+        "InvalidTxnStateException",
+        "TransactionAbortedException",
+        *_FENCED_PRODUCER,
     }
 )
 _DEFINITE_COMMIT_FAILURES = frozenset(
@@ -83,6 +92,19 @@ _DEFINITE_COMMIT_FAILURES = frozenset(
         "OffsetMetadataTooLargeError",
     }
 )
+_DEFINITE_TRANSACTION_FAILURES = frozenset(
+    {
+        "InvalidTxnStateException",
+        "InvalidPidMappingException",
+        "TransactionAbortableException",
+        "TransactionAbortedException",
+        "TransactionalIdAuthorizationException",
+        "UnsupportedVersionException",
+        *_FENCED_PRODUCER,
+        *_DEFINITE_SEND_FAILURES,
+        *_DEFINITE_COMMIT_FAILURES,
+    }
+)
 
 
 def send_outcome(error: str | None) -> Outcome:
@@ -93,6 +115,19 @@ def send_outcome(error: str | None) -> Outcome:
 def commit_outcome(error: str | None) -> Outcome:
     """The outcome of an offset commit from the name of the client's exception or error."""
     return _outcome(error, _DEFINITE_COMMIT_FAILURES)
+
+
+def transaction_outcome(error: str | None) -> Outcome:
+    """The outcome of a step of a transaction from the simple name of the client's exception.
+
+    A step that timed out is unknown: the coordinator may have carried it out.
+    """
+    return _outcome(error, _DEFINITE_TRANSACTION_FAILURES)
+
+
+def is_fencing(error: str | None) -> bool:
+    """Whether a producer was refused since a newer producer epoch is in force."""
+    return error in _FENCED_PRODUCER
 
 
 def _outcome(error: str | None, definite: frozenset[str]) -> Outcome:

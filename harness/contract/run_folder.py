@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from harness.contract.errors import RunFolderError
+from harness.contract.outcomes import Isolation
 
 _T = TypeVar("_T", bound=msgspec.Struct)
 
@@ -33,7 +34,8 @@ class TopicPlan(msgspec.Struct, frozen=True, kw_only=True):
 class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
     """A consumer group under test: what it reads, commits, and does without a valid position.
 
-    `labels` are further things by which the scenario tells its groups apart, e.g. log_end=above.
+    `labels` are further things by which the scenario tells its groups apart, e.g. log_end=above;
+    `isolation` is its `isolation.level`.
     """
 
     group: str
@@ -42,6 +44,7 @@ class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
     commit_epoch: str
     reset: str
     labels: dict[str, str] = {}
+    isolation: str = Isolation.READ_UNCOMMITTED
 
 
 class Expectation(msgspec.Struct, frozen=True, kw_only=True):

@@ -31,6 +31,25 @@ TABLES: dict[str, pa.Schema] = {
         error=_STRING,
         intended_micros=_LONG,
         answered_micros=_LONG,
+        transaction=_INT,
+    ),
+    # One row per step of a transactional producer, and per answer of the coordinator about one
+    # (`producer` is empty there). `producer_id` and `producer_epoch` are -1 where untold.
+    "transactions": _schema(
+        worker=_STRING,
+        producer=_STRING,
+        transactional_id=_STRING,
+        transaction=_INT,
+        step=_STRING,
+        change=_STRING,
+        producer_id=_LONG,
+        producer_epoch=_INT,
+        state=_STRING,
+        outcome=_STRING,
+        error=_STRING,
+        seq=_LONG,
+        began_micros=_LONG,
+        at_micros=_LONG,
     ),
     # One row per record delivered to a consumer. `position_in_poll` orders rows of one poll.
     "polls": _schema(
@@ -153,6 +172,7 @@ TABLES: dict[str, pa.Schema] = {
         record_count=_INT,
         size_bytes=_LONG,
         max_timestamp_micros=_LONG,
+        control_type=_STRING,
     ),
     # One row per data record in a replica's segments at the end of the run.
     "replica_records": _schema(

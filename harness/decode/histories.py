@@ -17,6 +17,7 @@ from harness.contract.events import (
     Sampled,
     SendsIntended,
     Sent,
+    TransactionChanged,
     WorkerStarted,
     WorkerStopped,
 )
@@ -26,6 +27,7 @@ from harness.decode.tables import Rows
 
 TABLES_OF_HISTORIES = (
     "sends",
+    "transactions",
     "polls",
     "commits",
     "group_events",
@@ -66,6 +68,8 @@ def _read_history(path: Path, rows: Rows) -> None:
         match event:
             case Polled():
                 _polls(worker, event, rows)
+            case TransactionChanged():
+                _transaction(worker, event, rows)
             case Committed():
                 _commit(worker, event, rows)
             case GroupChanged() | ConsumerFailed():
@@ -111,6 +115,7 @@ def _sends(worker: str, events: Iterable[AnyEvent], rows: Rows) -> None:
                 "partition": event.partition,
                 "acks": event.acks,
                 "outcome": str(Outcome.UNKNOWN),
+                "transaction": event.transaction,
             },
         )
 
@@ -127,6 +132,12 @@ def _sends(worker: str, events: Iterable[AnyEvent], rows: Rows) -> None:
                     answered_micros=event.wall_micros,
                 )
     rows.extend("sends", sends.values())
+
+
+def _transaction(worker: str, event: TransactionChanged, rows: Rows) -> None:
+    row = msgspec.structs.asdict(event) | {"worker": worker, "outcome": str(event.outcome)}
+    del row["mono_micros"]
+    rows.add("transactions", at_micros=row.pop("wall_micros"), **row)
 
 
 def _polls(worker: str, event: Polled, rows: Rows) -> None:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.clients.commands import CutTailResult
 from harness.clients.jvm import first_java_class, java_class
+from harness.clients.observer_commands import CutTailResult
 from harness.contract.errors import WorkerError
 from harness.decode.coordinator import CommittedOffsets
 from harness.decode.metadata_log import METADATA_TOPIC, MetadataLog
@@ -126,10 +126,12 @@ def _decode_replica(replica: Replica, segments: Path, rows: Rows) -> None:
     for batch in _batches(replica):
         epoch, control = int(batch.partitionLeaderEpoch()), bool(batch.isControlBatch())
         log_end = int(batch.nextOffset())
-        count = 0
+        count, control_type = 0, None
         for record in batch:
             count += 1
-            if not control:
+            if control:
+                control_type = _control_type(record)
+            else:
                 rows.add(
                     "replica_records",
                     **key,
@@ -151,6 +153,7 @@ def _decode_replica(replica: Replica, segments: Path, rows: Rows) -> None:
             record_count=count,
             size_bytes=int(batch.sizeInBytes()),
             max_timestamp_micros=int(batch.maxTimestamp()) * _MICROS_PER_MS,
+            control_type=control_type,
         )
     starts = _offset_checkpoint(segments / str(replica.broker) / "log-start-offset-checkpoint")
     rows.add(
@@ -161,6 +164,15 @@ def _decode_replica(replica: Replica, segments: Path, rows: Rows) -> None:
     )
     for epoch, start in _epoch_checkpoint(replica.folder / "leader-epoch-checkpoint"):
         rows.add("epoch_checkpoints", **key, leader_epoch=epoch, start_offset=start)
+
+
+def _control_type(record: Any) -> str:
+    """What a control record says, e.g. `commit` or `abort`."""
+    kinds = first_java_class(
+        "org.apache.kafka.common.record.internal.ControlRecordType",
+        "org.apache.kafka.common.record.ControlRecordType",
+    )
+    return str(kinds.parse(record.key()).name()).lower()
 
 
 def _checkpoint_lines(path: Path) -> list[str]:

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from harness.clients.commands import CutTail, CutTailResult
+from harness.clients.observer_commands import CutTail, CutTailResult
 from harness.faults.fault import Evidence, Fault, Field
 
 

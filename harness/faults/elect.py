@@ -1,6 +1,6 @@
 """Elect a partition's leader by order of the administrator."""
 
-from harness.clients.commands import ElectLeader
+from harness.clients.observer_commands import ElectLeader
 from harness.faults.fault import Evidence, Fault, Field
 
 

@@ -2,7 +2,7 @@
 
 import enum
 
-from harness.clients.commands import AlterTopic, DeleteRecords, PartitionState
+from harness.clients.observer_commands import AlterTopic, DeleteRecords, PartitionState
 from harness.contract.run_folder import TopicPlan
 from harness.contract.waiting import wait_until
 from harness.faults.fault import Evidence, Fault, Field

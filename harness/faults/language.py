@@ -4,17 +4,21 @@ from collections.abc import Callable
 from functools import partial
 
 from harness.contract.errors import UsageError
+from harness.faults.bounce import Bounce
 from harness.faults.cut import Cut, Links
 from harness.faults.fault import Fault
 from harness.faults.kill import Kill
 from harness.faults.pause import Pause
 from harness.faults.stop import Stop
 from harness.faults.targets import Target, parse_target
+from harness.faults.wipe import Wipe
 
 VERBS: dict[str, Callable[[Target], Fault]] = {
     "kill": Kill,
     "stop": Stop,
     "pause": Pause,
+    "bounce": Bounce,
+    "wipe": Wipe,
     "cut": partial(Cut, links=Links.BOTH),
     **{f"cut-{links}": partial(Cut, links=links) for links in Links if links is not Links.BOTH},
 }

@@ -92,6 +92,21 @@ class ActiveController:
         return "controller"
 
 
+@dataclass(frozen=True)
+class CoordinatorOf:
+    """The broker that coordinates a consumer group."""
+
+    group: str
+
+    def resolve(self, observer: Observer) -> int:
+        """The group's coordinator now."""
+        return observer.coordinator(self.group)
+
+    def __str__(self) -> str:
+        """Read as `coordinator:readers`."""
+        return f"coordinator:{self.group}"
+
+
 def parse_target(text: str) -> Target:
     """The target of a text: `leader:orders-0`, `follower:orders-0`, `broker:2`, `controller`.
 
@@ -102,12 +117,15 @@ def parse_target(text: str) -> Target:
     topic, _, partition = name.rpartition("-")
     if text == "controller":
         return ActiveController()
+    if kind == "coordinator" and name:
+        return CoordinatorOf(name)
     if kind == "broker" and name.isdigit():
         return Broker(int(name))
     if kind in _OF_PARTITIONS and topic and partition.isdigit():
         return _OF_PARTITIONS[kind](topic, int(partition))
     raise UsageError(
-        f"{text!r} names no target: leader:TOPIC-PARTITION, follower:TOPIC-PARTITION, broker:ID or "
+        f"{text!r} names no target: leader:TOPIC-PARTITION, follower:TOPIC-PARTITION, broker:ID, "
+        "coordinator:GROUP or "
         "controller"
     )
 

@@ -137,6 +137,22 @@ def test_the_same_resumption_table_as_embedded(tmp_path: Path, project: str) -> 
     assert containers(project) == []
 
 
+def test_a_zombie_leader_as_on_the_embedded_pool(tmp_path: Path) -> None:
+    recipe = json.dumps({"recipe": "controllers"})
+    options = ("--cluster", "docker", "--results", str(tmp_path), "--parameters", recipe)
+    process = fencepost("run", "zombie_leader", *options)
+    said, _ = process.communicate()
+    assert process.returncode == 0, said
+    (found,) = (tmp_path / "latest").rglob("verdict.json")
+    verdict = json.loads(found.read_text())
+    assert [fault["landed"] for fault in verdict["faults"]] == [True]
+    assert verdict["faults"][0]["evidence"]["dropped_packets"] > 0
+    lost = verdict["checks"]["lost_record"]
+    assert lost["verdict"] == "permitted"
+    assert {example["kind"] for example in lost["examples"]} == {"truncated"}
+    assert verdict["checks"]["served_under_fenced_epoch"]["verdict"] == "permitted"
+
+
 def test_running_nodes_are_adopted_and_left_running(adopted: list[Any], tmp_path: Path) -> None:
     code, said = run_baseline(tmp_path)
     assert code == 0, said

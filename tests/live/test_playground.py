@@ -65,6 +65,13 @@ def test_a_cut_of_replication_keeps_the_leader(results: Path) -> None:
     assert fencepost("heal", "--results", str(results)).returncode == 0
 
 
+def test_a_bounced_broker_is_back_under_another_process(results: Path) -> None:
+    struck = fencepost("fault", "bounce", "follower:orders-0", "--results", str(results))
+    assert "landed=True" in struck.stdout, struck.stderr
+    assert fencepost("heal", "--results", str(results)).returncode == 0
+    assert partition(results)["isr"] == [1, 2, 3]
+
+
 def test_a_shell_runs_on_the_node(results: Path) -> None:
     shown = fencepost("shell", "--results", str(results), "2", "--", "ip", "-j", "addr")
     assert "10.88.0.12" in json.dumps(json.loads(shown.stdout))
@@ -77,6 +84,7 @@ def test_a_shell_runs_on_the_node(results: Path) -> None:
         (("fault", "pause", "orders-0"), "names no target"),
         (("fault", "pause", "broker:7"), "the brokers are [1, 2, 3]"),
         (("fault", "pause", "broker:1", "--for", "soon"), "is no duration"),
+        (("fault", "wipe", "broker:1"), "votes in the metadata quorum"),
         (("shell", "node-9"), "there is no node node-9"),
     ],
 )

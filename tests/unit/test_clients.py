@@ -16,6 +16,7 @@ from harness.clients.commands import (
     MemberCommit,
     OpenMembers,
     Produce,
+    StepAnswer,
     WorkerPlan,
 )
 from harness.clients.history import HistoryWriter
@@ -26,10 +27,11 @@ from harness.clients.python_log import MemberStamp, SpeakerLog, open_log
 from harness.consumers import workers_for
 from harness.contract.clients import Client, clients_of
 from harness.contract.errors import WorkerError
-from harness.contract.outcomes import CommitEpoch
+from harness.contract.outcomes import CommitEpoch, Outcome
 from harness.contract.run_folder import GroupPlan
 from harness.decode.client_logs.lines import told_lines
 from harness.decode.histories import read_histories
+from harness.transactions import require
 
 ORDERS = ("orders", 0)
 MEMBER = Member(group="g", member="g#1", topic="orders", reset="earliest")
@@ -174,3 +176,19 @@ def test_kafka_pythons_loggers_tell_whose_thread_spoke(thread: str, member: str 
     record.threadName = thread
     assert speaker.filter(record)
     assert getattr(record, "member", None) == member
+
+
+def test_a_member_takes_what_a_copy_asks_for(tmp_path: Path) -> None:
+    member = ScriptedMember(MEMBER, "b", HistoryWriter(tmp_path / "w.jsonl"))
+    assert [member.take(count, timeout_seconds=5) for count in (2, 0, 3)] == [2, 0, 3]
+    assert len(rows(tmp_path, "polls")) == 5
+
+
+def test_a_story_requires_only_what_it_can_not_do_without() -> None:
+    done = StepAnswer(change="committed", outcome=Outcome.OK, error=None)
+    refused = StepAnswer(change="fenced", outcome=Outcome.FAILED, error="ProducerFencedException")
+    require(done, {"ok": 3, "failed": 0})
+    with pytest.raises(WorkerError, match="fenced: ProducerFencedException"):
+        require(done, refused)
+    with pytest.raises(WorkerError, match="not acknowledged"):
+        require({"ok": 3, "unknown": 1})

@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.contract.errors import RunFolderError, WaitTimeoutError
-from harness.contract.outcomes import Outcome, commit_outcome, send_outcome
+from harness.contract.outcomes import (
+    Outcome,
+    commit_outcome,
+    is_fencing,
+    send_outcome,
+    transaction_outcome,
+)
 from harness.contract.run_folder import PLAN_FILE, RunFolder, find_runs
 from harness.contract.values import is_intact, make_value
 from harness.contract.waiting import wait_until
@@ -42,6 +48,28 @@ def test_a_send_failed_only_where_that_is_sure(error: str | None, outcome: Outco
 def test_a_commit_of_an_old_member_surely_failed() -> None:
     assert commit_outcome("CommitFailedException") is Outcome.FAILED
     assert commit_outcome("TimeoutException") is Outcome.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        (None, Outcome.OK),
+        ("ProducerFencedException", Outcome.FAILED),
+        ("InvalidProducerEpochException", Outcome.FAILED),
+        ("InvalidTxnStateException", Outcome.FAILED),
+        ("TimeoutException", Outcome.UNKNOWN),
+    ],
+)
+def test_a_step_of_a_transaction_failed_only_where_that_is_sure(
+    error: str | None, outcome: Outcome
+) -> None:
+    assert transaction_outcome(error) is outcome
+
+
+def test_a_fenced_producer_is_told_by_its_error() -> None:
+    assert is_fencing("InvalidProducerEpochException")
+    assert not is_fencing("InvalidTxnStateException")
+    assert not is_fencing(None)
 
 
 def test_waiting_returns_what_came() -> None:

@@ -6,7 +6,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from harness.clients.history import HistoryWriter
-from harness.contract.events import FaultChanged, GroupChanged, Polled, SendsIntended, Sent
+from harness.contract.events import (
+    FaultChanged,
+    GroupChanged,
+    Polled,
+    SendsIntended,
+    Sent,
+    TransactionChanged,
+)
 from harness.contract.outcomes import Outcome
 from harness.contract.tables import TABLES
 from harness.contract.values import make_value
@@ -44,6 +51,28 @@ def test_a_value_without_an_outcome_is_unknown(tmp_path: Path) -> None:
         (1, "ok", 6),
         (2, "unknown", None),
     ]
+
+
+def test_a_transactions_steps_and_its_sends_are_told_together(tmp_path: Path) -> None:
+    writer = HistoryWriter(tmp_path / "w.jsonl")
+    step = {"producer": "p", "transactional_id": "x", "transaction": 3, "producer_id": 7}
+    writer.write(SendsIntended, **INTENT, sequence_first=0, sequence_last=1, transaction=3)
+    writer.write(
+        TransactionChanged,
+        **step,
+        step="commit",
+        change="fenced",
+        producer_epoch=1,
+        began_micros=5,
+        outcome=Outcome.FAILED,
+        error="ProducerFencedException",
+    )
+    rows = read_histories(tmp_path)
+    assert [row["transaction"] for row in rows.of("sends")] == [3, 3]
+    (row,) = rows.of("transactions")
+    assert row.items() >= {**step, "change": "fenced", "outcome": "failed", "seq": 1}.items()
+    assert row["at_micros"] > row["began_micros"] == 5
+    write_table(tmp_path, "transactions", [row])
 
 
 def test_polls_keep_order_and_checksum(tmp_path: Path) -> None:

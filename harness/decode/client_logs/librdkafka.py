@@ -23,6 +23,9 @@ _RESETTING = re.compile(
 _LOOKED_UP = re.compile(
     rf"Offset \S+ request for {_TP} returned offset (\d+) \(-?\d+\) leader epoch (-?\d+)"
 )
+_TELLING = ("epoch validation", "validate-epoch-wait", "offset reset (", "returned offset")
+"""Of a hundred thousand debug lines a handful has any of these; regexes look at no other."""
+
 _AT = re.compile(_POSITION)
 _CAUSES = {
     "Broker: Offset out of range": "out_of_range",
@@ -36,6 +39,8 @@ def read(lines: Iterable[Told]) -> list[Reset]:
     found = Found()
     validating: dict[tuple[str, Partition], tuple[int, int]] = {}
     for told in lines:
+        if not any(words in told.text for words in _TELLING):
+            continue
         if match := _QUERYING.search(told.text):
             validating[told.member, _partition(match)] = int(match[3]), int(match[4])
         elif match := _SEEKING.search(told.text):

@@ -19,9 +19,9 @@ Partition = tuple[str, int]
 
 @dataclass(frozen=True)
 class Told:
-    """A log line of one member."""
+    """A log line of one member; `time` is in UTC, to the millisecond."""
 
-    at_micros: int
+    time: str
     member: str
     group: str
     text: str
@@ -55,7 +55,7 @@ class Reset:
             "to_offset": self.to_offset,
             "to_epoch": self.to_epoch,
             "log_line": self.told.line,
-            "at_micros": self.told.at_micros,
+            "at_micros": micros_of(self.told.time),
         }
 
 
@@ -88,19 +88,12 @@ def told_lines(lines: Iterable[str]) -> Iterator[Told]:
     """The lines in which a member speaks, in their order."""
     for line in lines:
         if match := _LINE.match(line):
-            at_micros = micros_of(match["at"])
-            yield Told(
-                at_micros,
-                match["member"],
-                match["group"],
-                match["text"],
-                line.rstrip(),
-            )
+            yield Told(match["at"], match["member"], match["group"], match["text"], line.rstrip())
 
 
 def micros_of(time: str) -> int:
     """Microseconds since 1970 of a log line's time (UTC, to the millisecond)."""
-    at = datetime.strptime(time, "%Y-%m-%d %H:%M:%S.%f").replace(tzinfo=UTC)
+    at = datetime.fromisoformat(time).replace(tzinfo=UTC)
     return round((at - _EPOCH).total_seconds() * 1_000_000)
 
 

@@ -1,0 +1,203 @@
+"""Whether a producer is refused once a newer producer epoch is in force (taxonomy G13).
+
+With transaction.version=2 (KIP-890) each commit and abort raises the producer epoch, and its marker
+has the raised one. So which epoch is low is judged by the order of the log, never by counting.
+"""
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.checks.base import CheckOutcome, count, findings
+from analysis.load import Trace
+from analysis.survivors import survivors
+
+_LOG = ("topic", "partition")
+_TRANSACTION = ("producer", "transaction")
+_CLOCK_MICROS = 50_000
+"""Times of different nodes are compared within this bound; inside it, nothing is decided."""
+_FENCING = ("ProducerFencedException", "InvalidProducerEpochException")
+
+
+def zombie_producer_accepted(trace: Trace) -> CheckOutcome:
+    """G13: an old producer epoch in a log after a newer one, or acknowledged after it was raised.
+
+    Judged are the batches of producer ids whose epoch was raised within a log, and what a producer
+    began to send or commit after a newer epoch of its transactional.id was told. A refusal
+    with another error than a fencing one is permitted, and counted.
+    """
+    batches = _raised_batches(trace)
+    acts = _acts_of_fenced(trace)
+    old = batches.where("producer_epoch < highest.producer_epoch")
+    appended = (
+        old.withColumn("newer_epoch", F.col("highest.producer_epoch"))
+        .groupBy(*_LOG, "producer_id", "producer_epoch", "newer_epoch")
+        .agg(
+            F.min("base_offset").alias("offset_first"),
+            F.max("last_offset").alias("offset_last"),
+            F.count(F.lit(1)).alias("batches"),
+        )
+    )
+    in_log = findings(
+        appended,
+        evidence=("producer_id", "producer_epoch", "newer_epoch", "batches"),
+        kind=F.lit("appended"),
+        verdict=F.lit("violation"),
+        topic=F.col("topic"),
+        partition=F.col("partition"),
+        offset_first=F.col("offset_first"),
+        offset_last=F.col("offset_last"),
+        cause=F.format_string(
+            "%s batches of producer id %s, epoch %s, lie behind one of epoch %s",
+            "batches",
+            "producer_id",
+            "producer_epoch",
+            "newer_epoch",
+        ),
+    )
+    evaluated = count(batches.select("producer_id").union(acts.select("producer_id")))
+    return CheckOutcome(in_log.unionByName(_told_acts(acts)), evaluated)
+
+
+def _raised_batches(trace: Trace) -> DataFrame:
+    """Surviving batches of ids with several epochs in a log, with the highest epoch before each."""
+    key = ("base_offset", "last_offset", "producer_id", "producer_epoch")
+    kept = trace.shared("survivors", lambda: survivors(trace["log_starts"], trace["leaderships"]))
+    of_id = Window.partitionBy(*_LOG, "producer_id")
+    before = of_id.orderBy("base_offset").rowsBetween(Window.unboundedPreceding, -1)
+    return (
+        trace["replica_batches"]
+        .where("producer_id >= 0")
+        .join(F.broadcast(kept), on=[*_LOG, "broker"], how="left_semi")
+        .select(*_LOG, *key)
+        .distinct()
+        .withColumn("highest", F.max(F.struct("producer_epoch", "base_offset")).over(before))
+        .withColumn("_first", F.min("producer_epoch").over(of_id))
+        .withColumn("_last", F.max("producer_epoch").over(of_id))
+        .where("_first < _last")
+        .drop("_first", "_last")
+    )
+
+
+def _acts_of_fenced(trace: Trace) -> DataFrame:
+    """What producers began to send or commit after a newer epoch of their id was told.
+
+    Columns: worker, producer, transaction, transactional_id, producer_id, producer_epoch, act,
+    topic, partition, sequence, offset, outcome, error, began_micros, newer_epoch, raised_micros,
+    raised_by (worker). Where the client tells no epoch, newer_epoch is null, and another producer's
+    initialization counts.
+    """
+    steps = trace["transactions"]
+    worked = ("transactional_id", "producer_id", "producer_epoch")
+    begun = steps.where("change = 'begun'").select(*_TRANSACTION, *worked)
+    about = ("act", *_LOG, "sequence", "offset", "outcome", "error", "began_micros")
+    sends = (
+        trace["sends"]
+        .where("transaction is not null")
+        .withColumn("act", F.lit("send"))
+        .withColumn("began_micros", F.col("intended_micros"))
+        .select("worker", *_TRANSACTION, *about)
+    )
+    ends = steps.where("step in ('commit', 'send_offsets')").select(
+        "worker",
+        *_TRANSACTION,
+        F.col("step").alias("act"),
+        F.lit(None).cast("string").alias("topic"),
+        F.lit(None).cast("int").alias("partition"),
+        F.lit(None).cast("bigint").alias("sequence"),
+        F.lit(None).cast("bigint").alias("offset"),
+        "outcome",
+        "error",
+        "began_micros",
+    )
+    acts = sends.unionByName(ends).join(F.broadcast(begun), on=list(_TRANSACTION), how="inner")
+    told = steps.where("outcome = 'ok'").select(
+        "transactional_id",
+        F.col("worker").alias("raised_by"),
+        F.col("producer").alias("_teller"),
+        F.col("step").alias("_step"),
+        F.col("producer_epoch").alias("_told"),
+        F.col("at_micros").alias("raised_micros"),
+    )
+    is_newer = (F.col("producer_epoch") >= 0) & (F.col("_told") > F.col("producer_epoch"))
+    is_untold = (
+        (F.col("producer_epoch") < 0)
+        & (F.col("_step") == "initialize")
+        & (F.col("_teller") != F.col("producer"))
+    )
+    earliest = F.struct("raised_micros", "raised_by", F.when(is_newer, F.col("_told")).alias("new"))
+    return (
+        acts.join(F.broadcast(told), on="transactional_id", how="inner")
+        .where((is_newer | is_untold) & (F.col("began_micros") > F.col("raised_micros")))
+        .groupBy(*acts.columns)
+        .agg(F.min(earliest).alias("_raised"))
+        .withColumn("newer_epoch", F.col("_raised.new"))
+        .withColumn("raised_micros", F.col("_raised.raised_micros"))
+        .withColumn("raised_by", F.col("_raised.raised_by"))
+        .drop("_raised")
+    )
+
+
+def _told_acts(acts: DataFrame) -> DataFrame:
+    """Findings of acts that were acknowledged, may have been, or were refused otherwise."""
+    after = F.col("began_micros") - F.col("raised_micros")
+    is_near = (F.col("worker") != F.col("raised_by")) & (after <= _CLOCK_MICROS)
+    is_taken = F.col("outcome") == "ok"
+    is_unclear = (F.col("outcome") == "unknown") & (F.col("act") != "send")
+    is_other = (F.col("outcome") == "failed") & ~F.col("error").isin(*_FENCING)
+    judged = (
+        acts.where(is_taken | is_unclear | is_other)
+        .withColumn("kind", F.when(is_other, "refused otherwise").otherwise(F.col("act")))
+        .withColumn(
+            "verdict",
+            F.when(is_other, "permitted")
+            .when(is_unclear | is_near | F.col("newer_epoch").isNull(), "undecided")
+            .otherwise("violation"),
+        )
+        .groupBy(
+            *_TRANSACTION,
+            *_LOG,
+            "transactional_id",
+            "producer_epoch",
+            "newer_epoch",
+            "act",
+            "outcome",
+            "error",
+            "kind",
+            "verdict",
+        )
+        .agg(
+            F.min("offset").alias("offset_first"),
+            F.max("offset").alias("offset_last"),
+            F.count(F.lit(1)).alias("acts"),
+            F.min("began_micros").alias("at"),
+        )
+    )
+    return findings(
+        judged,
+        evidence=(
+            *_TRANSACTION,
+            "transactional_id",
+            "producer_epoch",
+            "newer_epoch",
+            "acts",
+            "outcome",
+            "error",
+        ),
+        kind=F.col("kind"),
+        verdict=F.col("verdict"),
+        topic=F.col("topic"),
+        partition=F.col("partition"),
+        offset_first=F.col("offset_first"),
+        offset_last=F.col("offset_last"),
+        at=F.col("at"),
+        cause=F.format_string(
+            "%s times %s of %s under epoch %s, begun after epoch %s was told: %s (%s)",
+            "acts",
+            "act",
+            "producer",
+            "producer_epoch",
+            F.coalesce(F.col("newer_epoch").cast("string"), F.lit("of another producer")),
+            "outcome",
+            F.coalesce("error", F.lit("no error")),
+        ),
+    )

@@ -1,0 +1,290 @@
+"""The Java producer with a transactional.id, step by step, so that a story can stop anywhere.
+
+Errors do not stop a producer here: like a zombie that does not know it is one, it is told the next
+step, and what became of each goes to the history.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import jpype
+import msgspec
+
+from harness.clients.commands import (
+    BeginTransaction,
+    CopyInTransaction,
+    EndTransaction,
+    OpenTransactional,
+    SendInTransaction,
+    StepAnswer,
+    TransactionCommand,
+)
+from harness.clients.history import HistoryWriter
+from harness.clients.java_consumer import JavaMember
+from harness.clients.java_producer import open_producer
+from harness.clients.jvm import exception_name, java_class
+from harness.contract.errors import WorkerError
+from harness.contract.events import SendsIntended, Sent, TransactionChanged
+from harness.contract.outcomes import Outcome, is_fencing, send_outcome, transaction_outcome
+from harness.contract.values import make_value
+
+_BLOCK_MS = 30_000
+_DELIVERY_TIMEOUT_MS = 20_000
+_REQUEST_TIMEOUT_MS = 5_000
+_CLOSE_SECONDS = 5
+_NO_OFFSET = -1
+_UNTOLD = (-1, -1)
+_WRAPPERS = frozenset({"ExecutionException", "KafkaException"})
+_DONE = {
+    "initialize": "initialized",
+    "begin": "begun",
+    "send_offsets": "offsets_sent",
+    "commit": "committed",
+    "abort": "aborted",
+}
+
+
+class TransactionalProducer:
+    """One `KafkaProducer` with a transactional.id; it numbers its values over all transactions."""
+
+    def __init__(
+        self, command: OpenTransactional, *, bootstrap: str, history: HistoryWriter
+    ) -> None:
+        """Open the producer; it talks to nobody before `initialize`."""
+        self._name = command.producer
+        self._transactional_id = command.transactional_id
+        self._history = history
+        self._transaction: int | None = None
+        self._next_sequence = 0
+        self._producer = open_producer(
+            command.producer,
+            bootstrap=bootstrap,
+            settings={
+                "transactional.id": command.transactional_id,
+                "transaction.timeout.ms": str(command.transaction_timeout_ms),
+                "max.block.ms": str(_BLOCK_MS),
+                "delivery.timeout.ms": str(_DELIVERY_TIMEOUT_MS),
+                "request.timeout.ms": str(_REQUEST_TIMEOUT_MS),
+            },
+        )
+
+    def initialize(self) -> StepAnswer:
+        """Take the transactional.id over: the coordinator raises its producer epoch."""
+        return self._step("initialize", self._producer.initTransactions)
+
+    def begin(self) -> StepAnswer:
+        """Begin a transaction, which the brokers learn with its first send."""
+        self._transaction = 0 if self._transaction is None else self._transaction + 1
+        return self._step("begin", self._producer.beginTransaction)
+
+    def end(self, *, is_commit: bool) -> StepAnswer:
+        """Commit or abort."""
+        if is_commit:
+            return self._step("commit", self._producer.commitTransaction)
+        return self._step("abort", self._producer.abortTransaction)
+
+    def send(self, topic: str, partitions: Iterable[int], count: int) -> dict[str, int]:
+        """Send values to each partition and wait for their outcomes; answers these by count."""
+        sequences_of = {
+            partition: self._intend(topic, partition, count) for partition in partitions
+        }
+        record = java_class("org.apache.kafka.clients.producer.ProducerRecord")
+        integer = java_class("java.lang.Integer")
+        sent: dict[int, list[Any]] = {
+            partition: [
+                _attempt(
+                    self._producer,
+                    record(topic, integer(partition), None, make_value(self._name, sequence)),
+                )
+                for sequence in sequences
+            ]
+            for partition, sequences in sequences_of.items()
+        }
+        counts = dict.fromkeys(map(str, Outcome), 0)
+        for partition, sequences in sequences_of.items():
+            for outcome, told in self._record(topic, partition, sequences, sent[partition]).items():
+                counts[str(outcome)] += told
+        return counts
+
+    def copy(self, command: CopyInTransaction, member: JavaMember) -> StepAnswer:
+        """Write a value for each record that the member polls, and send its offsets along.
+
+        Raises:
+            WorkerError: the member got too few records.
+        """
+        taken = member.take(command.records, timeout_seconds=command.timeout_seconds)
+        if taken < command.records:
+            raise WorkerError(f"{command.member} got {taken} of {command.records} records to copy")
+        if taken:
+            self.send(command.topic, [command.partition], taken)
+        positions, group = member.positions_to_commit()
+        return self._step(
+            "send_offsets", lambda: self._producer.sendOffsetsToTransaction(positions, group)
+        )
+
+    def close(self) -> None:
+        """Close the producer; it tries to abort what is open."""
+        try:
+            self._producer.close(java_class("java.time.Duration").ofSeconds(_CLOSE_SECONDS))
+        except jpype.JException as error:
+            if not is_fencing(_cause(error)):
+                raise
+
+    def _step(self, step: str, act: Callable[[], Any]) -> StepAnswer:
+        began_micros = time.time_ns() // 1000
+        error: str | None = None
+        try:
+            act()
+        except jpype.JException as failure:
+            error = _cause(failure)
+        producer_id, producer_epoch = _producer_id_and_epoch(self._producer)
+        refused = "fenced" if is_fencing(error) else "failed"
+        answer = StepAnswer(
+            change=_DONE[step] if error is None else refused,
+            outcome=transaction_outcome(error),
+            error=error,
+        )
+        self._history.write(
+            TransactionChanged,
+            producer=self._name,
+            transactional_id=self._transactional_id,
+            step=step,
+            transaction=self._transaction,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            began_micros=began_micros,
+            **msgspec.structs.asdict(answer),
+        )
+        return answer
+
+    def _intend(self, topic: str, partition: int, count: int) -> range:
+        sequences = range(self._next_sequence, self._next_sequence + count)
+        self._next_sequence += count
+        self._history.write(
+            SendsIntended,
+            producer=self._name,
+            topic=topic,
+            partition=partition,
+            acks="all",
+            sequence_first=sequences[0],
+            sequence_last=sequences[-1],
+            transaction=self._transaction,
+        )
+        return sequences
+
+    def _record(
+        self, topic: str, partition: int, sequences: range, sent: list[Any]
+    ) -> dict[Outcome, int]:
+        """Wait for the outcomes of one partition's sends and record them."""
+        answers: dict[str | None, tuple[list[int], list[int]]] = {}
+        for sequence, attempt in zip(sequences, sent, strict=True):
+            error, offset = _answer(attempt)
+            sequences_of, offsets_of = answers.setdefault(error, ([], []))
+            sequences_of.append(sequence)
+            offsets_of.append(offset)
+        counts: dict[Outcome, int] = {}
+        for error, (sequences_of, offsets_of) in answers.items():
+            outcome = send_outcome(error)
+            counts[outcome] = counts.get(outcome, 0) + len(sequences_of)
+            self._history.write(
+                Sent,
+                producer=self._name,
+                topic=topic,
+                partition=partition,
+                acks="all",
+                outcome=outcome,
+                sequences=sequences_of,
+                offsets=offsets_of,
+                error=error,
+                transaction=self._transaction,
+            )
+        return counts
+
+
+class Transactions:
+    """The transactional producers of one worker, by name."""
+
+    def __init__(
+        self, *, bootstrap: str, history: HistoryWriter, member: Callable[[str], Any]
+    ) -> None:
+        """`member` gives an open member of a group by its name."""
+        self._bootstrap = bootstrap
+        self._history = history
+        self._member = member
+        self._producers: dict[str, TransactionalProducer] = {}
+
+    def carry_out(self, command: TransactionCommand) -> Any:
+        """One step of one producer."""
+        match command:
+            case OpenTransactional():
+                opened = TransactionalProducer(
+                    command, bootstrap=self._bootstrap, history=self._history
+                )
+                self._producers[command.producer] = opened
+                return msgspec.to_builtins(opened.initialize())
+            case BeginTransaction(producer=name):
+                return msgspec.to_builtins(self._producer(name).begin())
+            case SendInTransaction(producer=name):
+                return self._producer(name).send(command.topic, command.partitions, command.count)
+            case CopyInTransaction(producer=name):
+                member = self._member(command.member)
+                return msgspec.to_builtins(self._producer(name).copy(command, member))
+            case EndTransaction(producer=name, is_commit=is_commit):
+                return msgspec.to_builtins(self._producer(name).end(is_commit=is_commit))
+
+    def close(self) -> None:
+        """Close every producer that is still open."""
+        for producer in self._producers.values():
+            producer.close()
+        self._producers.clear()
+
+    def _producer(self, name: str) -> TransactionalProducer:
+        try:
+            return self._producers[name]
+        except KeyError:
+            raise WorkerError(f"no transactional producer {name} was opened here") from None
+
+
+def _attempt(producer: Any, record: Any) -> Any:
+    """A send's future, or the error with which the client refused it at once."""
+    try:
+        return producer.send(record)
+    except jpype.JException as error:
+        return error
+
+
+def _answer(attempt: Any) -> tuple[str | None, int]:
+    """An attempt's error (None: acknowledged) and its offset."""
+    if isinstance(attempt, jpype.JException):
+        return _cause(attempt), _NO_OFFSET
+    try:
+        return None, int(attempt.get().offset())
+    except jpype.JException as error:
+        return _cause(error), _NO_OFFSET
+
+
+def _cause(error: Any) -> str:
+    """The simple name of an exception, or of what a mere wrapper holds."""
+    while exception_name(error) in _WRAPPERS and error.getCause() is not None:
+        error = error.getCause()
+    return exception_name(error)
+
+
+def _producer_id_and_epoch(producer: Any) -> tuple[int, int]:
+    """What the client works under, from its private transaction manager; -1 where there is none.
+
+    `KafkaProducer` has no public way to tell.
+    """
+    try:
+        manager = _private(producer, "transactionManager")
+        pair = _private(manager, "producerIdAndEpoch")
+    except java_class("java.lang.NoSuchFieldException"):
+        return _UNTOLD
+    return int(_private(pair, "producerId")), int(_private(pair, "epoch"))
+
+
+def _private(owner: Any, name: str) -> Any:
+    field = owner.getClass().getDeclaredField(name)
+    field.setAccessible(True)
+    return field.get(owner)

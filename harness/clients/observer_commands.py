@@ -1,0 +1,150 @@
+"""What the driver tells the observer, and what it answers."""
+
+import msgspec
+
+from harness.clients.command import Command
+
+
+class NewTopic(msgspec.Struct, frozen=True, kw_only=True):
+    """A topic to create: the brokers of each partition's replicas, the preferred leader first."""
+
+    topic: str
+    assignment: list[list[int]]
+    config: dict[str, str]
+
+
+class CreateTopics(Command, frozen=True, kw_only=True):
+    """Create topics."""
+
+    topics: list[NewTopic]
+
+
+class Inspect(Command, frozen=True, kw_only=True):
+    """Ask one broker what it knows of partitions and, of those it leads, where the log lies.
+
+    The answer is a list of `PartitionState`; each goes to the history as a `Sampled` too.
+    """
+
+    broker: int
+    address: str
+    port: int
+    topics: list[str]
+
+
+class Watch(Command, frozen=True, kw_only=True):
+    """Sample brokers from now on, each by itself: what each leads, and what changed otherwise.
+
+    brokers: (id, address, port) of each.
+    """
+
+    brokers: list[tuple[int, str, int]]
+    topics: list[str]
+    interval_ms: int
+
+
+class ElectLeader(Command, frozen=True, kw_only=True):
+    """Elect a partition's leader: the preferred one, or (unclean) any replica that lives."""
+
+    topic: str
+    partition: int
+    unclean: bool
+
+
+class DeleteRecords(Command, frozen=True, kw_only=True):
+    """Delete a partition's records below an offset; answers the log start after it."""
+
+    topic: str
+    partition: int
+    before_offset: int
+
+
+class AlterTopic(Command, frozen=True, kw_only=True):
+    """Set configurations of a topic."""
+
+    topic: str
+    config: dict[str, str]
+
+
+class Reassign(Command, frozen=True, kw_only=True):
+    """Give a partition these replicas, of which the first is preferred."""
+
+    topic: str
+    partition: int
+    replicas: list[int]
+
+
+class FenceProducers(Command, frozen=True, kw_only=True):
+    """Fence the producers of transactional ids (`Admin.fenceProducers`)."""
+
+    transactional_ids: list[str]
+
+
+class DescribeTransactions(Command, frozen=True, kw_only=True):
+    """Ask the coordinators of transactional ids; answers a `TransactionState` each, in order.
+
+    Each goes to the history as a `TransactionChanged` too.
+    """
+
+    transactional_ids: list[str]
+
+
+class FindController(Command, frozen=True, kw_only=True):
+    """Ask a broker which controller leads the metadata quorum; answers its id."""
+
+    address: str
+    port: int
+
+
+class FindCoordinator(Command, frozen=True, kw_only=True):
+    """Ask a broker who coordinates a consumer group; answers the broker's id, -1 if nobody."""
+
+    address: str
+    port: int
+    group: str
+
+
+class ListBrokers(Command, frozen=True, kw_only=True):
+    """Ask one broker which brokers are registered and not fenced; answers their sorted ids."""
+
+    address: str
+    port: int
+
+
+class CutTail(Command, frozen=True, kw_only=True):
+    """Cut the last `records` records off a replica's newest segment, at a batch boundary.
+
+    The broker must be down. Answers a `CutTailResult`.
+    """
+
+    folder: str
+    records: int
+
+
+class Decode(Command, frozen=True, kw_only=True):
+    """Decode the replica folders below `segments` (`<broker>/<topic>-<partition>/`) to Parquet.
+
+    Writes the tables that come from replicas into the folder `tables`.
+    """
+
+    segments: str
+    tables: str
+
+
+class PartitionState(msgspec.Struct, frozen=True, kw_only=True):
+    """One broker's view of one partition; log bounds are -1 unless that broker leads it."""
+
+    topic: str
+    partition: int
+    leader: int
+    leader_epoch: int
+    isr: list[int]
+    log_start_offset: int
+    log_end_offset: int
+
+
+class CutTailResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What `CutTail` removed, and where the log ended before and after."""
+
+    removed: int
+    log_end_before: int
+    log_end_after: int

@@ -1,0 +1,104 @@
+"""Raise the producer epoch of transactional ids behind their producers' backs; never undone."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from harness.clients.commands import TransactionState
+from harness.contract.waiting import wait_until
+from harness.faults.fault import Evidence, Fault, Field
+
+_RAISED_SECONDS = 60
+_ONGOING = "Ongoing"
+_SETTLED = frozenset({"Empty", "CompleteAbort", "CompleteCommit"})
+
+
+class EpochRaised(Fault):
+    """Producers with an open transaction become zombies, in one way or another."""
+
+    def __init__(self, transactional_ids: Sequence[str]) -> None:
+        """Each transactional.id must have a transaction that is open when the fault strikes."""
+        self._transactional_ids = list(transactional_ids)
+
+    @property
+    def target(self) -> str:
+        """The transactional ids."""
+        return f"transactional.id:{','.join(self._transactional_ids)}"
+
+    def strike(self, field: Field) -> Evidence:
+        """Landed when each transaction was open, and is settled under a newer producer epoch."""
+        observer = field.observer
+        before = observer.transactions(self._transactional_ids)
+        self.act(field)
+        last: list[list[TransactionState]] = [before]
+
+        def raised() -> list[TransactionState] | None:
+            last[0] = observer.transactions(self._transactional_ids)
+            pairs = zip(before, last[0], strict=True)
+            return last[0] if all(_is_raised(*pair) for pair in pairs) else None
+
+        after = wait_until(
+            raised,
+            what=f"the producer epochs of {self._transactional_ids} to be raised",
+            timeout_seconds=_RAISED_SECONDS,
+            last_seen=lambda: last[0],
+        )
+        facts = {
+            old.transactional_id: {
+                "before": msgspec.to_builtins(old),
+                "after": msgspec.to_builtins(new),
+            }
+            for old, new in zip(before, after, strict=True)
+        }
+        return Evidence(landed=all(old.state == _ONGOING for old in before), facts=facts)
+
+    @abstractmethod
+    def act(self, field: Field) -> None:
+        """Do, or let happen, what raises the epochs."""
+
+    def heal(self, field: Field) -> None:
+        """An epoch that was raised stays so."""
+
+
+class Fence(EpochRaised):
+    """An administrator fences the producers (`Admin.fenceProducers`)."""
+
+    verb = "fence"
+
+    def act(self, field: Field) -> None:
+        """Fence them."""
+        field.observer.fence_producers(self._transactional_ids)
+
+
+class TakeOver(EpochRaised):
+    """Other producers initialize the same transactional ids."""
+
+    verb = "take over"
+
+    def __init__(self, transactional_ids: Sequence[str], *, by: Callable[[str], object]) -> None:
+        """`by` opens another producer of a transactional.id and initializes it."""
+        super().__init__(transactional_ids)
+        self._by = by
+
+    def act(self, field: Field) -> None:  # noqa: ARG002 - clients do it
+        """Let the successors take over, one after the other."""
+        for transactional_id in self._transactional_ids:
+            self._by(transactional_id)
+
+
+class ExpireTransaction(EpochRaised):
+    """`transaction.timeout.ms` passes, and the coordinator aborts what is open."""
+
+    verb = "expire transaction"
+
+    def act(self, field: Field) -> None:
+        """Nothing but time is needed."""
+
+
+def _is_raised(before: TransactionState, after: TransactionState) -> bool:
+    is_newer = (after.producer_id, after.producer_epoch) > (
+        before.producer_id,
+        before.producer_epoch,
+    )
+    return is_newer and after.state in _SETTLED

@@ -1,0 +1,51 @@
+"""Move a partition to other replicas; healed by moving it back."""
+
+from harness.clients import observer_commands
+from harness.clients.observer_commands import PartitionState
+from harness.faults.fault import Evidence, Fault, Field
+
+
+class Reassign(Fault):
+    """A partition's replicas are replaced, the leader with them where it is not among the new."""
+
+    verb = "reassign"
+
+    def __init__(self, topic: str, partition: int, *, replicas: list[int]) -> None:
+        """`replicas`: brokers, the preferred leader first."""
+        self._topic, self._partition, self._replicas = topic, partition, replicas
+        self._before: PartitionState | None = None
+
+    @property
+    def target(self) -> str:
+        """The partition."""
+        return f"partition:{self._topic}-{self._partition}"
+
+    def strike(self, field: Field) -> Evidence:
+        """Landed when exactly the new replicas are in sync."""
+        self._before = field.observer.partition(self._topic, self._partition)
+        after = self._move(field, self._replicas)
+        facts = {
+            "isr_before": None if self._before is None else self._before.isr,
+            "isr": after.isr,
+            "leader": after.leader,
+            "leader_epoch": after.leader_epoch,
+        }
+        return Evidence(landed=after.isr == sorted(self._replicas), facts=facts)
+
+    def heal(self, field: Field) -> None:
+        """Move it back to the replicas that were in sync before."""
+        if self._before is not None:
+            self._move(field, self._before.isr)
+
+    def _move(self, field: Field, replicas: list[int]) -> PartitionState:
+        field.observer.worker.call(
+            observer_commands.Reassign(
+                topic=self._topic, partition=self._partition, replicas=replicas
+            )
+        )
+        return field.observer.await_state(
+            self._topic,
+            self._partition,
+            lambda state: state.isr == sorted(replicas),
+            what=f"{self._topic}-{self._partition} to be on brokers {sorted(replicas)}",
+        )

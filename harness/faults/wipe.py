@@ -1,0 +1,36 @@
+"""Lose a broker's disk: it is killed, its log directory removed, and it starts from nothing."""
+
+from harness.contract.errors import FaultError
+from harness.faults.broker_fault import BrokerFault, await_noticed
+from harness.faults.fault import Evidence, Field
+
+
+class Wipe(BrokerFault):
+    """SIGKILL, then an empty log directory; healed by formatting it and starting the broker.
+
+    Only for a server that is no voter of the metadata quorum: a voter that forgot its votes is a
+    question of its own (KIP-853).
+    """
+
+    verb = "wipe"
+
+    def strike_broker(self, field: Field, broker: int) -> Evidence:
+        """Landed when replicas were there before, and no file is there after."""
+        if broker in field.kafka.topology.controller_ids:
+            raise FaultError(f"server {broker} votes in the metadata quorum: wipe another broker")
+        node, data = field.kafka.host(broker), field.kafka.data(broker)
+        count = f"find {data} -name '*.log' | wc -l"
+        field.kafka.kill_server(broker)
+        noticed = await_noticed(field, broker)
+        segments = int(node.run(["sh", "-c", count], timeout_seconds=10).output)
+        node.remove(data)
+        left = node.run(["test", "-e", str(data)], timeout_seconds=10, check=False).status == 0
+        return Evidence(
+            landed=segments > 0 and not left,
+            facts={"broker": broker, "segments_removed": segments, **noticed},
+        )
+
+    def heal_broker(self, field: Field, broker: int) -> None:
+        """Format the log directory anew and start the broker; what it had comes from the others."""
+        if not field.kafka.is_running(broker):
+            field.kafka.start_server(broker, fresh=True)

@@ -1,0 +1,263 @@
+"""Transactions in histories of a few events: each check holds, is violated, can't tell."""
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+from conftest import TraceMaker
+from micro import Row, changed, epochs, led, log_bounds, polled, sent, survived
+
+from analysis.judge import judge
+from harness.contract.checks import OF_TRANSACTIONS, Check
+from harness.contract.outcomes import Isolation
+from harness.contract.verdicts import CheckResult, CheckVerdict
+
+pytestmark = pytest.mark.spark
+
+Rows = dict[str, Any]
+
+
+def result(make_trace: TraceMaker, check: Check, rows: Rows, **plan: Any) -> CheckResult:
+    trace = make_trace(rows, checks=(check,), **plan)
+    (group,) = trace.plan.groups
+    committed = msgspec.structs.replace(group, isolation=Isolation.READ_COMMITTED)
+    planned = msgspec.structs.replace(trace.plan, groups=[committed])
+    return judge(replace(trace, plan=planned)).checks[check]
+
+
+def step(
+    name: str,
+    change: str,
+    epoch: int,
+    *,
+    at: int,
+    producer: str = "p",
+    transaction: int | None = 0,
+    outcome: str = "ok",
+    error: str | None = None,
+    worker: str = "w",
+) -> Row:
+    return {
+        "worker": worker,
+        "producer": producer,
+        "transactional_id": "x",
+        "transaction": transaction,
+        "step": name,
+        "change": change,
+        "producer_id": 7,
+        "producer_epoch": epoch,
+        "state": "",
+        "outcome": outcome,
+        "error": error,
+        "seq": at,
+        "began_micros": at,
+        "at_micros": at,
+    }
+
+
+def wrote(*offsets: int, at: int, producer: str = "p", outcome: str = "ok") -> list[Row]:
+    return [
+        {**row, "transaction": 0, "outcome": outcome, "error": None}
+        for row in sent(*offsets, producer=producer, at=at)
+    ]
+
+
+def batch(first: int, last: int, epoch: int, control: str | None = None) -> Row:
+    return {
+        "broker": 1,
+        "topic": "t",
+        "partition": 0,
+        "base_offset": first,
+        "last_offset": last,
+        "leader_epoch": 0,
+        "producer_id": 7,
+        "producer_epoch": epoch,
+        "base_sequence": 0,
+        "is_control": control is not None,
+        "is_transactional": True,
+        "record_count": last - first + 1,
+        "control_type": control,
+    }
+
+
+# p wrote 0 and 1 under epoch 0 and lost its office to q, which committed 3 and 4 under epoch 2.
+REFUSED = step("commit", "fenced", 0, at=500, outcome="failed", error="ProducerFencedException")
+ZOMBIE: Rows = {
+    "transactions": [
+        step("begin", "begun", 0, at=90),
+        step("initialize", "initialized", 2, at=300, producer="q", transaction=None),
+        step("begin", "begun", 2, at=390, producer="q"),
+        REFUSED,
+        step("commit", "committed", 3, at=600, producer="q"),
+    ],
+    "sends": [*wrote(0, 1, at=100), *wrote(3, 4, at=400, producer="q")],
+    "polls": polled(3, 4, producer="q", at=700),
+    "group_events": [
+        changed("opened", at=50),
+        changed("assigned", at=60, position=0),
+        changed("caught_up", at=710, position=6),
+    ],
+    "replica_batches": [
+        batch(0, 1, 0),
+        batch(2, 2, 1, "abort"),
+        batch(3, 4, 2),
+        batch(5, 5, 3, "commit"),
+    ],
+    "replica_records": [*survived(0, 1), *survived(3, 4, producer="q")],
+    "epoch_checkpoints": epochs((0, 0)),
+    "leaderships": [led(0, at=10)],
+    "log_starts": log_bounds(0, 6),
+}
+
+
+def with_steps(*added: Row, without: Row = REFUSED) -> Rows:
+    kept = [row for row in ZOMBIE["transactions"] if row != without]
+    return {**ZOMBIE, "transactions": [*kept, *added]}
+
+
+@pytest.mark.parametrize("check", sorted(OF_TRANSACTIONS))
+def test_a_zombie_that_is_refused_and_hidden(make_trace: TraceMaker, check: Check) -> None:
+    found = result(make_trace, check, ZOMBIE)
+    evaluated = {
+        Check.ZOMBIE_PRODUCER_ACCEPTED: 5,
+        Check.ABORTED_READ: 2,
+        Check.TORN_TRANSACTION: 2,
+    }
+    assert (found.verdict, found.evaluated) == (CheckVerdict.HOLDS, evaluated[check])
+
+
+def test_an_old_epoch_behind_a_newer_one_in_the_log(make_trace: TraceMaker) -> None:
+    rows = {**ZOMBIE, "replica_batches": [*ZOMBIE["replica_batches"], batch(6, 8, 0)]}
+    found = result(make_trace, Check.ZOMBIE_PRODUCER_ACCEPTED, rows)
+    assert found.verdict is CheckVerdict.VIOLATED
+    (one,) = found.examples
+    assert (one.kind, one.offset_first, one.offset_last) == ("appended", 6, 8)
+    assert (one.evidence["producer_epoch"], one.evidence["newer_epoch"]) == (0, 3)
+
+
+def test_an_epoch_that_is_raised_by_each_commit_is_not_an_old_one(make_trace: TraceMaker) -> None:
+    batches = [batch(0, 1, 0), batch(2, 2, 1, "commit"), batch(3, 4, 1), batch(5, 5, 2, "commit")]
+    rows = {**ZOMBIE, "replica_batches": batches}
+    found = result(make_trace, Check.ZOMBIE_PRODUCER_ACCEPTED, rows)
+    assert found.verdict is CheckVerdict.HOLDS
+
+
+def test_what_a_zombie_was_told_is_accepted(make_trace: TraceMaker) -> None:
+    rows = with_steps(step("commit", "committed", 0, at=500))
+    rows["sends"] = [*rows["sends"], *wrote(6, 7, at=450)]
+    found = result(make_trace, Check.ZOMBIE_PRODUCER_ACCEPTED, rows)
+    assert found.verdict is CheckVerdict.VIOLATED
+    assert sorted((one.kind, one.offset_last) for one in found.examples if one.kind == "send") == [
+        ("send", 7)
+    ]
+    assert {one.kind for one in found.examples} == {"send", "commit"}
+    assert all(one.evidence["newer_epoch"] == 2 for one in found.examples)
+    assert found.evaluated == 4 + 3
+
+
+@pytest.mark.parametrize(
+    ("refused", "verdict"),
+    [
+        ({"outcome": "unknown", "error": "TimeoutException"}, CheckVerdict.UNDECIDED),
+        ({"outcome": "ok", "worker": "another node"}, CheckVerdict.UNDECIDED),
+        ({"outcome": "failed", "error": "InvalidTxnStateException"}, CheckVerdict.PERMITTED),
+    ],
+)
+def test_what_became_of_a_zombies_commit(
+    make_trace: TraceMaker, refused: Rows, verdict: CheckVerdict
+) -> None:
+    rows = with_steps(step("commit", "failed", 0, at=500, **refused))
+    assert result(make_trace, Check.ZOMBIE_PRODUCER_ACCEPTED, rows).verdict is verdict
+
+
+def test_a_client_that_tells_no_epoch_can_not_be_called_a_zombie(make_trace: TraceMaker) -> None:
+    begun = step("begin", "begun", 0, at=90)
+    rows = with_steps(
+        step("begin", "begun", -1, at=90), step("commit", "committed", -1, at=500), without=begun
+    )
+    found = result(make_trace, Check.ZOMBIE_PRODUCER_ACCEPTED, rows)
+    assert found.verdict is CheckVerdict.UNDECIDED
+
+
+def test_without_any_raised_epoch_there_is_no_zombie(make_trace: TraceMaker) -> None:
+    rows = {"transactions": [step("begin", "begun", 0, at=90)], "sends": wrote(0, at=100)}
+    found = result(make_trace, Check.ZOMBIE_PRODUCER_ACCEPTED, rows)
+    assert found.verdict is CheckVerdict.NOT_EVALUABLE
+
+
+def test_an_aborted_transaction_is_delivered_as_committed(make_trace: TraceMaker) -> None:
+    rows = {**ZOMBIE, "polls": [*polled(0, 1, at=150), *ZOMBIE["polls"]]}
+    found = result(make_trace, Check.ABORTED_READ, rows)
+    assert found.verdict is CheckVerdict.VIOLATED
+    (one,) = found.examples
+    assert (one.kind, one.group, one.offset_first, one.offset_last) == ("aborted", "g", 0, 1)
+
+
+def test_a_failed_send_is_delivered(make_trace: TraceMaker) -> None:
+    rows = {**ZOMBIE, "sends": [*wrote(0, 1, at=100), *wrote(3, 4, at=400, outcome="failed")]}
+    rows["polls"] = polled(3, at=700)
+    (one,) = result(make_trace, Check.ABORTED_READ, rows).examples
+    assert (one.kind, one.verdict, one.offset_first) == ("failed", "violation", 3)
+
+
+@pytest.mark.parametrize(
+    ("marker", "verdict"),
+    [
+        (None, CheckVerdict.UNDECIDED),
+        ("abort", CheckVerdict.VIOLATED),
+        ("commit", CheckVerdict.NOT_EVALUABLE),
+    ],
+)
+def test_where_the_client_can_not_tell_the_marker_does(
+    make_trace: TraceMaker, marker: str | None, verdict: CheckVerdict
+) -> None:
+    unknown = step("commit", "failed", 0, at=500, outcome="unknown", error="TimeoutException")
+    rows = {
+        **with_steps(unknown),
+        "polls": [*polled(0, 1, at=550), *ZOMBIE["polls"]],
+        "replica_batches": [batch(0, 1, 0), *([batch(2, 2, 1, marker)] if marker else [])],
+    }
+    assert result(make_trace, Check.ABORTED_READ, rows).verdict is verdict
+
+
+@pytest.mark.parametrize(("got", "kind"), [((3,), "torn"), ((), "hidden")])
+def test_a_committed_transaction_is_not_all_there(
+    make_trace: TraceMaker, got: tuple[int, ...], kind: str
+) -> None:
+    other = polled(2, producer="r", at=690)
+    rows = {**ZOMBIE, "polls": [*other, *polled(*got, producer="q", at=700)]}
+    found = result(make_trace, Check.TORN_TRANSACTION, rows, unclean_election=False)
+    assert found.verdict is CheckVerdict.VIOLATED
+    (one,) = found.examples
+    assert (one.kind, one.offset_last, one.evidence["seen"]) == (kind, 4, len(got))
+
+
+def test_a_write_that_an_unclean_election_may_have_removed(make_trace: TraceMaker) -> None:
+    rows = {
+        **ZOMBIE,
+        "polls": polled(3, producer="q", at=700),
+        "replica_records": survived(3, producer="q"),
+    }
+    for unclean, verdict in ((True, CheckVerdict.PERMITTED), (False, CheckVerdict.VIOLATED)):
+        found = result(make_trace, Check.TORN_TRANSACTION, rows, unclean_election=unclean)
+        assert found.verdict is verdict
+
+
+def test_a_write_of_which_nothing_tells_that_it_was_appended(make_trace: TraceMaker) -> None:
+    (lost,) = wrote(4, at=400, producer="q", outcome="unknown")
+    rows = {
+        **ZOMBIE,
+        "sends": [*wrote(3, at=400, producer="q"), {**lost, "offset": None}],
+        "polls": polled(3, producer="q", at=700),
+        "replica_records": survived(3, producer="q"),
+    }
+    found = result(make_trace, Check.TORN_TRANSACTION, rows)
+    assert (found.verdict, found.evaluated) == (CheckVerdict.UNDECIDED, 2)
+
+
+def test_what_a_group_has_yet_to_read_is_not_torn(make_trace: TraceMaker) -> None:
+    rows = {**ZOMBIE, "polls": polled(3, producer="q", at=700), "group_events": []}
+    rows["group_events"] = [changed("opened", at=50)]
+    found = result(make_trace, Check.TORN_TRANSACTION, rows)
+    assert (found.verdict, found.evaluated) == (CheckVerdict.HOLDS, 1)
