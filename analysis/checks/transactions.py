@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.checks.base import CheckOutcome, count, findings, spans
-from analysis.load import Trace
+from analysis.load import Trace, local_frame
 from analysis.progress import final_positions
 from harness.contract.outcomes import Isolation
 
@@ -142,7 +142,7 @@ def _committed_readers(trace: Trace) -> DataFrame:
         for group in trace.plan.groups
         if group.isolation == Isolation.READ_COMMITTED
     ]
-    return trace.spark.createDataFrame(pa.Table.from_pylist(groups, schema=_READERS))
+    return local_frame(trace.spark, pa.Table.from_pylist(groups, schema=_READERS))
 
 
 def _writes(trace: Trace) -> DataFrame:
