@@ -7,8 +7,7 @@ Fault:   everything that is in the log expires, by time, by size or by DeleteRec
          while the leader of a partition is killed. Then the lagging groups are opened again.
 Expect:  the lagging groups' commits are out of range: each resets by its policy, or raises, and
          what they had not read is lost to them (expired unread), which is permitted and counted.
-         Group `current` loses nothing: what expired behind it is no loss. Where the leader is
-         killed, it can lag by more than a retention of a second, and then fares as the others.
+         Group `current` keeps up and loses nothing: what expired behind it is no loss.
 Source:  KAFKA-19902 (what resets a group), KIP-107 (DeleteRecords).
 """
 

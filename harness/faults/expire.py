@@ -9,8 +9,11 @@ from harness.faults.fault import Evidence, Fault, Field
 
 _EXPIRED_SECONDS = 60
 _ROLL_MS = "500"
-_BYTES_KEPT = "1"
-_MS_KEPT = "1000"
+_BYTES_KEPT = str(64 << 10)
+_MS_KEPT = "3000"
+_READ_MEANWHILE = 500
+"""So many records further, a reader that keeps up has read what DeleteRecords then removes."""
+
 _UNBOUNDED = "-1"
 
 
@@ -58,13 +61,7 @@ class Expire(Fault):
         before = {p: self._state(field, p) for p in range(self._topic.partitions)}
         if self._by is By.ORDER:
             for partition, state in before.items():
-                field.observer.worker.call(
-                    DeleteRecords(
-                        topic=self._topic.topic,
-                        partition=partition,
-                        before_offset=state.log_end_offset,
-                    )
-                )
+                self._delete(field, partition, before_offset=state.log_end_offset)
         else:
             self._alter(field, _SETTINGS[self._by])
         starts = {p: self._await_passed(field, p, before[p]) for p in before}
@@ -81,6 +78,18 @@ class Expire(Fault):
         """Nothing more expires; what is gone stays gone."""
         if self._by is not By.ORDER:
             self._alter(field, _UNEXPIRING)
+
+    def _delete(self, field: Field, partition: int, *, before_offset: int) -> None:
+        field.observer.await_state(
+            self._topic.topic,
+            partition,
+            lambda state: state.log_end_offset >= before_offset + _READ_MEANWHILE,
+            what=f"{self._topic.topic}-{partition} to grow by {_READ_MEANWHILE} records",
+        )
+        order = DeleteRecords(
+            topic=self._topic.topic, partition=partition, before_offset=before_offset
+        )
+        field.observer.worker.call(order)
 
     def _alter(self, field: Field, config: dict[str, str]) -> None:
         field.observer.worker.call(AlterTopic(topic=self._topic.topic, config=config))
