@@ -18,6 +18,7 @@ import psutil
 import yaml
 from docker.errors import APIError, ImageNotFound, NotFound
 
+from cluster.kafka import distribution
 from cluster.nodes.docker_client import connect
 from cluster.nodes.docker_node import CODE, FOLDER, JARS, PYTHON, DockerNode
 from cluster.nodes.node import Node
@@ -134,8 +135,12 @@ class DockerPool:
 
 
 def read_compose(path: Path) -> dict[str, Any]:
-    """The compose file with `${NAME:-default}` filled in from the environment."""
-    filled = _VARIABLE.sub(lambda m: os.environ.get(m[1]) or m[2] or "", path.read_text())
+    """The compose file with `${NAME:-default}` filled in from the environment.
+
+    Jars come from where this harness keeps them, unless the environment says otherwise.
+    """
+    given = {"FENCEPOST_JARS": str(distribution.cache_folder() / "kafka"), **os.environ}
+    filled = _VARIABLE.sub(lambda m: given.get(m[1]) or m[2] or "", path.read_text())
     content: dict[str, Any] = yaml.safe_load(filled)
     return content
 

@@ -9,6 +9,7 @@ import pytest
 
 from cluster.kafka.config import server_properties
 from cluster.kafka.topology import Topology
+from cluster.nodes.docker_pool import read_compose
 from cluster.nodes.loopback import LoopbackPool
 from cluster.nodes.node import Node
 from cluster.nodes.traffic import Direction, Traffic
@@ -142,3 +143,18 @@ def test_a_dead_sessions_folder_is_swept_and_a_living_ones_is_not(tmp_path: Path
 )
 def test_java_versions_are_read(output: str, version: int | None) -> None:
     assert java_version(output) == version
+
+
+def test_docker_nodes_mount_the_jars_from_where_this_harness_keeps_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compose = Path(__file__).resolve().parents[2] / "docker-compose.yml"
+
+    def mounted() -> str:
+        (volume,) = read_compose(compose)["services"]["node"]["volumes"]
+        return str(volume)
+
+    monkeypatch.setenv("FENCEPOST_CACHE", "/somewhere")
+    assert mounted() == "/somewhere/kafka:/opt/fencepost/kafka:ro"
+    monkeypatch.setenv("FENCEPOST_JARS", "/elsewhere")
+    assert mounted() == "/elsewhere:/opt/fencepost/kafka:ro"
