@@ -5,6 +5,7 @@ from conftest import TraceMaker
 from histories import HEALTHY, result
 from micro import Row, changed, committed, led, polled
 
+from analysis.judge import judge
 from harness.contract.checks import Check
 from harness.contract.verdicts import CheckVerdict
 
@@ -34,12 +35,12 @@ def test_committed_epoch_against_the_record_and_the_leader(
         "polls": polled(0, 1, epoch=1),
         "committed_offsets": [committed(2, committed_epoch)],
     }
-    found = result(make_trace, check, rows, commit_epoch=commit_epoch)
-    assert found.verdict is verdict
-    assert found.evaluated == 1
-    others = {c for c in Check if c.startswith("committed_epoch")} - {check}
-    for other in others:
-        assert result(make_trace, other, rows).verdict is CheckVerdict.HOLDS
+    checks = tuple(c for c in Check if c.startswith("committed_epoch"))
+    found = judge(make_trace(rows, checks=checks, commit_epoch=commit_epoch)).checks
+    assert found[check].verdict is verdict
+    assert found[check].evaluated == 1
+    for other in {*checks} - {check}:
+        assert found[other].verdict is CheckVerdict.HOLDS
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,10 @@ from harness.contract.verdicts import RunVerdict
 pytestmark = pytest.mark.spark
 
 _SILENT = (Check.SKIPPED_RECORD,)
+_RESUMED = (Check.RESUMPTION,)
+_WITHOUT_TRANSACTIONS = tuple(
+    check for check in Check if "transactions" not in getattr(CHECKS.get(check), "needs", ())
+)
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -40,7 +44,7 @@ def test_spark_reads_tables_by_the_contract(table: str) -> None:
 
 
 def test_a_healthy_run_passes(make_trace: TraceMaker) -> None:
-    verdict = judge(make_trace(HEALTHY))
+    verdict = judge(make_trace(HEALTHY, checks=_WITHOUT_TRANSACTIONS))
     assert all(result.evaluated > 0 for result in verdict.checks.values())
     assert {name: r.verdict for name, r in verdict.checks.items() if r.verdict != "holds"} == {}
     assert verdict.verdict is RunVerdict.PASS
@@ -63,7 +67,7 @@ def test_an_expectation_that_nothing_meets_is_undecided(make_trace: TraceMaker) 
 
 
 def test_a_check_without_anything_to_judge_is_undecided(make_trace: TraceMaker) -> None:
-    trace = make_trace({**HEALTHY, "polls": []})
+    trace = make_trace({**HEALTHY, "polls": []}, checks=(*_SILENT, *_RESUMED))
     verdict = judge(trace)
     assert verdict.checks[Check.SKIPPED_RECORD].verdict == "not_evaluable"
     assert verdict.resumption == []
@@ -141,7 +145,7 @@ def test_a_check_that_crashes_leaves_the_others_theirs(
 
 
 def test_a_run_that_broke_off_is_undecided_at_best(make_trace: TraceMaker) -> None:
-    assert judge(make_trace(HEALTHY, error="boom")).verdict is RunVerdict.UNDECIDED
+    assert judge(make_trace(HEALTHY, checks=_SILENT, error="boom")).verdict is RunVerdict.UNDECIDED
 
 
 @pytest.mark.parametrize(
@@ -155,13 +159,13 @@ def test_a_fault_that_did_not_land_leaves_no_pass(
 
 
 def test_resumption_of_a_group_that_went_on(make_trace: TraceMaker) -> None:
-    (row,) = judge(make_trace(WENT_ON, commit_epoch="max")).resumption
+    (row,) = judge(make_trace(WENT_ON, commit_epoch="max", checks=_RESUMED)).resumption
     assert (row.committed_offset, row.committed_epoch, row.resumed_at) == (4, 1, 4)
     assert (row.redelivered, row.never_delivered, row.exception) == (0, 2, None)
 
 
 def test_resumption_of_a_group_that_went_back(make_trace: TraceMaker) -> None:
-    (row,) = judge(make_trace(WENT_BACK)).resumption
+    (row,) = judge(make_trace(WENT_BACK, checks=_RESUMED)).resumption
     assert (row.resumed_at, row.redelivered, row.never_delivered) == (2, 0, 0)
 
 
@@ -170,7 +174,7 @@ def test_resumption_tells_the_commit_that_stood_when_it_was_reopened(
 ) -> None:
     later = committed(6, 1, at=700)
     rows = {**WENT_BACK, "committed_offsets": [committed(4, 0), later]}
-    (row,) = judge(make_trace(rows)).resumption
+    (row,) = judge(make_trace(rows, checks=_RESUMED)).resumption
     assert row.committed_offset == 4
 
 
@@ -192,7 +196,7 @@ def test_resumption_of_a_group_that_stopped_and_read_on(make_trace: TraceMaker) 
             changed("caught_up", life=2, at=650, position=6),
         ],
     }
-    (row,) = judge(make_trace(rows)).resumption
+    (row,) = judge(make_trace(rows, checks=_RESUMED)).resumption
     assert (row.committed_offset, row.resumed_at, row.never_delivered) == (4, 2, 0)
 
 
@@ -201,7 +205,7 @@ def test_resumption_of_a_group_that_raised(make_trace: TraceMaker) -> None:
         "failed", life=2, at=650, exception="LogTruncationException", divergent_offset=2
     )
     rows = {**WENT_ON, "group_events": [*WENT_ON["group_events"][:3], raised]}
-    (row,) = judge(make_trace(rows)).resumption
+    (row,) = judge(make_trace(rows, checks=_RESUMED)).resumption
     assert row.exception == "LogTruncationException (divergent offset 2)"
     assert (row.resumed_at, row.never_delivered) == (None, None)
 
@@ -209,12 +213,12 @@ def test_resumption_of_a_group_that_raised(make_trace: TraceMaker) -> None:
 def test_resumption_of_several_partitions_is_told_by_partition(
     make_trace: TraceMaker, tmp_path: Path
 ) -> None:
-    one = judge(make_trace(WENT_BACK))
+    one = judge(make_trace(WENT_BACK, checks=_RESUMED))
     both = {
         name: [*rows, *({**row, "partition": 1} for row in rows if "partition" in row)]
         for name, rows in WENT_BACK.items()
     }
-    trace = make_trace(both)
+    trace = make_trace(both, checks=_RESUMED)
     two = judge(trace)
     assert [(r.group, r.topic, r.partition) for r in one.resumption] == [("g", "t", 0)]
     assert [(r.group, r.topic, r.partition) for r in two.resumption] == [
