@@ -9,19 +9,14 @@ Expect:  every check but those of transactions is evaluated and holds: whatever 
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import Check
+from harness.contract.checks import OF_TRANSACTIONS, Check
 from harness.contract.outcomes import CommitEpoch, ResetPolicy
 from harness.contract.run_folder import GroupPlan, TopicPlan
 from harness.scenario import Scenario
 
 RECORDS_PER_HALF = 1000
 
-NOTHING_TO_JUDGE = (
-    Check.FAULT_LANDED,
-    Check.ZOMBIE_PRODUCER_ACCEPTED,
-    Check.ABORTED_READ,
-    Check.TORN_TRANSACTION,
-)
+NOTHING_TO_JUDGE = (Check.FAULT_LANDED, *OF_TRANSACTIONS)
 """No fault strikes, and no producer is transactional."""
 
 
