@@ -5,7 +5,7 @@ from typing import Any
 import jpype
 
 from harness.clients.commands import TransactionState
-from harness.clients.jvm import exception_name, java_class, java_properties
+from harness.clients.jvm import exception_name, java_class, java_list, java_properties
 from harness.clients.observer_commands import (
     AlterTopic,
     DeleteRecords,
@@ -30,7 +30,7 @@ class AdminClient:
 
     def create_topics(self, topics: list[NewTopic]) -> int:
         """Create topics; returns how many."""
-        created = _list(_new_topic(topic) for topic in topics)
+        created = java_list(_new_topic(topic) for topic in topics)
         self._ask("create topics", lambda admin: admin.createTopics(created).all())
         return len(topics)
 
@@ -59,13 +59,13 @@ class AdminClient:
         entry = java_class(f"{_ADMIN}.ConfigEntry")
         alter = java_class(f"{_ADMIN}.AlterConfigOp")
         put = java_class(f"{_ADMIN}.AlterConfigOp$OpType").SET
-        changes = _list(alter(entry(key, value), put) for key, value in order.config.items())
+        changes = java_list(alter(entry(key, value), put) for key, value in order.config.items())
         asked = java_class("java.util.Map").of(config(kinds.TOPIC, order.topic), changes)
         self._ask("alter a topic", lambda admin: admin.incrementalAlterConfigs(asked).all())
 
     def reassign(self, order: Reassign) -> None:
         """Give a partition other replicas."""
-        replicas = _list(java_class("java.lang.Integer")(replica) for replica in order.replicas)
+        replicas = java_list(java_class("java.lang.Integer")(replica) for replica in order.replicas)
         target = java_class("java.util.Optional").of(
             java_class(f"{_ADMIN}.NewPartitionReassignment")(replicas)
         )
@@ -74,7 +74,7 @@ class AdminClient:
 
     def fence_producers(self, transactional_ids: list[str]) -> int:
         """Fence the producers of transactional ids; returns how many."""
-        ids = _list(transactional_ids)
+        ids = java_list(transactional_ids)
         self._ask("fence producers", lambda admin: admin.fenceProducers(ids).all())
         return len(transactional_ids)
 
@@ -82,7 +82,7 @@ class AdminClient:
         """What the coordinator of a transactional id knows of it now."""
         told = self._ask(
             f"describe {transactional_id}",
-            lambda admin: admin.describeTransactions(_list([transactional_id])).description(
+            lambda admin: admin.describeTransactions(java_list([transactional_id])).description(
                 transactional_id
             ),
         )
@@ -133,7 +133,7 @@ def _new_topic(topic: NewTopic) -> Any:
     integer = java_class("java.lang.Integer")
     assignment = java_class("java.util.HashMap")()
     for partition, replicas in enumerate(topic.assignment):
-        brokers = _list(integer(replica) for replica in replicas)
+        brokers = java_list(integer(replica) for replica in replicas)
         assignment.put(integer(partition), brokers)
     new_topic = java_class(f"{_ADMIN}.NewTopic")(topic.topic, assignment)
     config = java_class("java.util.HashMap")()
@@ -144,10 +144,3 @@ def _new_topic(topic: NewTopic) -> Any:
 
 def _partition(topic: str, partition: int) -> Any:
     return java_class("org.apache.kafka.common.TopicPartition")(topic, partition)
-
-
-def _list(items: Any) -> Any:
-    made = java_class("java.util.ArrayList")()
-    for item in items:
-        made.add(item)
-    return made

@@ -10,11 +10,9 @@ from typing import Any
 
 from harness.clients.commands import Counts, StartProducer
 from harness.clients.history import HistoryWriter
-from harness.clients.java_producer import answer_of, open_producer
-from harness.clients.jvm import java_class
-from harness.contract.events import SendsIntended, Sent
-from harness.contract.outcomes import Outcome, send_outcome
-from harness.contract.values import make_value
+from harness.clients.java_producer import open_producer
+from harness.clients.java_sends import Sends, answer_of
+from harness.contract.outcomes import Outcome
 
 _TICK_SECONDS = 0.01
 _LATE_SECONDS = 1.0
@@ -25,7 +23,7 @@ _REQUEST_TIMEOUT_MS = 10_000
 class _Batch:
     """What one tick sent to one partition."""
 
-    sequences: range
+    sends: Sends
     futures: list[Any]
 
     def is_done(self) -> bool:
@@ -47,8 +45,6 @@ class SteadyProducer:
         self._counts = {partition: Counter[Outcome]() for partition in command.partitions}
         self._waiting: dict[int, deque[_Batch]] = {p: deque() for p in command.partitions}
         self._next_sequence = 0
-        self._record_class = java_class("org.apache.kafka.clients.producer.ProducerRecord")
-        self._boxed = {p: java_class("java.lang.Integer")(p) for p in command.partitions}
         self._producer = open_producer(
             command.producer,
             bootstrap=bootstrap,
@@ -92,55 +88,23 @@ class SteadyProducer:
             self._reap(_Batch.is_done)
 
     def _send(self, partition: int, count: int) -> None:
-        command = self._command
-        sequences = range(self._next_sequence, self._next_sequence + count)
-        self._next_sequence += count
-        self._history.write(
-            SendsIntended,
-            producer=command.producer,
-            topic=command.topic,
+        sends = Sends(
+            producer=self._command.producer,
+            topic=self._command.topic,
             partition=partition,
-            acks=command.acks,
-            sequence_first=sequences[0],
-            sequence_last=sequences[-1],
+            acks=self._command.acks,
+            sequences=range(self._next_sequence, self._next_sequence + count),
         )
-        futures = [
-            self._producer.send(
-                self._record_class(
-                    command.topic,
-                    self._boxed[partition],
-                    None,
-                    make_value(command.producer, sequence),
-                )
-            )
-            for sequence in sequences
-        ]
-        self._waiting[partition].append(_Batch(sequences, futures))
+        self._next_sequence += count
+        sends.intend(self._history)
+        futures = [self._producer.send(record) for record in sends.records()]
+        self._waiting[partition].append(_Batch(sends, futures))
 
     def _reap(self, is_ready: Callable[[_Batch], bool]) -> None:
         """Record the outcomes of batches that are ready, partition by partition, in order."""
         for partition, waiting in self._waiting.items():
             while waiting and is_ready(waiting[0]):
-                self._record(partition, waiting.popleft())
-
-    def _record(self, partition: int, batch: _Batch) -> None:
-        answers: dict[str | None, tuple[list[int], list[int]]] = {}
-        for sequence, future in zip(batch.sequences, batch.futures, strict=True):
-            error, offset = answer_of(future)
-            sequences, offsets = answers.setdefault(error, ([], []))
-            sequences.append(sequence)
-            offsets.append(offset)
-        for error, (sequences, offsets) in answers.items():
-            outcome = send_outcome(error)
-            self._counts[partition][outcome] += len(sequences)
-            self._history.write(
-                Sent,
-                producer=self._command.producer,
-                topic=self._command.topic,
-                partition=partition,
-                acks=self._command.acks,
-                outcome=outcome,
-                sequences=sequences,
-                offsets=offsets,
-                error=error,
-            )
+                batch = waiting.popleft()
+                self._counts[partition].update(
+                    batch.sends.record_outcomes(batch.futures, self._history, answer=answer_of)
+                )

@@ -2,16 +2,12 @@
 
 from typing import Any
 
-import jpype
-
 from harness.clients.commands import Produce
 from harness.clients.history import HistoryWriter
-from harness.clients.jvm import exception_name, java_class, java_properties
-from harness.contract.events import SendsIntended, Sent
-from harness.contract.outcomes import Outcome, send_outcome
-from harness.contract.values import make_value
+from harness.clients.java_sends import Sends, answer_of
+from harness.clients.jvm import java_class, java_properties
+from harness.contract.outcomes import Outcome
 
-_NO_OFFSET = -1
 _DELIVERY_TIMEOUT_MS = 30_000
 _CHUNK = 1000
 
@@ -59,52 +55,14 @@ def open_producer(name: str, *, bootstrap: str, settings: dict[str, str]) -> Any
 def _send(
     producer: Any, command: Produce, sequences: range, history: HistoryWriter
 ) -> dict[Outcome, int]:
-    history.write(
-        SendsIntended,
+    sends = Sends(
         producer=command.producer,
         topic=command.topic,
         partition=command.partition,
         acks=command.acks,
-        sequence_first=sequences[0],
-        sequence_last=sequences[-1],
+        sequences=sequences,
     )
-    record_class = java_class("org.apache.kafka.clients.producer.ProducerRecord")
-    partition = java_class("java.lang.Integer")(command.partition)
-    futures = [
-        producer.send(
-            record_class(command.topic, partition, None, make_value(command.producer, sequence))
-        )
-        for sequence in sequences
-    ]
+    sends.intend(history)
+    futures = [producer.send(record) for record in sends.records()]
     producer.flush()
-    answers: dict[str | None, tuple[list[int], list[int]]] = {}
-    for sequence, future in zip(sequences, futures, strict=True):
-        error, offset = answer_of(future)
-        sequences_of, offsets_of = answers.setdefault(error, ([], []))
-        sequences_of.append(sequence)
-        offsets_of.append(offset)
-    counts: dict[Outcome, int] = {}
-    for error, (sequences_of, offsets_of) in answers.items():
-        outcome = send_outcome(error)
-        counts[outcome] = counts.get(outcome, 0) + len(sequences_of)
-        history.write(
-            Sent,
-            producer=command.producer,
-            topic=command.topic,
-            partition=command.partition,
-            acks=command.acks,
-            outcome=outcome,
-            sequences=sequences_of,
-            offsets=offsets_of,
-            error=error,
-        )
-    return counts
-
-
-def answer_of(future: Any) -> tuple[str | None, int]:
-    """A send's error (the simple name of its exception, None: acknowledged) and its offset."""
-    try:
-        return None, int(future.get().offset())
-    except jpype.JException as error:
-        cause = error.getCause() if error.getCause() is not None else error
-        return exception_name(cause), _NO_OFFSET
+    return sends.record_outcomes(futures, history, answer=answer_of)

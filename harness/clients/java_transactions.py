@@ -23,17 +23,16 @@ from harness.clients.commands import (
 from harness.clients.history import HistoryWriter
 from harness.clients.java_consumer import JavaMember
 from harness.clients.java_producer import open_producer
+from harness.clients.java_sends import NO_OFFSET, Answer, Sends
 from harness.clients.jvm import exception_name, java_class
 from harness.contract.errors import WorkerError
-from harness.contract.events import SendsIntended, Sent, TransactionChanged
-from harness.contract.outcomes import Outcome, is_fencing, send_outcome, transaction_outcome
-from harness.contract.values import make_value
+from harness.contract.events import TransactionChanged
+from harness.contract.outcomes import Outcome, is_fencing, transaction_outcome
 
 _BLOCK_MS = 30_000
 _DELIVERY_TIMEOUT_MS = 20_000
 _REQUEST_TIMEOUT_MS = 5_000
 _CLOSE_SECONDS = 5
-_NO_OFFSET = -1
 _UNTOLD = (-1, -1)
 _WRAPPERS = frozenset({"ExecutionException", "KafkaException"})
 _DONE = {
@@ -86,25 +85,15 @@ class TransactionalProducer:
 
     def send(self, topic: str, partitions: Iterable[int], count: int) -> dict[str, int]:
         """Send values to each partition and wait for their outcomes; answers these by count."""
-        sequences_of = {
-            partition: self._intend(topic, partition, count) for partition in partitions
-        }
-        record = java_class("org.apache.kafka.clients.producer.ProducerRecord")
-        integer = java_class("java.lang.Integer")
-        sent: dict[int, list[Any]] = {
-            partition: [
-                _attempt(
-                    self._producer,
-                    record(topic, integer(partition), None, make_value(self._name, sequence)),
-                )
-                for sequence in sequences
-            ]
-            for partition, sequences in sequences_of.items()
-        }
+        intended = [self._intend(topic, partition, count) for partition in partitions]
+        attempts = [
+            [_attempt(self._producer, record) for record in sends.records()] for sends in intended
+        ]
         counts = dict.fromkeys(map(str, Outcome), 0)
-        for partition, sequences in sequences_of.items():
-            for outcome, told in self._record(topic, partition, sequences, sent[partition]).items():
-                counts[str(outcome)] += told
+        for sends, attempted in zip(intended, attempts, strict=True):
+            told = sends.record_outcomes(attempted, self._history, answer=_answer)
+            for outcome, number in told.items():
+                counts[str(outcome)] += number
         return counts
 
     def copy(self, command: CopyInTransaction, member: JavaMember) -> StepAnswer:
@@ -158,48 +147,18 @@ class TransactionalProducer:
         )
         return answer
 
-    def _intend(self, topic: str, partition: int, count: int) -> range:
-        sequences = range(self._next_sequence, self._next_sequence + count)
-        self._next_sequence += count
-        self._history.write(
-            SendsIntended,
+    def _intend(self, topic: str, partition: int, count: int) -> Sends:
+        sends = Sends(
             producer=self._name,
             topic=topic,
             partition=partition,
             acks="all",
-            sequence_first=sequences[0],
-            sequence_last=sequences[-1],
+            sequences=range(self._next_sequence, self._next_sequence + count),
             transaction=self._transaction,
         )
-        return sequences
-
-    def _record(
-        self, topic: str, partition: int, sequences: range, sent: list[Any]
-    ) -> dict[Outcome, int]:
-        """Wait for the outcomes of one partition's sends and record them."""
-        answers: dict[str | None, tuple[list[int], list[int]]] = {}
-        for sequence, attempt in zip(sequences, sent, strict=True):
-            error, offset = _answer(attempt)
-            sequences_of, offsets_of = answers.setdefault(error, ([], []))
-            sequences_of.append(sequence)
-            offsets_of.append(offset)
-        counts: dict[Outcome, int] = {}
-        for error, (sequences_of, offsets_of) in answers.items():
-            outcome = send_outcome(error)
-            counts[outcome] = counts.get(outcome, 0) + len(sequences_of)
-            self._history.write(
-                Sent,
-                producer=self._name,
-                topic=topic,
-                partition=partition,
-                acks="all",
-                outcome=outcome,
-                sequences=sequences_of,
-                offsets=offsets_of,
-                error=error,
-                transaction=self._transaction,
-            )
-        return counts
+        self._next_sequence += count
+        sends.intend(self._history)
+        return sends
 
 
 class Transactions:
@@ -254,14 +213,14 @@ def _attempt(producer: Any, record: Any) -> Any:
         return error
 
 
-def _answer(attempt: Any) -> tuple[str | None, int]:
+def _answer(attempt: Any) -> Answer:
     """An attempt's error (None: acknowledged) and its offset."""
     if isinstance(attempt, jpype.JException):
-        return _cause(attempt), _NO_OFFSET
+        return _cause(attempt), NO_OFFSET
     try:
         return None, int(attempt.get().offset())
     except jpype.JException as error:
-        return _cause(error), _NO_OFFSET
+        return _cause(error), NO_OFFSET
 
 
 def _cause(error: Any) -> str:

@@ -1,5 +1,6 @@
 """Kafka's own Java classes inside a worker, through JPype."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,14 @@ def first_java_class(*names: str) -> Any:
 def exception_name(error: Any) -> str:
     """The simple name of a Java exception's class, e.g. `LogTruncationException`."""
     return str(error.getClass().getSimpleName())
+
+
+def java_list(items: Iterable[Any]) -> Any:
+    """A `java.util.ArrayList`."""
+    made = java_class("java.util.ArrayList")()
+    for item in items:
+        made.add(item)
+    return made
 
 
 def java_properties(settings: dict[str, str]) -> Any:

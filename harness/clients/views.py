@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from harness.clients.jvm import java_class
+from harness.clients.jvm import java_class, java_list
 from harness.clients.observer_commands import PartitionState
 from harness.wire.request import Broker, ask
 
@@ -63,8 +63,8 @@ def controller_seen_by(broker: Broker) -> int:
     """
     partition = java_class(f"{_MESSAGES}.DescribeQuorumRequestData$PartitionData")()
     topic = java_class(f"{_MESSAGES}.DescribeQuorumRequestData$TopicData")()
-    topic.setTopicName(_METADATA_TOPIC).setPartitions(_list([partition.setPartitionIndex(0)]))
-    request = java_class(f"{_MESSAGES}.DescribeQuorumRequestData")().setTopics(_list([topic]))
+    topic.setTopicName(_METADATA_TOPIC).setPartitions(java_list([partition.setPartitionIndex(0)]))
+    request = java_class(f"{_MESSAGES}.DescribeQuorumRequestData")().setTopics(java_list([topic]))
     answer = ask(
         broker,
         "DESCRIBE_QUORUM",
@@ -84,7 +84,7 @@ def coordinator_seen_by(broker: Broker, group: str) -> int:
         OSError: the broker can't be reached.
     """
     request = java_class(f"{_MESSAGES}.FindCoordinatorRequestData")()
-    request.setKeyType(0).setCoordinatorKeys(_list([group]))
+    request.setKeyType(0).setCoordinatorKeys(java_list([group]))
     answer = ask(
         broker,
         "FIND_COORDINATOR",
@@ -99,7 +99,7 @@ def _metadata(broker: Broker, topics: list[str]) -> Any:
     request = java_class(f"{_MESSAGES}.MetadataRequestData")()
     request.setAllowAutoTopicCreation(False)
     wanted = java_class(f"{_MESSAGES}.MetadataRequestData$MetadataRequestTopic")
-    request.setTopics(_list([wanted().setName(topic) for topic in topics]))
+    request.setTopics(java_list([wanted().setName(topic) for topic in topics]))
     return ask(
         broker, "METADATA", request, version=_METADATA_VERSION, timeout_seconds=_TIMEOUT_SECONDS
     )
@@ -116,10 +116,10 @@ def _offsets(broker: Broker, partitions: list[Partition], timestamp: int) -> dic
         asked.setPartitionIndex(partition).setTimestamp(timestamp)
         by_topic.setdefault(topic, []).append(asked)
     topics = [
-        java_class(f"{prefix}$ListOffsetsTopic")().setName(topic).setPartitions(_list(asked))
+        java_class(f"{prefix}$ListOffsetsTopic")().setName(topic).setPartitions(java_list(asked))
         for topic, asked in by_topic.items()
     ]
-    request = java_class(prefix)().setReplicaId(-1).setTopics(_list(topics))
+    request = java_class(prefix)().setReplicaId(-1).setTopics(java_list(topics))
     answer = ask(
         broker,
         "LIST_OFFSETS",
@@ -132,10 +132,3 @@ def _offsets(broker: Broker, partitions: list[Partition], timestamp: int) -> dic
         for topic in answer.topics()
         for partition in topic.partitions()
     }
-
-
-def _list(items: list[Any]) -> Any:
-    made = java_class("java.util.ArrayList")()
-    for item in items:
-        made.add(item)
-    return made

@@ -1,0 +1,94 @@
+"""What every Java producer does with its sends: intend them, and record what became of each."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import jpype
+import msgspec
+
+from harness.clients.history import HistoryWriter
+from harness.clients.jvm import exception_name, java_class
+from harness.contract.events import SendsIntended, Sent
+from harness.contract.outcomes import Outcome, send_outcome
+from harness.contract.values import make_value
+
+NO_OFFSET = -1
+
+Answer = tuple[str | None, int]
+"""A send's error (the simple name of its exception, None: acknowledged) and its offset."""
+
+
+class Sends(msgspec.Struct, frozen=True, kw_only=True):
+    """Consecutive values of one producer to one partition, in one transaction or none."""
+
+    producer: str
+    topic: str
+    partition: int
+    acks: str
+    sequences: range
+    transaction: int | None = None
+
+    def intend(self, history: HistoryWriter) -> None:
+        """Write down that they are about to be sent."""
+        history.write(
+            SendsIntended,
+            producer=self.producer,
+            topic=self.topic,
+            partition=self.partition,
+            acks=self.acks,
+            sequence_first=self.sequences[0],
+            sequence_last=self.sequences[-1],
+            transaction=self.transaction,
+        )
+
+    def records(self) -> list[Any]:
+        """Their `ProducerRecord`s."""
+        record = java_class("org.apache.kafka.clients.producer.ProducerRecord")
+        partition = java_class("java.lang.Integer")(self.partition)
+        return [
+            record(self.topic, partition, None, make_value(self.producer, sequence))
+            for sequence in self.sequences
+        ]
+
+    def record_outcomes(
+        self, sent: Iterable[Any], history: HistoryWriter, *, answer: Callable[[Any], Answer]
+    ) -> dict[Outcome, int]:
+        """Write down what became of each; answers the count of each outcome.
+
+        Args:
+            sent: what `answer` tells the answer of, one a value in their order.
+            history: where it is written.
+            answer: waits for an answer where there is none yet.
+        """
+        by_error: dict[str | None, tuple[list[int], list[int]]] = {}
+        for sequence, one in zip(self.sequences, sent, strict=True):
+            error, offset = answer(one)
+            sequences, offsets = by_error.setdefault(error, ([], []))
+            sequences.append(sequence)
+            offsets.append(offset)
+        counts: dict[Outcome, int] = {}
+        for error, (sequences, offsets) in by_error.items():
+            outcome = send_outcome(error)
+            counts[outcome] = counts.get(outcome, 0) + len(sequences)
+            history.write(
+                Sent,
+                producer=self.producer,
+                topic=self.topic,
+                partition=self.partition,
+                acks=self.acks,
+                outcome=outcome,
+                sequences=sequences,
+                offsets=offsets,
+                error=error,
+                transaction=self.transaction,
+            )
+        return counts
+
+
+def answer_of(future: Any) -> Answer:
+    """The answer that a send's future holds, or will."""
+    try:
+        return None, int(future.get().offset())
+    except jpype.JException as error:
+        cause = error.getCause() if error.getCause() is not None else error
+        return exception_name(cause), NO_OFFSET
