@@ -26,6 +26,7 @@ from harness.contract.waiting import wait_until
 
 _READY_SECONDS = 90
 _TOLD_SECONDS = 30
+_STATE_SECONDS = 60
 _SAMPLE_INTERVAL_MS = 500
 
 
@@ -76,13 +77,12 @@ class Observer:
         """Create topics and wait until each partition has its preferred leader and whole ISR."""
         self.worker.call(CreateTopics(topics=topics))
         for topic in topics:
-            for partition, replicas in enumerate(topic.assignment):
-                self.await_state(
-                    topic.topic,
-                    partition,
-                    partial(_is_led_by_first, replicas=replicas),
-                    what=f"{topic.topic}-{partition} to be led by {replicas[0]}, all in sync",
-                )
+            self.await_states(
+                topic.topic,
+                range(len(topic.assignment)),
+                partial(_is_led_by_first, assignment=topic.assignment),
+                what="to be led by their first replicas, all in sync",
+            )
 
     def watch(self, topics: list[str]) -> None:
         """Sample every broker from now on; see `Watch`."""
@@ -141,15 +141,18 @@ class Observer:
 
     def partition(self, topic: str, partition: int) -> PartitionState | None:
         """The newest view of one partition; None while nobody answers."""
-        views = [
-            (broker_id, state)
-            for broker_id in self.kafka.answering_brokers()
-            for state in self.views(broker_id, [topic])
-            if state.partition == partition
-        ]
-        if not views:
-            return None
-        return max(views, key=lambda view: (view[1].leader_epoch, view[0] == view[1].leader))[1]
+        return self.partitions(topic).get(partition)
+
+    def partitions(self, topic: str) -> dict[int, PartitionState]:
+        """The newest view of each partition of a topic; each broker is asked once."""
+        views: dict[int, list[tuple[int, PartitionState]]] = {}
+        for broker_id in self.kafka.answering_brokers():
+            for state in self.views(broker_id, [topic]):
+                views.setdefault(state.partition, []).append((broker_id, state))
+        return {
+            partition: max(seen, key=lambda one: (one[1].leader_epoch, one[0] == one[1].leader))[1]
+            for partition, seen in views.items()
+        }
 
     def views(self, broker_id: int, topics: list[str]) -> list[PartitionState]:
         """One broker's view of all partitions of topics; none while it does not answer."""
@@ -170,7 +173,7 @@ class Observer:
         reached: Callable[[PartitionState], bool],
         *,
         what: str,
-        timeout_seconds: float = 60,
+        timeout_seconds: float = _STATE_SECONDS,
     ) -> PartitionState:
         """Wait until a partition's newest view is as wanted, and return that view.
 
@@ -187,6 +190,52 @@ class Observer:
             probe, what=what, timeout_seconds=timeout_seconds, last_seen=lambda: last[0]
         )
 
+    def await_states(
+        self,
+        topic: str,
+        partitions: Iterable[int],
+        reached: Callable[[PartitionState], bool],
+        *,
+        what: str,
+        timeout_seconds: float = _STATE_SECONDS,
+        hint: str = "",
+    ) -> dict[int, PartitionState]:
+        """Wait until each of several partitions has been as wanted; returns the views that were.
 
-def _is_led_by_first(state: PartitionState, *, replicas: list[int]) -> bool:
+        Args:
+            topic: whose partitions.
+            partitions: which.
+            reached: whether a view is as wanted.
+            what: what is awaited of them, as in `to be led by broker 2`.
+            timeout_seconds: for each partition; those that are slow may use what others left.
+            hint: what to look at when it does not come.
+
+        Raises:
+            WaitTimeoutError: some did not come so; shows their last views.
+        """
+        wanted = list(partitions)
+        found: dict[int, PartitionState] = {}
+        last: dict[int, PartitionState | None] = dict.fromkeys(wanted)
+
+        def probe() -> bool:
+            seen = self.partitions(topic)
+            for partition in list(last):
+                state = last[partition] = seen.get(partition)
+                if state is not None and reached(state):
+                    found[partition] = state
+                    del last[partition]
+            return not last
+
+        wait_until(
+            probe,
+            what=f"partitions {wanted} of {topic} {what}",
+            timeout_seconds=timeout_seconds * len(wanted),
+            hint=hint,
+            last_seen=lambda: last,
+        )
+        return {partition: found[partition] for partition in wanted}
+
+
+def _is_led_by_first(state: PartitionState, *, assignment: list[list[int]]) -> bool:
+    replicas = assignment[state.partition]
     return state.leader == replicas[0] and state.isr == sorted(replicas)

@@ -202,11 +202,9 @@ class Run:
         `may_pass` where somebody writes meanwhile: then beyond is there too.
         """
         ends = [
-            LogEnd(
-                topic=topic.topic, partition=partition, offset=self.log_end(topic.topic, partition)
-            )
+            LogEnd(topic=topic.topic, partition=partition, offset=offset)
             for topic in self.plan.topics
-            for partition in range(topic.partitions)
+            for partition, offset in self.log_ends(topic).items()
         ]
         ended: list[dict[str, str]] = self.consumers.call(
             members,
@@ -237,15 +235,15 @@ class Run:
         """Close members; they leave their groups."""
         self.consumers.call(members, lambda share: CloseMembers(members=share))
 
-    def log_end(self, topic: str, partition: int) -> int:
-        """The partition's high watermark, as its leader tells it."""
-        state = self.observer.await_state(
-            topic,
-            partition,
+    def log_ends(self, topic: TopicPlan) -> dict[int, int]:
+        """The high watermark of each partition, as its leader tells it."""
+        states = self.observer.await_states(
+            topic.topic,
+            range(topic.partitions),
             lambda state: state.log_end_offset >= 0,
-            what=f"the leader of {topic}-{partition} to tell its log end",
+            what="to have leaders that tell their log ends",
         )
-        return state.log_end_offset
+        return {partition: state.log_end_offset for partition, state in states.items()}
 
     def leader_epoch(self, topic: str, partition: int) -> int:
         """The partition's leader epoch in the newest view."""
@@ -337,13 +335,12 @@ class Run:
 
     def await_epoch_above(self, topic: TopicPlan, partitions: Sequence[int], epoch: int) -> None:
         """Wait until partitions are led under a newer epoch than this, by whomever."""
-        for partition in partitions:
-            self.observer.await_state(
-                topic.topic,
-                partition,
-                lambda state: state.leader_epoch > epoch and state.log_end_offset >= 0,
-                what=f"{topic.topic}-{partition} to be led under an epoch above {epoch}",
-            )
+        self.observer.await_states(
+            topic.topic,
+            partitions,
+            lambda state: state.leader_epoch > epoch and state.log_end_offset >= 0,
+            what=f"to be led under an epoch above {epoch}",
+        )
 
     def read_to_end(self, groups: Sequence[GroupPlan], *, life: int = 1) -> None:
         """The final read: stop what goes on, and let each group's member read to the log ends."""
@@ -361,13 +358,12 @@ class Run:
         self.heal()
         self.observer.await_brokers(self.kafka.topology.broker_ids)
         for topic in self.plan.topics:
-            for partition in range(topic.partitions):
-                self.observer.await_state(
-                    topic.topic,
-                    partition,
-                    partial(_is_whole, replication=topic.replication),
-                    what=f"all {topic.replication} replicas of {topic.topic}-{partition} in sync",
-                )
+            self.observer.await_states(
+                topic.topic,
+                range(topic.partitions),
+                partial(_is_whole, replication=topic.replication),
+                what=f"to have all {topic.replication} replicas in sync",
+            )
 
     def end(self) -> None:
         """Close the clients, freeze the servers' files by SIGKILL and end the driver's history."""

@@ -13,7 +13,7 @@ from docker.errors import APIError, DockerException
 from docker.utils.socket import frames_iter
 
 from cluster.nodes.agent import ENCODER, REPLIES, AnyRequest, Reply, raise_error
-from cluster.nodes.docker_client import connect
+from cluster.nodes.docker_client import connect, explained
 from harness.contract.errors import NodeError
 
 _REPLY_SECONDS = 30
@@ -58,7 +58,9 @@ class AgentLink:
             created = api.exec_create(container, command, stdin=True)
             self._stream = api.exec_start(created, socket=True)
         except (APIError, DockerException, OSError) as error:
-            raise NodeError(f"{name} takes no command ({_told(error)}): {_WHAT_TO_DO}") from error
+            raise NodeError(
+                f"{name} takes no command ({explained(error)}): {_WHAT_TO_DO}"
+            ) from error
         self._socket: socket.socket = self._stream._sock  # noqa: SLF001 - docker's way
         self._socket.settimeout(None)
         threading.Thread(target=self._receive, daemon=True).start()
@@ -119,7 +121,3 @@ class AgentLink:
     def _why(self) -> str:
         said = self._said.decode(errors="replace").strip()
         return f"{self._name} hung up{f' ({said})' if said else ''}: {_WHAT_TO_DO}"
-
-
-def _told(error: Exception) -> str:
-    return str(getattr(error, "explanation", None) or error)

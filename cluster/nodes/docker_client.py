@@ -33,6 +33,11 @@ def docker_problem() -> str | None:
     return None
 
 
+def explained(error: Exception) -> str:
+    """What the daemon itself says of an error, where it says anything."""
+    return str(getattr(error, "explanation", None) or error)
+
+
 def _connect() -> docker.DockerClient:
     try:
         client = docker.from_env(timeout=_TIMEOUT_SECONDS)

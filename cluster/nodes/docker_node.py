@@ -26,7 +26,7 @@ from cluster.nodes.agent import (
     WriteFile,
 )
 from cluster.nodes.agent_link import link_to
-from cluster.nodes.docker_client import connect
+from cluster.nodes.docker_client import connect, explained
 from cluster.nodes.node import Capability, Completed, Node, NodeProcess, require_success
 from cluster.nodes.traffic import Traffic
 from harness.contract.errors import NodeError
@@ -215,8 +215,7 @@ class DockerNode(Node):
         try:
             self._container().put_archive(folder, archive)
         except (APIError, DockerException, OSError) as error:
-            told = getattr(error, "explanation", None) or error
-            raise NodeError(f"{self.name} takes no files: {told}") from error
+            raise NodeError(f"{self.name} takes no files: {explained(error)}") from error
 
     def _container(self) -> Any:
         try:

@@ -9,6 +9,7 @@ import re
 import tarfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from http import HTTPStatus
 from io import BytesIO
 from pathlib import Path
@@ -19,7 +20,7 @@ import yaml
 from docker.errors import APIError, ImageNotFound, NotFound
 
 from cluster.kafka import distribution
-from cluster.nodes.docker_client import connect
+from cluster.nodes.docker_client import connect, explained
 from cluster.nodes.docker_node import CODE, FOLDER, JARS, PYTHON, DockerNode
 from cluster.nodes.node import Node
 from harness.contract.errors import NodeError, PrerequisiteError
@@ -35,7 +36,7 @@ for process in /proc/[0-9]*; do
     *) kill -9 $id ;;
   esac
 done
-rm -rf {FOLDER}/* && mkdir -p {CODE}
+rm -rf {FOLDER}/*
 """
 """What an earlier run left in an adopted node must not disturb this one. Its code stays: files of
 this run's replace it, and what is the same needs no compiling again."""
@@ -70,7 +71,8 @@ class DockerPool:
         containers = (found or self._start(size))[:size]
         code = _archive_of_code()
         with ThreadPoolExecutor(size) as pool:
-            list(pool.map(lambda container: _prepare(container, code), containers))
+            prepare = partial(_prepare, code=code, is_adopted=bool(found))
+            list(pool.map(prepare, containers))
             self._lifelines = [] if found else list(pool.map(_tie, containers))
         self.nodes: list[Node] = [self._node(container) for container in containers]
 
@@ -118,7 +120,7 @@ class DockerPool:
         except APIError as error:
             _remove(self._project, started)
             raise PrerequisiteError(
-                f"the pool can't be started: {error.explanation or error}. {_mend(error)}"
+                f"the pool can't be started: {explained(error)}. {_mend(error)}"
             ) from error
         return started
 
@@ -178,7 +180,7 @@ def _lives(owner: str) -> bool:
 
 def _mend(error: APIError) -> str:
     """What to do about a container or network that the daemon refused."""
-    said = str(error.explanation or error)
+    said = explained(error)
     if error.status_code == HTTPStatus.CONFLICT:
         return "Free the name with `docker rm`, or set FENCEPOST_PROJECT to another one."
     if "no space left" in said:
@@ -215,22 +217,23 @@ def _start_container(
     )
 
 
-def _prepare(container: Any, code: bytes) -> None:
-    """Empty a node of what an earlier run left there, and bring this run's code.
+def _prepare(container: Any, code: bytes, *, is_adopted: bool) -> None:
+    """Bring this run's code, and rid an adopted node of what an earlier run left there.
 
     Raises:
         NodeError: it takes no command or no files.
     """
     try:
-        container.reload()
-        if container.status == "paused":
-            container.unpause()
-        container.exec_run(["sh", "-c", _EMPTY])
-        container.put_archive(str(CODE), code)
-        container.exec_run([PYTHON, "-m", "cluster.nodes.firewall"])
+        if is_adopted:
+            container.reload()
+            if container.status == "paused":
+                container.unpause()
+            container.exec_run(["sh", "-c", _EMPTY])
+        container.put_archive("/", code)
+        if is_adopted:
+            container.exec_run([PYTHON, "-m", "cluster.nodes.firewall"])
     except (APIError, OSError) as error:
-        told = getattr(error, "explanation", None) or error
-        raise NodeError(f"{container.name} can't be prepared: {told}") from error
+        raise NodeError(f"{container.name} can't be prepared: {explained(error)}") from error
 
 
 def _tie(container: Any) -> Any:
@@ -263,5 +266,6 @@ def _archive_of_code() -> bytes:
     with tarfile.open(fileobj=archive, mode="w") as tar:
         for package in ("harness", "cluster"):
             for path in sorted((_ROOT / package).rglob("*.py")):
-                tar.add(path, arcname=str(path.relative_to(_ROOT)))
+                place = CODE / path.relative_to(_ROOT)
+                tar.add(path, arcname=str(place.relative_to("/")))
     return archive.getvalue()

@@ -55,6 +55,27 @@ class BrokerFault(Fault):
         """Undo the strike."""
 
 
+class EndServer(BrokerFault):
+    """The target's server process ends, one way or another; healed by starting it on its data."""
+
+    @abstractmethod
+    def end(self, field: Field, broker: int) -> tuple[int, bool]:
+        """End the process; returns its exit status, and whether it ended as it should."""
+
+    def strike_broker(self, field: Field, broker: int) -> Evidence:
+        """Landed when the process ended as it should and the others noticed."""
+        status, is_as_it_should = self.end(field, broker)
+        noticed = await_noticed(field, broker)
+        return Evidence(
+            landed=is_as_it_should, facts={"broker": broker, "exit_status": status, **noticed}
+        )
+
+    def heal_broker(self, field: Field, broker: int) -> None:
+        """Start the server again."""
+        if not field.kafka.is_running(broker):
+            field.kafka.start_server(broker)
+
+
 def await_fenced(field: Field, broker: int) -> list[int]:
     """Wait until a broker is fenced in the eyes of all others that answer; returns these.
 

@@ -1,13 +1,12 @@
 """Let a topic's records expire: by time, by size or by order; healed by the old settings."""
 
 import enum
+from collections.abc import Callable
 
 from harness.clients.observer_commands import AlterTopic, DeleteRecords, PartitionState
 from harness.contract.run_folder import TopicPlan
-from harness.contract.waiting import wait_until
 from harness.faults.fault import Evidence, Fault, Field
 
-_EXPIRED_SECONDS = 60
 _ROLL_MS = "500"
 _BYTES_KEPT = str(64 << 10)
 _MS_KEPT = "3000"
@@ -58,13 +57,17 @@ class Expire(Fault):
 
     def strike(self, field: Field) -> Evidence:
         """Landed when each partition's log start has passed its log end of before."""
-        before = {p: self._state(field, p) for p in range(self._topic.partitions)}
+        before = self._await(field, lambda state: state.log_end_offset >= 0, what="to tell bounds")
         if self._by is By.ORDER:
-            for partition, state in before.items():
-                self._delete(field, partition, before_offset=state.log_end_offset)
+            self._delete(field, before)
         else:
             self._alter(field, _SETTINGS[self._by])
-        starts = {p: self._await_passed(field, p, before[p]) for p in before}
+        after = self._await(
+            field,
+            lambda state: state.log_start_offset >= before[state.partition].log_end_offset,
+            what="to expire up to their log ends of before",
+        )
+        starts = {p: state.log_start_offset for p, state in after.items()}
         return Evidence(
             landed=all(starts[p] >= before[p].log_end_offset for p in before),
             facts={
@@ -79,38 +82,30 @@ class Expire(Fault):
         if self._by is not By.ORDER:
             self._alter(field, _UNEXPIRING)
 
-    def _delete(self, field: Field, partition: int, *, before_offset: int) -> None:
-        field.observer.await_state(
-            self._topic.topic,
-            partition,
-            lambda state: state.log_end_offset >= before_offset + _READ_MEANWHILE,
-            what=f"{self._topic.topic}-{partition} to grow by {_READ_MEANWHILE} records",
+    def _delete(self, field: Field, before: dict[int, PartitionState]) -> None:
+        self._await(
+            field,
+            lambda state: (
+                state.log_end_offset >= before[state.partition].log_end_offset + _READ_MEANWHILE
+            ),
+            what=f"to grow by {_READ_MEANWHILE} records",
         )
-        order = DeleteRecords(
-            topic=self._topic.topic, partition=partition, before_offset=before_offset
-        )
-        field.observer.worker.call(order)
+        for partition, state in before.items():
+            order = DeleteRecords(
+                topic=self._topic.topic, partition=partition, before_offset=state.log_end_offset
+            )
+            field.observer.worker.call(order)
 
     def _alter(self, field: Field, config: dict[str, str]) -> None:
         field.observer.worker.call(AlterTopic(topic=self._topic.topic, config=config))
 
-    def _state(self, field: Field, partition: int) -> PartitionState:
-        return field.observer.await_state(
+    def _await(
+        self, field: Field, reached: Callable[[PartitionState], bool], *, what: str
+    ) -> dict[int, PartitionState]:
+        return field.observer.await_states(
             self._topic.topic,
-            partition,
-            lambda state: state.log_end_offset >= 0,
-            what=f"the log's bounds of {self._topic.topic}-{partition}",
-        )
-
-    def _await_passed(self, field: Field, partition: int, before: PartitionState) -> int:
-        def probe() -> int | None:
-            start = self._state(field, partition).log_start_offset
-            return start if start >= before.log_end_offset else None
-
-        return wait_until(
-            probe,
-            what=f"{self._topic.topic}-{partition} to expire up to {before.log_end_offset}",
-            timeout_seconds=_EXPIRED_SECONDS,
+            range(self._topic.partitions),
+            reached,
+            what=what,
             hint="retention deletes whole rolled segments: is the topic written to?",
-            last_seen=lambda: self._state(field, partition),
         )

@@ -1,26 +1,17 @@
-"""Kill a broker with SIGKILL; healed by starting it again on its own data."""
+"""Kill a server with SIGKILL."""
 
 import signal
 
-from harness.faults.broker_fault import BrokerFault, await_noticed
-from harness.faults.fault import Evidence, Field
+from harness.faults.broker_fault import EndServer
+from harness.faults.fault import Field
 
 
-class Kill(BrokerFault):
-    """SIGKILL to the target's broker process."""
+class Kill(EndServer):
+    """SIGKILL to the target's process."""
 
     verb = "kill"
 
-    def strike_broker(self, field: Field, broker: int) -> Evidence:
-        """Landed when the process died of the signal and the others noticed."""
+    def end(self, field: Field, broker: int) -> tuple[int, bool]:
+        """It should die of the signal."""
         status = field.kafka.kill_server(broker)
-        noticed = await_noticed(field, broker)
-        return Evidence(
-            landed=status == -signal.SIGKILL,
-            facts={"broker": broker, "exit_status": status, **noticed},
-        )
-
-    def heal_broker(self, field: Field, broker: int) -> None:
-        """Start the broker again."""
-        if not field.kafka.is_running(broker):
-            field.kafka.start_server(broker)
+        return status, status == -signal.SIGKILL

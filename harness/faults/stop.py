@@ -1,26 +1,17 @@
-"""Stop a broker politely (controlled shutdown); healed by starting it again."""
+"""Stop a server politely (controlled shutdown)."""
 
-from harness.faults.broker_fault import BrokerFault, await_noticed
-from harness.faults.fault import Evidence, Field
+from harness.faults.broker_fault import EndServer
+from harness.faults.fault import Field
 
 _SIGTERM_STATUS = 143
 
 
-class Stop(BrokerFault):
-    """SIGTERM to the target's broker process: it hands over its leaderships first."""
+class Stop(EndServer):
+    """SIGTERM to the target's process: a broker hands over its leaderships first."""
 
     verb = "stop"
 
-    def strike_broker(self, field: Field, broker: int) -> Evidence:
-        """Landed when the process ended by itself and the others noticed."""
+    def end(self, field: Field, broker: int) -> tuple[int, bool]:
+        """It should end by itself."""
         status = field.kafka.stop_server(broker)
-        noticed = await_noticed(field, broker)
-        return Evidence(
-            landed=status in (0, _SIGTERM_STATUS),
-            facts={"broker": broker, "exit_status": status, **noticed},
-        )
-
-    def heal_broker(self, field: Field, broker: int) -> None:
-        """Start the broker again."""
-        if not field.kafka.is_running(broker):
-            field.kafka.start_server(broker)
+        return status, status in (0, _SIGTERM_STATUS)
