@@ -4,8 +4,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import uuid
 from collections.abc import Iterator
@@ -13,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command import ROOT, fencepost, finished
 from docker.errors import ImageNotFound
 from inside import check
 from resumption import RESUMED, resumed
@@ -25,7 +24,6 @@ from cluster.nodes.docker_pool import DockerPool, read_compose, remove_orphans
 from harness.contract.errors import NodeError, PrerequisiteError
 from harness.contract.waiting import wait_until
 
-ROOT = Path(__file__).resolve().parents[2]
 COMPOSE = ROOT / "docker-compose.yml"
 SOCKET = Path("/var/run/docker.sock")
 SIZE = 5
@@ -98,21 +96,9 @@ def compose_up(name: str, size: int) -> list[Any]:
     ]
 
 
-def fencepost(*arguments: str, **env: str) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        [sys.executable, "-m", "harness", *arguments],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env={**os.environ, "COLUMNS": "200", **env},
-    )
-
-
 def run_baseline(results: Path, **env: str) -> tuple[int, str]:
-    process = fencepost("run", "baseline", "--cluster", "docker", "--results", str(results), **env)
-    said, _ = process.communicate()
-    return process.returncode, said
+    options = ("--cluster", "docker", "--results", str(results))
+    return finished("run", "baseline", *options, **env)
 
 
 def brokers_run(name: str) -> bool:
@@ -127,9 +113,8 @@ def brokers_run(name: str) -> bool:
 
 def test_the_same_resumption_table_as_embedded(tmp_path: Path, project: str) -> None:
     options = ("--cluster", "docker", "--seed", "19902", "--results", str(tmp_path))
-    process = fencepost("run", "commit_epoch", *options)
-    said, _ = process.communicate()
-    assert process.returncode == 0, said
+    code, said = finished("run", "commit_epoch", *options)
+    assert code == 0, said
     (found,) = (tmp_path / "latest").rglob("verdict.json")
     verdict = json.loads(found.read_text())
     assert resumed(verdict) == RESUMED
@@ -140,9 +125,8 @@ def test_the_same_resumption_table_as_embedded(tmp_path: Path, project: str) -> 
 def test_a_zombie_leader_as_on_the_embedded_pool(tmp_path: Path) -> None:
     recipe = json.dumps({"recipe": "controllers"})
     options = ("--cluster", "docker", "--results", str(tmp_path), "--parameters", recipe)
-    process = fencepost("run", "zombie_leader", *options)
-    said, _ = process.communicate()
-    assert process.returncode == 0, said
+    code, said = finished("run", "zombie_leader", *options)
+    assert code == 0, said
     (found,) = (tmp_path / "latest").rglob("verdict.json")
     verdict = json.loads(found.read_text())
     assert [fault["landed"] for fault in verdict["faults"]] == [True]
@@ -295,9 +279,8 @@ def test_a_playground_pauses_and_heals(project: str, tmp_path: Path) -> None:
     )
     said = ""
     for order in orders:
-        process = fencepost(order[0], *options, *order[1:])
-        told, _ = process.communicate()
-        assert process.returncode == 0, told
+        code, told = finished(order[0], *options, *order[1:])
+        assert code == 0, told
         said += told
     assert "landed=True" in said
     assert "[1, 2, 3]" in said

@@ -1,15 +1,14 @@
 """A night on a real cluster: killed in the middle of a run, continued, judged in one page."""
 
 import json
-import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
+from command import fencepost
 
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import sandbox_problem
@@ -33,14 +32,7 @@ def nightly(folder: Path, *options: str) -> subprocess.Popen[str]:
     suite = folder / "tiny.yml"
     suite.write_text(SUITE)
     words = ("nightly", "--suite", str(suite), "--cluster", POOL.value, "--results", str(folder))
-    return subprocess.Popen(
-        [sys.executable, "-m", "harness", *words, *options],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env={**os.environ, "COLUMNS": "200"},
-    )
+    return fencepost(*words, *options)
 
 
 def night_folders(folder: Path) -> list[Path]:
@@ -55,6 +47,11 @@ def state(folder: Path) -> dict[str, Any]:
 
 def statuses(folder: Path) -> list[str]:
     return [run["status"] for run in state(folder)["runs"]] if night_folders(folder) else []
+
+
+def plans(folder: Path, *, run: int) -> list[Path]:
+    """Where the run's scenario began, which is before its brokers do."""
+    return list(folder.glob(f"nightly/*/runs/{run:03}-*/**/plan.json"))
 
 
 def processes_below(folder: Path, word: str = "") -> list[psutil.Process]:
@@ -74,9 +71,7 @@ def identity(file: Path) -> tuple[int, int]:
 def test_a_killed_night_goes_on_where_it_was(tmp_path: Path) -> None:
     killed = nightly(tmp_path, "--seed", "19902")
     wait_until(
-        lambda: (
-            statuses(tmp_path) == ["done", "running"] and processes_below(tmp_path, "kafka.Kafka")
-        ),
+        lambda: bool(plans(tmp_path, run=2) and processes_below(tmp_path, "kafka.Kafka")),
         what="brokers of the second run",
         timeout_seconds=120,
         last_seen=lambda: statuses(tmp_path),
@@ -92,8 +87,8 @@ def test_a_killed_night_goes_on_where_it_was(tmp_path: Path) -> None:
     before = state(tmp_path)
     assert [run["status"] for run in before["runs"]] == ["done", "running"]
     (night,) = night_folders(tmp_path)
-    (kept,) = night.glob("runs/001-*/**/plan.json")
-    (half,) = night.glob("runs/002-*/**/plan.json")
+    (kept,) = plans(tmp_path, run=1)
+    (half,) = plans(tmp_path, run=2)
     identities = identity(kept), identity(half)
 
     continued = nightly(tmp_path)
@@ -105,7 +100,7 @@ def test_a_killed_night_goes_on_where_it_was(tmp_path: Path) -> None:
     assert after["seed"] == 19902
     assert [run["seed"] for run in after["runs"]] == [run["seed"] for run in before["runs"]]
     assert identity(kept) == identities[0]
-    (redone,) = night.glob("runs/002-*/**/plan.json")
+    (redone,) = plans(tmp_path, run=2)
     assert identity(redone) != identities[1]
 
     summary = json.loads((night / "report" / "summary.json").read_text())

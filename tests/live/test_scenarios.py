@@ -1,7 +1,6 @@
 """The scenarios on a real cluster, from the command line to the verdict."""
 
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -13,13 +12,13 @@ from typing import Any
 
 import psutil
 import pytest
+from command import ROOT, fencepost, finished
 from resumption import RESUMED, resumed
 
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import sandbox_problem
 from harness.contract.waiting import wait_until
 
-ROOT = Path(__file__).resolve().parents[2]
 PLANTED = 7
 READERS = ("restart", "live")
 
@@ -28,23 +27,6 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(500)]
 POOL = PoolKind.EMBEDDED if sandbox_problem() is None else PoolKind.LOOPBACK
 
 Verdicts = Callable[[str], dict[str, Any]]
-
-
-def fencepost(*arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "harness", *arguments],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env={**os.environ, "COLUMNS": "200"},
-    )
-
-
-def finished(*arguments: str) -> tuple[int, str]:
-    process = fencepost(*arguments)
-    said, _ = process.communicate()
-    return process.returncode, said
 
 
 @pytest.fixture(scope="module")
