@@ -23,6 +23,8 @@ FINDING_COLUMNS = (
 )
 """Of a finding: offsets inclusive, `at` in microseconds since 1970, `evidence` JSON."""
 
+_WHERE = ("topic", "partition", "offset_first", "offset_last", "group", "at")
+
 _TYPES = {
     "partition": "int",
     "offset_first": "bigint",
@@ -84,9 +86,11 @@ def findings(rows: DataFrame, *, evidence: tuple[str, ...] = (), **columns: Colu
     Args:
         rows: one a finding.
         evidence: columns of `rows` that go into the JSON evidence.
-        columns: the finding's own; `kind`, `verdict` and `cause` are needed, others may be missing.
+        columns: the finding's own: `kind`, `verdict` and `cause`; and where it was, for as far as
+            `rows` do not say so in columns of these names (topic, partition, offset_first,
+            offset_last, group, at).
     """
-    values = dict(columns)
+    values = {name: F.col(name) for name in _WHERE if name in rows.columns} | columns
     values["evidence"] = F.to_json(F.struct(*[F.col(name) for name in evidence] or [F.lit(1)]))
     return rows.select(
         *(

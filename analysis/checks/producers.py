@@ -42,10 +42,6 @@ def zombie_producer_accepted(trace: Trace) -> CheckOutcome:
         evidence=("producer_id", "producer_epoch", "newer_epoch", "batches"),
         kind=F.lit("appended"),
         verdict=F.lit("violation"),
-        topic=F.col("topic"),
-        partition=F.col("partition"),
-        offset_first=F.col("offset_first"),
-        offset_last=F.col("offset_last"),
         cause=F.format_string(
             "%s batches of producer id %s, epoch %s, lie behind one of epoch %s",
             "batches",
@@ -185,11 +181,6 @@ def _told_acts(acts: DataFrame) -> DataFrame:
         ),
         kind=F.col("kind"),
         verdict=F.col("verdict"),
-        topic=F.col("topic"),
-        partition=F.col("partition"),
-        offset_first=F.col("offset_first"),
-        offset_last=F.col("offset_last"),
-        at=F.col("at"),
         cause=F.format_string(
             "%s times %s of %s under epoch %s, begun after epoch %s was told: %s (%s)",
             "acts",

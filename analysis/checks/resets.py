@@ -33,11 +33,8 @@ def reset(trace: Trace) -> CheckOutcome:
             ),
             kind=F.col("cause"),
             verdict=F.lit("permitted"),
-            topic=F.col("topic"),
-            partition=F.col("partition"),
             offset_first=F.col("from_offset"),
             offset_last=F.col("to_offset"),
-            group=F.col("group"),
             at=F.col("at_micros"),
             cause=F.when(
                 F.col("to_offset").isNull(),
@@ -87,11 +84,8 @@ def unjustified_reset(trace: Trace) -> CheckOutcome:
             ),
             kind=F.col("cause"),
             verdict=F.when(is_covered & ~has_no_epoch, "violation").otherwise("undecided"),
-            topic=F.col("topic"),
-            partition=F.col("partition"),
             offset_first=F.col("from_offset"),
             offset_last=F.col("to_offset"),
-            group=F.col("group"),
             at=F.col("at_micros"),
             cause=F.when(has_no_epoch, "within the log as it was, but without an epoch to judge by")
             .when(has_no_sample, "no sample of its leader before the reset tells the log's end")
@@ -140,12 +134,6 @@ def truncation_undetected(trace: Trace) -> CheckOutcome:
             verdict=F.when(F.col("commit_epoch") == str(CommitEpoch.NONE), "permitted").otherwise(
                 "violation"
             ),
-            topic=F.col("topic"),
-            partition=F.col("partition"),
-            offset_first=F.col("offset_first"),
-            offset_last=F.col("offset_last"),
-            group=F.col("group"),
-            at=F.col("at"),
             cause=F.format_string(
                 "%s records of epoch %s were read, then truncated; the group went on in epoch %s",
                 "records",

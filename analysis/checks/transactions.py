@@ -43,12 +43,6 @@ def aborted_read(trace: Trace) -> CheckOutcome:
             evidence=("records", *_TRANSACTION, "reason"),
             kind=F.col("fate"),
             verdict=F.when(F.col("fate") == "unknown", "undecided").otherwise("violation"),
-            topic=F.col("topic"),
-            partition=F.col("partition"),
-            offset_first=F.col("offset_first"),
-            offset_last=F.col("offset_last"),
-            group=F.col("group"),
-            at=F.col("at"),
             cause=F.format_string(
                 "%s values of transaction %s of %s were delivered as committed: %s",
                 "records",
@@ -108,11 +102,6 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
             evidence=("records", *_TRANSACTION, "seen"),
             kind=F.when(F.col("seen") > 0, "torn").otherwise("hidden"),
             verdict=F.col("verdict"),
-            topic=F.col("topic"),
-            partition=F.col("partition"),
-            offset_first=F.col("offset_first"),
-            offset_last=F.col("offset_last"),
-            group=F.col("group"),
             cause=F.format_string(
                 "%s values of committed transaction %s of %s were passed and never delivered;"
                 " %s others were",
