@@ -1,7 +1,7 @@
 """One run: the verbs in which a scenario tells its story."""
 
 from collections import ChainMap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -18,7 +18,7 @@ from harness.clients.commands import (
     Produce,
 )
 from harness.clients.history import HistoryWriter
-from harness.clients.observer_commands import NewTopic, PartitionState
+from harness.clients.observer_commands import PartitionState
 from harness.clients.process import WorkerService
 from harness.consumers import Consumers
 from harness.contract.errors import WorkerError
@@ -29,6 +29,7 @@ from harness.contract.waiting import wait_until
 from harness.faults.fault import Fault, Field, HeldFault
 from harness.observer import Observer
 from harness.phases import Phases
+from harness.topics import new_topic
 from harness.transactions import Transactions
 from harness.workload import Workload
 
@@ -114,33 +115,16 @@ class Run:
         With `is_spread` each partition's replicas begin one broker further, so that all lead.
         """
         self.phases.enter("creating topics")
-        replicas = {
-            (topic.topic, partition): _rotated(list(assignment), partition if is_spread else 0)
+        topics = [
+            new_topic(topic, list(assignment), is_spread=is_spread, settings=settings or {})
             for topic in self.plan.topics
-            for partition in range(topic.partitions)
+        ]
+        self._preferred = {
+            (topic.topic, partition): replicas[0]
+            for topic in topics
+            for partition, replicas in enumerate(topic.assignment)
         }
-        self._preferred = {key: brokers[0] for key, brokers in replicas.items()}
-        self.observer.create_topics(
-            [
-                NewTopic(
-                    topic=topic.topic,
-                    assignment=[
-                        replicas[topic.topic, partition] for partition in range(topic.partitions)
-                    ],
-                    config={
-                        "min.insync.replicas": str(topic.min_insync),
-                        "unclean.leader.election.enable": str(topic.unclean_election).lower(),
-                        **(
-                            {}
-                            if topic.retention_ms is None
-                            else {"retention.ms": str(topic.retention_ms)}
-                        ),
-                        **(settings or {}),
-                    },
-                )
-                for topic in self.plan.topics
-            ]
-        )
+        self.observer.create_topics(topics)
 
     def produce(
         self, topic: str, *, count: int, producer: str, acks: str = "all", partition: int = 0
@@ -189,6 +173,29 @@ class Run:
             list(members), lambda share: OpenMembers(members=[members[name] for name in share])
         )
         return list(members)
+
+    def start_load(
+        self,
+        topic: TopicPlan,
+        *,
+        producers: Mapping[str, str],
+        records_per_second: int,
+        readers: Sequence[GroupPlan],
+    ) -> None:
+        """Write to a topic and let groups read it, in the background.
+
+        Args:
+            topic: what is written and read.
+            producers: names with their acks.
+            records_per_second: of each producer.
+            readers: groups, each in its first life.
+        """
+        self.phases.enter("steady: writing and reading")
+        for producer, acks in producers.items():
+            self.workload.start_producer(
+                producer, topic, acks=acks, records_per_second=records_per_second
+            )
+        self.workload.start_reading(self.open(readers, life=1))
 
     def consume(
         self,
@@ -374,11 +381,6 @@ class Run:
         self.kafka.kill_all()
         self._history.write(WorkerStopped)
         self._history.close()
-
-
-def _rotated(brokers: list[int], by: int) -> list[int]:
-    start = by % len(brokers)
-    return brokers[start:] + brokers[:start]
 
 
 def _is_whole(state: PartitionState, *, replication: int) -> bool:

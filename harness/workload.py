@@ -12,12 +12,26 @@ from harness.clients.commands import (
     StopProducer,
 )
 from harness.consumers import Consumers
-from harness.contract.outcomes import CommitEpoch, Outcome
-from harness.contract.run_folder import TopicPlan
+from harness.contract.clients import Client
+from harness.contract.outcomes import CommitEpoch, Outcome, ResetPolicy
+from harness.contract.run_folder import GroupPlan, TopicPlan
 from harness.contract.waiting import wait_until
 
 _COMMIT_INTERVAL_MS = 1000
 _DRAIN_SECONDS = 60
+
+
+def reader(
+    group: str,
+    topic: str,
+    *,
+    client: str = Client.JAVA,
+    reset: ResetPolicy = ResetPolicy.EARLIEST,
+) -> GroupPlan:
+    """A group that commits the epochs of its records, as its client does by itself."""
+    return GroupPlan(
+        group=group, client=client, topic=topic, commit_epoch=CommitEpoch.RECORD, reset=reset
+    )
 
 
 class Workload:

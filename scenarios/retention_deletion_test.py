@@ -18,23 +18,16 @@ from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
 from harness.contract.checks import Check
-from harness.contract.clients import Client
-from harness.contract.outcomes import CommitEpoch, ResetPolicy
-from harness.contract.run_folder import Expectation, GroupPlan, TopicPlan
+from harness.contract.outcomes import ResetPolicy
+from harness.contract.run_folder import Expectation, TopicPlan
 from harness.faults.expire import EXPIRING_TOPIC, By, Expire
 from harness.faults.kill import Kill
 from harness.faults.targets import LeaderOf
 from harness.scenario import Scenario
+from harness.workload import reader
 
 RECORDS_PER_SECOND = 2000
 READ_BEFORE_LAGGING, UNREAD, AFTERWARDS = 2000, 4000, 2000
-
-
-def group(name: str, reset: ResetPolicy) -> GroupPlan:
-    """A Java group that reads `orders` and commits as Kafka does."""
-    return GroupPlan(
-        group=name, client=Client.JAVA, topic="orders", commit_epoch=CommitEpoch.RECORD, reset=reset
-    )
 
 
 class RetentionDeletionScenario(Scenario):
@@ -49,8 +42,8 @@ class RetentionDeletionScenario(Scenario):
         unclean_election=False,
         deletes=True,
     )
-    current = group("current", ResetPolicy.EARLIEST)
-    lagging = tuple(group(f"lagging.{reset}", reset) for reset in ResetPolicy)
+    current = reader("current", "orders")
+    lagging = tuple(reader(f"lagging.{reset}", "orders", reset=reset) for reset in ResetPolicy)
     groups = (current, *lagging)
     expects = (
         Expectation(check=Check.LOST_RECORD, verdict="permitted"),
@@ -83,12 +76,14 @@ class RetentionDeletionScenario(Scenario):
             run.create(assignment=[1, 2, 3], is_spread=True, settings=EXPIRING_TOPIC)
             run.watch()
 
-            run.phases.enter("warm up: the lagging groups read a little")
             load = run.workload
-            load.start_producer(
-                "writer", self.orders, acks="all", records_per_second=RECORDS_PER_SECOND
+            run.start_load(
+                self.orders,
+                producers={"writer": "all"},
+                records_per_second=RECORDS_PER_SECOND,
+                readers=[self.current],
             )
-            load.start_reading(run.open([self.current], life=1))
+            run.phases.enter("warm up: the lagging groups read a little")
             load.await_acknowledged("writer", READ_BEFORE_LAGGING)
             late = run.open(self.lagging, life=1)
             run.consume(late, may_pass=True)

@@ -13,11 +13,11 @@ from ducktape.mark.resource import cluster
 from cluster.kafka.topology import Topology
 from harness.contract.checks import Check
 from harness.contract.clients import Client
-from harness.contract.outcomes import CommitEpoch, ResetPolicy
-from harness.contract.run_folder import GroupPlan, TopicPlan
+from harness.contract.run_folder import TopicPlan
 from harness.faults.stop import Stop
 from harness.faults.targets import Broker
 from harness.scenario import Scenario
+from harness.workload import reader
 
 RECORDS_PER_SECOND = 2000
 BETWEEN = 2000
@@ -31,13 +31,7 @@ class RollingBounceScenario(Scenario):
         topic="orders", partitions=12, replication=3, min_insync=2, unclean_election=False
     )
     groups = tuple(
-        GroupPlan(
-            group=f"readers.{client}",
-            client=client,
-            topic="orders",
-            commit_epoch=CommitEpoch.RECORD,
-            reset=ResetPolicy.EARLIEST,
-        )
+        reader(f"readers.{client}", "orders", client=client)
         for client in (Client.JAVA, Client.LIBRDKAFKA, Client.KAFKA_PYTHON)
     )
     checks = (
@@ -60,12 +54,13 @@ class RollingBounceScenario(Scenario):
         with self.running(topics=[self.orders], groups=self.groups) as run:
             run.create(assignment=[1, 2, 3], is_spread=True)
             run.watch()
-            run.phases.enter("steady: writing and reading")
             load = run.workload
-            load.start_producer(
-                "writer", self.orders, acks="all", records_per_second=RECORDS_PER_SECOND
+            run.start_load(
+                self.orders,
+                producers={"writer": "all"},
+                records_per_second=RECORDS_PER_SECOND,
+                readers=self.groups,
             )
-            load.start_reading(run.open(self.groups, life=1))
             load.await_acknowledged("writer", BETWEEN)
             for broker in self.topology.broker_ids:
                 with run.fault(Stop(Broker(broker))):

@@ -22,14 +22,12 @@ from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
 from harness.contract.checks import Check
-from harness.contract.clients import Client
-from harness.contract.outcomes import CommitEpoch, ResetPolicy
-from harness.contract.run_folder import Expectation, GroupPlan, TopicPlan
+from harness.contract.run_folder import Expectation, TopicPlan
 from harness.faults.kill import Kill
 from harness.faults.stop import Stop
 from harness.faults.targets import Broker
-from harness.run import Run
 from harness.scenario import Scenario
+from harness.workload import reader
 
 RECORDS_PER_SECOND = 1000
 TOGETHER, ALONE, AFTERWARDS = 1000, 600, 600
@@ -42,15 +40,7 @@ class UncleanElectionScenario(Scenario):
     """Who comes back first, and what the configuration then allows."""
 
     topology = Topology(brokers=3, controllers=1)
-    groups = (
-        GroupPlan(
-            group="readers",
-            client=Client.JAVA,
-            topic="orders",
-            commit_epoch=CommitEpoch.RECORD,
-            reset=ResetPolicy.EARLIEST,
-        ),
-    )
+    groups = (reader("readers", "orders"),)
     checks = (
         Check.LOST_RECORD,
         Check.SKIPPED_RECORD,
@@ -87,7 +77,13 @@ class UncleanElectionScenario(Scenario):
         ) as run:
             run.create(assignment=[1, 2, 3])
             run.watch()
-            self.start(run, orders)
+            run.start_load(
+                orders,
+                producers={"one": "1", "all": "all"},
+                records_per_second=RECORDS_PER_SECOND,
+                readers=self.groups,
+            )
+            run.workload.await_acknowledged("all", TOGETHER)
             third = run.strike(Kill(Broker(3)))
             run.phases.enter("two replicas in sync")
             run.workload.await_acknowledged("all", TOGETHER)
@@ -108,13 +104,3 @@ class UncleanElectionScenario(Scenario):
             run.workload.await_acknowledged("all", AFTERWARDS)
             run.settle()
             run.read_to_end(self.groups)
-
-    def start(self, run: Run, orders: TopicPlan) -> None:
-        """Write and read until something is there."""
-        run.phases.enter("steady: writing and reading")
-        for producer, acks in (("one", "1"), ("all", "all")):
-            run.workload.start_producer(
-                producer, orders, acks=acks, records_per_second=RECORDS_PER_SECOND
-            )
-        run.workload.start_reading(run.open(self.groups, life=1))
-        run.workload.await_acknowledged("all", TOGETHER)

@@ -15,15 +15,14 @@ from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
 from harness.contract.checks import Check
-from harness.contract.clients import Client
-from harness.contract.outcomes import CommitEpoch, ResetPolicy
-from harness.contract.run_folder import GroupPlan, TopicPlan
+from harness.contract.run_folder import TopicPlan
 from harness.faults.broker_fault import BrokerFault
 from harness.faults.cut import Cut, Links
 from harness.faults.pause import Pause
 from harness.faults.targets import FollowerOf
 from harness.faults.wipe import Wipe
 from harness.scenario import Scenario
+from harness.workload import reader
 
 RECORDS_PER_SECOND = 2000
 WITHOUT_IT = 2000
@@ -43,15 +42,7 @@ class ZombieFollowerScenario(Scenario):
     orders = TopicPlan(
         topic="orders", partitions=6, replication=3, min_insync=2, unclean_election=False
     )
-    groups = (
-        GroupPlan(
-            group="readers",
-            client=Client.JAVA,
-            topic="orders",
-            commit_epoch=CommitEpoch.RECORD,
-            reset=ResetPolicy.EARLIEST,
-        ),
-    )
+    groups = (reader("readers", "orders"),)
     checks = (
         Check.LOST_RECORD,
         Check.SKIPPED_RECORD,
@@ -71,12 +62,13 @@ class ZombieFollowerScenario(Scenario):
         with self.running(topics=[self.orders], groups=self.groups) as run:
             run.create(assignment=[1, 2, 3], is_spread=True)
             run.watch()
-            run.phases.enter("steady: writing and reading")
             load = run.workload
-            load.start_producer(
-                "writer", self.orders, acks="all", records_per_second=RECORDS_PER_SECOND
+            run.start_load(
+                self.orders,
+                producers={"writer": "all"},
+                records_per_second=RECORDS_PER_SECOND,
+                readers=self.groups,
             )
-            load.start_reading(run.open(self.groups, life=1))
             load.await_acknowledged("writer", RECORDS_PER_SECOND)
             with run.fault(fault):
                 run.await_out_of_isr("orders", 0, fault.broker)

@@ -17,14 +17,13 @@ from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
 from harness.contract.checks import Check
-from harness.contract.clients import Client
-from harness.contract.outcomes import CommitEpoch, ResetPolicy
-from harness.contract.run_folder import Expectation, GroupPlan, TopicPlan
+from harness.contract.run_folder import Expectation, TopicPlan
 from harness.faults.broker_fault import BrokerFault
 from harness.faults.cut import Cut, Links
 from harness.faults.pause import Pause
 from harness.faults.targets import LeaderOf
 from harness.scenario import Scenario
+from harness.workload import reader
 
 RECORDS_PER_SECOND = 1000
 BY_ZOMBIE, BY_SUCCESSORS = 200, 500
@@ -44,15 +43,7 @@ class ZombieLeaderScenario(Scenario):
     orders = TopicPlan(
         topic="orders", partitions=6, replication=3, min_insync=2, unclean_election=False
     )
-    groups = (
-        GroupPlan(
-            group="readers",
-            client=Client.JAVA,
-            topic="orders",
-            commit_epoch=CommitEpoch.RECORD,
-            reset=ResetPolicy.EARLIEST,
-        ),
-    )
+    groups = (reader("readers", "orders"),)
     expects = (
         Expectation(check=Check.SERVED_UNDER_FENCED_EPOCH, verdict="permitted"),
         Expectation(check=Check.LOST_RECORD, verdict="permitted"),
@@ -77,14 +68,13 @@ class ZombieLeaderScenario(Scenario):
         with self.running(topics=[self.orders], groups=self.groups, expects=self.expects) as run:
             run.create(assignment=[1, 2, 3], is_spread=True)
             run.watch()
-
-            run.phases.enter("steady: writing and reading")
             load = run.workload
-            for producer, acks in (("one", "1"), ("all", "all")):
-                load.start_producer(
-                    producer, self.orders, acks=acks, records_per_second=RECORDS_PER_SECOND
-                )
-            load.start_reading(run.open(self.groups, life=1))
+            run.start_load(
+                self.orders,
+                producers={"one": "1", "all": "all"},
+                records_per_second=RECORDS_PER_SECOND,
+                readers=self.groups,
+            )
             load.await_acknowledged("one", RECORDS_PER_SECOND)
             load.await_acknowledged("all", RECORDS_PER_SECOND)
             epoch = run.leader_epoch("orders", 0)

@@ -51,8 +51,9 @@ def _carry_out(run: Run, order: Order) -> Any:
                 "paused": [i for i in run.kafka.topology.broker_ids if run.kafka.host(i).is_paused],
                 "down": [i for i in run.kafka.topology.server_ids if not run.kafka.is_running(i)],
                 "partitions": [
-                    msgspec.to_builtins(run.observer.partition(topic.topic, partition))
+                    msgspec.to_builtins(seen.get(partition))
                     for topic in run.plan.topics
+                    for seen in [run.observer.partitions(topic.topic)]
                     for partition in range(topic.partitions)
                 ],
             }
