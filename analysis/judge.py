@@ -13,6 +13,7 @@ from analysis import resumption
 from analysis.checks.base import FINDING_COLUMNS, CheckOutcome, Totals
 from analysis.checks.registry import CHECKS
 from analysis.load import Trace
+from analysis.timing import timing
 from harness.contract.checks import Check
 from harness.contract.run_folder import Expectation
 from harness.contract.verdicts import (
@@ -69,6 +70,7 @@ def judge(trace: Trace) -> Verdict:
         faults=faults,
         resumption=resumed,
         rerun=trace.run.rerun,
+        timing=timing(trace),
     )
 
 

@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from analysis.report.times import told_timing
 from harness.contract.nights import NightSummary, Outcome
 from harness.contract.verdicts import (
     CheckVerdict,
@@ -37,6 +38,8 @@ def show(verdict: Verdict, console: Console) -> None:
         f"[bold {colour}]{verdict.verdict}[/] {verdict.scenario}, seed {verdict.seed}, "
         f"Kafka {verdict.kafka}, {verdict.cluster}"
     )
+    if verdict.timing is not None:
+        console.print(escape(told_timing(verdict.timing)), soft_wrap=True)
 
 
 def show_night(summary: NightSummary, console: Console) -> None:

@@ -1,26 +1,20 @@
-"""What a run is doing now, told on standard output for whoever watches."""
+"""What a run is doing now: told on standard output for whoever watches, and kept in the history."""
 
-import time
+from harness.clients.history import HistoryWriter
+from harness.contract.events import PhaseEntered
+from harness.contract.stages import Stage
 
 PREFIX = "fencepost-phase: "
 
 
 class Phases:
-    """Tells each phase as it begins, and how long the one before it took."""
+    """Tells each phase as it begins; it ends where the next one begins, or the history."""
 
-    def __init__(self) -> None:
+    def __init__(self, history: HistoryWriter) -> None:
         """No phase yet."""
-        self._name: str | None = None
-        self._began = time.monotonic()
+        self._history = history
 
-    def enter(self, name: str) -> None:
-        """Begin a phase; the one before it ends."""
-        self.leave()
-        self._name, self._began = name, time.monotonic()
-        print(f"{PREFIX}{name}", flush=True)
-
-    def leave(self) -> None:
-        """End the current phase, if any."""
-        if self._name is not None:
-            print(f"{self._name}: {time.monotonic() - self._began:.1f} s", flush=True)
-        self._name = None
+    def enter(self, stage: Stage, doing: str) -> None:
+        """Begin a phase of a stage."""
+        print(f"{PREFIX}{stage}: {doing}", flush=True)
+        self._history.write(PhaseEntered, stage=stage, doing=doing)

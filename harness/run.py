@@ -22,9 +22,10 @@ from harness.clients.observer_commands import PartitionState
 from harness.clients.process import WorkerService
 from harness.consumers import Consumers
 from harness.contract.errors import WorkerError
-from harness.contract.events import WorkerStarted, WorkerStopped
+from harness.contract.events import WorkerStopped
 from harness.contract.outcomes import ResetPolicy
 from harness.contract.run_folder import GroupPlan, Plan, RunFolder, TopicPlan
+from harness.contract.stages import Stage
 from harness.contract.waiting import wait_until
 from harness.faults.fault import Fault, Field, HeldFault
 from harness.observer import Observer
@@ -59,10 +60,11 @@ class Run:
         consumers: Consumers,
         observer: WorkerService,
         folder: RunFolder,
+        history: HistoryWriter,
         phases: Phases,
         plan: Plan,
     ) -> None:
-        """Everything is allocated, nothing runs."""
+        """Everything is allocated, nothing runs; `history` is the driver's, closed by `end`."""
         self.kafka = kafka
         self.clients = consumers.java
         self.consumers = consumers
@@ -72,7 +74,7 @@ class Run:
         self.transactions = Transactions(consumers.java)
         self.phases = phases
         self.plan = plan
-        self._history = HistoryWriter(folder.history / "driver.jsonl")
+        self._history = history
         self._field = Field(
             kafka=kafka,
             observer=self.observer,
@@ -85,15 +87,6 @@ class Run:
 
     def start(self) -> None:
         """Start servers and workers at once, and wait until all brokers are in service."""
-        self._history.write(
-            WorkerStarted,
-            worker="driver",
-            role="driver",
-            node="driver",
-            client="driver",
-            client_version="",
-            pid=0,
-        )
         with ThreadPoolExecutor() as pool:
             servers = pool.submit(self.kafka.start)
             list(pool.map(self._launch, (self.observer.worker, *self.consumers.workers.values())))
@@ -114,7 +107,7 @@ class Run:
 
         With `is_spread` each partition's replicas begin one broker further, so that all lead.
         """
-        self.phases.enter("creating topics")
+        self.phases.enter(Stage.STARTING, "creating topics")
         topics = [
             new_topic(topic, list(assignment), is_spread=is_spread, settings=settings or {})
             for topic in self.plan.topics
@@ -190,7 +183,7 @@ class Run:
             records_per_second: of each producer.
             readers: groups, each in its first life.
         """
-        self.phases.enter("steady: writing and reading")
+        self.phases.enter(Stage.STEADY, "writing and reading")
         for producer, acks in producers.items():
             self.workload.start_producer(
                 producer, topic, acks=acks, records_per_second=records_per_second
@@ -261,7 +254,7 @@ class Run:
 
     def strike(self, fault: Fault) -> HeldFault:
         """Apply a fault now; it is healed by `heal()`, or at the end of the run."""
-        self.phases.enter(f"fault: {fault.verb} {fault.target}")
+        self.phases.enter(Stage.HELD, f"{fault.verb} {fault.target}")
         held = HeldFault.strike(fault, self._field)
         self._held.append(held)
         return held
@@ -351,7 +344,7 @@ class Run:
 
     def read_to_end(self, groups: Sequence[GroupPlan], *, life: int = 1) -> None:
         """The final read: stop what goes on, and let each group's member read to the log ends."""
-        self.phases.enter("final read")
+        self.phases.enter(Stage.FINAL_READ, "groups read to the log ends")
         self.workload.end()
         members = {f"{group.group}#{life}": group for group in groups}
         ended = self.consume(list(members))
@@ -361,7 +354,7 @@ class Run:
 
     def settle(self) -> None:
         """Heal all faults and wait until every replica of the planned topics is in sync again."""
-        self.phases.enter("settling")
+        self.phases.enter(Stage.SETTLING, "all replicas come into sync")
         self.heal()
         self.observer.await_brokers(self.kafka.topology.broker_ids)
         for topic in self.plan.topics:
@@ -374,7 +367,7 @@ class Run:
 
     def end(self) -> None:
         """Close the clients, freeze the servers' files by SIGKILL and end the driver's history."""
-        self.phases.enter("ending clients and servers")
+        self.phases.enter(Stage.COLLECTING, "clients and servers end, what they left is collected")
         self.heal()
         self.workload.end()
         self.consumers.finish()

@@ -15,6 +15,7 @@ from ducktape.tests.test_context import TestContext
 from cluster.kafka.service import KafkaService
 from cluster.kafka.topology import Topology
 from cluster.nodes.tether import die_with_parent
+from harness.clients.history import HistoryWriter
 from harness.clients.kinds import client_version
 from harness.clients.process import WorkerService
 from harness.collect import (
@@ -25,9 +26,10 @@ from harness.collect import (
     decode_servers,
 )
 from harness.consumers import Consumers, workers_for
-from harness.contract.checks import Check
+from harness.contract.checks import OF_EVERY_RUN, OF_GROUPS, Check
 from harness.contract.clients import Client, clients_of
 from harness.contract.errors import UsageError
+from harness.contract.events import WorkerStarted
 from harness.contract.run_folder import (
     Expectation,
     GroupPlan,
@@ -36,6 +38,7 @@ from harness.contract.run_folder import (
     RunFolder,
     TopicPlan,
 )
+from harness.contract.stages import Stage
 from harness.phases import Phases
 from harness.randomness import generator
 from harness.run import Run
@@ -88,10 +91,11 @@ class Scenario(Test):  # type: ignore[misc]
         folder.write_plan(plan)
         description = self._describe(plan, shape)
         folder.write_run(description)
-        phases = Phases()
+        history = _driver_history(folder)
+        phases = Phases(history)
         error: str | None = None
         try:
-            phases.enter("starting nodes and clients")
+            phases.enter(Stage.STARTING, "servers and clients")
             kafka = KafkaService(self.test_context, shape, version=self.session.kafka)
             workers = {kind: self._worker(kind.worker, kind.module) for kind in workers_for(groups)}
             observer = self._worker("observer", "harness.clients.observer_worker")
@@ -100,6 +104,7 @@ class Scenario(Test):  # type: ignore[misc]
                 consumers=Consumers(workers, groups),
                 observer=observer,
                 folder=folder,
+                history=history,
                 phases=phases,
                 plan=plan,
             )
@@ -120,14 +125,12 @@ class Scenario(Test):  # type: ignore[misc]
     def _collect(self, run: Run) -> None:
         run.end()
         workers = (*run.consumers.workers.values(), run.observer.worker)
-        run.phases.enter("collecting histories, logs and replicas")
         collect_servers(run.folder, run.kafka)
         decode_servers(run.folder, run.observer.worker)
         run.observer.worker.finish()
         collect_clients(run.folder, workers)
         decode_clients(run.folder)
         decode_server_logs(run.folder)
-        run.phases.leave()
 
     def _require_clients(self, groups: Sequence[GroupPlan]) -> None:
         testable = clients_of(self.session.kafka)
@@ -149,16 +152,16 @@ class Scenario(Test):  # type: ignore[misc]
             parameters=dict(self.test_context.injected_args or {}),
             topics=list(topics),
             groups=list(groups),
-            checks=[str(check) for check in self.checks],
+            checks=[str(check) for check in self._checks(groups)],
             expects=list(expects),
         )
 
+    def _checks(self, groups: Sequence[GroupPlan]) -> list[Check]:
+        of_every_run = [check for check in OF_EVERY_RUN if groups or check not in OF_GROUPS]
+        return list(dict.fromkeys([*self.checks, *of_every_run]))
+
     def _describe(self, plan: Plan, shape: Topology) -> RunDescription:
         session = self.session
-        rerun = (
-            f"fencepost run {plan.scenario} --cluster {session.cluster} "
-            f"--kafka {session.kafka} --seed {session.seed}"
-        )
         return RunDescription(
             run_id=self.test_context.test_id,
             scenario=plan.scenario,
@@ -180,6 +183,20 @@ class Scenario(Test):  # type: ignore[misc]
                 "features": dict(shape.features),
             },
             command=session.command,
-            rerun=rerun,
+            rerun=session.rerun(plan.scenario, plan.parameters),
             started_micros=time.time_ns() // 1000,
         )
+
+
+def _driver_history(folder: RunFolder) -> HistoryWriter:
+    history = HistoryWriter(folder.history / "driver.jsonl")
+    history.write(
+        WorkerStarted,
+        worker="driver",
+        role="driver",
+        node="driver",
+        client="driver",
+        client_version="",
+        pid=0,
+    )
+    return history

@@ -1,5 +1,8 @@
 """What one invocation hands to the scenarios that ducktape runs in another process."""
 
+import json
+import shlex
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -20,6 +23,12 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     versions: dict[str, str]
     results: str = ""
 
+    def rerun(self, scenario: str, parameters: Mapping[str, Any]) -> str:
+        """The command that runs one scenario so again."""
+        return rerun_command(
+            scenario, parameters, cluster=self.cluster, kafka=self.kafka, seed=self.seed
+        )
+
     def as_globals(self) -> str:
         """As the value of ducktape's `--globals`."""
         return msgspec.json.encode({GLOBALS_KEY: self}).decode()
@@ -37,3 +46,14 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
                 "or hand ducktape the --globals that `fencepost run` prints"
             )
         return msgspec.convert(values[GLOBALS_KEY], cls)
+
+
+def rerun_command(
+    scenario: str, parameters: Mapping[str, Any], *, cluster: str, kafka: str, seed: int
+) -> str:
+    """The command line of one run; a scenario without parameters runs all that it declares."""
+    words = ["fencepost", "run", scenario, "--cluster", cluster, "--kafka", kafka]
+    words += ["--seed", str(seed)]
+    if parameters:
+        words += ["--parameters", json.dumps(dict(parameters))]
+    return shlex.join(words)

@@ -12,6 +12,7 @@ from cluster.kafka.topology import Topology
 from harness.contract.checks import OF_TRANSACTIONS, Check
 from harness.contract.outcomes import CommitEpoch, ResetPolicy
 from harness.contract.run_folder import GroupPlan, TopicPlan
+from harness.contract.stages import Stage
 from harness.scenario import Scenario
 
 RECORDS_PER_HALF = 1000
@@ -44,7 +45,7 @@ class BaselineScenario(Scenario):
         with self.running(topics=[self.orders], groups=self.groups) as run:
             run.create(assignment=[1, 2, 3])
             for life in (1, 2):
-                run.phases.enter(f"half {life}: writing, reading, committing")
+                run.phases.enter(Stage.STEADY, f"half {life}: writing, reading, committing")
                 for partition in range(self.orders.partitions):
                     run.produce(
                         "orders", count=RECORDS_PER_HALF, producer="writer", partition=partition

@@ -11,6 +11,7 @@ from ducktape.mark.resource import cluster
 from cluster.kafka.topology import Topology
 from harness.contract.checks import Check
 from harness.contract.run_folder import TopicPlan
+from harness.contract.stages import Stage
 from harness.faults.cut_tail import CutTails
 from harness.scenario import Scenario
 
@@ -30,9 +31,9 @@ class CanaryScenario(Scenario):
     def test_canary(self) -> None:
         with self.running(topics=[self.orders]) as run:
             run.create(assignment=[1, 2, 3])
-            run.phases.enter(f"writing {KEPT} + {PLANTED} records")
+            run.phases.enter(Stage.STEADY, f"writing {KEPT} + {PLANTED} records")
             run.produce("orders", count=KEPT, producer="kept")
             run.produce("orders", count=PLANTED, producer="planted")
             with run.fault(CutTails("orders", 0, records=PLANTED)):
-                run.phases.enter("brokers are down, the tail is cut")
+                run.phases.enter(Stage.HELD, "brokers are down, the tail is cut")
             run.settle()

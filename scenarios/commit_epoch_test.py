@@ -22,6 +22,7 @@ from cluster.kafka.topology import Topology
 from harness.contract.checks import OF_TRANSACTIONS, Check
 from harness.contract.outcomes import CommitEpoch, ResetPolicy
 from harness.contract.run_folder import Expectation, GroupPlan, TopicPlan
+from harness.contract.stages import Stage
 from harness.faults.kill import Kill
 from harness.faults.targets import FollowerOf, LeaderOf
 from harness.run import Run
@@ -75,7 +76,7 @@ class CommitEpochScenario(Scenario):
                 run.await_isr(topic.topic, 0, [1])
             self.write_to_all(run, LOST, producer="lost")
 
-            run.phases.enter(f"{len(groups)} groups read to {REPLICATED + LOST}")
+            run.phases.enter(Stage.HELD, f"{len(groups)} groups read to {REPLICATED + LOST}")
             members = run.open(groups, life=1)
             run.consume(members)
 
@@ -85,7 +86,7 @@ class CommitEpochScenario(Scenario):
                     run.await_leader(log_end, 0, 2)
                     run.produce(log_end, count=count, producer=f"new-{log_end}")
 
-                run.phases.enter("groups commit, stop and resume")
+                run.phases.enter(Stage.HELD, "groups commit, stop and resume")
                 run.commit(groups, life=1)
                 run.close(members)
                 members = run.open(groups, life=2)
@@ -95,6 +96,6 @@ class CommitEpochScenario(Scenario):
 
     def write_to_all(self, run: Run, count: int, *, producer: str) -> None:
         """Write the same number of records to each topic."""
-        run.phases.enter(f"writing {count} records to each topic ({producer})")
+        run.phases.enter(Stage.WARM_UP, f"writing {count} records to each topic ({producer})")
         for topic in self.topics:
             run.produce(topic.topic, count=count, producer=f"{producer}-{topic.topic}")

@@ -20,6 +20,7 @@ from cluster.kafka.topology import Topology
 from harness.contract.checks import Check
 from harness.contract.outcomes import ResetPolicy
 from harness.contract.run_folder import Expectation, TopicPlan
+from harness.contract.stages import Stage
 from harness.faults.expire import EXPIRING_TOPIC, By, Expire
 from harness.faults.kill import Kill
 from harness.faults.targets import LeaderOf
@@ -83,7 +84,7 @@ class RetentionDeletionScenario(Scenario):
                 records_per_second=RECORDS_PER_SECOND,
                 readers=[self.current],
             )
-            run.phases.enter("warm up: the lagging groups read a little")
+            run.phases.enter(Stage.STEADY, "the lagging groups read a little")
             load.await_acknowledged("writer", READ_BEFORE_LAGGING)
             late = run.open(self.lagging, life=1)
             run.consume(late, may_pass=True)

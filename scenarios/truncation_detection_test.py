@@ -23,6 +23,7 @@ from harness.contract.checks import OF_TRANSACTIONS, Check
 from harness.contract.clients import Client, clients_of
 from harness.contract.outcomes import CommitEpoch, ResetPolicy
 from harness.contract.run_folder import Expectation, GroupPlan, TopicPlan
+from harness.contract.stages import Stage
 from harness.faults.kill import Kill
 from harness.faults.targets import FollowerOf, LeaderOf
 from harness.scenario import Scenario
@@ -69,7 +70,7 @@ class TruncationDetectionScenario(Scenario):
         with self.running(topics=[self.orders], groups=groups, expects=self.expects) as run:
             run.create(assignment=[1, 2])
             run.produce("orders", count=REPLICATED, producer="replicated")
-            run.phases.enter("live groups commit a start, to be opened with their own policy")
+            run.phases.enter(Stage.WARM_UP, "live groups commit a start")
             members = run.open(live, life=1)
             run.consume(members)
             run.commit(live, life=1)
@@ -78,7 +79,7 @@ class TruncationDetectionScenario(Scenario):
             follower = run.strike(Kill(FollowerOf("orders", 0)))
             run.await_isr("orders", 0, [1])
             run.produce("orders", count=LOST, producer="lost")
-            run.phases.enter(f"{len(groups)} groups read to {REPLICATED + LOST} and commit")
+            run.phases.enter(Stage.HELD, f"{len(groups)} groups read to {REPLICATED + LOST}")
             first = run.open(restarted, life=1)
             reading = run.open(live, life=2)
             run.consume([*first, *reading])
@@ -90,7 +91,7 @@ class TruncationDetectionScenario(Scenario):
                 follower.heal()
                 run.await_leader("orders", 0, 2)
                 run.produce("orders", count=NEW, producer="new")
-                run.phases.enter("groups resume or read on")
+                run.phases.enter(Stage.HELD, "groups resume or read on")
                 reopened = run.open(restarted, life=2)
                 run.consume([*reopened, *reading])
                 run.close([*reopened, *reading])

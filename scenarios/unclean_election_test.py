@@ -23,6 +23,7 @@ from ducktape.mark.resource import cluster
 from cluster.kafka.topology import Topology
 from harness.contract.checks import Check
 from harness.contract.run_folder import Expectation, TopicPlan
+from harness.contract.stages import Stage
 from harness.faults.kill import Kill
 from harness.faults.stop import Stop
 from harness.faults.targets import Broker
@@ -85,14 +86,14 @@ class UncleanElectionScenario(Scenario):
             )
             run.workload.await_acknowledged("all", TOGETHER)
             third = run.strike(Kill(Broker(3)))
-            run.phases.enter("two replicas in sync")
+            run.phases.enter(Stage.HELD, "two replicas in sync")
             run.workload.await_acknowledged("all", TOGETHER)
             second = run.strike(Stop(Broker(2)))
             run.await_isr("orders", 0, [1])
-            run.phases.enter("broker 1 acknowledges alone")
+            run.phases.enter(Stage.HELD, "broker 1 acknowledges alone")
             run.workload.await_acknowledged("one", ALONE)
             first = run.strike(Kill(Broker(1)))
-            run.phases.enter(f"{successor}: who comes back first?")
+            run.phases.enter(Stage.HELD, f"{successor}: who comes back first?")
             (third if is_stale else second).heal()
             if is_stale or is_eligible:
                 run.await_leader("orders", 0, 3 if is_stale else 2, is_serving=is_stale)
@@ -100,7 +101,7 @@ class UncleanElectionScenario(Scenario):
                 run.await_leaderless("orders", 0, in_eyes_of=2)
             first.heal()
             run.heal()
-            run.phases.enter("all are back")
+            run.phases.enter(Stage.HEALED, "all are back")
             run.workload.await_acknowledged("all", AFTERWARDS)
             run.settle()
             run.read_to_end(self.groups)

@@ -16,6 +16,7 @@ from ducktape.mark.resource import cluster
 from cluster.kafka.topology import Topology
 from harness.contract.checks import Check
 from harness.contract.run_folder import TopicPlan
+from harness.contract.stages import Stage
 from harness.faults.broker_fault import BrokerFault
 from harness.faults.cut import Cut, Links
 from harness.faults.pause import Pause
@@ -72,9 +73,9 @@ class ZombieFollowerScenario(Scenario):
             load.await_acknowledged("writer", RECORDS_PER_SECOND)
             with run.fault(fault):
                 run.await_out_of_isr("orders", 0, fault.broker)
-                run.phases.enter("held: the others go on")
+                run.phases.enter(Stage.HELD, "the others go on")
                 load.await_acknowledged("writer", WITHOUT_IT)
-            run.phases.enter("healed")
+            run.phases.enter(Stage.HEALED, "it catches up")
             load.await_acknowledged("writer", WITHOUT_IT)
             run.settle()
             run.read_to_end(self.groups)

@@ -18,6 +18,7 @@ from ducktape.mark.resource import cluster
 from cluster.kafka.topology import Topology
 from harness.contract.checks import Check
 from harness.contract.run_folder import Expectation, TopicPlan
+from harness.contract.stages import Stage
 from harness.faults.broker_fault import BrokerFault
 from harness.faults.cut import Cut, Links
 from harness.faults.pause import Pause
@@ -83,9 +84,9 @@ class ZombieLeaderScenario(Scenario):
                 zombies = run.preferred_of(fault.broker, self.orders)
                 run.await_epoch_above(self.orders, zombies, epoch)
                 if recipe != "pause":
-                    run.phases.enter("held: the zombie acknowledges")
+                    run.phases.enter(Stage.HELD, "the zombie acknowledges")
                     load.await_acknowledged("one", BY_ZOMBIE, partitions=zombies)
-            run.phases.enter("healed: the successors acknowledge")
+            run.phases.enter(Stage.HEALED, "the successors acknowledge")
             load.await_acknowledged("all", BY_SUCCESSORS, partitions=zombies)
             run.settle()
             run.read_to_end(self.groups)

@@ -27,6 +27,7 @@ from harness.contract.checks import OF_TRANSACTIONS, Check
 from harness.contract.clients import Client
 from harness.contract.outcomes import CommitEpoch, Isolation, ResetPolicy
 from harness.contract.run_folder import Expectation, GroupPlan, TopicPlan
+from harness.contract.stages import Stage
 from harness.faults.fault import Fault
 from harness.faults.fence import ExpireTransaction, Fence, TakeOver
 from harness.faults.kill import Kill
@@ -95,7 +96,7 @@ class ZombieProducerScenario(Scenario):
             run.watch()
             run.workload.start_reading(run.open(self.readers, life=1))
 
-            run.phases.enter("producers commit once, and leave a transaction open")
+            run.phases.enter(Stage.WARM_UP, "producers commit once, and leave a transaction open")
             timeout_ms = TIMEOUT_MS.get(recipe, LONG_MS)
             for name in TRANSACTIONAL_IDS:
                 zombie = f"{name}.zombie"
@@ -117,7 +118,7 @@ class ZombieProducerScenario(Scenario):
                     self.succeed(run, name)
                 self.send_as_successors(run)
 
-            run.phases.enter("successors commit")
+            run.phases.enter(Stage.HEALED, "successors commit")
             run.close(["copier#1"])
             self.copy(run, "successor", life=2)
             for name in TRANSACTIONAL_IDS:
@@ -131,13 +132,13 @@ class ZombieProducerScenario(Scenario):
             case "fence":
                 return Fence(TRANSACTIONAL_IDS)
             case "expired":
-                return ExpireTransaction(TRANSACTIONAL_IDS)
+                return ExpireTransaction(TRANSACTIONAL_IDS, timeout_ms=TIMEOUT_MS[recipe])
             case _:
                 return TakeOver(TRANSACTIONAL_IDS, by=lambda name: self.succeed(run, name))
 
     def go_on_as_zombies(self, run: Run) -> None:
         """Let each zombie do what it would have done; none of the answers stops it."""
-        run.phases.enter("zombies go on")
+        run.phases.enter(Stage.HELD, "zombies go on")
         run.transactions.send(f"{SENDS_ON}.zombie", self.orders, count=RECORDS)
         run.transactions.copy(
             f"{COPIES}.zombie", member="copier#1", topic=self.copies, partition=0, records=0
@@ -158,7 +159,7 @@ class ZombieProducerScenario(Scenario):
 
     def send_as_successors(self, run: Run) -> None:
         """Let successors begin transactions, and leave them open."""
-        run.phases.enter("successors send")
+        run.phases.enter(Stage.HELD, "successors send")
         for name in (SENDS_ON, COMMITS):
             self.send(run, f"{name}.successor")
 

@@ -2,7 +2,7 @@
 
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.checks.base import CheckOutcome, findings
+from analysis.checks.base import MICROS_PER_SECOND, CheckOutcome, findings
 from analysis.load import Trace
 
 
@@ -40,4 +40,28 @@ def history_complete(trace: Trace) -> CheckOutcome:
             ),
         ),
         trace.rows["histories"],
+    )
+
+
+def phase_overrun(trace: Trace) -> CheckOutcome:
+    """A phase that took longer than its stage's limit tells of the machine, not of Kafka."""
+    took = trace["phases"].withColumn(
+        "seconds", (F.col("ended_micros") - F.col("began_micros")) / MICROS_PER_SECOND
+    )
+    return CheckOutcome(
+        findings(
+            took.where("seconds > limit_seconds"),
+            evidence=("stage", "doing", "seconds", "limit_seconds"),
+            kind=F.lit("overrun"),
+            verdict=F.lit("undecided"),
+            at=F.col("began_micros"),
+            cause=F.format_string(
+                "%s: %s took %.0f s, more than the %s s that it may take",
+                "stage",
+                "doing",
+                "seconds",
+                "limit_seconds",
+            ),
+        ),
+        trace.rows["phases"],
     )

@@ -2,7 +2,16 @@
 
 from dataclasses import replace
 
-from analysis.checks import delivery, epochs, evidence, producers, replicas, resets, transactions
+from analysis.checks import (
+    delivery,
+    epochs,
+    evidence,
+    liveness,
+    producers,
+    replicas,
+    resets,
+    transactions,
+)
 from analysis.checks.base import CheckDefinition
 from harness.contract.checks import Check
 
@@ -68,6 +77,13 @@ CHECKS: dict[Check, CheckDefinition] = {
         needs=("transactions", "sends", "polls", "group_events"),
         reads=("replica_batches", "replica_records"),
     ),
+    Check.PRODUCE_UNAVAILABLE: CheckDefinition(
+        liveness.produce_unavailable, needs=("sends", "leaderships"), reads=("faults",)
+    ),
+    Check.STUCK_CONSUMER: CheckDefinition(
+        liveness.stuck_consumer, needs=("group_events",), reads=("faults",)
+    ),
+    Check.PHASE_OVERRUN: CheckDefinition(evidence.phase_overrun, needs=("phases",)),
     Check.FAULT_LANDED: CheckDefinition(evidence.fault_landed, needs=("faults",)),
     Check.HISTORY_COMPLETE: CheckDefinition(evidence.history_complete, needs=("histories",)),
 }

@@ -9,6 +9,7 @@ from plotly.offline import get_plotlyjs
 
 from analysis.load import Trace
 from analysis.report.timeline import timeline
+from analysis.report.times import told_timing
 from harness.contract.run_folder import RunFolder
 from harness.contract.verdicts import Verdict, several_partitions
 
@@ -44,6 +45,7 @@ def write_report(folder: RunFolder, verdict: Verdict, trace: Trace) -> None:
             figure=Markup(figure),  # noqa: S704
             plotly=Markup(get_plotlyjs() if figure else ""),  # noqa: S704
             seconds=_seconds(trace),
+            timing=told_timing(verdict.timing) if verdict.timing else "",
             as_json=_as_json,
         )
     )

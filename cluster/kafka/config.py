@@ -53,6 +53,15 @@ LOG_CONFIGS = {"log4j2.properties": _LOG4J2, "log4j.properties": _RELOAD4J}
 """By file name: 4.x reads the first (log4j 2), 3.9 the second (reload4j)."""
 
 
+def setting_ms(topology: Topology, name: str) -> int:
+    """A server setting in milliseconds: the topology's own, or what faults ask for.
+
+    Raises:
+        KeyError: it is neither; Kafka's default holds.
+    """
+    return int({**_FAULT_SETTINGS, **topology.settings}[name])
+
+
 def server_properties(
     topology: Topology, *, server_id: int, addresses: Mapping[int, str], data: Path
 ) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from ducktape.services.service import Service
 
 from cluster.ducktape import node_of
-from cluster.kafka.config import LOG_CONFIGS, server_properties
+from cluster.kafka.config import LOG_CONFIGS, server_properties, setting_ms
 from cluster.kafka.topology import CLIENT_PORT, Topology
 from cluster.nodes.node import Node, NodeProcess
 from harness.contract.errors import NodeError
@@ -52,6 +52,10 @@ class KafkaService(Service):  # type: ignore[misc]
         """`bootstrap.servers` of all brokers."""
         brokers = (self._hosts[broker_id].address for broker_id in self.topology.broker_ids)
         return ",".join(f"{address}:{CLIENT_PORT}" for address in brokers)
+
+    def settings_ms(self, *names: str) -> dict[str, int]:
+        """Server settings in milliseconds, by name; see `setting_ms`."""
+        return {name: setting_ms(self.topology, name) for name in names}
 
     def data(self, server_id: int) -> Path:
         """The server's log directory, on its node."""

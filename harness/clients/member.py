@@ -79,6 +79,8 @@ class GroupMember(ABC):
         except self.failures as error:
             self._failed(error)
             return "failed"
+        if not self._last_assignment:
+            self._changed("stalled")
         self._record_positions("stalled", dict.fromkeys(self._last_assignment))
         return "stalled"
 

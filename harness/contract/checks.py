@@ -25,6 +25,9 @@ class Check(enum.StrEnum):
     ZOMBIE_PRODUCER_ACCEPTED = "zombie_producer_accepted"
     ABORTED_READ = "aborted_read"
     TORN_TRANSACTION = "torn_transaction"
+    PRODUCE_UNAVAILABLE = "produce_unavailable"
+    STUCK_CONSUMER = "stuck_consumer"
+    PHASE_OVERRUN = "phase_overrun"
     RESUMPTION = "resumption"
 
 
@@ -32,3 +35,9 @@ OF_TRANSACTIONS = frozenset(
     {Check.ZOMBIE_PRODUCER_ACCEPTED, Check.ABORTED_READ, Check.TORN_TRANSACTION}
 )
 """Checks that have nothing to judge where no producer is transactional."""
+
+OF_EVERY_RUN = (Check.PRODUCE_UNAVAILABLE, Check.STUCK_CONSUMER, Check.PHASE_OVERRUN)
+"""Checks that every plan has, named by its scenario or not."""
+
+OF_GROUPS = frozenset({Check.STUCK_CONSUMER})
+"""Of these, the ones that a run without groups leaves out."""

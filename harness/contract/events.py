@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from harness.contract.outcomes import Outcome
+from harness.contract.stages import Stage
 
 NO_EPOCH = -1
 """Kafka's own mark of an absent leader epoch (`RecordBatch.NO_PARTITION_LEADER_EPOCH`)."""
@@ -165,13 +166,24 @@ class ConsumerFailed(Event, frozen=True, kw_only=True):
 
 
 class FaultChanged(Event, frozen=True, kw_only=True):
-    """A fault began to hold, or was healed; `landed` says whether the evidence shows its bite."""
+    """A fault began to hold, or was healed; `landed` says whether the evidence shows its bite.
+
+    `forced_ms`: Kafka's timeouts that had to pass before it could bite, by their settings.
+    """
 
     fault: str
     target: str
     change: str
     landed: bool
     evidence: dict[str, Any] = {}
+    forced_ms: dict[str, int] = {}
+
+
+class PhaseEntered(Event, frozen=True, kw_only=True):
+    """A phase of the run began, and the one before it ended."""
+
+    stage: Stage
+    doing: str
 
 
 class Sampled(Event, frozen=True, kw_only=True):
@@ -199,6 +211,7 @@ AnyEvent = (
     | Committed
     | ConsumerFailed
     | FaultChanged
+    | PhaseEntered
     | Sampled
 )
 

@@ -212,6 +212,12 @@ TABLES: dict[str, pa.Schema] = {
         started_micros=_LONG,
         healed_micros=_LONG,
         evidence=_STRING,
+        forced_ms=_LONG,
+        forced_by=_STRING,
+    ),
+    # One row per phase of the run; the last one ends with the driver's history.
+    "phases": _schema(
+        stage=_STRING, doing=_STRING, began_micros=_LONG, ended_micros=_LONG, limit_seconds=_INT
     ),
     # One row per answer of a broker to the observer.
     "samples": _schema(

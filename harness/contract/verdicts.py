@@ -107,6 +107,32 @@ def several_partitions(rows: Iterable[Resumption]) -> frozenset[str]:
     return frozenset(group for group, count in counts.items() if count > 1)
 
 
+class PhaseTime(msgspec.Struct, frozen=True, kw_only=True):
+    """How long a phase of the run took."""
+
+    stage: str
+    doing: str
+    seconds: float
+
+
+class Timing(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a run's wall time went, in seconds.
+
+    starting: until the cluster and its topics were there.
+    story: what the scenario tells, up to its final read.
+    collecting: the end of servers and clients, and what they left.
+    forced: of the story, the Kafka timeouts that had to pass before its faults could bite.
+    forced_by: the settings of these timeouts.
+    """
+
+    starting: float
+    story: float
+    collecting: float
+    forced: float
+    forced_by: list[str]
+    phases: list[PhaseTime]
+
+
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """The whole verdict of a run."""
 
@@ -123,3 +149,4 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     faults: list[FaultResult]
     resumption: list[Resumption]
     rerun: str
+    timing: Timing | None = None

@@ -1,6 +1,6 @@
 """Histories to tables; what can't be read is counted, never dropped in silence."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from harness.contract.events import (
     ConsumerFailed,
     FaultChanged,
     GroupChanged,
+    PhaseEntered,
     Polled,
     Sampled,
     SendsIntended,
@@ -22,6 +23,7 @@ from harness.contract.events import (
     WorkerStopped,
 )
 from harness.contract.outcomes import Outcome
+from harness.contract.stages import PHASE_LIMIT_SECONDS
 from harness.contract.values import is_intact, make_value
 from harness.decode.tables import Rows
 
@@ -32,6 +34,7 @@ TABLES_OF_HISTORIES = (
     "commits",
     "group_events",
     "faults",
+    "phases",
     "samples",
     "histories",
 )
@@ -64,6 +67,7 @@ def _read_history(path: Path, rows: Rows) -> None:
     )
     _sends(worker, events, rows)
     _faults(events, rows)
+    _phases(events, rows)
     for event in events:
         match event:
             case Polled():
@@ -219,8 +223,25 @@ def _faults(events: Iterable[AnyEvent], rows: Rows) -> None:
                 "landed": event.landed,
                 "started_micros": event.wall_micros,
                 "evidence": msgspec.json.encode(event.evidence).decode(),
+                "forced_ms": sum(event.forced_ms.values()),
+                "forced_by": ", ".join(sorted(event.forced_ms)),
             }
             strikes.append(open_strikes[key])
         elif key in open_strikes:
             open_strikes.pop(key)["healed_micros"] = event.wall_micros
     rows.extend("faults", strikes)
+
+
+def _phases(events: Sequence[AnyEvent], rows: Rows) -> None:
+    """One row per phase; each lasts until the next one, the last until the history ends."""
+    entered = [event for event in events if isinstance(event, PhaseEntered)]
+    ends = [event.wall_micros for event in (*entered[1:], *events[-1:])]
+    for phase, ended_micros in zip(entered, ends, strict=False):
+        rows.add(
+            "phases",
+            stage=str(phase.stage),
+            doing=phase.doing,
+            began_micros=phase.wall_micros,
+            ended_micros=ended_micros,
+            limit_seconds=PHASE_LIMIT_SECONDS[phase.stage],
+        )

@@ -1,6 +1,7 @@
 """What faults on one broker share: a target that is resolved late, and who has noticed."""
 
 from abc import abstractmethod
+from typing import ClassVar
 
 from harness.contract.errors import FaultError
 from harness.contract.waiting import wait_until
@@ -56,7 +57,13 @@ class BrokerFault(Fault):
 
 
 class EndServer(BrokerFault):
-    """The target's server process ends, one way or another; healed by starting it on its data."""
+    """The target's server process ends, one way or another; healed by starting it on its data.
+
+    Attributes:
+        is_silent: whether the others notice only by a timeout.
+    """
+
+    is_silent: ClassVar[bool]
 
     @abstractmethod
     def end(self, field: Field, broker: int) -> tuple[int, bool]:
@@ -67,7 +74,9 @@ class EndServer(BrokerFault):
         status, is_as_it_should = self.end(field, broker)
         noticed = await_noticed(field, broker)
         return Evidence(
-            landed=is_as_it_should, facts={"broker": broker, "exit_status": status, **noticed}
+            landed=is_as_it_should,
+            facts={"broker": broker, "exit_status": status, **noticed},
+            forced_ms=timeouts_of_silence(field, broker) if self.is_silent else {},
         )
 
     def heal_broker(self, field: Field, broker: int) -> None:
@@ -91,6 +100,16 @@ def await_fenced(field: Field, broker: int) -> list[int]:
         timeout_seconds=_NOTICED_SECONDS,
     )
     return others
+
+
+def timeouts_of_silence(field: Field, server: int) -> dict[str, int]:
+    """What must pass until a server that falls silent is fenced, or succeeded as controller."""
+    names = []
+    if server in field.kafka.topology.broker_ids:
+        names.append("broker.session.timeout.ms")
+    if server in field.kafka.topology.controller_ids:
+        names.append("controller.quorum.fetch.timeout.ms")
+    return field.kafka.settings_ms(*names)
 
 
 def await_noticed(field: Field, server: int) -> dict[str, object]:

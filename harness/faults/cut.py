@@ -7,7 +7,7 @@ from cluster.nodes.node import Capability, Node
 from cluster.nodes.traffic import Direction, Traffic
 from harness.contract.errors import FaultError
 from harness.contract.waiting import wait_until
-from harness.faults.broker_fault import BrokerFault, await_fenced
+from harness.faults.broker_fault import BrokerFault, await_fenced, timeouts_of_silence
 from harness.faults.fault import Evidence, Field
 from harness.faults.targets import Target
 
@@ -68,7 +68,11 @@ class Cut(BrokerFault):
             what=f"packets of broker {broker} to be dropped ({self._links})",
             timeout_seconds=_BITES_SECONDS,
         )
-        return Evidence(landed=dropped > 0, facts={**facts, "dropped_packets": dropped})
+        return Evidence(
+            landed=dropped > 0,
+            facts={**facts, "dropped_packets": dropped},
+            forced_ms=timeouts_of_silence(field, broker) if self._links in FENCING else {},
+        )
 
     def heal_broker(self, field: Field, broker: int) -> None:
         """Remove the rules of this cut."""

@@ -75,12 +75,24 @@ class Expire(Fault):
                 "log_end_before": {str(p): s.log_end_offset for p, s in before.items()},
                 "log_start": {str(p): start for p, start in starts.items()},
             },
+            forced_ms=self._forced_ms(field),
         )
 
     def heal(self, field: Field) -> None:
         """Nothing more expires; what is gone stays gone."""
         if self._by is not By.ORDER:
             self._alter(field, _UNEXPIRING)
+
+    def _forced_ms(self, field: Field) -> dict[str, int]:
+        """What must pass: a segment that grows until then is old, and somebody looks."""
+        looks = field.kafka.settings_ms("log.retention.check.interval.ms")
+        match self._by:
+            case By.TIME:
+                return {"retention.ms": int(_MS_KEPT), **looks}
+            case By.SIZE:
+                return {"segment.ms": int(_ROLL_MS), **looks}
+            case By.ORDER:
+                return {}
 
     def _delete(self, field: Field, before: dict[int, PartitionState]) -> None:
         self._await(

@@ -22,10 +22,17 @@ class Field:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was seen of a fault's effect; `landed` is False where the effect did not show."""
+    """What was seen of a fault's effect.
+
+    Attributes:
+        landed: False where the effect did not show.
+        facts: what was seen.
+        forced_ms: Kafka's timeouts that had to pass before it could be seen, by their settings.
+    """
 
     landed: bool
     facts: dict[str, Any]
+    forced_ms: dict[str, int] = field(default_factory=dict)
 
 
 class Fault(ABC):
@@ -74,6 +81,7 @@ class HeldFault:
             change="struck",
             landed=evidence.landed,
             evidence=evidence.facts,
+            forced_ms=evidence.forced_ms,
         )
         return cls(fault, evidence, on)
 

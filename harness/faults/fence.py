@@ -20,6 +20,7 @@ class EpochRaised(Fault):
     def __init__(self, transactional_ids: Sequence[str]) -> None:
         """Each transactional.id must have a transaction that is open when the fault strikes."""
         self._transactional_ids = list(transactional_ids)
+        self.forced_ms: dict[str, int] = {}
 
     @property
     def target(self) -> str:
@@ -51,7 +52,11 @@ class EpochRaised(Fault):
             }
             for old, new in zip(before, after, strict=True)
         }
-        return Evidence(landed=all(old.state == _ONGOING for old in before), facts=facts)
+        return Evidence(
+            landed=all(old.state == _ONGOING for old in before),
+            facts=facts,
+            forced_ms=self.forced_ms,
+        )
 
     @abstractmethod
     def act(self, field: Field) -> None:
@@ -91,6 +96,11 @@ class ExpireTransaction(EpochRaised):
     """`transaction.timeout.ms` passes, and the coordinator aborts what is open."""
 
     verb = "expire transaction"
+
+    def __init__(self, transactional_ids: Sequence[str], *, timeout_ms: int) -> None:
+        """`timeout_ms` is the `transaction.timeout.ms` of the producers."""
+        super().__init__(transactional_ids)
+        self.forced_ms = {"transaction.timeout.ms": timeout_ms}
 
     def act(self, field: Field) -> None:
         """Nothing but time is needed."""

@@ -10,6 +10,7 @@ class Kill(EndServer):
     """SIGKILL to the target's process."""
 
     verb = "kill"
+    is_silent = True
 
     def end(self, field: Field, broker: int) -> tuple[int, bool]:
         """It should die of the signal."""

@@ -1,6 +1,6 @@
 """Pause a broker's whole node, as a long garbage collection or a frozen host does."""
 
-from harness.faults.broker_fault import BrokerFault, await_fenced
+from harness.faults.broker_fault import BrokerFault, await_fenced, timeouts_of_silence
 from harness.faults.fault import Evidence, Field
 
 
@@ -16,6 +16,7 @@ class Pause(BrokerFault):
         return Evidence(
             landed=field.kafka.is_running(broker),
             facts={"broker": broker, "fenced_in_eyes_of": others},
+            forced_ms=timeouts_of_silence(field, broker),
         )
 
     def heal_broker(self, field: Field, broker: int) -> None:

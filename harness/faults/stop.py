@@ -10,6 +10,7 @@ class Stop(EndServer):
     """SIGTERM to the target's process: a broker hands over its leaderships first."""
 
     verb = "stop"
+    is_silent = False
 
     def end(self, field: Field, broker: int) -> tuple[int, bool]:
         """It should end by itself."""

@@ -1,7 +1,7 @@
 """Lose a broker's disk: it is killed, its log directory removed, and it starts from nothing."""
 
 from harness.contract.errors import FaultError
-from harness.faults.broker_fault import BrokerFault, await_noticed
+from harness.faults.broker_fault import BrokerFault, await_noticed, timeouts_of_silence
 from harness.faults.fault import Evidence, Field
 
 
@@ -28,6 +28,7 @@ class Wipe(BrokerFault):
         return Evidence(
             landed=segments > 0 and not left,
             facts={"broker": broker, "segments_removed": segments, **noticed},
+            forced_ms=timeouts_of_silence(field, broker),
         )
 
     def heal_broker(self, field: Field, broker: int) -> None:

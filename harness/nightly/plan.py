@@ -2,14 +2,13 @@
 
 import json
 import re
-import shlex
 from collections import Counter
-from typing import Any
 
 from harness.contract.nights import PlannedRun
 from harness.contract.verdicts import RunVerdict
-from harness.nightly.suite import Entry, Suite
+from harness.nightly.suite import Suite
 from harness.randomness import SEED_BITS, generator
+from harness.session import rerun_command
 
 _ODD = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -33,7 +32,13 @@ def plan_runs(suite: Suite, *, seed: int, cluster: str, default_kafka: str) -> l
                         seed=run_seed,
                         repeat=seen[sort],
                         expect=RunVerdict(entry.expect),
-                        rerun=_rerun(entry, cluster=cluster, kafka=kafka, seed=run_seed),
+                        rerun=rerun_command(
+                            entry.scenario,
+                            entry.parameters,
+                            cluster=cluster,
+                            kafka=kafka,
+                            seed=run_seed,
+                        ),
                     )
                 )
                 seen[sort] += 1
@@ -45,15 +50,5 @@ def versions_of(runs: list[PlannedRun]) -> list[str]:
     return list(dict.fromkeys(run.kafka for run in runs))
 
 
-def as_option(parameters: dict[str, Any]) -> list[str]:
-    """The words that give a scenario its parameters on the command line; none if there are none."""
-    return ["--parameters", json.dumps(parameters)] if parameters else []
-
-
 def _run_id(number: int, scenario: str, kafka: str) -> str:
     return f"{number:03}-{_ODD.sub('-', scenario)}-{kafka}"
-
-
-def _rerun(entry: Entry, *, cluster: str, kafka: str, seed: int) -> str:
-    words = ["fencepost", "run", entry.scenario, "--cluster", cluster, "--kafka", kafka]
-    return shlex.join([*words, "--seed", str(seed), *as_option(entry.parameters)])

@@ -41,6 +41,8 @@ def make_trace(spark: SparkSession) -> TraceMaker:
         checks: tuple[str, ...] = (),
         expects: tuple[Expectation, ...] = (),
         error: str | None = None,
+        started_micros: int = 0,
+        ended_micros: int | None = None,
     ) -> Trace:
         def read(name: str) -> DataFrame:
             return local_frame(spark, pa.Table.from_pylist(rows.get(name, []), schema=TABLES[name]))
@@ -81,7 +83,8 @@ def make_trace(spark: SparkSession) -> TraceMaker:
             config={},
             command="",
             rerun="",
-            started_micros=0,
+            started_micros=started_micros,
+            ended_micros=ended_micros,
             error=error,
         )
         counts = {name: len(rows.get(name, [])) for name in TABLES}

@@ -64,6 +64,15 @@ HEALTHY = {
     "faults": [
         {"fault": "kill", "target": "x", "landed": True, "started_micros": 1, "evidence": "{}"}
     ],
+    "phases": [
+        {
+            "stage": "steady",
+            "doing": "this",
+            "began_micros": 5,
+            "ended_micros": 700,
+            "limit_seconds": 100,
+        }
+    ],
     "histories": [
         {
             "worker": "w",

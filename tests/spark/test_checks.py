@@ -75,6 +75,8 @@ def test_what_expired_before_a_group_had_it(
 
 def test_what_expired_after_every_group_had_it_is_not_lost(make_trace: TraceMaker) -> None:
     rows = {**EXPIRED, "polls": polled(0, 1), "replica_records": survived(2, 3)}
+    values = [{row["value"] for row in rows[table]} for table in ("sends", "replica_records")]
+    assert len(values[0] - values[1]) == 2, "a difference of sets would call the prefix lost"
     assert result(make_trace, Check.LOST_RECORD, rows).verdict is CheckVerdict.HOLDS
 
 

@@ -9,12 +9,15 @@ from harness.clients.history import HistoryWriter
 from harness.contract.events import (
     FaultChanged,
     GroupChanged,
+    PhaseEntered,
     Polled,
     SendsIntended,
     Sent,
     TransactionChanged,
+    WorkerStopped,
 )
 from harness.contract.outcomes import Outcome
+from harness.contract.stages import PHASE_LIMIT_SECONDS, Stage
 from harness.contract.tables import TABLES
 from harness.contract.values import make_value
 from harness.decode.client_logs import resets
@@ -115,6 +118,30 @@ def test_a_fault_is_one_row_from_strike_to_heal(tmp_path: Path) -> None:
     assert first["healed_micros"] >= first["started_micros"]
     assert first["evidence"] == '{"broker":1}'
     assert (second["landed"], second.get("healed_micros")) == (False, None)
+
+
+def test_timeouts_that_kafka_forces_are_summed_by_strike(tmp_path: Path) -> None:
+    writer = HistoryWriter(tmp_path / "driver.jsonl")
+    forced = {"retention.ms": 3000, "log.retention.check.interval.ms": 1000}
+    fault = {"fault": "expire by time", "target": "topic:t"}
+    writer.write(FaultChanged, **fault, change="struck", landed=True, forced_ms=forced)
+    (row,) = read_histories(tmp_path).of("faults")
+    assert row["forced_ms"] == 4000
+    assert row["forced_by"] == "log.retention.check.interval.ms, retention.ms"
+
+
+def test_a_phase_lasts_until_the_next_one_and_the_last_until_the_history_ends(
+    tmp_path: Path,
+) -> None:
+    writer = HistoryWriter(tmp_path / "driver.jsonl")
+    writer.write(PhaseEntered, stage=Stage.STEADY, doing="this")
+    writer.write(PhaseEntered, stage=Stage.HELD, doing="that")
+    writer.write(WorkerStopped)
+    first, second = read_histories(tmp_path).of("phases")
+    assert (first["stage"], first["doing"]) == ("steady", "this")
+    assert first["limit_seconds"] == PHASE_LIMIT_SECONDS[Stage.STEADY]
+    assert first["began_micros"] <= first["ended_micros"] == second["began_micros"]
+    assert second["began_micros"] <= second["ended_micros"]
 
 
 def test_every_table_of_histories_is_written_typed(tmp_path: Path) -> None:

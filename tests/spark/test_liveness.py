@@ -1,0 +1,169 @@
+"""Waits, stuck readers and slow phases in histories of a few events."""
+
+import pytest
+from conftest import TraceMaker
+from histories import HEALTHY, result
+from micro import Row, changed, led, sent
+
+from analysis.judge import judge
+from harness.contract.checks import Check
+from harness.contract.verdicts import CheckVerdict
+
+pytestmark = pytest.mark.spark
+
+SECOND = 1_000_000
+ANSWERED_AT_ONCE = sent(0, at=SECOND)
+
+
+def waiting(*, since: int, until: int | None, first: int = 1) -> list[Row]:
+    """A value sent at `since` and another a second later, both answered at `until` (seconds)."""
+    answered = None if until is None else until * SECOND
+    return [
+        {**row, "intended_micros": at * SECOND, "answered_micros": answered}
+        for at, row in zip((since, since + 1), sent(first, first + 1), strict=True)
+    ]
+
+
+def fault(name: str, *, struck: int, healed: int | None) -> Row:
+    return {
+        "fault": name,
+        "target": "x",
+        "landed": True,
+        "started_micros": struck * SECOND,
+        "healed_micros": None if healed is None else healed * SECOND,
+        "evidence": "{}",
+    }
+
+
+LED = [led(0, at=0)]
+LEADERLESS = [led(0, at=0), led(1, at=10 * SECOND, leader=-1), led(2, at=60 * SECOND, leader=2)]
+TOO_FEW_IN_SYNC = [led(0, at=0), {**led(1, at=10 * SECOND), "isr": []}]
+
+
+@pytest.mark.parametrize(
+    ("sends", "leaderships", "faults", "verdict", "findings"),
+    [
+        (ANSWERED_AT_ONCE, LED, [], CheckVerdict.HOLDS, 0),
+        (waiting(since=10, until=16), LED, [], CheckVerdict.PERMITTED, 1),
+        # Two waits that do not overlap.
+        (
+            [*waiting(since=10, until=16), *waiting(since=20, until=26, first=3)],
+            LED,
+            [],
+            CheckVerdict.PERMITTED,
+            2,
+        ),
+        (waiting(since=10, until=50), LED, [], CheckVerdict.VIOLATED, 1),
+        (waiting(since=10, until=65), LEADERLESS, [], CheckVerdict.PERMITTED, 1),
+        # The new leader was there for 40 s.
+        (waiting(since=10, until=100), LEADERLESS, [], CheckVerdict.VIOLATED, 1),
+        (waiting(since=10, until=50), TOO_FEW_IN_SYNC, [], CheckVerdict.PERMITTED, 1),
+        (
+            waiting(since=10, until=50),
+            LED,
+            [fault("cut clients", struck=12, healed=48)],
+            CheckVerdict.PERMITTED,
+            1,
+        ),
+        (
+            waiting(since=10, until=50),
+            LED,
+            [fault("pause", struck=12, healed=48)],
+            CheckVerdict.VIOLATED,
+            1,
+        ),
+        ([], LED, [], CheckVerdict.NOT_EVALUABLE, 0),
+    ],
+)
+def test_service_is_owed_while_the_cluster_could_give_it(
+    make_trace: TraceMaker,
+    sends: list[Row],
+    leaderships: list[Row],
+    faults: list[Row],
+    verdict: CheckVerdict,
+    findings: int,
+) -> None:
+    rows = {"sends": sends, "leaderships": leaderships, "faults": faults}
+    told = result(make_trace, Check.PRODUCE_UNAVAILABLE, rows)
+    assert (told.verdict, told.findings) == (verdict, findings)
+
+
+def test_an_outage_tells_how_long_and_how_many_waited(make_trace: TraceMaker) -> None:
+    rows = {"sends": waiting(since=10, until=65), "leaderships": LEADERLESS}
+    told = result(make_trace, Check.PRODUCE_UNAVAILABLE, rows)
+    (example,) = told.examples
+    assert example.evidence == {
+        "seconds": 55.0,
+        "unservable_seconds": 50.0,
+        "records": 2,
+        "unanswered": 0,
+    }
+    assert told.summary == "1 outages, the longest 55.0 s on t-0; 2 values waited"
+
+
+@pytest.mark.parametrize(
+    ("change", "faults", "verdict"),
+    [
+        ("caught_up", [], CheckVerdict.HOLDS),
+        ("stalled", [], CheckVerdict.VIOLATED),
+        ("stalled", [fault("kill", struck=1, healed=5)], CheckVerdict.VIOLATED),
+        ("stalled", [fault("kill", struck=1, healed=None)], CheckVerdict.PERMITTED),
+        ("stalled", [fault("kill", struck=1, healed=20)], CheckVerdict.PERMITTED),
+        ("opened", [], CheckVerdict.NOT_EVALUABLE),
+    ],
+)
+def test_a_reader_comes_to_the_log_end_unless_a_fault_holds(
+    make_trace: TraceMaker, change: str, faults: list[Row], verdict: CheckVerdict
+) -> None:
+    rows = {"group_events": [changed(change, at=10 * SECOND, position=3)], "faults": faults}
+    assert result(make_trace, Check.STUCK_CONSUMER, rows).verdict is verdict
+
+
+def phase(stage: str, *, began: int, ended: int) -> Row:
+    return {
+        "stage": stage,
+        "doing": "this",
+        "began_micros": began * SECOND,
+        "ended_micros": ended * SECOND,
+        "limit_seconds": 100,
+    }
+
+
+@pytest.mark.parametrize(
+    ("phases", "verdict"),
+    [
+        ([phase("held", began=0, ended=100)], CheckVerdict.HOLDS),
+        ([phase("held", began=0, ended=101)], CheckVerdict.UNDECIDED),
+        ([], CheckVerdict.NOT_EVALUABLE),
+    ],
+)
+def test_a_phase_beyond_its_limit_leaves_the_run_undecided(
+    make_trace: TraceMaker, phases: list[Row], verdict: CheckVerdict
+) -> None:
+    assert result(make_trace, Check.PHASE_OVERRUN, {"phases": phases}).verdict is verdict
+
+
+def test_wall_time_is_told_by_stage_and_against_what_kafka_forces(make_trace: TraceMaker) -> None:
+    struck = {**fault("kill", struck=12, healed=20), "forced_ms": 4000, "forced_by": "b, a"}
+    phases = [
+        phase("starting", began=2, ended=10),
+        phase("held", began=10, ended=25),
+        phase("final read", began=25, ended=26),
+        phase("collecting", began=26, ended=27),
+    ]
+    trace = make_trace(
+        {**HEALTHY, "phases": phases, "faults": [struck]},
+        checks=(Check.PHASE_OVERRUN,),
+        started_micros=SECOND,
+        ended_micros=30 * SECOND,
+    )
+    timing = judge(trace).timing
+    assert timing is not None
+    assert (timing.starting, timing.story, timing.collecting) == (9.0, 16.0, 4.0)
+    assert (timing.forced, timing.forced_by) == (4.0, ["a", "b"])
+    assert [told.doing for told in timing.phases] == ["this"] * 4
+
+
+def test_without_phases_no_time_is_told(make_trace: TraceMaker) -> None:
+    rows = {**HEALTHY, "phases": []}
+    assert judge(make_trace(rows, checks=(Check.FAULT_LANDED,))).timing is None
