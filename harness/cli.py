@@ -6,7 +6,7 @@ from harness.cli_doctor import doctor
 from harness.cli_kafka import app as kafka_app
 from harness.cli_nightly import nightly
 from harness.cli_playground import fault, heal, playground, shell
-from harness.cli_run import analyze, list_scenarios, run
+from harness.cli_run import analyze, explain, list_scenarios, run
 from harness.contract.program import run_program
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app.command(name="run")(run)
 app.command(name="nightly")(nightly)
 app.command(name="list")(list_scenarios)
 app.command(name="analyze")(analyze)
+app.command(name="explain")(explain)
 app.command(name="playground")(playground)
 app.command(name="fault")(fault)
 app.command(name="heal")(heal)

@@ -105,6 +105,17 @@ def analyze(
     raise typer.Exit(analyse_in_own_process(runs, master=master))
 
 
+def explain(
+    run: Annotated[Path, typer.Argument(help="A run's folder.")],
+    finding: Annotated[
+        str, typer.Argument(help="A check, or CHECK:N for the Nth of its examples.")
+    ],
+) -> None:
+    """Tell the story of one finding in order: who wrote, who led, what was struck and committed."""
+    command = [sys.executable, "-m", "analysis.explain", str(run), finding]
+    raise typer.Exit(subprocess.run(command, check=False).returncode)
+
+
 def analyse_in_own_process(runs: Iterable[Path], *, master: str | None = None) -> int:
     """Run the analysis as a process of its own, which shares nothing with the harness but files.
 

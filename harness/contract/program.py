@@ -28,4 +28,5 @@ def run_program(app: typer.Typer) -> None:
 
 
 def _say(message: str) -> None:
-    Console(stderr=True, soft_wrap=True, markup=False).print(f"error: {message}", style="red")
+    console = Console(stderr=True, soft_wrap=True, markup=False, emoji=False)
+    console.print(f"error: {message}", style="red")

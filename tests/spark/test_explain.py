@@ -1,0 +1,196 @@
+"""The story of a finding, from tables of a few rows; needs no Spark."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from histories import TRUNCATED, WENT_ON
+from micro import registered, reset_told, truncated
+from typer.testing import CliRunner
+
+from analysis.explain import app
+from analysis.story import ends, story
+from harness.contract.errors import RunFolderError, UsageError
+from harness.contract.run_folder import Plan, RunDescription, RunFolder
+from harness.contract.tables import TABLES
+from harness.contract.verdicts import (
+    CheckResult,
+    CheckVerdict,
+    Finding,
+    FindingVerdict,
+    RunVerdict,
+    Verdict,
+)
+from harness.decode.tables import write_table
+
+FAULT = {"fault": "kill", "target": "x", "landed": True, "started_micros": 220}
+ROWS: dict[str, list[dict[str, Any]]] = {
+    **WENT_ON,
+    "faults": [{**FAULT, "healed_micros": 270, "evidence": "{}"}],
+    "broker_states": [
+        registered(fenced=True, at=5),
+        registered(fenced=False, at=6),
+        registered(fenced=False, at=7),
+    ],
+    "truncations": [truncated(2, at=280)],
+    "resets": [reset_told("out_of_range", 4, 1, None, at=500)],
+    "phases": [
+        {
+            "stage": "steady",
+            "doing": "writing",
+            "began_micros": 50,
+            "ended_micros": 700,
+            "limit_seconds": 100,
+        }
+    ],
+}
+LOST = Finding(
+    check="lost_record",
+    kind="truncated",
+    verdict=FindingVerdict.PERMITTED,
+    topic="t",
+    partition=0,
+    offset_first=2,
+    offset_last=3,
+    group=None,
+    client=None,
+    at=100,
+    cause="2 records [red]lost",
+    evidence={"records": 2},
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    folder = RunFolder(tmp_path)
+    for table in TABLES:
+        write_table(folder.tables, table, ROWS.get(table, []))
+    folder.write_plan(
+        Plan(
+            scenario="micro",
+            question="?",
+            parameters={},
+            topics=[],
+            groups=[],
+            checks=[],
+            expects=[],
+        )
+    )
+    folder.write_run(
+        RunDescription(
+            run_id="r",
+            scenario="micro",
+            seed=1,
+            kafka="4.4.0",
+            cluster="embedded",
+            clients={},
+            git_head="0",
+            versions={},
+            config={},
+            command="",
+            rerun="",
+            started_micros=0,
+        )
+    )
+    return folder
+
+
+def test_a_story_tells_every_source_in_order(folder: RunFolder) -> None:
+    assert [(one.at_micros, one.who, one.what) for one in story(folder, LOST)] == [
+        (5, "controller", "broker 1 is fenced"),
+        (6, "controller", "broker 1 is unfenced"),
+        (10, "controller", "epoch 0: broker 1 leads, in sync [1]"),
+        (50, "run", "steady: writing"),
+        (100, "p", "has 2 values with acks=all answered: ok, offsets 2 to 3"),
+        (100, "p", "sends the first of 2 values with acks=all"),
+        (150, "g#1", "opened"),
+        (200, "g#1", "is delivered 2 records of epoch 0, offsets 2 to 3"),
+        (210, "g#1", "caught_up at offset 4"),
+        (220, "fault", "kill x struck, landed"),
+        (250, "controller", "epoch 1: broker 2 leads, in sync [2]"),
+        (270, "fault", "kill x healed"),
+        (280, "broker 1", "cuts its log to 2"),
+        (300, "g", "commits offset 4 with epoch 1"),
+        (400, "q", "has 2 values with acks=all answered: ok, offsets 2 to 3"),
+        (400, "q", "sends the first of 2 values with acks=all"),
+        (450, "g#2", "opened"),
+        (500, "g#2", "resets (out_of_range) from 4, epoch 1: raises (policy earliest)"),
+        (650, "g#2", "caught_up at offset 6"),
+    ]
+
+
+def test_a_story_ends_with_what_each_replica_is_left_with(folder: RunFolder) -> None:
+    assert TRUNCATED["log_starts"]
+    assert ends(folder, LOST) == ["broker 1: offsets 0 to 6 (exclusive), epochs 0 from 0, 1 from 2"]
+
+
+def test_a_finding_of_one_group_leaves_the_others_out(folder: RunFolder) -> None:
+    of_another = msgspec.structs.replace(LOST, group="another")
+    who = {one.who for one in story(folder, of_another)}
+    assert not who & {"g", "g#1", "g#2"}
+
+
+def test_a_finding_without_a_partition_has_only_what_struck_the_cluster(folder: RunFolder) -> None:
+    nowhere = msgspec.structs.replace(LOST, topic=None, partition=None)
+    assert {one.who for one in story(folder, nowhere)} == {"run", "fault", "controller"}
+
+
+def test_tables_that_are_missing_are_left_out(folder: RunFolder) -> None:
+    for file in folder.tables.glob("*.parquet"):
+        file.unlink()
+    assert story(folder, LOST) == []
+    assert ends(folder, LOST) == []
+
+
+def judged(folder: RunFolder) -> None:
+    found = CheckResult(
+        verdict=CheckVerdict.PERMITTED, evaluated=9, findings=2, examples=[LOST, LOST]
+    )
+    verdict = Verdict(
+        schema=1,
+        run_id="r",
+        scenario="micro",
+        parameters={},
+        seed=1,
+        kafka="4.4.0",
+        clients={},
+        cluster="embedded",
+        verdict=RunVerdict.PASS,
+        checks={"lost_record": found},
+        faults=[],
+        resumption=[],
+        rerun="",
+    )
+    folder.report.mkdir()
+    (folder.report / "verdict.json").write_bytes(msgspec.json.encode(verdict))
+
+
+def explained(folder: RunFolder, finding: str) -> str:
+    result = CliRunner().invoke(app, [str(folder.path), finding], standalone_mode=False)
+    if result.exception is not None:
+        raise result.exception
+    return result.output
+
+
+@pytest.mark.parametrize("finding", ["lost_record", "lost_record:2"])
+def test_the_terminal_tells_it_with_markup_escaped(folder: RunFolder, finding: str) -> None:
+    judged(folder)
+    told = explained(folder, finding)
+    assert "lost_record permitted: 2 records [red]lost" in told
+    assert "cuts its log to 2" in told
+    assert "at the end, broker 1: offsets 0 to 6" in told
+
+
+@pytest.mark.parametrize("finding", ["lost_record:3", "lost_record:0", "reset", "lost_record:x"])
+def test_a_finding_that_is_not_there_is_told_with_those_that_are(
+    folder: RunFolder, finding: str
+) -> None:
+    judged(folder)
+    with pytest.raises(UsageError, match="lost_record"):
+        explained(folder, finding)
+
+
+def test_a_run_that_was_not_judged_says_how(folder: RunFolder) -> None:
+    with pytest.raises(RunFolderError, match="fencepost analyze"):
+        explained(folder, "lost_record")
