@@ -25,7 +25,7 @@ scenario: $(READY) ## Run one scenario: NAME= [CLUSTER=] [KAFKA=] [SEED=]
 nightly: $(READY) ## Run a suite, or go on with one: [SUITE=smoke] [CLUSTER=] [SEED=] [FRESH=1]
 	$(FENCEPOST) nightly --suite $(SUITE) --cluster $(CLUSTER) --results $(RESULTS) $(SEED_OPTION) $(if $(FRESH),--fresh)
 
-reproduction: $(READY) ## How often each headline scenario reaches its hazard (hours); writes docs/reproduction.md
+reproduction: $(READY) ## How often each headline scenario reaches its hazard (half an hour); writes docs/reproduction.md
 	$(FENCEPOST) nightly --suite reproduction --cluster $(CLUSTER) --results $(RESULTS) $(SEED_OPTION) || test $$? -le 2
 	.venv/bin/python -m bench.reproduction $(RESULTS)
 

@@ -34,12 +34,14 @@ admits both. Seconds are the median of a run, start and collection of the cluste
 
 
 def table(rows: Iterable[NightRow]) -> list[str]:
-    """One line for each scenario, parameters and version."""
-    by_kind: dict[tuple[str, str], list[NightRow]] = defaultdict(list)
+    """One line for each scenario and version, and before it one for each of its recipes."""
+    by_kind: dict[tuple[str, str, str], list[NightRow]] = defaultdict(list)
     for row in rows:
         given = ", ".join(f"{name}={value}" for name, value in sorted(row.parameters.items()))
-        by_kind[f"{row.scenario}({given})" if given else row.scenario, row.kafka].append(row)
-    return [_line(name, kafka, found) for (name, kafka), found in sorted(by_kind.items())]
+        if given:
+            by_kind[row.scenario, row.kafka, f"{row.scenario}({given})"].append(row)
+        by_kind[row.scenario, row.kafka, f"{row.scenario}, all"].append(row)
+    return [_line(name, kafka, found) for (_, kafka, name), found in sorted(by_kind.items())]
 
 
 def _line(name: str, kafka: str, rows: list[NightRow]) -> str:

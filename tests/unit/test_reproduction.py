@@ -29,7 +29,7 @@ def row(verdict: RunVerdict, *, recipe: str = "pause", seconds: float = 30.0) ->
     )
 
 
-def test_each_recipe_has_its_line() -> None:
+def test_each_recipe_has_its_line_and_each_scenario() -> None:
     rows = [
         row(RunVerdict.PASS, seconds=20),
         row(RunVerdict.PASS, seconds=30),
@@ -39,6 +39,7 @@ def test_each_recipe_has_its_line() -> None:
     assert table(rows) == [
         "| zombie_leader(recipe=deaf) | 4.4.0 | 1 | 0 of 1 | 1 | 0 | 30 |",
         "| zombie_leader(recipe=pause) | 4.4.0 | 3 | 2 of 3 | 0 | 1 | 30 |",
+        "| zombie_leader, all | 4.4.0 | 4 | 2 of 4 | 1 | 1 | 30 |",
     ]
 
 
