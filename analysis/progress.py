@@ -4,6 +4,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.load import Trace
+from harness.contract.outcomes import Isolation
 
 PARTITION = ("group", "topic", "partition")
 _ENDINGS = ("caught_up", "stalled", "failed")
@@ -67,7 +68,8 @@ def never_delivered(trace: Trace) -> DataFrame:
     """(group, topic, partition, offset, leader_epoch): surviving records that a group went past.
 
     A record counts as delivered if its value was, at whatever offset: a truncation gives an offset
-    to another record.
+    to another record. What a transaction wrote is not told of groups that read committed values:
+    whether they should have it is for `torn_transaction` to judge.
     """
     return trace.shared("never_delivered", lambda: _never_delivered(trace))
 
@@ -77,12 +79,21 @@ def _never_delivered(trace: Trace) -> DataFrame:
     within = (F.col("offset") >= F.col("first_offset")) & (
         F.col("offset") < F.col("final_position")
     )
-    return (
+    missed = (
         trace.surviving.join(final_positions(trace), on=["topic", "partition"], how="inner")
         .where(within)
         .join(delivered, on=[*PARTITION, "value"], how="left_anti")
-        .select(*PARTITION, "offset", "leader_epoch")
     )
+    committed = [
+        group.group for group in trace.plan.groups if group.isolation == Isolation.READ_COMMITTED
+    ]
+    if committed:
+        written = trace["sends"].where("transaction is not null").select("value").distinct()
+        is_hidden = F.col("group").isin(committed) & F.col("_written").isNotNull()
+        missed = missed.join(
+            written.withColumn("_written", F.lit(1)), on="value", how="left"
+        ).where(~is_hidden)
+    return missed.select(*PARTITION, "offset", "leader_epoch")
 
 
 def last_commits(committed_offsets: DataFrame) -> DataFrame:

@@ -78,6 +78,7 @@ class ZombieProducerScenario(Scenario):
     checks = (
         *sorted(OF_TRANSACTIONS),
         Check.LOST_RECORD,
+        Check.SKIPPED_RECORD,
         Check.DUPLICATE_DELIVERY,
         Check.PHANTOM_RECORD,
         Check.CORRUPTED_RECORD,

@@ -261,3 +261,13 @@ def test_what_a_group_has_yet_to_read_is_not_torn(make_trace: TraceMaker) -> Non
     rows["group_events"] = [changed("opened", at=50)]
     found = result(make_trace, Check.TORN_TRANSACTION, rows)
     assert (found.verdict, found.evaluated) == (CheckVerdict.HOLDS, 1)
+
+
+def test_what_a_transaction_wrote_is_not_skipped_by_who_reads_committed_values(
+    make_trace: TraceMaker,
+) -> None:
+    rows = {**ZOMBIE, "committed_offsets": [], "polls": polled(0, 3, 4, producer="q", at=700)}
+    assert result(make_trace, Check.SKIPPED_RECORD, rows).verdict is CheckVerdict.HOLDS
+    beside = {**rows, "sends": [{**row, "transaction": None} for row in rows["sends"]]}
+    skipped = result(make_trace, Check.SKIPPED_RECORD, beside)
+    assert [(one.offset_first, one.offset_last) for one in skipped.examples] == [(0, 1)]
