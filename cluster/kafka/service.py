@@ -53,6 +53,12 @@ class KafkaService(Service):  # type: ignore[misc]
         brokers = (self._hosts[broker_id].address for broker_id in self.topology.broker_ids)
         return ",".join(f"{address}:{CLIENT_PORT}" for address in brokers)
 
+    def bootstrap_through(self, broker_id: int | None) -> str:
+        """`bootstrap.servers` of one broker only; None: of all."""
+        if broker_id is None:
+            return self.bootstrap
+        return f"{self._hosts[broker_id].address}:{CLIENT_PORT}"
+
     def data(self, server_id: int) -> Path:
         """The server's log directory, on its node."""
         return self._home(server_id) / "data"
