@@ -2,7 +2,16 @@
 
 from dataclasses import replace
 
-from analysis.checks import delivery, epochs, evidence, producers, replicas, resets, transactions
+from analysis.checks import (
+    delivery,
+    epochs,
+    evidence,
+    liveness,
+    producers,
+    replicas,
+    resets,
+    transactions,
+)
 from analysis.checks.base import CheckDefinition
 from harness.contract.checks import Check
 
@@ -69,6 +78,9 @@ CHECKS: dict[Check, CheckDefinition] = {
         reads=("replica_batches", "replica_records"),
     ),
     Check.FAULT_LANDED: CheckDefinition(evidence.fault_landed, needs=("faults",)),
+    Check.STALLED: CheckDefinition(
+        liveness.stalled, needs=("group_events",), reads=("faults", "log_starts")
+    ),
     Check.HISTORY_COMPLETE: CheckDefinition(evidence.history_complete, needs=("histories",)),
 }
 """`Check.RESUMPTION` is not among them: it judges nothing, and counts the rows of resumption."""

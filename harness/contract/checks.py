@@ -21,6 +21,7 @@ class Check(enum.StrEnum):
     FENCED_IN_ISR = "fenced_in_isr"
     SERVED_UNDER_FENCED_EPOCH = "served_under_fenced_epoch"
     FAULT_LANDED = "fault_landed"
+    STALLED = "stalled"
     HISTORY_COMPLETE = "history_complete"
     ZOMBIE_PRODUCER_ACCEPTED = "zombie_producer_accepted"
     ABORTED_READ = "aborted_read"
