@@ -12,8 +12,9 @@ Expect:  nobody fetches before its metadata is as new as the committed epoch: ea
          200 and gets each record once. The Java client does wait, but a second answer of the zombie
          ends its asking: it stands still long after the heal. kafka-python forgets the committed
          epoch and fetches from the zombie: out of range in `short` it resets by its policy, though
-         its position is good, and in `long` it stands still until the heal. Whom a client asks for
-         metadata is a throw of its dice, so some of the groups meet this, never all.
+         its position is good, and in `long` it stands still until the heal. librdkafka may lose its
+         question for metadata with the zombie, and never join. Whom a client asks is a throw of its
+         dice, so some of the groups meet this, never all.
 Source:  KIP-232, KIP-320.
 """
 
