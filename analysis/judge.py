@@ -104,7 +104,7 @@ def decide(
         if expectation.verdict == FindingVerdict.VIOLATION:
             covered |= met
         seen = {group for _, group in met}
-        is_all_seen &= bool(met) and set(expectation.groups) <= seen
+        is_all_seen &= bool(met) and (not expectation.in_each or set(expectation.groups) <= seen)
     if violations - covered:
         return RunVerdict.FAIL
     unclear = {CheckVerdict.NOT_EVALUABLE, CheckVerdict.UNDECIDED}

@@ -113,10 +113,11 @@ def _reopened(trace: Trace) -> DataFrame:
 
 
 def _pauses(trace: Trace) -> DataFrame:
-    """Where the last member of a group stopped reading, stayed open, and read on.
+    """Where the last member of a group came to the end, stayed open, and read on.
 
-    Columns: group, topic, partition, paused_seq (of the last event but one by which it stopped in
-    its history), ended_micros (when it stopped for good).
+    Who stalled before was at its first reading still. Columns: group, topic, partition, paused_seq
+    (in its history, of the last time that it came to the end but did not stop for good),
+    ended_micros (when it did).
     """
     last = _reopened(trace).select("group", F.col("last_member").alias("member"))
     stops = trace["group_events"].join(last, on=["group", "member"], how="left_semi")
@@ -129,16 +130,18 @@ def _pauses(trace: Trace) -> DataFrame:
         stops.where("change in ('caught_up', 'stalled')")
         .groupBy(*PARTITION)
         .agg(
-            F.sort_array(F.collect_list("seq"), asc=False).alias("seqs"),
+            F.collect_list(F.when(F.col("change") == "caught_up", F.col("seq"))).alias("ends"),
+            F.max("seq").alias("stopped_seq"),
             F.max("at_micros").alias("stopped_micros"),
         )
     )
-    newest, second = F.get("seqs", F.lit(0)), F.get("seqs", F.lit(1))
+    stopped = F.greatest("stopped_seq", "failed_seq")
+    earlier = F.filter("ends", lambda seq: seq < stopped)
     return (
         came_to_an_end.join(failed, on="group", how="left")
         .select(
             *PARTITION,
-            F.when(F.col("failed_seq") > newest, newest).otherwise(second).alias("paused_seq"),
+            F.array_max(earlier).alias("paused_seq"),
             F.greatest("stopped_micros", "failed_micros").alias("ended_micros"),
         )
         .where("paused_seq is not null")

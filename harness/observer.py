@@ -166,6 +166,11 @@ class Observer:
         )
         return msgspec.convert(answer, list[PartitionState])
 
+    def view(self, broker_id: int, topic: str, partition: int) -> PartitionState | None:
+        """One broker's view of a partition, be it right or not; None while it does not answer."""
+        views = self.views(broker_id, [topic])
+        return next((state for state in views if state.partition == partition), None)
+
     def await_state(
         self,
         topic: str,

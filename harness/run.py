@@ -120,9 +120,16 @@ class Run:
         self.observer.create_topics(topics)
 
     def produce(
-        self, topic: str, *, count: int, producer: str, acks: str = "all", partition: int = 0
+        self,
+        topic: str,
+        *,
+        count: int,
+        producer: str,
+        acks: str = "all",
+        partition: int = 0,
+        through: int | None = None,
     ) -> int:
-        """Write values and wait for their outcomes; returns how many were acknowledged.
+        """Write values; returns how many were acknowledged. `through`: as in `open`.
 
         Raises:
             WorkerError: none was, so that the story can't go on as told.
@@ -137,6 +144,7 @@ class Run:
                 acks=acks,
                 sequence_first=first,
                 count=count,
+                bootstrap=self.kafka.bootstrap_through(through),
             ),
             timeout_seconds=_PRODUCE_SECONDS,
         )
@@ -145,8 +153,12 @@ class Run:
             raise WorkerError(f"none of {count} records to {topic}-{partition} was acknowledged")
         return acknowledged
 
-    def open(self, groups: Sequence[GroupPlan], *, life: int) -> list[str]:
+    def open(
+        self, groups: Sequence[GroupPlan], *, life: int, through: int | None = None
+    ) -> list[str]:
         """Open one member of each group and return their names, `<group>#<life>`.
+
+        `through` names the broker whose metadata they begin with; else it is any.
 
         In its first life a group has no commit to resume from and starts at the beginning; its own
         reset policy holds from the second on.
@@ -159,6 +171,7 @@ class Run:
                 reset=ResetPolicy.EARLIEST if life == 1 else group.reset,
                 client=group.client,
                 isolation=group.isolation,
+                bootstrap=self.kafka.bootstrap_through(through),
             )
             for group in groups
         }
@@ -292,8 +305,8 @@ class Run:
         def is_leaderless() -> bool:
             if in_eyes_of not in self.observer.brokers_seen_by(in_eyes_of):
                 return False
-            states = self.observer.views(in_eyes_of, [topic])
-            return any(state.partition == partition and state.leader < 0 for state in states)
+            state = self.observer.view(in_eyes_of, topic, partition)
+            return state is not None and state.leader < 0
 
         wait_until(
             is_leaderless,

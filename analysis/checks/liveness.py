@@ -63,31 +63,39 @@ def produce_unavailable(trace: Trace) -> CheckOutcome:
 
 
 def stuck_consumer(trace: Trace) -> CheckOutcome:
-    """A member that was given its time did not read to the log end, though no fault held."""
-    ended = trace["group_events"].where("change in ('caught_up', 'stalled', 'failed')")
-    held = trace["faults"].select("started_micros", "healed_micros")
-    is_held = (F.col("at_micros") >= F.col("started_micros")) & (
-        F.col("healed_micros").isNull() | (F.col("at_micros") <= F.col("healed_micros"))
+    """A member polled, and did not come to the log end in the time that it was given.
+
+    Progress is owed only where no fault holds: a stall that ended while one did is permitted.
+    """
+    told = trace["group_events"].where("change in ('caught_up', 'stalled', 'failed')")
+    stalls = told.where("change = 'stalled'").join(
+        F.broadcast(trace.log_bounds.select(*_LOG, "log_end")), on=list(_LOG), how="left"
     )
-    stalled = (
-        ended.where("change = 'stalled'")
-        .join(F.broadcast(held), on=is_held, how="left")
-        .groupBy("group", "member", *_LOG, "position", "at_micros")
-        .agg(F.count("started_micros").alias("faults"))
+    held = F.broadcast(trace["faults"].select("started_micros", "healed_micros"))
+    is_held = (F.col("started_micros") <= F.col("at_micros")) & (
+        F.col("healed_micros").isNull() | (F.col("healed_micros") > F.col("at_micros"))
     )
+    under_a_fault = stalls.join(held, on=is_held, how="left_semi")
+    by_itself = stalls.join(held, on=is_held, how="left_anti")
     return CheckOutcome(
-        findings(
-            stalled,
-            evidence=("member", "position", "faults"),
-            kind=F.lit("stalled"),
-            verdict=F.when(F.col("faults") > 0, "permitted").otherwise("violation"),
-            offset_first=F.col("position"),
-            at=F.col("at_micros"),
-            cause=F.format_string(
-                "%s did not come to the log end in its time, %s faults held", "member", "faults"
-            ),
+        _stalls(under_a_fault, "while a fault held", "permitted").union(
+            _stalls(by_itself, "no fault", "violation")
         ),
-        count(ended),
+        count(told),
+    )
+
+
+def _stalls(stalls: DataFrame, kind: str, verdict: str) -> DataFrame:
+    return findings(
+        stalls,
+        evidence=("member", "position", "log_end"),
+        kind=F.lit(kind),
+        verdict=F.lit(verdict),
+        offset_first=F.col("position"),
+        at=F.col("at_micros"),
+        cause=F.when(F.col("partition") < 0, F.lit("was assigned no partition"))
+        .when(F.col("position").isNull(), F.lit("had no position to read from"))
+        .otherwise(F.format_string("came to %s, the log ends at %s", "position", "log_end")),
     )
 
 

@@ -81,7 +81,7 @@ CHECKS: dict[Check, CheckDefinition] = {
         liveness.produce_unavailable, needs=("sends", "leaderships"), reads=("faults",)
     ),
     Check.STUCK_CONSUMER: CheckDefinition(
-        liveness.stuck_consumer, needs=("group_events",), reads=("faults",)
+        liveness.stuck_consumer, needs=("group_events",), reads=("faults", "log_starts")
     ),
     Check.PHASE_OVERRUN: CheckDefinition(evidence.phase_overrun, needs=("phases",)),
     Check.FAULT_LANDED: CheckDefinition(evidence.fault_landed, needs=("faults",)),

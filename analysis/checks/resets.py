@@ -54,10 +54,11 @@ def unjustified_reset(trace: Trace) -> CheckOutcome:
 
     This is KAFKA-19902's symptom. The log's end is that of the leader's newest sample before the
     reset, in the epoch that was led then. Undecided without such a sample, where only a later
-    sample (or the end of the run) reaches the position, and where the position had no epoch.
+    sample (or the end of the run) reaches the position, and where the position had no epoch, nor
+    had the group committed that offset with one.
     """
     within = (
-        _with_log_ends(_resets(trace), trace)
+        _with_log_ends(_with_committed_epochs(_resets(trace), trace), trace)
         .join(trace.log_bounds, on=list(_LOG), how="inner")
         .withColumn("end_after", F.coalesce("end_after", "log_end"))
         .where("from_offset >= log_start and from_offset <= greatest(end_before, end_after)")
@@ -202,6 +203,32 @@ def _resets(trace: Trace) -> DataFrame:
         .join(committed, on=list(PARTITION), how="left")
         .where(~is_first_start)
         .drop("first_commit_micros")
+    )
+
+
+def _with_committed_epochs(resets: DataFrame, trace: Trace) -> DataFrame:
+    """Let from_epoch be that of the group's commit at from_offset where the client kept none."""
+    key = (*PARTITION, "member", "at_micros", "from_offset")
+    stored = (
+        trace["committed_offsets"]
+        .where("not is_tombstone and committed_epoch >= 0")
+        .select(
+            *PARTITION, F.col("offset").alias("from_offset"), "committed_epoch", "committed_micros"
+        )
+    )
+    before = (
+        resets.select(*key)
+        .distinct()
+        .join(stored, on=[*PARTITION, "from_offset"], how="inner")
+        .where("committed_micros <= at_micros")
+        .groupBy(*key)
+        .agg(F.max_by("committed_epoch", "committed_micros").alias("known_epoch"))
+    )
+    epoch = F.when(F.col("from_epoch") < 0, F.col("known_epoch")).otherwise(F.col("from_epoch"))
+    return (
+        resets.join(before, on=list(key), how="left")
+        .withColumn("from_epoch", F.coalesce(epoch, "from_epoch"))
+        .drop("known_epoch")
     )
 
 

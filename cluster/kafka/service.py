@@ -57,6 +57,12 @@ class KafkaService(Service):  # type: ignore[misc]
         """Server settings in milliseconds, by name; see `setting_ms`."""
         return {name: setting_ms(self.topology, name) for name in names}
 
+    def bootstrap_through(self, broker_id: int | None) -> str:
+        """`bootstrap.servers` of one broker only; None: of all."""
+        if broker_id is None:
+            return self.bootstrap
+        return f"{self._hosts[broker_id].address}:{CLIENT_PORT}"
+
     def data(self, server_id: int) -> Path:
         """The server's log directory, on its node."""
         return self._home(server_id) / "data"

@@ -41,7 +41,10 @@ class WorkerPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Produce(Command, frozen=True, kw_only=True):
-    """Send `count` values with a producer of its own and wait until each has its outcome."""
+    """Send `count` values with a producer of its own and wait until each has its outcome.
+
+    bootstrap: `bootstrap.servers`; None: the worker's own.
+    """
 
     producer: str
     topic: str
@@ -49,6 +52,7 @@ class Produce(Command, frozen=True, kw_only=True):
     acks: str
     sequence_first: int
     count: int
+    bootstrap: str | None = None
 
 
 class StartProducer(Command, frozen=True, kw_only=True):
@@ -134,7 +138,10 @@ TransactionCommand = (
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True):
-    """A consumer to open: a member of `group`, subscribed to `topic`; `client` is which."""
+    """A consumer to open: a member of `group`, subscribed to `topic`; `client` is which.
+
+    bootstrap: `bootstrap.servers`; None: the worker's own.
+    """
 
     group: str
     member: str
@@ -142,6 +149,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     reset: str
     client: str = Client.JAVA
     isolation: str = Isolation.READ_UNCOMMITTED
+    bootstrap: str | None = None
 
 
 class OpenMembers(Command, frozen=True, kw_only=True):

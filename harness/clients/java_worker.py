@@ -46,7 +46,8 @@ class JavaRole(MemberRole):
         """Produce, or what members do."""
         match command:
             case Produce():
-                return produce(command, bootstrap=self._plan.bootstrap, history=self._history)
+                bootstrap = command.bootstrap or self._plan.bootstrap
+                return produce(command, bootstrap=bootstrap, history=self._history)
             case StartProducer(producer=producer):
                 self._loads[producer] = SteadyProducer(
                     command, bootstrap=self._plan.bootstrap, history=self._history

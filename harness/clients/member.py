@@ -79,9 +79,10 @@ class GroupMember(ABC):
         except self.failures as error:
             self._failed(error)
             return "failed"
-        if not self._last_assignment:
+        if self._last_assignment:
+            self._record_positions("stalled", dict.fromkeys(self._last_assignment))
+        else:
             self._changed("stalled")
-        self._record_positions("stalled", dict.fromkeys(self._last_assignment))
         return "stalled"
 
     def take(self, records: int, *, timeout_seconds: float) -> int:

@@ -85,7 +85,7 @@ class MemberRole(Role):
             case OpenMembers(members=members):
                 for member in members:
                     self._members[member.member] = self._open(
-                        member, self._plan.bootstrap, self._history
+                        member, member.bootstrap or self._plan.bootstrap, self._history
                     )
                 return len(members)
             case Consume(members=names):

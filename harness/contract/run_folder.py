@@ -50,8 +50,9 @@ class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
 class Expectation(msgspec.Struct, frozen=True, kw_only=True):
     """A finding that the scenario asks for: at least one of `check` in each of `groups`.
 
-    Empty `groups`: at least one anywhere. A violation that no expectation covers fails the run; an
-    expectation that nothing meets leaves it undecided, since the hazard was not reached.
+    Without `in_each` one in any of them will do; empty `groups`: at least one anywhere. A violation
+    that no expectation covers fails the run; an expectation that nothing meets leaves it undecided,
+    since the hazard was not reached.
 
     verdict: which findings count, `violation` or `permitted`.
     """
@@ -59,6 +60,7 @@ class Expectation(msgspec.Struct, frozen=True, kw_only=True):
     check: str
     groups: list[str] = []
     verdict: str = "violation"
+    in_each: bool = True
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

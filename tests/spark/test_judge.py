@@ -66,6 +66,21 @@ def test_an_expectation_that_nothing_meets_is_undecided(make_trace: TraceMaker) 
     assert judge(trace).verdict is RunVerdict.UNDECIDED
 
 
+def test_an_expectation_may_be_met_by_any_of_its_groups(make_trace: TraceMaker) -> None:
+    each = Expectation(check=Check.SKIPPED_RECORD, groups=["g", "other"])
+    trace = make_trace(WENT_ON, checks=_SILENT, expects=(each,))
+    assert judge(trace).verdict is RunVerdict.UNDECIDED
+    either = Expectation(check=Check.SKIPPED_RECORD, groups=["g", "other"], in_each=False)
+    trace = make_trace(WENT_ON, checks=_SILENT, expects=(either,))
+    assert judge(trace).verdict is RunVerdict.PASS
+
+
+def test_an_expectation_of_other_groups_covers_nothing(make_trace: TraceMaker) -> None:
+    expected = Expectation(check=Check.SKIPPED_RECORD, groups=["other"], in_each=False)
+    trace = make_trace(WENT_ON, checks=_SILENT, expects=(expected,))
+    assert judge(trace).verdict is RunVerdict.FAIL
+
+
 def test_a_check_without_anything_to_judge_is_undecided(make_trace: TraceMaker) -> None:
     trace = make_trace({**HEALTHY, "polls": []}, checks=(*_SILENT, *_RESUMED))
     verdict = judge(trace)
@@ -198,6 +213,24 @@ def test_resumption_of_a_group_that_stopped_and_read_on(make_trace: TraceMaker) 
     }
     (row,) = judge(make_trace(rows, checks=_RESUMED)).resumption
     assert (row.committed_offset, row.resumed_at, row.never_delivered) == (4, 2, 0)
+
+
+def test_resumption_of_a_group_that_stalled_and_read_on(make_trace: TraceMaker) -> None:
+    rows = {
+        **WENT_BACK,
+        "group_events": [
+            *WENT_BACK["group_events"][:3],
+            changed("stalled", life=2, at=550, position=4),
+            changed("caught_up", life=2, at=650, position=6),
+        ],
+        "polls": [
+            *WENT_BACK["polls"][:4],
+            *polled(2, 3, epoch=1, producer="q", life=2, at=500),
+            *polled(4, 5, epoch=1, producer="q", life=2, at=600),
+        ],
+    }
+    (row,) = judge(make_trace(rows, checks=_RESUMED)).resumption
+    assert (row.committed_offset, row.resumed_at) == (4, 2)
 
 
 def test_resumption_of_a_group_that_raised(make_trace: TraceMaker) -> None:

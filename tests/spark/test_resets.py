@@ -8,6 +8,7 @@ from histories import WENT_BACK, WENT_ON, result
 from micro import (
     Row,
     changed,
+    committed,
     log_bounds,
     reset_told,
     sampled,
@@ -102,9 +103,25 @@ def test_a_reset_on_the_surviving_branch_is_judged_by_the_log_end_at_the_time(
 def test_a_reset_without_an_epoch_can_not_be_told(make_trace: TraceMaker) -> None:
     rows = {
         **WENT_BACK,
+        "committed_offsets": [committed(4, -1), committed(4, 1, at=510), committed(3, 1)],
         "resets": [reset_told("out_of_range", 4, -1, 2)],
         "samples": [sampled(6, epoch=1, at=450)],
     }
     found = result(make_trace, Check.UNJUSTIFIED_RESET, rows)
     assert found.verdict is CheckVerdict.UNDECIDED
     assert "without an epoch" in found.examples[0].cause
+
+
+@pytest.mark.parametrize(("epoch", "verdict"), [(0, "holds"), (1, "violated")])
+def test_an_epoch_that_the_client_forgot_is_that_of_the_commit(
+    make_trace: TraceMaker, epoch: int, verdict: str
+) -> None:
+    rows = {
+        **WENT_BACK,
+        "committed_offsets": [committed(4, epoch), committed(4, -1, at=400)],
+        "resets": [reset_told("out_of_range", 4, -1, 2)],
+        "samples": [sampled(6, epoch=1, at=450)],
+    }
+    found = result(make_trace, Check.UNJUSTIFIED_RESET, rows)
+    assert found.verdict == verdict
+    assert [one.evidence["from_epoch"] for one in found.examples] == [1] * epoch

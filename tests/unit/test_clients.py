@@ -46,11 +46,13 @@ class ScriptedMember(GroupMember):
     failures = (OverflowError,)
 
     def _open(self, bootstrap: str) -> None:
-        assert bootstrap == "b"
+        assert bootstrap == (self.member.bootstrap or "b")
         self._offsets = deque(range(20) if self.member.reset == "none" else range(5))
         self._at = 0
 
     def _fetch(self) -> list[Batch]:
+        if not self._offsets:
+            return []
         offset = self._offsets.popleft()
         if offset == 13:
             raise OverflowError("too far")
@@ -58,7 +60,7 @@ class ScriptedMember(GroupMember):
         return [Batch(partition=ORDERS, offsets=[offset], epochs=[offset // 2], values=["v"])]
 
     def _assignment(self) -> set[Partition]:
-        return {ORDERS}
+        return set() if self.member.topic == "unassigned" else {ORDERS}
 
     def _position(self, partition: Partition) -> int | None:
         return self._at if partition == ORDERS else None
@@ -121,6 +123,20 @@ def test_what_a_client_raises_is_recorded(tmp_path: Path) -> None:
         "OverflowError",
         12,
     )
+
+
+def test_who_comes_to_no_end_stalls_with_or_without_a_partition(tmp_path: Path) -> None:
+    role = role_in(tmp_path)
+    names = ["g#1", "u#1"]
+    unassigned = Member(
+        group="u", member="u#1", topic="unassigned", reset="earliest", bootstrap="broker:9092"
+    )
+    role.carry_out(OpenMembers(members=[MEMBER, unassigned]))
+    ended = role.carry_out(Consume(members=names, ends=end(9), timeout_seconds=0.05))
+    assert ended == dict.fromkeys(names, "stalled")
+    stalls = [row for row in rows(tmp_path, "group_events") if row["change"] == "stalled"]
+    told = {(row["member"], row["topic"], row["partition"]) for row in stalls}
+    assert told == {("g#1", "orders", 0), ("u#1", "", -1)}
 
 
 def test_a_role_says_what_it_can_not_do(tmp_path: Path) -> None:

@@ -1,0 +1,146 @@
+"""Does a consumer with old metadata go back in time, or wait until it knows the committed epoch?
+
+Cluster: 2 brokers, 1 controller; topics `short` and `long`, one partition each, on both brokers.
+Fault:   their leader is cut from the controller. It goes on as a zombie of epoch E and tells its
+         old metadata to whoever asks; the other broker, which coordinates all groups too, leads
+         under E+1 and takes 100 records more. Every group reads them, commits (200, epoch E+1) and
+         is closed; 50 records follow. In `short` the zombie's log ends at 100, below the committed
+         offset; in `long` it acknowledges 250 records of its own, up to 350. Each group is opened
+         again with the zombie as its only bootstrap server. Who does not come to the end while the
+         zombie is cut reads on after it is healed.
+Expect:  nobody fetches before its metadata is as new as the committed epoch: each group goes on at
+         200 and gets each record once. The Java client does wait, but a second answer of the zombie
+         ends its asking: it stands still long after the heal. kafka-python forgets the committed
+         epoch and fetches from the zombie: out of range in `short` it resets by its policy, though
+         its position is good, and in `long` it stands still until the heal. librdkafka may lose its
+         question for metadata with the zombie, and never join. Whom a client asks is a throw of its
+         dice, so some of the groups meet this, never all.
+Source:  KIP-232, KIP-320.
+"""
+
+from itertools import product
+from typing import Any
+
+from ducktape.mark.resource import cluster
+
+from cluster.kafka.topology import Topology
+from harness.contract.checks import OF_TRANSACTIONS, Check
+from harness.contract.clients import Client, clients_of
+from harness.contract.outcomes import CommitEpoch, ResetPolicy
+from harness.contract.run_folder import Expectation, GroupPlan, TopicPlan
+from harness.contract.stages import Stage
+from harness.contract.waiting import wait_until
+from harness.faults.cut import Cut, Links
+from harness.faults.targets import LeaderOf
+from harness.run import Run
+from harness.scenario import Scenario
+
+REPLICATED, NEW, ORPHANED, LATER = 100, 100, 250, 50
+STALE_SECONDS, HEALED_SECONDS = 10, 15
+SHORT, LONG = "short", "long"
+COPIES = {(Client.KAFKA_PYTHON, SHORT): 9, (Client.KAFKA_PYTHON, LONG): 2} | {
+    (Client.JAVA, topic): 2 for topic in (SHORT, LONG)
+}
+"""Groups of a kind, if not one: so many that the dice bring some of them to the zombie."""
+
+
+def _groups() -> tuple[GroupPlan, ...]:
+    return tuple(
+        GroupPlan(
+            group=f"{client}.{reset}.{topic}.{copy}",
+            client=client,
+            topic=topic,
+            commit_epoch=CommitEpoch.RECORD,
+            reset=reset,
+        )
+        for client, reset, topic in product(Client, ResetPolicy, (SHORT, LONG))
+        for copy in range(COPIES.get((client, topic), 1))
+    )
+
+
+class StaleMetadataScenario(Scenario):
+    """One zombie for all: each combination of client, policy and topic is a group, or several."""
+
+    topology = Topology(brokers=2, controllers=1, settings={"offsets.topic.num.partitions": "1"})
+    topics = tuple(
+        TopicPlan(topic=topic, partitions=1, replication=2, min_insync=1, unclean_election=False)
+        for topic in (SHORT, LONG)
+    )
+    groups = _groups()
+    checks = tuple(check for check in Check if check not in OF_TRANSACTIONS)
+
+    @cluster(num_nodes=7)
+    def test_stale_metadata(self) -> None:
+        groups = self.groups_here()
+        expects = _expected(groups)
+        with self.running(topics=self.topics, groups=groups, expects=expects) as run:
+            successor = run.observer.coordinator("any")
+            (zombie,) = set(run.kafka.topology.broker_ids) - {successor}
+            run.create(assignment=[zombie, successor])
+            run.watch()
+            for topic in self.topics:
+                run.produce(topic.topic, count=REPLICATED, producer="replicated")
+            with run.fault(Cut(LeaderOf(SHORT, 0), Links.CONTROLLERS)):
+                for topic in self.topics:
+                    run.await_leader(topic.topic, 0, successor)
+                    run.produce(topic.topic, count=NEW, producer="new", through=successor)
+                run.produce(LONG, count=ORPHANED, producer="orphaned", acks="1", through=zombie)
+                run.phases.enter(
+                    Stage.HELD, f"{len(groups)} groups read to {REPLICATED + NEW} and commit"
+                )
+                first = run.open(groups, life=1, through=successor)
+                run.consume(first)
+                run.commit(groups, life=1)
+                run.close(first)
+                for topic in self.topics:
+                    run.produce(topic.topic, count=LATER, producer="later", through=successor)
+
+                self.require_stale(run, zombie)
+                run.phases.enter(Stage.HELD, "groups are opened again through the zombie")
+                members = run.open(groups, life=2, through=zombie)
+                ended = run.consume(members, timeout_seconds=STALE_SECONDS)
+                self.require_stale(run, zombie)
+            run.settle()
+            run.phases.enter(Stage.FINAL_READ, "who stalled reads on")
+            stalled = [member for member, how in ended.items() if how == "stalled"]
+            run.consume(stalled, timeout_seconds=HEALED_SECONDS)
+            run.close(members)
+
+    def require_stale(self, run: Run, zombie: int) -> None:
+        """The zombie still tells that it leads, under an older epoch than the one in force.
+
+        Raises:
+            WaitTimeoutError: it does not, so that this run can not answer the question.
+        """
+        for topic in self.topics:
+            epoch = run.leader_epoch(topic.topic, 0)
+
+            def is_stale(name: str = topic.topic, epoch: int = epoch) -> bool:
+                view = run.observer.view(zombie, name, 0)
+                return view is not None and view.leader == zombie and view.leader_epoch < epoch
+
+            wait_until(
+                is_stale,
+                what=f"broker {zombie} to tell old metadata of {topic.topic}",
+                timeout_seconds=STALE_SECONDS,
+            )
+
+    def groups_here(self) -> list[GroupPlan]:
+        """The groups whose clients there are for the Kafka version, in a random order."""
+        clients: list[Any] = clients_of(self.session.kafka)
+        testable = [group for group in self.groups if group.client in clients]
+        return self.random.sample(testable, len(testable))
+
+
+def _expected(groups: list[GroupPlan]) -> tuple[Expectation, ...]:
+    """What happens to some groups of a kind, whichever ask the zombie."""
+    waiting = [group.group for group in groups if group.client != Client.KAFKA_PYTHON]
+    python = [group.group for group in groups if group.client == Client.KAFKA_PYTHON]
+    short = [group for group in python if f".{SHORT}." in group]
+    return (
+        Expectation(check=Check.STUCK_CONSUMER, groups=waiting, in_each=False),
+        Expectation(check=Check.UNJUSTIFIED_RESET, groups=short, in_each=False),
+        Expectation(check=Check.STUCK_CONSUMER, groups=python, in_each=False, verdict="permitted"),
+        Expectation(check=Check.LOST_RECORD, verdict="permitted"),
+        Expectation(check=Check.SERVED_UNDER_FENCED_EPOCH, verdict="permitted"),
+    )
