@@ -13,6 +13,8 @@ from cluster.nodes.sandbox import cut_problem, sandbox_problem
 from cluster.prerequisites import JAVA_MIN, java_version
 from harness.contract.errors import PrerequisiteError
 
+CUTS = "cuts (nftables)"
+
 _GIB = 1 << 30
 _MEMORY_GIB_MIN = 3
 
@@ -102,7 +104,7 @@ def _cuts() -> Finding:
     if problem is None:
         problem = cut_problem()
     return Finding(
-        "cuts (nftables)",
+        CUTS,
         is_good=problem is None,
         detail="by peer, direction and port" if problem is None else "no packets can be dropped",
         mend=problem or "",

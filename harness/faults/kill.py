@@ -3,15 +3,11 @@
 import signal
 
 from harness.faults.broker_fault import EndServer
-from harness.faults.fault import Field
 
 
 class Kill(EndServer):
-    """SIGKILL to the target's process."""
+    """SIGKILL to the target's process; of several, as a power cut does."""
 
     verb = "kill"
-
-    def end(self, field: Field, broker: int) -> tuple[int, bool]:
-        """It should die of the signal."""
-        status = field.kafka.kill_server(broker)
-        return status, status == -signal.SIGKILL
+    number = signal.SIGKILL
+    statuses = frozenset({-signal.SIGKILL})

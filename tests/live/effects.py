@@ -6,6 +6,7 @@ import psutil
 
 from cluster.kafka.topology import CLIENT_PORT
 from cluster.nodes.node import Node
+from harness.contract.events import DECODER, GroupChanged
 from harness.contract.waiting import wait_until
 from harness.run import Run
 
@@ -42,6 +43,14 @@ def is_stopped(run: Run, server: int) -> bool:
     return status == psutil.STATUS_STOPPED
 
 
+def worker_status(run: Run) -> str:
+    """Of the process with the Java clients."""
+    plan = str(run.clients.folder / "plan.json")
+    (worker,) = [p for p in psutil.process_iter(["cmdline"]) if plan in p.info["cmdline"]]
+    status: str = worker.status()
+    return status
+
+
 def answers(run: Run, broker: int) -> bool:
     return bool(run.observer.brokers_seen_by(broker))
 
@@ -67,6 +76,36 @@ def bytes_in(folder: Path) -> int:
 def newest_epoch_on_disk(run: Run, broker: int) -> int:
     lines = (replica(run, broker) / "leader-epoch-checkpoint").read_text().split("\n")
     return max(int(line.split()[0]) for line in lines[2:] if line)
+
+
+def topic_ids_on_disk(run: Run, topic: str) -> set[str]:
+    """As the replicas' own files tell them; empty where there is none (yet)."""
+    files = [
+        replica(run, broker, topic) / "partition.metadata"
+        for broker in run.kafka.topology.broker_ids
+    ]
+    return {
+        file.read_text().partition("topic_id: ")[2].strip() if file.exists() else ""
+        for file in files
+    }
+
+
+def changes_of(run: Run, group: str, change: str) -> int:
+    """How often a member told of a partition that it was given or lost one."""
+    events = map(DECODER.decode, run.clients.host.read(run.clients.history_file).splitlines()[:-1])
+    return sum(
+        isinstance(event, GroupChanged) and (event.group, event.change) == (group, change)
+        for event in events
+    )
+
+
+def await_changes(run: Run, group: str, change: str, times: int) -> None:
+    wait_until(
+        lambda: changes_of(run, group, change) >= times,
+        what=f"{times} partitions of {group} to be {change}",
+        timeout_seconds=_SECONDS,
+        last_seen=lambda: changes_of(run, group, change),
+    )
 
 
 def reaches(caller: Node, server: Node, port: int = CLIENT_PORT) -> bool:

@@ -1,4 +1,4 @@
-"""Each fault does what its name says, on one cluster that all of them strike (faults_test.py)."""
+"""Each fault does what its name says, on one cluster that all of them strike: faults_test.py."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from harness.ducktape_session import run_ducktape
 from harness.node_root import node_root
 from harness.session import Session
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 
 SCENARIO = Path(__file__).with_name("faults_test.py")
 
