@@ -4,7 +4,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from cluster.nodes.doctor import CUTS, Finding, diagnose, usable_pools
+from cluster.nodes.doctor import CUTS, FILE_LIMITS, Finding, diagnose, usable_pools
 from cluster.nodes.pool import PoolKind
 from harness.contract.errors import PrerequisiteError
 from harness.faults.language import VERBS
@@ -31,4 +31,8 @@ def doctor() -> None:
 def _faults(findings: list[Finding]) -> list[str]:
     """The verbs by hand that this machine can do."""
     good = {finding.what for finding in findings if finding.is_good}
-    return [verb for verb in VERBS if CUTS in good or not verb.startswith("cut")]
+    return [
+        verb
+        for verb in VERBS
+        if (CUTS in good or not verb.startswith("cut")) and (FILE_LIMITS in good or verb != "fill")
+    ]

@@ -11,6 +11,7 @@ from harness.faults.cut import Cut, Links
 from harness.faults.elect import Elect
 from harness.faults.fault import Fault
 from harness.faults.fence import Fence
+from harness.faults.fill import Fill
 from harness.faults.kill import Kill
 from harness.faults.pause import Pause
 from harness.faults.rebalance import Rebalance
@@ -25,6 +26,7 @@ ON_SERVERS: dict[str, Callable[[Target], Fault]] = {
     "pause": Pause,
     "bounce": Bounce,
     "wipe": Wipe,
+    "fill": Fill,
     "cut": partial(Cut, links=Links.BOTH),
     **{f"cut-{links}": partial(Cut, links=links) for links in Links if links is not Links.BOTH},
     "cut-bridge": Bridge,

@@ -30,6 +30,7 @@ from harness.faults.bridge import Bridge
 from harness.faults.client import CutClient, PauseClient
 from harness.faults.cut import Cut, Links
 from harness.faults.elect import Elect
+from harness.faults.fill import Fill
 from harness.faults.kill import Kill
 from harness.faults.pause import Pause
 from harness.faults.stop import Stop
@@ -126,9 +127,25 @@ def wipe(run: Run) -> None:
     assert bytes_in(data) >= before
 
 
+def fill(run: Run) -> None:
+    """Full is only what this broker writes: the others go on in the same file system."""
+    run.workload.start_producer("burst", ORDERS, acks="1", records_per_second=3000)
+    with run.fault(Fill(Broker(PLAIN))):
+        log = run.kafka.host(PLAIN).read(run.kafka.log_file(PLAIN)).decode()
+        assert "all log dirs" in log.rstrip().split("\n")[-1]
+        before = bytes_in(run.kafka.data(PLAIN))
+        run.workload.await_acknowledged(LOAD, 100)
+        assert bytes_in(run.kafka.data(PLAIN)) == before
+        assert not answers(run, PLAIN)
+    run.workload.stop_producer("burst")
+    await_answer(run, PLAIN)
+
+
 def cut(run: Run) -> None:
     """A minority of four brokers is one: not the active controller, so the one that is none."""
     struck, other, client = run.kafka.host(PLAIN), run.kafka.host(1), run.clients.host
+    (voter,) = Minority(Of.CONTROLLERS).resolve(run.observer)
+    assert voter == max({1, 2, 3} - {run.observer.active_controller()})
     fault = Cut(Minority(Of.BROKERS), Links.BOTH)
     with run.fault(fault):
         assert fault.struck == [PLAIN]
@@ -240,6 +257,7 @@ STORIES: dict[str, Callable[[Run], None]] = {
     "cut replication": cut_replication,
     "cut clients": cut_clients,
     "cut bridge": cut_bridge,
+    "fill": fill,
     "pause client": pause_client,
     "cut client": cut_client,
 }
