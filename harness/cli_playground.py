@@ -18,7 +18,7 @@ from harness.cli_run import DEFAULT_KAFKA, require_pool
 from harness.contract.errors import NodeError, UsageError
 from harness.contract.waiting import hold as hold_for
 from harness.contract.waiting import wait_until
-from harness.faults.language import VERBS
+from harness.faults.language import FORMS, VERBS
 from harness.playground.state import FILE, KEEPER, LOG, Order, Playground, find, tell
 
 _console = Console(highlight=False, soft_wrap=True)
@@ -54,9 +54,7 @@ def playground(
 
 def fault(
     verb: Annotated[str, typer.Argument(help=f"One of: {', '.join(VERBS)}.")],
-    target: Annotated[
-        str, typer.Argument(help="leader:TOPIC-PARTITION, follower:TOPIC-PARTITION or broker:ID.")
-    ],
+    target: Annotated[str, typer.Argument(help=f"{FORMS}.")],
     hold: Annotated[
         str | None, typer.Option("--for", help="Heal after so long, e.g. 20s; else see `heal`.")
     ] = None,

@@ -15,6 +15,7 @@ from harness.clients.observer_commands import (
     FenceProducers,
     FindController,
     FindCoordinator,
+    FindTopicId,
     Inspect,
     ListBrokers,
     NewTopic,
@@ -84,6 +85,12 @@ class Observer:
                 what="to be led by their first replicas, all in sync",
             )
 
+    def topic_id_seen_by(self, broker_id: int, topic: str) -> str:
+        """The id under which one broker knows a topic; empty where it knows of none."""
+        address = self.kafka.host(broker_id).address
+        found: str = self.worker.call(FindTopicId(address=address, port=CLIENT_PORT, topic=topic))
+        return found
+
     def watch(self, topics: list[str]) -> None:
         """Sample every broker from now on; see `Watch`."""
         brokers = [
@@ -109,9 +116,22 @@ class Observer:
         Raises:
             WaitTimeoutError: no broker knows of one.
         """
+        return self._coordinator(group, of_transactions=False)
+
+    def transaction_coordinator(self, transactional_id: str) -> int:
+        """The broker that coordinates a transactional.id.
+
+        Raises:
+            WaitTimeoutError: no broker knows of one.
+        """
+        return self._coordinator(transactional_id, of_transactions=True)
+
+    def _coordinator(self, key: str, *, of_transactions: bool) -> int:
         return self._first_told(
-            lambda address: FindCoordinator(address=address, port=CLIENT_PORT, group=group),
-            what=f"a coordinator of {group}",
+            lambda address: FindCoordinator(
+                address=address, port=CLIENT_PORT, key=key, of_transactions=of_transactions
+            ),
+            what=f"a coordinator of {key}",
         )
 
     def _first_told(self, question: Callable[[str], AnyCommand], *, what: str) -> int:

@@ -79,7 +79,7 @@ class Run:
             kafka=kafka,
             observer=self.observer,
             history=self._history,
-            client_addresses=[worker.host.address for worker in consumers.workers.values()],
+            clients={worker.worker: worker for worker in consumers.workers.values()},
         )
         self._held: list[HeldFault] = []
         self._next_sequence: dict[str, int] = {}

@@ -87,6 +87,14 @@ class Workload:
             last_seen=lambda: self.acknowledged(producer, chosen) - before,
         )
 
+    def stop_producer(self, name: str) -> Counts:
+        """Let one producer write no more; answers its values' outcomes."""
+        self._producers.remove(name)
+        counts: Counts = self._consumers.java.call(
+            StopProducer(producer=name), timeout_seconds=_DRAIN_SECONDS
+        )
+        return counts
+
     def stop_producers(self) -> dict[str, Counts]:
         """Write no more, and wait until every value has its outcome; answers them by producer."""
         java = self._consumers.java

@@ -143,8 +143,8 @@ def _unservable(trace: Trace) -> DataFrame:
 
 
 def _cut_off(trace: Trace, outages: DataFrame) -> DataFrame:
-    """(topic, partition, since, until): clients had no way to some broker."""
-    cuts = trace["faults"].where("fault = 'cut clients'")
+    """(topic, partition, since, until): clients stood still, or had no way to some broker."""
+    cuts = trace["faults"].where("fault = 'cut clients' or target like 'client:%'")
     return (
         outages.select(*_LOG)
         .distinct()

@@ -1,5 +1,6 @@
 """What this machine can run, and what a missing tool costs."""
 
+import resource
 import socket
 import subprocess
 from dataclasses import dataclass
@@ -12,6 +13,9 @@ from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import cut_problem, sandbox_problem
 from cluster.prerequisites import JAVA_MIN, java_version
 from harness.contract.errors import PrerequisiteError
+
+CUTS = "cuts (nftables)"
+FILE_LIMITS = "file limits (prlimit)"
 
 _GIB = 1 << 30
 _MEMORY_GIB_MIN = 3
@@ -29,7 +33,7 @@ class Finding:
 
 def diagnose() -> list[Finding]:
     """Look at everything that runs depend on."""
-    return [_java(), _memory(), _embedded(), _docker(), _loopback(), _cuts()]
+    return [_java(), _memory(), _embedded(), _docker(), _loopback(), _cuts(), _limits()]
 
 
 def usable_pools(findings: list[Finding]) -> list[PoolKind]:
@@ -102,8 +106,18 @@ def _cuts() -> Finding:
     if problem is None:
         problem = cut_problem()
     return Finding(
-        "cuts (nftables)",
+        CUTS,
         is_good=problem is None,
         detail="by peer, direction and port" if problem is None else "no packets can be dropped",
         mend=problem or "",
+    )
+
+
+def _limits() -> Finding:
+    is_there = hasattr(resource, "prlimit")
+    return Finding(
+        FILE_LIMITS,
+        is_good=is_there,
+        detail="of running processes" if is_there else "only of one's own process",
+        mend="the fault fill needs Linux",
     )

@@ -10,6 +10,8 @@ from harness.clients.observer_commands import (
     AlterTopic,
     DeleteRecords,
     ElectLeader,
+    GroupView,
+    MemberView,
     NewTopic,
     Reassign,
 )
@@ -18,6 +20,7 @@ from harness.contract.errors import WorkerError
 _TIMEOUT_MS = "20000"
 _REQUEST_TIMEOUT_MS = "10000"
 _ADMIN = "org.apache.kafka.clients.admin"
+_OF_THE_TOPIC = "DYNAMIC_TOPIC_CONFIG"
 
 
 class AdminClient:
@@ -33,6 +36,56 @@ class AdminClient:
         created = java_list(_new_topic(topic) for topic in topics)
         self._ask("create topics", lambda admin: admin.createTopics(created).all())
         return len(topics)
+
+    def delete_topic(self, topic: str) -> None:
+        """Delete a topic; brokers do so a little later."""
+        topics = java_list([topic])
+        self._ask("delete a topic", lambda admin: admin.deleteTopics(topics).all())
+
+    def describe_topic(self, topic: str) -> NewTopic:
+        """A topic as it could be created again: its replicas, and what was set of its own."""
+        resource = _topic_resource(topic)
+        names, resources = java_list([topic]), java_list([resource])
+        described = self._ask(
+            f"describe {topic}", lambda admin: admin.describeTopics(names).allTopicNames()
+        ).get(topic)
+        config = self._ask(
+            f"describe {topic}'s settings", lambda admin: admin.describeConfigs(resources).all()
+        ).get(resource)
+        return NewTopic(
+            topic=topic,
+            assignment=[
+                [int(replica.id()) for replica in partition.replicas()]
+                for partition in sorted(described.partitions(), key=lambda one: one.partition())
+            ],
+            config={
+                str(entry.name()): str(entry.value())
+                for entry in config.entries()
+                if str(entry.source()) == _OF_THE_TOPIC
+            },
+        )
+
+    def describe_group(self, group: str) -> GroupView:
+        """A consumer group as its coordinator tells it now."""
+        groups = java_list([group])
+        told = self._ask(
+            f"describe group {group}",
+            lambda admin: admin.describeConsumerGroups(groups).describedGroups().get(group),
+        )
+        return GroupView(
+            type=str(told.type()),
+            state=str(told.state()),
+            members=[
+                MemberView(
+                    member=str(member.consumerId()),
+                    client=str(member.clientId()),
+                    partitions=sorted(
+                        str(partition) for partition in member.assignment().topicPartitions()
+                    ),
+                )
+                for member in told.members()
+            ],
+        )
 
     def elect(self, order: ElectLeader) -> None:
         """Elect a leader; one that leads already is no error."""
@@ -54,13 +107,11 @@ class AdminClient:
 
     def alter_topic(self, order: AlterTopic) -> None:
         """Set configurations of a topic."""
-        config = java_class("org.apache.kafka.common.config.ConfigResource")
-        kinds = java_class("org.apache.kafka.common.config.ConfigResource$Type")
         entry = java_class(f"{_ADMIN}.ConfigEntry")
         alter = java_class(f"{_ADMIN}.AlterConfigOp")
         put = java_class(f"{_ADMIN}.AlterConfigOp$OpType").SET
         changes = java_list(alter(entry(key, value), put) for key, value in order.config.items())
-        asked = java_class("java.util.Map").of(config(kinds.TOPIC, order.topic), changes)
+        asked = java_class("java.util.Map").of(_topic_resource(order.topic), changes)
         self._ask("alter a topic", lambda admin: admin.incrementalAlterConfigs(asked).all())
 
     def reassign(self, order: Reassign) -> None:
@@ -140,6 +191,11 @@ def _new_topic(topic: NewTopic) -> Any:
     for key, value in topic.config.items():
         config.put(key, value)
     return new_topic.configs(config)
+
+
+def _topic_resource(topic: str) -> Any:
+    resource = "org.apache.kafka.common.config.ConfigResource"
+    return java_class(resource)(java_class(f"{resource}$Type").TOPIC, topic)
 
 
 def _partition(topic: str, partition: int) -> Any:

@@ -9,14 +9,18 @@ from harness.clients.observer_commands import (
     CutTail,
     Decode,
     DeleteRecords,
+    DeleteTopic,
+    DescribeTopic,
     DescribeTransactions,
     ElectLeader,
     FenceProducers,
     FindController,
     FindCoordinator,
+    FindTopicId,
     Inspect,
     ListBrokers,
     Reassign,
+    VisitGroup,
     Watch,
 )
 from harness.contract.clients import Client
@@ -218,6 +222,10 @@ class CloseMembers(Command, frozen=True, kw_only=True):
     members: list[str]
 
 
+class Ping(Command, frozen=True, kw_only=True):
+    """Answers nothing, by which the driver learns that the worker is there."""
+
+
 class Finish(Command, frozen=True, kw_only=True):
     """Close everything and end."""
 
@@ -239,6 +247,10 @@ AnyCommand = (
     | StopConsuming
     | CloseMembers
     | CreateTopics
+    | DeleteTopic
+    | DescribeTopic
+    | FindTopicId
+    | VisitGroup
     | Inspect
     | Watch
     | ListBrokers
@@ -252,6 +264,7 @@ AnyCommand = (
     | DescribeTransactions
     | CutTail
     | Decode
+    | Ping
     | Finish
 )
 

@@ -19,6 +19,40 @@ class CreateTopics(Command, frozen=True, kw_only=True):
     topics: list[NewTopic]
 
 
+class DeleteTopic(Command, frozen=True, kw_only=True):
+    """Delete a topic."""
+
+    topic: str
+
+
+class DescribeTopic(Command, frozen=True, kw_only=True):
+    """Answers a topic as the `NewTopic` that would create it again."""
+
+    topic: str
+
+
+class FindTopicId(Command, frozen=True, kw_only=True):
+    """Ask one broker under which id it knows a topic; answers an empty text if under none."""
+
+    address: str
+    port: int
+    topic: str
+
+
+class VisitGroup(Command, frozen=True, kw_only=True):
+    """Join a consumer group as a further member until it is stable, and leave; answers a `Visit`.
+
+    The guest speaks the group's own protocol, subscribes to the topics that the group has
+    partitions of, and commits nothing. The members must poll.
+
+    Raises:
+        WorkerError: the group is not stable, or has no partitions.
+    """
+
+    group: str
+    timeout_seconds: float
+
+
 class Inspect(Command, frozen=True, kw_only=True):
     """Ask one broker what it knows of partitions and, of those it leads, where the log lies.
 
@@ -96,11 +130,12 @@ class FindController(Command, frozen=True, kw_only=True):
 
 
 class FindCoordinator(Command, frozen=True, kw_only=True):
-    """Ask a broker who coordinates a consumer group; answers the broker's id, -1 if nobody."""
+    """Ask a broker who coordinates a group, or a transactional.id; answers an id, -1 if nobody."""
 
     address: str
     port: int
-    group: str
+    key: str
+    of_transactions: bool
 
 
 class ListBrokers(Command, frozen=True, kw_only=True):
@@ -140,6 +175,34 @@ class PartitionState(msgspec.Struct, frozen=True, kw_only=True):
     isr: list[int]
     log_start_offset: int
     log_end_offset: int
+
+
+class MemberView(msgspec.Struct, frozen=True, kw_only=True):
+    """A member of a group: its id, its client.id, and `topic-partition` of each that it has."""
+
+    member: str
+    client: str
+    partitions: list[str]
+
+
+class GroupView(msgspec.Struct, frozen=True, kw_only=True):
+    """A consumer group as its coordinator tells it; type and state in Kafka's words."""
+
+    type: str
+    state: str
+    members: list[MemberView]
+
+
+class Visit(msgspec.Struct, frozen=True, kw_only=True):
+    """A group before, with and after a guest; `generation` is what the guest was given.
+
+    With the consumer protocol, that is its member epoch.
+    """
+
+    generation: int
+    before: GroupView
+    meanwhile: GroupView
+    after: GroupView
 
 
 class CutTailResult(msgspec.Struct, frozen=True, kw_only=True):

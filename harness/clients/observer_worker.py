@@ -6,6 +6,7 @@
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import msgspec
 
 from harness.clients.admin import AdminClient
 from harness.clients.commands import AnyCommand, WorkerPlan
+from harness.clients.guest import visit
 from harness.clients.history import HistoryWriter
 from harness.clients.jvm import kafka_version, start_jvm
 from harness.clients.observer_commands import (
@@ -21,15 +23,19 @@ from harness.clients.observer_commands import (
     CutTail,
     Decode,
     DeleteRecords,
+    DeleteTopic,
+    DescribeTopic,
     DescribeTransactions,
     ElectLeader,
     FenceProducers,
     FindController,
     FindCoordinator,
+    FindTopicId,
     Inspect,
     ListBrokers,
     PartitionState,
     Reassign,
+    VisitGroup,
     Watch,
 )
 from harness.clients.views import (
@@ -37,6 +43,7 @@ from harness.clients.views import (
     controller_seen_by,
     coordinator_seen_by,
     partitions_seen_by,
+    topic_id_seen_by,
 )
 from harness.clients.worker import Role, read_plan, serve
 from harness.contract.errors import WorkerError
@@ -55,6 +62,7 @@ class ObserverRole(Role):
         """Needs the JVM to run already."""
         self.client_version = kafka_version()
         self._history = history
+        self._bootstrap = plan.bootstrap
         self._admin = AdminClient(plan.bootstrap)
         self._ending = threading.Event()
         self._watchers: list[threading.Thread] = []
@@ -67,9 +75,12 @@ class ObserverRole(Role):
             case FindController(address=address, port=port):
                 found = _or_none(controller_seen_by, Broker(address, port))
                 return -1 if found is None else found
-            case FindCoordinator(address=address, port=port, group=group):
-                found = _or_none(coordinator_seen_by, Broker(address, port), group)
+            case FindCoordinator(address=address, port=port, key=key, of_transactions=txn):
+                find = partial(coordinator_seen_by, of_transactions=txn)
+                found = _or_none(find, Broker(address, port), key)
                 return -1 if found is None else found
+            case FindTopicId(address=address, port=port, topic=topic):
+                return _or_none(topic_id_seen_by, Broker(address, port), topic) or ""
             case Inspect():
                 return msgspec.to_builtins(self._inspect(command))
             case Watch():
@@ -82,10 +93,26 @@ class ObserverRole(Role):
             case _:
                 return self._administer(command)
 
-    def _administer(self, command: AnyCommand) -> Any:  # noqa: PLR0911 - one a command
+    def _administer(self, command: AnyCommand) -> Any:
+        match command:
+            case VisitGroup():
+                found = visit(command, admin=self._admin, bootstrap=self._bootstrap)
+                return msgspec.to_builtins(found)
+            case FenceProducers(transactional_ids=transactional_ids):
+                return self._admin.fence_producers(transactional_ids)
+            case DescribeTransactions(transactional_ids=transactional_ids):
+                return [self._describe(name) for name in transactional_ids]
+            case _:
+                return self._administer_topic(command)
+
+    def _administer_topic(self, command: AnyCommand) -> Any:  # noqa: PLR0911 - one a command
         match command:
             case CreateTopics(topics=topics):
                 return self._admin.create_topics(topics)
+            case DeleteTopic(topic=topic):
+                return self._admin.delete_topic(topic)
+            case DescribeTopic(topic=topic):
+                return msgspec.to_builtins(self._admin.describe_topic(topic))
             case ElectLeader():
                 return self._admin.elect(command)
             case DeleteRecords():
@@ -94,10 +121,6 @@ class ObserverRole(Role):
                 return self._admin.alter_topic(command)
             case Reassign():
                 return self._admin.reassign(command)
-            case FenceProducers(transactional_ids=transactional_ids):
-                return self._admin.fence_producers(transactional_ids)
-            case DescribeTransactions(transactional_ids=transactional_ids):
-                return [self._describe(name) for name in transactional_ids]
             case _:
                 raise WorkerError(f"the observer does not know {type(command).__name__}")
 

@@ -10,7 +10,9 @@ _METADATA_VERSION = 12
 _LIST_OFFSETS_VERSION = 7
 _DESCRIBE_QUORUM_VERSION = 0
 _FIND_COORDINATOR_VERSION = 4
+_GROUP, _TRANSACTION = 0, 1
 _EARLIEST, _LATEST = -2, -1
+_NO_ERROR = 0
 _TIMEOUT_SECONDS = 2.0
 _MESSAGES = "org.apache.kafka.common.message"
 _METADATA_TOPIC = "__cluster_metadata"
@@ -55,6 +57,16 @@ def partitions_seen_by(broker: Broker, broker_id: int, topics: list[str]) -> lis
     ]
 
 
+def topic_id_seen_by(broker: Broker, topic: str) -> str:
+    """The id under which this broker knows a topic; empty where it knows of none.
+
+    Raises:
+        OSError: it can't be reached.
+    """
+    (found,) = _metadata(broker, [topic]).topics()
+    return str(found.topicId()) if found.errorCode() == _NO_ERROR else ""
+
+
 def controller_seen_by(broker: Broker) -> int:
     """The leader of the metadata quorum, as it tells through this broker; -1 where there is none.
 
@@ -77,14 +89,15 @@ def controller_seen_by(broker: Broker) -> int:
     return int(answer.topics().get(0).partitions().get(0).leaderId())
 
 
-def coordinator_seen_by(broker: Broker, group: str) -> int:
-    """The coordinator of a consumer group; -1 where there is none.
+def coordinator_seen_by(broker: Broker, key: str, *, of_transactions: bool) -> int:
+    """The coordinator of a consumer group or of a transactional.id; -1 where there is none.
 
     Raises:
         OSError: the broker can't be reached.
     """
     request = java_class(f"{_MESSAGES}.FindCoordinatorRequestData")()
-    request.setKeyType(0).setCoordinatorKeys(java_list([group]))
+    request.setKeyType(_TRANSACTION if of_transactions else _GROUP)
+    request.setCoordinatorKeys(java_list([key]))
     answer = ask(
         broker,
         "FIND_COORDINATOR",

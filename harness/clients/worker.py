@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from harness.clients.commands import DECODER, AnyCommand, Finish, WorkerPlan
+from harness.clients.commands import DECODER, AnyCommand, Finish, Ping, WorkerPlan
 from harness.clients.history import HistoryWriter
 from harness.contract.events import Answered, WorkerStarted, WorkerStopped
 
@@ -56,7 +56,7 @@ def serve(plan: WorkerPlan, role: Role, history: HistoryWriter, lines: Iterable[
             history.write(Answered, request=command.request)
             break
         try:
-            result = role.carry_out(command)
+            result = None if isinstance(command, Ping) else role.carry_out(command)
         except Exception as error:  # noqa: BLE001 - whatever it is, the driver must learn of it
             traceback.print_exception(error, file=sys.stderr)
             history.write(Answered, request=command.request, error=_with_causes(error))

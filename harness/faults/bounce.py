@@ -1,24 +1,38 @@
 """Restart a broker: a controlled shutdown, and at once a start on its own data."""
 
+from cluster.nodes.node import NodeProcess
 from harness.faults.broker_fault import BrokerFault
 from harness.faults.fault import Evidence, Field
+from harness.faults.targets import Target
 
 
 class Bounce(BrokerFault):
-    """What a configuration change or an upgrade does to one broker."""
+    """What a configuration change or an upgrade does: one broker after the other."""
 
     verb = "bounce"
 
-    def strike_broker(self, field: Field, broker: int) -> Evidence:
-        """Landed when another process serves, and every broker counts the bounced one in again."""
-        before = field.kafka.process(broker).pid
-        status = field.kafka.stop_server(broker)
+    def __init__(self, target: Target) -> None:
+        """The target is resolved when the fault strikes."""
+        super().__init__(target)
+        self._before: dict[int, NodeProcess] = {}
+
+    def hit(self, field: Field, broker: int) -> None:
+        """Stop and start it, and wait until every broker counts it in again."""
+        self._before[broker] = field.kafka.process(broker)
+        field.kafka.stop_server(broker)
         field.kafka.start_server(broker)
         field.observer.await_brokers(field.kafka.answering_brokers())
-        after = field.kafka.process(broker).pid
+
+    def prove(self, field: Field, broker: int) -> Evidence:
+        """Landed when another process serves."""
+        before, after = self._before[broker], field.kafka.process(broker)
         return Evidence(
-            landed=before != after,
-            facts={"broker": broker, "exit_status": status, "pids": [before, after]},
+            landed=before.pid != after.pid and field.kafka.is_running(broker),
+            facts={
+                "broker": broker,
+                "exit_status": before.status(),
+                "pids": [before.pid, after.pid],
+            },
         )
 
     def heal_broker(self, field: Field, broker: int) -> None:

@@ -1,55 +1,84 @@
-"""What faults on one broker share: a target that is resolved late, and who has noticed."""
+"""What faults on brokers share: a target that is resolved late, and who has noticed."""
 
+import signal
 from abc import abstractmethod
-from typing import ClassVar
+from collections import ChainMap
+from collections.abc import Sequence
 
-from harness.contract.errors import FaultError
+from harness.contract.errors import FaultError, WaitTimeoutError
 from harness.contract.waiting import wait_until
 from harness.faults.fault import Evidence, Fault, Field
 from harness.faults.targets import Target
 
 _NOTICED_SECONDS = 30
+_ENDED_SECONDS = 30
 
 
 class BrokerFault(Fault):
-    """A fault on the broker that its target names when it strikes."""
+    """A fault on the servers that its target names when it strikes, most often one broker.
+
+    Several are all hit before any is proved, so that they are struck at once. Their evidence is
+    that of each, by id, and they have landed when each has.
+    """
 
     def __init__(self, target: Target) -> None:
         """The target is resolved when the fault strikes."""
         self._target = target
-        self._broker: int | None = None
+        self.struck: list[int] = []
 
     @property
     def target(self) -> str:
-        """The target as it was named, with the broker once it is known."""
-        return (
-            str(self._target) if self._broker is None else f"{self._target} (broker {self._broker})"
-        )
+        """The target as it was named, with the servers once they are known."""
+        match self.struck:
+            case []:
+                return str(self._target)
+            case [broker]:
+                return f"{self._target} (broker {broker})"
+            case several:
+                return f"{self._target} (brokers {', '.join(map(str, several))})"
 
     @property
     def broker(self) -> int:
-        """The broker that was struck.
+        """The one broker that was struck.
 
         Raises:
-            FaultError: none was yet.
+            FaultError: none was yet, or several were.
         """
-        if self._broker is None:
-            raise FaultError(f"{self.verb} {self._target} has not struck yet")
-        return self._broker
+        if len(self.struck) != 1:
+            raise FaultError(f"{self.verb} {self._target} has struck {self.struck}, not one broker")
+        return self.struck[0]
 
     def strike(self, field: Field) -> Evidence:
-        """Resolve the target and strike it."""
-        self._broker = self._target.resolve(field.observer)
-        return self.strike_broker(field, self._broker)
+        """Resolve the target, hit all that it names, and prove it of each."""
+        self.struck = self._target.resolve(field.observer)
+        for broker in self.struck:
+            self.hit(field, broker)
+        proofs = {broker: self.prove(field, broker) for broker in self.struck}
+        if len(proofs) == 1:
+            return proofs[self.broker]
+        return Evidence(
+            landed=all(proof.landed for proof in proofs.values()),
+            facts={
+                "brokers": {
+                    str(broker): {"landed": proof.landed, **proof.facts}
+                    for broker, proof in proofs.items()
+                }
+            },
+            forced_ms=dict(ChainMap(*(proof.forced_ms for proof in proofs.values()))),
+        )
 
     @abstractmethod
-    def strike_broker(self, field: Field, broker: int) -> Evidence:
-        """Strike this broker and return the evidence."""
+    def hit(self, field: Field, broker: int) -> None:
+        """Strike this broker; others may be hit before anybody looks what came of it."""
+
+    @abstractmethod
+    def prove(self, field: Field, broker: int) -> Evidence:
+        """Wait for the effect on this broker, and return the evidence."""
 
     def heal(self, field: Field) -> None:
-        """Heal the broker that was struck; nothing happens where none was."""
-        if self._broker is not None:
-            self.heal_broker(field, self._broker)
+        """Heal those that were struck; nothing happens where none was."""
+        for broker in self.struck:
+            self.heal_broker(field, broker)
 
     @abstractmethod
     def heal_broker(self, field: Field, broker: int) -> None:
@@ -57,24 +86,30 @@ class BrokerFault(Fault):
 
 
 class EndServer(BrokerFault):
-    """The target's server process ends, one way or another; healed by starting it on its data.
+    """The target's server processes end, one way or another; healed by starting them again."""
 
-    Attributes:
-        is_silent: whether the others notice only by a timeout.
-    """
+    number: signal.Signals
+    """What the process is sent."""
 
-    is_silent: ClassVar[bool]
+    statuses: frozenset[int]
+    """With which it should end."""
 
-    @abstractmethod
-    def end(self, field: Field, broker: int) -> tuple[int, bool]:
-        """End the process; returns its exit status, and whether it ended as it should."""
+    is_silent: bool
+    """Whether the others notice only by a timeout."""
 
-    def strike_broker(self, field: Field, broker: int) -> Evidence:
+    def hit(self, field: Field, broker: int) -> None:
+        """Send the signal."""
+        field.kafka.process(broker).signal(self.number)
+
+    def prove(self, field: Field, broker: int) -> Evidence:
         """Landed when the process ended as it should and the others noticed."""
-        status, is_as_it_should = self.end(field, broker)
-        noticed = await_noticed(field, broker)
+        try:
+            status = field.kafka.process(broker).wait(_ENDED_SECONDS)
+        except WaitTimeoutError:
+            status = field.kafka.kill_server(broker)
+        noticed = await_noticed(field, broker, struck=self.struck)
         return Evidence(
-            landed=is_as_it_should,
+            landed=status in self.statuses,
             facts={"broker": broker, "exit_status": status, **noticed},
             forced_ms=timeouts_of_silence(field, broker) if self.is_silent else {},
         )
@@ -85,15 +120,31 @@ class EndServer(BrokerFault):
             field.kafka.start_server(broker)
 
 
-def await_fenced(field: Field, broker: int) -> list[int]:
-    """Wait until a broker is fenced in the eyes of all others that answer; returns these.
+def witnesses(field: Field, struck: Sequence[int]) -> list[int]:
+    """The brokers that can tell that others were struck.
+
+    Those that answer, as long as the controllers that go on are a majority: without one, nobody is
+    fenced, and nobody told.
+    """
+    kafka = field.kafka
+    voters = kafka.topology.controller_ids
+    well = [
+        i for i in voters if i not in struck and kafka.is_running(i) and not kafka.host(i).is_paused
+    ]
+    if len(well) <= len(voters) // 2:
+        return []
+    return [i for i in kafka.answering_brokers() if i not in struck]
+
+
+def await_fenced(field: Field, broker: int, *, struck: Sequence[int]) -> list[int]:
+    """Wait until a broker is fenced in the eyes of all that can tell; returns these.
 
     A fenced broker is no longer in the Metadata responses of others (KIP-631).
 
     Raises:
         WaitTimeoutError: some still count it in.
     """
-    others = [i for i in field.kafka.answering_brokers() if i != broker]
+    others = witnesses(field, struck)
     wait_until(
         lambda: all(broker not in field.observer.brokers_seen_by(i) for i in others),
         what=f"broker {broker} to be fenced in the eyes of {others}",
@@ -112,25 +163,25 @@ def timeouts_of_silence(field: Field, server: int) -> dict[str, int]:
     return field.kafka.settings_ms(*names)
 
 
-def await_noticed(field: Field, server: int) -> dict[str, object]:
+def await_noticed(field: Field, server: int, *, struck: Sequence[int]) -> dict[str, object]:
     """Wait until a server's end is noticed: a broker's by fencing, a controller's by a successor.
 
-    Returns facts for the evidence.
+    Returns facts for the evidence: none where nobody is left who could notice.
 
     Raises:
         WaitTimeoutError: nobody noticed.
     """
     facts: dict[str, object] = {}
     if server in field.kafka.topology.broker_ids:
-        facts["fenced_in_eyes_of"] = await_fenced(field, server)
-    if server in field.kafka.topology.controller_ids:
+        facts["fenced_in_eyes_of"] = await_fenced(field, server, struck=struck)
+    if server in field.kafka.topology.controller_ids and witnesses(field, struck):
         facts["active_controller"] = wait_until(
-            lambda: _other_than(server, field.observer.active_controller()),
-            what=f"another active controller than {server}",
+            lambda: _other_than(struck, field.observer.active_controller()),
+            what=f"another active controller than {struck}",
             timeout_seconds=_NOTICED_SECONDS,
         )
     return facts
 
 
-def _other_than(server: int, found: int) -> int | None:
-    return found if found != server else None
+def _other_than(struck: Sequence[int], found: int) -> int | None:
+    return found if found not in struck else None

@@ -50,19 +50,19 @@ class Cut(BrokerFault):
         """E.g. `cut controllers`."""
         return f"cut {self._links}"
 
-    def strike_broker(self, field: Field, broker: int) -> Evidence:
-        """Landed when packets were dropped and, where that must follow, the broker was fenced."""
+    def hit(self, field: Field, broker: int) -> None:
+        """Set the rules on its node."""
         node = field.kafka.host(broker)
-        if Capability.CUT not in node.capabilities:
-            raise FaultError(
-                f"{node.name} has no network of its own to cut: see `fencepost doctor`"
-            )
-        rules = self._rules(field, broker)
-        for rule in rules:
+        require_network(node)
+        for rule in self._rules(field, broker):
             node.block(rule)
+
+    def prove(self, field: Field, broker: int) -> Evidence:
+        """Landed when packets were dropped and, where that must follow, the broker was fenced."""
+        node, rules = field.kafka.host(broker), self._rules(field, broker)
         facts: dict[str, object] = {"broker": broker, "rules": [rule.name for rule in rules]}
-        if self._links in FENCING:
-            facts["fenced_in_eyes_of"] = await_fenced(field, broker)
+        if self._links in FENCING and broker in field.kafka.topology.broker_ids:
+            facts["fenced_in_eyes_of"] = await_fenced(field, broker, struck=self.struck)
         dropped = wait_until(
             lambda: _dropped(node, rules) or None,
             what=f"packets of broker {broker} to be dropped ({self._links})",
@@ -96,6 +96,16 @@ class Cut(BrokerFault):
                 return _traffic(servers, _BOTH_WAYS, REPLICATION_PORT)
             case Links.CLIENTS:
                 return _traffic(field.client_addresses, [Direction.IN], CLIENT_PORT)
+
+
+def require_network(node: Node) -> None:
+    """Refuse to cut where there is nothing to cut.
+
+    Raises:
+        FaultError: the node's pool has no network of its own.
+    """
+    if Capability.CUT not in node.capabilities:
+        raise FaultError(f"{node.name} has no network of its own to cut: see `fencepost doctor`")
 
 
 def _traffic(

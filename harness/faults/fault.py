@@ -1,23 +1,30 @@
 """The language of faults: what strikes, and how a strike is held, proved and healed."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from cluster.kafka.service import KafkaService
 from harness.clients.history import HistoryWriter
+from harness.clients.process import WorkerService
 from harness.contract.events import FaultChanged
 from harness.observer import Observer
 
 
 @dataclass(frozen=True)
 class Field:
-    """What a fault acts on and observes by; `client_addresses` are those of clients under test."""
+    """What a fault acts on and observes by; `clients` are the workers with clients under test."""
 
     kafka: KafkaService
     observer: Observer
     history: HistoryWriter
-    client_addresses: list[str]
+    clients: Mapping[str, WorkerService]
+
+    @property
+    def client_addresses(self) -> list[str]:
+        """Where the clients under test are."""
+        return [worker.host.address for worker in self.clients.values()]
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,12 @@
 import signal
 
 from harness.faults.broker_fault import EndServer
-from harness.faults.fault import Field
 
 
 class Kill(EndServer):
-    """SIGKILL to the target's process."""
+    """SIGKILL to the target's process; of several, as a power cut does."""
 
     verb = "kill"
+    number = signal.SIGKILL
+    statuses = frozenset({-signal.SIGKILL})
     is_silent = True
-
-    def end(self, field: Field, broker: int) -> tuple[int, bool]:
-        """It should die of the signal."""
-        status = field.kafka.kill_server(broker)
-        return status, status == -signal.SIGKILL

@@ -5,23 +5,50 @@ from functools import partial
 
 from harness.contract.errors import UsageError
 from harness.faults.bounce import Bounce
+from harness.faults.bridge import Bridge
+from harness.faults.client import CutClient, PauseClient
 from harness.faults.cut import Cut, Links
+from harness.faults.elect import Elect
 from harness.faults.fault import Fault
+from harness.faults.fence import Fence
+from harness.faults.fill import Fill
 from harness.faults.kill import Kill
 from harness.faults.pause import Pause
+from harness.faults.rebalance import Rebalance
+from harness.faults.recreate import Recreate
 from harness.faults.stop import Stop
-from harness.faults.targets import Target, parse_target
+from harness.faults.targets import TARGET_FORMS, Target, parse_target
 from harness.faults.wipe import Wipe
 
-VERBS: dict[str, Callable[[Target], Fault]] = {
+ON_SERVERS: dict[str, Callable[[Target], Fault]] = {
     "kill": Kill,
     "stop": Stop,
     "pause": Pause,
     "bounce": Bounce,
     "wipe": Wipe,
+    "fill": Fill,
     "cut": partial(Cut, links=Links.BOTH),
     **{f"cut-{links}": partial(Cut, links=links) for links in Links if links is not Links.BOTH},
+    "cut-bridge": Bridge,
 }
+ON_CLIENTS: dict[str, Callable[[str], Fault]] = {"pause": PauseClient, "cut": CutClient}
+ON_PARTITIONS: dict[str, Callable[[str, int], Fault]] = {
+    "elect": partial(Elect, unclean=False),
+    "elect-unclean": partial(Elect, unclean=True),
+}
+ON_NAMES: dict[str, tuple[str, Callable[[str], Fault]]] = {
+    "recreate": ("topic", Recreate),
+    "rebalance": ("group", Rebalance),
+    "fence": ("transactional.id", lambda name: Fence([name])),
+}
+"""By verb: what it strikes, and the fault on one of these by its name."""
+
+VERBS = (*ON_SERVERS, *ON_PARTITIONS, *ON_NAMES)
+FORMS = (
+    f"{TARGET_FORMS}; of {' and '.join(ON_CLIENTS)} also client:WORKER; "
+    f"of {' and '.join(ON_PARTITIONS)} partition:TOPIC-PARTITION; "
+    + ", ".join(f"of {verb} {kind}:NAME" for verb, (kind, _) in ON_NAMES.items())
+)
 
 
 def parse_fault(verb: str, target: str) -> Fault:
@@ -30,6 +57,16 @@ def parse_fault(verb: str, target: str) -> Fault:
     Raises:
         UsageError: there is no such verb or target; names those that there are.
     """
+    kind, _, name = target.partition(":")
+    topic, _, partition = name.rpartition("-")
     if verb not in VERBS:
         raise UsageError(f"there is no verb {verb!r}; there are: {', '.join(VERBS)}")
-    return VERBS[verb](parse_target(target))
+    if verb in ON_CLIENTS and kind == "client" and name:
+        return ON_CLIENTS[verb](name)
+    if verb in ON_SERVERS:
+        return ON_SERVERS[verb](parse_target(target))
+    if verb in ON_PARTITIONS and kind == "partition" and topic and partition.isdigit():
+        return ON_PARTITIONS[verb](topic, int(partition))
+    if verb in ON_NAMES and kind == ON_NAMES[verb][0] and name:
+        return ON_NAMES[verb][1](name)
+    raise UsageError(f"{target!r} names no target of {verb}: {FORMS}")

@@ -9,12 +9,20 @@ class Pause(BrokerFault):
 
     verb = "pause"
 
-    def strike_broker(self, field: Field, broker: int) -> Evidence:
-        """Landed when every other broker counts it as gone, though its process is there."""
+    def hit(self, field: Field, broker: int) -> None:
+        """Stop everything on its node."""
         field.kafka.host(broker).pause()
-        others = await_fenced(field, broker)
+
+    def prove(self, field: Field, broker: int) -> Evidence:
+        """Landed when every other broker counts it as gone, though its process is there.
+
+        Where nobody is left who could tell, it must not answer.
+        """
+        is_broker = broker in field.kafka.topology.broker_ids
+        others = await_fenced(field, broker, struck=self.struck) if is_broker else []
+        is_silent = bool(others) or not field.observer.brokers_seen_by(broker)
         return Evidence(
-            landed=field.kafka.is_running(broker),
+            landed=is_silent and field.kafka.is_running(broker),
             facts={"broker": broker, "fenced_in_eyes_of": others},
             forced_ms=timeouts_of_silence(field, broker),
         )

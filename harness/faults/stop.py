@@ -1,18 +1,16 @@
 """Stop a server politely (controlled shutdown)."""
 
-from harness.faults.broker_fault import EndServer
-from harness.faults.fault import Field
+import signal
 
-_SIGTERM_STATUS = 143
+from harness.faults.broker_fault import EndServer
+
+_BY_SIGTERM = 143
 
 
 class Stop(EndServer):
     """SIGTERM to the target's process: a broker hands over its leaderships first."""
 
     verb = "stop"
+    number = signal.SIGTERM
+    statuses = frozenset({0, _BY_SIGTERM})
     is_silent = False
-
-    def end(self, field: Field, broker: int) -> tuple[int, bool]:
-        """It should end by itself."""
-        status = field.kafka.stop_server(broker)
-        return status, status in (0, _SIGTERM_STATUS)

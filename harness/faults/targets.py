@@ -1,5 +1,6 @@
 """Whom a fault strikes, resolved when it strikes."""
 
+import enum
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -9,13 +10,13 @@ from harness.observer import Observer
 
 
 class Target(Protocol):
-    """Names a broker in terms of the cluster's state."""
+    """Names servers in terms of the cluster's state, most often one broker."""
 
-    def resolve(self, observer: Observer) -> int:
-        """The broker's id at this moment.
+    def resolve(self, observer: Observer) -> list[int]:
+        """Their ids at this moment, at least one.
 
         Raises:
-            FaultError: there is no such broker now.
+            FaultError: there is no such server now.
         """
 
     def __str__(self) -> str:
@@ -29,12 +30,12 @@ class LeaderOf:
     topic: str
     partition: int
 
-    def resolve(self, observer: Observer) -> int:
+    def resolve(self, observer: Observer) -> list[int]:
         """The partition's leader now."""
         state = observer.partition(self.topic, self.partition)
         if state is None or state.leader < 0:
             raise FaultError(f"{self} can't be struck: the partition has no leader now")
-        return state.leader
+        return [state.leader]
 
     def __str__(self) -> str:
         """Read as `leader:orders-0`."""
@@ -48,13 +49,13 @@ class FollowerOf:
     topic: str
     partition: int
 
-    def resolve(self, observer: Observer) -> int:
+    def resolve(self, observer: Observer) -> list[int]:
         """An in-sync follower now."""
         state = observer.partition(self.topic, self.partition)
         followers = [] if state is None else [i for i in state.isr if i != state.leader]
         if not followers:
             raise FaultError(f"{self} can't be struck: no follower is in sync now")
-        return followers[0]
+        return [followers[0]]
 
     def __str__(self) -> str:
         """Read as `follower:orders-0`."""
@@ -67,12 +68,12 @@ class Broker:
 
     id: int
 
-    def resolve(self, observer: Observer) -> int:
+    def resolve(self, observer: Observer) -> list[int]:
         """The broker, if the cluster has it."""
         if self.id not in observer.kafka.topology.broker_ids:
             ids = observer.kafka.topology.broker_ids
             raise FaultError(f"{self} can't be struck: the brokers are {ids}")
-        return self.id
+        return [self.id]
 
     def __str__(self) -> str:
         """Read as `broker:2`."""
@@ -83,9 +84,9 @@ class Broker:
 class ActiveController:
     """The server that leads the metadata quorum."""
 
-    def resolve(self, observer: Observer) -> int:
+    def resolve(self, observer: Observer) -> list[int]:
         """The active controller now, a broker too in combined mode."""
-        return observer.active_controller()
+        return [observer.active_controller()]
 
     def __str__(self) -> str:
         """Read as `controller`."""
@@ -98,38 +99,105 @@ class CoordinatorOf:
 
     group: str
 
-    def resolve(self, observer: Observer) -> int:
+    def resolve(self, observer: Observer) -> list[int]:
         """The group's coordinator now."""
-        return observer.coordinator(self.group)
+        return [observer.coordinator(self.group)]
 
     def __str__(self) -> str:
         """Read as `coordinator:readers`."""
         return f"coordinator:{self.group}"
 
 
+@dataclass(frozen=True)
+class TransactionCoordinatorOf:
+    """The broker that coordinates a transactional.id."""
+
+    transactional_id: str
+
+    def resolve(self, observer: Observer) -> list[int]:
+        """Its coordinator now, whether it was ever used or not."""
+        return [observer.transaction_coordinator(self.transactional_id)]
+
+    def __str__(self) -> str:
+        """Read as `transaction-coordinator:payments`."""
+        return f"transaction-coordinator:{self.transactional_id}"
+
+
+@dataclass(frozen=True)
+class AllBrokers:
+    """Every broker at once."""
+
+    def resolve(self, observer: Observer) -> list[int]:
+        """All that the cluster has."""
+        return observer.kafka.topology.broker_ids
+
+    def __str__(self) -> str:
+        """Read as `all`."""
+        return "all"
+
+
+class Of(enum.StrEnum):
+    """Of which servers a minority is."""
+
+    BROKERS = "brokers"
+    CONTROLLERS = "controllers"
+
+
+@dataclass(frozen=True)
+class Minority:
+    """As many brokers, or controllers, as can be missing while the others are a majority.
+
+    Those with the highest ids, but for the active controller: the quorum goes on as it is.
+    """
+
+    of: Of
+
+    def resolve(self, observer: Observer) -> list[int]:
+        """The minority now."""
+        topology = observer.kafka.topology
+        ids = topology.broker_ids if self.of is Of.BROKERS else topology.controller_ids
+        size = (len(ids) - 1) // 2
+        if size == 0:
+            raise FaultError(f"{self} can't be struck: {len(ids)} {self.of} have no minority")
+        active = observer.active_controller()
+        return sorted([i for i in ids if i != active][-size:])
+
+    def __str__(self) -> str:
+        """Read as `minority:brokers`."""
+        return f"minority:{self.of}"
+
+
 def parse_target(text: str) -> Target:
-    """The target of a text: `leader:orders-0`, `follower:orders-0`, `broker:2`, `controller`.
+    """The servers that a text names, in one of `TARGET_FORMS`.
 
     Raises:
         UsageError: it names none; tells the forms.
     """
     kind, _, name = text.partition(":")
     topic, _, partition = name.rpartition("-")
-    if text == "controller":
-        return ActiveController()
-    if kind == "coordinator" and name:
-        return CoordinatorOf(name)
+    if text in _ALONE:
+        return _ALONE[text]
+    if kind in _OF_NAMES and name:
+        return _OF_NAMES[kind](name)
     if kind == "broker" and name.isdigit():
         return Broker(int(name))
     if kind in _OF_PARTITIONS and topic and partition.isdigit():
         return _OF_PARTITIONS[kind](topic, int(partition))
-    raise UsageError(
-        f"{text!r} names no target: leader:TOPIC-PARTITION, follower:TOPIC-PARTITION, broker:ID, "
-        "coordinator:GROUP or "
-        "controller"
-    )
+    raise UsageError(f"{text!r} names no target: {TARGET_FORMS}")
 
 
+TARGET_FORMS = (
+    "leader:TOPIC-PARTITION, follower:TOPIC-PARTITION, broker:ID, coordinator:GROUP, "
+    "transaction-coordinator:TRANSACTIONAL_ID, controller, minority:brokers, minority:controllers "
+    "or all"
+)
+
+_WITHOUT_NAMES: list[Target] = [ActiveController(), AllBrokers(), *(Minority(of) for of in Of)]
+_ALONE = {str(target): target for target in _WITHOUT_NAMES}
+_OF_NAMES: dict[str, Callable[[str], Target]] = {
+    "coordinator": CoordinatorOf,
+    "transaction-coordinator": TransactionCoordinatorOf,
+}
 _OF_PARTITIONS: dict[str, Callable[[str, int], Target]] = {
     "leader": LeaderOf,
     "follower": FollowerOf,

@@ -14,14 +14,17 @@ class Wipe(BrokerFault):
 
     verb = "wipe"
 
-    def strike_broker(self, field: Field, broker: int) -> Evidence:
-        """Landed when replicas were there before, and no file is there after."""
-        if broker in field.kafka.topology.controller_ids:
-            raise FaultError(f"server {broker} votes in the metadata quorum: wipe another broker")
+    def hit(self, field: Field, broker: int) -> None:
+        """Kill the broker."""
+        if voters := set(self.struck) & set(field.kafka.topology.controller_ids):
+            raise FaultError(f"server {min(voters)} votes in the metadata quorum: wipe another one")
+        field.kafka.kill_server(broker)
+
+    def prove(self, field: Field, broker: int) -> Evidence:
+        """Remove its disk; landed when replicas were there before, and no file is there after."""
         node, data = field.kafka.host(broker), field.kafka.data(broker)
         count = f"find {data} -name '*.log' | wc -l"
-        field.kafka.kill_server(broker)
-        noticed = await_noticed(field, broker)
+        noticed = await_noticed(field, broker, struck=self.struck)
         segments = int(node.run(["sh", "-c", count], timeout_seconds=10).output)
         node.remove(data)
         left = node.run(["test", "-e", str(data)], timeout_seconds=10, check=False).status == 0

@@ -26,10 +26,10 @@ def waiting(*, since: int, until: int | None, first: int = 1) -> list[Row]:
     ]
 
 
-def fault(name: str, *, struck: int, healed: int | None) -> Row:
+def fault(name: str, *, struck: int, healed: int | None, target: str = "x") -> Row:
     return {
         "fault": name,
-        "target": "x",
+        "target": target,
         "landed": True,
         "started_micros": struck * SECOND,
         "healed_micros": None if healed is None else healed * SECOND,
@@ -64,6 +64,13 @@ TOO_FEW_IN_SYNC = [led(0, at=0), {**led(1, at=10 * SECOND), "isr": []}]
             waiting(since=10, until=50),
             LED,
             [fault("cut clients", struck=12, healed=48)],
+            CheckVerdict.PERMITTED,
+            1,
+        ),
+        (
+            waiting(since=10, until=50),
+            LED,
+            [fault("pause", struck=12, healed=48, target="client:clients")],
             CheckVerdict.PERMITTED,
             1,
         ),

@@ -32,6 +32,7 @@ def test_doctor_names_the_pools() -> None:
     told = fencepost("doctor").stdout
     assert "embedded pool" in told
     assert "usable:" in told
+    assert "faults: kill, stop, pause" in told
 
 
 def test_kafka_list_names_the_locked_versions() -> None:

@@ -9,6 +9,8 @@ from analysis.checks.registry import CHECKS
 from harness.catalog import scenarios
 from harness.contract.checks import Check
 from harness.contract.tables import TABLES
+from harness.faults.language import VERBS
+from harness.faults.targets import TARGET_FORMS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
@@ -25,6 +27,20 @@ def test_every_column_is_in_the_results_page(table: str) -> None:
 def test_every_check_has_its_row(check: Check) -> None:
     assert f"\n| {check} |" in (ROOT / "docs" / "findings.md").read_text()
     assert check in CHECKS or check is Check.RESUMPTION
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_by_hand_has_its_row(verb: str) -> None:
+    rows = re.findall(
+        r"^\| ([a-z, -]+) \| ", (ROOT / "docs" / "faults.md").read_text(), re.MULTILINE
+    )
+    assert verb in {word for row in rows for word in row.split(", ")}
+
+
+def test_every_form_of_a_target_is_told() -> None:
+    page = (ROOT / "docs" / "faults.md").read_text()
+    forms = re.split(r", | or ", TARGET_FORMS)
+    assert [form for form in forms if f"`{form}`" not in page] == []
 
 
 def test_every_scenario_is_named_to_newcomers() -> None:

@@ -1,0 +1,80 @@
+"""Cut the other servers into two halves that only the target's broker still sees both of."""
+
+from collections.abc import Sequence
+
+from cluster.nodes.traffic import Direction, Traffic
+from harness.contract.errors import FaultError
+from harness.contract.waiting import wait_until
+from harness.faults.broker_fault import BrokerFault
+from harness.faults.cut import require_network
+from harness.faults.fault import Evidence, Field
+
+_BITES_SECONDS = 20
+
+
+class Bridge(BrokerFault):
+    """Between the halves, in the order of their ids, all packets are dropped both ways.
+
+    Clients reach every broker, and the bridge every server: no node is alone, and no half sees the
+    other.
+    """
+
+    verb = "cut bridge"
+
+    def hit(self, field: Field, broker: int) -> None:
+        """Set the rules on the nodes of the first half."""
+        first, second = _halves(field, broker)
+        if len(self.struck) > 1 or not first:
+            raise FaultError(f"{self.target} is no bridge: it takes one broker, and two others")
+        for server in (*first, *second):
+            require_network(field.kafka.host(server))
+        for server in first:
+            for rule in _rules(field, second):
+                field.kafka.host(server).block(rule)
+
+    def prove(self, field: Field, broker: int) -> Evidence:
+        """Landed when each server of the first half lost packets from or to the second."""
+        first, second = _halves(field, broker)
+        dropped: dict[int, int] = {}
+
+        def bites() -> bool:
+            for server in first:
+                node = field.kafka.host(server)
+                dropped[server] = sum(node.dropped_packets(r) for r in _rules(field, second))
+            return all(dropped.values())
+
+        wait_until(
+            bites,
+            what=f"packets between {first} and {second} to be dropped",
+            timeout_seconds=_BITES_SECONDS,
+            last_seen=lambda: dropped,
+        )
+        return Evidence(
+            landed=all(dropped.values()),
+            facts={
+                "broker": broker,
+                "halves": [first, second],
+                "dropped_packets": {str(server): count for server, count in dropped.items()},
+            },
+        )
+
+    def heal_broker(self, field: Field, broker: int) -> None:
+        """Remove these rules."""
+        first, second = _halves(field, broker)
+        for server in first:
+            for rule in _rules(field, second):
+                field.kafka.host(server).unblock(rule)
+
+
+def _halves(field: Field, bridge: int) -> tuple[list[int], list[int]]:
+    others = [i for i in field.kafka.topology.server_ids if i != bridge]
+    middle = len(others) // 2
+    return others[:middle], others[middle:]
+
+
+def _rules(field: Field, peers: Sequence[int]) -> list[Traffic]:
+    return [
+        Traffic(peer=field.kafka.host(peer).address, direction=direction)
+        for peer in peers
+        for direction in Direction
+    ]

@@ -1,0 +1,73 @@
+"""Let a broker's disk be full: nothing that it writes grows any more; healed by room and a start.
+
+No disk is filled, which would take a privilege or hurt others: the kernel limits the sizes of the
+files that this one process writes (RLIMIT_FSIZE). Its writes then fail with EFBIG where a full disk
+gives ENOSPC; to the JVM both are an IOException of the same calls. The limit is above what its own
+log file has, so that it can tell.
+"""
+
+from harness.contract.errors import WaitTimeoutError
+from harness.faults.broker_fault import BrokerFault, await_noticed, timeouts_of_silence
+from harness.faults.fault import Evidence, Field
+from harness.faults.targets import Target
+
+_LIMIT = (
+    "import resource, sys; pid, size = map(int, sys.argv[1:]); "
+    "_, most = resource.prlimit(pid, resource.RLIMIT_FSIZE); "
+    "resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, most))"
+)
+_LOG_ROOM_BYTES = 1 << 16
+_ENDED_SECONDS = 60
+_ALL_LOG_DIRS_FAILED = 1
+_REFUSED = b"File too large"
+
+
+class Fill(BrokerFault):
+    """The broker's next append to a segment beyond the limit fails, so it must be written to.
+
+    A broker whose only log directory fails takes it offline and ends (KIP-112).
+    """
+
+    verb = "fill"
+
+    def __init__(self, target: Target) -> None:
+        """The target is resolved when the fault strikes."""
+        super().__init__(target)
+        self._log_bytes: dict[int, int] = {}
+
+    def hit(self, field: Field, broker: int) -> None:
+        """Limit its files, from what its own log has now."""
+        node = field.kafka.host(broker)
+        log_bytes = len(node.read(field.kafka.log_file(broker)))
+        pid, size = field.kafka.process(broker).pid, log_bytes + _LOG_ROOM_BYTES
+        node.run([node.python, "-c", _LIMIT, str(pid), str(size)], timeout_seconds=10)
+        self._log_bytes[broker] = log_bytes
+
+    def prove(self, field: Field, broker: int) -> Evidence:
+        """Landed when it told that a file could not grow, and ended for it by itself."""
+        try:
+            status = field.kafka.process(broker).wait(_ENDED_SECONDS)
+        except WaitTimeoutError:
+            status = None
+        noticed = {} if status is None else await_noticed(field, broker, struck=self.struck)
+        log = field.kafka.host(broker).read(
+            field.kafka.log_file(broker), offset=self._log_bytes[broker]
+        )
+        refused = log.count(_REFUSED)
+        return Evidence(
+            landed=status == _ALL_LOG_DIRS_FAILED and refused > 0,
+            facts={
+                "broker": broker,
+                "exit_status": status,
+                "refused_writes_told": refused,
+                **noticed,
+            },
+            forced_ms=timeouts_of_silence(field, broker),
+        )
+
+    def heal_broker(self, field: Field, broker: int) -> None:
+        """Start the broker again: its new process has no limit."""
+        if broker in self._log_bytes:
+            if field.kafka.is_running(broker):
+                field.kafka.kill_server(broker)
+            field.kafka.start_server(broker)

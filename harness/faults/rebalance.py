@@ -1,0 +1,45 @@
+"""Make a consumer group rebalance: a guest joins it, and leaves."""
+
+import msgspec
+
+from harness.clients.observer_commands import Visit, VisitGroup
+from harness.faults.fault import Evidence, Fault, Field
+
+_STABLE_SECONDS = 30
+_BOTH_TIMES = 2
+
+
+class Rebalance(Fault):
+    """Partitions move to a further member and back, as when a group is scaled up and down.
+
+    The guest reads but commits nothing, so that with the classic protocol's eager assignors members
+    begin again where they had committed. Either group protocol does.
+    """
+
+    verb = "rebalance"
+
+    def __init__(self, group: str) -> None:
+        """The group must be stable when the fault strikes, and its members poll."""
+        self._group = group
+
+    @property
+    def target(self) -> str:
+        """The group."""
+        return f"group:{self._group}"
+
+    def strike(self, field: Field) -> Evidence:
+        """Landed when the coordinator told of one more member, and then of those before again."""
+        answer = field.observer.worker.call(
+            VisitGroup(group=self._group, timeout_seconds=_STABLE_SECONDS),
+            timeout_seconds=_STABLE_SECONDS * _BOTH_TIMES + 10,
+        )
+        visit = msgspec.convert(answer, Visit)
+        before, meanwhile, after = (
+            {member.member for member in view.members}
+            for view in (visit.before, visit.meanwhile, visit.after)
+        )
+        landed = len(meanwhile - before) == 1 and after == before
+        return Evidence(landed=landed, facts=msgspec.to_builtins(visit))
+
+    def heal(self, field: Field) -> None:
+        """The guest has left already."""

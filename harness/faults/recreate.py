@@ -1,0 +1,66 @@
+"""Delete a topic and create another of the same name; the old one never comes back."""
+
+import msgspec
+
+from harness.clients.observer_commands import CreateTopics, DeleteTopic, DescribeTopic, NewTopic
+from harness.contract.waiting import wait_until
+from harness.faults.fault import Evidence, Fault, Field
+
+_SEEN_SECONDS = 30
+
+
+class Recreate(Fault):
+    """Another topic takes the name, the partitions, the replicas and the settings of a topic.
+
+    It begins at offset 0 and leader epoch 0, with none of the records (KIP-516: another topic id).
+    """
+
+    verb = "recreate"
+
+    def __init__(self, topic: str) -> None:
+        """The topic must be there when the fault strikes."""
+        self._topic = topic
+
+    @property
+    def target(self) -> str:
+        """The topic."""
+        return f"topic:{self._topic}"
+
+    def strike(self, field: Field) -> Evidence:
+        """Landed when each broker that answers knows the name under one other id than before."""
+        worker = field.observer.worker
+        told = worker.call(DescribeTopic(topic=self._topic))
+        old = msgspec.convert(told, NewTopic)
+        before = self._ids(field)
+        worker.call(DeleteTopic(topic=self._topic))
+        wait_until(
+            lambda: not any(self._ids(field).values()),
+            what=f"no broker to know {self._topic}",
+            timeout_seconds=_SEEN_SECONDS,
+            last_seen=lambda: self._ids(field),
+        )
+        worker.call(CreateTopics(topics=[old]))
+        after = wait_until(
+            lambda: self._ids_if_agreed(field),
+            what=f"every broker to know the new {self._topic}",
+            timeout_seconds=_SEEN_SECONDS,
+            last_seen=lambda: self._ids(field),
+        )
+        return Evidence(
+            landed=not set(before.values()) & set(after.values()),
+            facts={"topic_id_before": before, "topic_id": after},
+        )
+
+    def heal(self, field: Field) -> None:
+        """What was deleted stays so."""
+
+    def _ids(self, field: Field) -> dict[str, str]:
+        """By broker."""
+        return {
+            str(broker): field.observer.topic_id_seen_by(broker, self._topic)
+            for broker in field.kafka.answering_brokers()
+        }
+
+    def _ids_if_agreed(self, field: Field) -> dict[str, str] | None:
+        ids = self._ids(field)
+        return ids if all(ids.values()) and len(set(ids.values())) == 1 else None

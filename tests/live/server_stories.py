@@ -1,0 +1,263 @@
+"""The stories of faults on servers and on clients' nodes; faults_test.py tells them."""
+
+import signal
+from collections.abc import Callable
+
+import psutil
+from effects import (
+    answers,
+    await_answer,
+    await_led_by_other,
+    bytes_in,
+    hears,
+    is_stopped,
+    leader_of,
+    newest_epoch_on_disk,
+    reaches,
+    replica,
+    worker_status,
+)
+from stage import BROKERS, FIRST, LOAD, ORDERS, PLAIN, SECONDS, SIGTERM_STATUS
+
+from cluster.kafka.topology import (
+    CLIENT_PORT,
+    CONTROLLER_PORT,
+    REPLICATION_PORT,
+)
+from harness.contract.waiting import wait_until
+from harness.faults.bounce import Bounce
+from harness.faults.bridge import Bridge
+from harness.faults.client import CutClient, PauseClient
+from harness.faults.cut import Cut, Links
+from harness.faults.elect import Elect
+from harness.faults.fill import Fill
+from harness.faults.kill import Kill
+from harness.faults.pause import Pause
+from harness.faults.stop import Stop
+from harness.faults.targets import (
+    ActiveController,
+    AllBrokers,
+    Broker,
+    FollowerOf,
+    Minority,
+    Of,
+    TransactionCoordinatorOf,
+)
+from harness.faults.wipe import Wipe
+from harness.run import Run
+
+
+def pause(run: Run) -> None:
+    fault = Pause(FIRST)
+    with run.fault(fault):
+        assert is_stopped(run, fault.broker)
+        assert not answers(run, fault.broker)
+        await_led_by_other(run, fault.broker)
+    assert not is_stopped(run, fault.broker)
+    await_answer(run, fault.broker)
+
+
+def elect(run: Run) -> None:
+    """The fault before has moved the leadership to another broker than the preferred one."""
+    assert leader_of(run, "orders") != 1
+    run.strike(Elect("orders", 0, unclean=False))
+    state = run.observer.await_state(
+        "orders", 0, lambda state: state.leader == 1, what="to be led by broker 1"
+    )
+    wait_until(
+        lambda: newest_epoch_on_disk(run, 1) == state.leader_epoch,
+        what="the epoch on the leader's disk",
+        timeout_seconds=SECONDS,
+    )
+
+
+def kill(run: Run) -> None:
+    fault = Kill(ActiveController())
+    before = run.observer.active_controller()
+    process = run.kafka.process(before)
+    led = run.preferred_of(before, ORDERS)[0]
+    with run.fault(fault):
+        assert process.status() == -signal.SIGKILL
+        assert not (run.kafka.data(before) / ".kafka_cleanshutdown").exists()
+        assert not answers(run, before)
+        assert run.observer.active_controller() != before
+        await_led_by_other(run, before, partition=led)
+    await_answer(run, before)
+
+
+def kill_all(run: Run) -> None:
+    fault = Kill(AllBrokers())
+    processes = [run.kafka.process(broker) for broker in BROKERS]
+    with run.fault(fault):
+        assert [process.status() for process in processes] == [-signal.SIGKILL] * len(BROKERS)
+        assert not any(answers(run, broker) for broker in BROKERS)
+    for broker in BROKERS:
+        await_answer(run, broker)
+
+
+def stop(run: Run) -> None:
+    fault = Stop(TransactionCoordinatorOf("payments"))
+    before = run.observer.transaction_coordinator("payments")
+    with run.fault(fault):
+        assert run.kafka.process(before).status() in (0, SIGTERM_STATUS)
+        assert (run.kafka.data(before) / ".kafka_cleanshutdown").exists()
+        assert not answers(run, before)
+        assert run.observer.transaction_coordinator("payments") != before
+    await_answer(run, before)
+
+
+def bounce(run: Run) -> None:
+    (broker,) = FollowerOf("orders", 0).resolve(run.observer)
+    process, folder = run.kafka.process(broker), replica(run, broker)
+    inode = folder.stat().st_ino
+    run.strike(Bounce(FollowerOf("orders", 0)))
+    assert process.status() in (0, SIGTERM_STATUS)
+    assert run.kafka.process(broker).pid != process.pid
+    assert answers(run, broker)
+    assert folder.stat().st_ino == inode
+
+
+def wipe(run: Run) -> None:
+    data = run.kafka.data(PLAIN)
+    before = bytes_in(data)
+    with run.fault(Wipe(Broker(PLAIN))):
+        assert before > 0
+        assert not data.exists()
+    run.settle()
+    assert bytes_in(data) >= before
+
+
+def fill(run: Run) -> None:
+    """Full is only what this broker writes: the others go on in the same file system."""
+    run.workload.start_producer("burst", ORDERS, acks="1", records_per_second=3000)
+    with run.fault(Fill(Broker(PLAIN))):
+        log = run.kafka.host(PLAIN).read(run.kafka.log_file(PLAIN)).decode()
+        assert "all log dirs" in log.rstrip().split("\n")[-1]
+        before = bytes_in(run.kafka.data(PLAIN))
+        run.workload.await_acknowledged(LOAD, 100)
+        assert bytes_in(run.kafka.data(PLAIN)) == before
+        assert not answers(run, PLAIN)
+    run.workload.stop_producer("burst")
+    await_answer(run, PLAIN)
+
+
+def cut(run: Run) -> None:
+    """A minority of four brokers is one: not the active controller, so the one that is none."""
+    struck, other, client = run.kafka.host(PLAIN), run.kafka.host(1), run.clients.host
+    (voter,) = Minority(Of.CONTROLLERS).resolve(run.observer)
+    assert voter == max({1, 2, 3} - {run.observer.active_controller()})
+    fault = Cut(Minority(Of.BROKERS), Links.BOTH)
+    with run.fault(fault):
+        assert fault.struck == [PLAIN]
+        assert not reaches(struck, other)
+        assert not reaches(other, struck)
+        assert not hears(struck, other)
+        assert not hears(other, struck)
+        assert reaches(client, struck)
+        await_led_by_other(run, PLAIN, partition=PLAIN - 1)
+    assert reaches(struck, other)
+    assert hears(other, struck)
+
+
+def cut_in(run: Run) -> None:
+    struck, other = run.kafka.host(PLAIN), run.kafka.host(1)
+    with run.fault(Cut(Broker(PLAIN), Links.IN)):
+        assert not hears(struck, other)
+        assert hears(other, struck)
+        assert reaches(run.clients.host, struck)
+    assert hears(struck, other)
+
+
+def cut_out(run: Run) -> None:
+    struck, other = run.kafka.host(PLAIN), run.kafka.host(1)
+    with run.fault(Cut(Broker(PLAIN), Links.OUT)):
+        assert hears(struck, other)
+        assert not hears(other, struck)
+        assert reaches(run.clients.host, struck)
+    assert hears(other, struck)
+
+
+def cut_controllers(run: Run) -> None:
+    struck, other = run.kafka.host(PLAIN), run.kafka.host(1)
+    with run.fault(Cut(Broker(PLAIN), Links.CONTROLLERS)):
+        assert not reaches(struck, other, CONTROLLER_PORT)
+        assert reaches(struck, other, REPLICATION_PORT)
+        assert reaches(run.clients.host, struck)
+        assert PLAIN not in run.observer.brokers_seen_by(1)
+        assert answers(run, PLAIN)
+    assert reaches(struck, other, CONTROLLER_PORT)
+
+
+def cut_replication(run: Run) -> None:
+    struck, other = run.kafka.host(PLAIN), run.kafka.host(1)
+    with run.fault(Cut(Broker(PLAIN), Links.REPLICATION)):
+        assert not reaches(struck, other, REPLICATION_PORT)
+        assert reaches(struck, other, CONTROLLER_PORT)
+        run.await_out_of_isr("orders", 0, PLAIN)
+        assert PLAIN in run.observer.brokers_seen_by(1)
+    run.await_isr("orders", 0, BROKERS)
+
+
+def cut_clients(run: Run) -> None:
+    load = run.workload
+    with run.fault(Cut(FIRST, Links.CLIENTS)):
+        leader = leader_of(run, "orders")
+        others = [p for p in range(4) if leader_of(run, "orders", p) != leader]
+        load.await_acknowledged(LOAD, 100, partitions=others)
+        before = load.acknowledged(LOAD, [0])
+        load.await_acknowledged(LOAD, 100, partitions=others)
+        assert load.acknowledged(LOAD, [0]) == before
+        assert not reaches(run.clients.host, run.kafka.host(leader), CLIENT_PORT)
+        assert answers(run, leader)
+        run.await_isr("orders", 0, BROKERS)
+    load.await_acknowledged(LOAD, 10, partitions=[0])
+
+
+def cut_bridge(run: Run) -> None:
+    """With 2 as the bridge, 1 is one half, 3 and 4 are the other."""
+    one, bridge, three, four = (run.kafka.host(broker) for broker in BROKERS)
+    with run.fault(Bridge(Broker(2))):
+        assert not reaches(one, three)
+        assert not reaches(four, one)
+        assert reaches(one, bridge)
+        assert reaches(bridge, one)
+        assert reaches(bridge, four)
+        assert reaches(three, four)
+        assert reaches(run.clients.host, one)
+    assert reaches(four, one)
+
+
+def pause_client(run: Run) -> None:
+    with run.fault(PauseClient(run.clients.worker)):
+        assert worker_status(run) == psutil.STATUS_STOPPED
+    assert worker_status(run) != psutil.STATUS_STOPPED
+    run.workload.await_acknowledged(LOAD, 10)
+
+
+def cut_client(run: Run) -> None:
+    client, observer, broker = run.clients.host, run.observer.worker.host, run.kafka.host(1)
+    with run.fault(CutClient(run.clients.worker)):
+        assert not reaches(client, broker)
+        assert reaches(observer, broker)
+    run.workload.await_acknowledged(LOAD, 10)
+
+
+STORIES: dict[str, Callable[[Run], None]] = {
+    "pause": pause,
+    "elect": elect,
+    "kill": kill,
+    "kill all": kill_all,
+    "stop": stop,
+    "bounce": bounce,
+    "wipe": wipe,
+    "cut": cut,
+    "cut in": cut_in,
+    "cut out": cut_out,
+    "cut controllers": cut_controllers,
+    "cut replication": cut_replication,
+    "cut clients": cut_clients,
+    "cut bridge": cut_bridge,
+    "fill": fill,
+    "pause client": pause_client,
+    "cut client": cut_client,
+}

@@ -1,0 +1,25 @@
+"""What the stories of faults share: the topic, its load, and the groups that read it."""
+
+from harness.clients.observer_commands import NewTopic
+from harness.contract.clients import Client
+from harness.contract.run_folder import TopicPlan
+from harness.faults.targets import LeaderOf
+from harness.workload import reader
+
+OF_BOTH_PROTOCOLS = (Client.JAVA, Client.JAVA_CONSUMER)
+BROKERS = [1, 2, 3, 4]
+PLAIN = 4
+ORDERS = TopicPlan(
+    topic="orders",
+    partitions=4,
+    replication=4,
+    min_insync=2,
+    unclean_election=False,
+    deletes=True,
+)
+SCRAP = NewTopic(topic="scrap", assignment=[[2, 4, 1, 3]], config={"min.insync.replicas": "2"})
+GROUPS = tuple(reader(client, "orders", client=client) for client in OF_BOTH_PROTOCOLS)
+FIRST = LeaderOf("orders", 0)
+LOAD = "load"
+SECONDS = 30
+SIGTERM_STATUS = 143

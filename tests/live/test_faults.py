@@ -1,0 +1,45 @@
+"""Each fault does what its name says, on one cluster that all of them strike: faults_test.py."""
+
+import json
+from pathlib import Path
+
+import pytest
+from faults_test import SKIPPED, STORIES, TOLD_FILE, Told
+
+from cluster.nodes.pool import PoolKind
+from cluster.nodes.sandbox import sandbox_problem
+from harness.catalog import read_scenario
+from harness.ducktape_session import run_ducktape
+from harness.node_root import node_root
+from harness.session import Session
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
+
+SCENARIO = Path(__file__).with_name("faults_test.py")
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Told]:
+    results = tmp_path_factory.mktemp("faults")
+    session = Session(
+        seed=1,
+        kafka="4.4.0",
+        cluster=PoolKind.EMBEDDED if sandbox_problem() is None else PoolKind.LOOPBACK,
+        command="pytest",
+        git_head="",
+        versions={},
+        results=str(results),
+    )
+    with node_root(results) as root:
+        run_ducktape([read_scenario(SCENARIO)], session, results=results, root=root, on_phase=print)
+    found: dict[str, Told] = json.loads((results / TOLD_FILE).read_text())
+    return found
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_a_fault_does_what_its_name_says_and_heals(told: dict[str, Told], story: str) -> None:
+    assert story in told, f"the stories broke off after {list(told)}"
+    problem = told[story]["problem"]
+    if problem == SKIPPED:
+        pytest.skip(SKIPPED)
+    assert problem is None, problem
