@@ -199,18 +199,22 @@ def cut_replication(run: Run) -> None:
 
 
 def cut_clients(run: Run) -> None:
+    """Each broker is to lead a partition, which the faults before may have changed."""
     load = run.workload
-    with run.fault(Cut(FIRST, Links.CLIENTS)):
-        leader = leader_of(run, "orders")
-        others = [p for p in range(4) if leader_of(run, "orders", p) != leader]
+    for partition, preferred in enumerate(BROKERS):
+        if leader_of(run, "orders", partition) != preferred:
+            run.strike(Elect("orders", partition, unclean=False))
+    struck, *others = range(ORDERS.partitions)
+    fault = Cut(FIRST, Links.CLIENTS)
+    with run.fault(fault):
         load.await_acknowledged(LOAD, 100, partitions=others)
-        before = load.acknowledged(LOAD, [0])
+        before = load.acknowledged(LOAD, [struck])
         load.await_acknowledged(LOAD, 100, partitions=others)
-        assert load.acknowledged(LOAD, [0]) == before
-        assert not reaches(run.clients.host, run.kafka.host(leader), CLIENT_PORT)
-        assert answers(run, leader)
-        run.await_isr("orders", 0, BROKERS)
-    load.await_acknowledged(LOAD, 10, partitions=[0])
+        assert load.acknowledged(LOAD, [struck]) == before
+        assert not reaches(run.clients.host, run.kafka.host(fault.broker), CLIENT_PORT)
+        assert answers(run, fault.broker)
+        run.await_isr("orders", struck, BROKERS)
+    load.await_acknowledged(LOAD, 10, partitions=[struck])
 
 
 def cut_bridge(run: Run) -> None:
