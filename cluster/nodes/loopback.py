@@ -3,11 +3,15 @@
 For machines where no namespaces work. It bears process faults only.
 """
 
+import functools
+import os
 import socket
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from cluster.nodes.local import LocalNode
-from cluster.nodes.node import Node
+from cluster.nodes.node import Node, NodeProcess
 from cluster.nodes.tether import tethered
 from harness.contract.errors import PrerequisiteError
 
@@ -19,11 +23,32 @@ class LoopbackNode(LocalNode):
 
     def __init__(self, name: str, address: str, root: Path) -> None:
         """Processes bind to `address`, so that nodes can use the same ports."""
-        super().__init__(name, address, root, frozenset(), enter=tethered([]))
+        super().__init__(name, address, root, frozenset())
+
+    def spawn(
+        self,
+        argv: Sequence[str],
+        *,
+        log: Path,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> NodeProcess:
+        """Start a process, tethered to the process that asks, which may be a fork of another."""
+        spawn = functools.partial(super().spawn, tethered([*argv]), log=log, env=env, cwd=cwd)
+        return _parent(os.getpid()).submit(spawn).result()
 
     def shell_command(self) -> list[str]:
         """Nothing: the node is this machine."""
         return []
+
+
+@functools.cache
+def _parent(pid: int) -> ThreadPoolExecutor:
+    """The thread of process `pid` that spawns, until that ends.
+
+    To Linux a parent is a thread: whoever is tethered to one that ends is killed then.
+    """
+    return ThreadPoolExecutor(1, thread_name_prefix=f"parent-{pid}")
 
 
 class LoopbackPool:

@@ -128,6 +128,13 @@ def test_without_its_history_a_run_can_not_be_judged(
     assert verdict["resumption"] == []
 
 
+@pytest.mark.skipif(POOL is PoolKind.LOOPBACK, reason="all other tests here run on it already")
+def test_the_loopback_pool_does_without_namespaces(tmp_path: Path) -> None:
+    options = ("--cluster", PoolKind.LOOPBACK.value, "--results", str(tmp_path))
+    code, said = finished("run", "baseline", *options)
+    assert code == 0, said
+
+
 def test_a_killed_run_leaves_no_process_and_the_next_sweeps_its_folder(tmp_path: Path) -> None:
     def brokers() -> list[psutil.Process]:
         return [

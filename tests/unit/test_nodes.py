@@ -96,6 +96,24 @@ def test_a_process_dies_with_its_owner(tmp_path: Path) -> None:
     )
 
 
+def test_a_process_outlives_the_thread_that_started_it_also_in_a_fork(tmp_path: Path) -> None:
+    script = (
+        "import os, sys, threading; from pathlib import Path\n"
+        "from cluster.nodes.loopback import LoopbackPool\n"
+        f"root = Path({str(tmp_path)!r}); node = LoopbackPool(size=1, root=root).nodes[0]\n"
+        "node.spawn(['true'], log=root / 'log').wait(10); forked = os.fork()\n"
+        "if forked:\n"
+        "    sys.exit(os.waitstatus_to_exitcode(os.waitpid(forked, 0)[1]))\n"
+        "held = []; ask = ['sh', '-c', 'read word; exit 7']\n"
+        "def start(): held.append(node.spawn(ask, log=root / 'log'))\n"
+        "thread = threading.Thread(target=start); thread.start(); thread.join()\n"
+        "held[0].send_line('go'); os._exit(held[0].wait(10) % 256)\n"
+    )
+    root = Path(__file__).resolve().parents[2]
+    ended = subprocess.run([sys.executable, "-c", script], cwd=root, check=False, timeout=60)
+    assert ended.returncode == 7
+
+
 def test_combined_and_separate_controllers() -> None:
     combined = Topology(brokers=3)
     assert combined.controller_ids == [1, 2, 3]
