@@ -129,7 +129,7 @@ def _watch(
             lines.append(line)
         exit_code = process.wait()
     finally:
-        process.terminate()
+        process.kill()
         process.wait()
         if session.cluster == PoolKind.DOCKER:
             _remove_containers()

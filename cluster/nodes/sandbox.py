@@ -56,7 +56,7 @@ class Sandbox:
         """Wait for the command's end and return its exit status."""
         return self._process.wait()
 
-    def terminate(self) -> None:
+    def kill(self) -> None:
         """End everything inside, now; nothing happens when it has ended."""
         if self._lifeline >= 0:
             os.close(self._lifeline)

@@ -123,3 +123,14 @@ def hears(listener: Node, speaker: Node) -> bool:
     speaker.run(say, timeout_seconds=10, check=False)
     hearing.send_line("all is said")
     return hearing.wait(10) == 0
+
+
+def await_reaches(caller: Node, server: Node, port: int = CLIENT_PORT) -> None:
+    what = f"{caller.name} to reach {server.name}"
+    wait_until(lambda: reaches(caller, server, port), what=what, timeout_seconds=_SECONDS)
+
+
+def await_hears(listener: Node, speaker: Node) -> None:
+    """One time is enough: what is dropped is never heard."""
+    what = f"{listener.name} to hear {speaker.name}"
+    wait_until(lambda: hears(listener, speaker), what=what, timeout_seconds=_SECONDS)

@@ -7,7 +7,9 @@ import psutil
 from effects import (
     answers,
     await_answer,
+    await_hears,
     await_led_by_other,
+    await_reaches,
     bytes_in,
     hears,
     is_stopped,
@@ -153,46 +155,46 @@ def cut(run: Run) -> None:
         assert not reaches(other, struck)
         assert not hears(struck, other)
         assert not hears(other, struck)
-        assert reaches(client, struck)
+        await_reaches(client, struck)
         await_led_by_other(run, PLAIN, partition=PLAIN - 1)
-    assert reaches(struck, other)
-    assert hears(other, struck)
+    await_reaches(struck, other)
+    await_hears(other, struck)
 
 
 def cut_in(run: Run) -> None:
     struck, other = run.kafka.host(PLAIN), run.kafka.host(1)
     with run.fault(Cut(Broker(PLAIN), Links.IN)):
         assert not hears(struck, other)
-        assert hears(other, struck)
-        assert reaches(run.clients.host, struck)
-    assert hears(struck, other)
+        await_hears(other, struck)
+        await_reaches(run.clients.host, struck)
+    await_hears(struck, other)
 
 
 def cut_out(run: Run) -> None:
     struck, other = run.kafka.host(PLAIN), run.kafka.host(1)
     with run.fault(Cut(Broker(PLAIN), Links.OUT)):
-        assert hears(struck, other)
+        await_hears(struck, other)
         assert not hears(other, struck)
-        assert reaches(run.clients.host, struck)
-    assert hears(other, struck)
+        await_reaches(run.clients.host, struck)
+    await_hears(other, struck)
 
 
 def cut_controllers(run: Run) -> None:
     struck, other = run.kafka.host(PLAIN), run.kafka.host(1)
     with run.fault(Cut(Broker(PLAIN), Links.CONTROLLERS)):
         assert not reaches(struck, other, CONTROLLER_PORT)
-        assert reaches(struck, other, REPLICATION_PORT)
-        assert reaches(run.clients.host, struck)
+        await_reaches(struck, other, REPLICATION_PORT)
+        await_reaches(run.clients.host, struck)
         assert PLAIN not in run.observer.brokers_seen_by(1)
         assert answers(run, PLAIN)
-    assert reaches(struck, other, CONTROLLER_PORT)
+    await_reaches(struck, other, CONTROLLER_PORT)
 
 
 def cut_replication(run: Run) -> None:
     struck, other = run.kafka.host(PLAIN), run.kafka.host(1)
     with run.fault(Cut(Broker(PLAIN), Links.REPLICATION)):
         assert not reaches(struck, other, REPLICATION_PORT)
-        assert reaches(struck, other, CONTROLLER_PORT)
+        await_reaches(struck, other, CONTROLLER_PORT)
         run.await_out_of_isr("orders", 0, PLAIN)
         assert PLAIN in run.observer.brokers_seen_by(1)
     run.await_isr("orders", 0, BROKERS)
@@ -223,12 +225,12 @@ def cut_bridge(run: Run) -> None:
     with run.fault(Bridge(Broker(2))):
         assert not reaches(one, three)
         assert not reaches(four, one)
-        assert reaches(one, bridge)
-        assert reaches(bridge, one)
-        assert reaches(bridge, four)
-        assert reaches(three, four)
-        assert reaches(run.clients.host, one)
-    assert reaches(four, one)
+        await_reaches(one, bridge)
+        await_reaches(bridge, one)
+        await_reaches(bridge, four)
+        await_reaches(three, four)
+        await_reaches(run.clients.host, one)
+    await_reaches(four, one)
 
 
 def pause_client(run: Run) -> None:
@@ -242,7 +244,7 @@ def cut_client(run: Run) -> None:
     client, observer, broker = run.clients.host, run.observer.worker.host, run.kafka.host(1)
     with run.fault(CutClient(run.clients.worker)):
         assert not reaches(client, broker)
-        assert reaches(observer, broker)
+        await_reaches(observer, broker)
     run.workload.await_acknowledged(LOAD, 10)
 
 

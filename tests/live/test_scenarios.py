@@ -135,20 +135,37 @@ def test_the_loopback_pool_does_without_namespaces(tmp_path: Path) -> None:
     assert code == 0, said
 
 
-def test_a_killed_run_leaves_no_process_and_the_next_sweeps_its_folder(tmp_path: Path) -> None:
-    def brokers() -> list[psutil.Process]:
-        return [
-            process
-            for process in psutil.process_iter(["cmdline"])
-            if "kafka.Kafka" in (process.info["cmdline"] or [])
-            and any(str(tmp_path) in word for word in process.info["cmdline"])
-        ]
+def brokers_below(folder: Path) -> list[psutil.Process]:
+    return [
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if "kafka.Kafka" in (process.info["cmdline"] or [])
+        and any(str(folder) in word for word in process.info["cmdline"])
+    ]
 
-    harness = fencepost("run", "baseline", "--cluster", POOL.value, "--results", str(tmp_path))
-    wait_until(lambda: len(brokers()) == 3, what="three brokers", timeout_seconds=60)
+
+def started(folder: Path, pool: PoolKind) -> subprocess.Popen[str]:
+    """A run that has come so far as to have three brokers."""
+    harness = fencepost("run", "baseline", "--cluster", pool.value, "--results", str(folder))
+    wait_until(lambda: len(brokers_below(folder)) == 3, what="three brokers", timeout_seconds=60)
+    return harness
+
+
+@pytest.mark.parametrize("pool", sorted({POOL, PoolKind.LOOPBACK}))
+def test_an_interrupted_run_ends_at_once_and_leaves_nothing(tmp_path: Path, pool: PoolKind) -> None:
+    harness = started(tmp_path, pool)
+    harness.send_signal(signal.SIGINT)
+    harness.communicate(timeout=30)
+    assert harness.returncode == 130
+    wait_until(lambda: not brokers_below(tmp_path), what="the brokers' end", timeout_seconds=30)
+    assert not list((tmp_path / ".nodes").glob("session-*"))
+
+
+def test_a_killed_run_leaves_no_process_and_the_next_sweeps_its_folder(tmp_path: Path) -> None:
+    harness = started(tmp_path, POOL)
     harness.send_signal(signal.SIGKILL)
     harness.communicate()
-    wait_until(lambda: not brokers(), what="the brokers' end", timeout_seconds=30)
+    wait_until(lambda: not brokers_below(tmp_path), what="the brokers' end", timeout_seconds=30)
     assert list((tmp_path / ".nodes").glob("session-*"))
     swept = [sys.executable, "-m", "harness.leftovers", str(tmp_path)]
     subprocess.run(swept, cwd=ROOT, check=True)
