@@ -6,7 +6,7 @@ from cluster.nodes.traffic import Direction, Traffic
 from harness.contract.errors import FaultError
 from harness.contract.waiting import wait_until
 from harness.faults.broker_fault import BrokerFault
-from harness.faults.cut import require_network
+from harness.faults.cut import dropped_packets, require_network, traffic_with
 from harness.faults.fault import Evidence, Field
 
 _BITES_SECONDS = 20
@@ -40,7 +40,7 @@ class Bridge(BrokerFault):
         def bites() -> bool:
             for server in first:
                 node = field.kafka.host(server)
-                dropped[server] = sum(node.dropped_packets(r) for r in _rules(field, second))
+                dropped[server] = dropped_packets(node, _rules(field, second))
             return all(dropped.values())
 
         wait_until(
@@ -73,8 +73,4 @@ def _halves(field: Field, bridge: int) -> tuple[list[int], list[int]]:
 
 
 def _rules(field: Field, peers: Sequence[int]) -> list[Traffic]:
-    return [
-        Traffic(peer=field.kafka.host(peer).address, direction=direction)
-        for peer in peers
-        for direction in Direction
-    ]
+    return traffic_with((field.kafka.host(peer).address for peer in peers), tuple(Direction))

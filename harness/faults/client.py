@@ -8,7 +8,7 @@ from harness.clients.commands import Ping
 from harness.clients.process import WorkerService
 from harness.contract.errors import FaultError, WaitTimeoutError
 from harness.contract.waiting import wait_until
-from harness.faults.cut import require_network
+from harness.faults.cut import dropped_packets, require_network, traffic_with
 from harness.faults.fault import Evidence, Fault, Field
 
 _SILENT_SECONDS = 1
@@ -84,7 +84,7 @@ class CutClient(ClientFault):
         for rule in rules:
             worker.host.block(rule)
         dropped = wait_until(
-            lambda: sum(worker.host.dropped_packets(rule) for rule in rules) or None,
+            lambda: dropped_packets(worker.host, rules) or None,
             what=f"packets of {self.target} to be dropped",
             timeout_seconds=_BITES_SECONDS,
             hint="do its clients write or read?",
@@ -100,4 +100,4 @@ class CutClient(ClientFault):
 
 def _rules(field: Field) -> list[Traffic]:
     brokers = [field.kafka.host(i).address for i in field.kafka.topology.broker_ids]
-    return [Traffic(peer=peer, direction=Direction.OUT, port=CLIENT_PORT) for peer in brokers]
+    return traffic_with(brokers, [Direction.OUT], CLIENT_PORT)

@@ -1,6 +1,7 @@
 """Cut a broker off, whole or by what it talks about; healed by removing just these rules."""
 
 import enum
+from collections.abc import Iterable, Sequence
 
 from cluster.kafka.topology import CLIENT_PORT, CONTROLLER_PORT, REPLICATION_PORT
 from cluster.nodes.node import Capability, Node
@@ -64,7 +65,7 @@ class Cut(BrokerFault):
         if self._links in FENCING and broker in field.kafka.topology.broker_ids:
             facts["fenced_in_eyes_of"] = await_fenced(field, broker, struck=self.struck)
         dropped = wait_until(
-            lambda: _dropped(node, rules) or None,
+            lambda: dropped_packets(node, rules) or None,
             what=f"packets of broker {broker} to be dropped ({self._links})",
             timeout_seconds=_BITES_SECONDS,
         )
@@ -85,17 +86,17 @@ class Cut(BrokerFault):
         ]
         match self._links:
             case Links.BOTH:
-                return _traffic(servers, _BOTH_WAYS)
+                return traffic_with(servers, _BOTH_WAYS)
             case Links.IN:
-                return _traffic(servers, [Direction.IN])
+                return traffic_with(servers, [Direction.IN])
             case Links.OUT:
-                return _traffic(servers, [Direction.OUT])
+                return traffic_with(servers, [Direction.OUT])
             case Links.CONTROLLERS:
-                return _traffic(servers, _BOTH_WAYS, CONTROLLER_PORT)
+                return traffic_with(servers, _BOTH_WAYS, CONTROLLER_PORT)
             case Links.REPLICATION:
-                return _traffic(servers, _BOTH_WAYS, REPLICATION_PORT)
+                return traffic_with(servers, _BOTH_WAYS, REPLICATION_PORT)
             case Links.CLIENTS:
-                return _traffic(field.client_addresses, [Direction.IN], CLIENT_PORT)
+                return traffic_with(field.client_addresses, [Direction.IN], CLIENT_PORT)
 
 
 def require_network(node: Node) -> None:
@@ -108,9 +109,10 @@ def require_network(node: Node) -> None:
         raise FaultError(f"{node.name} has no network of its own to cut: see `fencepost doctor`")
 
 
-def _traffic(
-    peers: list[str], directions: tuple[Direction, ...] | list[Direction], port: int | None = None
+def traffic_with(
+    peers: Iterable[str], directions: Sequence[Direction], port: int | None = None
 ) -> list[Traffic]:
+    """What a node and each of its peers say to each other, in these directions, to this port."""
     return [
         Traffic(peer=peer, direction=direction, port=port)
         for peer in peers
@@ -118,5 +120,6 @@ def _traffic(
     ]
 
 
-def _dropped(node: Node, rules: list[Traffic]) -> int:
+def dropped_packets(node: Node, rules: Iterable[Traffic]) -> int:
+    """How many packets a node dropped by these rules."""
     return sum(node.dropped_packets(rule) for rule in rules)
