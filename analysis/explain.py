@@ -13,9 +13,8 @@ from analysis.story import ends, story
 from harness.contract.errors import RunFolderError, UsageError
 from harness.contract.program import run_program
 from harness.contract.run_folder import RunFolder, find_runs
+from harness.contract.tables import MICROS_PER_SECOND
 from harness.contract.verdicts import Finding, Verdict
-
-_MICROS_PER_SECOND = 1_000_000
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -40,7 +39,7 @@ def explain(
     moments = Table("seconds", "who", "what", box=None, pad_edge=False)
     moments.columns[0].justify = "right"
     for moment in story(folder, chosen):
-        seconds = (moment.at_micros - began) / _MICROS_PER_SECOND
+        seconds = (moment.at_micros - began) / MICROS_PER_SECOND
         moments.add_row(f"{seconds:.3f}", escape(moment.who), escape(moment.what))
     out.print(moments)
     for line in ends(folder, chosen):

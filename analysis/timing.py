@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 from pyspark.sql import Row
 
-from analysis.checks.base import MICROS_PER_SECOND
 from analysis.load import Trace
 from harness.contract.stages import Stage
+from harness.contract.tables import MICROS_PER_SECOND
 from harness.contract.verdicts import PhaseTime, Timing
 
 

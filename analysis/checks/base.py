@@ -23,8 +23,6 @@ FINDING_COLUMNS = (
 )
 """Of a finding: offsets inclusive, `at` in microseconds since 1970, `evidence` JSON."""
 
-MICROS_PER_SECOND = 1_000_000
-
 _WHERE = ("topic", "partition", "offset_first", "offset_last", "group", "at")
 
 _TYPES = {

@@ -2,8 +2,9 @@
 
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.checks.base import MICROS_PER_SECOND, CheckOutcome, findings
+from analysis.checks.base import CheckOutcome, findings
 from analysis.load import Trace
+from harness.contract.tables import MICROS_PER_SECOND
 
 
 def fault_landed(trace: Trace) -> CheckOutcome:

@@ -5,8 +5,9 @@ from typing import Any
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.checks.base import MICROS_PER_SECOND, CheckOutcome, Totals, count, findings
+from analysis.checks.base import CheckOutcome, Totals, count, findings
 from analysis.load import Trace
+from harness.contract.tables import MICROS_PER_SECOND
 
 OUTAGE_SECONDS = 2
 """A value that waits so long for its answer tells of an outage; less is a slow machine's noise."""

@@ -6,9 +6,9 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from analysis.acknowledgements import CLOCK_MICROS, acknowledged, lost, reigns, survived_late
 from analysis.checks.base import CheckOutcome, count, findings, spans
 from analysis.load import Trace
+from harness.contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
-_MICROS_PER_SECOND = 1_000_000
 _VERDICT_OF_LOST = f"""
     case
         when coalesce(known_by, 'guess') = 'guess' then
@@ -175,7 +175,7 @@ def served_under_fenced_epoch(trace: Trace) -> CheckOutcome:
         "truncated_to",
         "verdict",
         at=F.min("answered_micros"),
-        seconds_after=F.max("micros_after") / _MICROS_PER_SECOND,
+        seconds_after=F.max("micros_after") / MICROS_PER_SECOND,
         producer=F.min("producer"),
     )
     return CheckOutcome(

@@ -6,9 +6,9 @@ from typing import Any
 
 from harness.contract.nights import CheckCount, Night, NightRow, Outcome, PlannedRun, RunStatus
 from harness.contract.run_folder import PLAN_FILE, RunFolder, find_runs
+from harness.contract.tables import MICROS_PER_SECOND
 from harness.contract.verdicts import RunVerdict, Verdict
 
-_MICROS_PER_SECOND = 1_000_000
 _NOTHING: dict[str, Any] = {"verdict": RunVerdict.UNDECIDED, "checks": {}, "report": None}
 
 
@@ -71,7 +71,7 @@ def _row(path: Path, planned: PlannedRun, one: Judged) -> NightRow:
     run = one.folder.run()
     seconds = planned.seconds
     if run.ended_micros is not None:
-        seconds = round((run.ended_micros - run.started_micros) / _MICROS_PER_SECOND, 1)
+        seconds = round((run.ended_micros - run.started_micros) / MICROS_PER_SECOND, 1)
     return NightRow(
         id=planned.id,
         scenario=planned.scenario,

@@ -11,9 +11,8 @@ from analysis.load import Trace
 from analysis.report.timeline import timeline
 from analysis.report.times import told_timing
 from harness.contract.run_folder import RunFolder
+from harness.contract.tables import MICROS_PER_SECOND
 from harness.contract.verdicts import Verdict, several_partitions
-
-_MICROS_PER_SECOND = 1_000_000
 
 
 def environment() -> Environment:
@@ -55,7 +54,7 @@ def write_report(folder: RunFolder, verdict: Verdict, trace: Trace) -> None:
 def _seconds(trace: Trace) -> str:
     if trace.run.ended_micros is None:
         return "never ended"
-    return f"{(trace.run.ended_micros - trace.run.started_micros) / _MICROS_PER_SECOND:.0f} s"
+    return f"{(trace.run.ended_micros - trace.run.started_micros) / MICROS_PER_SECOND:.0f} s"
 
 
 def _as_json(value: Any) -> str:

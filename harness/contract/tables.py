@@ -8,6 +8,8 @@ Kafka has none.
 
 import pyarrow as pa
 
+MICROS_PER_SECOND = 1_000_000
+
 _STRING, _INT, _LONG, _BOOL = pa.string(), pa.int32(), pa.int64(), pa.bool_()
 _INTS = pa.list_(pa.int32())
 
