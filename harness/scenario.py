@@ -119,6 +119,12 @@ class Scenario(Test):  # type: ignore[misc]
             ended = time.time_ns() // 1000
             folder.write_run(msgspec.structs.replace(description, ended_micros=ended, error=error))
 
+    def testable(self, groups: Sequence[GroupPlan]) -> list[GroupPlan]:
+        """Those of the groups whose clients there are for the Kafka version, in a random order."""
+        clients: list[Any] = clients_of(self.session.kafka)
+        here = [group for group in groups if group.client in clients]
+        return self.random.sample(here, len(here))
+
     def _worker(self, name: str, module: str) -> WorkerService:
         return WorkerService(self.test_context, worker=name, module=module)
 

@@ -17,7 +17,7 @@ from ducktape.mark import parametrize
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import Check
+from harness.contract.checks import OF_DELIVERY, Check
 from harness.contract.outcomes import ResetPolicy
 from harness.contract.run_folder import Expectation, TopicPlan
 from harness.contract.stages import Stage
@@ -53,11 +53,7 @@ class RetentionDeletionScenario(Scenario):
         ),
     )
     checks = (
-        Check.LOST_RECORD,
-        Check.SKIPPED_RECORD,
-        Check.DUPLICATE_DELIVERY,
-        Check.PHANTOM_RECORD,
-        Check.CORRUPTED_RECORD,
+        *OF_DELIVERY,
         Check.TRUNCATION_UNDETECTED,
         Check.RESET,
         Check.UNJUSTIFIED_RESET,

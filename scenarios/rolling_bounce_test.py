@@ -11,7 +11,7 @@ Source:  KIP-320, KAFKA-19902 (leader changes alone must reset nobody).
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import Check
+from harness.contract.checks import OF_DELIVERY, Check
 from harness.contract.clients import Client
 from harness.contract.run_folder import TopicPlan
 from harness.faults.stop import Stop
@@ -35,11 +35,7 @@ class RollingBounceScenario(Scenario):
         for client in (Client.JAVA, Client.LIBRDKAFKA, Client.KAFKA_PYTHON)
     )
     checks = (
-        Check.LOST_RECORD,
-        Check.SKIPPED_RECORD,
-        Check.DUPLICATE_DELIVERY,
-        Check.PHANTOM_RECORD,
-        Check.CORRUPTED_RECORD,
+        *OF_DELIVERY,
         Check.COMMITTED_EPOCH_STALE,
         Check.COMMITTED_EPOCH_AHEAD,
         Check.UNJUSTIFIED_RESET,

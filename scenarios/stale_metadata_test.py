@@ -19,13 +19,12 @@ Source:  KIP-232, KIP-320.
 """
 
 from itertools import product
-from typing import Any
 
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
 from harness.contract.checks import OF_TRANSACTIONS, Check
-from harness.contract.clients import Client, clients_of
+from harness.contract.clients import Client
 from harness.contract.outcomes import CommitEpoch, ResetPolicy
 from harness.contract.run_folder import Expectation, GroupPlan, TopicPlan
 from harness.contract.stages import Stage
@@ -71,7 +70,7 @@ class StaleMetadataScenario(Scenario):
 
     @cluster(num_nodes=7)
     def test_stale_metadata(self) -> None:
-        groups = self.groups_here()
+        groups = self.testable(self.groups)
         expects = _expected(groups)
         with self.running(topics=self.topics, groups=groups, expects=expects) as run:
             successor = run.observer.coordinator("any")
@@ -124,12 +123,6 @@ class StaleMetadataScenario(Scenario):
                 what=f"broker {zombie} to tell old metadata of {topic.topic}",
                 timeout_seconds=STALE_SECONDS,
             )
-
-    def groups_here(self) -> list[GroupPlan]:
-        """The groups whose clients there are for the Kafka version, in a random order."""
-        clients: list[Any] = clients_of(self.session.kafka)
-        testable = [group for group in self.groups if group.client in clients]
-        return self.random.sample(testable, len(testable))
 
 
 def _expected(groups: list[GroupPlan]) -> tuple[Expectation, ...]:

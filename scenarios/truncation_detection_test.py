@@ -14,13 +14,12 @@ Source:  KIP-320.
 """
 
 from itertools import product
-from typing import Any
 
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
 from harness.contract.checks import OF_TRANSACTIONS, Check
-from harness.contract.clients import Client, clients_of
+from harness.contract.clients import Client
 from harness.contract.outcomes import CommitEpoch, ResetPolicy
 from harness.contract.run_folder import Expectation, GroupPlan, TopicPlan
 from harness.contract.stages import Stage
@@ -64,7 +63,7 @@ class TruncationDetectionScenario(Scenario):
 
     @cluster(num_nodes=7)
     def test_truncation_detection(self) -> None:
-        groups = self.groups_here()
+        groups = self.testable(self.groups)
         live = [group for group in groups if group.labels["reader"] == "live"]
         restarted = [group for group in groups if group.labels["reader"] == "restart"]
         with self.running(topics=[self.orders], groups=groups, expects=self.expects) as run:
@@ -96,9 +95,3 @@ class TruncationDetectionScenario(Scenario):
                 run.consume([*reopened, *reading])
                 run.close([*reopened, *reading])
             run.settle()
-
-    def groups_here(self) -> list[GroupPlan]:
-        """The groups whose clients there are for the Kafka version, in a random order."""
-        clients: list[Any] = clients_of(self.session.kafka)
-        testable = [group for group in self.groups if group.client in clients]
-        return self.random.sample(testable, len(testable))

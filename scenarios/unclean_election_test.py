@@ -21,7 +21,7 @@ from ducktape.mark import matrix
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import Check
+from harness.contract.checks import OF_DELIVERY, Check
 from harness.contract.run_folder import Expectation, TopicPlan
 from harness.contract.stages import Stage
 from harness.faults.kill import Kill
@@ -43,11 +43,7 @@ class UncleanElectionScenario(Scenario):
     topology = Topology(brokers=3, controllers=1)
     groups = (reader("readers", "orders"),)
     checks = (
-        Check.LOST_RECORD,
-        Check.SKIPPED_RECORD,
-        Check.DUPLICATE_DELIVERY,
-        Check.PHANTOM_RECORD,
-        Check.CORRUPTED_RECORD,
+        *OF_DELIVERY,
         Check.TRUNCATION_UNDETECTED,
         Check.RESET,
         Check.UNJUSTIFIED_RESET,

@@ -23,7 +23,7 @@ from ducktape.mark import matrix
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import OF_TRANSACTIONS, Check
+from harness.contract.checks import OF_DELIVERY, OF_TRANSACTIONS, Check
 from harness.contract.clients import Client
 from harness.contract.outcomes import CommitEpoch, Isolation, ResetPolicy
 from harness.contract.run_folder import Expectation, GroupPlan, TopicPlan
@@ -77,11 +77,7 @@ class ZombieProducerScenario(Scenario):
     expects = (Expectation(check=Check.DUPLICATE_DELIVERY, groups=["copier"], verdict="permitted"),)
     checks = (
         *sorted(OF_TRANSACTIONS),
-        Check.LOST_RECORD,
-        Check.SKIPPED_RECORD,
-        Check.DUPLICATE_DELIVERY,
-        Check.PHANTOM_RECORD,
-        Check.CORRUPTED_RECORD,
+        *OF_DELIVERY,
         Check.UNJUSTIFIED_RESET,
         Check.FENCED_IN_ISR,
         Check.FAULT_LANDED,

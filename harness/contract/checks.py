@@ -31,6 +31,15 @@ class Check(enum.StrEnum):
     RESUMPTION = "resumption"
 
 
+OF_DELIVERY = (
+    Check.LOST_RECORD,
+    Check.SKIPPED_RECORD,
+    Check.DUPLICATE_DELIVERY,
+    Check.PHANTOM_RECORD,
+    Check.CORRUPTED_RECORD,
+)
+"""Checks of what became of each record, for any run that writes and reads."""
+
 OF_TRANSACTIONS = frozenset(
     {Check.ZOMBIE_PRODUCER_ACCEPTED, Check.ABORTED_READ, Check.TORN_TRANSACTION}
 )
