@@ -119,7 +119,7 @@ class Scenario(Test):  # type: ignore[misc]
             ended = time.time_ns() // 1000
             folder.write_run(msgspec.structs.replace(description, ended_micros=ended, error=error))
 
-    def testable(self, groups: Sequence[GroupPlan]) -> list[GroupPlan]:
+    def groups_here(self, groups: Sequence[GroupPlan]) -> list[GroupPlan]:
         """Those of the groups whose clients there are for the Kafka version, in a random order."""
         clients: list[Any] = clients_of(self.session.kafka)
         here = [group for group in groups if group.client in clients]

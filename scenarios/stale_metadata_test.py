@@ -70,7 +70,7 @@ class StaleMetadataScenario(Scenario):
 
     @cluster(num_nodes=7)
     def test_stale_metadata(self) -> None:
-        groups = self.testable(self.groups)
+        groups = self.groups_here(self.groups)
         expects = _expected(groups)
         with self.running(topics=self.topics, groups=groups, expects=expects) as run:
             successor = run.observer.coordinator("any")

@@ -63,7 +63,7 @@ class TruncationDetectionScenario(Scenario):
 
     @cluster(num_nodes=7)
     def test_truncation_detection(self) -> None:
-        groups = self.testable(self.groups)
+        groups = self.groups_here(self.groups)
         live = [group for group in groups if group.labels["reader"] == "live"]
         restarted = [group for group in groups if group.labels["reader"] == "restart"]
         with self.running(topics=[self.orders], groups=groups, expects=self.expects) as run:
