@@ -1,14 +1,17 @@
 """The driver's eyes and hands: one long-lived observer per cluster, on a node of its own."""
 
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from cluster.kafka.service import KafkaService
 from cluster.kafka.topology import CLIENT_PORT
 from harness.clients.commands import AnyCommand, TransactionState
+from harness.clients.history import HistoryWriter
 from harness.clients.observer_commands import (
     CreateTopics,
     DescribeTransactions,
@@ -23,7 +26,10 @@ from harness.clients.observer_commands import (
     Watch,
 )
 from harness.clients.process import WorkerService
+from harness.contract.events import StateAwaited
 from harness.contract.waiting import wait_until
+
+T = TypeVar("T")
 
 _READY_SECONDS = 90
 _TOLD_SECONDS = 30
@@ -38,10 +44,34 @@ class Observer:
     among all brokers that run and are not paused, preferring the leader's own.
     """
 
-    def __init__(self, worker: WorkerService, kafka: KafkaService) -> None:
-        """Both must be allocated; neither needs to run yet."""
+    def __init__(self, worker: WorkerService, kafka: KafkaService, history: HistoryWriter) -> None:
+        """Worker and cluster must be allocated; neither needs to run yet. Waits go to `history`."""
         self.worker = worker
         self.kafka = kafka
+        self._history = history
+
+    def await_that(self, probe: Callable[[], T | None], *, what: str, **options: Any) -> T:
+        """Wait for a state that only the cluster can bring about; the history tells how long.
+
+        Args:
+            probe: as of `wait_until`.
+            what: the state in words.
+            options: as of `wait_until`.
+
+        Raises:
+            WaitTimeoutError: the state did not come.
+        """
+        with self.awaiting(what):
+            return wait_until(probe, what=what, **options)
+
+    @contextmanager
+    def awaiting(self, what: str) -> Iterator[None]:
+        """The block waits for a state that only the cluster can bring about."""
+        began_micros = time.time_ns() // 1000
+        try:
+            yield
+        finally:
+            self._history.write(StateAwaited, what=what, began_micros=began_micros)
 
     def await_brokers(self, broker_ids: Iterable[int]) -> None:
         """Wait until exactly these brokers are unfenced, in the eyes of each of them.
@@ -59,7 +89,7 @@ class Observer:
                 seen[broker_id] = self.brokers_seen_by(broker_id)
             return all(view == wanted for view in seen.values())
 
-        wait_until(
+        self.await_that(
             all_agree,
             what=f"brokers {wanted} to be registered and unfenced",
             timeout_seconds=_READY_SECONDS,
@@ -144,7 +174,7 @@ class Observer:
                     return found
             return None
 
-        return wait_until(probe, what=what, timeout_seconds=_TOLD_SECONDS)
+        return self.await_that(probe, what=what, timeout_seconds=_TOLD_SECONDS)
 
     def fence_producers(self, transactional_ids: list[str]) -> None:
         """Fence the producers of transactional ids (`Admin.fenceProducers`)."""
@@ -211,7 +241,7 @@ class Observer:
             last[0] = self.partition(topic, partition)
             return last[0] if last[0] is not None and reached(last[0]) else None
 
-        return wait_until(
+        return self.await_that(
             probe, what=what, timeout_seconds=timeout_seconds, last_seen=lambda: last[0]
         )
 
@@ -251,7 +281,7 @@ class Observer:
                     del last[partition]
             return not last
 
-        wait_until(
+        self.await_that(
             probe,
             what=f"partitions {wanted} of {topic} {what}",
             timeout_seconds=timeout_seconds * len(wanted),

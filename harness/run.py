@@ -26,7 +26,6 @@ from harness.contract.events import WorkerStopped
 from harness.contract.outcomes import ResetPolicy
 from harness.contract.run_folder import GroupPlan, Plan, RunFolder, TopicPlan
 from harness.contract.stages import Stage
-from harness.contract.waiting import wait_until
 from harness.faults.fault import Fault, Field, HeldFault
 from harness.observer import Observer
 from harness.phases import Phases
@@ -68,9 +67,9 @@ class Run:
         self.kafka = kafka
         self.clients = consumers.java
         self.consumers = consumers
-        self.observer = Observer(observer, kafka)
+        self.observer = Observer(observer, kafka, history)
         self.folder = folder
-        self.workload = Workload(consumers, kafka)
+        self.workload = Workload(consumers, self.observer)
         self.transactions = Transactions(consumers.java)
         self.phases = phases
         self.plan = plan
@@ -196,12 +195,14 @@ class Run:
             records_per_second: of each producer.
             readers: groups, each in its first life.
         """
-        self.phases.enter(Stage.STEADY, "writing and reading")
+        self.phases.enter(Stage.WARM_UP, "clients begin to write and to read")
         for producer, acks in producers.items():
             self.workload.start_producer(
                 producer, topic, acks=acks, records_per_second=records_per_second
             )
         self.workload.start_reading(self.open(readers, life=1))
+        self.workload.await_acknowledged(list(producers), 1)
+        self.phases.enter(Stage.STEADY, "writing and reading")
 
     def consume(
         self,
@@ -308,7 +309,7 @@ class Run:
             state = self.observer.view(in_eyes_of, topic, partition)
             return state is not None and state.leader < 0
 
-        wait_until(
+        self.observer.await_that(
             is_leaderless,
             what=f"{topic}-{partition} to have no leader in the eyes of broker {in_eyes_of}",
             timeout_seconds=_LEADERLESS_SECONDS,

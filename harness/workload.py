@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 
-from cluster.kafka.service import KafkaService
 from harness.clients.commands import (
     CountProduced,
     Counts,
@@ -16,6 +15,7 @@ from harness.contract.clients import Client
 from harness.contract.outcomes import CommitEpoch, Outcome, ResetPolicy
 from harness.contract.run_folder import GroupPlan, TopicPlan
 from harness.contract.waiting import wait_until
+from harness.observer import Observer
 
 _COMMIT_INTERVAL_MS = 1000
 _DRAIN_SECONDS = 60
@@ -37,10 +37,10 @@ def reader(
 class Workload:
     """What writes and reads while faults strike."""
 
-    def __init__(self, consumers: Consumers, kafka: KafkaService) -> None:
+    def __init__(self, consumers: Consumers, observer: Observer) -> None:
         """Nothing goes on yet."""
         self._consumers = consumers
-        self._kafka = kafka
+        self._observer = observer
         self._producers: list[str] = []
         self._readers: list[str] = []
 
@@ -67,24 +67,42 @@ class Workload:
 
     def await_acknowledged(
         self,
-        producer: str,
+        producers: Sequence[str],
         more: int,
         *,
         partitions: Iterable[int] | None = None,
         timeout_seconds: float = 60,
     ) -> None:
-        """Wait until so many more values are acknowledged than now.
+        """Wait until so many more values of each producer are acknowledged than now.
+
+        Until the first ones are, it is the cluster that is awaited; then, the load.
 
         Raises:
             WaitTimeoutError: they were not.
         """
         chosen = None if partitions is None else list(partitions)
-        before = self.acknowledged(producer, chosen)
-        wait_until(
-            lambda: self.acknowledged(producer, chosen) >= before + more,
-            what=f"{more} more values of {producer} to be acknowledged in {chosen or 'the topic'}",
+
+        def acknowledged() -> dict[str, int]:
+            return {producer: self.acknowledged(producer, chosen) for producer in producers}
+
+        before = acknowledged()
+
+        def gained() -> dict[str, int]:
+            return {producer: now - before[producer] for producer, now in acknowledged().items()}
+
+        chosen_name = chosen or "the topic"
+        self._observer.await_that(
+            lambda: all(gained().values()),
+            what=f"values of each of {', '.join(producers)} to be acknowledged in {chosen_name}",
             timeout_seconds=timeout_seconds,
-            last_seen=lambda: self.acknowledged(producer, chosen) - before,
+            last_seen=gained,
+        )
+        wait_until(
+            lambda: all(gain >= more for gain in gained().values()),
+            what=f"{more} more values of each of {', '.join(producers)} to be acknowledged in "
+            f"{chosen_name}",
+            timeout_seconds=timeout_seconds,
+            last_seen=gained,
         )
 
     def stop_producer(self, name: str) -> Counts:

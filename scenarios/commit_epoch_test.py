@@ -74,7 +74,7 @@ class CommitEpochScenario(Scenario):
             follower = run.strike(Kill(FollowerOf("above", 0)))
             for topic in self.topics:
                 run.await_isr(topic.topic, 0, [1])
-            self.write_to_all(run, LOST, producer="lost")
+            self.write_to_all(run, LOST, producer="lost", stage=Stage.HELD)
 
             run.phases.enter(Stage.HELD, f"{len(groups)} groups read to {REPLICATED + LOST}")
             members = run.open(groups, life=1)
@@ -94,8 +94,10 @@ class CommitEpochScenario(Scenario):
                 run.close(members)
             run.settle()
 
-    def write_to_all(self, run: Run, count: int, *, producer: str) -> None:
+    def write_to_all(
+        self, run: Run, count: int, *, producer: str, stage: Stage = Stage.WARM_UP
+    ) -> None:
         """Write the same number of records to each topic."""
-        run.phases.enter(Stage.WARM_UP, f"writing {count} records to each topic ({producer})")
+        run.phases.enter(stage, f"writing {count} records to each topic ({producer})")
         for topic in self.topics:
             run.produce(topic.topic, count=count, producer=f"{producer}-{topic.topic}")

@@ -19,7 +19,7 @@ from harness.scenario import Scenario
 from harness.workload import reader
 
 RECORDS_PER_SECOND = 2000
-BETWEEN = 2000
+BETWEEN = 1000
 
 
 class ControllerFailoverScenario(Scenario):
@@ -54,11 +54,11 @@ class ControllerFailoverScenario(Scenario):
                 records_per_second=RECORDS_PER_SECOND,
                 readers=self.groups,
             )
-            load.await_acknowledged("writer", BETWEEN)
+            load.await_acknowledged(["writer"], BETWEEN)
             with run.fault(Kill(ActiveController())):
-                load.await_acknowledged("writer", BETWEEN)
+                load.await_acknowledged(["writer"], BETWEEN)
                 with run.fault(Kill(LeaderOf("orders", 0))):
-                    load.await_acknowledged("writer", BETWEEN)
+                    load.await_acknowledged(["writer"], BETWEEN)
             run.settle()
-            load.await_acknowledged("writer", BETWEEN)
+            load.await_acknowledged(["writer"], BETWEEN)
             run.read_to_end(self.groups)

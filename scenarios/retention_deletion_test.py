@@ -28,7 +28,7 @@ from harness.scenario import Scenario
 from harness.workload import reader
 
 RECORDS_PER_SECOND = 2000
-READ_BEFORE_LAGGING, UNREAD, AFTERWARDS = 2000, 4000, 2000
+READ_BEFORE_LAGGING, UNREAD, AFTERWARDS = 1000, 4000, 1000
 
 
 class RetentionDeletionScenario(Scenario):
@@ -81,18 +81,18 @@ class RetentionDeletionScenario(Scenario):
                 readers=[self.current],
             )
             run.phases.enter(Stage.STEADY, "the lagging groups read a little")
-            load.await_acknowledged("writer", READ_BEFORE_LAGGING)
+            load.await_acknowledged(["writer"], READ_BEFORE_LAGGING)
             late = run.open(self.lagging, life=1)
             run.consume(late, may_pass=True)
             run.commit(self.lagging, life=1)
             run.close(late)
-            load.await_acknowledged("writer", UNREAD)
+            load.await_acknowledged(["writer"], UNREAD)
 
             with ExitStack() as faults:
                 if leader == "killed":
                     faults.enter_context(run.fault(Kill(LeaderOf("orders", 0))))
                 with run.fault(Expire(self.orders, By(by))):
-                    load.await_acknowledged("writer", AFTERWARDS)
+                    load.await_acknowledged(["writer"], AFTERWARDS)
             run.settle()
             load.stop_producers()
             run.open(self.lagging, life=2)

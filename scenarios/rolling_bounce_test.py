@@ -20,7 +20,7 @@ from harness.scenario import Scenario
 from harness.workload import reader
 
 RECORDS_PER_SECOND = 2000
-BETWEEN = 2000
+BETWEEN = 1000
 
 
 class RollingBounceScenario(Scenario):
@@ -57,9 +57,9 @@ class RollingBounceScenario(Scenario):
                 records_per_second=RECORDS_PER_SECOND,
                 readers=self.groups,
             )
-            load.await_acknowledged("writer", BETWEEN)
+            load.await_acknowledged(["writer"], BETWEEN)
             for broker in self.topology.broker_ids:
                 with run.fault(Stop(Broker(broker))):
-                    load.await_acknowledged("writer", BETWEEN)
+                    load.await_acknowledged(["writer"], BETWEEN)
                 run.settle()
             run.read_to_end(self.groups)

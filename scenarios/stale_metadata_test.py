@@ -28,7 +28,6 @@ from harness.contract.clients import Client
 from harness.contract.outcomes import CommitEpoch, ResetPolicy
 from harness.contract.run_folder import Expectation, GroupPlan, TopicPlan
 from harness.contract.stages import Stage
-from harness.contract.waiting import wait_until
 from harness.faults.cut import Cut, Links
 from harness.faults.targets import LeaderOf
 from harness.run import Run
@@ -118,7 +117,7 @@ class StaleMetadataScenario(Scenario):
                 view = run.observer.view(zombie, name, 0)
                 return view is not None and view.leader == zombie and view.leader_epoch < epoch
 
-            wait_until(
+            run.observer.await_that(
                 is_stale,
                 what=f"broker {zombie} to tell old metadata of {topic.topic}",
                 timeout_seconds=STALE_SECONDS,

@@ -31,7 +31,7 @@ from harness.scenario import Scenario
 from harness.workload import reader
 
 RECORDS_PER_SECOND = 1000
-TOGETHER, ALONE, AFTERWARDS = 1000, 600, 600
+TOGETHER, ALONE, AFTERWARDS = 500, 500, 500
 ELIGIBLE_LEADERS = "eligible.leader.replicas.version"
 ELIGIBLE_LEADERS_SINCE = (4, 1)
 EXPECTED_LOSS = Expectation(check=Check.LOST_RECORD, verdict="permitted")
@@ -80,14 +80,14 @@ class UncleanElectionScenario(Scenario):
                 records_per_second=RECORDS_PER_SECOND,
                 readers=self.groups,
             )
-            run.workload.await_acknowledged("all", TOGETHER)
+            run.workload.await_acknowledged(["all"], TOGETHER)
             third = run.strike(Kill(Broker(3)))
             run.phases.enter(Stage.HELD, "two replicas in sync")
-            run.workload.await_acknowledged("all", TOGETHER)
+            run.workload.await_acknowledged(["all"], TOGETHER)
             second = run.strike(Stop(Broker(2)))
             run.await_isr("orders", 0, [1])
             run.phases.enter(Stage.HELD, "broker 1 acknowledges alone")
-            run.workload.await_acknowledged("one", ALONE)
+            run.workload.await_acknowledged(["one"], ALONE)
             first = run.strike(Kill(Broker(1)))
             run.phases.enter(Stage.HELD, f"{successor}: who comes back first?")
             (third if is_stale else second).heal()
@@ -98,6 +98,6 @@ class UncleanElectionScenario(Scenario):
             first.heal()
             run.heal()
             run.phases.enter(Stage.HEALED, "all are back")
-            run.workload.await_acknowledged("all", AFTERWARDS)
+            run.workload.await_acknowledged(["all"], AFTERWARDS)
             run.settle()
             run.read_to_end(self.groups)

@@ -27,7 +27,7 @@ from harness.scenario import Scenario
 from harness.workload import reader
 
 RECORDS_PER_SECOND = 1000
-BY_ZOMBIE, BY_SUCCESSORS = 200, 500
+BEFORE, BY_ZOMBIE, BY_SUCCESSORS = 500, 200, 500
 LEADER = LeaderOf("orders", 0)
 RECIPES: dict[str, BrokerFault] = {
     "pause": Pause(LEADER),
@@ -72,8 +72,7 @@ class ZombieLeaderScenario(Scenario):
                 records_per_second=RECORDS_PER_SECOND,
                 readers=self.groups,
             )
-            load.await_acknowledged("one", RECORDS_PER_SECOND)
-            load.await_acknowledged("all", RECORDS_PER_SECOND)
+            load.await_acknowledged(["one", "all"], BEFORE)
             epoch = run.leader_epoch("orders", 0)
 
             with run.fault(fault):
@@ -81,8 +80,8 @@ class ZombieLeaderScenario(Scenario):
                 run.await_epoch_above(self.orders, zombies, epoch)
                 if recipe != "pause":
                     run.phases.enter(Stage.HELD, "the zombie acknowledges")
-                    load.await_acknowledged("one", BY_ZOMBIE, partitions=zombies)
+                    load.await_acknowledged(["one"], BY_ZOMBIE, partitions=zombies)
             run.phases.enter(Stage.HEALED, "the successors acknowledge")
-            load.await_acknowledged("all", BY_SUCCESSORS, partitions=zombies)
+            load.await_acknowledged(["all"], BY_SUCCESSORS, partitions=zombies)
             run.settle()
             run.read_to_end(self.groups)

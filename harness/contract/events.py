@@ -186,6 +186,13 @@ class PhaseEntered(Event, frozen=True, kw_only=True):
     doing: str
 
 
+class StateAwaited(Event, frozen=True, kw_only=True):
+    """The driver had waited for a state of the cluster, since `began_micros` on its wall clock."""
+
+    what: str
+    began_micros: int
+
+
 class Sampled(Event, frozen=True, kw_only=True):
     """What one broker answered about one partition."""
 
@@ -212,6 +219,7 @@ AnyEvent = (
     | ConsumerFailed
     | FaultChanged
     | PhaseEntered
+    | StateAwaited
     | Sampled
 )
 

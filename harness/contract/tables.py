@@ -221,6 +221,8 @@ TABLES: dict[str, pa.Schema] = {
     "phases": _schema(
         stage=_STRING, doing=_STRING, began_micros=_LONG, ended_micros=_LONG, limit_seconds=_INT
     ),
+    # One row per wait of the driver for a state of the cluster.
+    "waits": _schema(what=_STRING, began_micros=_LONG, ended_micros=_LONG),
     # One row per answer of a broker to the observer.
     "samples": _schema(
         broker=_INT,

@@ -118,16 +118,18 @@ class PhaseTime(msgspec.Struct, frozen=True, kw_only=True):
 class Timing(msgspec.Struct, frozen=True, kw_only=True):
     """Where a run's wall time went, in seconds.
 
-    starting: until the cluster and its topics were there.
+    starting: until the cluster, its topics, and what the story takes for granted were there.
     story: what the scenario tells, up to its final read.
     collecting: the end of servers and clients, and what they left.
-    forced: of the story, the Kafka timeouts that had to pass before its faults could bite.
+    awaited: of the story, what passed until states came that only the cluster can bring about.
+    forced: the Kafka timeouts that had to pass before the story's faults could bite.
     forced_by: the settings of these timeouts.
     """
 
     starting: float
     story: float
     collecting: float
+    awaited: float = 0.0
     forced: float
     forced_by: list[str]
     phases: list[PhaseTime]

@@ -18,6 +18,7 @@ from harness.contract.events import (
     Sampled,
     SendsIntended,
     Sent,
+    StateAwaited,
     TransactionChanged,
     WorkerStarted,
     WorkerStopped,
@@ -35,6 +36,7 @@ TABLES_OF_HISTORIES = (
     "group_events",
     "faults",
     "phases",
+    "waits",
     "samples",
     "histories",
 )
@@ -78,6 +80,8 @@ def _read_history(path: Path, rows: Rows) -> None:
                 _commit(worker, event, rows)
             case GroupChanged() | ConsumerFailed():
                 _group_event(worker, event, rows)
+            case StateAwaited():
+                _wait(event, rows)
             case Sampled():
                 row = msgspec.structs.asdict(event)
                 rows.add("samples", at_micros=row.pop("wall_micros"), **_without_stamps(row))
@@ -230,6 +234,12 @@ def _faults(events: Iterable[AnyEvent], rows: Rows) -> None:
         elif key in open_strikes:
             open_strikes.pop(key)["healed_micros"] = event.wall_micros
     rows.extend("faults", strikes)
+
+
+def _wait(event: StateAwaited, rows: Rows) -> None:
+    rows.add(
+        "waits", what=event.what, began_micros=event.began_micros, ended_micros=event.wall_micros
+    )
 
 
 def _phases(events: Sequence[AnyEvent], rows: Rows) -> None:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from cluster.nodes.traffic import Direction, Traffic
 from harness.contract.errors import FaultError
-from harness.contract.waiting import wait_until
 from harness.faults.broker_fault import BrokerFault
 from harness.faults.cut import dropped_packets, require_network, traffic_with
 from harness.faults.fault import Evidence, Field
@@ -43,7 +42,7 @@ class Bridge(BrokerFault):
                 dropped[server] = dropped_packets(node, _rules(field, second))
             return all(dropped.values())
 
-        wait_until(
+        field.observer.await_that(
             bites,
             what=f"packets between {first} and {second} to be dropped",
             timeout_seconds=_BITES_SECONDS,

@@ -6,7 +6,6 @@ from collections import ChainMap
 from collections.abc import Sequence
 
 from harness.contract.errors import FaultError, WaitTimeoutError
-from harness.contract.waiting import wait_until
 from harness.faults.fault import Evidence, Fault, Field
 from harness.faults.targets import Target
 
@@ -104,7 +103,8 @@ class EndServer(BrokerFault):
     def prove(self, field: Field, broker: int) -> Evidence:
         """Landed when the process ended as it should and the others noticed."""
         try:
-            status = field.kafka.process(broker).wait(_ENDED_SECONDS)
+            with field.observer.awaiting(f"server {broker} to end"):
+                status = field.kafka.process(broker).wait(_ENDED_SECONDS)
         except WaitTimeoutError:
             status = field.kafka.kill_server(broker)
         noticed = await_noticed(field, broker, struck=self.struck)
@@ -145,7 +145,7 @@ def await_fenced(field: Field, broker: int, *, struck: Sequence[int]) -> list[in
         WaitTimeoutError: some still count it in.
     """
     others = witnesses(field, struck)
-    wait_until(
+    field.observer.await_that(
         lambda: all(broker not in field.observer.brokers_seen_by(i) for i in others),
         what=f"broker {broker} to be fenced in the eyes of {others}",
         timeout_seconds=_NOTICED_SECONDS,
@@ -175,7 +175,7 @@ def await_noticed(field: Field, server: int, *, struck: Sequence[int]) -> dict[s
     if server in field.kafka.topology.broker_ids:
         facts["fenced_in_eyes_of"] = await_fenced(field, server, struck=struck)
     if server in field.kafka.topology.controller_ids and witnesses(field, struck):
-        facts["active_controller"] = wait_until(
+        facts["active_controller"] = field.observer.await_that(
             lambda: _other_than(struck, field.observer.active_controller()),
             what=f"another active controller than {struck}",
             timeout_seconds=_NOTICED_SECONDS,

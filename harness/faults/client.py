@@ -7,7 +7,6 @@ from cluster.nodes.traffic import Direction, Traffic
 from harness.clients.commands import Ping
 from harness.clients.process import WorkerService
 from harness.contract.errors import FaultError, WaitTimeoutError
-from harness.contract.waiting import wait_until
 from harness.faults.cut import dropped_packets, require_network, traffic_with
 from harness.faults.fault import Evidence, Fault, Field
 
@@ -83,7 +82,7 @@ class CutClient(ClientFault):
         rules = _rules(field)
         for rule in rules:
             worker.host.block(rule)
-        dropped = wait_until(
+        dropped = field.observer.await_that(
             lambda: dropped_packets(worker.host, rules) or None,
             what=f"packets of {self.target} to be dropped",
             timeout_seconds=_BITES_SECONDS,

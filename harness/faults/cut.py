@@ -7,7 +7,6 @@ from cluster.kafka.topology import CLIENT_PORT, CONTROLLER_PORT, REPLICATION_POR
 from cluster.nodes.node import Capability, Node
 from cluster.nodes.traffic import Direction, Traffic
 from harness.contract.errors import FaultError
-from harness.contract.waiting import wait_until
 from harness.faults.broker_fault import BrokerFault, await_fenced, timeouts_of_silence
 from harness.faults.fault import Evidence, Field
 from harness.faults.targets import Target
@@ -64,7 +63,7 @@ class Cut(BrokerFault):
         facts: dict[str, object] = {"broker": broker, "rules": [rule.name for rule in rules]}
         if self._links in FENCING and broker in field.kafka.topology.broker_ids:
             facts["fenced_in_eyes_of"] = await_fenced(field, broker, struck=self.struck)
-        dropped = wait_until(
+        dropped = field.observer.await_that(
             lambda: dropped_packets(node, rules) or None,
             what=f"packets of broker {broker} to be dropped ({self._links})",
             timeout_seconds=_BITES_SECONDS,

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from harness.clients.commands import TransactionState
-from harness.contract.waiting import wait_until
 from harness.faults.fault import Evidence, Fault, Field
 
 _RAISED_SECONDS = 60
@@ -39,7 +38,7 @@ class EpochRaised(Fault):
             pairs = zip(before, last[0], strict=True)
             return last[0] if all(_is_raised(*pair) for pair in pairs) else None
 
-        after = wait_until(
+        after = observer.await_that(
             raised,
             what=f"the producer epochs of {self._transactional_ids} to be raised",
             timeout_seconds=_RAISED_SECONDS,

@@ -3,7 +3,6 @@
 import msgspec
 
 from harness.clients.observer_commands import CreateTopics, DeleteTopic, DescribeTopic, NewTopic
-from harness.contract.waiting import wait_until
 from harness.faults.fault import Evidence, Fault, Field
 
 _SEEN_SECONDS = 30
@@ -33,14 +32,14 @@ class Recreate(Fault):
         old = msgspec.convert(told, NewTopic)
         before = self._ids(field)
         worker.call(DeleteTopic(topic=self._topic))
-        wait_until(
+        field.observer.await_that(
             lambda: not any(self._ids(field).values()),
             what=f"no broker to know {self._topic}",
             timeout_seconds=_SEEN_SECONDS,
             last_seen=lambda: self._ids(field),
         )
         worker.call(CreateTopics(topics=[old]))
-        after = wait_until(
+        after = field.observer.await_that(
             lambda: self._ids_if_agreed(field),
             what=f"every broker to know the new {self._topic}",
             timeout_seconds=_SEEN_SECONDS,

@@ -136,7 +136,7 @@ def fill(run: Run) -> None:
         log = run.kafka.host(PLAIN).read(run.kafka.log_file(PLAIN)).decode()
         assert "all log dirs" in log.rstrip().split("\n")[-1]
         before = bytes_in(run.kafka.data(PLAIN))
-        run.workload.await_acknowledged(LOAD, 100)
+        run.workload.await_acknowledged([LOAD], 100)
         assert bytes_in(run.kafka.data(PLAIN)) == before
         assert not answers(run, PLAIN)
     run.workload.stop_producer("burst")
@@ -209,14 +209,14 @@ def cut_clients(run: Run) -> None:
     struck, *others = range(ORDERS.partitions)
     fault = Cut(FIRST, Links.CLIENTS)
     with run.fault(fault):
-        load.await_acknowledged(LOAD, 100, partitions=others)
+        load.await_acknowledged([LOAD], 100, partitions=others)
         before = load.acknowledged(LOAD, [struck])
-        load.await_acknowledged(LOAD, 100, partitions=others)
+        load.await_acknowledged([LOAD], 100, partitions=others)
         assert load.acknowledged(LOAD, [struck]) == before
         assert not reaches(run.clients.host, run.kafka.host(fault.broker), CLIENT_PORT)
         assert answers(run, fault.broker)
         run.await_isr("orders", struck, BROKERS)
-    load.await_acknowledged(LOAD, 10, partitions=[struck])
+    load.await_acknowledged([LOAD], 10, partitions=[struck])
 
 
 def cut_bridge(run: Run) -> None:
@@ -237,7 +237,7 @@ def pause_client(run: Run) -> None:
     with run.fault(PauseClient(run.clients.worker)):
         assert worker_status(run) == psutil.STATUS_STOPPED
     assert worker_status(run) != psutil.STATUS_STOPPED
-    run.workload.await_acknowledged(LOAD, 10)
+    run.workload.await_acknowledged([LOAD], 10)
 
 
 def cut_client(run: Run) -> None:
@@ -245,7 +245,7 @@ def cut_client(run: Run) -> None:
     with run.fault(CutClient(run.clients.worker)):
         assert not reaches(client, broker)
         await_reaches(observer, broker)
-    run.workload.await_acknowledged(LOAD, 10)
+    run.workload.await_acknowledged([LOAD], 10)
 
 
 STORIES: dict[str, Callable[[Run], None]] = {

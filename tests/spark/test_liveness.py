@@ -183,16 +183,29 @@ def test_a_phase_beyond_its_limit_leaves_the_run_undecided(
     assert result(make_trace, Check.PHASE_OVERRUN, {"phases": phases}).verdict is verdict
 
 
-def test_wall_time_is_told_by_stage_and_against_what_kafka_forces(make_trace: TraceMaker) -> None:
+def awaited(began: float, ended: float) -> Row:
+    return {
+        "what": "this",
+        "began_micros": int(began * SECOND),
+        "ended_micros": int(ended * SECOND),
+    }
+
+
+def test_wall_time_is_told_by_stage_and_by_what_the_cluster_took(
+    make_trace: TraceMaker,
+) -> None:
     struck = {**fault("kill", struck=12, healed=20), "forced_ms": 4000, "forced_by": "b, a"}
     phases = [
-        phase("starting", began=2, ended=10),
+        phase("starting", began=2, ended=8),
+        phase("warm up", began=8, ended=10),
         phase("held", began=10, ended=25),
         phase("final read", began=25, ended=26),
         phase("collecting", began=26, ended=27),
     ]
+    # One before the story, two that overlap, one that only begins in it: 5 s + 0.5 s.
+    waits = [awaited(2, 9), awaited(11, 14), awaited(12, 16), awaited(25.5, 40)]
     trace = make_trace(
-        {**HEALTHY, "phases": phases, "faults": [struck]},
+        {**HEALTHY, "phases": phases, "faults": [struck], "waits": waits},
         checks=(Check.PHASE_OVERRUN,),
         started_micros=SECOND,
         ended_micros=30 * SECOND,
@@ -200,8 +213,9 @@ def test_wall_time_is_told_by_stage_and_against_what_kafka_forces(make_trace: Tr
     timing = judge(trace).timing
     assert timing is not None
     assert (timing.starting, timing.story, timing.collecting) == (9.0, 16.0, 4.0)
+    assert timing.awaited == 5.5
     assert (timing.forced, timing.forced_by) == (4.0, ["a", "b"])
-    assert [told.doing for told in timing.phases] == ["this"] * 4
+    assert [told.doing for told in timing.phases] == ["this"] * 5
 
 
 def test_without_phases_no_time_is_told(make_trace: TraceMaker) -> None:
