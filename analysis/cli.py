@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 
 from analysis.judge import judge
-from analysis.load import Trace, load_trace
+from analysis.load import Trace, count_rows, load_trace
 from analysis.report.night_page import write_night
 from analysis.report.night_rows import Judged, runs_of
 from analysis.report.page import write_report
@@ -68,7 +68,8 @@ def _judge_all(
         return []
     judged: list[tuple[Judged, bool]] = []
     with progress.status("starting Spark") as status:
-        spark = open_session(master)
+        rows = max(sum(count_rows(folder).values()) for folder, _ in folders)
+        spark = open_session(master, rows=rows)
         for index, (folder, is_of_night) in enumerate(folders, start=1):
             status.update(f"judging run {index} of {len(folders)}: {folder.path.name}")
             try:

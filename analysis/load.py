@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 import msgspec
 import pyarrow as pa
@@ -183,17 +184,26 @@ def local_frame(spark: SparkSession, content: pa.Table) -> DataFrame:
     return frame.coalesce(1) if content.num_rows else frame
 
 
+def _paths(folder: RunFolder) -> dict[str, Path]:
+    return {name: folder.tables / f"{name}.parquet" for name in TABLES}
+
+
+def count_rows(folder: RunFolder) -> dict[str, int]:
+    """The rows of each table of a run; 0 where it is missing."""
+    return {
+        name: int(pq.read_metadata(path).num_rows) if path.exists() else 0
+        for name, path in _paths(folder).items()
+    }
+
+
 def load_trace(spark: SparkSession, folder: RunFolder) -> Trace:
     """Read a run's tables; a missing one is empty, counts 0 rows, and is told in `missing`.
 
     Raises:
         RunFolderError: the folder has no plan or no description of a run.
     """
-    paths = {name: folder.tables / f"{name}.parquet" for name in TABLES}
-    rows = {
-        name: int(pq.read_metadata(path).num_rows) if path.exists() else 0
-        for name, path in paths.items()
-    }
+    paths = _paths(folder)
+    rows = count_rows(folder)
     is_small = sum(rows.values()) <= SMALL_INPUT_ROWS
 
     def read(name: str) -> DataFrame:
@@ -201,7 +211,7 @@ def load_trace(spark: SparkSession, folder: RunFolder) -> Trace:
             return local_frame(spark, TABLES[name].empty_table())
         if is_small or rows[name] <= _LOCAL_ROWS:
             return local_frame(spark, pq.read_table(paths[name], schema=TABLES[name]))
-        return spark.read.schema(spark_schema(name)).parquet(str(paths[name])).cache()
+        return spark.read.schema(spark_schema(name)).parquet(str(paths[name]))
 
     missing = frozenset(name for name, path in paths.items() if not path.exists())
     return Trace(spark, folder.plan(), folder.run(), read, rows, missing)

@@ -9,7 +9,8 @@ from analysis.load import SMALL_INPUT_ROWS
 
 LOCAL = "local[*]"
 _LOG4J2 = (Path(__file__).resolve().parent / "conf" / "log4j2.properties").as_uri()
-_JVM_FLAGS = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dlog4j2.configurationFile={_LOG4J2}"
+_START_SOON = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_RUN_LONG = "-XX:+UseParallelGC"
 _ROWS_PER_PARTITION = 500_000
 _WORTH_IT_ON_MUCH = (
     "spark.sql.adaptive.enabled",
@@ -25,8 +26,16 @@ _SPLITTING_RULES = ",".join(
 """They push joins below what makes one partition of a table, and so cause exchanges."""
 
 
-def open_session(master: str | None = None) -> SparkSession:
-    """A session on this machine (`local[*]`), or on a master given as Spark's `--master` is."""
+def open_session(master: str | None = None, *, rows: int = 0) -> SparkSession:
+    """A session on this machine (`local[*]`), or on a master given as Spark's `--master` is.
+
+    Args:
+        master: None for this machine.
+        rows: of the largest trace to come. A JVM for small ones starts sooner; one for large ones
+            compiles better, and may use 4 GB.
+    """
+    is_small = rows <= SMALL_INPUT_ROWS
+    jvm_flags = _START_SOON if is_small else _RUN_LONG
     builder = (
         SparkSession.builder.appName("fencepost")
         .master(master or LOCAL)
@@ -35,8 +44,10 @@ def open_session(master: str | None = None) -> SparkSession:
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.python.sql.dataFrameDebugging.enabled", "false")
         .config("spark.sql.execution.arrow.localRelationThreshold", "1MB")
-        .config("spark.driver.memory", "2g")
-        .config("spark.driver.extraJavaOptions", _JVM_FLAGS)
+        .config("spark.driver.memory", "2g" if is_small else "4g")
+        .config(
+            "spark.driver.extraJavaOptions", f"{jvm_flags} -Dlog4j2.configurationFile={_LOG4J2}"
+        )
     )
     if master is None:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
