@@ -5,8 +5,9 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.checks.base import CheckOutcome, count, findings
 from analysis.load import Trace
-from analysis.progress import PARTITION
+from analysis.progress import PARTITION, never_delivered
 from harness.contract.outcomes import CommitEpoch
+from harness.contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
 _LOG_CLOCK_MICROS = 1000
@@ -14,11 +15,15 @@ _LOG_CLOCK_MICROS = 1000
 
 
 def reset(trace: Trace) -> CheckOutcome:
-    """F5, F6: every reset with its cause, policy and magnitude; measured, always permitted.
+    """F5, F6, F9: every reset with its cause, policy and magnitude; measured, always permitted.
 
-    A group that starts where it never committed resets nothing and is left out.
+    A group that starts where it never committed resets nothing and is left out. The magnitude is
+    told in records, and in bytes and seconds of history as far as a replica still has its batches;
+    `skipped` counts the records that a reset jumped over and the group never got.
     """
-    found = _resets(trace).withColumn("records", F.col("from_offset") - F.col("to_offset"))
+    found = _with_skips(_with_history(_resets(trace), trace), trace).withColumn(
+        "records", F.col("from_offset") - F.col("to_offset")
+    )
     return CheckOutcome(
         findings(
             found,
@@ -29,6 +34,9 @@ def reset(trace: Trace) -> CheckOutcome:
                 "to_offset",
                 "to_epoch",
                 "records",
+                "bytes",
+                "seconds",
+                "skipped",
                 "log_line",
             ),
             kind=F.col("cause"),
@@ -45,7 +53,7 @@ def reset(trace: Trace) -> CheckOutcome:
                 )
             ),
         ),
-        _members(trace),
+        members_judged(trace),
     )
 
 
@@ -95,7 +103,7 @@ def unjustified_reset(trace: Trace) -> CheckOutcome:
             )
             .otherwise("beyond the log's end in the last sample before; a later one covers it"),
         ),
-        _members(trace),
+        members_judged(trace),
     )
 
 
@@ -126,7 +134,7 @@ def truncation_undetected(trace: Trace) -> CheckOutcome:
         .where("reached_epoch > gone_epoch")
         .join(F.broadcast(trace.groups), on="group", how="left")
     )
-    found = silent.join(_noticed(trace, silent), on=list(PARTITION), how="left_anti")
+    found = silent.join(noticed(trace, silent), on=list(PARTITION), how="left_anti")
     return CheckOutcome(
         findings(
             found,
@@ -146,7 +154,7 @@ def truncation_undetected(trace: Trace) -> CheckOutcome:
     )
 
 
-def _noticed(trace: Trace, gone: DataFrame) -> DataFrame:
+def noticed(trace: Trace, gone: DataFrame) -> DataFrame:
     """(group, topic, partition) of those whose client told of the loss.
 
     Args:
@@ -203,6 +211,44 @@ def _resets(trace: Trace) -> DataFrame:
         .join(committed, on=list(PARTITION), how="left")
         .where(~is_first_start)
         .drop("first_commit_micros")
+    )
+
+
+def _with_history(resets: DataFrame, trace: Trace) -> DataFrame:
+    """Add bytes and seconds: of the batches between from_offset and to_offset, of one replica."""
+    key = (*PARTITION, "member", "at_micros", "from_offset")
+    batches = trace["replica_batches"].select(
+        *_LOG, "broker", "base_offset", "last_offset", "size_bytes", "max_timestamp_micros"
+    )
+    passed = (
+        batches.join(F.broadcast(resets.select(*key, "to_offset").distinct()), on=list(_LOG))
+        .where("last_offset >= least(from_offset, to_offset)")
+        .where("base_offset < greatest(from_offset, to_offset)")
+        .groupBy(*key, "broker")
+        .agg(
+            F.sum("size_bytes").alias("size"),
+            (F.max("max_timestamp_micros") - F.min("max_timestamp_micros")).alias("micros"),
+        )
+        .groupBy(*key)
+        .agg(F.max("size").alias("bytes"), (F.max("micros") / MICROS_PER_SECOND).alias("seconds"))
+    )
+    return resets.join(passed, on=list(key), how="left")
+
+
+def _with_skips(resets: DataFrame, trace: Trace) -> DataFrame:
+    """Add skipped: how many records from from_offset up to to_offset the group never got."""
+    key = (*PARTITION, "member", "at_micros", "from_offset")
+    jumps = resets.where("to_offset > from_offset").select(*key, "to_offset").distinct()
+    missed = (
+        never_delivered(trace)
+        .select(*PARTITION, "offset")
+        .join(F.broadcast(jumps), on=list(PARTITION), how="inner")
+        .where("offset >= from_offset and offset < to_offset")
+        .groupBy(*key)
+        .agg(F.count_distinct("offset").alias("skipped"))
+    )
+    return resets.join(missed, on=list(key), how="left").withColumn(
+        "skipped", F.coalesce("skipped", F.lit(0))
     )
 
 
@@ -276,7 +322,7 @@ def _with_log_ends(resets: DataFrame, trace: Trace) -> DataFrame:
     return resets.join(sampled, on=list(key), how="left")
 
 
-def _members(trace: Trace) -> DataFrame:
+def members_judged(trace: Trace) -> DataFrame:
     """Every opened member was judged: it could have reset."""
     return count(trace["group_events"].where("change = 'opened'"))
 
