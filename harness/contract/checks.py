@@ -59,6 +59,35 @@ OF_DELIVERY = (
 )
 """Checks of what became of each record, for any run that writes and reads."""
 
+OF_COMMITS = (
+    Check.COMMIT_BEYOND_PROCESSED,
+    Check.COMMIT_BEYOND_LOG,
+    Check.LOST_COMMIT,
+    Check.COMMIT_EXPIRED,
+    Check.RECORD_EPOCH_REGRESSED,
+    Check.COMMITTED_EPOCH_STALE,
+    Check.COMMITTED_EPOCH_AHEAD,
+    Check.COMMITTED_EPOCH_EXPIRED,
+    Check.COMMITTED_EPOCH_UNKNOWN,
+    Check.ORPHAN_COMMIT,
+    Check.TRUNCATION_DETECTED,
+    Check.TRUNCATION_UNDETECTED,
+    Check.FALSE_TRUNCATION,
+    Check.RESET,
+    Check.UNJUSTIFIED_RESET,
+    Check.REPROCESSING_AMPLIFICATION,
+)
+"""Checks of positions, for any run whose groups read and commit epochs."""
+
+OF_REPEATED_COMMITS = (Check.COMMIT_REGRESSED, Check.COMMITTED_EPOCH_REGRESSED)
+"""Checks that have nothing to judge unless a group commits on a partition more than once."""
+
+OF_MEMBERS = (Check.COMMIT_FROM_OLD_GENERATION, Check.DOUBLE_OWNERSHIP, Check.START_MISMATCH)
+"""Checks that have nothing to judge unless several members of a group read a partition in turn."""
+
+OF_ELECTIONS = (Check.SILENT_REVALIDATION, Check.LOSS_ESTIMATE)
+"""Checks that have nothing to judge unless leaders change, and a group reads on both sides."""
+
 OF_TRANSACTIONS = frozenset(
     {Check.ZOMBIE_PRODUCER_ACCEPTED, Check.ABORTED_READ, Check.TORN_TRANSACTION}
 )
