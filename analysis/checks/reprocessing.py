@@ -10,39 +10,35 @@ from analysis.progress import repeated
 def reprocessing_amplification(trace: Trace) -> CheckOutcome:
     """F8: delivered / distinct records of a group: overall, and while each fault held.
 
-    A delivery counts as again if the group had that value at that offset before; its last one tells
-    when. Measured, always permitted (at least once); rows are told where something came again.
+    A delivery counts as again if the group had that value at that offset before. Over the whole run
+    each such delivery counts, under a fault each record whose last one fell in its time. Measured,
+    always permitted (at least once); rows are told where something came again.
     """
-    windows = [("whole run", "", None, None)] + [
-        (f"{fault['fault']} {fault['target']}", f"fault {index}", *fault[2:])
-        for index, fault in enumerate(
-            trace["faults"].select("fault", "target", "started_micros", "healed_micros").collect()
+    names, bounds = ["whole run"], ["true"]
+    for fault in trace["faults"].collect():
+        until = fault["healed_micros"]
+        names.append(f"{fault['fault']} {fault['target']}")
+        bounds.append(
+            f"at_micros >= {fault['started_micros']}"
+            + (f" and at_micros < {until}" if until is not None else "")
         )
-    ]
-    again = repeated(trace)
-    counts = []
-    for _, _, since, until in windows:
-        within = "true" if since is None else f"at_micros >= {since}"
-        counts.append(within if until is None else f"{within} and at_micros < {until}")
     delivered = (
         trace["polls"]
-        .withColumnRenamed("polled_micros", "at_micros")
+        .select("group", F.col("polled_micros").alias("at_micros"))
         .groupBy("group")
-        .agg(F.array(*[F.expr(f"count_if({within})") for within in counts]).alias("delivered"))
+        .agg(F.array(*[F.expr(f"count_if({within})") for within in bounds]).alias("delivered"))
     )
+    counts = ["sum(deliveries - 1)", *(f"count_if({within})" for within in bounds[1:])]
     redelivered = (
-        again.withColumnRenamed("last_micros", "at_micros")
+        repeated(trace)
+        .withColumnRenamed("last_micros", "at_micros")
         .groupBy("group")
-        .agg(
-            F.array(*[F.expr(f"sum(if({within}, deliveries - 1, 0))") for within in counts]).alias(
-                "again"
-            )
-        )
+        .agg(F.array(*map(F.expr, counts)).alias("again"))
     )
-    names = F.array(*[F.lit(name) for name, *_ in windows])
+    during = F.array(*[F.lit(name) for name in names]).alias("during")
     found = (
         redelivered.join(delivered, on="group", how="inner")
-        .select("group", F.explode(F.arrays_zip(names.alias("during"), "delivered", "again")))
+        .select("group", F.explode(F.arrays_zip(during, "delivered", "again")))
         .select("group", "col.*")
         .where("again > 0")
         .selectExpr("*", "round(delivered / greatest(delivered - again, 1), 3) as amplification")

@@ -6,9 +6,10 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from analysis.acknowledgements import lost, reigns
 from analysis.branches import abandoned, fork_of, reads
 from analysis.checks.base import CheckOutcome, count, findings
-from analysis.checks.resets import members_judged, noticed
+from analysis.checks.resets import members_judged
 from analysis.load import Trace
 from analysis.progress import PARTITION
+from analysis.resets import noticed
 from harness.contract.outcomes import CommitEpoch
 from harness.contract.tables import MICROS_PER_SECOND
 
