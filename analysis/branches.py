@@ -7,6 +7,7 @@ The surviving branch is what the leader-epoch-checkpoints of the surviving repli
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from analysis.acknowledgements import lost
 from analysis.load import Trace
 from analysis.progress import PARTITION
 
@@ -63,11 +64,12 @@ def abandoned(trace: Trace) -> DataFrame:
     """The branches that a truncation cut off.
 
     Columns: topic, partition, epoch, forked_at (its first offset that was cut), reached (the end of
-    what is known to have been there, exclusive), reached_by (`replica`, `poll` or `sample`: who
-    tells it, the first of those that tell most).
+    what is known to have been there, exclusive), reached_by (`replica`, `poll`, `sample`
+    or `acknowledgement`: who tells it, the first of those that tell most).
 
-    Known is what any replica still holds, surviving or not, what any group was delivered, and which
-    log end a leader told; what nobody saw is not told.
+    Known is what any replica still holds, surviving or not, what any group was delivered, which
+    acknowledged records were lost, and which end a leader told (its high watermark). What nobody
+    saw is not told.
     """
     return trace.shared("abandoned", lambda: _abandoned(trace))
 
@@ -92,9 +94,16 @@ def _abandoned(trace: Trace) -> DataFrame:
         .agg(F.max("log_end_offset").alias("reached"))
         .selectExpr("*", "1 as rank", "'sample' as reached_by")
     )
+    in_acknowledgements = (
+        lost(trace)
+        .groupBy(*_LOG, F.col("acknowledged_epoch").alias("epoch"))
+        .agg((F.max("offset") + 1).alias("reached"))
+        .selectExpr("*", "0 as rank", "'acknowledgement' as reached_by")
+    )
     return (
         in_replicas.union(in_polls)
         .union(in_samples)
+        .union(in_acknowledgements)
         .where("epoch >= 0")
         .groupBy(*_LOG, "epoch")
         .agg(F.expr("max(struct(reached, rank, reached_by))").alias("furthest"))

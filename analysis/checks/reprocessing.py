@@ -12,7 +12,8 @@ def reprocessing_amplification(trace: Trace) -> CheckOutcome:
 
     A delivery counts as again if the group had that value at that offset before. Over the whole run
     each such delivery counts, under a fault each record whose last one fell in its time. Measured,
-    always permitted (at least once); rows are told where something came again.
+    always permitted (at least once); rows are told where something came again, without an
+    amplification where nothing was new.
     """
     names, bounds = ["whole run"], ["true"]
     for fault in trace["faults"].collect():
@@ -41,7 +42,7 @@ def reprocessing_amplification(trace: Trace) -> CheckOutcome:
         .select("group", F.explode(F.arrays_zip(during, "delivered", "again")))
         .select("group", "col.*")
         .where("again > 0")
-        .selectExpr("*", "round(delivered / greatest(delivered - again, 1), 3) as amplification")
+        .selectExpr("*", "round(delivered / nullif(delivered - again, 0), 3) as amplification")
     )
     return CheckOutcome(
         findings(

@@ -178,15 +178,16 @@ def test_a_position_does_not_become_valid_by_accident(
 @pytest.mark.parametrize(
     ("rows", "kind", "estimate"),
     [
-        # Known from a replica that was left behind, a delivery, or the old leader's own word.
+        # Known from a replica that was left behind, a delivery, or the old leader's own words.
         (LEFT_BEHIND, "exact", (2, 2, "replica")),
         ({**TRUNCATED, "polls": polled(0, 1, 2, 3)}, "exact", (2, 2, "poll")),
         ({**TRUNCATED, "samples": [sampled(7, at=200)]}, "more than acknowledged",
          (5, 2, "sample")),
-        ({**TRUNCATED, "polls": polled(0, 1, 2)}, "less than acknowledged", (1, 2, "poll")),
-        # Told by who did not lead, or nothing beyond the fork.
-        ({**TRUNCATED, "samples": [sampled(7, at=200, broker=2)]}, None, None),
-        ({**TRUNCATED, "polls": polled(0, 1)}, None, None),
+        ({**TRUNCATED, "polls": polled(0, 1, 2)}, "exact", (2, 2, "acknowledgement")),
+        # Told by who did not lead; or nothing beyond the fork.
+        ({**TRUNCATED, "samples": [sampled(7, at=200, broker=2)]}, "exact",
+         (2, 2, "acknowledgement")),
+        ({**TRUNCATED, "sends": sent(0, 1), "polls": polled(0, 1)}, None, None),
     ],
 )  # fmt: skip
 def test_a_loss_is_estimated_by_the_abandoned_branch(
