@@ -235,9 +235,16 @@ def _readable(commits: DataFrame, trace: Trace) -> DataFrame:
     ]
     if not committed:
         return commits
-    written = trace["sends"].where("transaction is not null").select("value")
+    before = commits.selectExpr(*_LOG, "offset - 1 as offset").distinct()
+    values = trace.surviving.join(F.broadcast(before), on=[*_LOG, "offset"], how="inner")
+    written = (
+        trace["sends"]
+        .where("transaction is not null")
+        .join(F.broadcast(values.select("value")), on="value", how="left_semi")
+        .select("value")
+    )
     hidden = (
-        trace.surviving.join(written, on="value", how="left_semi")
+        values.join(written, on="value", how="left_semi")
         .selectExpr(*_LOG, "offset + 1 as offset", "true as is_hidden")
         .distinct()
     )

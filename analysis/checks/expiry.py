@@ -147,8 +147,8 @@ def _standing_commits(trace: Trace) -> DataFrame:
             *_KEY,
             "stood",
             "log_start",
-            f"if(stood_micros = {_AT_END}, log_start, least(sampled_start, log_start))"
-            " as start_then",
+            f"if(stood_micros = {_AT_END}, log_start,"
+            " if(sampled_start > log_start, log_start, sampled_start)) as start_then",
             "expired_micros",
             f"(expired_micros - committed_micros) / {MICROS_PER_SECOND} as headroom_seconds",
             "retention_ms",

@@ -199,10 +199,14 @@ def start_mismatch(trace: Trace) -> CheckOutcome:
 
 def _with_gaps(apart: DataFrame, trace: Trace) -> DataFrame:
     """Add records: how many of those between commit and start the group never got."""
-    missed = never_delivered(trace).select(*PARTITION, "offset")
     gaps = (
-        apart.select(*TENURE, "start", "committed_offset")
-        .join(missed, on=list(PARTITION), how="inner")
+        never_delivered(trace)
+        .select(*PARTITION, "offset")
+        .join(
+            F.broadcast(apart.select(*TENURE, "start", "committed_offset")),
+            on=list(PARTITION),
+            how="inner",
+        )
         .where("offset >= committed_offset and offset < start")
         .groupBy(*TENURE)
         .agg(F.count_distinct("offset").alias("records"))

@@ -77,46 +77,49 @@ def truncation_detected(trace: Trace) -> CheckOutcome:
 def false_truncation(trace: Trace) -> CheckOutcome:
     """F3: a client reported a truncation of a position that is on the surviving branch.
 
-    So it is by the position's own epoch, or by the epoch under which the group was delivered the
-    record before (then the position's epoch was stale). Undecided where neither is known. Every
-    opened member was judged. Source: KIP-320, KAFKA-19902.
+    So it is by the epoch under which the group was delivered the record before, whatever epoch the
+    position had: that may be stale. Where it was delivered none, undecided if the position's own
+    epoch is on that branch, or unknown: the log may have been too short then. Every opened member
+    was judged. Source: KIP-320, KAFKA-19902.
     """
     reports = _reports(trace).join(F.broadcast(trace.log_bounds), on=list(_LOG), how="inner")
-    read = trace["polls"].selectExpr(
-        *PARTITION, "offset + 1 as from_offset", "leader_epoch", "polled_micros"
+    read = (
+        trace["polls"]
+        .selectExpr(*PARTITION, "offset + 1 as from_offset", "leader_epoch", "polled_micros")
+        .join(
+            F.broadcast(reports.select(*PARTITION, "from_offset", "at_micros").distinct()),
+            on=[*PARTITION, "from_offset"],
+            how="inner",
+        )
+        .where("leader_epoch >= 0 and polled_micros <= at_micros")
+        .groupBy(*PARTITION, "from_offset", "at_micros")
+        .agg(F.max_by("leader_epoch", "polled_micros").alias("read_epoch"))
     )
     judged = (
-        reports.join(read, on=[*PARTITION, "from_offset"], how="left")
-        .groupBy(*_RESET, "epochs", "forked_at", "log_start", "log_end")
-        .agg(
-            F.expr(
-                "max_by(leader_epoch, polled_micros) filter (where polled_micros <= at_micros)"
-            ).alias("read_epoch")
-        )
+        reports.join(read, on=[*PARTITION, "from_offset", "at_micros"], how="left")
         .selectExpr("*", f"{fork_of('read_epoch')} as read_forked_at")
         .where("from_offset between log_start and log_end")
         .selectExpr(
             "*",
-            "from_epoch >= 0 and coalesce(forked_at >= from_offset, true) as is_intact",
-            "read_epoch >= 0 and coalesce(read_forked_at >= from_offset, true) as is_read_intact",
-            "from_epoch < 0 and read_epoch is null as is_unknown",
+            "coalesce(forked_at >= from_offset, true) as is_intact",
+            "read_epoch is null as is_unread",
         )
-        .where("is_intact or coalesce(is_read_intact, false) or is_unknown")
+        .where("if(is_unread, is_intact, coalesce(read_forked_at >= from_offset, true))")
     )
     return CheckOutcome(
         findings(
             judged,
             evidence=("member", "policy", "from_epoch", "to_offset", "read_epoch", "log_start"),
-            kind=F.when(F.col("is_unknown"), "no epoch")
-            .when(F.col("is_intact"), "position intact")
-            .otherwise("stale epoch"),
-            verdict=F.when(F.col("is_unknown"), "undecided").otherwise("violation"),
+            kind=F.when(F.col("is_unread"), "unread")
+            .when(F.col("from_epoch") < F.col("read_epoch"), "stale epoch")
+            .otherwise("position intact"),
+            verdict=F.when(F.col("is_unread"), "undecided").otherwise("violation"),
             offset_first=F.coalesce("to_offset", "from_offset"),
             offset_last=F.col("from_offset"),
             at=F.col("at_micros"),
-            cause=F.when(F.col("is_unknown"), "nothing tells under which epoch it was read")
-            .when(F.col("is_intact"), "the position lies on the surviving branch")
-            .otherwise(
+            cause=F.when(
+                F.col("is_unread"), "nothing that the group read tells whether it was truncated"
+            ).otherwise(
                 F.format_string(
                     "the record before is intact, of epoch %s; the position had epoch %s",
                     "read_epoch",
@@ -245,5 +248,5 @@ def _reports(trace: Trace) -> DataFrame:
         .where("cause = 'truncation' and from_offset is not null")
         .select(*_RESET)
         .join(F.broadcast(trace.epoch_starts), on=list(_LOG), how="inner")
-        .selectExpr("*", f"{fork_of('from_epoch')} as forked_at")
+        .selectExpr("*", f"if(from_epoch < 0, null, {fork_of('from_epoch')}) as forked_at")
     )

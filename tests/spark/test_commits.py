@@ -89,7 +89,7 @@ def test_an_offset_goes_back_only_by_a_reset(
 def test_what_is_committed_was_delivered(make_trace: TraceMaker, rows: Rows, verdict: str) -> None:
     found = result(make_trace, Check.COMMIT_BEYOND_PROCESSED, {**READ, **rows})
     assert found.verdict == verdict
-    assert found.findings == (verdict != "holds")
+    assert (found.findings > 0) == (verdict != "holds")
 
 
 def test_only_the_first_commit_beyond_is_told(make_trace: TraceMaker) -> None:

@@ -64,7 +64,11 @@ def test_a_noticed_truncation_has_its_latency(make_trace: TraceMaker) -> None:
         (reset_told("truncation", 6, 0, 2, at=550), WENT_BACK["polls"], "holds", None),
         (reset_told("truncation", 6, -1, 2, at=700), WENT_BACK["polls"], "violated",
          "stale epoch"),
-        (reset_told("truncation", 6, -1, 2, at=700), polled(0), "undecided", "no epoch"),
+        (reset_told("truncation", 6, -1, 2, at=700), polled(0), "undecided", "unread"),
+        (reset_told("truncation", 6, 0, 2, at=700), polled(0), "holds", None),
+        (reset_told("truncation", 6, 1, 2, at=700), polled(0), "undecided", "unread"),
+        # What it read was truncated, though the position had the new epoch.
+        (reset_told("truncation", 4, 1, 2, at=500), WENT_BACK["polls"], "holds", None),
         # Beyond the log's end, or another cause.
         (reset_told("truncation", 9, 1, 2, at=700), WENT_BACK["polls"], "holds", None),
         (reset_told("out_of_range", 5, 1, 2, at=700), WENT_BACK["polls"], "holds", None),
