@@ -23,9 +23,9 @@ def commit_regressed(trace: Trace) -> CheckOutcome:
 
     Judged are commits with one before. Permitted where a reset or a noticed truncation of that
     partition led there since the commit before; undecided where the client does not know whether
-    that commit was stored: an older request may have overtaken. Source: OffsetMetadataManager,
-    which stores what a member of the current generation asks for, and `ConsumerCoordinator`, which
-    commits positions that only a seek or a reset moves back (KIP-320).
+    one of both was stored: it may have been late, or never been replicated. Source:
+    `OffsetMetadataManager`, which stores what a member of the current generation asks for, and
+    `ConsumerCoordinator`, whose positions only a seek or a reset moves back (KIP-320).
     """
     pairs = stored_commits(trace).where("not is_transactional and previous_offset is not null")
     back = pairs.where("offset < previous_offset")
@@ -38,8 +38,8 @@ def commit_regressed(trace: Trace) -> CheckOutcome:
     unknown = (
         trace["commits"]
         .where(F.col("outcome") == str(Outcome.UNKNOWN))
-        .select(*PARTITION, "offset", F.lit(True).alias("is_unknown"))
-        .distinct()
+        .groupBy(*PARTITION)
+        .agg(F.collect_set("offset").alias("unknown"))
     )
     told = (
         back.join(resets, on=list(PARTITION), how="left")
@@ -51,8 +51,12 @@ def commit_regressed(trace: Trace) -> CheckOutcome:
                 f" reset_micros <= committed_micros + {COMMIT_CLOCK_MICROS})"
             ).alias("reset_cause")
         )
-        .join(unknown, on=[*PARTITION, "offset"], how="left")
-        .selectExpr("*", "previous_offset - offset as records")
+        .join(unknown, on=list(PARTITION), how="left")
+        .selectExpr(
+            "*",
+            "previous_offset - offset as records",
+            "arrays_overlap(unknown, array(offset, previous_offset)) as is_unknown",
+        )
     )
     return CheckOutcome(
         findings(
@@ -82,8 +86,8 @@ def commit_beyond_processed(trace: Trace) -> CheckOutcome:
     """D2: the record before the committed offset is in the log, and the group never had it.
 
     Judged are commits whose record before is known. Permitted where a reset had led exactly there.
-    Left out is what a transaction wrote where the group reads committed values. Source: KIP-62's
-    and the consumer's own rule that a commit says what was consumed (`KafkaConsumer.commitSync`).
+    Left out is what a transaction wrote where the group reads committed values. Source:
+    `KafkaConsumer.commitSync`: what is committed is the offset of the next record to be consumed.
     """
     known = stored_commits(trace).where("record_epoch is not null")
     beyond = known.where(
@@ -177,8 +181,8 @@ def lost_commit(trace: Trace) -> CheckOutcome:
     """D6: the coordinator acknowledged a commit, and did not store it.
 
     Judged are acknowledged commits. Undecided where a later one of that group and partition is
-    stored: compaction may have removed the older. Source: OffsetCommit is answered once the record
-    is written to `__consumer_offsets` with acks=all (`offsets.commit.required.acks`).
+    stored: compaction may have removed the older. Source: OffsetCommit is answered once every
+    in-sync replica of `__consumer_offsets` has the record (`GroupCoordinator.commitOffsets`).
     """
     acknowledged = trace["commits"].where(F.col("outcome") == str(Outcome.OK))
     stored = trace["committed_offsets"].select(*PARTITION, "offset").distinct()

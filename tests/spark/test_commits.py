@@ -52,6 +52,8 @@ BACK = [committed(4, 0, at=300 * MS), committed(2, 0, at=400 * MS)]
             1,
         ),
         (BACK, {"commits": [told_commit(2, outcome="unknown")]}, "undecided", 1),
+        (BACK, {"commits": [told_commit(4, outcome="unknown")]}, "undecided", 1),
+        (BACK, {"commits": [told_commit(3, outcome="unknown")]}, "violated", 1),
         # Deleted in between; another group; of a transaction, which may have been aborted.
         ([BACK[0], {**committed(0, 0, at=350 * MS), "offset": None, "is_tombstone": True},
           BACK[1]], {}, "not_evaluable", 0),
