@@ -96,10 +96,27 @@ def _never_delivered(trace: Trace) -> DataFrame:
     return missed.select(*PARTITION, "offset", "leader_epoch")
 
 
+def repeated(trace: Trace) -> DataFrame:
+    """Records that a group was delivered more than once.
+
+    Columns: group, topic, partition, offset, value, deliveries, last_micros.
+    """
+    return trace.shared("repeated", lambda: _repeated(trace))
+
+
+def _repeated(trace: Trace) -> DataFrame:
+    return (
+        trace["polls"]
+        .groupBy(*PARTITION, "offset", "value")
+        .agg(F.count(F.lit(1)).alias("deliveries"), F.max("polled_micros").alias("last_micros"))
+        .where("deliveries > 1")
+    )
+
+
 def last_commits(committed_offsets: DataFrame) -> DataFrame:
     """The last of the stored commits, by group, topic, partition.
 
-    Columns: group, topic, partition, committed_offset, committed_epoch.
+    Columns: group, topic, partition, committed_offset, committed_epoch, committed_micros.
     """
     order = F.struct("committed_micros", "offsets_offset")
     return (
@@ -108,5 +125,6 @@ def last_commits(committed_offsets: DataFrame) -> DataFrame:
         .agg(
             F.max_by("offset", order).alias("committed_offset"),
             F.max_by("committed_epoch", order).alias("committed_epoch"),
+            F.max("committed_micros").alias("committed_micros"),
         )
     )

@@ -19,7 +19,7 @@ from itertools import product
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import OF_TRANSACTIONS, Check
+from harness.contract.checks import OF_REPEATED_COMMITS, OF_TRANSACTIONS, Check
 from harness.contract.outcomes import CommitEpoch, ResetPolicy
 from harness.contract.run_folder import Expectation, GroupPlan, TopicPlan
 from harness.contract.stages import Stage
@@ -62,8 +62,14 @@ class CommitEpochScenario(Scenario):
             check=Check.TRUNCATION_UNDETECTED,
             groups=[g.group for g in hidden if g.topic == "above"],
         ),
+        Expectation(
+            check=Check.SILENT_REVALIDATION,
+            groups=[g.group for g in hidden if g.topic == "above"],
+        ),
     )
-    checks = tuple(check for check in Check if check not in OF_TRANSACTIONS)
+    checks = tuple(
+        check for check in Check if check not in {*OF_TRANSACTIONS, *OF_REPEATED_COMMITS}
+    )
 
     @cluster(num_nodes=5)
     def test_commit_epoch(self) -> None:

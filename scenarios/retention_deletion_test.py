@@ -17,7 +17,7 @@ from ducktape.mark import parametrize
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import OF_DELIVERY, Check
+from harness.contract.checks import OF_COMMITS, OF_DELIVERY, OF_MEMBERS, OF_REPEATED_COMMITS, Check
 from harness.contract.outcomes import ResetPolicy
 from harness.contract.run_folder import Expectation, TopicPlan
 from harness.contract.stages import Stage
@@ -51,12 +51,15 @@ class RetentionDeletionScenario(Scenario):
         Expectation(
             check=Check.RESET, groups=[late.group for late in lagging], verdict="permitted"
         ),
+        Expectation(
+            check=Check.COMMIT_EXPIRED, groups=[late.group for late in lagging], verdict="permitted"
+        ),
     )
     checks = (
         *OF_DELIVERY,
-        Check.TRUNCATION_UNDETECTED,
-        Check.RESET,
-        Check.UNJUSTIFIED_RESET,
+        *OF_COMMITS,
+        *OF_REPEATED_COMMITS,
+        *OF_MEMBERS,
         Check.FENCED_IN_ISR,
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,

@@ -58,6 +58,7 @@ class TruncationDetectionScenario(Scenario):
     expects = (
         Expectation(check=Check.SKIPPED_RECORD, groups=list(skipping)),
         Expectation(check=Check.TRUNCATION_UNDETECTED, groups=list(skipping)),
+        Expectation(check=Check.SILENT_REVALIDATION, groups=list(skipping)),
     )
     checks = tuple(check for check in Check if check not in OF_TRANSACTIONS)
 

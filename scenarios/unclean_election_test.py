@@ -21,7 +21,13 @@ from ducktape.mark import matrix
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import OF_DELIVERY, Check
+from harness.contract.checks import (
+    OF_COMMITS,
+    OF_DELIVERY,
+    OF_ELECTIONS,
+    OF_REPEATED_COMMITS,
+    Check,
+)
 from harness.contract.run_folder import Expectation, TopicPlan
 from harness.contract.stages import Stage
 from harness.faults.kill import Kill
@@ -44,9 +50,9 @@ class UncleanElectionScenario(Scenario):
     groups = (reader("readers", "orders"),)
     checks = (
         *OF_DELIVERY,
-        Check.TRUNCATION_UNDETECTED,
-        Check.RESET,
-        Check.UNJUSTIFIED_RESET,
+        *OF_COMMITS,
+        *OF_REPEATED_COMMITS,
+        *OF_ELECTIONS,
         Check.FENCED_IN_ISR,
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,

@@ -16,7 +16,13 @@ from ducktape.mark import matrix
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import OF_DELIVERY, Check
+from harness.contract.checks import (
+    OF_COMMITS,
+    OF_DELIVERY,
+    OF_ELECTIONS,
+    OF_REPEATED_COMMITS,
+    Check,
+)
 from harness.contract.run_folder import Expectation, TopicPlan
 from harness.contract.stages import Stage
 from harness.faults.broker_fault import BrokerFault
@@ -51,7 +57,10 @@ class ZombieLeaderScenario(Scenario):
     )
     checks = (
         *OF_DELIVERY,
-        Check.UNJUSTIFIED_RESET,
+        *OF_COMMITS,
+        *OF_REPEATED_COMMITS,
+        *OF_ELECTIONS,
+        Check.OVER_TRUNCATION,
         Check.FENCED_IN_ISR,
         Check.SERVED_UNDER_FENCED_EPOCH,
         Check.FAULT_LANDED,

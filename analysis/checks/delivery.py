@@ -7,7 +7,7 @@ from analysis.acknowledgements import acknowledged, lost
 from analysis.checks.base import CheckOutcome, Totals, count, findings, spans
 from analysis.checks.summaries import summary_of_losses
 from analysis.load import Trace
-from analysis.progress import PARTITION, last_commits, never_delivered
+from analysis.progress import PARTITION, last_commits, never_delivered, repeated
 from harness.contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")
@@ -198,13 +198,7 @@ def _cause_of_skip() -> Column:
 
 def duplicate_delivery(trace: Trace) -> CheckOutcome:
     """A4: the same record delivered to a group more than once. At-least-once permits it."""
-    repeated = (
-        trace["polls"]
-        .groupBy(*PARTITION, "offset", "value")
-        .agg(F.count(F.lit(1)).alias("deliveries"))
-        .where("deliveries > 1")
-    )
-    found = spans(repeated, *PARTITION, "deliveries")
+    found = spans(repeated(trace), *PARTITION, "deliveries")
     return CheckOutcome(
         findings(
             found,

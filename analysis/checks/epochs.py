@@ -1,4 +1,4 @@
-"""Committed leader epochs against the record's and the leader's (taxonomy E).
+"""Leader epochs of records and commits, against each other and the leaders' (taxonomy E).
 
 The right epoch to commit with offset o is that of the batch that holds o - 1. What was committed is
 taken from `__consumer_offsets`, not from what a client claims.
@@ -7,14 +7,71 @@ taken from `__consumer_offsets`, not from what a client claims.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from analysis.acknowledgements import CLOCK_MICROS
+from analysis.branches import fork_of, reads
 from analysis.checks.base import CheckOutcome, count, findings
+from analysis.commits import COMMIT_CLOCK_MICROS, stored_commits
 from analysis.load import Trace
 from analysis.progress import PARTITION
 from harness.contract.outcomes import CommitEpoch
 
-_COMMIT = (*PARTITION, "offsets_partition", "offsets_offset")
-_COMMIT_CLOCK_MICROS = 1000
-"""A commit record's timestamp is cut to milliseconds."""
+_LOG = ("topic", "partition")
+_CHOSEN = (str(CommitEpoch.CURRENT), str(CommitEpoch.MAX))
+"""Where the application says which epoch to commit."""
+
+
+def record_epoch_regressed(trace: Trace) -> CheckOutcome:
+    """E1: of two deliveries in a row, the second has the higher offset and the lower epoch.
+
+    Along a log epochs never fall, so the group was served from two branches (KIP-101, KIP-320).
+    Between two members it is undecided if both deliveries lie within the clocks' bound.
+    """
+    of_epoch = reads(trace)
+    older = of_epoch.selectExpr(
+        *PARTITION, "epoch as older", "offset_max as older_max", "last_micros as older_last"
+    )
+    is_overlapping = "older < epoch and older_max > offset_min and older_last >= first_micros"
+    overlaps = of_epoch.join(older, on=list(PARTITION), how="inner").where(is_overlapping)
+    suspects = overlaps.select(*PARTITION).distinct()
+    in_order = Window.partitionBy(*PARTITION).orderBy("polled_micros", "seq", "position_in_poll")
+    last = {
+        f"previous_{name}": F.lag(name).over(in_order)
+        for name in ("offset", "leader_epoch", "member", "polled_micros")
+    }
+    found = (
+        trace["polls"]
+        .where("leader_epoch >= 0")
+        .join(F.broadcast(suspects), on=list(PARTITION), how="left_semi")
+        .withColumns(last)
+        .where("offset > previous_offset and leader_epoch < previous_leader_epoch")
+    )
+    is_one_session = F.col("member") == F.col("previous_member")
+    is_close = F.col("polled_micros") - F.col("previous_polled_micros") <= CLOCK_MICROS
+    return CheckOutcome(
+        findings(
+            found,
+            evidence=(
+                "member",
+                "leader_epoch",
+                "previous_member",
+                "previous_offset",
+                "previous_leader_epoch",
+            ),
+            kind=F.when(is_one_session, "within a session").otherwise("across members"),
+            verdict=F.when(~is_one_session & is_close, "undecided").otherwise("violation"),
+            offset_first=F.col("previous_offset"),
+            offset_last=F.col("offset"),
+            at=F.col("polled_micros"),
+            cause=F.format_string(
+                "after offset %s of epoch %s came offset %s of epoch %s",
+                "previous_offset",
+                "previous_leader_epoch",
+                "offset",
+                "leader_epoch",
+            ),
+        ),
+        trace.rows["polls"],
+    )
 
 
 def committed_epoch_missing(trace: Trace) -> CheckOutcome:
@@ -61,8 +118,125 @@ def committed_epoch_ahead(trace: Trace) -> CheckOutcome:
         _known(trace),
         where=F.col("committed_epoch") > F.col("record_epoch"),
         kind="ahead",
-        permitted=F.col("commit_epoch").isin(str(CommitEpoch.CURRENT), str(CommitEpoch.MAX)),
+        permitted=F.col("commit_epoch").isin(*_CHOSEN),
         cause="newer than the record before: a truncation below it can't be noticed",
+    )
+
+
+def committed_epoch_regressed(trace: Trace) -> CheckOutcome:
+    """E7: a group's offset stayed or grew on a partition, and its epoch fell.
+
+    Judged are pairs of commits in a row that both have an epoch and do not go back. Along a log
+    epochs never fall (KIP-101), so one of both is wrong.
+    """
+    pairs = stored_commits(trace).where(
+        "not is_transactional and previous_epoch >= 0 and committed_epoch >= 0"
+        " and offset >= previous_offset"
+    )
+    return CheckOutcome(
+        findings(
+            pairs.where("committed_epoch < previous_epoch"),
+            evidence=("previous_offset", "previous_epoch", "committed_epoch", "commit_epoch"),
+            kind=F.lit("regressed"),
+            verdict=F.when(F.col("commit_epoch").isin(*_CHOSEN), "permitted").otherwise(
+                "violation"
+            ),
+            offset_first=F.col("previous_offset"),
+            offset_last=F.col("offset"),
+            at=F.col("committed_micros"),
+            cause=F.format_string(
+                "epoch %s after epoch %s, though the offset did not go back",
+                "committed_epoch",
+                "previous_epoch",
+            ),
+        ),
+        count(pairs),
+    )
+
+
+def committed_epoch_unknown(trace: Trace) -> CheckOutcome:
+    """E8: the committed epoch is none of the partition's, or began after the commit.
+
+    Undecided within the clocks' bound, and where the epoch is older than what the metadata log
+    still tells. Source: PartitionChangeRecord, the only origin of leader epochs (KIP-631).
+    """
+    told = stored_commits(trace).where("committed_epoch >= 0")
+    began = trace["leaderships"].groupBy(*_LOG, F.col("leader_epoch").alias("committed_epoch"))
+    oldest = trace["leaderships"].groupBy(*_LOG).agg(F.min("leader_epoch").alias("oldest_epoch"))
+    found = (
+        told.join(
+            F.broadcast(began.agg(F.min("at_micros").alias("began_micros"))),
+            on=[*_LOG, "committed_epoch"],
+            how="left",
+        )
+        .join(F.broadcast(oldest), on=list(_LOG), how="left")
+        .where(f"began_micros is null or began_micros > committed_micros + {COMMIT_CLOCK_MICROS}")
+    )
+    is_untold = F.col("began_micros").isNull()
+    is_too_old = F.coalesce(F.col("committed_epoch") < F.col("oldest_epoch"), F.lit(True))
+    is_close = F.col("began_micros") <= F.col("committed_micros") + CLOCK_MICROS
+    return CheckOutcome(
+        findings(
+            found,
+            evidence=("committed_epoch", "began_micros", "oldest_epoch", "commit_epoch"),
+            kind=F.when(is_untold, "no such epoch").otherwise("not begun"),
+            verdict=F.when(F.coalesce(is_close, is_too_old), "undecided").otherwise("violation"),
+            offset_first=F.col("offset"),
+            offset_last=F.col("offset"),
+            at=F.col("committed_micros"),
+            cause=F.when(is_untold & is_too_old, "older than what the metadata log still tells")
+            .when(is_untold, "the partition never had this leader epoch")
+            .otherwise("the leader epoch began only after the commit"),
+        ),
+        count(told),
+    )
+
+
+def orphan_commit(trace: Trace) -> CheckOutcome:
+    """E9: the committed position lies on a branch of the log that was abandoned.
+
+    A later epoch starts below the offset on the surviving branch. Left out are epochs below the
+    record's own, which only look so: they are `committed_epoch_stale`. What a group was delivered
+    lay below the high watermark, so only an unclean election may abandon it (KIP-101, KIP-966).
+    """
+    told = (
+        stored_commits(trace)
+        .where("committed_epoch >= 0")
+        .join(F.broadcast(trace.epoch_starts), on=list(_LOG), how="inner")
+        .selectExpr("*", f"{fork_of('committed_epoch')} as forked_at")
+    )
+    found = (
+        told.where("forked_at < offset and coalesce(record_epoch, -1) <= committed_epoch")
+        .join(F.broadcast(trace.topics.select("topic", "unclean_election")), on="topic", how="left")
+        .selectExpr("*", "offset - forked_at as records")
+    )
+    return CheckOutcome(
+        findings(
+            found,
+            evidence=(
+                "committed_epoch",
+                "forked_at",
+                "records",
+                "record_epoch",
+                "led_epoch",
+                "commit_epoch",
+            ),
+            kind=F.when(F.col("led_epoch") > F.col("committed_epoch"), "committed late").otherwise(
+                "truncated later"
+            ),
+            verdict=F.when(F.col("unclean_election"), "permitted").otherwise("violation"),
+            offset_first=F.col("offset"),
+            offset_last=F.col("offset"),
+            at=F.col("committed_micros"),
+            cause=F.format_string(
+                "the surviving branch leaves epoch %s at %s: %s records before the position are"
+                " not the ones that were read",
+                "committed_epoch",
+                "forked_at",
+                "records",
+            ),
+        ),
+        count(told),
     )
 
 
@@ -86,88 +260,5 @@ def _compare(
 
 
 def _known(trace: Trace) -> DataFrame:
-    """Stored commits whose record before is known.
-
-    With record_epoch, led_epoch, commit_epoch, could_know. record_epoch is as the group polled that
-    record last before the commit, else as the surviving log has it; led_epoch is the partition's
-    leader epoch when the commit was stored. could_know tells whether the group had an epoch to
-    commit: it polled that record since it was opened last, had committed that offset with an epoch
-    just before, or gets its epochs from elsewhere than its records.
-    """
-    return trace.shared("commits", lambda: _commits(trace))
-
-
-def _commits(trace: Trace) -> DataFrame:
-    in_order = Window.partitionBy(*PARTITION).orderBy("committed_micros", "offsets_offset")
-    could_know = (
-        (F.col("polled_at") >= F.coalesce("opened_at", "polled_at"))
-        | (F.coalesce("commit_epoch", F.lit(str(CommitEpoch.RECORD))) != str(CommitEpoch.RECORD))
-        | ((F.col("previous_offset") == F.col("offset")) & (F.col("previous_epoch") >= 0))
-    )
-    commits = (
-        trace["committed_offsets"]
-        .withColumn("previous_offset", F.lag("offset").over(in_order))
-        .withColumn("previous_epoch", F.lag("committed_epoch").over(in_order))
-        .where("not is_tombstone")
-        .withColumn("before", F.col("offset") - 1)
-        .withColumn("until", F.col("committed_micros") + _COMMIT_CLOCK_MICROS)
-    )
-    polled = trace["polls"].select(
-        *PARTITION,
-        F.col("offset").alias("before"),
-        "polled_micros",
-        F.col("leader_epoch").alias("e"),
-    )
-    as_polled = (
-        commits.join(polled, on=[*PARTITION, "before"], how="inner")
-        .where("polled_micros < until")
-        .groupBy(*_COMMIT)
-        .agg(
-            F.max_by("e", "polled_micros").alias("polled_epoch"),
-            F.max("polled_micros").alias("polled_at"),
-        )
-    )
-    openings = (
-        trace["group_events"]
-        .where("change = 'opened'")
-        .select("group", F.col("at_micros").alias("opened_micros"))
-    )
-    opened_then = (
-        commits.join(F.broadcast(openings), on="group", how="inner")
-        .where("opened_micros <= committed_micros")
-        .groupBy(*_COMMIT)
-        .agg(F.max("opened_micros").alias("opened_at"))
-    )
-    logged = trace.surviving.select(
-        "topic",
-        "partition",
-        F.col("offset").alias("before"),
-        F.col("leader_epoch").alias("logged_epoch"),
-    )
-    led = trace["leaderships"].select("topic", "partition", "leader_epoch", "at_micros")
-    led_then = (
-        commits.join(F.broadcast(led), on=["topic", "partition"], how="inner")
-        .where("at_micros < until")
-        .groupBy(*_COMMIT)
-        .agg(F.max("leader_epoch").alias("led_epoch"))
-    )
-    return (
-        commits.join(as_polled, on=list(_COMMIT), how="left")
-        .join(logged, on=["topic", "partition", "before"], how="left")
-        .join(led_then, on=list(_COMMIT), how="left")
-        .join(opened_then, on=list(_COMMIT), how="left")
-        .join(F.broadcast(trace.groups.select("group", "commit_epoch")), on="group", how="left")
-        .withColumn("record_epoch", F.coalesce("polled_epoch", "logged_epoch"))
-        .where("record_epoch is not null")
-        .withColumn("could_know", F.coalesce(could_know, F.lit(0) == 1))
-        .select(
-            *_COMMIT,
-            "offset",
-            "committed_epoch",
-            "committed_micros",
-            "record_epoch",
-            "led_epoch",
-            "commit_epoch",
-            "could_know",
-        )
-    )
+    """Stored commits whose record before is known, from a poll or from the surviving log."""
+    return stored_commits(trace).where("record_epoch is not null")

@@ -3,14 +3,20 @@
 from dataclasses import replace
 
 from analysis.checks import (
+    commits,
     delivery,
     epochs,
     evidence,
+    expiry,
+    groups,
     liveness,
+    over_truncation,
     producers,
     replicas,
+    reprocessing,
     resets,
     transactions,
+    truncations,
 )
 from analysis.checks.base import CheckDefinition
 from harness.contract.checks import Check
@@ -19,6 +25,26 @@ _COMMITS = CheckDefinition(
     epochs.committed_epoch_missing,
     needs=("committed_offsets", "polls", "leaderships"),
     reads=("replica_records", "group_events"),
+)
+
+_STORED = replace(_COMMITS, needs=("committed_offsets", "leaderships", "epoch_checkpoints"))
+_OFFSETS = CheckDefinition(
+    commits.commit_regressed,
+    needs=("committed_offsets", "commits"),
+    reads=("polls", "replica_records", "group_events", "leaderships", "resets"),
+)
+_STANDING = CheckDefinition(
+    expiry.commit_expired,
+    needs=("committed_offsets", "log_starts", "leaderships"),
+    reads=("group_events", "polls", "samples"),
+)
+_MEMBERS = CheckDefinition(
+    groups.double_ownership, needs=("group_events", "polls"), reads=("commits", "faults")
+)
+_BRANCHES = CheckDefinition(
+    truncations.truncation_detected,
+    needs=("polls", "epoch_checkpoints", "log_starts", "leaderships"),
+    reads=("resets", "group_events"),
 )
 
 CHECKS: dict[Check, CheckDefinition] = {
@@ -35,19 +61,80 @@ CHECKS: dict[Check, CheckDefinition] = {
     Check.DUPLICATE_DELIVERY: CheckDefinition(delivery.duplicate_delivery, needs=("polls",)),
     Check.PHANTOM_RECORD: CheckDefinition(delivery.phantom_record, needs=("polls", "sends")),
     Check.CORRUPTED_RECORD: CheckDefinition(delivery.corrupted_record, needs=("polls",)),
+    Check.COMMIT_REGRESSED: _OFFSETS,
+    Check.COMMIT_BEYOND_PROCESSED: replace(_OFFSETS, judge=commits.commit_beyond_processed),
+    Check.COMMIT_BEYOND_LOG: CheckDefinition(
+        commits.commit_beyond_log,
+        needs=("committed_offsets", "leaderships", "log_starts", "epoch_checkpoints"),
+        reads=("polls", "replica_records", "resets", "samples"),
+    ),
+    Check.COMMIT_FROM_OLD_GENERATION: replace(
+        _MEMBERS,
+        judge=groups.commit_from_old_generation,
+        needs=("group_events", "commits", "committed_offsets"),
+        reads=("polls",),
+    ),
+    Check.DOUBLE_OWNERSHIP: _MEMBERS,
+    Check.LOST_COMMIT: CheckDefinition(
+        commits.lost_commit, needs=("commits",), reads=("committed_offsets",)
+    ),
+    Check.START_MISMATCH: CheckDefinition(
+        groups.start_mismatch,
+        needs=("group_events", "committed_offsets", "polls"),
+        reads=("resets", "replica_records"),
+    ),
+    Check.COMMIT_EXPIRED: _STANDING,
+    Check.RECORD_EPOCH_REGRESSED: CheckDefinition(
+        epochs.record_epoch_regressed, needs=("polls",), reads=("epoch_checkpoints",)
+    ),
     Check.COMMITTED_EPOCH_MISSING: _COMMITS,
     Check.COMMITTED_EPOCH_STALE: replace(_COMMITS, judge=epochs.committed_epoch_stale),
     Check.COMMITTED_EPOCH_BEHIND_LEADER: replace(
         _COMMITS, judge=epochs.committed_epoch_behind_leader
     ),
     Check.COMMITTED_EPOCH_AHEAD: replace(_COMMITS, judge=epochs.committed_epoch_ahead),
+    Check.COMMITTED_EPOCH_EXPIRED: replace(
+        _STANDING,
+        judge=expiry.committed_epoch_expired,
+        needs=(*_STANDING.needs, "epoch_checkpoints"),
+    ),
+    Check.COMMITTED_EPOCH_REGRESSED: replace(
+        _STORED, judge=epochs.committed_epoch_regressed, needs=("committed_offsets",)
+    ),
+    Check.COMMITTED_EPOCH_UNKNOWN: replace(
+        _STORED, judge=epochs.committed_epoch_unknown, needs=("committed_offsets", "leaderships")
+    ),
+    Check.ORPHAN_COMMIT: replace(_STORED, judge=epochs.orphan_commit),
+    Check.TRUNCATION_DETECTED: _BRANCHES,
+    Check.FALSE_TRUNCATION: replace(
+        _BRANCHES,
+        judge=truncations.false_truncation,
+        needs=("group_events", "epoch_checkpoints", "log_starts"),
+        reads=("resets", "polls"),
+    ),
+    Check.SILENT_REVALIDATION: replace(_BRANCHES, judge=truncations.silent_revalidation),
+    Check.LOSS_ESTIMATE: CheckDefinition(
+        truncations.loss_estimate,
+        needs=("sends", "log_starts", "epoch_checkpoints", "leaderships"),
+        reads=("replica_batches", "replica_records", "polls", "samples"),
+    ),
+    Check.OVER_TRUNCATION: CheckDefinition(
+        over_truncation.over_truncation,
+        needs=("truncations", "epoch_checkpoints", "log_starts", "leaderships"),
+        reads=("sends", "replica_records"),
+    ),
+    Check.REPROCESSING_AMPLIFICATION: CheckDefinition(
+        reprocessing.reprocessing_amplification, needs=("polls",), reads=("faults",)
+    ),
     Check.TRUNCATION_UNDETECTED: CheckDefinition(
         resets.truncation_undetected,
         needs=("polls", "group_events", "log_starts"),
         reads=("replica_records", "resets"),
     ),
     Check.RESET: CheckDefinition(
-        resets.reset, needs=("group_events",), reads=("resets", "committed_offsets")
+        resets.reset,
+        needs=("group_events",),
+        reads=("resets", "committed_offsets", "replica_batches", "replica_records", "polls"),
     ),
     Check.UNJUSTIFIED_RESET: CheckDefinition(
         resets.unjustified_reset,

@@ -6,19 +6,29 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from analysis.checks.base import CheckOutcome, count, findings
 from analysis.load import Trace
 from analysis.progress import PARTITION
+from analysis.resets import (
+    noticed,
+    resets_of,
+    with_committed_epochs,
+    with_history,
+    with_log_ends,
+    with_skips,
+)
 from harness.contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")
-_LOG_CLOCK_MICROS = 1000
-"""A line of a client's log has its time cut to milliseconds."""
 
 
 def reset(trace: Trace) -> CheckOutcome:
-    """F5, F6: every reset with its cause, policy and magnitude; measured, always permitted.
+    """F5, F6, F9: every reset with its cause, policy and magnitude; measured, always permitted.
 
-    A group that starts where it never committed resets nothing and is left out.
+    A group that starts where it never committed resets nothing and is left out. The magnitude is
+    told in records, and in bytes and seconds of history as far as a replica still has its batches;
+    `skipped` counts the records that a reset jumped over and the group never got.
     """
-    found = _resets(trace).withColumn("records", F.col("from_offset") - F.col("to_offset"))
+    found = with_skips(with_history(resets_of(trace), trace), trace).withColumn(
+        "records", F.col("from_offset") - F.col("to_offset")
+    )
     return CheckOutcome(
         findings(
             found,
@@ -29,6 +39,9 @@ def reset(trace: Trace) -> CheckOutcome:
                 "to_offset",
                 "to_epoch",
                 "records",
+                "bytes",
+                "seconds",
+                "skipped",
                 "log_line",
             ),
             kind=F.col("cause"),
@@ -45,7 +58,7 @@ def reset(trace: Trace) -> CheckOutcome:
                 )
             ),
         ),
-        _members(trace),
+        members_judged(trace),
     )
 
 
@@ -58,7 +71,7 @@ def unjustified_reset(trace: Trace) -> CheckOutcome:
     had the group committed that offset with one.
     """
     within = (
-        _with_log_ends(_with_committed_epochs(_resets(trace), trace), trace)
+        with_log_ends(with_committed_epochs(resets_of(trace), trace), trace)
         .join(trace.log_bounds, on=list(_LOG), how="inner")
         .withColumn("end_after", F.coalesce("end_after", "log_end"))
         .where("from_offset >= log_start and from_offset <= greatest(end_before, end_after)")
@@ -95,7 +108,7 @@ def unjustified_reset(trace: Trace) -> CheckOutcome:
             )
             .otherwise("beyond the log's end in the last sample before; a later one covers it"),
         ),
-        _members(trace),
+        members_judged(trace),
     )
 
 
@@ -126,7 +139,7 @@ def truncation_undetected(trace: Trace) -> CheckOutcome:
         .where("reached_epoch > gone_epoch")
         .join(F.broadcast(trace.groups), on="group", how="left")
     )
-    found = silent.join(_noticed(trace, silent), on=list(PARTITION), how="left_anti")
+    found = silent.join(noticed(trace, silent), on=list(PARTITION), how="left_anti")
     return CheckOutcome(
         findings(
             found,
@@ -146,137 +159,7 @@ def truncation_undetected(trace: Trace) -> CheckOutcome:
     )
 
 
-def _noticed(trace: Trace, gone: DataFrame) -> DataFrame:
-    """(group, topic, partition) of those whose client told of the loss.
-
-    Args:
-        trace: the run.
-        gone: with group, topic, partition, first_micros: when the first lost record was polled.
-
-    Only a reset of that very partition counts, or an exception that names it or no partition at
-    all, and only one since first_micros.
-    """
-    since = gone.select(*PARTITION, "first_micros")
-    is_since = F.col("at_micros") + _LOG_CLOCK_MICROS > F.col("first_micros")
-    reset_since = (
-        trace["resets"]
-        .where("cause in ('truncation', 'out_of_range')")
-        .select(*PARTITION, "at_micros")
-        .join(since, on=list(PARTITION), how="inner")
-        .where(is_since)
-    )
-    raised = (
-        trace["group_events"]
-        .where("change = 'failed'")
-        .select(
-            "group",
-            "at_micros",
-            "message",
-            F.col("topic").alias("named_topic"),
-            F.col("partition").alias("named_partition"),
-        )
-    )
-    is_named = (F.col("named_topic") == F.col("topic")) & (
-        F.col("named_partition") == F.col("partition")
-    )
-    # An exception about several partitions has one of them in its columns, all in its message.
-    name = F.concat(F.lit(r"\b\Q"), "topic", F.lit("-"), "partition", F.lit(r"\E\b"))
-    is_in_message = F.coalesce(F.rlike(F.col("message"), name), F.lit(0).cast("boolean"))
-    names_it = (F.coalesce("named_topic", F.lit("")) == "") | is_named | is_in_message
-    raised_since = raised.join(since, on="group", how="inner").where(is_since & names_it)
-    return reset_since.select(*PARTITION).union(raised_since.select(*PARTITION))
-
-
-def _resets(trace: Trace) -> DataFrame:
-    """Resets, without the first start of a group that had committed nothing."""
-    committed = (
-        trace["committed_offsets"]
-        .where("not is_tombstone")
-        .groupBy(*PARTITION)
-        .agg(F.min("committed_micros").alias("first_commit_micros"))
-    )
-    is_first_start = (F.col("cause") == "no_commit") & (
-        F.col("first_commit_micros").isNull() | (F.col("first_commit_micros") > F.col("at_micros"))
-    )
-    return (
-        trace["resets"]
-        .join(committed, on=list(PARTITION), how="left")
-        .where(~is_first_start)
-        .drop("first_commit_micros")
-    )
-
-
-def _with_committed_epochs(resets: DataFrame, trace: Trace) -> DataFrame:
-    """Let from_epoch be that of the group's commit at from_offset where the client kept none."""
-    key = (*PARTITION, "member", "at_micros", "from_offset")
-    stored = (
-        trace["committed_offsets"]
-        .where("not is_tombstone and committed_epoch >= 0")
-        .select(
-            *PARTITION, F.col("offset").alias("from_offset"), "committed_epoch", "committed_micros"
-        )
-    )
-    before = (
-        resets.select(*key)
-        .distinct()
-        .join(stored, on=[*PARTITION, "from_offset"], how="inner")
-        .where("committed_micros <= at_micros")
-        .groupBy(*key)
-        .agg(F.max_by("committed_epoch", "committed_micros").alias("known_epoch"))
-    )
-    epoch = F.when(F.col("from_epoch") < 0, F.col("known_epoch")).otherwise(F.col("from_epoch"))
-    return (
-        resets.join(before, on=list(key), how="left")
-        .withColumn("from_epoch", F.coalesce(epoch, "from_epoch"))
-        .drop("known_epoch")
-    )
-
-
-def _with_log_ends(resets: DataFrame, trace: Trace) -> DataFrame:
-    """Add end_before and end_after: the log's end in the leader's samples around each reset.
-
-    A sample before the reset counts only if no newer leader came between: it may have cut the log.
-    """
-    told = (
-        trace["samples"]
-        .where("log_end_offset >= 0 and broker = leader")
-        .select(
-            *_LOG,
-            F.col("leader_epoch").alias("sampled_epoch"),
-            "log_end_offset",
-            F.col("at_micros").alias("sampled_micros"),
-        )
-    )
-    led = trace["leaderships"].select(
-        *_LOG, F.col("leader_epoch").alias("epoch"), F.col("at_micros").alias("led_micros")
-    )
-    key = (*PARTITION, "member", "at_micros")
-    moments = resets.select(*key).distinct()
-    led_then = (
-        moments.join(F.broadcast(led), on=list(_LOG), how="inner")
-        .where("led_micros <= at_micros")
-        .groupBy(*key)
-        .agg(F.max("epoch").alias("led_epoch"))
-    )
-    is_before = F.col("sampled_micros") <= F.col("at_micros")
-    is_of_that_leader = F.coalesce(F.col("sampled_epoch") >= F.col("led_epoch"), F.lit(1) == 1)
-    sampled = (
-        moments.join(led_then, on=list(key), how="left")
-        .join(told, on=list(_LOG), how="inner")
-        .groupBy(*key)
-        .agg(
-            F.max_by(
-                "log_end_offset", F.when(is_before & is_of_that_leader, F.col("sampled_micros"))
-            ).alias("end_before"),
-            F.min_by("log_end_offset", F.when(~is_before, F.col("sampled_micros"))).alias(
-                "end_after"
-            ),
-        )
-    )
-    return resets.join(sampled, on=list(key), how="left")
-
-
-def _members(trace: Trace) -> DataFrame:
+def members_judged(trace: Trace) -> DataFrame:
     """Every opened member was judged: it could have reset."""
     return count(trace["group_events"].where("change = 'opened'"))
 

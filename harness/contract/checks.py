@@ -11,13 +11,32 @@ class Check(enum.StrEnum):
     DUPLICATE_DELIVERY = "duplicate_delivery"
     PHANTOM_RECORD = "phantom_record"
     CORRUPTED_RECORD = "corrupted_record"
+    COMMIT_REGRESSED = "commit_regressed"
+    COMMIT_BEYOND_PROCESSED = "commit_beyond_processed"
+    COMMIT_BEYOND_LOG = "commit_beyond_log"
+    COMMIT_FROM_OLD_GENERATION = "commit_from_old_generation"
+    DOUBLE_OWNERSHIP = "double_ownership"
+    LOST_COMMIT = "lost_commit"
+    START_MISMATCH = "start_mismatch"
+    COMMIT_EXPIRED = "commit_expired"
+    RECORD_EPOCH_REGRESSED = "record_epoch_regressed"
     COMMITTED_EPOCH_MISSING = "committed_epoch_missing"
     COMMITTED_EPOCH_STALE = "committed_epoch_stale"
     COMMITTED_EPOCH_BEHIND_LEADER = "committed_epoch_behind_leader"
     COMMITTED_EPOCH_AHEAD = "committed_epoch_ahead"
+    COMMITTED_EPOCH_EXPIRED = "committed_epoch_expired"
+    COMMITTED_EPOCH_REGRESSED = "committed_epoch_regressed"
+    COMMITTED_EPOCH_UNKNOWN = "committed_epoch_unknown"
+    ORPHAN_COMMIT = "orphan_commit"
+    TRUNCATION_DETECTED = "truncation_detected"
     TRUNCATION_UNDETECTED = "truncation_undetected"
+    FALSE_TRUNCATION = "false_truncation"
+    OVER_TRUNCATION = "over_truncation"
     RESET = "reset"
     UNJUSTIFIED_RESET = "unjustified_reset"
+    REPROCESSING_AMPLIFICATION = "reprocessing_amplification"
+    SILENT_REVALIDATION = "silent_revalidation"
+    LOSS_ESTIMATE = "loss_estimate"
     FENCED_IN_ISR = "fenced_in_isr"
     SERVED_UNDER_FENCED_EPOCH = "served_under_fenced_epoch"
     FAULT_LANDED = "fault_landed"
@@ -39,6 +58,35 @@ OF_DELIVERY = (
     Check.CORRUPTED_RECORD,
 )
 """Checks of what became of each record, for any run that writes and reads."""
+
+OF_COMMITS = (
+    Check.COMMIT_BEYOND_PROCESSED,
+    Check.COMMIT_BEYOND_LOG,
+    Check.LOST_COMMIT,
+    Check.COMMIT_EXPIRED,
+    Check.RECORD_EPOCH_REGRESSED,
+    Check.COMMITTED_EPOCH_STALE,
+    Check.COMMITTED_EPOCH_AHEAD,
+    Check.COMMITTED_EPOCH_EXPIRED,
+    Check.COMMITTED_EPOCH_UNKNOWN,
+    Check.ORPHAN_COMMIT,
+    Check.TRUNCATION_DETECTED,
+    Check.TRUNCATION_UNDETECTED,
+    Check.FALSE_TRUNCATION,
+    Check.RESET,
+    Check.UNJUSTIFIED_RESET,
+    Check.REPROCESSING_AMPLIFICATION,
+)
+"""Checks of positions, for any run whose groups read and commit epochs."""
+
+OF_REPEATED_COMMITS = (Check.COMMIT_REGRESSED, Check.COMMITTED_EPOCH_REGRESSED)
+"""Checks that have nothing to judge unless a group commits on a partition more than once."""
+
+OF_MEMBERS = (Check.COMMIT_FROM_OLD_GENERATION, Check.DOUBLE_OWNERSHIP, Check.START_MISMATCH)
+"""Checks that have nothing to judge unless several members of a group read a partition in turn."""
+
+OF_ELECTIONS = (Check.SILENT_REVALIDATION, Check.LOSS_ESTIMATE)
+"""Checks that have nothing to judge unless leaders change, and a group reads on both sides."""
 
 OF_TRANSACTIONS = frozenset(
     {Check.ZOMBIE_PRODUCER_ACCEPTED, Check.ABORTED_READ, Check.TORN_TRANSACTION}

@@ -86,6 +86,7 @@ TABLES: dict[str, pa.Schema] = {
         committed_micros=_LONG,
     ),
     # One row per offset commit record in __consumer_offsets (union of all replicas, deduplicated).
+    # One of a transaction (`is_transactional`, null in older runs) may have been aborted later.
     "committed_offsets": _schema(
         group=_STRING,
         topic=_STRING,
@@ -97,6 +98,7 @@ TABLES: dict[str, pa.Schema] = {
         offsets_partition=_INT,
         offsets_offset=_LONG,
         committed_micros=_LONG,
+        is_transactional=_BOOL,
     ),
     # One row per change of a group's member; `failed` rows carry the exception.
     "group_events": _schema(

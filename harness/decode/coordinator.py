@@ -37,6 +37,7 @@ class CommittedOffsets:
             "offsets_partition": offsets_partition,
             "offsets_offset": int(record.offset()),
             "committed_micros": int(record.timestamp()) * _MICROS_PER_MS,
+            "is_transactional": bool(batch.isTransactional()),
         }
         if record.hasValue():
             value_bytes = record.value()

@@ -33,6 +33,7 @@ def make_trace(spark: SparkSession) -> TraceMaker:
         group: str = "g",
         commit_epoch: str = "record",
         reset: str = "earliest",
+        isolation: str = "read_uncommitted",
         unclean_election: bool = True,
         retention_ms: int | None = None,
         deletes: bool = False,
@@ -64,7 +65,12 @@ def make_trace(spark: SparkSession) -> TraceMaker:
             ],
             groups=[
                 GroupPlan(
-                    group=name, client="java", topic="t", commit_epoch=commit_epoch, reset=reset
+                    group=name,
+                    client="java",
+                    topic="t",
+                    commit_epoch=commit_epoch,
+                    reset=reset,
+                    isolation=isolation,
                 )
                 for name in (groups if groups is not None else (group,))
             ],

@@ -14,6 +14,8 @@ from micro import (
     reset_told,
     sent,
     survived,
+    told_commit,
+    truncated,
 )
 
 from analysis.judge import judge
@@ -82,6 +84,28 @@ HEALTHY = {
             "malformed_lines": 0,
             "ended_by_itself": True,
         }
+    ],
+}
+
+# The same, with a leader change at 2 and a commit by each of two members in turn.
+HANDED_ON = {
+    **HEALTHY,
+    "sends": [*sent(0, 1), *sent(2, 3, at=600_000)],
+    "replica_records": [*survived(0, 1), *survived(2, 3, epoch=1)],
+    "epoch_checkpoints": epochs((0, 0), (1, 2)),
+    "leaderships": [led(0, at=10), led(1, at=400_000, leader=2)],
+    "truncations": [truncated(2, at=450_000)],
+    "polls": [*polled(0, 1), *polled(2, 3, epoch=1, life=2, at=700_000)],
+    "commits": [told_commit(2), told_commit(4, 1, life=2, at=800_000)],
+    "committed_offsets": [committed(2, 0), committed(4, 1, at=800_000)],
+    "group_events": [
+        changed("opened", at=150),
+        changed("assigned", at=160, position=0),
+        changed("caught_up", at=210, position=2),
+        changed("revoked", at=350),
+        changed("opened", life=2, at=450_000),
+        changed("assigned", life=2, at=500_000, position=2),
+        changed("caught_up", life=2, at=750_000, position=4),
     ],
 }
 

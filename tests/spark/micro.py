@@ -100,6 +100,24 @@ def committed(offset: int, epoch: int, *, at: int = 300) -> Row:
     }
 
 
+def told_commit(
+    offset: int, epoch: int = 0, *, life: int = 1, at: int = 300, outcome: str = "ok"
+) -> Row:
+    """A commit as the client tells it."""
+    return {
+        **_LOG,
+        "worker": "w",
+        "group": "g",
+        "member": f"g#{life}",
+        "offset": offset,
+        "committed_epoch": epoch,
+        "commit_epoch": "record",
+        "outcome": outcome,
+        "seq": at,
+        "committed_micros": at,
+    }
+
+
 def led(epoch: int, *, at: int, leader: int = 1) -> Row:
     """A leadership from the metadata log."""
     return {

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from conftest import Rows, TraceMaker
-from histories import HEALTHY, WENT_BACK, WENT_ON
+from histories import HANDED_ON, HEALTHY, WENT_BACK, WENT_ON
 from micro import changed, committed, log_bounds, polled
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
@@ -44,7 +44,7 @@ def test_spark_reads_tables_by_the_contract(table: str) -> None:
 
 
 def test_a_healthy_run_passes(make_trace: TraceMaker) -> None:
-    verdict = judge(make_trace(HEALTHY, checks=_WITHOUT_TRANSACTIONS))
+    verdict = judge(make_trace(HANDED_ON, checks=_WITHOUT_TRANSACTIONS))
     assert all(result.evaluated > 0 for result in verdict.checks.values())
     assert {name: r.verdict for name, r in verdict.checks.items() if r.verdict != "holds"} == {}
     assert verdict.verdict is RunVerdict.PASS

@@ -1,0 +1,114 @@
+"""A partition's log is a tree of leader epochs: which branch survived, and what was abandoned.
+
+The surviving branch is what the leader-epoch-checkpoints of the surviving replicas tell. A record
+(offset, epoch) lies on an abandoned branch if a later epoch starts at or below its offset there.
+"""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.acknowledgements import lost
+from analysis.load import Trace
+from analysis.progress import PARTITION
+
+_LOG = ("topic", "partition")
+_IN_ORDER = "struct(polled_micros, seq, position_in_poll)"
+
+
+def fork_of(epoch: str) -> str:
+    """SQL: where the surviving branch leaves an epoch; null while no later epoch started.
+
+    Offsets at or above it are not of that epoch or an older one. To be asked of rows that have
+    `epochs` of `Trace.epoch_starts`. Where retention deleted later epochs, the oldest that remains
+    starts at the log start, so the fork is told too high, never too low.
+
+    Args:
+        epoch: the column's name.
+    """
+    return (
+        f"array_min(transform(filter(epochs, one -> one.leader_epoch > {epoch}),"
+        " one -> one.start_offset))"
+    )
+
+
+def reads(trace: Trace) -> DataFrame:
+    """What each group was delivered of each epoch, with the fork where that epoch ends.
+
+    Columns: group, topic, partition, epoch, offset_min, offset_max, first_offset, last_offset (in
+    the order of delivery), first_micros, last_micros, forked_at (null: on no other branch). Records
+    whose epoch the client does not tell are left out.
+    """
+    return trace.shared("reads", lambda: _reads(trace))
+
+
+def _reads(trace: Trace) -> DataFrame:
+    return (
+        trace["polls"]
+        .where("leader_epoch >= 0")
+        .groupBy(*PARTITION, F.col("leader_epoch").alias("epoch"))
+        .agg(
+            F.min("offset").alias("offset_min"),
+            F.max("offset").alias("offset_max"),
+            F.expr(f"min_by(offset, {_IN_ORDER})").alias("first_offset"),
+            F.expr(f"max_by(offset, {_IN_ORDER})").alias("last_offset"),
+            F.min("polled_micros").alias("first_micros"),
+            F.max("polled_micros").alias("last_micros"),
+        )
+        .join(F.broadcast(trace.epoch_starts), on=list(_LOG), how="left")
+        .selectExpr("*", f"{fork_of('epoch')} as forked_at")
+        .drop("epochs")
+    )
+
+
+def abandoned(trace: Trace) -> DataFrame:
+    """The branches that a truncation cut off.
+
+    Columns: topic, partition, epoch, forked_at (its first offset that was cut), reached (the end of
+    what is known to have been there, exclusive), reached_by (`replica`, `poll`, `sample`
+    or `acknowledgement`: who tells it, the first of those that tell most).
+
+    Known is what any replica still holds, surviving or not, what any group was delivered, which
+    acknowledged records were lost, and which end a leader told (its high watermark). What nobody
+    saw is not told.
+    """
+    return trace.shared("abandoned", lambda: _abandoned(trace))
+
+
+def _abandoned(trace: Trace) -> DataFrame:
+    in_replicas = (
+        trace["replica_batches"]
+        .groupBy(*_LOG, F.col("leader_epoch").alias("epoch"))
+        .agg((F.max("last_offset") + 1).alias("reached"))
+        .selectExpr("*", "3 as rank", "'replica' as reached_by")
+    )
+    in_polls = (
+        reads(trace)
+        .groupBy(*_LOG, "epoch")
+        .agg((F.max("offset_max") + 1).alias("reached"))
+        .selectExpr("*", "2 as rank", "'poll' as reached_by")
+    )
+    in_samples = (
+        trace["samples"]
+        .where("broker = leader and log_end_offset > 0")
+        .groupBy(*_LOG, F.col("leader_epoch").alias("epoch"))
+        .agg(F.max("log_end_offset").alias("reached"))
+        .selectExpr("*", "1 as rank", "'sample' as reached_by")
+    )
+    in_acknowledgements = (
+        lost(trace)
+        .groupBy(*_LOG, F.col("acknowledged_epoch").alias("epoch"))
+        .agg((F.max("offset") + 1).alias("reached"))
+        .selectExpr("*", "0 as rank", "'acknowledgement' as reached_by")
+    )
+    return (
+        in_replicas.union(in_polls)
+        .union(in_samples)
+        .union(in_acknowledgements)
+        .where("epoch >= 0")
+        .groupBy(*_LOG, "epoch")
+        .agg(F.expr("max(struct(reached, rank, reached_by))").alias("furthest"))
+        .join(F.broadcast(trace.epoch_starts), on=list(_LOG), how="inner")
+        .selectExpr(*_LOG, "epoch", f"{fork_of('epoch')} as forked_at", "furthest.*")
+        .where("reached > forked_at")
+        .drop("rank")
+    )

@@ -1,0 +1,257 @@
+"""Committed offsets against what was delivered and what the log holds (taxonomy D).
+
+Judged is what the coordinator stored in `__consumer_offsets`. Commits that came by a transaction
+are left out where their order matters, since the transaction may have been aborted.
+"""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.acknowledgements import CLOCK_MICROS
+from analysis.branches import fork_of
+from analysis.checks.base import CheckOutcome, count, findings
+from analysis.commits import COMMIT, COMMIT_CLOCK_MICROS, stored_commits
+from analysis.load import Trace
+from analysis.progress import PARTITION
+from harness.contract.outcomes import Isolation, Outcome
+
+_LOG = ("topic", "partition")
+
+
+def commit_regressed(trace: Trace) -> CheckOutcome:
+    """D1: a group's offset on a partition went back, though nothing had reset its position.
+
+    Judged are commits with one before. Permitted where a reset or a noticed truncation of that
+    partition led there since the commit before; undecided where the client does not know whether
+    one of both was stored: it may have been late, or never been replicated. Source:
+    `OffsetMetadataManager`, which stores what a member of the current generation asks for, and
+    `ConsumerCoordinator`, whose positions only a seek or a reset moves back (KIP-320).
+    """
+    pairs = stored_commits(trace).where("not is_transactional and previous_offset is not null")
+    back = pairs.where("offset < previous_offset")
+    resets = (
+        trace["resets"]
+        .where("to_offset is not null")
+        .select(*PARTITION, "to_offset", F.col("at_micros").alias("reset_micros"), "cause")
+        .withColumnRenamed("cause", "reset_cause")
+    )
+    unknown = (
+        trace["commits"]
+        .where(F.col("outcome") == str(Outcome.UNKNOWN))
+        .groupBy(*PARTITION)
+        .agg(F.collect_set("offset").alias("unknown"))
+    )
+    told = (
+        back.join(resets, on=list(PARTITION), how="left")
+        .groupBy(*COMMIT, "offset", "committed_epoch", "committed_micros", "previous_offset")
+        .agg(
+            F.expr(
+                "max_by(reset_cause, reset_micros) filter (where to_offset <= offset and"
+                f" reset_micros + {COMMIT_CLOCK_MICROS} >= previous_micros and"
+                f" reset_micros <= committed_micros + {COMMIT_CLOCK_MICROS})"
+            ).alias("reset_cause")
+        )
+        .join(unknown, on=list(PARTITION), how="left")
+        .selectExpr(
+            "*",
+            "previous_offset - offset as records",
+            "arrays_overlap(unknown, array(offset, previous_offset)) as is_unknown",
+        )
+    )
+    return CheckOutcome(
+        findings(
+            told,
+            evidence=("previous_offset", "records", "committed_epoch", "reset_cause"),
+            kind=F.coalesce("reset_cause", F.lit("silent")),
+            verdict=F.when(F.col("reset_cause").isNotNull(), "permitted")
+            .when(F.col("is_unknown"), "undecided")
+            .otherwise("violation"),
+            offset_first=F.col("offset"),
+            offset_last=F.col("previous_offset"),
+            at=F.col("committed_micros"),
+            cause=F.format_string(
+                "went back from %s to %s%s",
+                "previous_offset",
+                "offset",
+                F.when(F.col("reset_cause").isNotNull(), F.lit(", as the reset did"))
+                .when(F.col("is_unknown"), F.lit(", by a commit of unknown outcome"))
+                .otherwise(F.lit(", and no reset was told")),
+            ),
+        ),
+        count(pairs),
+    )
+
+
+def commit_beyond_processed(trace: Trace) -> CheckOutcome:
+    """D2: the record before the committed offset is in the log, and the group never had it.
+
+    Judged are commits whose record before is known. Permitted where a reset had led exactly there.
+    Left out is what a transaction wrote where the group reads committed values. Source:
+    `KafkaConsumer.commitSync`: what is committed is the offset of the next record to be consumed.
+    """
+    known = stored_commits(trace).where("record_epoch is not null")
+    beyond = known.where(
+        "polled_at is null and (previous_offset is null or previous_offset != offset)"
+    )
+    found = _with_reset_to(_readable(beyond, trace), trace)
+    return CheckOutcome(
+        findings(
+            found,
+            evidence=("committed_epoch", "logged_epoch", "previous_offset", "reset_cause"),
+            kind=F.when(F.col("reset_cause").isNull(), "unread").otherwise("reset"),
+            verdict=F.when(F.col("reset_cause").isNull(), "violation").otherwise("permitted"),
+            offset_first=F.col("offset"),
+            offset_last=F.col("offset"),
+            at=F.col("committed_micros"),
+            cause=F.when(
+                F.col("reset_cause").isNull(),
+                F.format_string(
+                    "record %s (epoch %s) was never delivered to the group",
+                    F.col("offset") - 1,
+                    "logged_epoch",
+                ),
+            ).otherwise(F.format_string("a reset (%s) had led there", "reset_cause")),
+        ),
+        count(known),
+    )
+
+
+def commit_beyond_log(trace: Trace) -> CheckOutcome:
+    """D3: the committed offset lay beyond the log's end at the time.
+
+    What the group was delivered lay within the log; so did where a reset led. Of the rest, the end
+    is that of the leader's next sample in that epoch, else where the epoch ends on the surviving
+    branch, else the end of the run. Undecided where none is known. Source: a position that no
+    broker handed out can only be validated by accident (KIP-320).
+    """
+    commits = stored_commits(trace)
+    open_ones = _with_reset_to(commits.where("polled_at is null and offset > 0"), trace).where(
+        "reset_cause is null"
+    )
+    ends = (
+        trace["samples"]
+        .where("broker = leader and log_end_offset >= 0")
+        .select(
+            *_LOG,
+            F.col("leader_epoch").alias("led_epoch"),
+            F.col("at_micros").alias("sampled_micros"),
+            "log_end_offset",
+        )
+    )
+    next_end = (
+        open_ones.select(*COMMIT, "led_epoch", "committed_micros")
+        .join(ends, on=[*_LOG, "led_epoch"], how="inner")
+        .where(f"sampled_micros > committed_micros + {CLOCK_MICROS}")
+        .groupBy(*COMMIT)
+        .agg(F.min_by("log_end_offset", "sampled_micros").alias("sampled_end"))
+    )
+    newest = trace["leaderships"].groupBy(*_LOG).agg(F.max("leader_epoch").alias("newest_epoch"))
+    found = (
+        open_ones.join(next_end, on=list(COMMIT), how="left")
+        .join(F.broadcast(trace.epoch_starts), on=list(_LOG), how="left")
+        .join(F.broadcast(trace.log_bounds), on=list(_LOG), how="left")
+        .join(F.broadcast(newest), on=list(_LOG), how="left")
+        .selectExpr(
+            "*",
+            f"coalesce(sampled_end, {fork_of('led_epoch')},"
+            " if(led_epoch = newest_epoch, log_end, null)) as end",
+        )
+        .where("end is null or end < offset")
+    )
+    return CheckOutcome(
+        findings(
+            found,
+            evidence=("end", "sampled_end", "led_epoch", "committed_epoch"),
+            kind=F.when(F.col("end").isNull(), "unknown end").otherwise("beyond"),
+            verdict=F.when(F.col("end").isNull(), "undecided").otherwise("violation"),
+            offset_first=F.col("offset"),
+            offset_last=F.col("offset"),
+            at=F.col("committed_micros"),
+            cause=F.when(
+                F.col("end").isNull(), "nothing tells where the log ended when it was committed"
+            ).otherwise(
+                F.format_string("the log ended at %s in epoch %s", "end", "led_epoch"),
+            ),
+        ),
+        count(commits),
+    )
+
+
+def lost_commit(trace: Trace) -> CheckOutcome:
+    """D6: the coordinator acknowledged a commit, and did not store it.
+
+    Judged are acknowledged commits. Undecided where a later one of that group and partition is
+    stored: compaction may have removed the older. Source: OffsetCommit is answered once every
+    in-sync replica of `__consumer_offsets` has the record (`GroupCoordinator.commitOffsets`).
+    """
+    acknowledged = trace["commits"].where(F.col("outcome") == str(Outcome.OK))
+    stored = trace["committed_offsets"].select(*PARTITION, "offset").distinct()
+    newest = (
+        trace["committed_offsets"]
+        .groupBy(*PARTITION)
+        .agg(F.max("committed_micros").alias("last_micros"))
+    )
+    found = acknowledged.join(stored, on=[*PARTITION, "offset"], how="left_anti").join(
+        newest, on=list(PARTITION), how="left"
+    )
+    is_superseded = F.coalesce(
+        F.col("last_micros") > F.col("committed_micros") + CLOCK_MICROS, F.lit(False)
+    )
+    return CheckOutcome(
+        findings(
+            found,
+            evidence=("member", "committed_epoch", "commit_epoch", "last_micros"),
+            kind=F.when(is_superseded, "superseded").otherwise("lost"),
+            verdict=F.when(is_superseded, "undecided").otherwise("violation"),
+            offset_first=F.col("offset"),
+            offset_last=F.col("offset"),
+            at=F.col("committed_micros"),
+            cause=F.when(
+                is_superseded, "acknowledged, not stored; compaction may have removed it"
+            ).otherwise("acknowledged, but neither it nor a later one is in __consumer_offsets"),
+        ),
+        count(acknowledged),
+    )
+
+
+def _with_reset_to(commits: DataFrame, trace: Trace) -> DataFrame:
+    """Add reset_cause: of a reset of the group that had led to exactly the committed offset."""
+    resets = trace["resets"].select(
+        *PARTITION,
+        F.col("to_offset").alias("offset"),
+        F.col("at_micros").alias("reset_micros"),
+        F.col("cause").alias("reset_cause"),
+    )
+    led = (
+        commits.select(*COMMIT, "offset", "committed_micros")
+        .join(resets, on=[*PARTITION, "offset"], how="inner")
+        .where(f"reset_micros <= committed_micros + {COMMIT_CLOCK_MICROS}")
+        .groupBy(*COMMIT)
+        .agg(F.max_by("reset_cause", "reset_micros").alias("reset_cause"))
+    )
+    return commits.join(led, on=list(COMMIT), how="left")
+
+
+def _readable(commits: DataFrame, trace: Trace) -> DataFrame:
+    """Without what a transaction wrote, where the group reads committed values only."""
+    committed = [
+        group.group for group in trace.plan.groups if group.isolation == Isolation.READ_COMMITTED
+    ]
+    if not committed:
+        return commits
+    before = commits.selectExpr(*_LOG, "offset - 1 as offset").distinct()
+    values = trace.surviving.join(F.broadcast(before), on=[*_LOG, "offset"], how="inner")
+    written = (
+        trace["sends"]
+        .where("transaction is not null")
+        .join(F.broadcast(values.select("value")), on="value", how="left_semi")
+        .select("value")
+    )
+    hidden = (
+        values.join(written, on="value", how="left_semi")
+        .selectExpr(*_LOG, "offset + 1 as offset", "true as is_hidden")
+        .distinct()
+    )
+    return commits.join(hidden, on=[*_LOG, "offset"], how="left").where(
+        ~(F.col("group").isin(committed) & F.coalesce("is_hidden", F.lit(False)))
+    )

@@ -1,0 +1,216 @@
+"""Members of groups: where they start, and whether one partition has two owners (taxonomy D)."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.acknowledgements import CLOCK_MICROS
+from analysis.checks.base import CheckOutcome, count, findings
+from analysis.commits import COMMIT_CLOCK_MICROS
+from analysis.load import Trace
+from analysis.progress import PARTITION, never_delivered
+from analysis.tenures import TENURE, commits_at_start, tenures
+from harness.contract.outcomes import Outcome
+from harness.contract.tables import MICROS_PER_SECOND
+
+_MICROS_PER_MS = MICROS_PER_SECOND // 1000
+
+
+def commit_from_old_generation(trace: Trace) -> CheckOutcome:
+    """D4: a member's commit was taken although another member owned the partition by then.
+
+    Judged are acknowledged commits on partitions that several members of the group owned in turn.
+    The other one was assigned it after the committer was, and had not given it back; and the
+    commit was stored after that. Undecided where the other one committed the same offset too: which
+    of both was stored can't be told. Source: the coordinator must answer ILLEGAL_GENERATION,
+    UNKNOWN_MEMBER_ID or STALE_MEMBER_EPOCH (KIP-848; `ConsumerGroup.validateOffsetCommit`).
+    """
+    owners = tenures(trace).selectExpr(
+        *PARTITION, "member as owner", "from_micros as owned_micros", "left_micros as given_micros"
+    )
+    shared = (
+        owners.groupBy(*PARTITION)
+        .agg(F.count_distinct("owner").alias("owners"))
+        .where("owners > 1")
+        .select(*PARTITION)
+    )
+    commits = (
+        trace["commits"]
+        .where(F.col("outcome") == str(Outcome.OK))
+        .join(F.broadcast(shared), on=list(PARTITION), how="left_semi")
+        .select(*PARTITION, "member", "seq", "offset", "committed_epoch", "committed_micros")
+    )
+    own = tenures(trace).select(*PARTITION, "member", "from_seq", "from_micros")
+    key = (*PARTITION, "member", "seq", "offset", "committed_epoch", "committed_micros")
+    overtaken = (
+        commits.join(own, on=[*PARTITION, "member"], how="inner")
+        .where("from_seq <= seq")
+        .groupBy(*key)
+        .agg(F.max("from_micros").alias("own_micros"))
+        .join(owners, on=list(PARTITION), how="inner")
+        .where("owner != member and owned_micros > own_micros")
+        .where(f"owned_micros + {CLOCK_MICROS} < committed_micros")
+        .where("given_micros is null or given_micros > committed_micros")
+        .groupBy(*key)
+        .agg(F.max("owned_micros").alias("owned_micros"), F.max("owner").alias("owner"))
+    )
+    stored = trace["committed_offsets"].select(
+        *PARTITION, "offset", F.col("committed_micros").alias("stored_micros")
+    )
+    by_owner = commits.select(
+        *PARTITION,
+        "offset",
+        F.col("member").alias("owner"),
+        F.col("committed_micros").alias("owner_micros"),
+    )
+    found = (
+        overtaken.join(stored, on=[*PARTITION, "offset"], how="inner")
+        .where(f"stored_micros > owned_micros + {CLOCK_MICROS}")
+        .where(f"stored_micros <= committed_micros + {CLOCK_MICROS}")
+        .join(by_owner, on=[*PARTITION, "offset", "owner"], how="left")
+        .groupBy(*key, "owner", "owned_micros")
+        .agg(F.count_if(F.col("owner_micros") > F.col("owned_micros")).alias("committed_by_owner"))
+    )
+    return CheckOutcome(
+        findings(
+            found,
+            evidence=("member", "owner", "owned_micros", "committed_epoch", "committed_by_owner"),
+            kind=F.lit("not the owner"),
+            verdict=F.when(F.col("committed_by_owner") > 0, "undecided").otherwise("violation"),
+            offset_first=F.col("offset"),
+            offset_last=F.col("offset"),
+            at=F.col("committed_micros"),
+            cause=F.format_string("%s committed while %s owned the partition", "member", "owner"),
+        ),
+        count(commits),
+    )
+
+
+def double_ownership(trace: Trace) -> CheckOutcome:
+    """D5: two members of a group were delivered records of a partition in the same time.
+
+    Judged are pairs of assignments of a partition to different members. A member that is cut off or
+    stands still can't know that it was expelled: permitted if a fault was in force from the first
+    one's assignment to the overlap's end. Undecided if they overlap by less than the clocks' bound.
+    Source: a partition is handed over only once its owner gave it up (KIP-429, KIP-848).
+    """
+    served = tenures(trace).where("first_micros is not null")
+    other = served.selectExpr(
+        *PARTITION,
+        "member as other",
+        "from_micros as other_from",
+        "first_micros as other_first",
+        "last_micros as other_last",
+    )
+    pairs = served.join(other, on=list(PARTITION), how="inner").where(
+        "member != other and (from_micros, member) < (other_from, other)"
+    )
+    faults = F.broadcast(trace["faults"].select("started_micros", "healed_micros"))
+    overlaps = (
+        pairs.where("other_first <= last_micros")
+        .selectExpr("*", "least(last_micros, other_last) as until_micros")
+        .join(
+            faults,
+            on=F.expr(
+                "started_micros <= until_micros and coalesce(healed_micros >= from_micros, true)"
+            ),
+            how="left",
+        )
+        .groupBy(*TENURE, "other", "other_first", "until_micros")
+        .agg(F.count("started_micros").alias("faults"))
+        .selectExpr("*", f"(until_micros - other_first) / {_MICROS_PER_MS} as overlap_ms")
+    )
+    is_close = F.col("overlap_ms") * _MICROS_PER_MS <= CLOCK_MICROS
+    return CheckOutcome(
+        findings(
+            overlaps,
+            evidence=("member", "other", "overlap_ms", "faults"),
+            kind=F.lit("overlap"),
+            verdict=F.when(is_close, "undecided")
+            .when(F.col("faults") > 0, "permitted")
+            .otherwise("violation"),
+            at=F.col("other_first"),
+            cause=F.format_string(
+                "%s went on for %.0f ms after %s was served", "member", "overlap_ms", "other"
+            ),
+        ),
+        count(pairs),
+    )
+
+
+def start_mismatch(trace: Trace) -> CheckOutcome:
+    """D7: a member's first position on a partition is not what its group had committed.
+
+    Judged are assignments with a commit before. The first position is that of the first delivery,
+    or the member's own where there was none. Further on than committed is a mismatch only if the
+    group thereby went past records that it never got. Permitted where the member was reset to a
+    position before that delivery. Source: `ConsumerCoordinator.initWithCommittedOffsetsIfNeeded`.
+    """
+    begun = commits_at_start(trace)
+    apart = begun.selectExpr("*", "coalesce(first_offset, position) as start").where(
+        "start != committed_offset"
+    )
+    key = (*TENURE, "start", "committed_offset", "committed_epoch", "from_micros", "first_micros")
+    resets = trace["resets"].select(
+        *PARTITION,
+        "member",
+        F.col("at_micros").alias("reset_micros"),
+        F.col("cause").alias("reset_cause"),
+    )
+    told = (
+        apart.join(resets, on=[*PARTITION, "member"], how="left")
+        .groupBy(*key)
+        .agg(
+            F.expr(
+                "max_by(reset_cause, reset_micros) filter (where reset_micros <="
+                f" coalesce(first_micros, from_micros) + {COMMIT_CLOCK_MICROS})"
+            ).alias("reset_cause")
+        )
+    )
+    found = _with_gaps(trace.materialized(told), trace).where(
+        "start < committed_offset or reset_cause is not null or records > 0"
+    )
+    is_ahead = F.col("start") > F.col("committed_offset")
+    return CheckOutcome(
+        findings(
+            found,
+            evidence=(
+                "member",
+                "start",
+                "committed_offset",
+                "committed_epoch",
+                "reset_cause",
+                "records",
+            ),
+            kind=F.coalesce("reset_cause", F.when(is_ahead, "ahead").otherwise("behind")),
+            verdict=F.when(F.col("reset_cause").isNotNull(), "permitted").otherwise("violation"),
+            offset_first=F.least("start", "committed_offset"),
+            offset_last=F.greatest("start", "committed_offset"),
+            at=F.coalesce("first_micros", "from_micros"),
+            cause=F.format_string(
+                "began at %s, the group had committed %s%s",
+                "start",
+                "committed_offset",
+                F.when(F.col("reset_cause").isNotNull(), F.lit(": it was reset")).otherwise(""),
+            ),
+        ),
+        count(begun),
+    )
+
+
+def _with_gaps(apart: DataFrame, trace: Trace) -> DataFrame:
+    """Add records: how many of those between commit and start the group never got."""
+    gaps = (
+        never_delivered(trace)
+        .select(*PARTITION, "offset")
+        .join(
+            F.broadcast(apart.select(*TENURE, "start", "committed_offset")),
+            on=list(PARTITION),
+            how="inner",
+        )
+        .where("offset >= committed_offset and offset < start")
+        .groupBy(*TENURE)
+        .agg(F.count_distinct("offset").alias("records"))
+    )
+    return apart.join(gaps, on=list(TENURE), how="left").withColumn(
+        "records", F.coalesce("records", F.lit(0))
+    )

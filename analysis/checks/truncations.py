@@ -1,0 +1,252 @@
+"""Truncations: who noticed them, for what reason, and what they cost (taxonomy F)."""
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.acknowledgements import lost, reigns
+from analysis.branches import abandoned, fork_of, reads
+from analysis.checks.base import CheckOutcome, count, findings
+from analysis.checks.resets import members_judged
+from analysis.load import Trace
+from analysis.progress import PARTITION
+from analysis.resets import noticed
+from harness.contract.outcomes import CommitEpoch
+from harness.contract.tables import MICROS_PER_SECOND
+
+_LOG = ("topic", "partition")
+_MICROS_PER_MS = MICROS_PER_SECOND // 1000
+_RESET = (*PARTITION, "member", "policy", "from_offset", "from_epoch", "to_offset", "at_micros")
+
+
+def truncation_detected(trace: Trace) -> CheckOutcome:
+    """F1: a client noticed that its position lies on an abandoned branch, and how late.
+
+    Judged is what each group was delivered of each epoch. The latency counts from when the first
+    later epoch began. It is exact if the client was led to where the branches part. Measured,
+    always permitted. Source: KIP-320 (OffsetForLeaderEpoch validation).
+    """
+    newer = trace["leaderships"].select(
+        *_LOG, "leader_epoch", F.col("at_micros").alias("began_micros")
+    )
+    known = (
+        _reports(trace)
+        .where("forked_at < from_offset")
+        .join(F.broadcast(newer), on=list(_LOG), how="left")
+        .groupBy(*_RESET, "forked_at")
+        .agg(
+            F.expr("min(began_micros) filter (where leader_epoch > from_epoch)").alias("began"),
+        )
+        .selectExpr(
+            "*",
+            f"(at_micros - began) / {_MICROS_PER_MS} as latency_ms",
+            "from_offset - forked_at as records",
+            "coalesce(to_offset = forked_at, false) as is_exact",
+        )
+    )
+    return CheckOutcome(
+        findings(
+            known,
+            evidence=(
+                "member",
+                "from_epoch",
+                "to_offset",
+                "forked_at",
+                "is_exact",
+                "records",
+                "latency_ms",
+            ),
+            kind=F.when(F.col("to_offset").isNull(), "raised")
+            .when(F.col("is_exact"), "at the divergence")
+            .otherwise("elsewhere"),
+            verdict=F.lit("permitted"),
+            offset_first=F.col("forked_at"),
+            offset_last=F.col("from_offset"),
+            at=F.col("at_micros"),
+            cause=F.format_string(
+                "epoch %s was left at %s; noticed at %s, %.0f ms after the next epoch began",
+                "from_epoch",
+                "forked_at",
+                "from_offset",
+                "latency_ms",
+            ),
+        ),
+        count(reads(trace)),
+    )
+
+
+def false_truncation(trace: Trace) -> CheckOutcome:
+    """F3: a client reported a truncation of a position that is on the surviving branch.
+
+    So it is by the epoch under which the group was delivered the record before, whatever epoch the
+    position had: that may be stale. Where it was delivered none, undecided if the position's own
+    epoch is on that branch, or unknown: the log may have been too short then. Every opened member
+    was judged. Source: KIP-320, KAFKA-19902.
+    """
+    reports = _reports(trace).join(F.broadcast(trace.log_bounds), on=list(_LOG), how="inner")
+    read = (
+        trace["polls"]
+        .selectExpr(*PARTITION, "offset + 1 as from_offset", "leader_epoch", "polled_micros")
+        .join(
+            F.broadcast(reports.select(*PARTITION, "from_offset", "at_micros").distinct()),
+            on=[*PARTITION, "from_offset"],
+            how="inner",
+        )
+        .where("leader_epoch >= 0 and polled_micros <= at_micros")
+        .groupBy(*PARTITION, "from_offset", "at_micros")
+        .agg(F.max_by("leader_epoch", "polled_micros").alias("read_epoch"))
+    )
+    judged = (
+        reports.join(read, on=[*PARTITION, "from_offset", "at_micros"], how="left")
+        .selectExpr("*", f"{fork_of('read_epoch')} as read_forked_at")
+        .where("from_offset between log_start and log_end")
+        .selectExpr(
+            "*",
+            "coalesce(forked_at >= from_offset, true) as is_intact",
+            "read_epoch is null as is_unread",
+        )
+        .where("if(is_unread, is_intact, coalesce(read_forked_at >= from_offset, true))")
+    )
+    return CheckOutcome(
+        findings(
+            judged,
+            evidence=("member", "policy", "from_epoch", "to_offset", "read_epoch", "log_start"),
+            kind=F.when(F.col("is_unread"), "unread")
+            .when(F.col("from_epoch") < F.col("read_epoch"), "stale epoch")
+            .otherwise("position intact"),
+            verdict=F.when(F.col("is_unread"), "undecided").otherwise("violation"),
+            offset_first=F.coalesce("to_offset", "from_offset"),
+            offset_last=F.col("from_offset"),
+            at=F.col("at_micros"),
+            cause=F.when(
+                F.col("is_unread"), "nothing that the group read tells whether it was truncated"
+            ).otherwise(
+                F.format_string(
+                    "the record before is intact, of epoch %s; the position had epoch %s",
+                    "read_epoch",
+                    "from_epoch",
+                )
+            ),
+        ),
+        members_judged(trace),
+    )
+
+
+def silent_revalidation(trace: Trace) -> CheckOutcome:
+    """F10: a position beyond the truncated log's end became valid again before anyone checked it.
+
+    Judged are a group's passages from one epoch to a newer one on a partition. It had read past
+    where the older one was left, new appends overtook its position, and it went on there without
+    a reset or an exception. KIP-320's own motive; permitted where the group commits no epoch.
+    """
+    in_order = Window.partitionBy(*PARTITION).orderBy("first_micros")
+    passages = (
+        reads(trace)
+        .select(
+            *PARTITION,
+            "epoch",
+            F.col("first_offset").alias("went_on_at"),
+            F.col("first_micros").alias("at_micros"),
+            F.lag("epoch").over(in_order).alias("previous_epoch"),
+            (F.lag("last_offset").over(in_order) + 1).alias("position"),
+            F.lag("forked_at").over(in_order).alias("forked_at"),
+            F.lag("last_micros").over(in_order).alias("first_micros"),
+        )
+        .where("previous_epoch < epoch")
+    )
+    beyond = passages.where("forked_at < position and went_on_at >= position")
+    found = (
+        beyond.join(noticed(trace, beyond), on=list(PARTITION), how="left_anti")
+        .join(F.broadcast(trace.groups.select("group", "commit_epoch")), on="group", how="left")
+        .selectExpr("*", "position - forked_at as appended")
+    )
+    return CheckOutcome(
+        findings(
+            found,
+            evidence=(
+                "previous_epoch",
+                "forked_at",
+                "position",
+                "appended",
+                "epoch",
+                "went_on_at",
+                "commit_epoch",
+            ),
+            kind=F.lit("silent"),
+            verdict=F.when(F.col("commit_epoch") == str(CommitEpoch.NONE), "permitted").otherwise(
+                "violation"
+            ),
+            offset_first=F.col("forked_at"),
+            offset_last=F.col("position") - 1,
+            at=F.col("at_micros"),
+            cause=F.format_string(
+                "epoch %s was left at %s, the group stood at %s: %s new records made that valid",
+                "previous_epoch",
+                "forked_at",
+                "position",
+                "appended",
+            ),
+        ),
+        count(passages),
+    )
+
+
+def loss_estimate(trace: Trace) -> CheckOutcome:
+    """F11: how long the abandoned branches were, against the acknowledged values lost with them.
+
+    The estimate is the old log's end less the newer epoch's start (KAFKA-10751); records that were
+    never acknowledged count in it, and what nobody saw does not. Judged are elections. Measured,
+    always permitted: `lost_record` judges the loss.
+    """
+    branches = abandoned(trace)
+    by_values = (
+        lost(trace)
+        .select(*_LOG, "offset", F.col("acknowledged_epoch").alias("epoch"))
+        .join(F.broadcast(branches), on=[*_LOG, "epoch"], how="inner")
+        .where("offset >= forked_at")
+        .groupBy(*_LOG, "epoch")
+        .agg(F.count(F.lit(1)).alias("lost"))
+    )
+    ended = reigns(trace).where("newer_epoch is not null")
+    began = ended.groupBy(*_LOG, "epoch").agg(F.min("until_micros").alias("until_micros"))
+    found = (
+        branches.join(by_values, on=[*_LOG, "epoch"], how="left")
+        .join(began, on=[*_LOG, "epoch"], how="left")
+        .selectExpr(
+            "*",
+            "reached - forked_at as estimate",
+        )
+        .withColumn("lost", F.coalesce("lost", F.lit(0)))
+    )
+    return CheckOutcome(
+        findings(
+            found,
+            evidence=("epoch", "forked_at", "reached", "reached_by", "estimate", "lost"),
+            kind=F.when(F.col("estimate") == F.col("lost"), "exact")
+            .when(F.col("estimate") > F.col("lost"), "more than acknowledged")
+            .otherwise("less than acknowledged"),
+            verdict=F.lit("permitted"),
+            offset_first=F.col("forked_at"),
+            offset_last=F.col("reached") - 1,
+            at=F.col("until_micros"),
+            cause=F.format_string(
+                "epoch %s reached %s and was left at %s: %s records; %s acknowledged ones are lost",
+                "epoch",
+                "reached",
+                "forked_at",
+                "estimate",
+                "lost",
+            ),
+        ),
+        count(ended),
+    )
+
+
+def _reports(trace: Trace) -> DataFrame:
+    """Reports of truncations by clients: _RESET, epochs, forked_at (of the position's epoch)."""
+    return (
+        trace["resets"]
+        .where("cause = 'truncation' and from_offset is not null")
+        .select(*_RESET)
+        .join(F.broadcast(trace.epoch_starts), on=list(_LOG), how="inner")
+        .selectExpr("*", f"if(from_epoch < 0, null, {fork_of('from_epoch')}) as forked_at")
+    )

@@ -1,0 +1,117 @@
+"""The stored commits, each with what can be known of its offset: what several checks judge.
+
+What was committed is taken from `__consumer_offsets`, not from what a client claims.
+"""
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.load import Trace
+from analysis.progress import PARTITION
+from harness.contract.outcomes import CommitEpoch
+
+COMMIT = (*PARTITION, "offsets_partition", "offsets_offset")
+COMMIT_CLOCK_MICROS = 1000
+"""A commit record's timestamp is cut to milliseconds."""
+
+
+def stored_commits(trace: Trace) -> DataFrame:
+    """One row per stored commit, tombstones left out.
+
+    - COMMIT, offset, committed_epoch, committed_micros, is_transactional.
+    - previous_offset, previous_epoch, previous_micros: of the commit before of that group and
+      partition, if both came by a transaction or neither; null after a tombstone.
+    - polled_epoch, polled_at: of the record before (offset - 1), as the group was delivered it last
+      before the commit. logged_epoch: as the surviving log has it. record_epoch: the first of both.
+    - led_epoch: the partition's leader epoch when the commit was stored.
+    - commit_epoch: the group's way to choose an epoch, by the plan.
+    - could_know: whether the group had an epoch to commit: it polled the record before since it was
+      opened last, had committed that offset with an epoch just before, or gets its epochs from
+      elsewhere than its records.
+    """
+    return trace.shared("commits", lambda: _stored_commits(trace))
+
+
+def _stored_commits(trace: Trace) -> DataFrame:
+    in_order = Window.partitionBy(*PARTITION, F.expr("coalesce(is_transactional, false)")).orderBy(
+        "committed_micros", "offsets_offset"
+    )
+    could_know = (
+        (F.col("polled_at") >= F.coalesce("opened_at", "polled_at"))
+        | (F.coalesce("commit_epoch", F.lit(str(CommitEpoch.RECORD))) != str(CommitEpoch.RECORD))
+        | ((F.col("previous_offset") == F.col("offset")) & (F.col("previous_epoch") >= 0))
+    )
+    commits = (
+        trace["committed_offsets"]
+        .withColumn("previous_offset", F.lag("offset").over(in_order))
+        .withColumn("previous_epoch", F.lag("committed_epoch").over(in_order))
+        .withColumn("previous_micros", F.lag("committed_micros").over(in_order))
+        .where("not is_tombstone")
+        .withColumn("before", F.col("offset") - 1)
+        .withColumn("until", F.col("committed_micros") + COMMIT_CLOCK_MICROS)
+    )
+    polled = trace["polls"].select(
+        *PARTITION,
+        F.col("offset").alias("before"),
+        "polled_micros",
+        F.col("leader_epoch").alias("e"),
+    )
+    as_polled = (
+        commits.join(polled, on=[*PARTITION, "before"], how="inner")
+        .where("polled_micros < until")
+        .groupBy(*COMMIT)
+        .agg(
+            F.max_by("e", "polled_micros").alias("polled_epoch"),
+            F.max("polled_micros").alias("polled_at"),
+        )
+    )
+    openings = (
+        trace["group_events"]
+        .where("change = 'opened'")
+        .select("group", F.col("at_micros").alias("opened_micros"))
+    )
+    opened_then = (
+        commits.join(F.broadcast(openings), on="group", how="inner")
+        .where("opened_micros <= committed_micros")
+        .groupBy(*COMMIT)
+        .agg(F.max("opened_micros").alias("opened_at"))
+    )
+    logged = trace.surviving.select(
+        "topic",
+        "partition",
+        F.col("offset").alias("before"),
+        F.col("leader_epoch").alias("logged_epoch"),
+    )
+    led = trace["leaderships"].select("topic", "partition", "leader_epoch", "at_micros")
+    led_then = (
+        commits.join(F.broadcast(led), on=["topic", "partition"], how="inner")
+        .where("at_micros < until")
+        .groupBy(*COMMIT)
+        .agg(F.max("leader_epoch").alias("led_epoch"))
+    )
+    return (
+        commits.join(as_polled, on=list(COMMIT), how="left")
+        .join(logged, on=["topic", "partition", "before"], how="left")
+        .join(led_then, on=list(COMMIT), how="left")
+        .join(opened_then, on=list(COMMIT), how="left")
+        .join(F.broadcast(trace.groups.select("group", "commit_epoch")), on="group", how="left")
+        .withColumn("record_epoch", F.coalesce("polled_epoch", "logged_epoch"))
+        .withColumn("could_know", F.coalesce(could_know, F.lit(0) == 1))
+        .select(
+            *COMMIT,
+            "offset",
+            "committed_epoch",
+            "committed_micros",
+            F.expr("coalesce(is_transactional, false)").alias("is_transactional"),
+            "previous_offset",
+            "previous_epoch",
+            "previous_micros",
+            "polled_epoch",
+            "polled_at",
+            "logged_epoch",
+            "record_epoch",
+            "led_epoch",
+            "commit_epoch",
+            "could_know",
+        )
+    )

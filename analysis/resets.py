@@ -1,0 +1,180 @@
+"""The resets that clients told of, and what is known of the positions that they left."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.load import Trace
+from analysis.progress import PARTITION, never_delivered
+from harness.contract.tables import MICROS_PER_SECOND
+
+_LOG = ("topic", "partition")
+_LOG_CLOCK_MICROS = 1000
+"""A line of a client's log has its time cut to milliseconds."""
+
+
+def resets_of(trace: Trace) -> DataFrame:
+    """Resets, without the first start of a group that had committed nothing."""
+    committed = (
+        trace["committed_offsets"]
+        .where("not is_tombstone")
+        .groupBy(*PARTITION)
+        .agg(F.min("committed_micros").alias("first_commit_micros"))
+    )
+    is_first_start = (F.col("cause") == "no_commit") & (
+        F.col("first_commit_micros").isNull() | (F.col("first_commit_micros") > F.col("at_micros"))
+    )
+    return (
+        trace["resets"]
+        .join(committed, on=list(PARTITION), how="left")
+        .where(~is_first_start)
+        .drop("first_commit_micros")
+    )
+
+
+def noticed(trace: Trace, gone: DataFrame) -> DataFrame:
+    """(group, topic, partition) of those whose client told of the loss.
+
+    Args:
+        trace: the run.
+        gone: with group, topic, partition, first_micros: when the first lost record was polled.
+
+    Only a reset of that very partition counts, or an exception that names it or no partition at
+    all, and only one since first_micros.
+    """
+    since = gone.select(*PARTITION, "first_micros")
+    is_since = F.col("at_micros") + _LOG_CLOCK_MICROS > F.col("first_micros")
+    reset_since = (
+        trace["resets"]
+        .where("cause in ('truncation', 'out_of_range')")
+        .select(*PARTITION, "at_micros")
+        .join(since, on=list(PARTITION), how="inner")
+        .where(is_since)
+    )
+    raised = (
+        trace["group_events"]
+        .where("change = 'failed'")
+        .select(
+            "group",
+            "at_micros",
+            "message",
+            F.col("topic").alias("named_topic"),
+            F.col("partition").alias("named_partition"),
+        )
+    )
+    is_named = (F.col("named_topic") == F.col("topic")) & (
+        F.col("named_partition") == F.col("partition")
+    )
+    # An exception about several partitions has one of them in its columns, all in its message.
+    name = F.concat(F.lit(r"\b\Q"), "topic", F.lit("-"), "partition", F.lit(r"\E\b"))
+    is_in_message = F.coalesce(F.rlike(F.col("message"), name), F.lit(0).cast("boolean"))
+    names_it = (F.coalesce("named_topic", F.lit("")) == "") | is_named | is_in_message
+    raised_since = raised.join(since, on="group", how="inner").where(is_since & names_it)
+    return reset_since.select(*PARTITION).union(raised_since.select(*PARTITION))
+
+
+def with_committed_epochs(resets: DataFrame, trace: Trace) -> DataFrame:
+    """Let from_epoch be that of the group's commit at from_offset where the client kept none."""
+    key = (*PARTITION, "member", "at_micros", "from_offset")
+    stored = (
+        trace["committed_offsets"]
+        .where("not is_tombstone and committed_epoch >= 0")
+        .select(
+            *PARTITION, F.col("offset").alias("from_offset"), "committed_epoch", "committed_micros"
+        )
+    )
+    before = (
+        resets.select(*key)
+        .distinct()
+        .join(stored, on=[*PARTITION, "from_offset"], how="inner")
+        .where("committed_micros <= at_micros")
+        .groupBy(*key)
+        .agg(F.max_by("committed_epoch", "committed_micros").alias("known_epoch"))
+    )
+    epoch = F.when(F.col("from_epoch") < 0, F.col("known_epoch")).otherwise(F.col("from_epoch"))
+    return (
+        resets.join(before, on=list(key), how="left")
+        .withColumn("from_epoch", F.coalesce(epoch, "from_epoch"))
+        .drop("known_epoch")
+    )
+
+
+def with_log_ends(resets: DataFrame, trace: Trace) -> DataFrame:
+    """Add end_before and end_after: the log's end in the leader's samples around each reset.
+
+    A sample before the reset counts only if no newer leader came between: it may have cut the log.
+    """
+    told = (
+        trace["samples"]
+        .where("log_end_offset >= 0 and broker = leader")
+        .select(
+            *_LOG,
+            F.col("leader_epoch").alias("sampled_epoch"),
+            "log_end_offset",
+            F.col("at_micros").alias("sampled_micros"),
+        )
+    )
+    led = trace["leaderships"].select(
+        *_LOG, F.col("leader_epoch").alias("epoch"), F.col("at_micros").alias("led_micros")
+    )
+    key = (*PARTITION, "member", "at_micros")
+    moments = resets.select(*key).distinct()
+    led_then = (
+        moments.join(F.broadcast(led), on=list(_LOG), how="inner")
+        .where("led_micros <= at_micros")
+        .groupBy(*key)
+        .agg(F.max("epoch").alias("led_epoch"))
+    )
+    is_before = F.col("sampled_micros") <= F.col("at_micros")
+    is_of_that_leader = F.coalesce(F.col("sampled_epoch") >= F.col("led_epoch"), F.lit(1) == 1)
+    sampled = (
+        moments.join(led_then, on=list(key), how="left")
+        .join(told, on=list(_LOG), how="inner")
+        .groupBy(*key)
+        .agg(
+            F.max_by(
+                "log_end_offset", F.when(is_before & is_of_that_leader, F.col("sampled_micros"))
+            ).alias("end_before"),
+            F.min_by("log_end_offset", F.when(~is_before, F.col("sampled_micros"))).alias(
+                "end_after"
+            ),
+        )
+    )
+    return resets.join(sampled, on=list(key), how="left")
+
+
+def with_history(resets: DataFrame, trace: Trace) -> DataFrame:
+    """Add bytes and seconds: of the batches between from_offset and to_offset, of one replica."""
+    key = (*PARTITION, "member", "at_micros", "from_offset")
+    batches = trace["replica_batches"].select(
+        *_LOG, "broker", "base_offset", "last_offset", "size_bytes", "max_timestamp_micros"
+    )
+    passed = (
+        batches.join(F.broadcast(resets.select(*key, "to_offset").distinct()), on=list(_LOG))
+        .where("last_offset >= least(from_offset, to_offset)")
+        .where("base_offset < greatest(from_offset, to_offset)")
+        .groupBy(*key, "broker")
+        .agg(
+            F.sum("size_bytes").alias("size"),
+            (F.max("max_timestamp_micros") - F.min("max_timestamp_micros")).alias("micros"),
+        )
+        .groupBy(*key)
+        .agg(F.max("size").alias("bytes"), (F.max("micros") / MICROS_PER_SECOND).alias("seconds"))
+    )
+    return resets.join(passed, on=list(key), how="left")
+
+
+def with_skips(resets: DataFrame, trace: Trace) -> DataFrame:
+    """Add skipped: how many records from from_offset up to to_offset the group never got."""
+    key = (*PARTITION, "member", "at_micros", "from_offset")
+    jumps = resets.where("to_offset > from_offset").select(*key, "to_offset").distinct()
+    missed = (
+        never_delivered(trace)
+        .select(*PARTITION, "offset")
+        .join(F.broadcast(jumps), on=list(PARTITION), how="inner")
+        .where("offset >= from_offset and offset < to_offset")
+        .groupBy(*key)
+        .agg(F.count_distinct("offset").alias("skipped"))
+    )
+    return resets.join(missed, on=list(key), how="left").withColumn(
+        "skipped", F.coalesce("skipped", F.lit(0))
+    )

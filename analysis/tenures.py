@@ -1,0 +1,116 @@
+"""Who read a partition for its group, from its assignment on: what checks of groups judge."""
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.load import Trace
+from analysis.progress import PARTITION
+
+TENURE = (*PARTITION, "member", "from_seq")
+_IN_ORDER = "struct(seq, position_in_poll)"
+
+
+def tenures(trace: Trace) -> DataFrame:
+    """One row per assignment of a partition to a member, as the member noticed it.
+
+    - TENURE; from_seq and the next assignment's bound it in the member's history.
+    - from_micros: when it was noticed; position: the member's then, after its first poll.
+    - left_micros: when the member noticed that it was revoked or lost, or closed; null if it never
+      did.
+    - first_offset, first_micros, last_micros: what was delivered to it; null where nothing was.
+    """
+    return trace.shared("tenures", lambda: _tenures(trace))
+
+
+def _tenures(trace: Trace) -> DataFrame:
+    by_member = Window.partitionBy(*PARTITION, "member").orderBy("seq")
+    assigned = (
+        trace["group_events"]
+        .where("change = 'assigned'")
+        .select(
+            *PARTITION,
+            "member",
+            F.col("seq").alias("from_seq"),
+            F.col("at_micros").alias("from_micros"),
+            "position",
+            F.lead("seq").over(by_member).alias("next_seq"),
+        )
+    )
+    left = (
+        trace["group_events"]
+        .where("change in ('revoked', 'lost', 'closed')")
+        .selectExpr(
+            "group",
+            "member",
+            "if(change = 'closed', null, topic) as left_topic",
+            "if(change = 'closed', null, partition) as left_partition",
+            "seq as left_seq",
+            "at_micros as left_at",
+        )
+    )
+    is_its_end = (
+        "left_seq > from_seq and (next_seq is null or left_seq < next_seq)"
+        " and coalesce(left_topic = topic and left_partition = partition, true)"
+    )
+    ended = (
+        assigned.join(left, on=["group", "member"], how="inner")
+        .where(is_its_end)
+        .groupBy(*TENURE)
+        .agg(F.min("left_at").alias("left_micros"))
+    )
+    served = (
+        trace["polls"]
+        .select(*PARTITION, "member", "offset", "polled_micros", F.expr(f"{_IN_ORDER} as in_order"))
+        .join(
+            F.broadcast(assigned.select(*TENURE, "next_seq")),
+            on=[*PARTITION, "member"],
+            how="inner",
+        )
+        .where("in_order.seq >= from_seq and (next_seq is null or in_order.seq < next_seq)")
+        .groupBy(*TENURE)
+        .agg(
+            F.min_by("offset", "in_order").alias("first_offset"),
+            F.min("polled_micros").alias("first_micros"),
+            F.max("polled_micros").alias("last_micros"),
+        )
+    )
+    return (
+        assigned.drop("next_seq")
+        .join(ended, on=list(TENURE), how="left")
+        .join(served, on=list(TENURE), how="left")
+    )
+
+
+def commits_at_start(trace: Trace) -> DataFrame:
+    """The tenures that began with a commit, and which one stood then.
+
+    TENURE, from_micros, position, first_offset, first_micros, committed_offset, committed_epoch,
+    committed_micros. Groups that commit by transactions are left out: what was aborted stood never.
+    """
+    return trace.shared("commits_at_start", lambda: _commits_at_start(trace))
+
+
+def _commits_at_start(trace: Trace) -> DataFrame:
+    stored = trace["committed_offsets"].select(
+        *PARTITION,
+        "committed_micros",
+        F.struct("committed_micros", "offsets_offset").alias("stored_at"),
+        F.struct(
+            F.col("offset").alias("committed_offset"), "committed_epoch", "committed_micros"
+        ).alias("commit"),
+        F.expr("coalesce(is_transactional, false)").alias("is_transactional"),
+    )
+    began = tenures(trace).select(
+        *TENURE, "from_micros", "position", "first_offset", "first_micros"
+    )
+    return (
+        began.join(stored, on=list(PARTITION), how="inner")
+        .where("committed_micros <= from_micros")
+        .groupBy(*began.columns)
+        .agg(
+            F.max_by("commit", "stored_at").alias("commit"),
+            F.max("is_transactional").alias("is_transactional"),
+        )
+        .where("not is_transactional and commit.committed_offset is not null")
+        .select(*began.columns, "commit.*")
+    )
