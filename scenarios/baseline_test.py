@@ -2,8 +2,8 @@
 
 Cluster: 3 brokers, one topic of 3 partitions with 3 replicas.
 Fault:   none.
-Expect:  every check but those of transactions is evaluated and holds: whatever this scenario
-         finds, the harness invented.
+Expect:  every check but those of transactions and elections is evaluated and holds: whatever this
+         scenario finds, the harness invented.
 """
 
 from ducktape.mark.resource import cluster
@@ -17,8 +17,13 @@ from harness.scenario import Scenario
 
 RECORDS_PER_HALF = 1000
 
-NOTHING_TO_JUDGE = (Check.FAULT_LANDED, *OF_TRANSACTIONS)
-"""No fault strikes, and no producer is transactional."""
+NOTHING_TO_JUDGE = (
+    Check.FAULT_LANDED,
+    Check.LEADER_COMPLETENESS,
+    Check.ELIGIBLE_LEADER_REPLICAS,
+    *OF_TRANSACTIONS,
+)
+"""No fault strikes, no leader changes, and no producer is transactional."""
 
 
 class BaselineScenario(Scenario):

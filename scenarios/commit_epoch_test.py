@@ -19,7 +19,7 @@ from itertools import product
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import OF_TRANSACTIONS, Check
+from harness.contract.checks import OF_SOME_STORIES, OF_TRANSACTIONS, Check
 from harness.contract.outcomes import CommitEpoch, ResetPolicy
 from harness.contract.run_folder import Expectation, GroupPlan, TopicPlan
 from harness.contract.stages import Stage
@@ -63,7 +63,7 @@ class CommitEpochScenario(Scenario):
             groups=[g.group for g in hidden if g.topic == "above"],
         ),
     )
-    checks = tuple(check for check in Check if check not in OF_TRANSACTIONS)
+    checks = tuple(check for check in Check if check not in OF_TRANSACTIONS | OF_SOME_STORIES)
 
     @cluster(num_nodes=5)
     def test_commit_epoch(self) -> None:

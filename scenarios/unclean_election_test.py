@@ -48,6 +48,7 @@ class UncleanElectionScenario(Scenario):
         Check.RESET,
         Check.UNJUSTIFIED_RESET,
         Check.FENCED_IN_ISR,
+        Check.LEADER_COMPLETENESS,
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,
     )
@@ -71,6 +72,7 @@ class UncleanElectionScenario(Scenario):
             groups=self.groups,
             expects=[EXPECTED_LOSS] if is_stale or is_eligible else [],
             topology=replace(self.topology, features=features),
+            checks=[Check.ELIGIBLE_LEADER_REPLICAS] if is_eligible else [],
         ) as run:
             run.create(assignment=[1, 2, 3])
             run.watch()

@@ -52,6 +52,7 @@ class ZombieFollowerScenario(Scenario):
         Check.UNJUSTIFIED_RESET,
         Check.FENCED_IN_ISR,
         Check.SERVED_UNDER_FENCED_EPOCH,
+        Check.MIN_INSYNC_BREACHED,
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,
     )

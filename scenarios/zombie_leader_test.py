@@ -54,6 +54,8 @@ class ZombieLeaderScenario(Scenario):
         Check.UNJUSTIFIED_RESET,
         Check.FENCED_IN_ISR,
         Check.SERVED_UNDER_FENCED_EPOCH,
+        Check.LEADER_COMPLETENESS,
+        Check.MIN_INSYNC_BREACHED,
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,
     )

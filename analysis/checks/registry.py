@@ -3,11 +3,15 @@
 from dataclasses import replace
 
 from analysis.checks import (
+    bounds,
     delivery,
     epochs,
     evidence,
     liveness,
+    logs,
+    metadata,
     producers,
+    quorum,
     replicas,
     resets,
     transactions,
@@ -61,6 +65,47 @@ CHECKS: dict[Check, CheckDefinition] = {
         replicas.served_under_fenced_epoch,
         needs=("sends", "leaderships", "log_starts"),
         reads=("polls", "replica_records"),
+    ),
+    Check.LOG_DIVERGENCE: CheckDefinition(
+        logs.log_divergence,
+        needs=("replica_batches", "log_starts", "leaderships"),
+        reads=("samples",),
+    ),
+    Check.LEADER_COMPLETENESS: CheckDefinition(
+        logs.leader_completeness,
+        needs=("epoch_checkpoints", "leaderships", "log_starts"),
+        reads=("samples", "polls", "sends", "replica_records"),
+    ),
+    Check.ISR_INCOMPLETE: CheckDefinition(
+        logs.isr_incomplete, needs=("leaderships", "samples", "log_starts")
+    ),
+    Check.HIGH_WATERMARK_REGRESSED: CheckDefinition(
+        bounds.high_watermark_regressed, needs=("samples", "leaderships")
+    ),
+    Check.EPOCH_REGRESSED: CheckDefinition(
+        metadata.epoch_regressed,
+        needs=("leaderships", "replica_batches"),
+        reads=("samples",),
+    ),
+    Check.ELIGIBLE_LEADER_REPLICAS: CheckDefinition(
+        metadata.eligible_leader_replicas, needs=("leaderships", "broker_states")
+    ),
+    Check.MIN_INSYNC_BREACHED: CheckDefinition(
+        bounds.min_insync_breached, needs=("sends", "leaderships")
+    ),
+    Check.EPOCH_CACHE_MISMATCH: CheckDefinition(
+        logs.epoch_cache_mismatch,
+        needs=("replica_batches", "log_starts", "epoch_checkpoints"),
+        reads=("samples",),
+    ),
+    Check.RETENTION_OVERREACH: CheckDefinition(
+        bounds.retention_overreach, needs=("log_starts", "leaderships"), reads=("samples", "sends")
+    ),
+    Check.METADATA_DIVERGENCE: CheckDefinition(
+        quorum.metadata_divergence, needs=("metadata_batches", "leaderships"), reads=("samples",)
+    ),
+    Check.UNCLEAN_ELECTION_UNCONFIGURED: CheckDefinition(
+        metadata.unclean_election_unconfigured, needs=("leaderships",), reads=("faults",)
     ),
     Check.ZOMBIE_PRODUCER_ACCEPTED: CheckDefinition(
         producers.zombie_producer_accepted,

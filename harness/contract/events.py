@@ -187,7 +187,10 @@ class PhaseEntered(Event, frozen=True, kw_only=True):
 
 
 class Sampled(Event, frozen=True, kw_only=True):
-    """What one broker answered about one partition."""
+    """What one broker answered about one partition.
+
+    asked_micros: the observer's wall clock when it began to ask; None in older histories.
+    """
 
     broker: int
     topic: str
@@ -197,6 +200,7 @@ class Sampled(Event, frozen=True, kw_only=True):
     isr: list[int]
     log_start_offset: int
     log_end_offset: int
+    asked_micros: int | None = None
 
 
 AnyEvent = (

@@ -175,6 +175,7 @@ TABLES: dict[str, pa.Schema] = {
         size_bytes=_LONG,
         max_timestamp_micros=_LONG,
         control_type=_STRING,
+        checksum=_LONG,
     ),
     # One row per data record in a replica's segments at the end of the run.
     "replica_records": _schema(
@@ -196,6 +197,19 @@ TABLES: dict[str, pa.Schema] = {
         partition=_INT,
         log_start_offset=_LONG,
         log_end_offset=_LONG,
+        high_watermark_checkpoint=_LONG,
+    ),
+    # One row per batch in a server's metadata log at the end of the run; `leader` where the
+    # batch tells of an election among the controllers.
+    "metadata_batches": _schema(
+        server=_INT,
+        base_offset=_LONG,
+        last_offset=_LONG,
+        metadata_epoch=_INT,
+        size_bytes=_LONG,
+        checksum=_LONG,
+        leader=_INT,
+        at_micros=_LONG,
     ),
     # One row per truncation of a replica that its server logged.
     "truncations": _schema(
@@ -232,6 +246,7 @@ TABLES: dict[str, pa.Schema] = {
         log_start_offset=_LONG,
         log_end_offset=_LONG,
         at_micros=_LONG,
+        asked_micros=_LONG,
     ),
     # One row per history file: what the reader found in it.
     "histories": _schema(
