@@ -20,6 +20,7 @@ from harness.clients.commands import (
 from harness.clients.history import HistoryWriter
 from harness.clients.observer_commands import PartitionState
 from harness.clients.process import WorkerService
+from harness.clocks import read_clocks
 from harness.consumers import Consumers
 from harness.contract.errors import WorkerError
 from harness.contract.events import WorkerStopped
@@ -92,6 +93,12 @@ class Run:
             list(pool.map(self._launch, (self.observer.worker, *self.consumers.workers.values())))
             servers.result()
         self.observer.await_brokers(self.kafka.topology.broker_ids)
+        self._read_clocks()
+
+    def _read_clocks(self) -> None:
+        workers = (self.observer.worker, *self.consumers.workers.values())
+        servers = [self.kafka.host(server) for server in self.kafka.topology.server_ids]
+        read_clocks(self._history, workers, servers)
 
     def _launch(self, worker: WorkerService) -> None:
         worker.launch(bootstrap=self.kafka.bootstrap, kafka=self.kafka.version)

@@ -11,7 +11,7 @@ Source:  KIP-595, KIP-631.
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import Check
+from harness.contract.checks import OF_LOAD, Check
 from harness.contract.run_folder import TopicPlan
 from harness.faults.kill import Kill
 from harness.faults.targets import ActiveController, LeaderOf
@@ -31,6 +31,7 @@ class ControllerFailoverScenario(Scenario):
     )
     groups = (reader("readers", "orders"),)
     checks = (
+        *OF_LOAD,
         Check.LOST_RECORD,
         Check.SKIPPED_RECORD,
         Check.PHANTOM_RECORD,

@@ -17,7 +17,7 @@ from ducktape.mark import parametrize
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import OF_DELIVERY, Check
+from harness.contract.checks import OF_DELIVERY, OF_LOAD, Check
 from harness.contract.outcomes import ResetPolicy
 from harness.contract.run_folder import Expectation, TopicPlan
 from harness.contract.stages import Stage
@@ -54,6 +54,7 @@ class RetentionDeletionScenario(Scenario):
     )
     checks = (
         *OF_DELIVERY,
+        *OF_LOAD,
         Check.TRUNCATION_UNDETECTED,
         Check.RESET,
         Check.UNJUSTIFIED_RESET,

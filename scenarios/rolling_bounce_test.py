@@ -11,7 +11,7 @@ Source:  KIP-320, KAFKA-19902 (leader changes alone must reset nobody).
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import OF_DELIVERY, Check
+from harness.contract.checks import OF_DELIVERY, OF_LOAD, Check
 from harness.contract.clients import Client
 from harness.contract.run_folder import TopicPlan
 from harness.faults.stop import Stop
@@ -36,6 +36,8 @@ class RollingBounceScenario(Scenario):
     )
     checks = (
         *OF_DELIVERY,
+        *OF_LOAD,
+        Check.MIN_INSYNC_BREACHED,
         Check.COMMITTED_EPOCH_STALE,
         Check.COMMITTED_EPOCH_AHEAD,
         Check.UNJUSTIFIED_RESET,

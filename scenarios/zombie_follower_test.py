@@ -14,7 +14,7 @@ from ducktape.mark import matrix
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import Check
+from harness.contract.checks import OF_LOAD, Check
 from harness.contract.run_folder import TopicPlan
 from harness.contract.stages import Stage
 from harness.faults.broker_fault import BrokerFault
@@ -45,6 +45,7 @@ class ZombieFollowerScenario(Scenario):
     )
     groups = (reader("readers", "orders"),)
     checks = (
+        *OF_LOAD,
         Check.LOST_RECORD,
         Check.SKIPPED_RECORD,
         Check.PHANTOM_RECORD,

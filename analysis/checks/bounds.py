@@ -3,7 +3,6 @@
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.acknowledgements import CLOCK_MICROS
 from analysis.checks.base import CheckOutcome, count, findings
 from analysis.load import Trace
 from analysis.told import created_once, in_order
@@ -190,7 +189,7 @@ def _too_young(trace: Trace, told: DataFrame) -> DataFrame:
     return (
         sends.unionByName(steps, allowMissingColumns=True)
         .withColumn("youngest", F.max("written").over(below))
-        .where(f"at is not null and at - youngest < retention_ms * 1000 - {CLOCK_MICROS}")
+        .where(f"at is not null and at - youngest < retention_ms * 1000 - {trace.clock_micros}")
         .selectExpr(
             *_LOG,
             "offset as offset_first",
@@ -228,8 +227,8 @@ def min_insync_breached(trace: Trace) -> CheckOutcome:
     found = (
         sends.join(F.broadcast(small), on=list(_LOG), how="inner")
         .where(
-            f"intended_micros > at_micros + {CLOCK_MICROS} and (until_micros is null"
-            f" or answered_micros < until_micros - {CLOCK_MICROS})"
+            f"intended_micros > at_micros + {trace.clock_micros} and (until_micros is null"
+            f" or answered_micros < until_micros - {trace.clock_micros})"
         )
         .withColumn("is_late", F.expr(f"intended_micros > at_micros + {late}"))
         .groupBy(*_LOG, "leader", "leader_epoch", "isr", "min_insync", "at_micros", "is_late")

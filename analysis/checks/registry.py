@@ -14,6 +14,7 @@ from analysis.checks import (
     quorum,
     replicas,
     resets,
+    stuck,
     transactions,
 )
 from analysis.checks.base import CheckDefinition
@@ -126,10 +127,28 @@ CHECKS: dict[Check, CheckDefinition] = {
         liveness.produce_unavailable, needs=("sends", "leaderships"), reads=("faults",)
     ),
     Check.STUCK_CONSUMER: CheckDefinition(
-        liveness.stuck_consumer, needs=("group_events",), reads=("faults", "log_starts")
+        stuck.stuck_consumer, needs=("group_events",), reads=("faults", "log_starts")
+    ),
+    Check.FETCH_UNAVAILABLE: CheckDefinition(
+        liveness.fetch_unavailable,
+        needs=("polls", "sends", "leaderships"),
+        reads=("group_events", "faults"),
+    ),
+    Check.COMMIT_UNAVAILABLE: CheckDefinition(
+        liveness.commit_unavailable,
+        needs=("commits", "leaderships"),
+        reads=("committed_offsets", "faults"),
+    ),
+    Check.STUCK_PRODUCER: CheckDefinition(
+        stuck.stuck_producer, needs=("sends",), reads=("faults",)
+    ),
+    Check.NEVER_CAUGHT_UP: CheckDefinition(
+        stuck.never_caught_up, needs=("leaderships", "broker_states"), reads=("faults", "phases")
     ),
     Check.PHASE_OVERRUN: CheckDefinition(evidence.phase_overrun, needs=("phases",)),
+    Check.CLOCK_SKEW: CheckDefinition(evidence.clock_skew, needs=("clocks",)),
     Check.FAULT_LANDED: CheckDefinition(evidence.fault_landed, needs=("faults",)),
     Check.HISTORY_COMPLETE: CheckDefinition(evidence.history_complete, needs=("histories",)),
 }
-"""`Check.RESUMPTION` is not among them: it judges nothing, and counts the rows of resumption."""
+"""Not among them: `Check.RESUMPTION`, which judges nothing and counts the rows of resumption, and
+`Check.VACUOUS_CHECK`, which judges the others (see `analysis.vacuity`)."""

@@ -3,22 +3,22 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.acknowledgements import CLOCK_MICROS, acknowledged, lost, reigns, survived_late
+from analysis.acknowledgements import acknowledged, lost, reigns, survived_late
 from analysis.checks.base import CheckOutcome, count, findings, spans
 from analysis.load import Trace
 from analysis.told import created_once
 from harness.contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
-_VERDICT_OF_LOST = f"""
+_VERDICT_OF_LOST = """
     case
         when coalesce(known_by, 'guess') = 'guess' then
-            if(acks = 'all' and first_end <= answered_micros + {CLOCK_MICROS}
+            if(acks = 'all' and first_end <= answered_micros + {clock}
                and (log_start is null or offset >= log_start), 'undecided', null)
-        when until_micros is null or answered_micros < until_micros - {CLOCK_MICROS} then null
+        when until_micros is null or answered_micros < until_micros - {clock} then null
         when acks != 'all' then
-            if(answered_micros > until_micros + {CLOCK_MICROS}, 'permitted', null)
-        when answered_micros <= until_micros + {CLOCK_MICROS} or offset < log_start then 'undecided'
+            if(answered_micros > until_micros + {clock}, 'permitted', null)
+        when answered_micros <= until_micros + {clock} or offset < log_start then 'undecided'
         else 'violation'
     end
 """
@@ -143,7 +143,7 @@ def served_under_fenced_epoch(trace: Trace) -> CheckOutcome:
             "acknowledged_by as broker",
             "newer_epoch",
             "until_micros",
-            f"{_VERDICT_OF_LOST} as verdict",
+            f"{_VERDICT_OF_LOST.format(clock=trace.clock_micros)} as verdict",
             "known_by",
             "truncated_to",
         )
@@ -225,7 +225,7 @@ def _served_by_zombies(trace: Trace) -> DataFrame:
         trace["polls"]
         .select("group", *_LOG, "leader_epoch", "offset", "polled_micros")
         .join(F.broadcast(trace.materialized(beyond)), on=[*_LOG, "leader_epoch"], how="inner")
-        .where(f"offset >= ends and polled_micros > until_micros + {CLOCK_MICROS}")
+        .where(f"offset >= ends and polled_micros > until_micros + {trace.clock_micros}")
         .groupBy("group", *_LOG, "leader_epoch", "ends", "broker", "unclean_election")
         .agg(
             F.min("offset").alias("offset_first"),

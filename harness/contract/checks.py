@@ -37,8 +37,14 @@ class Check(enum.StrEnum):
     ABORTED_READ = "aborted_read"
     TORN_TRANSACTION = "torn_transaction"
     PRODUCE_UNAVAILABLE = "produce_unavailable"
+    FETCH_UNAVAILABLE = "fetch_unavailable"
+    COMMIT_UNAVAILABLE = "commit_unavailable"
     STUCK_CONSUMER = "stuck_consumer"
+    STUCK_PRODUCER = "stuck_producer"
+    NEVER_CAUGHT_UP = "never_caught_up"
     PHASE_OVERRUN = "phase_overrun"
+    CLOCK_SKEW = "clock_skew"
+    VACUOUS_CHECK = "vacuous_check"
     RESUMPTION = "resumption"
 
 
@@ -69,14 +75,25 @@ OF_REPLICAS = (
 """Checks of replicas and metadata, for any run: all are observed, and leave their logs."""
 
 OF_SOME_STORIES = frozenset(
-    {Check.LEADER_COMPLETENESS, Check.ELIGIBLE_LEADER_REPLICAS, Check.MIN_INSYNC_BREACHED}
+    {
+        Check.LEADER_COMPLETENESS,
+        Check.ELIGIBLE_LEADER_REPLICAS,
+        Check.MIN_INSYNC_BREACHED,
+        Check.FETCH_UNAVAILABLE,
+    }
 )
-"""Checks that need a new leader, eligible leaders, or acks=all with several replicas in sync."""
+"""Checks that need a new leader, eligible leaders, acks=all with several in sync, many polls."""
+
+OF_LOAD = (Check.STUCK_PRODUCER, Check.FETCH_UNAVAILABLE, Check.COMMIT_UNAVAILABLE)
+"""Checks of who writes and reads all the time, for runs with a load in the background."""
 
 OF_EVERY_RUN = (
     Check.PRODUCE_UNAVAILABLE,
     Check.STUCK_CONSUMER,
+    Check.NEVER_CAUGHT_UP,
     Check.PHASE_OVERRUN,
+    Check.CLOCK_SKEW,
+    Check.VACUOUS_CHECK,
     *OF_REPLICAS,
 )
 """Checks that every plan has, named by its scenario or not."""

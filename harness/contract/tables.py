@@ -84,6 +84,7 @@ TABLES: dict[str, pa.Schema] = {
         error=_STRING,
         seq=_LONG,
         committed_micros=_LONG,
+        began_micros=_LONG,
     ),
     # One row per offset commit record in __consumer_offsets (union of all replicas, deduplicated).
     "committed_offsets": _schema(
@@ -248,6 +249,9 @@ TABLES: dict[str, pa.Schema] = {
         at_micros=_LONG,
         asked_micros=_LONG,
     ),
+    # One row per reading of a node's wall clock: how far it was ahead of the driver's, at most and
+    # at least (negative where it was behind).
+    "clocks": _schema(node=_STRING, ahead_micros=_LONG, behind_micros=_LONG, at_micros=_LONG),
     # One row per history file: what the reader found in it.
     "histories": _schema(
         worker=_STRING,
