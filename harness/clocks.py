@@ -2,14 +2,15 @@
 
 import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 
 from cluster.nodes.node import Node
 from harness.clients.history import HistoryWriter
 from harness.clients.process import WorkerService
 from harness.contract.events import ClockRead
 
-_READINGS = 3
+_READINGS_MAX = 10
+_TIGHT_MICROS = 20_000
+"""Bounds so close to each other need no further reading."""
 _READ_SECONDS = 30
 _TELL = "import time; print(time.time_ns() // 1000)"
 
@@ -17,7 +18,7 @@ _TELL = "import time; print(time.time_ns() // 1000)"
 def read_clocks(
     history: HistoryWriter, workers: Iterable[WorkerService], servers: Iterable[Node]
 ) -> None:
-    """Read the clock of each node several times, and write what bounds them to the history.
+    """Read each node's clock until it is bounded well, and write the bounds to the history.
 
     What a node tells lies between the driver's clock before it was asked and after it answered;
     of several readings the tightest bounds count. A worker tells by its pipe, a server's node by a
@@ -25,20 +26,22 @@ def read_clocks(
     """
     clocks: dict[str, Callable[[], int]] = {w.host.name: w.clock_micros for w in workers}
     clocks |= {node.name: _clock_of(node) for node in servers}
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        for name, (ahead, behind) in zip(clocks, pool.map(_bounds, clocks.values()), strict=True):
-            history.write(ClockRead, node=name, ahead_micros=ahead, behind_micros=behind)
+    for name, clock in clocks.items():
+        ahead, behind = _bounds(clock)
+        history.write(ClockRead, node=name, ahead_micros=ahead, behind_micros=behind)
 
 
 def _bounds(clock: Callable[[], int]) -> tuple[int, int]:
     """(ahead at most, ahead at least), in microseconds."""
-    ahead, behind = [], []
-    for _ in range(_READINGS):
+    aheads, behinds = [], []
+    for _ in range(_READINGS_MAX):
         asked = time.time_ns() // 1000
         told = clock()
-        ahead.append(told - asked)
-        behind.append(told - time.time_ns() // 1000)
-    return min(ahead), max(behind)
+        aheads.append(told - asked)
+        behinds.append(told - time.time_ns() // 1000)
+        if min(aheads) - max(behinds) <= _TIGHT_MICROS:
+            break
+    return min(aheads), max(behinds)
 
 
 def _clock_of(node: Node) -> Callable[[], int]:

@@ -207,7 +207,8 @@ def epoch_cache_mismatch(trace: Trace) -> CheckOutcome:
         )
         .join(F.broadcast(entries), on=["broker", *_LOG], how="left")
         .join(F.broadcast(deleting), on="topic", how="left")
-        .withColumn("entry", F.expr("filter(entries, e -> e.leader_epoch = leader_epoch)[0]"))
+        .withColumn("entry", F.expr("get(filter(entries, e -> e.leader_epoch = leader_epoch), 0)"))
+        .withColumn("first", F.expr("get(entries, 0)"))
         .withColumn(
             "next_start",
             F.expr(
@@ -220,9 +221,9 @@ def epoch_cache_mismatch(trace: Trace) -> CheckOutcome:
             F.expr(
                 """case
                     when entry is null then
-                        if(deletes and leader_epoch < entries[0].leader_epoch, null, 'no entry')
+                        if(deletes and leader_epoch < first.leader_epoch, null, 'no entry')
                     when entry.start_offset > greatest(base_offset, log_start_offset)
-                        and not (deletes and entry = entries[0]) then 'begins before its entry'
+                        and not (deletes and entry = first) then 'begins before its entry'
                     when next_start <= last_offset then 'ends after the next entry'
                 end"""
             ),

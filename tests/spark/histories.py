@@ -4,7 +4,11 @@ from typing import Any
 
 from conftest import TraceMaker
 from micro import (
+    appended,
+    batch,
     changed,
+    clock,
+    commit,
     committed,
     epochs,
     led,
@@ -12,6 +16,7 @@ from micro import (
     polled,
     registered,
     reset_told,
+    sampled,
     sent,
     survived,
 )
@@ -83,6 +88,24 @@ HEALTHY = {
             "ended_by_itself": True,
         }
     ],
+}
+
+# The same with a second replica, and all that whole runs tell besides.
+WHOLE = {
+    **HEALTHY,
+    "replica_records": [*survived(0, 1, 2, 3), *survived(0, 1, 2, 3, broker=2)],
+    "replica_batches": [batch(0, 3), batch(0, 3, broker=2)],
+    "epoch_checkpoints": [*epochs((0, 0)), *epochs((0, 0), broker=2)],
+    "leaderships": [{**led(0, at=10), "isr": [1, 2]}],
+    "broker_states": [
+        registered(fenced=False, at=5),
+        registered(fenced=False, at=6, broker=2),
+    ],
+    "log_starts": [*log_bounds(0, 4), *log_bounds(0, 4, broker=2)],
+    "samples": [sampled(4, at=700)],
+    "metadata_batches": [appended(1, 0), appended(2, 0)],
+    "commits": [commit(took=0)],
+    "clocks": [clock("a", ahead=1000, behind=-1000)],
 }
 
 # Retention removed 0 and 1; the group had read only 0.

@@ -210,3 +210,39 @@ def reset_told(
         "log_line": "line",
         "at_micros": at,
     }
+
+
+def appended(
+    server: int, base: int, *, epoch: int = 1, checksum: int = 1, leader: int | None = None
+) -> Row:
+    """A batch of one record in a server's metadata log."""
+    return {
+        "server": server,
+        "base_offset": base,
+        "last_offset": base,
+        "metadata_epoch": epoch,
+        "size_bytes": 70,
+        "checksum": checksum,
+        "leader": leader,
+        "at_micros": base,
+    }
+
+
+def commit(*, took: int, outcome: str = "ok", error: str | None = None) -> Row:
+    """A commit that a client made at 10 s, and how many seconds it took."""
+    return {
+        "topic": "t",
+        "partition": 0,
+        "group": "g",
+        "member": "g#1",
+        "offset": 1,
+        "outcome": outcome,
+        "error": error,
+        "began_micros": 10_000_000,
+        "committed_micros": (10 + took) * 1_000_000,
+    }
+
+
+def clock(node: str, *, ahead: int, behind: int) -> Row:
+    """A reading of a node's clock."""
+    return {"node": node, "ahead_micros": ahead, "behind_micros": behind, "at_micros": 5}

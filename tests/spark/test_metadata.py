@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from conftest import TraceMaker
 from histories import result
-from micro import Row, batch, led, registered, sampled
+from micro import Row, appended, batch, led, registered, sampled
 
 from harness.contract.checks import Check
 from harness.contract.verdicts import CheckVerdict
@@ -101,7 +101,7 @@ IN_SERVICE = [registered(fenced=False, at=1, broker=broker) for broker in (1, 2,
 def test_eligible_leaders_are_none_of_the_isr(
     make_trace: TraceMaker, after: dict[str, Any], verdict: CheckVerdict, kind: str
 ) -> None:
-    before = state(0, at=10, isr=[], elr=[2], leader=-1)
+    before = state(0, at=10, isr=[1], elr=[2])
     rows = {
         "leaderships": [before, {**state(1, at=20, isr=[]), **after}],
         "broker_states": IN_SERVICE,
@@ -175,22 +175,6 @@ def test_a_leader_from_outside_needs_leave(
     assert [one.kind for one in found.examples] == ([kind] if kind else [])
     assert found.evaluated == 2
     assert (found.verdict is CheckVerdict.VIOLATED) == (kind == "unconfigured")
-
-
-def appended(
-    server: int, base: int, *, epoch: int = 1, checksum: int = 1, leader: int | None = None
-) -> Row:
-    """A batch of one record in a server's metadata log."""
-    return {
-        "server": server,
-        "base_offset": base,
-        "last_offset": base,
-        "metadata_epoch": epoch,
-        "size_bytes": 70,
-        "checksum": checksum,
-        "leader": leader,
-        "at_micros": base,
-    }
 
 
 BOTH = [appended(server, base) for server in (1, 2) for base in (0, 1, 2)]

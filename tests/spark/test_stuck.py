@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from conftest import TraceMaker
 from histories import HEALTHY, result
-from micro import Row, changed, led, polled, registered, sent
+from micro import Row, changed, clock, commit, led, polled, registered, sent
 
 from analysis.judge import judge
 from analysis.load import CLOCK_MICROS
@@ -58,20 +58,6 @@ def test_a_reader_gets_what_is_there(
     }
     found = result(make_trace, Check.FETCH_UNAVAILABLE, rows)
     assert (found.verdict, found.evaluated) == (verdict, 1)
-
-
-def commit(*, took: int, outcome: str = "ok", error: str | None = None) -> Row:
-    return {
-        "topic": "t",
-        "partition": 0,
-        "group": "g",
-        "member": "g#1",
-        "offset": 1,
-        "outcome": outcome,
-        "error": error,
-        "began_micros": 10 * SECOND,
-        "committed_micros": (10 + took) * SECOND,
-    }
 
 
 @pytest.mark.parametrize(
@@ -179,10 +165,6 @@ def test_a_replica_catches_up(
         "phases": [collecting],
     }
     assert result(make_trace, Check.NEVER_CAUGHT_UP, rows).verdict is verdict
-
-
-def clock(node: str, *, ahead: int, behind: int) -> Row:
-    return {"node": node, "ahead_micros": ahead, "behind_micros": behind, "at_micros": 5}
 
 
 @pytest.mark.parametrize(
