@@ -27,12 +27,12 @@ def read_clocks(
     clocks: dict[str, Callable[[], int]] = {w.host.name: w.clock_micros for w in workers}
     clocks |= {node.name: _clock_of(node) for node in servers}
     for name, clock in clocks.items():
-        ahead, behind = _bounds(clock)
+        ahead, behind = bounds(clock)
         history.write(ClockRead, node=name, ahead_micros=ahead, behind_micros=behind)
 
 
-def _bounds(clock: Callable[[], int]) -> tuple[int, int]:
-    """(ahead at most, ahead at least), in microseconds."""
+def bounds(clock: Callable[[], int]) -> tuple[int, int]:
+    """How far a clock is ahead of this one at most and at least, in microseconds."""
     aheads, behinds = [], []
     for _ in range(_READINGS_MAX):
         asked = time.time_ns() // 1000

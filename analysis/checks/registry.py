@@ -5,6 +5,7 @@ from dataclasses import replace
 from analysis.checks import (
     bounds,
     delivery,
+    epoch_cache,
     epochs,
     evidence,
     liveness,
@@ -95,7 +96,7 @@ CHECKS: dict[Check, CheckDefinition] = {
         bounds.min_insync_breached, needs=("sends", "leaderships")
     ),
     Check.EPOCH_CACHE_MISMATCH: CheckDefinition(
-        logs.epoch_cache_mismatch,
+        epoch_cache.epoch_cache_mismatch,
         needs=("replica_batches", "log_starts", "epoch_checkpoints"),
         reads=("samples",),
     ),
