@@ -17,9 +17,6 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.load import Trace
 
-CLOCK_MICROS = 50_000
-"""Times of different nodes are compared within this bound; inside it, nothing is decided."""
-
 _LOG = ("topic", "partition")
 _SEND = (*_LOG, "offset", "value")
 _REIGN = (
@@ -54,9 +51,8 @@ def survived_late(trace: Trace) -> DataFrame:
         acknowledged(trace)
         .join(kept, on=list(_SEND), how="inner")
         .join(F.broadcast(ended), on=[*_LOG, "epoch"], how="inner")
-        .where(
-            f"from_micros <= answered_micros and answered_micros > until_micros + {CLOCK_MICROS}"
-        )
+        .where("from_micros <= answered_micros")
+        .where(f"answered_micros > until_micros + {trace.clock_micros}")
         .groupBy(*_SEND, "acks", "producer", "answered_micros", "epoch")
         .agg(F.expr(f"max_by({_REIGN}, from_micros)").alias("r"))
         .selectExpr(
@@ -120,13 +116,13 @@ def _lost(trace: Trace) -> DataFrame:
     )
     sent = "coalesce(intended_micros, answered_micros)"
     has_begun = "from_micros <= answered_micros"
-    had_begun = f"from_micros <= {sent} - {CLOCK_MICROS}"
-    had_ended = f"until_micros <= {sent} - {CLOCK_MICROS} and broker >= 0"
+    had_begun = f"from_micros <= {sent} - {trace.clock_micros}"
+    had_ended = f"until_micros <= {sent} - {trace.clock_micros} and broker >= 0"
     is_cut = "cut_by is not null and (log_start is null or offset >= log_start)"
     by_way = known.groupBy(*known.columns[: known.columns.index("epoch")]).agg(
         F.expr(
             f"max_by({_REIGN}, from_micros) filter (where epoch = seen_epoch"
-            f" and from_micros <= answered_micros + {CLOCK_MICROS})"
+            f" and from_micros <= answered_micros + {trace.clock_micros})"
         ).alias("seen"),
         F.expr(
             f"max_by({_REIGN}, from_micros) filter (where {is_cut} and broker = cut_by"
@@ -178,7 +174,7 @@ def _cut(gone: DataFrame, trace: Trace) -> DataFrame:
         gone.select(*_SEND, "intended_micros", "answered_micros")
         .join(F.broadcast(cuts), on=list(_LOG), how="inner")
         .where("to_offset <= offset and from_micros <= answered_micros")
-        .where(f"at_micros >= coalesce(intended_micros, answered_micros) - {CLOCK_MICROS}")
+        .where(f"at_micros >= coalesce(intended_micros, answered_micros) - {trace.clock_micros}")
         .groupBy(*_SEND)
         .agg(
             F.expr("if(min(broker) = max(broker), min(broker), null)").alias("cut_by"),

@@ -14,6 +14,7 @@ from analysis.checks.base import FINDING_COLUMNS, CheckOutcome, Totals
 from analysis.checks.registry import CHECKS
 from analysis.load import Trace
 from analysis.timing import timing
+from analysis.vacuity import vacuous_check
 from harness.contract.checks import Check
 from harness.contract.run_folder import Expectation
 from harness.contract.verdicts import (
@@ -50,6 +51,8 @@ def judge(trace: Trace) -> Verdict:
     resumed: list[Resumption] = []
     if Check.RESUMPTION in planned:
         resumed, results[Check.RESUMPTION] = _resumption(trace)
+    if Check.VACUOUS_CHECK in planned:
+        results[Check.VACUOUS_CHECK] = vacuous_check(results)
     faults = _faults(trace)
     return Verdict(
         schema=SCHEMA,

@@ -40,6 +40,8 @@ _GROUPS = pa.schema({name: pa.string() for name in ("group", "client", "commit_e
 _LOG = ("topic", "partition")
 SMALL_INPUT_ROWS = 200_000
 """Up to so many rows in all, a trace is small: see `analysis.session.tune`."""
+CLOCK_MICROS = 50_000
+"""Times of different nodes are compared at least within this bound; inside, nothing is decided."""
 _LOCAL_ROWS = 20_000
 """Up to so many rows, a table goes into the plan itself, which saves scans and their jobs."""
 
@@ -89,6 +91,19 @@ class Trace:
         """(group, client, commit_epoch, reset) of the plan."""
         rows = [msgspec.structs.asdict(group) for group in self.plan.groups]
         return local_frame(self.spark, pa.Table.from_pylist(rows, schema=_GROUPS))
+
+    @cached_property
+    def clock_micros(self) -> int:
+        """The bound within which times of different nodes are compared.
+
+        How far apart any two nodes' clocks may have been, as measured; CLOCK_MICROS if that is
+        less, or unknown.
+        """
+        if not self.rows["clocks"]:
+            return CLOCK_MICROS
+        ahead, behind = F.max("ahead_micros"), F.min("behind_micros")
+        (row,) = self["clocks"].agg((ahead - behind).alias("apart")).collect()
+        return max(CLOCK_MICROS, int(row["apart"]))
 
     @property
     def surviving(self) -> DataFrame:

@@ -4,7 +4,6 @@ from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
 
 from cluster.kafka.service import KafkaService
 from harness.clients.commands import (
@@ -18,8 +17,8 @@ from harness.clients.commands import (
     Produce,
 )
 from harness.clients.history import HistoryWriter
-from harness.clients.observer_commands import PartitionState
 from harness.clients.process import WorkerService
+from harness.clocks import read_clocks
 from harness.consumers import Consumers
 from harness.contract.errors import WorkerError
 from harness.contract.events import WorkerStopped
@@ -91,6 +90,12 @@ class Run:
             list(pool.map(self._launch, (self.observer.worker, *self.consumers.workers.values())))
             servers.result()
         self.observer.await_brokers(self.kafka.topology.broker_ids)
+        self._read_clocks()
+
+    def _read_clocks(self) -> None:
+        workers = (self.observer.worker, *self.consumers.workers.values())
+        servers = [self.kafka.host(server) for server in self.kafka.topology.server_ids]
+        read_clocks(self._history, workers, servers)
 
     def _launch(self, worker: WorkerService) -> None:
         worker.launch(bootstrap=self.kafka.bootstrap, kafka=self.kafka.version)
@@ -375,7 +380,7 @@ class Run:
             self.observer.await_states(
                 topic.topic,
                 range(topic.partitions),
-                partial(_is_whole, replication=topic.replication),
+                lambda state, wanted=topic.replication: len(state.isr) == wanted,  # type: ignore[misc]
                 what=f"to have all {topic.replication} replicas in sync",
             )
 
@@ -388,7 +393,3 @@ class Run:
         self.kafka.kill_all()
         self._history.write(WorkerStopped)
         self._history.close()
-
-
-def _is_whole(state: PartitionState, *, replication: int) -> bool:
-    return len(state.isr) == replication

@@ -74,11 +74,13 @@ class Scenario(Test):  # type: ignore[misc]
         groups: Sequence[GroupPlan] = (),
         expects: Sequence[Expectation] = (),
         topology: Topology | None = None,
+        checks: Sequence[Check] = (),
     ) -> Iterator[Run]:
         """Bring the cluster up, hand it over, and collect everything, whatever happened.
 
         An error of the scenario is written to `run.json` and raised on. `topology` stands in for
-        the scenario's own where its parameters change it.
+        the scenario's own where its parameters change it, and `checks` are those that only they
+        give something to judge.
 
         Raises:
             UsageError: a group's client can't be tested with this Kafka version.
@@ -87,7 +89,7 @@ class Scenario(Test):  # type: ignore[misc]
         self._require_clients(groups)
         shape = topology or self.topology
         folder = RunFolder(Path(TestContext.results_dir(self.test_context, 0)))
-        plan = self._plan(topics, groups, expects)
+        plan = self._plan(topics, groups, expects, checks)
         folder.write_plan(plan)
         description = self._describe(plan, shape)
         folder.write_run(description)
@@ -151,6 +153,7 @@ class Scenario(Test):  # type: ignore[misc]
         topics: Sequence[TopicPlan],
         groups: Sequence[GroupPlan],
         expects: Sequence[Expectation],
+        checks: Sequence[Check],
     ) -> Plan:
         return Plan(
             scenario=Path(inspect.getfile(type(self))).stem.removesuffix("_test"),
@@ -158,13 +161,13 @@ class Scenario(Test):  # type: ignore[misc]
             parameters=dict(self.test_context.injected_args or {}),
             topics=list(topics),
             groups=list(groups),
-            checks=[str(check) for check in self._checks(groups)],
+            checks=[str(check) for check in self._checks(groups, checks)],
             expects=list(expects),
         )
 
-    def _checks(self, groups: Sequence[GroupPlan]) -> list[Check]:
+    def _checks(self, groups: Sequence[GroupPlan], more: Sequence[Check]) -> list[Check]:
         of_every_run = [check for check in OF_EVERY_RUN if groups or check not in OF_GROUPS]
-        return list(dict.fromkeys([*self.checks, *of_every_run]))
+        return list(dict.fromkeys([*self.checks, *more, *of_every_run]))
 
     def _describe(self, plan: Plan, shape: Topology) -> RunDescription:
         session = self.session

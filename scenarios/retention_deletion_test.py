@@ -17,7 +17,14 @@ from ducktape.mark import parametrize
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import OF_COMMITS, OF_DELIVERY, OF_MEMBERS, OF_REPEATED_COMMITS, Check
+from harness.contract.checks import (
+    OF_COMMITS,
+    OF_DELIVERY,
+    OF_LOAD,
+    OF_MEMBERS,
+    OF_REPEATED_COMMITS,
+    Check,
+)
 from harness.contract.outcomes import ResetPolicy
 from harness.contract.run_folder import Expectation, TopicPlan
 from harness.contract.stages import Stage
@@ -60,6 +67,7 @@ class RetentionDeletionScenario(Scenario):
         *OF_COMMITS,
         *OF_REPEATED_COMMITS,
         *OF_MEMBERS,
+        *OF_LOAD,
         Check.FENCED_IN_ISR,
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,

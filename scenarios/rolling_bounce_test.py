@@ -15,6 +15,7 @@ from harness.contract.checks import (
     OF_COMMITS,
     OF_DELIVERY,
     OF_ELECTIONS,
+    OF_LOAD,
     OF_REPEATED_COMMITS,
     Check,
 )
@@ -45,6 +46,8 @@ class RollingBounceScenario(Scenario):
         *OF_COMMITS,
         *OF_REPEATED_COMMITS,
         *OF_ELECTIONS,
+        *OF_LOAD,
+        Check.MIN_INSYNC_BREACHED,
         Check.FENCED_IN_ISR,
         Check.SERVED_UNDER_FENCED_EPOCH,
         Check.FAULT_LANDED,

@@ -18,7 +18,7 @@ from itertools import product
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import OF_TRANSACTIONS, Check
+from harness.contract.checks import OF_SOME_STORIES, OF_TRANSACTIONS, Check
 from harness.contract.clients import Client
 from harness.contract.outcomes import CommitEpoch, ResetPolicy
 from harness.contract.run_folder import Expectation, GroupPlan, TopicPlan
@@ -60,7 +60,7 @@ class TruncationDetectionScenario(Scenario):
         Expectation(check=Check.TRUNCATION_UNDETECTED, groups=list(skipping)),
         Expectation(check=Check.SILENT_REVALIDATION, groups=list(skipping)),
     )
-    checks = tuple(check for check in Check if check not in OF_TRANSACTIONS)
+    checks = tuple(check for check in Check if check not in OF_TRANSACTIONS | OF_SOME_STORIES)
 
     @cluster(num_nodes=7)
     def test_truncation_detection(self) -> None:

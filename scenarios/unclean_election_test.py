@@ -25,6 +25,7 @@ from harness.contract.checks import (
     OF_COMMITS,
     OF_DELIVERY,
     OF_ELECTIONS,
+    OF_LOAD,
     OF_REPEATED_COMMITS,
     Check,
 )
@@ -53,7 +54,9 @@ class UncleanElectionScenario(Scenario):
         *OF_COMMITS,
         *OF_REPEATED_COMMITS,
         *OF_ELECTIONS,
+        *OF_LOAD,
         Check.FENCED_IN_ISR,
+        Check.LEADER_COMPLETENESS,
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,
     )
@@ -77,6 +80,7 @@ class UncleanElectionScenario(Scenario):
             groups=self.groups,
             expects=[EXPECTED_LOSS] if is_stale or is_eligible else [],
             topology=replace(self.topology, features=features),
+            checks=[Check.ELIGIBLE_LEADER_REPLICAS] if is_eligible else [],
         ) as run:
             run.create(assignment=[1, 2, 3])
             run.watch()

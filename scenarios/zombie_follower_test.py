@@ -14,7 +14,7 @@ from ducktape.mark import matrix
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import OF_COMMITS, OF_ELECTIONS, OF_REPEATED_COMMITS, Check
+from harness.contract.checks import OF_COMMITS, OF_ELECTIONS, OF_LOAD, OF_REPEATED_COMMITS, Check
 from harness.contract.run_folder import TopicPlan
 from harness.contract.stages import Stage
 from harness.faults.broker_fault import BrokerFault
@@ -45,6 +45,7 @@ class ZombieFollowerScenario(Scenario):
     )
     groups = (reader("readers", "orders"),)
     checks = (
+        *OF_LOAD,
         Check.LOST_RECORD,
         Check.SKIPPED_RECORD,
         Check.PHANTOM_RECORD,
@@ -54,6 +55,7 @@ class ZombieFollowerScenario(Scenario):
         *OF_ELECTIONS,
         Check.FENCED_IN_ISR,
         Check.SERVED_UNDER_FENCED_EPOCH,
+        Check.MIN_INSYNC_BREACHED,
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,
     )

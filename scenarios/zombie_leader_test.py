@@ -20,6 +20,7 @@ from harness.contract.checks import (
     OF_COMMITS,
     OF_DELIVERY,
     OF_ELECTIONS,
+    OF_LOAD,
     OF_REPEATED_COMMITS,
     Check,
 )
@@ -61,8 +62,11 @@ class ZombieLeaderScenario(Scenario):
         *OF_REPEATED_COMMITS,
         *OF_ELECTIONS,
         Check.OVER_TRUNCATION,
+        *OF_LOAD,
         Check.FENCED_IN_ISR,
         Check.SERVED_UNDER_FENCED_EPOCH,
+        Check.LEADER_COMPLETENESS,
+        Check.MIN_INSYNC_BREACHED,
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,
     )

@@ -7,7 +7,6 @@ are left out where their order matters, since the transaction may have been abor
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.acknowledgements import CLOCK_MICROS
 from analysis.branches import fork_of
 from analysis.checks.base import CheckOutcome, count, findings
 from analysis.commits import COMMIT, COMMIT_CLOCK_MICROS, stored_commits
@@ -141,7 +140,7 @@ def commit_beyond_log(trace: Trace) -> CheckOutcome:
     next_end = (
         open_ones.select(*COMMIT, "led_epoch", "committed_micros")
         .join(ends, on=[*_LOG, "led_epoch"], how="inner")
-        .where(f"sampled_micros > committed_micros + {CLOCK_MICROS}")
+        .where(f"sampled_micros > committed_micros + {trace.clock_micros}")
         .groupBy(*COMMIT)
         .agg(F.min_by("log_end_offset", "sampled_micros").alias("sampled_end"))
     )
@@ -195,7 +194,7 @@ def lost_commit(trace: Trace) -> CheckOutcome:
         newest, on=list(PARTITION), how="left"
     )
     is_superseded = F.coalesce(
-        F.col("last_micros") > F.col("committed_micros") + CLOCK_MICROS, F.lit(False)
+        F.col("last_micros") > F.col("committed_micros") + trace.clock_micros, F.lit(False)
     )
     return CheckOutcome(
         findings(

@@ -7,7 +7,6 @@ taken from `__consumer_offsets`, not from what a client claims.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.acknowledgements import CLOCK_MICROS
 from analysis.branches import fork_of, reads
 from analysis.checks.base import CheckOutcome, count, findings
 from analysis.commits import COMMIT_CLOCK_MICROS, stored_commits
@@ -46,7 +45,7 @@ def record_epoch_regressed(trace: Trace) -> CheckOutcome:
         .where("offset > previous_offset and leader_epoch < previous_leader_epoch")
     )
     is_one_session = F.col("member") == F.col("previous_member")
-    is_close = F.col("polled_micros") - F.col("previous_polled_micros") <= CLOCK_MICROS
+    is_close = F.col("polled_micros") - F.col("previous_polled_micros") <= trace.clock_micros
     return CheckOutcome(
         findings(
             found,
@@ -174,7 +173,7 @@ def committed_epoch_unknown(trace: Trace) -> CheckOutcome:
     )
     is_untold = F.col("began_micros").isNull()
     is_too_old = F.coalesce(F.col("committed_epoch") < F.col("oldest_epoch"), F.lit(True))
-    is_close = F.col("began_micros") <= F.col("committed_micros") + CLOCK_MICROS
+    is_close = F.col("began_micros") <= F.col("committed_micros") + trace.clock_micros
     return CheckOutcome(
         findings(
             found,

@@ -3,8 +3,11 @@
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.checks.base import CheckOutcome, findings
-from analysis.load import Trace
+from analysis.load import CLOCK_MICROS, Trace
 from harness.contract.tables import MICROS_PER_SECOND
+
+SKEW_SECONDS = 1
+"""Nodes whose clocks may be further apart leave the run undecided."""
 
 
 def fault_landed(trace: Trace) -> CheckOutcome:
@@ -65,4 +68,35 @@ def phase_overrun(trace: Trace) -> CheckOutcome:
             ),
         ),
         trace.rows["phases"],
+    )
+
+
+def clock_skew(trace: Trace) -> CheckOutcome:
+    """M3: how far apart the nodes' clocks may have been, by the readings of the driver.
+
+    Every check that compares times of different nodes does so within this bound, and decides less
+    where it is large. So a bound above CLOCK_MICROS is permitted, up to SKEW_SECONDS.
+    """
+    micros = trace.clock_micros
+    nodes = (
+        trace["clocks"]
+        .where(f"{micros} > {CLOCK_MICROS}")
+        .agg(
+            F.max_by("node", "ahead_micros").alias("first"),
+            F.min_by("node", "behind_micros").alias("last"),
+            F.min("at_micros").alias("at"),
+        )
+    )
+    is_tolerable = micros <= SKEW_SECONDS * MICROS_PER_SECOND
+    return CheckOutcome(
+        findings(
+            nodes.where("first is not null").withColumn("bound_micros", F.lit(micros)),
+            evidence=("first", "last", "bound_micros"),
+            kind=F.lit("skew"),
+            verdict=F.lit("permitted" if is_tolerable else "undecided"),
+            cause=F.format_string(
+                "the clocks of %s and %s may be %s us apart", "first", "last", "bound_micros"
+            ),
+        ),
+        trace.rows["clocks"],
     )

@@ -3,7 +3,6 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.acknowledgements import CLOCK_MICROS
 from analysis.checks.base import CheckOutcome, count, findings
 from analysis.commits import COMMIT_CLOCK_MICROS
 from analysis.load import Trace
@@ -48,7 +47,7 @@ def commit_from_old_generation(trace: Trace) -> CheckOutcome:
         .agg(F.max("from_micros").alias("own_micros"))
         .join(owners, on=list(PARTITION), how="inner")
         .where("owner != member and owned_micros > own_micros")
-        .where(f"owned_micros + {CLOCK_MICROS} < committed_micros")
+        .where(f"owned_micros + {trace.clock_micros} < committed_micros")
         .where("given_micros is null or given_micros > committed_micros")
         .groupBy(*key)
         .agg(F.max("owned_micros").alias("owned_micros"), F.max("owner").alias("owner"))
@@ -64,8 +63,8 @@ def commit_from_old_generation(trace: Trace) -> CheckOutcome:
     )
     found = (
         overtaken.join(stored, on=[*PARTITION, "offset"], how="inner")
-        .where(f"stored_micros > owned_micros + {CLOCK_MICROS}")
-        .where(f"stored_micros <= committed_micros + {CLOCK_MICROS}")
+        .where(f"stored_micros > owned_micros + {trace.clock_micros}")
+        .where(f"stored_micros <= committed_micros + {trace.clock_micros}")
         .join(by_owner, on=[*PARTITION, "offset", "owner"], how="left")
         .groupBy(*key, "owner", "owned_micros")
         .agg(F.count_if(F.col("owner_micros") > F.col("owned_micros")).alias("committed_by_owner"))
@@ -119,7 +118,7 @@ def double_ownership(trace: Trace) -> CheckOutcome:
         .agg(F.count("started_micros").alias("faults"))
         .selectExpr("*", f"(until_micros - other_first) / {_MICROS_PER_MS} as overlap_ms")
     )
-    is_close = F.col("overlap_ms") * _MICROS_PER_MS <= CLOCK_MICROS
+    is_close = F.col("overlap_ms") * _MICROS_PER_MS <= trace.clock_micros
     return CheckOutcome(
         findings(
             overlaps,

@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.acknowledgements import CLOCK_MICROS, acknowledged, reigns
+from analysis.acknowledgements import acknowledged, reigns
 from analysis.branches import fork_of
 from analysis.checks.base import CheckOutcome, findings
 from analysis.load import Trace
@@ -81,8 +81,8 @@ def _acknowledged_in_sync(trace: Trace) -> DataFrame:
     in_sync = trace["leaderships"].select(
         *_LOG,
         "isr",
-        (F.col("at_micros") + CLOCK_MICROS).alias("since"),
-        (F.lead("at_micros").over(order) - CLOCK_MICROS).alias("until"),
+        (F.col("at_micros") + trace.clock_micros).alias("since"),
+        (F.lead("at_micros").over(order) - trace.clock_micros).alias("until"),
     )
     had = (
         _survivors_above(trace)

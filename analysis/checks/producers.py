@@ -13,8 +13,6 @@ from analysis.survivors import survivors
 
 _LOG = ("topic", "partition")
 _TRANSACTION = ("producer", "transaction")
-_CLOCK_MICROS = 50_000
-"""Times of different nodes are compared within this bound; inside it, nothing is decided."""
 _FENCING = ("ProducerFencedException", "InvalidProducerEpochException")
 
 
@@ -51,7 +49,7 @@ def zombie_producer_accepted(trace: Trace) -> CheckOutcome:
         ),
     )
     evaluated = count(batches.select("producer_id").union(acts.select("producer_id")))
-    return CheckOutcome(in_log.unionByName(_told_acts(acts)), evaluated)
+    return CheckOutcome(in_log.unionByName(_told_acts(acts, trace.clock_micros)), evaluated)
 
 
 def _raised_batches(trace: Trace) -> DataFrame:
@@ -133,10 +131,10 @@ def _acts_of_fenced(trace: Trace) -> DataFrame:
     )
 
 
-def _told_acts(acts: DataFrame) -> DataFrame:
+def _told_acts(acts: DataFrame, clock_micros: int) -> DataFrame:
     """Findings of acts that were acknowledged, may have been, or were refused otherwise."""
     after = F.col("began_micros") - F.col("raised_micros")
-    is_near = (F.col("worker") != F.col("raised_by")) & (after <= _CLOCK_MICROS)
+    is_near = (F.col("worker") != F.col("raised_by")) & (after <= clock_micros)
     is_taken = F.col("outcome") == "ok"
     is_unclear = (F.col("outcome") == "unknown") & (F.col("act") != "send")
     is_other = (F.col("outcome") == "failed") & ~F.col("error").isin(*_FENCING)

@@ -3,18 +3,24 @@
 from dataclasses import replace
 
 from analysis.checks import (
+    bounds,
     commits,
     delivery,
+    epoch_cache,
     epochs,
     evidence,
     expiry,
     groups,
     liveness,
+    logs,
+    metadata,
     over_truncation,
     producers,
+    quorum,
     replicas,
     reprocessing,
     resets,
+    stuck,
     transactions,
     truncations,
 )
@@ -149,6 +155,47 @@ CHECKS: dict[Check, CheckDefinition] = {
         needs=("sends", "leaderships", "log_starts"),
         reads=("polls", "replica_records"),
     ),
+    Check.LOG_DIVERGENCE: CheckDefinition(
+        logs.log_divergence,
+        needs=("replica_batches", "log_starts", "leaderships"),
+        reads=("samples",),
+    ),
+    Check.LEADER_COMPLETENESS: CheckDefinition(
+        logs.leader_completeness,
+        needs=("epoch_checkpoints", "leaderships", "log_starts"),
+        reads=("samples", "polls", "sends", "replica_records"),
+    ),
+    Check.ISR_INCOMPLETE: CheckDefinition(
+        logs.isr_incomplete, needs=("leaderships", "samples", "log_starts")
+    ),
+    Check.HIGH_WATERMARK_REGRESSED: CheckDefinition(
+        bounds.high_watermark_regressed, needs=("samples", "leaderships")
+    ),
+    Check.EPOCH_REGRESSED: CheckDefinition(
+        metadata.epoch_regressed,
+        needs=("leaderships", "replica_batches"),
+        reads=("samples",),
+    ),
+    Check.ELIGIBLE_LEADER_REPLICAS: CheckDefinition(
+        metadata.eligible_leader_replicas, needs=("leaderships", "broker_states")
+    ),
+    Check.MIN_INSYNC_BREACHED: CheckDefinition(
+        bounds.min_insync_breached, needs=("sends", "leaderships")
+    ),
+    Check.EPOCH_CACHE_MISMATCH: CheckDefinition(
+        epoch_cache.epoch_cache_mismatch,
+        needs=("replica_batches", "log_starts", "epoch_checkpoints"),
+        reads=("samples",),
+    ),
+    Check.RETENTION_OVERREACH: CheckDefinition(
+        bounds.retention_overreach, needs=("log_starts", "leaderships"), reads=("samples", "sends")
+    ),
+    Check.METADATA_DIVERGENCE: CheckDefinition(
+        quorum.metadata_divergence, needs=("metadata_batches", "leaderships"), reads=("samples",)
+    ),
+    Check.UNCLEAN_ELECTION_UNCONFIGURED: CheckDefinition(
+        metadata.unclean_election_unconfigured, needs=("leaderships",), reads=("faults",)
+    ),
     Check.ZOMBIE_PRODUCER_ACCEPTED: CheckDefinition(
         producers.zombie_producer_accepted,
         needs=("transactions", "log_starts"),
@@ -168,10 +215,28 @@ CHECKS: dict[Check, CheckDefinition] = {
         liveness.produce_unavailable, needs=("sends", "leaderships"), reads=("faults",)
     ),
     Check.STUCK_CONSUMER: CheckDefinition(
-        liveness.stuck_consumer, needs=("group_events",), reads=("faults", "log_starts")
+        stuck.stuck_consumer, needs=("group_events",), reads=("faults", "log_starts")
+    ),
+    Check.FETCH_UNAVAILABLE: CheckDefinition(
+        liveness.fetch_unavailable,
+        needs=("polls", "sends", "leaderships"),
+        reads=("group_events", "faults"),
+    ),
+    Check.COMMIT_UNAVAILABLE: CheckDefinition(
+        liveness.commit_unavailable,
+        needs=("commits", "leaderships"),
+        reads=("committed_offsets", "faults"),
+    ),
+    Check.STUCK_PRODUCER: CheckDefinition(
+        stuck.stuck_producer, needs=("sends",), reads=("faults",)
+    ),
+    Check.NEVER_CAUGHT_UP: CheckDefinition(
+        stuck.never_caught_up, needs=("leaderships", "broker_states"), reads=("faults", "phases")
     ),
     Check.PHASE_OVERRUN: CheckDefinition(evidence.phase_overrun, needs=("phases",)),
+    Check.CLOCK_SKEW: CheckDefinition(evidence.clock_skew, needs=("clocks",)),
     Check.FAULT_LANDED: CheckDefinition(evidence.fault_landed, needs=("faults",)),
     Check.HISTORY_COMPLETE: CheckDefinition(evidence.history_complete, needs=("histories",)),
 }
-"""`Check.RESUMPTION` is not among them: it judges nothing, and counts the rows of resumption."""
+"""Not among them: `Check.RESUMPTION`, which judges nothing and counts the rows of resumption, and
+`Check.VACUOUS_CHECK`, which judges the others (see `analysis.vacuity`)."""

@@ -3,21 +3,22 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.acknowledgements import CLOCK_MICROS, acknowledged, lost, reigns, survived_late
+from analysis.acknowledgements import acknowledged, lost, reigns, survived_late
 from analysis.checks.base import CheckOutcome, count, findings, spans
 from analysis.load import Trace
+from analysis.told import created_once
 from harness.contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
-_VERDICT_OF_LOST = f"""
+_VERDICT_OF_LOST = """
     case
         when coalesce(known_by, 'guess') = 'guess' then
-            if(acks = 'all' and first_end <= answered_micros + {CLOCK_MICROS}
+            if(acks = 'all' and first_end <= answered_micros + {clock}
                and (log_start is null or offset >= log_start), 'undecided', null)
-        when until_micros is null or answered_micros < until_micros - {CLOCK_MICROS} then null
+        when until_micros is null or answered_micros < until_micros - {clock} then null
         when acks != 'all' then
-            if(answered_micros > until_micros + {CLOCK_MICROS}, 'permitted', null)
-        when answered_micros <= until_micros + {CLOCK_MICROS} or offset < log_start then 'undecided'
+            if(answered_micros > until_micros + {clock}, 'permitted', null)
+        when answered_micros <= until_micros + {clock} or offset < log_start then 'undecided'
         else 'violation'
     end
 """
@@ -121,7 +122,7 @@ def _batch_ends(trace: Trace) -> tuple[DataFrame, DataFrame]:
 
 
 def served_under_fenced_epoch(trace: Trace) -> CheckOutcome:
-    """G6, on the produce side: acknowledged by the leader of an epoch that was over by then.
+    """G6: acknowledged, or served to a consumer, under an epoch that was over by then.
 
     Permitted with acks=1 and acks=0, and where the new leader had the record all the same: a
     controller's decision takes a moment to reach the leader that it replaces. What may or may not
@@ -142,7 +143,7 @@ def served_under_fenced_epoch(trace: Trace) -> CheckOutcome:
             "acknowledged_by as broker",
             "newer_epoch",
             "until_micros",
-            f"{_VERDICT_OF_LOST} as verdict",
+            f"{_VERDICT_OF_LOST.format(clock=trace.clock_micros)} as verdict",
             "known_by",
             "truncated_to",
         )
@@ -178,25 +179,78 @@ def served_under_fenced_epoch(trace: Trace) -> CheckOutcome:
         seconds_after=F.max("micros_after") / MICROS_PER_SECOND,
         producer=F.min("producer"),
     )
-    return CheckOutcome(
-        findings(
-            found,
-            evidence=(
-                "records",
-                "acks",
-                "broker",
-                "epoch",
-                "newer_epoch",
-                "seconds_after",
-                "known_by",
-                "truncated_to",
-                "producer",
-            ),
-            kind=F.lit("accepted_by_zombie"),
-            verdict=F.col("verdict"),
-            cause=_cause_of_late_acknowledgement(),
+    accepted = findings(
+        found,
+        evidence=(
+            "records",
+            "acks",
+            "broker",
+            "epoch",
+            "newer_epoch",
+            "seconds_after",
+            "known_by",
+            "truncated_to",
+            "producer",
         ),
-        count(acknowledged(trace)),
+        kind=F.lit("accepted_by_zombie"),
+        verdict=F.col("verdict"),
+        cause=_cause_of_late_acknowledgement(),
+    )
+    return CheckOutcome(accepted.unionByName(_served_by_zombies(trace)), count(acknowledged(trace)))
+
+
+def _served_by_zombies(trace: Trace) -> DataFrame:
+    """Findings of polled records of an epoch that was over, beyond where it ends in the log.
+
+    Only epochs of which anything was polled beyond are looked into record by record.
+    """
+    starts = trace.epoch_starts.select(*_LOG, F.explode("epochs").alias("next"))
+    furthest = trace["polls"].groupBy(*_LOG, "leader_epoch").agg(F.max("offset").alias("furthest"))
+    beyond = (
+        furthest.join(F.broadcast(starts), on=list(_LOG), how="inner")
+        .where("next.leader_epoch > leader_epoch")
+        .groupBy(*_LOG, "leader_epoch", "furthest")
+        .agg(F.min("next.start_offset").alias("ends"))
+        .where("furthest >= ends")
+        .join(F.broadcast(created_once(trace)), on=list(_LOG), how="left_semi")
+        .join(
+            F.broadcast(reigns(trace).withColumnRenamed("epoch", "leader_epoch")),
+            on=[*_LOG, "leader_epoch"],
+            how="inner",
+        )
+        .join(F.broadcast(trace.topics), on="topic", how="left")
+        .select(*_LOG, "leader_epoch", "ends", "broker", "until_micros", "unclean_election")
+    )
+    served = (
+        trace["polls"]
+        .select("group", *_LOG, "leader_epoch", "offset", "polled_micros")
+        .join(F.broadcast(trace.materialized(beyond)), on=[*_LOG, "leader_epoch"], how="inner")
+        .where(f"offset >= ends and polled_micros > until_micros + {trace.clock_micros}")
+        .groupBy("group", *_LOG, "leader_epoch", "ends", "broker", "unclean_election")
+        .agg(
+            F.min("offset").alias("offset_first"),
+            F.max("offset").alias("offset_last"),
+            F.count(F.lit(1)).alias("records"),
+            F.min("polled_micros").alias("at"),
+            (F.max(F.col("polled_micros") - F.col("until_micros")) / MICROS_PER_SECOND).alias(
+                "seconds_after"
+            ),
+        )
+    )
+    return findings(
+        served,
+        evidence=("records", "leader_epoch", "broker", "ends", "seconds_after"),
+        kind=F.lit("served_by_zombie"),
+        verdict=F.expr("if(unclean_election, 'permitted', 'violation')"),
+        cause=F.format_string(
+            "%s records polled up to %.3f s after epoch %s of broker %s was over; the log has"
+            " later epochs from %s on",
+            "records",
+            "seconds_after",
+            "leader_epoch",
+            "broker",
+            "ends",
+        ),
     )
 
 

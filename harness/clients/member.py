@@ -205,6 +205,7 @@ class GroupMember(ABC):
             CommitEpoch.MAX: max(record_epoch, order.current_epoch),
             CommitEpoch.NONE: NO_EPOCH,
         }[style]
+        began_micros = time.time_ns() // 1000
         error = self._commit(partition, style, offset, epoch)
         outcome = commit_outcome(error)
         self._history.write(
@@ -220,6 +221,7 @@ class GroupMember(ABC):
             current_epoch=order.current_epoch,
             outcome=outcome,
             error=error,
+            began_micros=began_micros,
         )
         return outcome
 

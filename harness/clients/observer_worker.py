@@ -131,10 +131,15 @@ class ObserverRole(Role):
 
     def _inspect(self, command: Inspect) -> list[PartitionState]:
         broker = Broker(command.address, command.port)
+        asked_micros = time.time_ns() // 1000
         states = _or_none(partitions_seen_by, broker, command.broker, command.topics) or []
         for state in states:
-            self._history.write(Sampled, broker=command.broker, **msgspec.structs.asdict(state))
+            self._write_sample(command.broker, state, asked_micros)
         return states
+
+    def _write_sample(self, broker: int, state: PartitionState, asked_micros: int) -> None:
+        fields = msgspec.structs.asdict(state)
+        self._history.write(Sampled, broker=broker, asked_micros=asked_micros, **fields)
 
     def _describe(self, transactional_id: str) -> Any:
         began_micros = time.time_ns() // 1000
@@ -167,10 +172,11 @@ class ObserverRole(Role):
         """Sample one broker until the end: each partition that it leads, others on a change."""
         last: dict[tuple[str, int], PartitionState] = {}
         while not self._ending.wait(command.interval_ms / 1000):
+            asked_micros = time.time_ns() // 1000
             for state in _or_none(partitions_seen_by, broker, broker_id, command.topics) or []:
                 key = (state.topic, state.partition)
                 if state.log_end_offset >= 0 or last.get(key) != state:
-                    self._history.write(Sampled, broker=broker_id, **msgspec.structs.asdict(state))
+                    self._write_sample(broker_id, state, asked_micros)
                 last[key] = state
 
     def _end_watching(self) -> None:

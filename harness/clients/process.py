@@ -11,7 +11,7 @@ from ducktape.services.service import Service
 
 from cluster.ducktape import node_of
 from cluster.nodes.node import Node, NodeProcess
-from harness.clients.commands import ENCODER, AnyCommand, Finish, WorkerPlan
+from harness.clients.commands import ENCODER, AnyCommand, Finish, Ping, WorkerPlan
 from harness.contract.errors import WorkerError
 from harness.contract.events import DECODER, Answered, AnyEvent
 from harness.contract.waiting import wait_until
@@ -91,6 +91,13 @@ class WorkerService(Service):  # type: ignore[misc]
         Raises:
             WorkerError: the worker answered with an error, or died.
         """
+        return self._answered(request, what=what, timeout_seconds=timeout_seconds).result
+
+    def clock_micros(self) -> int:
+        """The worker's wall clock when it answered, microseconds since 1970."""
+        return self._answered(self.send(Ping()), what="Ping", timeout_seconds=60).wall_micros
+
+    def _answered(self, request: int, *, what: str, timeout_seconds: float) -> Answered:
         answer = wait_until(
             lambda: self._answer(request),
             what=f"{self.worker}'s answer to {what}",
@@ -99,7 +106,7 @@ class WorkerService(Service):  # type: ignore[misc]
         )
         if answer.error is not None:
             raise WorkerError(f"{self.worker} could not {what}: {answer.error}")
-        return answer.result
+        return answer
 
     def call(self, command: AnyCommand, *, timeout_seconds: float = 60) -> Any:
         """Send a command and wait for its result."""

@@ -40,7 +40,11 @@ def partitions_seen_by(broker: Broker, broker_id: int, topics: list[str]) -> lis
         for topic in _metadata(broker, topics).topics()
         for partition in topic.partitions()
     }
-    led = [key for key, partition in seen.items() if int(partition.leaderId()) == broker_id]
+    led = {
+        key: int(partition.leaderEpoch())
+        for key, partition in seen.items()
+        if int(partition.leaderId()) == broker_id
+    }
     starts = _offsets(broker, led, _EARLIEST)
     ends = _offsets(broker, led, _LATEST)
     return [
@@ -118,15 +122,19 @@ def _metadata(broker: Broker, topics: list[str]) -> Any:
     )
 
 
-def _offsets(broker: Broker, partitions: list[Partition], timestamp: int) -> dict[Partition, int]:
-    """The log starts or high watermarks, by ListOffsets; -1 where the broker refuses."""
-    if not partitions:
+def _offsets(broker: Broker, led: dict[Partition, int], timestamp: int) -> dict[Partition, int]:
+    """The log starts or high watermarks, by ListOffsets; -1 where the broker refuses.
+
+    `led` has leader epochs: a broker refuses where its own is another by now, so that no answer is
+    taken for that of an epoch in which it was not given.
+    """
+    if not led:
         return {}
     prefix = f"{_MESSAGES}.ListOffsetsRequestData"
     by_topic: dict[str, list[Any]] = {}
-    for topic, partition in partitions:
+    for (topic, partition), epoch in led.items():
         asked = java_class(f"{prefix}$ListOffsetsPartition")()
-        asked.setPartitionIndex(partition).setTimestamp(timestamp)
+        asked.setPartitionIndex(partition).setTimestamp(timestamp).setCurrentLeaderEpoch(epoch)
         by_topic.setdefault(topic, []).append(asked)
     topics = [
         java_class(f"{prefix}$ListOffsetsTopic")().setName(topic).setPartitions(java_list(asked))

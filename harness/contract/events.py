@@ -135,7 +135,8 @@ class Committed(Event, frozen=True, kw_only=True):
 
     `commit_epoch` is how the epoch was chosen (`CommitEpoch`), `epoch` what was committed,
     `record_epoch` that of the last record the member had polled before `offset`,
-    `current_epoch` the partition's leader epoch as the driver knew it (-1: not told).
+    `current_epoch` the partition's leader epoch as the driver knew it (-1: not told),
+    `began_micros` the node's wall clock when the commit began (None in older histories).
     """
 
     group: str
@@ -149,6 +150,7 @@ class Committed(Event, frozen=True, kw_only=True):
     current_epoch: int
     outcome: Outcome
     error: str | None = None
+    began_micros: int | None = None
 
 
 class ConsumerFailed(Event, frozen=True, kw_only=True):
@@ -193,8 +195,22 @@ class StateAwaited(Event, frozen=True, kw_only=True):
     began_micros: int
 
 
+class ClockRead(Event, frozen=True, kw_only=True):
+    """A node's wall clock against the driver's: ahead by `ahead_micros` at most.
+
+    And by `behind_micros` at least; both are negative where it lags.
+    """
+
+    node: str
+    ahead_micros: int
+    behind_micros: int
+
+
 class Sampled(Event, frozen=True, kw_only=True):
-    """What one broker answered about one partition."""
+    """What one broker answered about one partition.
+
+    asked_micros: the observer's wall clock when it began to ask; None in older histories.
+    """
 
     broker: int
     topic: str
@@ -204,6 +220,7 @@ class Sampled(Event, frozen=True, kw_only=True):
     isr: list[int]
     log_start_offset: int
     log_end_offset: int
+    asked_micros: int | None = None
 
 
 AnyEvent = (
@@ -220,6 +237,7 @@ AnyEvent = (
     | FaultChanged
     | PhaseEntered
     | StateAwaited
+    | ClockRead
     | Sampled
 )
 

@@ -84,6 +84,7 @@ TABLES: dict[str, pa.Schema] = {
         error=_STRING,
         seq=_LONG,
         committed_micros=_LONG,
+        began_micros=_LONG,
     ),
     # One row per offset commit record in __consumer_offsets (union of all replicas, deduplicated).
     # One of a transaction (`is_transactional`, null in older runs) may have been aborted later.
@@ -177,6 +178,7 @@ TABLES: dict[str, pa.Schema] = {
         size_bytes=_LONG,
         max_timestamp_micros=_LONG,
         control_type=_STRING,
+        checksum=_LONG,
     ),
     # One row per data record in a replica's segments at the end of the run.
     "replica_records": _schema(
@@ -198,6 +200,19 @@ TABLES: dict[str, pa.Schema] = {
         partition=_INT,
         log_start_offset=_LONG,
         log_end_offset=_LONG,
+        high_watermark_checkpoint=_LONG,
+    ),
+    # One row per batch in a server's metadata log at the end of the run; `leader` where the
+    # batch tells of an election among the controllers.
+    "metadata_batches": _schema(
+        server=_INT,
+        base_offset=_LONG,
+        last_offset=_LONG,
+        metadata_epoch=_INT,
+        size_bytes=_LONG,
+        checksum=_LONG,
+        leader=_INT,
+        at_micros=_LONG,
     ),
     # One row per truncation of a replica that its server logged.
     "truncations": _schema(
@@ -236,7 +251,11 @@ TABLES: dict[str, pa.Schema] = {
         log_start_offset=_LONG,
         log_end_offset=_LONG,
         at_micros=_LONG,
+        asked_micros=_LONG,
     ),
+    # One row per reading of a node's wall clock: how far it was ahead of the driver's, at most and
+    # at least (negative where it was behind).
+    "clocks": _schema(node=_STRING, ahead_micros=_LONG, behind_micros=_LONG, at_micros=_LONG),
     # One row per history file: what the reader found in it.
     "histories": _schema(
         worker=_STRING,

@@ -9,6 +9,7 @@ import msgspec
 from harness.contract.events import (
     DECODER,
     AnyEvent,
+    ClockRead,
     Committed,
     ConsumerFailed,
     FaultChanged,
@@ -38,6 +39,7 @@ TABLES_OF_HISTORIES = (
     "phases",
     "waits",
     "samples",
+    "clocks",
     "histories",
 )
 
@@ -82,6 +84,9 @@ def _read_history(path: Path, rows: Rows) -> None:
                 _group_event(worker, event, rows)
             case StateAwaited():
                 _wait(event, rows)
+            case ClockRead():
+                row = msgspec.structs.asdict(event)
+                rows.add("clocks", at_micros=row.pop("wall_micros"), **_without_stamps(row))
             case Sampled():
                 row = msgspec.structs.asdict(event)
                 rows.add("samples", at_micros=row.pop("wall_micros"), **_without_stamps(row))
@@ -185,6 +190,7 @@ def _commit(worker: str, event: Committed, rows: Rows) -> None:
         error=event.error,
         seq=event.seq,
         committed_micros=event.wall_micros,
+        began_micros=event.began_micros,
     )
 
 

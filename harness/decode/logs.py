@@ -37,6 +37,7 @@ def decode_segments(segments: Path, tables: Path) -> dict[str, int]:
     committed, metadata = CommittedOffsets(), MetadataLog()
     for replica in _replicas(segments):
         if replica.topic == METADATA_TOPIC:
+            rows.extend("metadata_batches", _metadata_batches(replica))
             metadata.offer(list(_records(replica)))
         elif replica.topic == OFFSETS_TOPIC:
             for batch, record in _records(replica):
@@ -54,6 +55,7 @@ def decode_segments(segments: Path, tables: Path) -> dict[str, int]:
         "replica_records",
         "epoch_checkpoints",
         "log_starts",
+        "metadata_batches",
     )
     return {name: write_table(tables, name, rows.of(name)) for name in names}
 
@@ -154,16 +156,46 @@ def _decode_replica(replica: Replica, segments: Path, rows: Rows) -> None:
             size_bytes=int(batch.sizeInBytes()),
             max_timestamp_micros=int(batch.maxTimestamp()) * _MICROS_PER_MS,
             control_type=control_type,
+            checksum=int(batch.checksum()),
         )
-    starts = _offset_checkpoint(segments / str(replica.broker) / "log-start-offset-checkpoint")
+    server, partition = segments / str(replica.broker), (replica.topic, replica.partition)
+    starts = _offset_checkpoint(server / "log-start-offset-checkpoint")
+    high_watermarks = _offset_checkpoint(server / "replication-offset-checkpoint")
     rows.add(
         "log_starts",
         **key,
-        log_start_offset=max(base, starts.get((replica.topic, replica.partition), 0)),
+        log_start_offset=max(base, starts.get(partition, 0)),
         log_end_offset=log_end,
+        high_watermark_checkpoint=high_watermarks.get(partition),
     )
     for epoch, start in _epoch_checkpoint(replica.folder / "leader-epoch-checkpoint"):
         rows.add("epoch_checkpoints", **key, leader_epoch=epoch, start_offset=start)
+
+
+def _metadata_batches(replica: Replica) -> Iterator[dict[str, Any]]:
+    for batch in _batches(replica):
+        yield {
+            "server": replica.broker,
+            "base_offset": int(batch.baseOffset()),
+            "last_offset": int(batch.lastOffset()),
+            "metadata_epoch": int(batch.partitionLeaderEpoch()),
+            "size_bytes": int(batch.sizeInBytes()),
+            "checksum": int(batch.checksum()),
+            "leader": _elected(batch) if batch.isControlBatch() else None,
+            "at_micros": int(batch.maxTimestamp()) * _MICROS_PER_MS,
+        }
+
+
+def _elected(batch: Any) -> int | None:
+    """The controller that a control batch tells to lead the quorum; None if it tells of none."""
+    control = first_java_class(
+        "org.apache.kafka.common.record.internal.ControlRecordUtils",
+        "org.apache.kafka.common.record.ControlRecordUtils",
+    )
+    for record in batch:
+        if _control_type(record) == "leader_change":
+            return int(control.deserializeLeaderChangeMessage(record).leaderId())
+    return None
 
 
 def _control_type(record: Any) -> str:

@@ -4,7 +4,11 @@ from typing import Any
 
 from conftest import TraceMaker
 from micro import (
+    appended,
+    batch,
     changed,
+    clock,
+    commit,
     committed,
     epochs,
     led,
@@ -12,6 +16,7 @@ from micro import (
     polled,
     registered,
     reset_told,
+    sampled,
     sent,
     survived,
     told_commit,
@@ -106,6 +111,52 @@ HANDED_ON = {
         changed("opened", life=2, at=450_000),
         changed("assigned", life=2, at=500_000, position=2),
         changed("caught_up", life=2, at=750_000, position=4),
+    ],
+}
+
+# The same with a second replica, and all that whole runs tell besides.
+WHOLE = {
+    **HEALTHY,
+    "replica_records": [*survived(0, 1, 2, 3), *survived(0, 1, 2, 3, broker=2)],
+    "replica_batches": [batch(0, 3), batch(0, 3, broker=2)],
+    "epoch_checkpoints": [*epochs((0, 0)), *epochs((0, 0), broker=2)],
+    "leaderships": [{**led(0, at=10), "isr": [1, 2]}],
+    "broker_states": [
+        registered(fenced=False, at=5),
+        registered(fenced=False, at=6, broker=2),
+    ],
+    "log_starts": [*log_bounds(0, 4), *log_bounds(0, 4, broker=2)],
+    "samples": [sampled(4, at=700)],
+    "metadata_batches": [appended(1, 0), appended(2, 0)],
+    "commits": [commit(took=0)],
+    "clocks": [clock("a", ahead=1000, behind=-1000)],
+}
+
+# A leader change and two members, with all that whole runs tell besides.
+WHOLE_HANDED_ON = {
+    **HANDED_ON,
+    **{
+        table: WHOLE[table]
+        for table in ("broker_states", "log_starts", "metadata_batches", "clocks")
+    },
+    "replica_records": [
+        record
+        for broker in (1, 2)
+        for record in (*survived(0, 1, broker=broker), *survived(2, 3, epoch=1, broker=broker))
+    ],
+    "replica_batches": [
+        one
+        for broker in (1, 2)
+        for one in (batch(0, 1, broker=broker), batch(2, 3, epoch=1, broker=broker))
+    ],
+    "epoch_checkpoints": [*epochs((0, 0), (1, 2)), *epochs((0, 0), (1, 2), broker=2)],
+    "leaderships": [
+        {**led(0, at=10), "isr": [1, 2]},
+        {**led(1, at=400_000, leader=2), "isr": [1, 2]},
+    ],
+    "samples": [sampled(2, at=300), sampled(4, at=800_000, epoch=1, broker=2, leader=2)],
+    "commits": [
+        {**told, "began_micros": told["committed_micros"]} for told in HANDED_ON["commits"]
     ],
 }
 

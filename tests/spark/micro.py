@@ -159,6 +159,29 @@ def log_bounds(start: int, end: int, *, broker: int = 1) -> list[Row]:
     return [{**_LOG, "broker": broker, "log_start_offset": start, "log_end_offset": end}]
 
 
+def replica(start: int, end: int, *, broker: int = 1, high_watermark: int | None = None) -> Row:
+    """A replica's bounds at the end, with its checkpointed high watermark."""
+    (row,) = log_bounds(start, end, broker=broker)
+    return {**row, "high_watermark_checkpoint": high_watermark}
+
+
+def batch(first: int, last: int, *, epoch: int = 0, broker: int = 1, checksum: int = 1) -> Row:
+    """A batch in a replica at the end."""
+    return {
+        **_LOG,
+        "broker": broker,
+        "base_offset": first,
+        "last_offset": last,
+        "leader_epoch": epoch,
+        "producer_id": -1,
+        "producer_epoch": -1,
+        "base_sequence": -1,
+        "record_count": last - first + 1,
+        "size_bytes": 100,
+        "checksum": checksum,
+    }
+
+
 def truncated(to: int, *, at: int, broker: int = 1) -> Row:
     """A truncation that a server logged."""
     return {**_LOG, "broker": broker, "to_offset": to, "at_micros": at, "log_line": "line"}
@@ -205,3 +228,39 @@ def reset_told(
         "log_line": "line",
         "at_micros": at,
     }
+
+
+def appended(
+    server: int, base: int, *, epoch: int = 1, checksum: int = 1, leader: int | None = None
+) -> Row:
+    """A batch of one record in a server's metadata log."""
+    return {
+        "server": server,
+        "base_offset": base,
+        "last_offset": base,
+        "metadata_epoch": epoch,
+        "size_bytes": 70,
+        "checksum": checksum,
+        "leader": leader,
+        "at_micros": base,
+    }
+
+
+def commit(*, took: int, outcome: str = "ok", error: str | None = None) -> Row:
+    """A commit that a client made at 10 s, and how many seconds it took."""
+    return {
+        "topic": "t",
+        "partition": 0,
+        "group": "g",
+        "member": "g#1",
+        "offset": 1,
+        "outcome": outcome,
+        "error": error,
+        "began_micros": 10_000_000,
+        "committed_micros": (10 + took) * 1_000_000,
+    }
+
+
+def clock(node: str, *, ahead: int, behind: int) -> Row:
+    """A reading of a node's clock."""
+    return {"node": node, "ahead_micros": ahead, "behind_micros": behind, "at_micros": 5}

@@ -104,10 +104,11 @@ def test_an_outage_tells_how_long_and_how_many_waited(make_trace: TraceMaker) ->
     assert example.evidence == {
         "seconds": 55.0,
         "unservable_seconds": 50.0,
+        "recovery_seconds": 5.0,
         "records": 2,
         "unanswered": 0,
     }
-    assert told.summary == "1 outages, the longest 55.0 s on t-0; 2 values waited"
+    assert told.summary == "1 outages, the longest 55.0 s on t-0; 2 waited"
 
 
 _FAULT = {"fault": "cut", "target": "x", "landed": True, "evidence": "{}"}

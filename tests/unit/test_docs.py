@@ -26,7 +26,7 @@ def test_every_column_is_in_the_results_page(table: str) -> None:
 @pytest.mark.parametrize("check", Check)
 def test_every_check_has_its_row(check: Check) -> None:
     assert f"\n| {check} |" in (ROOT / "docs" / "findings.md").read_text()
-    assert check in CHECKS or check is Check.RESUMPTION
+    assert check in CHECKS or check in (Check.RESUMPTION, Check.VACUOUS_CHECK)
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -1,0 +1,257 @@
+"""How far logs may be read, deleted and acknowledged (taxonomy G)."""
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.checks.base import CheckOutcome, count, findings
+from analysis.load import Trace
+from analysis.told import created_once, in_order
+from harness.contract.tables import MICROS_PER_SECOND
+
+HEARD_SECONDS = 5
+"""After so long, a leader has heard that its ISR shrank, or is no leader any more."""
+
+_LOG = ("topic", "partition")
+
+
+def high_watermark_regressed(trace: Trace) -> CheckOutcome:
+    """G4: a leader told a high watermark below one that was told before.
+
+    A leader's only grows, and a new one tells none until it has reached the start of its epoch
+    (KIP-207), which lies above all that was committed before. Permitted across epochs of a topic
+    with unclean elections. Judged are partitions that were created once.
+    """
+    told = _of_leaders(trace).where("log_end_offset >= 0")
+    within = (
+        in_order(told, *_LOG, "leader_epoch", value="log_end_offset")
+        .where("value < before")
+        .groupBy(*_LOG, "leader_epoch")
+        .agg(
+            F.min("value").alias("offset_first"),
+            F.max("before").alias("offset_last"),
+            F.min("at_micros").alias("at"),
+        )
+        .withColumn("kind", F.lit("within an epoch"))
+    )
+    earlier = (
+        Window.partitionBy(*_LOG).orderBy("leader_epoch").rowsBetween(Window.unboundedPreceding, -1)
+    )
+    across = (
+        told.groupBy(*_LOG, "leader_epoch")
+        .agg(
+            F.min("log_end_offset").alias("offset_first"),
+            F.max("log_end_offset").alias("highest"),
+            F.min_by("at_micros", "log_end_offset").alias("at"),
+        )
+        .withColumn("offset_last", F.max("highest").over(earlier))
+        .where("offset_first < offset_last")
+        .withColumn("kind", F.lit("across epochs"))
+        .drop("highest")
+    )
+    found = within.unionByName(across).join(
+        F.broadcast(trace.topics.select("topic", "unclean_election")), on="topic", how="left"
+    )
+    return CheckOutcome(
+        findings(
+            found,
+            evidence=("leader_epoch",),
+            kind=F.col("kind"),
+            verdict=F.expr(
+                "if(kind = 'across epochs' and unclean_election, 'permitted', 'violation')"
+            ),
+            cause=F.format_string(
+                "in epoch %s the leader told %s, after %s had been told (%s)",
+                "leader_epoch",
+                "offset_first",
+                "offset_last",
+                "kind",
+            ),
+        ),
+        count(told),
+    )
+
+
+def retention_overreach(trace: Trace) -> CheckOutcome:
+    """G11: records deleted that had to stay, or a log start that went back.
+
+    A log start never passes the high watermark (KIP-107), and one leader's never goes back;
+    permitted is that a new leader's lies lower, since followers learn of it later. Nothing at all
+    is deleted where neither a retention time nor the plan allows it; where a time does, nothing
+    younger by the producer's clock (`UnifiedLog.deleteRetentionMsBreachedSegments`).
+    """
+    told = _of_leaders(trace).where("log_start_offset >= 0")
+    found = (
+        _above_the_high_watermark(told)
+        .unionByName(_gone_back(told))
+        .unionByName(_never_allowed(trace, told))
+        .unionByName(_too_young(trace, told))
+    )
+    judged = told.select("topic").union(trace["log_starts"].select("topic"))
+    return CheckOutcome(
+        findings(
+            found,
+            evidence=("bound",),
+            kind=F.col("kind"),
+            verdict=F.expr("if(kind = 'went back with its leader', 'permitted', 'violation')"),
+            cause=F.format_string("log start %s, %s: %s", "offset_first", "kind", "bound"),
+        ),
+        count(judged),
+    )
+
+
+def _of_leaders(trace: Trace) -> DataFrame:
+    """What leaders told of partitions that were created once."""
+    return (
+        trace["samples"]
+        .where("broker = leader")
+        .join(F.broadcast(created_once(trace)), on=list(_LOG), how="left_semi")
+    )
+
+
+def _above_the_high_watermark(told: DataFrame) -> DataFrame:
+    return told.where("log_end_offset >= 0 and log_start_offset > log_end_offset").selectExpr(
+        *_LOG,
+        "log_start_offset as offset_first",
+        "at_micros as at",
+        "'above the high watermark' as kind",
+        "log_end_offset as bound",
+    )
+
+
+def _gone_back(told: DataFrame) -> DataFrame:
+    """Log starts below one that was told before, by the same leader or an earlier one."""
+    order = Window.partitionBy(*_LOG).orderBy("leader_epoch")
+    within = in_order(told, *_LOG, "leader_epoch", value="log_start_offset").where("value < before")
+    lower = (
+        told.groupBy(*_LOG, "leader_epoch")
+        .agg(
+            F.min("log_start_offset").alias("value"),
+            F.max("log_start_offset").alias("highest"),
+            F.min_by("at_micros", "log_start_offset").alias("at_micros"),
+        )
+        .withColumn(
+            "before", F.max("highest").over(order.rowsBetween(Window.unboundedPreceding, -1))
+        )
+        .where("value < before")
+        .select(*_LOG, "at_micros", "value", "before")
+        .withColumn("kind", F.lit("went back with its leader"))
+    )
+    return (
+        within.select(*_LOG, "at_micros", "value", "before")
+        .withColumn("kind", F.lit("went back"))
+        .unionByName(lower)
+        .selectExpr(*_LOG, "value as offset_first", "at_micros as at", "kind", "before as bound")
+    )
+
+
+def _never_allowed(trace: Trace, told: DataFrame) -> DataFrame:
+    """The first sight of a log start above 0 in a topic that keeps everything."""
+    keeps = trace.topics.where("not deletes and retention_ms is null").select("topic")
+    starts = told.select(*_LOG, "log_start_offset", "at_micros").union(
+        trace["log_starts"].select(*_LOG, "log_start_offset", F.lit(None).cast("bigint"))
+    )
+    return (
+        starts.where("log_start_offset > 0")
+        .join(F.broadcast(keeps), on="topic", how="left_semi")
+        .groupBy(*_LOG)
+        .agg(F.max("log_start_offset").alias("offset_first"), F.min("at_micros").alias("at"))
+        .selectExpr(
+            *_LOG,
+            "offset_first",
+            "at",
+            "'nothing allows deletion' as kind",
+            "cast(0 as bigint) as bound",
+        )
+    )
+
+
+def _too_young(trace: Trace, told: DataFrame) -> DataFrame:
+    """Log starts that passed a value sooner than retention.ms after its producer took it up."""
+    timed = F.broadcast(
+        trace.topics.where("not deletes and retention_ms is not null").select(
+            "topic", "retention_ms"
+        )
+    )
+    steps = (
+        told.join(timed, on="topic", how="inner")
+        .where("log_start_offset > 0")
+        .groupBy(*_LOG, "retention_ms", "log_start_offset")
+        .agg(F.min("at_micros").alias("at"))
+        .selectExpr(*_LOG, "log_start_offset as offset", "at", "retention_ms")
+    )
+    sends = (
+        trace["sends"]
+        .where("outcome = 'ok' and offset is not null")
+        .join(timed, on="topic", how="left_semi")
+        .selectExpr(*_LOG, "offset", "coalesce(intended_micros, answered_micros) as written")
+    )
+    below = Window.partitionBy(*_LOG).orderBy("offset").rangeBetween(Window.unboundedPreceding, -1)
+    return (
+        sends.unionByName(steps, allowMissingColumns=True)
+        .withColumn("youngest", F.max("written").over(below))
+        .where(f"at is not null and at - youngest < retention_ms * 1000 - {trace.clock_micros}")
+        .selectExpr(
+            *_LOG,
+            "offset as offset_first",
+            "at",
+            "'younger than retention.ms' as kind",
+            "retention_ms as bound",
+        )
+    )
+
+
+def min_insync_breached(trace: Trace) -> CheckOutcome:
+    """G9: acks=all acknowledged while fewer replicas were in sync than min.insync.replicas.
+
+    By `Partition.appendRecordsToLeader` and the check after it, both by the ISR that the leader
+    knows of. So a value is judged that was sent after the metadata log had the small ISR and
+    answered before it had another; permitted in the first HEARD_SECONDS, in which the leader may
+    not have heard.
+    """
+    in_log = Window.partitionBy(*_LOG).orderBy("metadata_offset")
+    asked = trace.topics.where("min_insync > 1").select("topic", "min_insync")
+    small = (
+        trace["leaderships"]
+        .withColumn("until_micros", F.lead("at_micros").over(in_log))
+        .join(F.broadcast(asked), on="topic", how="inner")
+        .where("leader >= 0 and size(isr) < least(min_insync, size(replicas))")
+        .select(*_LOG, "leader", "leader_epoch", "isr", "min_insync", "at_micros", "until_micros")
+    )
+    sends = (
+        trace["sends"]
+        .where("acks = 'all' and outcome = 'ok' and offset is not null")
+        .join(F.broadcast(asked.select("topic")), on="topic", how="left_semi")
+        .select(*_LOG, "offset", "intended_micros", "answered_micros")
+    )
+    late = HEARD_SECONDS * MICROS_PER_SECOND
+    found = (
+        sends.join(F.broadcast(small), on=list(_LOG), how="inner")
+        .where(
+            f"intended_micros > at_micros + {trace.clock_micros} and (until_micros is null"
+            f" or answered_micros < until_micros - {trace.clock_micros})"
+        )
+        .withColumn("is_late", F.expr(f"intended_micros > at_micros + {late}"))
+        .groupBy(*_LOG, "leader", "leader_epoch", "isr", "min_insync", "at_micros", "is_late")
+        .agg(
+            F.min("offset").alias("offset_first"),
+            F.max("offset").alias("offset_last"),
+            F.count(F.lit(1)).alias("records"),
+            F.min("answered_micros").alias("at"),
+        )
+    )
+    return CheckOutcome(
+        findings(
+            found,
+            evidence=("records", "leader", "leader_epoch", "isr", "min_insync", "at_micros"),
+            kind=F.lit("acknowledged"),
+            verdict=F.expr("if(is_late, 'violation', 'permitted')"),
+            cause=F.format_string(
+                "%s records acknowledged with acks=all in epoch %s, with ISR %s and %s wanted",
+                "records",
+                "leader_epoch",
+                F.to_json("isr"),
+                "min_insync",
+            ),
+        ),
+        count(sends),
+    )

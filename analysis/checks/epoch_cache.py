@@ -1,0 +1,106 @@
+"""Whether a replica's checkpoint of leader epochs tells what its log holds (taxonomy G)."""
+
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.checks.base import CheckOutcome, count, findings
+from analysis.checks.metadata import epoch_ranges
+from analysis.load import Trace
+
+_LOG = ("topic", "partition")
+
+
+def epoch_cache_mismatch(trace: Trace) -> CheckOutcome:
+    """G10: a replica's leader-epoch-checkpoint does not tell the epochs of its batches.
+
+    Each epoch's batches lie between its entry and the next one (`LeaderEpochFileCache`). The first
+    entry moves up with the log start, which nobody may have told, so that only later ones bound
+    from below where records may be deleted. Permitted are entries beyond the log's end: after a
+    truncation the file is written in the background (KAFKA-15046), and mended when it is loaded.
+    """
+    entries = (
+        trace["epoch_checkpoints"]
+        .groupBy("broker", *_LOG)
+        .agg(
+            F.array_sort(F.collect_list(F.struct("leader_epoch", "start_offset"))).alias("entries")
+        )
+    )
+    told = trace["samples"].groupBy(*_LOG).agg(F.max("log_start_offset").alias("told_start"))
+    bounds = (
+        trace["log_starts"]
+        .join(F.broadcast(told), on=list(_LOG), how="left")
+        .select(
+            "broker",
+            *_LOG,
+            F.greatest("log_start_offset", "told_start").alias("log_start_offset"),
+            "log_end_offset",
+        )
+    )
+    deleting = trace.topics.selectExpr("topic", "deletes or retention_ms is not null as deletes")
+    judged = (
+        epoch_ranges(trace)
+        .join(F.broadcast(bounds), on=["broker", *_LOG], how="left")
+        .where(
+            "leader_epoch >= 0 and (log_start_offset is null or last_offset >= log_start_offset)"
+        )
+        .join(F.broadcast(entries), on=["broker", *_LOG], how="left")
+        .join(F.broadcast(deleting), on="topic", how="left")
+        .withColumn("entry", F.expr("get(filter(entries, e -> e.leader_epoch = leader_epoch), 0)"))
+        .withColumn("first", F.expr("get(entries, 0)"))
+        .withColumn(
+            "next_start",
+            F.expr(
+                "array_min(transform(filter(entries, e -> e.leader_epoch > leader_epoch),"
+                " e -> e.start_offset))"
+            ),
+        )
+        .withColumn(
+            "kind",
+            F.expr(
+                """case
+                    when entry is null then
+                        if(deletes and leader_epoch < first.leader_epoch, null, 'no entry')
+                    when entry.start_offset > greatest(base_offset, log_start_offset)
+                        and not (deletes and entry = first) then 'begins before its entry'
+                    when next_start <= last_offset then 'ends after the next entry'
+                end"""
+            ),
+        )
+    )
+    beyond = (
+        trace["epoch_checkpoints"]
+        .join(F.broadcast(bounds), on=["broker", *_LOG], how="inner")
+        .where("start_offset > log_end_offset")
+        .selectExpr(
+            "broker",
+            *_LOG,
+            "leader_epoch",
+            "start_offset as base_offset",
+            "start_offset as last_offset",
+            "start_offset as told",
+            "'beyond the end' as kind",
+        )
+    )
+    found = (
+        judged.where("kind is not null")
+        .selectExpr(
+            "broker",
+            *_LOG,
+            "leader_epoch",
+            "base_offset",
+            "last_offset",
+            "entry.start_offset as told",
+            "kind",
+        )
+        .unionByName(beyond)
+        .selectExpr("*", "base_offset as offset_first", "last_offset as offset_last")
+    )
+    return CheckOutcome(
+        findings(
+            found,
+            evidence=("broker", "leader_epoch", "told"),
+            kind=F.col("kind"),
+            verdict=F.expr("if(kind = 'beyond the end', 'permitted', 'violation')"),
+            cause=F.format_string("broker %s, epoch %s: %s", "broker", "leader_epoch", "kind"),
+        ),
+        count(judged),
+    )

@@ -1,0 +1,259 @@
+"""Whether the metadata log, and what servers make of it, keeps its own rules (taxonomy G)."""
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.checks.base import CheckOutcome, count, findings
+from analysis.load import Trace
+from analysis.told import created_once, in_order
+
+_LOG = ("topic", "partition")
+_STATE = ("leader", "leader_epoch", "partition_epoch", "replicas", "isr", "elr")
+_IS_ELECTION = "leader >= 0 and (was is null or leader_epoch != was.leader_epoch)"
+_IS_UNCLEAN = """
+    leader >= 0 and leader_epoch != was.leader_epoch and isr = array(leader)
+    and not array_contains(was.isr, leader) and not array_contains(was.elr, leader)
+    and array_sort(replicas) = array_sort(was.replicas)
+"""
+"""A reassignment may elect a replica that comes into the ISR by the same record."""
+
+
+def epoch_regressed(trace: Trace) -> CheckOutcome:
+    """G5: a leader epoch that went down, or that two leaders had.
+
+    Judged are the changes of each partition in the metadata log, where the leader and its epoch
+    change together and the partition epoch grows (`PartitionRegistration.merge`); the epochs of the
+    batches in each replica, which grow with the offset (`LeaderEpochFileCache.assign`, KIP-101);
+    and what each broker told of a partition that was created once, where an answer that was asked
+    for after another was told may not be older.
+    """
+    changed = changes(trace).where("was is not null")
+    regressed = changed.selectExpr(
+        *_LOG,
+        "at_micros as at",
+        "leader as broker",
+        "leader_epoch as epoch",
+        "was.leader_epoch as epoch_before",
+        "metadata_offset",
+        """case
+            when leader_epoch < was.leader_epoch then 'leader epoch'
+            when leader_epoch = was.leader_epoch and leader != was.leader then 'two leaders'
+            when partition_epoch <= was.partition_epoch then 'partition epoch'
+        end as kind""",
+    ).where("kind is not null")
+    ranges = epoch_ranges(trace)
+    in_replica = Window.partitionBy("broker", *_LOG).orderBy("base_offset", "leader_epoch")
+    below = in_replica.rowsBetween(Window.unboundedPreceding, -1)
+    in_logs = (
+        ranges.withColumn("before", F.max("leader_epoch").over(below))
+        .withColumn("end_before", F.max("last_offset").over(below))
+        .where("before > leader_epoch or end_before >= base_offset")
+        .selectExpr(
+            *_LOG,
+            "cast(null as bigint) as at",
+            "broker",
+            "leader_epoch as epoch",
+            "before as epoch_before",
+            "cast(null as bigint) as metadata_offset",
+            "'log' as kind",
+        )
+    )
+    once = created_once(trace)
+    told = in_order(
+        trace["samples"].join(F.broadcast(once), on=list(_LOG), how="left_semi"),
+        "broker",
+        *_LOG,
+        value="leader_epoch",
+    )
+    by_broker = told.where("value < before").selectExpr(
+        *_LOG,
+        "at_micros as at",
+        "broker",
+        "value as epoch",
+        "before as epoch_before",
+        "cast(null as bigint) as metadata_offset",
+        "'told' as kind",
+    )
+    judged = changed.select("topic").union(ranges.select("topic")).union(told.select("topic"))
+    return CheckOutcome(
+        findings(
+            regressed.unionByName(in_logs).unionByName(by_broker),
+            evidence=("broker", "epoch", "epoch_before", "metadata_offset"),
+            kind=F.col("kind"),
+            verdict=F.lit("violation"),
+            cause=F.expr(
+                """case kind
+                    when 'two leaders' then
+                        format_string('broker %s leads in epoch %s, as another did', broker, epoch)
+                    when 'partition epoch' then
+                        format_string('the partition epoch did not grow in epoch %s', epoch)
+                    when 'log' then
+                        format_string('in the log of broker %s, epoch %s comes after epoch %s',
+                            broker, epoch, epoch_before)
+                    else format_string('broker %s, epoch %s after epoch %s',
+                            broker, epoch, epoch_before)
+                end"""
+            ),
+        ),
+        count(judged),
+    )
+
+
+def eligible_leader_replicas(trace: Trace) -> CheckOutcome:
+    """G8: who is an eligible leader replica, by KIP-966, and whether it was passed over.
+
+    No eligible leader is in the ISR, each is a replica, and there are none while the ISR has
+    `min.insync.replicas` (`PartitionChangeBuilder.maybePopulateTargetElr`). No unclean election
+    while one of them was in service. Judged are changes with eligible leaders before or after.
+    """
+    changed = changes(trace).join(
+        F.broadcast(trace.topics.select("topic", "min_insync", "unclean_election")),
+        on="topic",
+        how="inner",
+    )
+    judged = changed.where("size(elr) > 0 or size(was.elr) > 0")
+    broken = judged.selectExpr(
+        *_LOG,
+        "at_micros as at",
+        "leader",
+        "leader_epoch",
+        "isr",
+        "elr",
+        "metadata_offset",
+        """case
+            when arrays_overlap(elr, isr) then 'also in the ISR'
+            when size(array_except(elr, replicas)) > 0 then 'no replica'
+            when size(elr) > 0 and size(isr) >= least(min_insync, size(replicas)) then 'not needed'
+        end as kind""",
+    ).where("kind is not null")
+    passed_over = (
+        judged.where(_IS_UNCLEAN)
+        .select("*", F.explode("was.elr").alias("broker"))
+        .join(
+            F.broadcast(
+                trace["broker_states"].selectExpr(
+                    "broker", "metadata_offset as state_offset", "is_fenced"
+                )
+            ),
+            on="broker",
+            how="inner",
+        )
+        .where("state_offset < metadata_offset")
+        .groupBy(*_LOG, "at_micros", "leader", "leader_epoch", "isr", "metadata_offset", "broker")
+        .agg(F.max_by("is_fenced", "state_offset").alias("is_fenced"))
+        .where("not is_fenced")
+        .groupBy(*_LOG, "at_micros", "leader", "leader_epoch", "isr", "metadata_offset")
+        .agg(F.sort_array(F.collect_set("broker")).alias("elr"))
+        .withColumnRenamed("at_micros", "at")
+        .withColumn("kind", F.lit("passed over"))
+    )
+    return CheckOutcome(
+        findings(
+            broken.unionByName(passed_over),
+            evidence=("leader", "leader_epoch", "isr", "elr", "metadata_offset"),
+            kind=F.col("kind"),
+            verdict=F.lit("violation"),
+            cause=F.format_string(
+                "metadata offset %s: eligible leaders %s, ISR %s: %s",
+                "metadata_offset",
+                F.to_json("elr"),
+                F.to_json("isr"),
+                "kind",
+            ),
+        ),
+        count(judged),
+    )
+
+
+def unclean_election_unconfigured(trace: Trace) -> CheckOutcome:
+    """G14: a leader from outside the ISR and the eligible leaders, though nothing allowed it.
+
+    Such an election leaves the leader alone in the ISR (`PartitionChangeBuilder`, KIP-704).
+    Permitted with `unclean.leader.election.enable`, by order of an administrator (KIP-460), and
+    where nobody was in sync or eligible any more and the last leader came back (KIP-966).
+    """
+    elections = changes(trace).where(_IS_ELECTION)
+    ordered = (
+        trace["faults"]
+        .where("fault = 'elect unclean'")
+        .select(F.expr("replace(target, 'partition:')").alias("ordered"))
+        .distinct()
+    )
+    found = (
+        elections.where(_IS_UNCLEAN)
+        .join(F.broadcast(trace.topics), on="topic", how="left")
+        .join(
+            F.broadcast(ordered),
+            on=F.expr("ordered = concat(topic, '-', partition)"),
+            how="left",
+        )
+        .selectExpr(
+            *_LOG,
+            "at_micros as at",
+            "leader",
+            "leader_epoch",
+            "was.isr as isr_before",
+            "was.elr as elr_before",
+            "metadata_offset",
+            """case
+                when unclean_election then 'configured'
+                when ordered is not null then 'ordered'
+                when size(was.isr) = 0 and size(was.elr) = 0 and leader = last_leader
+                    then 'last known leader'
+                else 'unconfigured'
+            end as kind""",
+        )
+    )
+    return CheckOutcome(
+        findings(
+            found,
+            evidence=("leader", "leader_epoch", "isr_before", "elr_before", "metadata_offset"),
+            kind=F.col("kind"),
+            verdict=F.expr("if(kind = 'unconfigured', 'violation', 'permitted')"),
+            cause=F.format_string(
+                "broker %s was elected in epoch %s, out of sync with ISR %s (%s)",
+                "leader",
+                "leader_epoch",
+                F.to_json("isr_before"),
+                "kind",
+            ),
+        ),
+        count(elections),
+    )
+
+
+def changes(trace: Trace) -> DataFrame:
+    """`leaderships`, each with the partition's state before it.
+
+    `was` is a struct of leader, leader_epoch, partition_epoch, replicas, isr and elr, null where
+    the topic was created; `last_leader` is the last broker that led before, if any did.
+    """
+    return trace.shared("changes", lambda: _changes(trace))
+
+
+def _changes(trace: Trace) -> DataFrame:
+    in_log = Window.partitionBy(*_LOG).orderBy("metadata_offset")
+    before = in_log.rowsBetween(Window.unboundedPreceding, -1)
+    is_created = "leader_epoch = 0 and partition_epoch = 0"
+    led = F.when(F.col("leader") >= 0, F.col("leader"))
+    return (
+        trace["leaderships"]
+        .withColumn("was", F.lag(F.struct(*_STATE)).over(in_log))
+        .withColumn("was", F.expr(f"if({is_created}, null, was)"))
+        .withColumn("last_leader", F.last(led, ignorenulls=True).over(before))
+        .select(*_LOG, *_STATE, "metadata_offset", "at_micros", "was", "last_leader")
+    )
+
+
+def epoch_ranges(trace: Trace) -> DataFrame:
+    """(broker, topic, partition, leader_epoch, base_offset, last_offset): of each replica's log."""
+    return trace.shared(
+        "epoch_ranges",
+        lambda: (
+            trace["replica_batches"]
+            .groupBy("broker", *_LOG, "leader_epoch")
+            .agg(
+                F.min("base_offset").alias("base_offset"), F.max("last_offset").alias("last_offset")
+            )
+        ),
+    )

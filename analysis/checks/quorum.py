@@ -1,0 +1,157 @@
+"""Whether the controllers' own log keeps Raft's rules, and brokers tell what it says (KIP-595)."""
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.checks.base import CheckOutcome, count, findings
+from analysis.load import Trace
+
+_BATCH = ("base_offset", "last_offset", "metadata_epoch", "size_bytes", "checksum")
+_WHERE = ("servers", "metadata_epoch", "offset_first", "offset_last", "batches", "kind")
+
+
+def metadata_divergence(trace: Trace) -> CheckOutcome:
+    """G12: two servers' metadata logs differ, or a broker told a leadership that no log has.
+
+    Raft's Log Matching, by KIP-595: logs that share a batch are the same before it; an offset and
+    epoch name one batch; epochs grow with the offset; an epoch has one leader. A tail behind the
+    last shared batch is permitted: its server had not rejoined when all ended. A leadership that a
+    broker told was committed, so the longest log must have it: no committed record is ever lost.
+    """
+    batches = trace["metadata_batches"].select("server", *_BATCH, "leader")
+    pairs = trace.shared("metadata_pairs", lambda: _pairs(batches))
+    found = (
+        _unmatched(batches, pairs)
+        .unionByName(_ambiguous(batches))
+        .unionByName(_regressed(batches))
+        .unionByName(_two_leaders(batches))
+    )
+    logs = findings(
+        found,
+        evidence=("servers", "metadata_epoch", "batches"),
+        kind=F.col("kind"),
+        verdict=F.expr("if(kind = 'uncommitted tail', 'permitted', 'violation')"),
+        cause=F.format_string(
+            "metadata logs of servers %s, epoch %s: %s",
+            F.to_json("servers"),
+            "metadata_epoch",
+            "kind",
+        ),
+    )
+    return CheckOutcome(
+        logs.unionByName(_unknown_leaderships(trace)),
+        count(batches.join(F.broadcast(pairs.select("server", "other")), on="server")),
+    )
+
+
+def _pairs(batches: DataFrame) -> DataFrame:
+    """(server, other, shared_to, start, end): how far two logs share batches, and the other's."""
+    bounds = batches.groupBy(F.col("server").alias("other")).agg(
+        F.min("base_offset").alias("start"), F.max("last_offset").alias("end")
+    )
+    others = batches.select(F.col("server").alias("other"), *_BATCH)
+    return (
+        batches.join(others, on=list(_BATCH), how="inner")
+        .where("server != other")
+        .groupBy("server", "other")
+        .agg(F.max("base_offset").alias("shared_to"))
+        .join(bounds, on="other", how="inner")
+        .select("server", "other", "shared_to", "start", "end")
+    )
+
+
+def _unmatched(batches: DataFrame, pairs: DataFrame) -> DataFrame:
+    """Batches of one log that another lacks, though it reaches so far."""
+    there = batches.select(F.col("server").alias("other"), *_BATCH)
+    return (
+        batches.join(F.broadcast(pairs), on="server", how="inner")
+        .where("base_offset between start and end")
+        .join(there, on=["other", *_BATCH], how="left_anti")
+        .withColumn(
+            "kind", F.expr("if(base_offset <= shared_to, 'not matching', 'uncommitted tail')")
+        )
+        .groupBy(F.array("server", "other").alias("servers"), "metadata_epoch", "kind")
+        .agg(
+            F.min("base_offset").alias("offset_first"),
+            F.max("last_offset").alias("offset_last"),
+            F.count(F.lit(1)).alias("batches"),
+        )
+        .select(*_WHERE)
+    )
+
+
+def _ambiguous(batches: DataFrame) -> DataFrame:
+    """Offsets and epochs that name different batches."""
+    return (
+        batches.groupBy("metadata_epoch", "base_offset")
+        .agg(
+            F.count_distinct("last_offset", "size_bytes", "checksum").alias("batches"),
+            F.sort_array(F.collect_set("server")).alias("servers"),
+            F.max("last_offset").alias("offset_last"),
+        )
+        .where("batches > 1")
+        .withColumn("offset_first", F.col("base_offset"))
+        .withColumn("kind", F.lit("one offset, two batches"))
+        .select(*_WHERE)
+    )
+
+
+def _regressed(batches: DataFrame) -> DataFrame:
+    """Epochs that begin before a smaller one has ended."""
+    below = (
+        Window.partitionBy("server")
+        .orderBy("metadata_epoch")
+        .rowsBetween(Window.unboundedPreceding, -1)
+    )
+    return (
+        batches.groupBy("server", "metadata_epoch")
+        .agg(
+            F.min("base_offset").alias("offset_first"),
+            F.max("last_offset").alias("offset_last"),
+            F.count(F.lit(1)).alias("batches"),
+        )
+        .withColumn("end_before", F.max("offset_last").over(below))
+        .where("end_before >= offset_first")
+        .withColumn("servers", F.array("server"))
+        .withColumn("kind", F.lit("epoch regressed"))
+        .select(*_WHERE)
+    )
+
+
+def _two_leaders(batches: DataFrame) -> DataFrame:
+    return (
+        batches.where("leader is not null")
+        .groupBy("metadata_epoch")
+        .agg(
+            F.sort_array(F.collect_set("leader")).alias("servers"),
+            F.min("base_offset").alias("offset_first"),
+            F.max("last_offset").alias("offset_last"),
+            F.count(F.lit(1)).alias("batches"),
+        )
+        .where("size(servers) > 1")
+        .withColumn("kind", F.lit("two leaders"))
+        .select(*_WHERE)
+    )
+
+
+def _unknown_leaderships(trace: Trace) -> DataFrame:
+    told = ("topic", "partition", "leader", "leader_epoch")
+    unknown = (
+        trace["samples"]
+        .where("leader >= 0")
+        .join(F.broadcast(trace["leaderships"].select(*told)), on=list(told), how="left_anti")
+        .groupBy(*told)
+        .agg(F.min("at_micros").alias("at"), F.sort_array(F.collect_set("broker")).alias("brokers"))
+    )
+    return findings(
+        unknown,
+        evidence=("brokers", "leader", "leader_epoch"),
+        kind=F.lit("unknown leadership"),
+        verdict=F.lit("violation"),
+        cause=F.format_string(
+            "brokers %s told that %s leads in epoch %s, which no metadata log has",
+            F.to_json("brokers"),
+            "leader",
+            "leader_epoch",
+        ),
+    )

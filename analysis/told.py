@@ -1,0 +1,51 @@
+"""What brokers told the observer, in the order in which they must have known it."""
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.load import Trace
+from harness.contract.tables import MICROS_PER_SECOND
+
+ANSWER_MICROS = 2 * MICROS_PER_SECOND
+"""So long before it was written down an answer may have been asked for, where that is not told."""
+
+_LOG = ("topic", "partition")
+
+
+def in_order(samples: DataFrame, *keys: str, value: str) -> DataFrame:
+    """What was told of a value, beside the largest that was told before anybody asked.
+
+    Two threads ask at the same time, so the order in which answers were written proves nothing:
+    only what was written down before a question was sent is older than its answer.
+
+    Returns:
+        The keys, at_micros, value, before (null if nothing was told before).
+    """
+    asked = F.coalesce("asked_micros", F.col("at_micros") - ANSWER_MICROS)
+    told = samples.select(*keys, F.col(value).alias("value"), "at_micros", asked.alias("_asked"))
+    answers = told.withColumn("_moment", F.col("at_micros")).withColumn("_told", F.lit(1))
+    questions = told.withColumn("_moment", F.col("_asked")).withColumn("_told", F.lit(0))
+    order = Window.partitionBy(*keys).orderBy("_moment")
+    earlier = order.rangeBetween(Window.unboundedPreceding, -1)
+    before = F.max(F.when(F.col("_told") == 1, F.col("value"))).over(earlier)
+    return (
+        answers.union(questions)
+        .withColumn("before", before)
+        .where("_told = 0")
+        .select(*keys, "at_micros", "value", "before")
+    )
+
+
+def created_once(trace: Trace) -> DataFrame:
+    """(topic, partition): those that were not created anew, so that what was told is of one log."""
+    is_created = F.expr("leader_epoch = 0 and partition_epoch = 0")
+    return trace.shared(
+        "created_once",
+        lambda: (
+            trace["leaderships"]
+            .groupBy(*_LOG)
+            .agg(F.count_if(is_created).alias("lives"))
+            .where("lives <= 1")
+            .select(*_LOG)
+        ),
+    )

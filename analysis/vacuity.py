@@ -1,0 +1,39 @@
+"""Whether a verdict rests on checks that had something to judge (taxonomy M)."""
+
+from collections.abc import Mapping
+
+from harness.contract.checks import Check
+from harness.contract.verdicts import CheckResult, CheckVerdict, Finding, FindingVerdict
+
+
+def vacuous_check(results: Mapping[Check, CheckResult]) -> CheckResult:
+    """M2: every planned check judged something, or it tells why not; else the run is undecided.
+
+    A check that evaluated nothing proves nothing, least of all one that says that all holds.
+    """
+    found = [_finding(check, result) for check, result in results.items() if result.evaluated == 0]
+    return CheckResult(
+        verdict=CheckVerdict.UNDECIDED if found else CheckVerdict.HOLDS,
+        evaluated=len(results),
+        findings=len(found),
+        examples=found,
+        reason="" if results else "no other check is planned",
+    )
+
+
+def _finding(check: Check, result: CheckResult) -> Finding:
+    is_claimed = result.verdict in (CheckVerdict.HOLDS, CheckVerdict.PERMITTED)
+    return Finding(
+        check=str(Check.VACUOUS_CHECK),
+        kind="claims to hold" if is_claimed else "judged nothing",
+        verdict=FindingVerdict.UNDECIDED,
+        topic=None,
+        partition=None,
+        offset_first=None,
+        offset_last=None,
+        group=None,
+        client=None,
+        at=None,
+        cause=f"{check}: {result.reason or 'evaluated nothing'}",
+        evidence={"check": str(check), "verdict": str(result.verdict)},
+    )

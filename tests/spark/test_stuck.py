@@ -1,0 +1,212 @@
+"""Readers, committers and replicas that wait or never arrive; and the harness's own evidence."""
+
+from typing import Any
+
+import pytest
+from conftest import TraceMaker
+from histories import HEALTHY, result
+from micro import Row, changed, clock, commit, led, polled, registered, sent
+
+from analysis.judge import judge
+from analysis.load import CLOCK_MICROS
+from harness.contract.checks import Check
+from harness.contract.verdicts import CheckVerdict
+
+pytestmark = pytest.mark.spark
+
+SECOND = 1_000_000
+LED = [led(0, at=0)]
+LEADERLESS = [led(0, at=0), led(1, at=10 * SECOND, leader=-1), led(2, at=60 * SECOND, leader=2)]
+
+
+def fault(*, struck: int, healed: int | None) -> Row:
+    return {
+        "fault": "cut",
+        "target": "x",
+        "landed": True,
+        "started_micros": struck * SECOND,
+        "healed_micros": None if healed is None else healed * SECOND,
+        "evidence": "{}",
+    }
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "events", "leaderships", "verdict"),
+    [
+        (10, 11, [], LED, CheckVerdict.HOLDS),
+        (10, 15, [], LED, CheckVerdict.PERMITTED),
+        (10, 50, [], LED, CheckVerdict.VIOLATED),
+        (10, 65, [], LEADERLESS, CheckVerdict.PERMITTED),
+        # There was nothing to get until 49 s; and nobody asked, since the end was reached.
+        (49, 50, [], LED, CheckVerdict.HOLDS),
+        (10, 50, [changed("caught_up", at=20 * SECOND, position=1)], LED, CheckVerdict.HOLDS),
+    ],
+)
+def test_a_reader_gets_what_is_there(
+    make_trace: TraceMaker,
+    since: int,
+    until: int,
+    events: list[Row],
+    leaderships: list[Row],
+    verdict: CheckVerdict,
+) -> None:
+    rows = {
+        "sends": [*sent(0, at=SECOND), *sent(1, at=since * SECOND)],
+        "polls": [*polled(0, at=2 * SECOND), *polled(1, at=until * SECOND)],
+        "group_events": events,
+        "leaderships": leaderships,
+    }
+    found = result(make_trace, Check.FETCH_UNAVAILABLE, rows)
+    assert (found.verdict, found.evaluated) == (verdict, 1)
+
+
+@pytest.mark.parametrize(
+    ("commits", "leaderships", "verdict"),
+    [
+        ([commit(took=1)], LED, CheckVerdict.HOLDS),
+        ([commit(took=5)], LED, CheckVerdict.PERMITTED),
+        ([commit(took=40, outcome="unknown", error="Timeout")], LED, CheckVerdict.VIOLATED),
+        ([commit(took=55)], LEADERLESS, CheckVerdict.PERMITTED),
+        (
+            [commit(took=40, outcome="failed", error="RebalanceInProgressException")],
+            LED,
+            CheckVerdict.HOLDS,
+        ),
+        ([commit(took=40) | {"began_micros": None}], LED, CheckVerdict.NOT_EVALUABLE),
+    ],
+)
+def test_a_commit_is_answered(
+    make_trace: TraceMaker, commits: list[Row], leaderships: list[Row], verdict: CheckVerdict
+) -> None:
+    of_offsets = [{**row, "topic": "__consumer_offsets"} for row in leaderships]
+    rows = {
+        "commits": commits,
+        "leaderships": of_offsets,
+        "committed_offsets": HEALTHY["committed_offsets"],
+    }
+    assert result(make_trace, Check.COMMIT_UNAVAILABLE, rows).verdict is verdict
+
+
+def failing(*, since: int, until: int | None, transaction: int | None = None) -> list[Row]:
+    """A value every ten seconds that fails at `until`, after one that was acknowledged."""
+    refused = {
+        "outcome": "unknown",
+        "offset": None,
+        "answered_micros": None if until is None else until * SECOND,
+        "transaction": transaction,
+    }
+    tries = [
+        {**row, **refused, "intended_micros": (since + 10 * n) * SECOND}
+        for n, row in enumerate(sent(1, 2))
+    ]
+    return [*sent(0, at=SECOND), *tries]
+
+
+@pytest.mark.parametrize(
+    ("sends", "faults", "verdict"),
+    [
+        (sent(0, 1, at=SECOND), [], CheckVerdict.HOLDS),
+        (failing(since=10, until=30), [], CheckVerdict.HOLDS),
+        (failing(since=10, until=50), [], CheckVerdict.VIOLATED),
+        (failing(since=10, until=50), [fault(struck=5, healed=49)], CheckVerdict.VIOLATED),
+        (failing(since=10, until=50), [fault(struck=5, healed=None)], CheckVerdict.PERMITTED),
+        # Later ones were acknowledged.
+        (
+            [*failing(since=10, until=50), *sent(3, at=60 * SECOND)],
+            [],
+            CheckVerdict.HOLDS,
+        ),
+        (failing(since=10, until=None), [], CheckVerdict.UNDECIDED),
+        (failing(since=10, until=50, transaction=1)[1:], [], CheckVerdict.NOT_EVALUABLE),
+    ],
+)
+def test_a_producer_does_not_end_in_failures(
+    make_trace: TraceMaker, sends: list[Row], faults: list[Row], verdict: CheckVerdict
+) -> None:
+    rows = {"sends": sends, "faults": faults}
+    assert result(make_trace, Check.STUCK_PRODUCER, rows).verdict is verdict
+
+
+OUT = [{**led(0, at=SECOND), "isr": [1, 2]}, led(0, at=10 * SECOND) | {"partition_epoch": 1}]
+IN_SERVICE = [registered(fenced=False, at=1, broker=broker) for broker in (1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("leaderships", "states", "faults", "ends", "verdict"),
+    [
+        ([OUT[0]], IN_SERVICE, [], 100, CheckVerdict.HOLDS),
+        (OUT, IN_SERVICE, [], 100, CheckVerdict.VIOLATED),
+        (OUT, IN_SERVICE, [], 30, CheckVerdict.PERMITTED),
+        (OUT, IN_SERVICE, [fault(struck=5, healed=90)], 100, CheckVerdict.PERMITTED),
+        (OUT, IN_SERVICE, [fault(struck=5, healed=None)], 100, CheckVerdict.PERMITTED),
+        (
+            OUT,
+            [*IN_SERVICE, registered(fenced=True, at=2, broker=2)],
+            [],
+            100,
+            CheckVerdict.PERMITTED,
+        ),
+        ([{**OUT[0], "leader": -1}], IN_SERVICE, [], 100, CheckVerdict.NOT_EVALUABLE),
+    ],
+)
+def test_a_replica_catches_up(
+    make_trace: TraceMaker,
+    leaderships: list[Row],
+    states: list[Row],
+    faults: list[Row],
+    ends: int,
+    verdict: CheckVerdict,
+) -> None:
+    collecting = {"stage": "collecting", "doing": "x", "began_micros": ends * SECOND}
+    rows = {
+        "leaderships": leaderships,
+        "broker_states": states,
+        "faults": faults,
+        "phases": [collecting],
+    }
+    assert result(make_trace, Check.NEVER_CAUGHT_UP, rows).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("clocks", "bound", "verdict"),
+    [
+        ([clock("a", ahead=9_000, behind=-1_000)], CLOCK_MICROS, CheckVerdict.HOLDS),
+        (
+            [clock("a", ahead=80_000, behind=70_000), clock("b", ahead=0, behind=-20_000)],
+            100_000,
+            CheckVerdict.PERMITTED,
+        ),
+        ([clock("a", ahead=2_000_000, behind=0)], 2_000_000, CheckVerdict.UNDECIDED),
+        ([], CLOCK_MICROS, CheckVerdict.NOT_EVALUABLE),
+    ],
+)
+def test_clocks_are_measured(
+    make_trace: TraceMaker, clocks: list[Row], bound: int, verdict: CheckVerdict
+) -> None:
+    assert make_trace({"clocks": clocks}).clock_micros == bound
+    assert result(make_trace, Check.CLOCK_SKEW, {"clocks": clocks}).verdict is verdict
+
+
+def test_a_large_bound_leaves_more_undecided(make_trace: TraceMaker) -> None:
+    """A value lost by acks=all, acknowledged 80 ms after its epoch was over."""
+    rows: dict[str, Any] = {
+        "sends": sent(0, at=2_080_000),
+        "leaderships": [led(0, at=10), led(1, at=2 * SECOND, leader=2)],
+        "log_starts": HEALTHY["log_starts"],
+        "replica_records": [{**HEALTHY["replica_records"][0], "value": "other", "broker": 2}],
+        "polls": polled(0),
+    }
+    far = {"clocks": [clock("a", ahead=100_000, behind=0)]}
+    check = Check.SERVED_UNDER_FENCED_EPOCH
+    assert result(make_trace, check, rows).verdict is CheckVerdict.VIOLATED
+    assert result(make_trace, check, rows | far).verdict is CheckVerdict.UNDECIDED
+
+
+def test_a_check_that_judged_nothing_is_told(make_trace: TraceMaker) -> None:
+    checks = (Check.FAULT_LANDED, Check.HISTORY_COMPLETE, Check.VACUOUS_CHECK)
+    whole = judge(make_trace(HEALTHY, checks=checks)).checks[Check.VACUOUS_CHECK]
+    assert (whole.verdict, whole.evaluated) == (CheckVerdict.HOLDS, 2)
+    rows = {**HEALTHY, "faults": []}
+    told = judge(make_trace(rows, checks=checks)).checks[Check.VACUOUS_CHECK]
+    assert told.verdict is CheckVerdict.UNDECIDED
+    assert [one.evidence["check"] for one in told.examples] == ["fault_landed"]
