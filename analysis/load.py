@@ -35,6 +35,7 @@ _TOPICS = pa.schema(
     }
 )
 _GROUPS = pa.schema({name: pa.string() for name in ("group", "client", "commit_epoch", "reset")})
+_READERS = pa.schema({name: pa.string() for name in ("group", "topic", "isolation")})
 
 _LOG = ("topic", "partition")
 SMALL_INPUT_ROWS = 200_000
@@ -88,6 +89,12 @@ class Trace:
         """(group, client, commit_epoch, reset) of the plan."""
         rows = [msgspec.structs.asdict(group) for group in self.plan.groups]
         return local_frame(self.spark, pa.Table.from_pylist(rows, schema=_GROUPS))
+
+    @cached_property
+    def readers(self) -> DataFrame:
+        """(group, topic, isolation) of the plan's groups."""
+        rows = [msgspec.structs.asdict(group) for group in self.plan.groups]
+        return local_frame(self.spark, pa.Table.from_pylist(rows, schema=_READERS))
 
     @property
     def surviving(self) -> DataFrame:

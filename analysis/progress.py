@@ -39,8 +39,23 @@ def final_positions(trace: Trace) -> DataFrame:
 
     Columns: group, topic, partition, first_offset, final_position.
 
-    first_offset is the first that was delivered to the group; final_position the position that it
-    told of last, or the one after its last poll where it was killed before it told.
+    first_offset is the first that was delivered to the group; final_position as in `positions`.
+    """
+    first = trace["polls"].groupBy(*PARTITION).agg(F.min("offset").alias("first_offset"))
+    calm = endings(trace).where(F.col("last_change") != "failed").select("group")
+    return (
+        positions(trace)
+        .join(first, on=list(PARTITION), how="inner")
+        .join(calm, on="group", how="left_semi")
+        .select(*PARTITION, "first_offset", F.col("position").alias("final_position"))
+    )
+
+
+def positions(trace: Trace) -> DataFrame:
+    """(group, topic, partition, position): how far each group went, however it ended.
+
+    position is what it told of last, or the one after its last poll where it was killed before it
+    told.
     """
     told = (
         trace["group_events"]
@@ -52,15 +67,10 @@ def final_positions(trace: Trace) -> DataFrame:
         (F.col("offset") + 1).alias("position"),
         F.struct(F.col("polled_micros").alias("at_micros"), "seq").alias("moment"),
     )
-    first = trace["polls"].groupBy(*PARTITION).agg(F.min("offset").alias("first_offset"))
-    calm = endings(trace).where(F.col("last_change") != "failed").select("group")
     return (
         told.union(polled)
         .groupBy(*PARTITION)
-        .agg(F.max_by("position", F.struct("moment", "position")).alias("final_position"))
-        .join(first, on=list(PARTITION), how="inner")
-        .join(calm, on="group", how="left_semi")
-        .select(*PARTITION, "first_offset", "final_position")
+        .agg(F.max_by("position", F.struct("moment", "position")).alias("position"))
     )
 
 

@@ -7,7 +7,10 @@ from analysis.checks import (
     epochs,
     evidence,
     liveness,
+    order,
+    presence,
     producers,
+    readers,
     replicas,
     resets,
     transactions,
@@ -35,6 +38,40 @@ CHECKS: dict[Check, CheckDefinition] = {
     Check.DUPLICATE_DELIVERY: CheckDefinition(delivery.duplicate_delivery, needs=("polls",)),
     Check.PHANTOM_RECORD: CheckDefinition(delivery.phantom_record, needs=("polls", "sends")),
     Check.CORRUPTED_RECORD: CheckDefinition(delivery.corrupted_record, needs=("polls",)),
+    Check.UNSEEN_RECORD: CheckDefinition(
+        presence.unseen_record, needs=("sends", "log_starts"), reads=("polls", "replica_records")
+    ),
+    Check.DUPLICATE_APPEND: CheckDefinition(
+        presence.duplicate_append, needs=("replica_records",), reads=("replica_batches",)
+    ),
+    Check.RESURRECTED_RECORD: CheckDefinition(
+        readers.resurrected_record, needs=("polls", "sends"), reads=("replica_records",)
+    ),
+    Check.EXPIRED_READ: CheckDefinition(
+        presence.expired_read, needs=("polls", "samples"), reads=("group_events",)
+    ),
+    Check.INCONSISTENT_OFFSET: CheckDefinition(
+        readers.inconsistent_offset, needs=("polls", "leaderships"), reads=("replica_records",)
+    ),
+    Check.NONMONOTONIC_SEND: CheckDefinition(
+        order.nonmonotonic_send, needs=("sends", "log_starts"), reads=("replica_records",)
+    ),
+    Check.POLL_SKIP: CheckDefinition(
+        order.poll_skip, needs=("polls", "group_events"), reads=("replica_records", "resets")
+    ),
+    Check.NONMONOTONIC_POLL: CheckDefinition(
+        order.nonmonotonic_poll,
+        needs=("polls", "group_events"),
+        reads=("resets", "committed_offsets"),
+    ),
+    Check.DIVERGENT_READERS: CheckDefinition(
+        readers.divergent_readers,
+        needs=("polls", "group_events", "leaderships"),
+        reads=("replica_records", "resets"),
+    ),
+    Check.STALE_READ: CheckDefinition(
+        readers.stale_read, needs=("polls", "sends"), reads=("commits",)
+    ),
     Check.COMMITTED_EPOCH_MISSING: _COMMITS,
     Check.COMMITTED_EPOCH_STALE: replace(_COMMITS, judge=epochs.committed_epoch_stale),
     Check.COMMITTED_EPOCH_BEHIND_LEADER: replace(
