@@ -8,12 +8,13 @@ what is promised of the order of records holds between two such moments only.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.acknowledgements import CLOCK_MICROS
 from analysis.load import Trace
 from harness.contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
 _LIFE = ("worker", "group", "member", *_LOG)
+_LOG_CLOCK_MICROS = 1000
+"""A line of a client's log has its time cut to milliseconds."""
 _RESET_LATE_MICROS = MICROS_PER_SECOND
 """A client may hand over the line that tells of a reset so long after it went on."""
 
@@ -135,7 +136,7 @@ def _jumps(trace: Trace) -> DataFrame:
         .withColumn(
             "to_offset",
             F.expr(
-                f"if(_reset_micros >= prev_micros - {CLOCK_MICROS}"
+                f"if(_reset_micros >= prev_micros - {_LOG_CLOCK_MICROS}"
                 f" and _reset_micros <= at_micros + {_RESET_LATE_MICROS}"
                 " and to_offset <= first_offset, to_offset, null)"
             ),

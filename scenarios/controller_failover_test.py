@@ -11,7 +11,7 @@ Source:  KIP-595, KIP-631.
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import Check
+from harness.contract.checks import OF_DELIVERY, OF_LOG_STARTS, OF_ORDER, Check
 from harness.contract.run_folder import TopicPlan
 from harness.faults.kill import Kill
 from harness.faults.targets import ActiveController, LeaderOf
@@ -31,10 +31,9 @@ class ControllerFailoverScenario(Scenario):
     )
     groups = (reader("readers", "orders"),)
     checks = (
-        Check.LOST_RECORD,
-        Check.SKIPPED_RECORD,
-        Check.PHANTOM_RECORD,
-        Check.CORRUPTED_RECORD,
+        *OF_DELIVERY,
+        *OF_ORDER,
+        *OF_LOG_STARTS,
         Check.UNJUSTIFIED_RESET,
         Check.FENCED_IN_ISR,
         Check.SERVED_UNDER_FENCED_EPOCH,

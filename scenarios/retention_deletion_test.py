@@ -17,7 +17,13 @@ from ducktape.mark import parametrize
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import OF_DELIVERY, Check
+from harness.contract.checks import (
+    OF_DELIVERY,
+    OF_LOG_STARTS,
+    OF_ORDER,
+    OF_SEVERAL_READERS,
+    Check,
+)
 from harness.contract.outcomes import ResetPolicy
 from harness.contract.run_folder import Expectation, TopicPlan
 from harness.contract.stages import Stage
@@ -54,6 +60,9 @@ class RetentionDeletionScenario(Scenario):
     )
     checks = (
         *OF_DELIVERY,
+        *OF_ORDER,
+        *OF_LOG_STARTS,
+        *OF_SEVERAL_READERS,
         Check.TRUNCATION_UNDETECTED,
         Check.RESET,
         Check.UNJUSTIFIED_RESET,

@@ -11,7 +11,13 @@ Source:  KIP-320, KAFKA-19902 (leader changes alone must reset nobody).
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import OF_DELIVERY, Check
+from harness.contract.checks import (
+    OF_DELIVERY,
+    OF_LOG_STARTS,
+    OF_ORDER,
+    OF_SEVERAL_READERS,
+    Check,
+)
 from harness.contract.clients import Client
 from harness.contract.run_folder import TopicPlan
 from harness.faults.stop import Stop
@@ -36,6 +42,9 @@ class RollingBounceScenario(Scenario):
     )
     checks = (
         *OF_DELIVERY,
+        *OF_ORDER,
+        *OF_LOG_STARTS,
+        *OF_SEVERAL_READERS,
         Check.COMMITTED_EPOCH_STALE,
         Check.COMMITTED_EPOCH_AHEAD,
         Check.UNJUSTIFIED_RESET,

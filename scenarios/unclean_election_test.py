@@ -21,7 +21,7 @@ from ducktape.mark import matrix
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import OF_DELIVERY, Check
+from harness.contract.checks import OF_DELIVERY, OF_LOG_STARTS, OF_ORDER, Check
 from harness.contract.run_folder import Expectation, TopicPlan
 from harness.contract.stages import Stage
 from harness.faults.kill import Kill
@@ -44,6 +44,8 @@ class UncleanElectionScenario(Scenario):
     groups = (reader("readers", "orders"),)
     checks = (
         *OF_DELIVERY,
+        *OF_ORDER,
+        *OF_LOG_STARTS,
         Check.TRUNCATION_UNDETECTED,
         Check.RESET,
         Check.UNJUSTIFIED_RESET,

@@ -14,7 +14,7 @@ from ducktape.mark import matrix
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import Check
+from harness.contract.checks import OF_DELIVERY, OF_LOG_STARTS, OF_ORDER, Check
 from harness.contract.run_folder import TopicPlan
 from harness.contract.stages import Stage
 from harness.faults.broker_fault import BrokerFault
@@ -45,10 +45,9 @@ class ZombieFollowerScenario(Scenario):
     )
     groups = (reader("readers", "orders"),)
     checks = (
-        Check.LOST_RECORD,
-        Check.SKIPPED_RECORD,
-        Check.PHANTOM_RECORD,
-        Check.CORRUPTED_RECORD,
+        *OF_DELIVERY,
+        *OF_ORDER,
+        *OF_LOG_STARTS,
         Check.UNJUSTIFIED_RESET,
         Check.FENCED_IN_ISR,
         Check.SERVED_UNDER_FENCED_EPOCH,

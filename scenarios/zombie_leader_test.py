@@ -16,7 +16,7 @@ from ducktape.mark import matrix
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import OF_DELIVERY, Check
+from harness.contract.checks import OF_DELIVERY, OF_LOG_STARTS, OF_ORDER, Check
 from harness.contract.run_folder import Expectation, TopicPlan
 from harness.contract.stages import Stage
 from harness.faults.broker_fault import BrokerFault
@@ -51,6 +51,8 @@ class ZombieLeaderScenario(Scenario):
     )
     checks = (
         *OF_DELIVERY,
+        *OF_ORDER,
+        *OF_LOG_STARTS,
         Check.UNJUSTIFIED_RESET,
         Check.FENCED_IN_ISR,
         Check.SERVED_UNDER_FENCED_EPOCH,

@@ -9,6 +9,7 @@ from analysis.contested import recreated
 from analysis.load import Trace
 from analysis.progress import PARTITION, positions
 from analysis.sessions import runs
+from harness.contract.outcomes import Isolation
 
 _LOG = ("topic", "partition")
 _BATCH = ("producer_id", "producer_epoch")
@@ -19,23 +20,25 @@ def unseen_record(trace: Trace) -> CheckOutcome:
 
     Late, not lost, so always permitted; Jepsen can't tell the two apart. Whether a group should
     have come further is for `stuck_consumer` to judge. Judged are acknowledged values, for each
-    group of the plan that reads their topic.
+    group of the plan that reads their topic; what transactions wrote only for those that read
+    uncommitted values too, since it may be for nobody else.
     """
-    readers = trace.readers.select("group", "topic")
+    readers = trace.readers.select("group", "topic", "isolation")
     at = positions(trace).select(*PARTITION, "position")
     behind = (
         readers.join(trace.log_bounds, on="topic", how="inner")
         .join(at, on=list(PARTITION), how="left")
         .withColumn("_from", F.greatest(F.coalesce("position", "log_start"), "log_start"))
         .where("_from < log_end")
-        .select(*PARTITION, "position", "_from", "log_end")
+        .select(*PARTITION, "isolation", "position", "_from", "log_end")
     )
+    acks = acknowledged(trace).select(*_LOG, "offset", "value", "answered_micros", "transaction")
+    is_owed = F.col("transaction").isNull() | (F.col("isolation") != str(Isolation.READ_COMMITTED))
     kept = trace.surviving.select(*_LOG, "offset", "value")
     late = (
-        acknowledged(trace)
-        .select(*_LOG, "offset", "value", "answered_micros")
-        .join(F.broadcast(trace.materialized(behind)), on=list(_LOG), how="inner")
+        acks.join(F.broadcast(trace.materialized(behind)), on=list(_LOG), how="inner")
         .where("offset >= _from and offset < log_end")
+        .where(is_owed)
         .join(kept, on=[*_LOG, "offset", "value"], how="left_semi")
         .groupBy(*PARTITION, "position", "log_end")
         .agg(
@@ -45,7 +48,7 @@ def unseen_record(trace: Trace) -> CheckOutcome:
             F.min("answered_micros").alias("at"),
         )
     )
-    owed = acknowledged(trace).join(F.broadcast(readers), on="topic", how="inner")
+    owed = acks.join(F.broadcast(readers), on="topic", how="inner").where(is_owed)
     return CheckOutcome(
         findings(
             late,

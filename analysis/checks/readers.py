@@ -127,11 +127,21 @@ def stale_read(trace: Trace) -> CheckOutcome:
     That it went on is proved by the commits that it made in between, so a member that the story
     let rest is no stale reader. Kafka bounds no reader's lag, so all of it is permitted; told is
     for how long each stood still, from STALE_SECONDS on. What transactions wrote is left out: it
-    can't be read before its commit.
+    can't be read before its commit. Judged is each stretch of records that one poll returned.
     """
-    after = runs(trace).where("prev_offset is not null")
     least = STALE_SECONDS * MICROS_PER_SECOND
-    waited = trace.materialized(after.where(f"at_micros - prev_micros >= {least}"))
+    began = (
+        trace["group_events"]
+        .where("change = 'assigned'")
+        .groupBy("member", *_LOG)
+        .agg(F.min("at_micros").alias("began_micros"))
+    )
+    waited = trace.materialized(
+        runs(trace)
+        .join(F.broadcast(began), on=["member", *_LOG], how="left")
+        .withColumn("prev_micros", F.coalesce("prev_micros", "began_micros"))
+        .where(f"at_micros - prev_micros >= {least}")
+    )
     acks = (
         acknowledged(trace)
         .where("transaction is null")
@@ -165,7 +175,7 @@ def stale_read(trace: Trace) -> CheckOutcome:
                 "seconds",
             ),
         ),
-        count(after),
+        count(runs(trace)),
     )
 
 

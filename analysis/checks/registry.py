@@ -6,7 +6,9 @@ from analysis.checks import (
     delivery,
     epochs,
     evidence,
+    isolation,
     liveness,
+    markers,
     order,
     presence,
     producers,
@@ -70,7 +72,7 @@ CHECKS: dict[Check, CheckDefinition] = {
         reads=("replica_records", "resets"),
     ),
     Check.STALE_READ: CheckDefinition(
-        readers.stale_read, needs=("polls", "sends"), reads=("commits",)
+        readers.stale_read, needs=("polls", "sends", "group_events"), reads=("commits",)
     ),
     Check.COMMITTED_EPOCH_MISSING: _COMMITS,
     Check.COMMITTED_EPOCH_STALE: replace(_COMMITS, judge=epochs.committed_epoch_stale),
@@ -113,6 +115,32 @@ CHECKS: dict[Check, CheckDefinition] = {
         transactions.torn_transaction,
         needs=("transactions", "sends", "polls", "group_events"),
         reads=("replica_batches", "replica_records"),
+    ),
+    Check.WRITE_CYCLE: CheckDefinition(isolation.write_cycle, needs=("transactions", "sends")),
+    Check.CIRCULAR_INFORMATION: CheckDefinition(
+        isolation.circular_information, needs=("transactions", "sends", "committed_offsets")
+    ),
+    Check.PRECOMMITTED_READ: CheckDefinition(
+        isolation.precommitted_read, needs=("transactions", "sends", "polls")
+    ),
+    Check.HANGING_TRANSACTION: CheckDefinition(
+        markers.hanging_transaction,
+        needs=("transactions", "sends", "replica_records", "replica_batches"),
+    ),
+    Check.MISAPPLIED_MARKER: CheckDefinition(
+        markers.misapplied_marker,
+        needs=("transactions", "sends", "replica_batches"),
+        reads=("replica_records",),
+    ),
+    Check.OFFSETS_WITHOUT_OUTPUT: CheckDefinition(
+        markers.offsets_without_output,
+        needs=("transactions", "sends", "committed_offsets", "replica_batches"),
+        reads=("replica_records",),
+    ),
+    Check.OUTPUT_WITHOUT_OFFSETS: CheckDefinition(
+        markers.output_without_offsets,
+        needs=("transactions", "sends", "committed_offsets", "replica_batches"),
+        reads=("replica_records",),
     ),
     Check.PRODUCE_UNAVAILABLE: CheckDefinition(
         liveness.produce_unavailable, needs=("sends", "leaderships"), reads=("faults",)

@@ -35,6 +35,13 @@ class Check(enum.StrEnum):
     ZOMBIE_PRODUCER_ACCEPTED = "zombie_producer_accepted"
     ABORTED_READ = "aborted_read"
     TORN_TRANSACTION = "torn_transaction"
+    WRITE_CYCLE = "write_cycle"
+    CIRCULAR_INFORMATION = "circular_information"
+    PRECOMMITTED_READ = "precommitted_read"
+    HANGING_TRANSACTION = "hanging_transaction"
+    MISAPPLIED_MARKER = "misapplied_marker"
+    OFFSETS_WITHOUT_OUTPUT = "offsets_without_output"
+    OUTPUT_WITHOUT_OFFSETS = "output_without_offsets"
     PRODUCE_UNAVAILABLE = "produce_unavailable"
     STUCK_CONSUMER = "stuck_consumer"
     PHASE_OVERRUN = "phase_overrun"
@@ -47,11 +54,40 @@ OF_DELIVERY = (
     Check.DUPLICATE_DELIVERY,
     Check.PHANTOM_RECORD,
     Check.CORRUPTED_RECORD,
+    Check.UNSEEN_RECORD,
+    Check.DUPLICATE_APPEND,
+    Check.RESURRECTED_RECORD,
 )
 """Checks of what became of each record, for any run that writes and reads."""
 
+OF_ORDER = (
+    Check.INCONSISTENT_OFFSET,
+    Check.NONMONOTONIC_SEND,
+    Check.POLL_SKIP,
+    Check.NONMONOTONIC_POLL,
+    Check.STALE_READ,
+)
+"""Checks of the order in which records are sent and read, for any run that writes and reads."""
+
+OF_SEVERAL_READERS = frozenset({Check.DIVERGENT_READERS})
+"""Checks that have nothing to judge where each topic is read by one group."""
+
+OF_LOG_STARTS = frozenset({Check.EXPIRED_READ})
+"""Checks that have nothing to judge where no leader told its log start."""
+
 OF_TRANSACTIONS = frozenset(
-    {Check.ZOMBIE_PRODUCER_ACCEPTED, Check.ABORTED_READ, Check.TORN_TRANSACTION}
+    {
+        Check.ZOMBIE_PRODUCER_ACCEPTED,
+        Check.ABORTED_READ,
+        Check.TORN_TRANSACTION,
+        Check.WRITE_CYCLE,
+        Check.CIRCULAR_INFORMATION,
+        Check.PRECOMMITTED_READ,
+        Check.HANGING_TRANSACTION,
+        Check.MISAPPLIED_MARKER,
+        Check.OFFSETS_WITHOUT_OUTPUT,
+        Check.OUTPUT_WITHOUT_OFFSETS,
+    }
 )
 """Checks that have nothing to judge where no producer is transactional."""
 

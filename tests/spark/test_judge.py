@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import Rows, TraceMaker
 from histories import HEALTHY, WENT_BACK, WENT_ON
-from micro import changed, committed, log_bounds, polled
+from micro import changed, committed, log_bounds, polled, sampled
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -44,7 +44,9 @@ def test_spark_reads_tables_by_the_contract(table: str) -> None:
 
 
 def test_a_healthy_run_passes(make_trace: TraceMaker) -> None:
-    verdict = judge(make_trace(HEALTHY, checks=_WITHOUT_TRANSACTIONS))
+    other = [{**row, "group": "h", "member": "h#1"} for row in polled(0, 1, 2, 3, at=300)]
+    rows = {**HEALTHY, "polls": [*HEALTHY["polls"], *other], "samples": [sampled(4, at=40)]}
+    verdict = judge(make_trace(rows, groups=("g", "h"), checks=_WITHOUT_TRANSACTIONS))
     assert all(result.evaluated > 0 for result in verdict.checks.values())
     assert {name: r.verdict for name, r in verdict.checks.items() if r.verdict != "holds"} == {}
     assert verdict.verdict is RunVerdict.PASS

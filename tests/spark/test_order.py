@@ -14,7 +14,7 @@ pytestmark = pytest.mark.spark
 
 SECOND = 1_000_000
 # Read in one session, 0 to 3 of one epoch.
-READ = {**HEALTHY, "polls": [*polled(0, 1), *polled(2, 3, at=300)]}
+READ = {**HEALTHY, "resets": [], "polls": [*polled(0, 1), *polled(2, 3, at=300)]}
 
 
 def by(group: str, rows: list[Row]) -> list[Row]:
@@ -251,14 +251,19 @@ def stood(until: int) -> dict[str, Any]:
 
 def test_a_reader_that_stands_before_an_acknowledged_record(make_trace: TraceMaker) -> None:
     found = result(make_trace, Check.STALE_READ, stood(8))
-    assert (found.verdict, found.evaluated) == (CheckVerdict.PERMITTED, 1)
+    assert (found.verdict, found.evaluated) == (CheckVerdict.PERMITTED, 2)
     (one,) = found.examples
     assert (one.offset_first, one.evidence["seconds"]) == (2, 6.0)
+    # From when it was assigned the partition, where it was given nothing before.
+    rows = {**stood(8), "polls": polled(2, at=9 * SECOND)}
+    rows["group_events"] = [changed("assigned", at=4 * SECOND, position=2)]
+    (one,) = result(make_trace, Check.STALE_READ, rows).examples
+    assert (one.offset_first, one.evidence["seconds"]) == (2, 4.0)
 
 
 def test_a_reader_that_rests_or_waits_is_not_stale(make_trace: TraceMaker) -> None:
     assert result(make_trace, Check.STALE_READ, stood(3)).verdict is CheckVerdict.HOLDS
     rows = {**stood(8), "sends": [*sent(0, 1), *sent(2, at=8 * SECOND)]}
     assert result(make_trace, Check.STALE_READ, rows).verdict is CheckVerdict.HOLDS
-    rows["polls"] = polled(0, 1)
+    rows["group_events"] = []
     assert result(make_trace, Check.STALE_READ, rows).verdict is CheckVerdict.NOT_EVALUABLE
