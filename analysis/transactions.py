@@ -24,9 +24,9 @@ def writes(trace: Trace) -> DataFrame:
     """Each value of a transaction with its fate.
 
     Columns: topic, partition, producer, transaction, value, offset (where acknowledged, else where
-    a replica holds it, else null), outcome (of its send), told (committed, aborted or unknown: what
-    the client knows), marker and marker_at (the control record that ends it in the log; null where
-    none does), fate (committed, aborted, failed, unknown), reason.
+    a replica holds it, else null), outcome and answered_micros (of its send), told (committed,
+    aborted or unknown: what the client knows), marker and marker_at (the control record that ends
+    it in the log; null where none does), fate (committed, aborted, failed, unknown), reason.
     """
     return trace.shared("transactional_writes", lambda: _judged_writes(trace))
 
@@ -38,7 +38,7 @@ def _judged_writes(trace: Trace) -> DataFrame:
         .where("transaction is not null")
         .join(held, on=[*_LOG, "value"], how="left")
         .withColumn("offset", F.coalesce("offset", "held_at"))
-        .select(*_LOG, *_TRANSACTION, "value", "offset", "outcome")
+        .select(*_LOG, *_TRANSACTION, "value", "offset", "outcome", "answered_micros")
     )
     judged = (
         sends.join(F.broadcast(ends(trace)), on=list(_TRANSACTION), how="left")
@@ -66,6 +66,7 @@ def _judged_writes(trace: Trace) -> DataFrame:
         "value",
         "offset",
         "outcome",
+        "answered_micros",
         "told",
         "marker",
         "marker_at",

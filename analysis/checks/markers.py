@@ -36,6 +36,7 @@ def hanging_transaction(trace: Trace) -> CheckOutcome:
             F.min("offset").alias("offset_first"),
             F.max("offset").alias("offset_last"),
             F.count(F.lit(1)).alias("records"),
+            F.max("answered_micros").alias("written_micros"),
         )
     )
     steps = trace["transactions"]
@@ -49,7 +50,7 @@ def hanging_transaction(trace: Trace) -> CheckOutcome:
         "transactional_id", "step", "producer as _by", "transaction as _of", "at_micros as _closed"
     )
     is_its_end = (
-        "_closed > begun_micros and if(step in ('commit', 'abort'),"
+        "_closed > coalesce(written_micros, begun_micros) and if(step in ('commit', 'abort'),"
         " _by = producer and _of = transaction, _by != producer)"
     )
     last = trace["samples"].select("at_micros").union(steps.select("at_micros"))
