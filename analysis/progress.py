@@ -1,6 +1,6 @@
 """How far each group got: what several checks and the resumption ask."""
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.load import Trace
@@ -106,14 +106,23 @@ def _never_delivered(trace: Trace) -> DataFrame:
     return missed.select(*PARTITION, "offset", "leader_epoch")
 
 
+def is_stored() -> Column:
+    """Whether a row of `committed_offsets` took effect."""
+    return F.expr(
+        "not is_tombstone and (producer_id is null or producer_id < 0 or marker <=> 'commit')"
+    )
+
+
 def last_commits(committed_offsets: DataFrame) -> DataFrame:
     """The last of the stored commits, by group, topic, partition.
+
+    Offsets that a transaction sent count once its commit marker is stored.
 
     Columns: group, topic, partition, committed_offset, committed_epoch.
     """
     order = F.struct("committed_micros", "offsets_offset")
     return (
-        committed_offsets.where(~F.col("is_tombstone"))
+        committed_offsets.where(is_stored())
         .groupBy(*PARTITION)
         .agg(
             F.max_by("offset", order).alias("committed_offset"),

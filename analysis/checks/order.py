@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from analysis.acknowledgements import CLOCK_MICROS, acknowledged
 from analysis.checks.base import CheckOutcome, count, findings, spans
 from analysis.load import Trace
-from analysis.progress import PARTITION
+from analysis.progress import PARTITION, is_stored
 from analysis.sessions import jumps, on_branch, passed
 from analysis.transactions import committed_readers, writes
 
@@ -137,7 +137,7 @@ def nonmonotonic_poll(trace: Trace) -> CheckOutcome:
     back = jumps(trace).where("not is_anew and reset_to is null and first_offset <= prev_offset")
     stored = (
         trace["committed_offsets"]
-        .where("not is_tombstone")
+        .where(is_stored())
         .groupBy(*PARTITION, F.col("offset").alias("first_offset"))
         .agg(F.min("committed_micros").alias("_committed"))
     )

@@ -294,3 +294,12 @@ def test_a_transaction_that_is_aborted_in_all_places(make_trace: TraceMaker) -> 
     for check in (Check.OFFSETS_WITHOUT_OUTPUT, Check.OUTPUT_WITHOUT_OFFSETS):
         assert result(make_trace, check, rows).verdict is CheckVerdict.NOT_EVALUABLE
     assert result(make_trace, Check.MISAPPLIED_MARKER, rows).verdict is CheckVerdict.HOLDS
+
+
+def test_going_back_to_aborted_offsets_is_not_going_back_to_a_commit(
+    make_trace: TraceMaker,
+) -> None:
+    rows = {**COPIED, "polls": [*polled(0, 1, at=520), *polled(1, at=650)]}
+    for marker, verdict in (("commit", "permitted"), ("abort", "violated"), (None, "violated")):
+        rows["committed_offsets"] = [offsets_of(marker, 1)]
+        assert result(make_trace, Check.NONMONOTONIC_POLL, rows).verdict == verdict
