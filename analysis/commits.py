@@ -33,7 +33,7 @@ def stored_commits(trace: Trace) -> DataFrame:
 
 
 def _stored_commits(trace: Trace) -> DataFrame:
-    in_order = Window.partitionBy(*PARTITION, F.expr("coalesce(is_transactional, false)")).orderBy(
+    in_order = Window.partitionBy(*PARTITION, F.expr("coalesce(producer_id >= 0, false)")).orderBy(
         "committed_micros", "offsets_offset"
     )
     could_know = (
@@ -102,7 +102,7 @@ def _stored_commits(trace: Trace) -> DataFrame:
             "offset",
             "committed_epoch",
             "committed_micros",
-            F.expr("coalesce(is_transactional, false)").alias("is_transactional"),
+            F.expr("coalesce(producer_id >= 0, false)").alias("is_transactional"),
             "previous_offset",
             "previous_epoch",
             "previous_micros",

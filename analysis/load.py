@@ -36,6 +36,7 @@ _TOPICS = pa.schema(
     }
 )
 _GROUPS = pa.schema({name: pa.string() for name in ("group", "client", "commit_epoch", "reset")})
+_READERS = pa.schema({name: pa.string() for name in ("group", "topic", "isolation")})
 
 _LOG = ("topic", "partition")
 SMALL_INPUT_ROWS = 200_000
@@ -104,6 +105,12 @@ class Trace:
         ahead, behind = F.max("ahead_micros"), F.min("behind_micros")
         (row,) = self["clocks"].agg((ahead - behind).alias("apart")).collect()
         return max(CLOCK_MICROS, int(row["apart"]))
+
+    @cached_property
+    def readers(self) -> DataFrame:
+        """(group, topic, isolation) of the plan's groups."""
+        rows = [msgspec.structs.asdict(group) for group in self.plan.groups]
+        return local_frame(self.spark, pa.Table.from_pylist(rows, schema=_READERS))
 
     @property
     def surviving(self) -> DataFrame:

@@ -1,6 +1,6 @@
 """How far each group got: what several checks and the resumption ask."""
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.load import Trace
@@ -39,8 +39,23 @@ def final_positions(trace: Trace) -> DataFrame:
 
     Columns: group, topic, partition, first_offset, final_position.
 
-    first_offset is the first that was delivered to the group; final_position the position that it
-    told of last, or the one after its last poll where it was killed before it told.
+    first_offset is the first that was delivered to the group; final_position as in `positions`.
+    """
+    first = trace["polls"].groupBy(*PARTITION).agg(F.min("offset").alias("first_offset"))
+    calm = endings(trace).where(F.col("last_change") != "failed").select("group")
+    return (
+        positions(trace)
+        .join(first, on=list(PARTITION), how="inner")
+        .join(calm, on="group", how="left_semi")
+        .select(*PARTITION, "first_offset", F.col("position").alias("final_position"))
+    )
+
+
+def positions(trace: Trace) -> DataFrame:
+    """(group, topic, partition, position): how far each group went, however it ended.
+
+    position is what it told of last, or the one after its last poll where it was killed before it
+    told.
     """
     told = (
         trace["group_events"]
@@ -52,15 +67,10 @@ def final_positions(trace: Trace) -> DataFrame:
         (F.col("offset") + 1).alias("position"),
         F.struct(F.col("polled_micros").alias("at_micros"), "seq").alias("moment"),
     )
-    first = trace["polls"].groupBy(*PARTITION).agg(F.min("offset").alias("first_offset"))
-    calm = endings(trace).where(F.col("last_change") != "failed").select("group")
     return (
         told.union(polled)
         .groupBy(*PARTITION)
-        .agg(F.max_by("position", F.struct("moment", "position")).alias("final_position"))
-        .join(first, on=list(PARTITION), how="inner")
-        .join(calm, on="group", how="left_semi")
-        .select(*PARTITION, "first_offset", "final_position")
+        .agg(F.max_by("position", F.struct("moment", "position")).alias("position"))
     )
 
 
@@ -113,14 +123,23 @@ def _repeated(trace: Trace) -> DataFrame:
     )
 
 
+def is_stored() -> Column:
+    """Whether a row of `committed_offsets` took effect."""
+    return F.expr(
+        "not is_tombstone and (producer_id is null or producer_id < 0 or marker <=> 'commit')"
+    )
+
+
 def last_commits(committed_offsets: DataFrame) -> DataFrame:
     """The last of the stored commits, by group, topic, partition.
+
+    Offsets that a transaction sent count once its commit marker is stored.
 
     Columns: group, topic, partition, committed_offset, committed_epoch, committed_micros.
     """
     order = F.struct("committed_micros", "offsets_offset")
     return (
-        committed_offsets.where(~F.col("is_tombstone"))
+        committed_offsets.where(is_stored())
         .groupBy(*PARTITION)
         .agg(
             F.max_by("offset", order).alias("committed_offset"),

@@ -98,7 +98,7 @@ def _commits_at_start(trace: Trace) -> DataFrame:
         F.struct(
             F.col("offset").alias("committed_offset"), "committed_epoch", "committed_micros"
         ).alias("commit"),
-        F.expr("coalesce(is_transactional, false)").alias("is_transactional"),
+        F.expr("coalesce(producer_id >= 0, false)").alias("is_transactional"),
     )
     began = tenures(trace).select(
         *TENURE, "from_micros", "position", "first_offset", "first_micros"

@@ -25,7 +25,13 @@ class CanaryScenario(Scenario):
     orders = TopicPlan(
         topic="orders", partitions=1, replication=3, min_insync=2, unclean_election=False
     )
-    checks = (Check.LOST_RECORD, Check.FAULT_LANDED, Check.HISTORY_COMPLETE)
+    checks = (
+        Check.LOST_RECORD,
+        Check.DUPLICATE_APPEND,
+        Check.NONMONOTONIC_SEND,
+        Check.FAULT_LANDED,
+        Check.HISTORY_COMPLETE,
+    )
 
     @cluster(num_nodes=5)
     def test_canary(self) -> None:

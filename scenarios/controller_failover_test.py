@@ -11,7 +11,7 @@ Source:  KIP-595, KIP-631.
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import OF_COMMITS, OF_ELECTIONS, OF_LOAD, OF_REPEATED_COMMITS, Check
+from harness.contract.checks import OF_ELECTIONS, OF_LOAD, Check
 from harness.contract.run_folder import TopicPlan
 from harness.faults.kill import Kill
 from harness.faults.targets import ActiveController, LeaderOf
@@ -32,12 +32,6 @@ class ControllerFailoverScenario(Scenario):
     groups = (reader("readers", "orders"),)
     checks = (
         *OF_LOAD,
-        Check.LOST_RECORD,
-        Check.SKIPPED_RECORD,
-        Check.PHANTOM_RECORD,
-        Check.CORRUPTED_RECORD,
-        *OF_COMMITS,
-        *OF_REPEATED_COMMITS,
         *OF_ELECTIONS,
         Check.FENCED_IN_ISR,
         Check.SERVED_UNDER_FENCED_EPOCH,

@@ -17,14 +17,7 @@ from ducktape.mark import parametrize
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import (
-    OF_COMMITS,
-    OF_DELIVERY,
-    OF_LOAD,
-    OF_MEMBERS,
-    OF_REPEATED_COMMITS,
-    Check,
-)
+from harness.contract.checks import OF_LOAD, OF_MEMBERS, OF_SEVERAL_READERS, Check
 from harness.contract.outcomes import ResetPolicy
 from harness.contract.run_folder import Expectation, TopicPlan
 from harness.contract.stages import Stage
@@ -63,11 +56,9 @@ class RetentionDeletionScenario(Scenario):
         ),
     )
     checks = (
-        *OF_DELIVERY,
-        *OF_COMMITS,
-        *OF_REPEATED_COMMITS,
-        *OF_MEMBERS,
         *OF_LOAD,
+        *OF_MEMBERS,
+        *OF_SEVERAL_READERS,
         Check.FENCED_IN_ISR,
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,

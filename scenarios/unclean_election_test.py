@@ -21,14 +21,7 @@ from ducktape.mark import matrix
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import (
-    OF_COMMITS,
-    OF_DELIVERY,
-    OF_ELECTIONS,
-    OF_LOAD,
-    OF_REPEATED_COMMITS,
-    Check,
-)
+from harness.contract.checks import OF_ELECTIONS, OF_LOAD, Check
 from harness.contract.run_folder import Expectation, TopicPlan
 from harness.contract.stages import Stage
 from harness.faults.kill import Kill
@@ -50,11 +43,8 @@ class UncleanElectionScenario(Scenario):
     topology = Topology(brokers=3, controllers=1)
     groups = (reader("readers", "orders"),)
     checks = (
-        *OF_DELIVERY,
-        *OF_COMMITS,
-        *OF_REPEATED_COMMITS,
-        *OF_ELECTIONS,
         *OF_LOAD,
+        *OF_ELECTIONS,
         Check.FENCED_IN_ISR,
         Check.LEADER_COMPLETENESS,
         Check.FAULT_LANDED,

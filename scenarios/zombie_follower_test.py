@@ -14,7 +14,7 @@ from ducktape.mark import matrix
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import OF_COMMITS, OF_ELECTIONS, OF_LOAD, OF_REPEATED_COMMITS, Check
+from harness.contract.checks import OF_ELECTIONS, OF_LOAD, Check
 from harness.contract.run_folder import TopicPlan
 from harness.contract.stages import Stage
 from harness.faults.broker_fault import BrokerFault
@@ -46,12 +46,6 @@ class ZombieFollowerScenario(Scenario):
     groups = (reader("readers", "orders"),)
     checks = (
         *OF_LOAD,
-        Check.LOST_RECORD,
-        Check.SKIPPED_RECORD,
-        Check.PHANTOM_RECORD,
-        Check.CORRUPTED_RECORD,
-        *OF_COMMITS,
-        *OF_REPEATED_COMMITS,
         *OF_ELECTIONS,
         Check.FENCED_IN_ISR,
         Check.SERVED_UNDER_FENCED_EPOCH,

@@ -16,14 +16,7 @@ from ducktape.mark import matrix
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import (
-    OF_COMMITS,
-    OF_DELIVERY,
-    OF_ELECTIONS,
-    OF_LOAD,
-    OF_REPEATED_COMMITS,
-    Check,
-)
+from harness.contract.checks import OF_ELECTIONS, OF_LOAD, Check
 from harness.contract.run_folder import Expectation, TopicPlan
 from harness.contract.stages import Stage
 from harness.faults.broker_fault import BrokerFault
@@ -57,12 +50,9 @@ class ZombieLeaderScenario(Scenario):
         Expectation(check=Check.LOST_RECORD, verdict="permitted"),
     )
     checks = (
-        *OF_DELIVERY,
-        *OF_COMMITS,
-        *OF_REPEATED_COMMITS,
+        *OF_LOAD,
         *OF_ELECTIONS,
         Check.OVER_TRUNCATION,
-        *OF_LOAD,
         Check.FENCED_IN_ISR,
         Check.SERVED_UNDER_FENCED_EPOCH,
         Check.LEADER_COMPLETENESS,

@@ -23,7 +23,14 @@ from ducktape.mark import matrix
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import OF_DELIVERY, OF_TRANSACTIONS, Check
+from harness.contract.checks import (
+    OF_DELIVERY,
+    OF_LOG_STARTS,
+    OF_ORDER,
+    OF_SEVERAL_READERS,
+    OF_TRANSACTIONS,
+    Check,
+)
 from harness.contract.clients import Client
 from harness.contract.outcomes import CommitEpoch, Isolation, ResetPolicy
 from harness.contract.run_folder import Expectation, GroupPlan, TopicPlan
@@ -78,6 +85,9 @@ class ZombieProducerScenario(Scenario):
     checks = (
         *sorted(OF_TRANSACTIONS),
         *OF_DELIVERY,
+        *OF_ORDER,
+        *OF_LOG_STARTS,
+        *OF_SEVERAL_READERS,
         Check.UNJUSTIFIED_RESET,
         Check.FENCED_IN_ISR,
         Check.FAULT_LANDED,

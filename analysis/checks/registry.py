@@ -11,12 +11,17 @@ from analysis.checks import (
     evidence,
     expiry,
     groups,
+    isolation,
     liveness,
     logs,
+    markers,
     metadata,
+    order,
     over_truncation,
+    presence,
     producers,
     quorum,
+    readers,
     replicas,
     reprocessing,
     resets,
@@ -92,6 +97,40 @@ CHECKS: dict[Check, CheckDefinition] = {
     Check.COMMIT_EXPIRED: _STANDING,
     Check.RECORD_EPOCH_REGRESSED: CheckDefinition(
         epochs.record_epoch_regressed, needs=("polls",), reads=("epoch_checkpoints",)
+    ),
+    Check.UNSEEN_RECORD: CheckDefinition(
+        presence.unseen_record, needs=("sends", "log_starts"), reads=("polls", "replica_records")
+    ),
+    Check.DUPLICATE_APPEND: CheckDefinition(
+        presence.duplicate_append, needs=("replica_records",), reads=("replica_batches",)
+    ),
+    Check.RESURRECTED_RECORD: CheckDefinition(
+        readers.resurrected_record, needs=("polls", "sends"), reads=("replica_records",)
+    ),
+    Check.EXPIRED_READ: CheckDefinition(
+        presence.expired_read, needs=("polls", "samples"), reads=("group_events",)
+    ),
+    Check.INCONSISTENT_OFFSET: CheckDefinition(
+        readers.inconsistent_offset, needs=("polls", "leaderships"), reads=("replica_records",)
+    ),
+    Check.NONMONOTONIC_SEND: CheckDefinition(
+        order.nonmonotonic_send, needs=("sends", "log_starts"), reads=("replica_records",)
+    ),
+    Check.POLL_SKIP: CheckDefinition(
+        order.poll_skip, needs=("polls", "group_events"), reads=("replica_records", "resets")
+    ),
+    Check.NONMONOTONIC_POLL: CheckDefinition(
+        order.nonmonotonic_poll,
+        needs=("polls", "group_events"),
+        reads=("resets", "committed_offsets"),
+    ),
+    Check.DIVERGENT_READERS: CheckDefinition(
+        readers.divergent_readers,
+        needs=("polls", "group_events", "leaderships"),
+        reads=("replica_records", "resets"),
+    ),
+    Check.STALE_READ: CheckDefinition(
+        readers.stale_read, needs=("polls", "sends", "group_events"), reads=("commits",)
     ),
     Check.COMMITTED_EPOCH_MISSING: _COMMITS,
     Check.COMMITTED_EPOCH_STALE: replace(_COMMITS, judge=epochs.committed_epoch_stale),
@@ -210,6 +249,32 @@ CHECKS: dict[Check, CheckDefinition] = {
         transactions.torn_transaction,
         needs=("transactions", "sends", "polls", "group_events"),
         reads=("replica_batches", "replica_records"),
+    ),
+    Check.WRITE_CYCLE: CheckDefinition(isolation.write_cycle, needs=("transactions", "sends")),
+    Check.CIRCULAR_INFORMATION: CheckDefinition(
+        isolation.circular_information, needs=("transactions", "sends", "committed_offsets")
+    ),
+    Check.PRECOMMITTED_READ: CheckDefinition(
+        isolation.precommitted_read, needs=("transactions", "sends", "polls")
+    ),
+    Check.HANGING_TRANSACTION: CheckDefinition(
+        markers.hanging_transaction,
+        needs=("transactions", "sends", "replica_records", "replica_batches"),
+    ),
+    Check.MISAPPLIED_MARKER: CheckDefinition(
+        markers.misapplied_marker,
+        needs=("transactions", "sends", "replica_batches"),
+        reads=("replica_records",),
+    ),
+    Check.OFFSETS_WITHOUT_OUTPUT: CheckDefinition(
+        markers.offsets_without_output,
+        needs=("transactions", "sends", "committed_offsets", "replica_batches"),
+        reads=("replica_records",),
+    ),
+    Check.OUTPUT_WITHOUT_OFFSETS: CheckDefinition(
+        markers.output_without_offsets,
+        needs=("transactions", "sends", "committed_offsets", "replica_batches"),
+        reads=("replica_records",),
     ),
     Check.PRODUCE_UNAVAILABLE: CheckDefinition(
         liveness.produce_unavailable, needs=("sends", "leaderships"), reads=("faults",)

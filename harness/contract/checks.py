@@ -11,6 +11,16 @@ class Check(enum.StrEnum):
     DUPLICATE_DELIVERY = "duplicate_delivery"
     PHANTOM_RECORD = "phantom_record"
     CORRUPTED_RECORD = "corrupted_record"
+    UNSEEN_RECORD = "unseen_record"
+    DUPLICATE_APPEND = "duplicate_append"
+    RESURRECTED_RECORD = "resurrected_record"
+    EXPIRED_READ = "expired_read"
+    INCONSISTENT_OFFSET = "inconsistent_offset"
+    NONMONOTONIC_SEND = "nonmonotonic_send"
+    POLL_SKIP = "poll_skip"
+    NONMONOTONIC_POLL = "nonmonotonic_poll"
+    DIVERGENT_READERS = "divergent_readers"
+    STALE_READ = "stale_read"
     COMMIT_REGRESSED = "commit_regressed"
     COMMIT_BEYOND_PROCESSED = "commit_beyond_processed"
     COMMIT_BEYOND_LOG = "commit_beyond_log"
@@ -55,6 +65,13 @@ class Check(enum.StrEnum):
     ZOMBIE_PRODUCER_ACCEPTED = "zombie_producer_accepted"
     ABORTED_READ = "aborted_read"
     TORN_TRANSACTION = "torn_transaction"
+    WRITE_CYCLE = "write_cycle"
+    CIRCULAR_INFORMATION = "circular_information"
+    PRECOMMITTED_READ = "precommitted_read"
+    HANGING_TRANSACTION = "hanging_transaction"
+    MISAPPLIED_MARKER = "misapplied_marker"
+    OFFSETS_WITHOUT_OUTPUT = "offsets_without_output"
+    OUTPUT_WITHOUT_OFFSETS = "output_without_offsets"
     PRODUCE_UNAVAILABLE = "produce_unavailable"
     FETCH_UNAVAILABLE = "fetch_unavailable"
     COMMIT_UNAVAILABLE = "commit_unavailable"
@@ -73,6 +90,9 @@ OF_DELIVERY = (
     Check.DUPLICATE_DELIVERY,
     Check.PHANTOM_RECORD,
     Check.CORRUPTED_RECORD,
+    Check.UNSEEN_RECORD,
+    Check.DUPLICATE_APPEND,
+    Check.RESURRECTED_RECORD,
 )
 """Checks of what became of each record, for any run that writes and reads."""
 
@@ -105,8 +125,34 @@ OF_MEMBERS = (Check.COMMIT_FROM_OLD_GENERATION, Check.DOUBLE_OWNERSHIP, Check.ST
 OF_ELECTIONS = (Check.SILENT_REVALIDATION, Check.LOSS_ESTIMATE)
 """Checks that have nothing to judge unless leaders change, and a group reads on both sides."""
 
+OF_ORDER = (
+    Check.INCONSISTENT_OFFSET,
+    Check.NONMONOTONIC_SEND,
+    Check.POLL_SKIP,
+    Check.NONMONOTONIC_POLL,
+    Check.STALE_READ,
+)
+"""Checks of the order in which records are sent and read, for any run that writes and reads."""
+
+OF_SEVERAL_READERS = frozenset({Check.DIVERGENT_READERS})
+"""Checks that have nothing to judge where each topic is read by one group."""
+
+OF_LOG_STARTS = (Check.EXPIRED_READ,)
+"""Checks that have nothing to judge where no leader told its log start."""
+
 OF_TRANSACTIONS = frozenset(
-    {Check.ZOMBIE_PRODUCER_ACCEPTED, Check.ABORTED_READ, Check.TORN_TRANSACTION}
+    {
+        Check.ZOMBIE_PRODUCER_ACCEPTED,
+        Check.ABORTED_READ,
+        Check.TORN_TRANSACTION,
+        Check.WRITE_CYCLE,
+        Check.CIRCULAR_INFORMATION,
+        Check.PRECOMMITTED_READ,
+        Check.HANGING_TRANSACTION,
+        Check.MISAPPLIED_MARKER,
+        Check.OFFSETS_WITHOUT_OUTPUT,
+        Check.OUTPUT_WITHOUT_OFFSETS,
+    }
 )
 """Checks that have nothing to judge where no producer is transactional."""
 
@@ -132,8 +178,17 @@ OF_SOME_STORIES = frozenset(
 )
 """Checks that need a new leader, eligible leaders, acks=all with several in sync, many polls."""
 
-OF_LOAD = (Check.STUCK_PRODUCER, Check.FETCH_UNAVAILABLE, Check.COMMIT_UNAVAILABLE)
-"""Checks of who writes and reads all the time, for runs with a load in the background."""
+OF_LOAD = (
+    *OF_DELIVERY,
+    *OF_ORDER,
+    *OF_LOG_STARTS,
+    *OF_COMMITS,
+    *OF_REPEATED_COMMITS,
+    Check.STUCK_PRODUCER,
+    Check.FETCH_UNAVAILABLE,
+    Check.COMMIT_UNAVAILABLE,
+)
+"""Checks for runs in which producers write and groups read, commit and are watched all the time."""
 
 OF_EVERY_RUN = (
     Check.PRODUCE_UNAVAILABLE,

@@ -99,7 +99,9 @@ TABLES: dict[str, pa.Schema] = {
         offsets_partition=_INT,
         offsets_offset=_LONG,
         committed_micros=_LONG,
-        is_transactional=_BOOL,
+        producer_id=_LONG,
+        producer_epoch=_INT,
+        marker=_STRING,
     ),
     # One row per change of a group's member; `failed` rows carry the exception.
     "group_events": _schema(

@@ -17,12 +17,13 @@ class CommittedOffsets:
     def __init__(self) -> None:
         """Needs the JVM to run already."""
         self._rows: dict[tuple[int, int, int], dict[str, Any]] = {}
+        self._open: dict[tuple[int, int, int], list[dict[str, Any]]] = {}
         self._key_class = java_class(f"{_PACKAGE}.OffsetCommitKey")
         self._value_class = java_class(f"{_PACKAGE}.OffsetCommitValue")
         self._accessor = java_class("org.apache.kafka.common.protocol.ByteBufferAccessor")
 
-    def add(self, offsets_partition: int, batch: Any, record: Any) -> None:
-        """Take up one record of an offsets partition, unless it is about something else."""
+    def add(self, broker: int, offsets_partition: int, batch: Any, record: Any) -> None:
+        """Take up one record of a broker's offsets partition, unless it is about something else."""
         key_bytes = record.key()
         version = int(key_bytes.getShort())
         if version not in _OFFSET_COMMIT_KEYS:
@@ -37,7 +38,8 @@ class CommittedOffsets:
             "offsets_partition": offsets_partition,
             "offsets_offset": int(record.offset()),
             "committed_micros": int(record.timestamp()) * _MICROS_PER_MS,
-            "is_transactional": bool(batch.isTransactional()),
+            "producer_id": -1,
+            "producer_epoch": -1,
         }
         if record.hasValue():
             value_bytes = record.value()
@@ -48,7 +50,16 @@ class CommittedOffsets:
                 "metadata": str(value.metadata()),
             }
         identity = (offsets_partition, int(record.offset()), int(batch.partitionLeaderEpoch()))
-        self._rows[identity] = row
+        row = self._rows.setdefault(identity, row)
+        if batch.isTransactional():
+            producer_id = int(batch.producerId())
+            row |= {"producer_id": producer_id, "producer_epoch": int(batch.producerEpoch())}
+            self._open.setdefault((broker, offsets_partition, producer_id), []).append(row)
+
+    def end(self, broker: int, offsets_partition: int, producer_id: int, marker: str) -> None:
+        """A control record ends what the producer id left open: commit or abort."""
+        for row in self._open.pop((broker, offsets_partition, producer_id), []):
+            row["marker"] = marker
 
     def rows(self) -> list[dict[str, Any]]:
         """Rows of the table `committed_offsets`."""

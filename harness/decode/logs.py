@@ -40,8 +40,7 @@ def decode_segments(segments: Path, tables: Path) -> dict[str, int]:
             rows.extend("metadata_batches", _metadata_batches(replica))
             metadata.offer(list(_records(replica)))
         elif replica.topic == OFFSETS_TOPIC:
-            for batch, record in _records(replica):
-                committed.add(replica.partition, batch, record)
+            _decode_offsets(replica, committed)
         elif not replica.topic.startswith("__"):
             _decode_replica(replica, segments, rows)
     rows.extend("committed_offsets", committed.rows())
@@ -118,6 +117,15 @@ def _records(replica: Replica) -> Iterator[tuple[Any, Any]]:
         if not batch.isControlBatch():
             for record in batch:
                 yield batch, record
+
+
+def _decode_offsets(replica: Replica, committed: CommittedOffsets) -> None:
+    for batch in _batches(replica):
+        for record in batch:
+            if not batch.isControlBatch():
+                committed.add(replica.broker, replica.partition, batch, record)
+            elif (marker := _control_type(record)) in ("commit", "abort"):
+                committed.end(replica.broker, replica.partition, int(batch.producerId()), marker)
 
 
 def _decode_replica(replica: Replica, segments: Path, rows: Rows) -> None:

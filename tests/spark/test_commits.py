@@ -58,8 +58,8 @@ BACK = [committed(4, 0, at=300 * MS), committed(2, 0, at=400 * MS)]
         ([BACK[0], {**committed(0, 0, at=350 * MS), "offset": None, "is_tombstone": True},
           BACK[1]], {}, "not_evaluable", 0),
         ([BACK[0], {**BACK[1], "group": "other"}], {}, "not_evaluable", 0),
-        ([{**BACK[0], "is_transactional": True}, BACK[1]], {}, "not_evaluable", 0),
-        ([{**row, "is_transactional": True} for row in BACK], {}, "not_evaluable", 0),
+        ([{**BACK[0], "producer_id": 7}, BACK[1]], {}, "not_evaluable", 0),
+        ([{**row, "producer_id": 7} for row in BACK], {}, "not_evaluable", 0),
     ],
 )  # fmt: skip
 def test_an_offset_goes_back_only_by_a_reset(

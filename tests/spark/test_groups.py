@@ -198,9 +198,7 @@ def test_a_member_begins_where_its_group_had_committed(
     assert [one.kind for one in found.examples] == ([kind] if kind else [])
 
 
-@pytest.mark.parametrize(
-    "commits", [[], [{**committed(2, 0, at=240 * MS), "is_transactional": True}]]
-)
+@pytest.mark.parametrize("commits", [[], [{**committed(2, 0, at=240 * MS), "producer_id": 7}]])
 def test_without_a_commit_that_stood_no_start_is_judged(
     make_trace: TraceMaker, commits: list[Row]
 ) -> None:

@@ -47,7 +47,9 @@ def test_spark_reads_tables_by_the_contract(table: str) -> None:
 
 
 def test_a_healthy_run_passes(make_trace: TraceMaker) -> None:
-    verdict = judge(make_trace(WHOLE_HANDED_ON, checks=_WITHOUT_TRANSACTIONS))
+    other = [{**row, "group": "h", "member": "h#1"} for row in WHOLE_HANDED_ON["polls"]]
+    rows = {**WHOLE_HANDED_ON, "polls": [*WHOLE_HANDED_ON["polls"], *other]}
+    verdict = judge(make_trace(rows, groups=("g", "h"), checks=_WITHOUT_TRANSACTIONS))
     assert [name for name, result in verdict.checks.items() if not result.evaluated] == []
     assert {name: r.verdict for name, r in verdict.checks.items() if r.verdict != "holds"} == {}
     assert verdict.verdict is RunVerdict.PASS

@@ -1,0 +1,203 @@
+"""What transactions see of each other (taxonomy C: G0, G1c, reads before the commit).
+
+G0 and G1c are Adya's phenomena (Generalized Isolation Level Definitions, 2000), with a partition's
+log as the versions of one object, as Jepsen's Kafka tests take them.
+"""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.acknowledgements import acknowledged
+from analysis.checks.base import CheckOutcome, count, findings
+from analysis.load import Trace
+from analysis.transactions import committed_readers, ends, offset_commits
+from harness.contract.outcomes import Isolation
+
+_LOG = ("topic", "partition")
+_TRANSACTION = ("producer", "transaction")
+_PAIR = ("first", "second")
+
+
+def write_cycle(trace: Trace) -> CheckOutcome:
+    """G0: of two committed transactions, each has a write right after one of the other's.
+
+    In one partition or in two. Kafka promises that a transaction is seen whole, not that its writes
+    stand together, so it is permitted, and counted. Cycles of more transactions are not looked for.
+    """
+    edges = _write_edges(trace)
+    back = edges.toDF("second", "first", *(f"back_{name}" for name in edges.columns[2:]))
+    cycles = edges.join(back, on=list(_PAIR), how="inner").where(_is_in_order())
+    committed = ends(trace).where("told = 'committed'")
+    return CheckOutcome(
+        findings(
+            cycles,
+            evidence=(*_PAIR, "back_topic", "back_partition", "back_offset"),
+            kind=F.when(
+                F.expr("topic = back_topic and partition = back_partition"), "in one partition"
+            ).otherwise("in two partitions"),
+            verdict=F.lit("permitted"),
+            offset_first=F.col("offset"),
+            cause=F.format_string(
+                "transactions %s of %s and %s of %s each wrote right after the other",
+                "first.transaction",
+                "first.producer",
+                "second.transaction",
+                "second.producer",
+            ),
+        ),
+        count(committed),
+    )
+
+
+def circular_information(trace: Trace) -> CheckOutcome:
+    """G1c: of two committed transactions, each depends on the other, one at least by reading.
+
+    A transaction reads what lies between the offsets that its group had committed before and those
+    that it commits itself. Kind `read each other`: a violation where the group reads committed
+    values, which can't be there before both commits; so is `read itself`. Kind `read, then
+    written before` (one read the other's write, and wrote right before the other did) is permitted,
+    as a write cycle is. Judged are pairs of a writer and a reader.
+    """
+    reads = _read_edges(trace)
+    again = reads.toDF("second", "first", "_1", "_2", "_3", "_4", "_level")
+    both = reads.join(again.select(*_PAIR, "_level"), on=list(_PAIR), how="inner")
+    each_other = both.where(_is_in_order()).withColumn("kind", F.lit("read each other"))
+    itself = both.where("first = second").withColumn("kind", F.lit("read itself"))
+    wrote = _write_edges(trace).select(
+        F.col("first").alias("second"), F.col("second").alias("first")
+    )
+    before = (
+        reads.where("first != second")
+        .join(wrote, on=list(_PAIR), how="left_semi")
+        .withColumn("_level", F.col("isolation"))
+        .withColumn("kind", F.lit("read, then written before"))
+    )
+    found = each_other.unionByName(itself).unionByName(before)
+    is_hidden = F.greatest("isolation", "_level") == str(Isolation.READ_COMMITTED)
+    return CheckOutcome(
+        findings(
+            found,
+            evidence=_PAIR,
+            kind=F.col("kind"),
+            verdict=F.when(
+                is_hidden & (F.col("kind") != "read, then written before"), "violation"
+            ).otherwise("permitted"),
+            offset_first=F.col("offset"),
+            cause=F.format_string(
+                "transaction %s of %s read what transaction %s of %s wrote: %s",
+                "second.transaction",
+                "second.producer",
+                "first.transaction",
+                "first.producer",
+                "kind",
+            ),
+        ),
+        count(reads),
+    )
+
+
+def precommitted_read(trace: Trace) -> CheckOutcome:
+    """C: a read_committed group was given a value before its producer set out to commit it.
+
+    Its own transaction's or another one's. Judged are deliveries of values whose transaction the
+    client set out to commit; others are for `aborted_read`. Undecided within 50 ms between nodes.
+    """
+    written = trace["sends"].where("transaction is not null").select(*_LOG, *_TRANSACTION, "value")
+    asked = ends(trace).where("commit_micros is not null")
+    read = (
+        trace["polls"]
+        .join(F.broadcast(committed_readers(trace)), on=["group", "topic"], how="left_semi")
+        .select("group", "worker", *_LOG, "offset", "value", "polled_micros")
+    )
+    judged = read.join(written, on=[*_LOG, "value"], how="inner").join(
+        F.broadcast(asked.select(*_TRANSACTION, "commit_micros", F.col("worker").alias("_by"))),
+        on=list(_TRANSACTION),
+        how="inner",
+    )
+    is_sure = F.expr(f"worker = _by or polled_micros + {trace.clock_micros} < commit_micros")
+    found = (
+        judged.where("polled_micros < commit_micros")
+        .groupBy("group", *_LOG, *_TRANSACTION, "commit_micros")
+        .agg(
+            F.min("offset").alias("offset_first"),
+            F.max("offset").alias("offset_last"),
+            F.count(F.lit(1)).alias("records"),
+            F.min("polled_micros").alias("at"),
+            F.max(is_sure).alias("_is_sure"),
+        )
+    )
+    return CheckOutcome(
+        findings(
+            found,
+            evidence=("records", *_TRANSACTION, "commit_micros"),
+            kind=F.lit("before its commit"),
+            verdict=F.when(F.col("_is_sure"), "violation").otherwise("undecided"),
+            cause=F.format_string(
+                "%s values of transaction %s of %s were delivered before its commit began",
+                "records",
+                "transaction",
+                "producer",
+            ),
+        ),
+        count(judged),
+    )
+
+
+def _is_in_order() -> Column:
+    return F.col("first") < F.col("second")
+
+
+def _committed_writes(trace: Trace) -> DataFrame:
+    """(topic, partition, offset, of): acknowledged writes of committed transactions."""
+    committed = ends(trace).where("told = 'committed'").select(*_TRANSACTION)
+    return (
+        acknowledged(trace)
+        .where("transaction is not null")
+        .join(F.broadcast(committed), on=list(_TRANSACTION), how="left_semi")
+        .select(*_LOG, "offset", F.struct(*_TRANSACTION).alias("of"))
+    )
+
+
+def _write_edges(trace: Trace) -> DataFrame:
+    """(first, second, topic, partition, offset): where second wrote right after first, once."""
+    return trace.shared("write_edges", lambda: _made_write_edges(trace))
+
+
+def _made_write_edges(trace: Trace) -> DataFrame:
+    in_log = Window.partitionBy(*_LOG).orderBy("offset")
+    return (
+        _committed_writes(trace)
+        .withColumn("first", F.lag("of").over(in_log))
+        .where("first is not null and first != of")
+        .groupBy("first", F.col("of").alias("second"))
+        .agg(F.min(F.struct(*_LOG, "offset")).alias("_at"))
+        .select("first", "second", "_at.topic", "_at.partition", "_at.offset")
+    )
+
+
+def _read_edges(trace: Trace) -> DataFrame:
+    """(first, second, group, topic, partition, offset, isolation): second read what first wrote."""
+    commits = offset_commits(trace).where("marker = 'commit'")
+    reads = commits.select(
+        "group", *_LOG, F.col("offset").alias("_end"), F.struct(*_TRANSACTION).alias("second")
+    )
+    readers = reads.select("group", *_LOG).distinct()
+    written = _committed_writes(trace).join(F.broadcast(readers), on=list(_LOG), how="inner")
+    # The next end of a read behind a write is the last one when offsets are gone through backwards.
+    ends_first = Window.partitionBy("group", *_LOG).orderBy(F.desc("_order"), F.desc("_is_end"))
+    return (
+        written.select("group", *_LOG, F.col("offset").alias("_order"), F.col("of").alias("first"))
+        .withColumn("_is_end", F.lit(0))
+        .unionByName(
+            reads.select("group", *_LOG, (F.col("_end") - 1).alias("_order"), "second").withColumn(
+                "_is_end", F.lit(1)
+            ),
+            allowMissingColumns=True,
+        )
+        .withColumn("second", F.last("second", ignorenulls=True).over(ends_first))
+        .where("_is_end = 0 and second is not null")
+        .groupBy("first", "second", "group")
+        .agg(F.min(F.struct(*_LOG, F.col("_order").alias("offset"))).alias("_at"))
+        .join(F.broadcast(trace.readers.select("group", "isolation")), on="group", how="inner")
+        .select("first", "second", "group", "_at.topic", "_at.partition", "_at.offset", "isolation")
+    )

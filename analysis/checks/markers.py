@@ -1,0 +1,282 @@
+"""Whether control records end what they should, in all places alike (taxonomy C)."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.checks.base import CheckOutcome, count, findings
+from analysis.load import Trace
+from analysis.transactions import ends, offset_commits, writes
+from harness.contract.tables import MICROS_PER_SECOND
+
+OWED_SECONDS = 10
+"""Every partition of a transaction that has ended has its marker after so long."""
+OPEN_SECONDS_MAX = 900
+"""Kafka's default of `transaction.max.timeout.ms`: no transaction stays open for longer."""
+
+_LOG = ("topic", "partition")
+_TRANSACTION = ("producer", "transaction")
+_CLOSED = "'Empty', 'CompleteCommit', 'CompleteAbort', 'Dead'"
+
+
+def hanging_transaction(trace: Trace) -> CheckOutcome:
+    """C: the log holds a transaction's writes and no marker that ends them.
+
+    So the last stable offset stands before them, and who reads committed values gets no further
+    (KIP-890). A violation OWED_SECONDS after it was ended: by the client's word, by its
+    coordinator's, or since another producer of its transactional.id was initialized; undecided
+    before. Permitted where nobody ended it, for as long as a transaction may be open at all. Judged
+    is each partition of each transaction whose writes the log holds.
+    """
+    kept = trace.surviving.select(*_LOG, "value")
+    held = writes(trace).join(kept, on=[*_LOG, "value"], how="left_semi")
+    open_ones = trace.materialized(
+        held.where("marker is null and outcome != 'failed'")
+        .groupBy(*_LOG, *_TRANSACTION)
+        .agg(
+            F.min("offset").alias("offset_first"),
+            F.max("offset").alias("offset_last"),
+            F.count(F.lit(1)).alias("records"),
+            F.max("answered_micros").alias("written_micros"),
+        )
+    )
+    steps = trace["transactions"]
+    begun = steps.where("change = 'begun'").select(
+        *_TRANSACTION, "transactional_id", F.col("began_micros").alias("begun_micros")
+    )
+    closing = steps.where(
+        "outcome = 'ok' and (step in ('commit', 'abort', 'initialize')"
+        f" or step = 'describe' and state in ({_CLOSED}))"
+    ).selectExpr(
+        "transactional_id", "step", "producer as _by", "transaction as _of", "at_micros as _closed"
+    )
+    is_its_end = (
+        "_closed > coalesce(written_micros, begun_micros) and if(step in ('commit', 'abort'),"
+        " _by = producer and _of = transaction, _by != producer)"
+    )
+    last = trace["samples"].select("at_micros").union(steps.select("at_micros"))
+    found = (
+        open_ones.join(F.broadcast(begun), on=list(_TRANSACTION), how="left")
+        .join(F.broadcast(closing), on="transactional_id", how="left")
+        .withColumn("_closed", F.expr(f"if({is_its_end}, _closed, null)"))
+        .groupBy(*open_ones.columns, "begun_micros")
+        .agg(F.min("_closed").alias("closed_micros"))
+        .crossJoin(F.broadcast(last.agg(F.max("at_micros").alias("_last"))))
+        .withColumn(
+            "seconds",
+            (F.col("_last") - F.coalesce("closed_micros", "begun_micros")) / MICROS_PER_SECOND,
+        )
+    )
+    is_closed = F.col("closed_micros").isNotNull()
+    limit = F.when(is_closed, OWED_SECONDS).otherwise(OPEN_SECONDS_MAX)
+    return CheckOutcome(
+        findings(
+            found,
+            evidence=("records", *_TRANSACTION, "seconds", "closed_micros"),
+            kind=F.when(is_closed, "ended without a marker").otherwise("open"),
+            verdict=F.when(F.col("seconds") > limit, "violation")
+            .when(is_closed, "undecided")
+            .otherwise("permitted"),
+            at=F.col("begun_micros"),
+            cause=F.format_string(
+                "%s writes of transaction %s of %s have no marker, %.0f s after it %s",
+                "records",
+                "transaction",
+                "producer",
+                "seconds",
+                F.when(is_closed, "was ended").otherwise("began"),
+            ),
+        ),
+        count(held.select(*_LOG, *_TRANSACTION).distinct()),
+    )
+
+
+def misapplied_marker(trace: Trace) -> CheckOutcome:
+    """C: a marker that is not this transaction's ended its writes (KAFKA-17754).
+
+    Kinds: `split`, where its writes in one partition end at different markers, so that one came
+    too early, as a late end of the transaction before does; `mixed`, where it is committed in some
+    partitions and aborted in others; `contrary`, where all is aborted though its client was told
+    that it is committed, or committed though it was told the contrary or never set out to commit.
+    Undecided where the client was refused when it set out to commit: a commit that was tried before
+    may have come through. Judged is each transaction that has a marker.
+    """
+    asked = ends(trace).select(*_TRANSACTION, "commit_micros", "ended_micros")
+    place = F.struct(*_LOG, "_first", "_last")
+    ended = (
+        writes(trace)
+        .where("marker is not null and outcome != 'failed'")
+        .groupBy(*_TRANSACTION, *_LOG)
+        .agg(
+            F.min("offset").alias("_first"),
+            F.max("offset").alias("_last"),
+            F.min("marker").alias("_least"),
+            F.max("marker").alias("_most"),
+            F.min("told").alias("told"),
+            (F.min("marker_at") != F.max("marker_at")).alias("_is_split"),
+        )
+        .groupBy(*_TRANSACTION)
+        .agg(
+            F.min_by(place, F.struct(~F.col("_is_split"), *_LOG)).alias("_at"),
+            F.min("_least").alias("_least"),
+            F.max("_most").alias("marker"),
+            F.min("told").alias("told"),
+            F.max("_is_split").alias("_is_split"),
+        )
+    )
+    is_mixed = F.col("_least") != F.col("marker")
+    is_commit = F.col("marker") == "commit"
+    is_contrary = (is_commit & (F.col("told") == "aborted")) | (
+        ~is_commit & (F.col("told") == "committed")
+    )
+    is_unasked = is_commit & F.col("commit_micros").isNull()
+    is_refused = is_commit & F.col("commit_micros").isNotNull() & F.col("ended_micros").isNull()
+    found = (
+        ended.join(F.broadcast(asked), on=list(_TRANSACTION), how="left")
+        .withColumn(
+            "kind",
+            F.when(F.col("_is_split"), "split")
+            .when(is_mixed, "mixed")
+            .when(is_contrary | is_unasked, "contrary"),
+        )
+        .where("kind is not null")
+        .selectExpr("*", "_at.topic", "_at.partition", "_at._first as first", "_at._last as last")
+    )
+    is_unclear = (F.col("kind") == "contrary") & is_refused
+    return CheckOutcome(
+        findings(
+            found,
+            evidence=(*_TRANSACTION, "marker", "told", "commit_micros"),
+            kind=F.col("kind"),
+            verdict=F.when(is_unclear, "undecided").otherwise("violation"),
+            offset_first=F.col("first"),
+            offset_last=F.col("last"),
+            cause=F.format_string(
+                "transaction %s of %s: %s markers end it, and its client was told: %s",
+                "transaction",
+                "producer",
+                F.when(is_mixed, "both kinds of").otherwise(F.col("marker")),
+                "told",
+            ),
+        ),
+        count(ended),
+    )
+
+
+def offsets_without_output(trace: Trace) -> CheckOutcome:
+    """C: offsets of a transaction are committed, and writes of it are not.
+
+    What was read up to these offsets is processed for nobody. A violation where an abort marker
+    ends a write, or the log has lost it, which unclean election permits; undecided where nothing
+    ends it. Judged is each transaction that wrote, and whose offsets are committed.
+    """
+    commits = _stored(trace).where("_commits > 0")
+    lost = (
+        writes(trace)
+        .where("outcome != 'failed'")
+        .join(F.broadcast(commits), on=list(_TRANSACTION), how="inner")
+        .join(
+            trace.surviving.select(*_LOG, "value", F.lit(True).alias("_kept")),
+            on=[*_LOG, "value"],
+            how="left",
+        )
+        .join(F.broadcast(trace.topics.select("topic", "unclean_election")), "topic", "left")
+        .withColumn(
+            "kind",
+            F.expr(
+                "case when marker = 'abort' then 'aborted' when _kept is null then 'lost'"
+                " when marker is null then 'not ended' end"
+            ),
+        )
+    )
+    found = (
+        lost.where("kind is not null")
+        .groupBy("group", *_LOG, *_TRANSACTION, "kind", "unclean_election")
+        .agg(
+            F.min("offset").alias("offset_first"),
+            F.max("offset").alias("offset_last"),
+            F.count(F.lit(1)).alias("records"),
+        )
+    )
+    is_allowed = (F.col("kind") == "lost") & F.col("unclean_election")
+    return CheckOutcome(
+        findings(
+            found,
+            evidence=("records", *_TRANSACTION),
+            kind=F.col("kind"),
+            verdict=F.when(is_allowed, "permitted")
+            .when(F.col("kind") == "not ended", "undecided")
+            .otherwise("violation"),
+            cause=F.format_string(
+                "transaction %s of %s committed offsets of %s, and %s of its writes are %s",
+                "transaction",
+                "producer",
+                "group",
+                "records",
+                "kind",
+            ),
+        ),
+        count(lost.select(*_TRANSACTION).distinct()),
+    )
+
+
+def output_without_offsets(trace: Trace) -> CheckOutcome:
+    """C: writes of a transaction are committed, and the offsets that it sent along are not.
+
+    What it read is processed again. The offsets may be aborted, or not stored at all, which is the
+    danger of a coordinator that changed in between (KIP-1319); undecided where no marker ends
+    them. Judged is each transaction with committed writes whose offsets were acknowledged.
+    """
+    sent = (
+        trace["transactions"]
+        .where("step = 'send_offsets' and outcome = 'ok'")
+        .groupBy(*_TRANSACTION)
+        .agg(F.max("at_micros").alias("at"))
+    )
+    wrote = (
+        writes(trace)
+        .where("marker = 'commit'")
+        .groupBy(*_TRANSACTION)
+        .agg(F.count(F.lit(1)).alias("records"))
+    )
+    told = trace["committed_offsets"].where("producer_id is not null").limit(1).select(F.lit(1))
+    judged = (
+        sent.join(wrote, on=list(_TRANSACTION), how="inner")
+        .join(_stored(trace), on=list(_TRANSACTION), how="left")
+        .crossJoin(told)
+    )
+    found = judged.where("coalesce(_commits, 0) < coalesce(_stored, 1)")
+    kind = (
+        F.when(F.col("_stored").isNull(), "not stored")
+        .when(F.col("_aborts") > 0, "aborted")
+        .otherwise("not ended")
+    )
+    return CheckOutcome(
+        findings(
+            found,
+            evidence=("records", *_TRANSACTION),
+            kind=kind,
+            verdict=F.when(kind == "not ended", "undecided").otherwise("violation"),
+            cause=F.format_string(
+                "transaction %s of %s committed %s writes, and the offsets that it sent are %s",
+                "transaction",
+                "producer",
+                "records",
+                kind,
+            ),
+        ),
+        count(judged),
+    )
+
+
+def _stored(trace: Trace) -> DataFrame:
+    """(producer, transaction, group, _stored, _commits, _aborts): counts of stored offsets."""
+    return (
+        offset_commits(trace)
+        .groupBy(*_TRANSACTION)
+        .agg(
+            F.min("group").alias("group"),
+            F.count(F.lit(1)).alias("_stored"),
+            F.count_if(F.col("marker") == "commit").alias("_commits"),
+            F.count_if(F.col("marker") == "abort").alias("_aborts"),
+        )
+    )

@@ -1,0 +1,168 @@
+"""Whether records keep their order: sent, and within a session of reading (taxonomy B2 to B4).
+
+The classes are those that Jepsen's Kafka tests tell apart (`nonmonotonic-send`, `poll-skip`,
+`nonmonotonic-poll`); the forms within one poll or transaction are kinds of the same checks here.
+"""
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.acknowledgements import acknowledged
+from analysis.checks.base import CheckOutcome, count, findings, spans
+from analysis.load import Trace
+from analysis.progress import PARTITION, is_stored
+from analysis.sessions import jumps, on_branch, passed
+from analysis.transactions import committed_readers, writes
+
+_LOG = ("topic", "partition")
+_STREAM = ("producer", *_LOG)
+
+
+def nonmonotonic_send(trace: Trace) -> CheckOutcome:
+    """B2: of two values that a producer sent to a partition in turn, the later lies before.
+
+    Judged are acknowledged values, each with the one acknowledged before it in the order of
+    sending. An idempotent producer (acks=all by default, KIP-98) keeps the order also when it tries
+    again; others may change it. It is no reordering where the earlier value is lost, so that its
+    offset was free again: `lost_record` judges that.
+    """
+    sends = acknowledged(trace).select(
+        *_STREAM, "value", "sequence", "offset", "acks", "transaction", "answered_micros"
+    )
+    in_stream = Window.partitionBy(*_STREAM).orderBy("sequence")
+    before = F.lag(F.struct("sequence", "offset", "value", "transaction")).over(in_stream)
+    turned = trace.materialized(
+        sends.withColumn("prev", before)
+        .where("offset <= prev.offset")
+        .selectExpr(
+            *_STREAM,
+            "sequence",
+            "offset",
+            "acks",
+            "answered_micros as at",
+            "prev.sequence as prev_sequence",
+            "prev.offset as prev_offset",
+            "prev.value as value",
+            "coalesce(transaction = prev.transaction, false) as is_within",
+        )
+    )
+    # Below the log start nobody can tell whether the earlier value had been truncated.
+    known = (
+        turned.join(trace.surviving.select(*_LOG, "value"), on=[*_LOG, "value"], how="left_semi")
+        .withColumn("is_kept", F.lit(True))
+        .unionByName(_expired(trace, turned).withColumn("is_kept", F.lit(False)))
+    )
+    is_owed = F.col("acks") == "all"
+    return CheckOutcome(
+        findings(
+            known,
+            evidence=("producer", "sequence", "prev_sequence", "prev_offset", "acks"),
+            kind=F.when(F.col("is_within"), "within a transaction").otherwise("between sends"),
+            verdict=F.when(~is_owed, "permitted")
+            .when(F.col("is_kept"), "violation")
+            .otherwise("undecided"),
+            offset_first=F.col("offset"),
+            offset_last=F.col("prev_offset"),
+            cause=F.format_string(
+                "value %s of %s lies at %s, value %s, sent before it, at %s",
+                "sequence",
+                "producer",
+                "offset",
+                "prev_sequence",
+                "prev_offset",
+            ),
+        ),
+        count(acknowledged(trace)),
+    )
+
+
+def _expired(trace: Trace, turned: DataFrame) -> DataFrame:
+    starts = F.broadcast(trace.log_bounds.select(*_LOG, "log_start"))
+    return (
+        turned.join(starts, on=list(_LOG), how="inner")
+        .where("prev_offset < log_start")
+        .drop("log_start")
+    )
+
+
+def poll_skip(trace: Trace) -> CheckOutcome:
+    """B3: within a session of reading, a record between two that were delivered in turn was not.
+
+    Skipped is what the surviving log holds between them, of an epoch between theirs: an offset that
+    a control record has, or a batch of an aborted transaction, is no record that is owed, nor is
+    one that was appended to another branch. To a group that reads committed values, what a
+    transaction wrote is owed if it was committed; undecided where nothing tells.
+    """
+    skipped = trace.materialized(
+        trace.surviving.join(F.broadcast(passed(trace)), on=[*_LOG, "offset"], how="inner").where(
+            on_branch()
+        )
+    )
+    judged = _with_fates(skipped, trace).where("fate not in ('aborted', 'failed')")
+    found = spans(judged, *PARTITION, "member", "kind", "fate", at=F.min("at_micros"))
+    return CheckOutcome(
+        findings(
+            found,
+            evidence=("records", "member"),
+            kind=F.col("kind"),
+            verdict=F.when(F.col("fate") == "unknown", "undecided").otherwise("violation"),
+            cause=F.format_string(
+                "%s went past %s records that the log holds, in one session", "member", "records"
+            ),
+        ),
+        trace.rows["polls"],
+    )
+
+
+def _with_fates(skipped: DataFrame, trace: Trace) -> DataFrame:
+    """Add fate: of what a transaction wrote, for groups that read committed values; else owed."""
+    readers = committed_readers(trace)
+    if not trace.rows["transactions"] or readers.isEmpty():
+        return skipped.withColumn("fate", F.lit("owed"))
+    fates = writes(trace).select(*_LOG, "value", F.col("fate").alias("_fate"))
+    committed = readers.withColumn("_committed", F.lit(True))
+    return (
+        skipped.join(committed, on=["group", "topic"], how="left")
+        .join(fates, on=[*_LOG, "value"], how="left")
+        .withColumn("fate", F.expr("if(_committed, coalesce(_fate, 'owed'), 'owed')"))
+    )
+
+
+def nonmonotonic_poll(trace: Trace) -> CheckOutcome:
+    """B4: within a session of reading, a record was delivered after one of a higher offset.
+
+    Permitted where the member went back to an offset that its group had committed before, which a
+    rebalance does that is over within one poll.
+    """
+    back = jumps(trace).where("not is_anew and reset_to is null and first_offset <= prev_offset")
+    stored = (
+        trace["committed_offsets"]
+        .where(is_stored())
+        .groupBy(*PARTITION, F.col("offset").alias("first_offset"))
+        .agg(F.min("committed_micros").alias("_committed"))
+    )
+    found = back.join(stored, on=[*PARTITION, "first_offset"], how="left").withColumn(
+        "is_commit", F.expr(f"coalesce(_committed <= at_micros + {trace.clock_micros}, false)")
+    )
+    return CheckOutcome(
+        findings(
+            found,
+            evidence=("member", "prev_offset", "prev_epoch", "first_epoch"),
+            kind=F.when(F.col("seq") == F.col("prev_seq"), "within a poll")
+            .when(F.col("is_commit"), "back to its commit")
+            .otherwise("between polls"),
+            verdict=F.when(
+                F.col("is_commit") & (F.col("seq") != F.col("prev_seq")), "permitted"
+            ).otherwise("violation"),
+            offset_first=F.col("first_offset"),
+            offset_last=F.col("prev_offset"),
+            at=F.col("at_micros"),
+            cause=F.format_string(
+                "%s was given offset %s after %s, in one session",
+                "member",
+                "first_offset",
+                "prev_offset",
+            ),
+        ),
+        trace.rows["polls"],
+    )

@@ -1,0 +1,222 @@
+"""Where records are, and from when to when (taxonomy A2, A3, A9)."""
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.acknowledgements import acknowledged
+from analysis.checks.base import CheckOutcome, count, findings
+from analysis.contested import recreated
+from analysis.load import Trace
+from analysis.progress import PARTITION, positions
+from analysis.sessions import runs
+from harness.contract.outcomes import Isolation
+
+_LOG = ("topic", "partition")
+_BATCH = ("producer_id", "producer_epoch")
+
+
+def unseen_record(trace: Trace) -> CheckOutcome:
+    """A2: acknowledged and in the surviving log, where a group that reads it has yet to come.
+
+    Late, not lost, so always permitted; Jepsen can't tell the two apart. Whether a group should
+    have come further is for `stuck_consumer` to judge. Judged are acknowledged values, for each
+    group of the plan that reads their topic; what transactions wrote only for those that read
+    uncommitted values too, since it may be for nobody else.
+    """
+    readers = trace.readers.select("group", "topic", "isolation")
+    at = positions(trace).select(*PARTITION, "position")
+    behind = (
+        readers.join(trace.log_bounds, on="topic", how="inner")
+        .join(at, on=list(PARTITION), how="left")
+        .withColumn("_from", F.greatest(F.coalesce("position", "log_start"), "log_start"))
+        .where("_from < log_end")
+        .select(*PARTITION, "isolation", "position", "_from", "log_end")
+    )
+    acks = acknowledged(trace).select(*_LOG, "offset", "value", "answered_micros", "transaction")
+    is_owed = F.col("transaction").isNull() | (F.col("isolation") != str(Isolation.READ_COMMITTED))
+    kept = trace.surviving.select(*_LOG, "offset", "value")
+    late = (
+        acks.join(F.broadcast(trace.materialized(behind)), on=list(_LOG), how="inner")
+        .where("offset >= _from and offset < log_end")
+        .where(is_owed)
+        .join(kept, on=[*_LOG, "offset", "value"], how="left_semi")
+        .groupBy(*PARTITION, "position", "log_end")
+        .agg(
+            F.min("offset").alias("offset_first"),
+            F.max("offset").alias("offset_last"),
+            F.count(F.lit(1)).alias("records"),
+            F.min("answered_micros").alias("at"),
+        )
+    )
+    owed = acks.join(F.broadcast(readers), on="topic", how="inner").where(is_owed)
+    return CheckOutcome(
+        findings(
+            late,
+            evidence=("records", "position", "log_end"),
+            kind=F.when(F.col("position").isNull(), "never began").otherwise("yet to come"),
+            verdict=F.lit("permitted"),
+            cause=F.format_string(
+                "%s acknowledged records are in the log, and %s has yet to come to them",
+                "records",
+                "group",
+            ),
+        ),
+        count(owed),
+    )
+
+
+def duplicate_append(trace: Trace) -> CheckOutcome:
+    """A3: one value at two or more offsets of the surviving log.
+
+    Each value is sent once, so its producer's retry was appended again. A violation where both
+    appends have one producer id and producer epoch: an idempotent producer's sequence numbers must
+    prevent it (KIP-98). Permitted where one has no producer id; undecided where producer id or
+    epoch changed in between (KIP-360), or no batch tells.
+    """
+    repeated = (
+        _doubtful(trace.surviving, trace)
+        .groupBy(*_LOG, "value")
+        .agg(F.count_distinct("offset").alias("appends"), F.collect_set("offset").alias("_at"))
+        .where("appends > 1")
+    )
+    found = trace.materialized(
+        repeated.select(*_LOG, "value", "appends", F.explode("_at").alias("offset"))
+    )
+    batches = trace["replica_batches"].where("not is_control")
+    ids = (
+        found.join(batches, on=list(_LOG), how="left")
+        .where("base_offset is null or offset between base_offset and last_offset")
+        .select(*_LOG, "value", "offset", "appends", *_BATCH)
+        .distinct()
+    )
+    told = (
+        found.join(ids, on=[*_LOG, "value", "offset", "appends"], how="left")
+        .groupBy(*_LOG, "value", "appends")
+        .agg(
+            F.min("offset").alias("offset_first"),
+            F.max("offset").alias("offset_last"),
+            F.min("producer_id").alias("producer_id"),
+            F.count_distinct(*_BATCH).alias("_ids"),
+            F.max(F.col("producer_id").isNull()).alias("_untold"),
+        )
+    )
+    is_same = (F.col("_ids") == 1) & ~F.col("_untold")
+    kind = (
+        F.when(F.col("producer_id") < 0, "without idempotence")
+        .when(is_same, "in one producer epoch")
+        .otherwise("under another producer epoch")
+    )
+    return CheckOutcome(
+        findings(
+            told,
+            evidence=("value", "appends", "producer_id"),
+            kind=kind,
+            verdict=F.when(F.col("producer_id") < 0, "permitted")
+            .when(is_same, "violation")
+            .otherwise("undecided"),
+            cause=F.format_string("value %s was appended %s times", "value", "appends"),
+        ),
+        count(trace.surviving),
+    )
+
+
+def _doubtful(kept: DataFrame, trace: Trace) -> DataFrame:
+    """The records of those stretches of sequence numbers that have more records than numbers.
+
+    A value ends in `:sequence:checksum`; one that does not counts as of sequence 0.
+    """
+    numbered = (
+        kept.withColumn("_tail", F.expr("substring_index(value, ':', -2)"))
+        .withColumn("_producer", F.expr("xxhash64(left(value, length(value) - length(_tail)))"))
+        .withColumn(
+            "_sequence", F.expr("coalesce(try_cast(split_part(_tail, ':', 1) as bigint), 0)")
+        )
+        .withColumn("_bucket", F.expr("bitmap_bucket_number(_sequence)"))
+    )
+    stretch = (*_LOG, "_producer", "_bucket")
+    crowded = (
+        numbered.groupBy(*stretch)
+        .agg(
+            F.count(F.lit(1)).alias("_records"),
+            F.expr("bitmap_count(bitmap_construct_agg(bitmap_bit_position(_sequence)))").alias(
+                "_numbers"
+            ),
+        )
+        .where("_records > _numbers")
+        .select(*stretch)
+    )
+    doubtful = F.broadcast(trace.materialized(crowded))
+    return numbered.join(doubtful, on=list(stretch), how="left_semi").select(*kept.columns)
+
+
+def expired_read(trace: Trace) -> CheckOutcome:
+    """A9: a record below the log start was returned.
+
+    Judged are deliveries of partitions whose leader told the observer its log start. A violation
+    where the member's session began after the log start was beyond the record; else the client may
+    have fetched the record before and kept it, which is permitted.
+    """
+    told = (
+        trace["samples"]
+        .where("broker = leader and log_start_offset >= 0")
+        .groupBy(*_LOG, F.col("log_start_offset").alias("start"))
+        .agg((F.min("at_micros") + trace.clock_micros).alias("at_micros"))
+        .join(F.broadcast(recreated(trace)), on=list(_LOG), how="left_anti")
+    )
+    first = trace.materialized(told.groupBy(*_LOG).agg(F.min("at_micros").alias("_told")))
+    given = runs(trace).join(F.broadcast(first), on=list(_LOG), how="inner")
+    owned = (
+        trace["group_events"]
+        .where("change = 'assigned'")
+        .selectExpr("member", *_LOG, "at_micros as _assigned")
+    )
+    below = trace.materialized(_below(given, told))
+    found = (
+        below.join(owned, on=["member", *_LOG], how="left")
+        .withColumn("_owned", F.expr("if(_assigned <= at_micros, _assigned, null)"))
+        .groupBy(*below.columns)
+        .agg(F.max("_owned").alias("_owned"))
+        .withColumn("is_after", F.expr("coalesce(_owned > passed_micros, false)"))
+    )
+    return CheckOutcome(
+        findings(
+            found,
+            evidence=("member", "records", "log_start", "passed_micros"),
+            kind=F.when(F.col("is_after"), "fetched below the log start").otherwise(
+                "may have been fetched before"
+            ),
+            verdict=F.when(F.col("is_after"), "violation").otherwise("permitted"),
+            offset_first=F.col("first_offset"),
+            at=F.col("at_micros"),
+            cause=F.format_string(
+                "%s was given %s records from %s on; the log start was %s",
+                "member",
+                "records",
+                "first_offset",
+                "log_start",
+            ),
+        ),
+        given.agg(
+            F.coalesce(F.sum(F.expr("last_offset - first_offset + 1")), F.lit(0)).alias("evaluated")
+        ),
+    )
+
+
+def _below(given: DataFrame, told: DataFrame) -> DataFrame:
+    """Runs that begin below the largest log start told before, and when that was told first."""
+    columns = ("group", "member", *_LOG, "first_offset", "last_offset", "at_micros")
+    by_time = Window.partitionBy(*_LOG).orderBy("at_micros")
+    steps = told.select(*_LOG, "at_micros", "start")
+    timeline = given.select(*columns).unionByName(steps, allowMissingColumns=True)
+    raised = (
+        timeline.withColumn("log_start", F.max("start").over(by_time))
+        .where("start is null and first_offset < log_start")
+        .select(*columns, "log_start")
+    )
+    return (
+        raised.join(steps.withColumnRenamed("at_micros", "_step"), on=list(_LOG), how="inner")
+        .where("start > first_offset")
+        .groupBy(*columns, "log_start")
+        .agg(F.min("_step").alias("passed_micros"))
+        .withColumn("records", F.expr("least(last_offset + 1, log_start) - first_offset"))
+    )

@@ -1,0 +1,266 @@
+"""Whether all readers see one log, and see it in time (taxonomy A7, B1, B5, B6)."""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.window import WindowSpec
+
+from analysis.acknowledgements import acknowledged
+from analysis.checks.base import CheckOutcome, count, findings, spans
+from analysis.contested import contested, recreated
+from analysis.load import Trace
+from analysis.sessions import on_branch, passed, runs
+from harness.contract.tables import MICROS_PER_SECOND
+
+STALE_SECONDS = 2
+"""A reader that stands so long before a record that was acknowledged reads a stale log."""
+
+_LOG = ("topic", "partition")
+_AT = (*_LOG, "offset")
+
+
+def inconsistent_offset(trace: Trace) -> CheckOutcome:
+    """B1: one offset, two values, among what groups were given and what the log holds at the end.
+
+    Under one leader epoch that is a violation. Under several the log was truncated and rewritten,
+    which the configuration may allow: with unclean election, or if the value that was overwritten
+    was acknowledged with acks≠all. Jepsen has the class, but knows no epochs.
+    """
+    judged = _judged(contested(trace), trace)
+    return CheckOutcome(_told(judged, "several values at one offset"), trace.rows["polls"])
+
+
+def divergent_readers(trace: Trace) -> CheckOutcome:
+    """B5: two groups went past one offset, and were not given the same record there.
+
+    Kind `different values`: both were given one, and some value by one group only; permitted as
+    an inconsistent offset is. Kind `given to one`: within a session a group went past a record that
+    another group of the same isolation level was given there, in an epoch between those around it.
+    Judged are deliveries of partitions that several groups read.
+    """
+    read = contested(trace).where("group is not null")
+    groups = Window.partitionBy(*_AT)
+    apart = (
+        read.withColumn("_readers", F.size(F.collect_set("group").over(groups)))
+        .withColumn(
+            "_having", F.size(F.collect_set("group").over(Window.partitionBy(*_AT, "value")))
+        )
+        .groupBy(*_AT)
+        .agg(F.min("_having").alias("_having"), F.max("_readers").alias("_readers"))
+        .where("_having < _readers")
+    )
+    of_readers = read.join(apart, on=list(_AT), how="left_semi")
+    different = _told(_judged(of_readers, trace), "different values", by_readers=True)
+    shared = (
+        runs(trace)
+        .groupBy(*_LOG)
+        .agg(
+            F.count_distinct("group").alias("_readers"),
+            F.sum(F.expr("last_offset - first_offset + 1")).alias("_records"),
+        )
+        .where("_readers > 1")
+    )
+    evaluated = shared.agg(F.coalesce(F.sum("_records"), F.lit(0)).alias("evaluated"))
+    return CheckOutcome(different.unionByName(_given_to_one(trace)), evaluated)
+
+
+def resurrected_record(trace: Trace) -> CheckOutcome:
+    """A7: known, then absent from a read of its offset, then there again.
+
+    A value was acknowledged or delivered; later a group was given another value of a later epoch at
+    its offset; yet at the end the log holds the first one, or a group was given it later still.
+    That is a log that was truncated and came back, which only an unclean election allows. A read
+    that saw nothing at the offset proves no absence: `poll_skip` judges that.
+    """
+    rivals = contested(trace)
+    known = (
+        rivals.join(
+            acknowledged(trace).select(*_AT, "value", "answered_micros"),
+            on=[*_AT, "value"],
+            how="left",
+        )
+        .groupBy(*_AT, "value", "leader_epoch")
+        .agg(
+            F.least(F.min("first_micros"), F.min("answered_micros")).alias("known_micros"),
+            F.max("last_micros").alias("_seen_last"),
+            F.max(F.col("group").isNull()).alias("_in_log"),
+        )
+    )
+    between = rivals.where("group is not null").select(
+        *_AT,
+        F.col("value").alias("other"),
+        F.col("leader_epoch").alias("other_epoch"),
+        F.col("first_micros").alias("absent_micros"),
+        "group",
+    )
+    back = (
+        known.join(between, on=list(_AT), how="inner")
+        .where("other != value and other_epoch > leader_epoch")
+        .where(f"known_micros + {trace.clock_micros} < absent_micros")
+        .where(f"_in_log or _seen_last > absent_micros + {trace.clock_micros}")
+        .groupBy(*_AT, "leader_epoch", "other_epoch")
+        .agg(F.min("absent_micros").alias("at"), F.min("group").alias("group"))
+        .join(F.broadcast(trace.topics.select("topic", "unclean_election")), "topic", "left")
+    )
+    found = spans(
+        back, *_LOG, "leader_epoch", "other_epoch", "unclean_election", "group", at=F.min("at")
+    )
+    return CheckOutcome(
+        findings(
+            found,
+            evidence=("records", "leader_epoch", "other_epoch"),
+            kind=F.lit("came back"),
+            verdict=F.when(F.col("unclean_election"), "permitted").otherwise("violation"),
+            cause=F.format_string(
+                "%s records of epoch %s are there again, after epoch %s was read in their place",
+                "records",
+                "leader_epoch",
+                "other_epoch",
+            ),
+        ),
+        trace.rows["polls"],
+    )
+
+
+def stale_read(trace: Trace) -> CheckOutcome:
+    """B6: a member went on polling at a position, though the record there was acknowledged before.
+
+    That it went on is proved by the commits that it made in between, so a member that the story
+    let rest is no stale reader. Kafka bounds no reader's lag, so all of it is permitted; told is
+    for how long each stood still, from STALE_SECONDS on. What transactions wrote is left out: it
+    can't be read before its commit. Judged is each stretch of records that one poll returned.
+    """
+    least = STALE_SECONDS * MICROS_PER_SECOND
+    began = (
+        trace["group_events"]
+        .where("change = 'assigned'")
+        .groupBy("member", *_LOG)
+        .agg(F.min("at_micros").alias("began_micros"))
+    )
+    waited = trace.materialized(
+        runs(trace)
+        .join(F.broadcast(began), on=["member", *_LOG], how="left")
+        .withColumn("prev_micros", F.coalesce("prev_micros", "began_micros"))
+        .where(f"at_micros - prev_micros >= {least}")
+    )
+    acks = (
+        acknowledged(trace)
+        .where("transaction is null")
+        .select(*_LOG, F.col("offset").alias("first_offset"), "answered_micros", "acks")
+    )
+    still = trace["commits"].select(
+        "member", *_LOG, F.col("offset").alias("first_offset"), "committed_micros"
+    )
+    found = (
+        waited.join(acks, on=[*_LOG, "first_offset"], how="inner")
+        .join(still, on=["member", *_LOG, "first_offset"], how="inner")
+        .where("committed_micros < at_micros")
+        .withColumn("_since", F.greatest("prev_micros", "answered_micros"))
+        .groupBy("group", "member", *_LOG, "first_offset", "acks", "_since", "at_micros")
+        .agg(F.max("committed_micros").alias("_until"))
+        .where(f"_until - _since >= {least}")
+        .withColumn("seconds", (F.col("_until") - F.col("_since")) / MICROS_PER_SECOND)
+    )
+    return CheckOutcome(
+        findings(
+            found,
+            evidence=("member", "seconds", "acks"),
+            kind=F.lit("stood still"),
+            verdict=F.lit("permitted"),
+            offset_first=F.col("first_offset"),
+            at=F.col("at_micros"),
+            cause=F.format_string(
+                "%s polled on at %s for %.1f s after that record was acknowledged",
+                "member",
+                "first_offset",
+                "seconds",
+            ),
+        ),
+        count(runs(trace)),
+    )
+
+
+def _judged(rivals: DataFrame, trace: Trace) -> DataFrame:
+    """One row an offset: its values' epochs, and whether the configuration allows several."""
+    sends = trace["sends"].select(*_LOG, "value", "acks").where("acks = 'all'")
+    owed = rivals.join(sends, on=[*_LOG, "value"], how="left").withColumn(
+        "_epoch_values", F.size(F.collect_set("value").over(_within_epoch()))
+    )
+    newest = F.max("leader_epoch").over(Window.partitionBy(*_AT))
+    again = recreated(trace).withColumn("_again", F.lit(True))
+    return (
+        owed.withColumn("_is_owed", F.col("acks").isNotNull() & (F.col("leader_epoch") < newest))
+        .groupBy(*_AT)
+        .agg(
+            F.max("_epoch_values").alias("_epoch_values"),
+            F.min("leader_epoch").alias("epoch_first"),
+            F.max("leader_epoch").alias("epoch_last"),
+            F.max("_is_owed").alias("_is_owed"),
+            F.min("first_micros").alias("at"),
+            F.concat_ws(", ", F.array_sort(F.collect_set("group"))).alias("readers"),
+        )
+        .join(F.broadcast(again), on=list(_LOG), how="left")
+        .join(F.broadcast(trace.topics.select("topic", "unclean_election")), "topic", "left")
+        .withColumn("verdict", _verdict())
+        .withColumn(
+            "form",
+            F.when(F.col("_again"), "the topic was created again")
+            .when(F.col("_epoch_values") > 1, "under one epoch")
+            .otherwise("rewritten by a truncation"),
+        )
+    )
+
+
+def _within_epoch() -> WindowSpec:
+    return Window.partitionBy(*_AT, "leader_epoch")
+
+
+def _verdict() -> Column:
+    return (
+        F.when(F.col("_again"), "permitted")
+        .when(F.col("epoch_first") < 0, "undecided")
+        .when(F.col("_epoch_values") > 1, "violation")
+        .when(F.col("unclean_election") | ~F.col("_is_owed"), "permitted")
+        .otherwise("violation")
+    )
+
+
+def _told(judged: DataFrame, what: str, *, by_readers: bool = False) -> DataFrame:
+    found = spans(
+        judged, *_LOG, "form", "verdict", "epoch_first", "epoch_last", "readers", at=F.min("at")
+    )
+    return findings(
+        found,
+        evidence=("records", "epoch_first", "epoch_last", "readers"),
+        kind=F.lit(what) if by_readers else F.col("form"),
+        verdict=F.col("verdict"),
+        cause=F.format_string(
+            f"%s offsets have {what}, of epochs %s to %s: %s",
+            "records",
+            "epoch_first",
+            "epoch_last",
+            "form",
+        ),
+    )
+
+
+def _given_to_one(trace: Trace) -> DataFrame:
+    level = trace.readers.select("group", "isolation")
+    others = trace["polls"].select(*_AT, "leader_epoch", F.col("group").alias("other"))
+    given = (
+        others.join(F.broadcast(passed(trace)), on=list(_AT), how="inner")
+        .where("other != group")
+        .where(on_branch())
+        .join(F.broadcast(level), on="group", how="inner")
+        .join(F.broadcast(level.toDF("other", "_isolation")), on="other", how="inner")
+        .where("isolation = _isolation")
+    )
+    found = spans(given, *_LOG, "group", "other", at=F.min("at_micros"))
+    return findings(
+        found,
+        evidence=("records", "other"),
+        kind=F.lit("given to one"),
+        verdict=F.lit("violation"),
+        cause=F.format_string(
+            "%s went past %s records that %s was given there", "group", "records", "other"
+        ),
+    )

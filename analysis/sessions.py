@@ -1,0 +1,149 @@
+"""In what order each member was given records, and where its reading began anew.
+
+A member of a group is one life of a consumer (`group#life`). Within a life, reading begins anew
+where the member was assigned or lost the partition, where its client reset it, and where it raised:
+what is promised of the order of records holds between two such moments only.
+"""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.load import Trace
+from harness.contract.tables import MICROS_PER_SECOND
+
+_LOG = ("topic", "partition")
+_LIFE = ("worker", "group", "member", *_LOG)
+_LOG_CLOCK_MICROS = 1000
+"""A line of a client's log has its time cut to milliseconds."""
+_RESET_LATE_MICROS = MICROS_PER_SECOND
+"""A client may hand over the line that tells of a reset so long after it went on."""
+
+
+def runs(trace: Trace) -> DataFrame:
+    """Records that one poll returned at consecutive offsets, as one row.
+
+    Columns: worker, group, member, topic, partition, seq, first_offset, last_offset, first_epoch,
+    last_epoch, at_micros, and of the run before in that life: prev_seq, prev_offset (its last),
+    prev_epoch, prev_micros; null in the first.
+
+    Within a run nothing is out of order: in one poll, an offset less the record's place is the same
+    for all of it. So a window over runs tells what one over all records would.
+    """
+    return trace.shared("runs", lambda: _runs(trace))
+
+
+def jumps(trace: Trace) -> DataFrame:
+    """The runs that do not begin where the one before ended.
+
+    The columns of `runs`, and is_anew (reading began anew in between) and reset_to (where a reset
+    put the position, null without one).
+    """
+    return trace.shared("jumps", lambda: _jumps(trace))
+
+
+def passed(trace: Trace) -> DataFrame:
+    """The offsets that a member's position went past within a session, and was given nothing of.
+
+    Columns: group, member, topic, partition, offset, kind (within a poll, between polls),
+    prev_epoch and next_epoch (of the records around), at_micros.
+    """
+    return trace.shared("passed", lambda: _passed(trace))
+
+
+def _runs(trace: Trace) -> DataFrame:
+    in_life = Window.partitionBy(*_LIFE).orderBy("seq", "_place", "first_offset")
+    before = F.lag(F.struct("seq", "last_offset", "last_epoch", "at_micros")).over(in_life)
+    return (
+        trace["polls"]
+        .groupBy(*_LIFE, "seq", (F.col("offset") - F.col("position_in_poll")).alias("_shift"))
+        .agg(
+            F.min("offset").alias("first_offset"),
+            F.max("offset").alias("last_offset"),
+            F.min("leader_epoch").alias("first_epoch"),
+            F.max("leader_epoch").alias("last_epoch"),
+            F.min("position_in_poll").alias("_place"),
+            F.min("polled_micros").alias("at_micros"),
+        )
+        .withColumn("_before", before)
+        .select(
+            *_LIFE,
+            "seq",
+            "first_offset",
+            "last_offset",
+            "first_epoch",
+            "last_epoch",
+            "at_micros",
+            F.col("_before.seq").alias("prev_seq"),
+            F.col("_before.last_offset").alias("prev_offset"),
+            F.col("_before.last_epoch").alias("prev_epoch"),
+            F.col("_before.at_micros").alias("prev_micros"),
+        )
+    )
+
+
+def _passed(trace: Trace) -> DataFrame:
+    return (
+        jumps(trace)
+        .where("not is_anew and first_offset > prev_offset")
+        .withColumn("_from", F.greatest(F.col("prev_offset") + 1, "reset_to"))
+        .where("_from < first_offset")
+        .select(
+            "group",
+            "member",
+            *_LOG,
+            F.explode(F.expr("sequence(_from, first_offset - 1)")).alias("offset"),
+            F.expr("if(seq = prev_seq, 'within a poll', 'between polls')").alias("kind"),
+            "prev_epoch",
+            F.col("first_epoch").alias("next_epoch"),
+            "at_micros",
+        )
+    )
+
+
+def on_branch() -> Column:
+    """Whether a record's `leader_epoch` fits between those of the records around what was passed.
+
+    One of another branch was appended later, or truncated before.
+    """
+    return F.expr(
+        "(prev_epoch < 0 or leader_epoch >= prev_epoch)"
+        " and (next_epoch < 0 or leader_epoch <= next_epoch)"
+    )
+
+
+def _jumps(trace: Trace) -> DataFrame:
+    jumped = trace.materialized(runs(trace).where("first_offset != prev_offset + 1"))
+    events = (
+        trace["group_events"]
+        .where("change in ('assigned', 'revoked', 'lost', 'failed', 'opened')")
+        .selectExpr("member as _member", "topic as _topic", "partition as _partition", "seq as _at")
+    )
+    resets = (
+        trace["resets"]
+        .where("to_offset is not null")
+        .selectExpr("member", *_LOG, "to_offset", "at_micros as _reset_micros")
+    )
+    return (
+        jumped.join(
+            F.broadcast(events),
+            on=F.expr(
+                "_member = member and _at > prev_seq and _at < seq"
+                " and (_partition < 0 or _partition = partition and _topic = topic)"
+            ),
+            how="left",
+        )
+        .join(F.broadcast(resets), on=["member", *_LOG], how="left")
+        .withColumn(
+            "to_offset",
+            F.expr(
+                f"if(_reset_micros >= prev_micros - {_LOG_CLOCK_MICROS}"
+                f" and _reset_micros <= at_micros + {_RESET_LATE_MICROS}"
+                " and to_offset <= first_offset, to_offset, null)"
+            ),
+        )
+        .groupBy(*jumped.columns)
+        .agg(
+            (F.count("_at") > 0).alias("is_anew"),
+            F.max("to_offset").alias("reset_to"),
+        )
+    )
