@@ -1,0 +1,298 @@
+"""Plants of replicas, elections and metadata (taxonomy G)."""
+
+from itertools import pairwise
+
+import numpy as np
+
+from harness.contract.values import make_value
+from harness.generate.frames import NULL, Frame
+from harness.generate.log import micros
+from harness.generate.metadata import leadership
+from harness.generate.plants.tools import (
+    PLAIN,
+    Plant,
+    Random,
+    any_partition,
+    copy_of,
+    follows,
+    groups,
+    middle,
+    middle_batch,
+    offsets_of,
+)
+from harness.generate.universe import Change, Place, Universe
+
+_BOUNCE_SECONDS = 7.5
+_QUIET_FROM, _QUIET_UNTIL = 60.0, 66.0
+"""Seconds of a universe between its leader changes and its end."""
+_LATE_SECONDS = 2.0
+
+
+def _replica(universe: Universe, random: Random) -> int:
+    return int(random.choice(universe.brokers))
+
+
+def log_divergence(universe: Universe, random: Random) -> list[Place]:
+    """One replica has two records the other way round."""
+    partition, broker = any_partition(universe, random), _replica(universe, random)
+    index = middle(universe, random, partition, 2)
+    log, records = universe.the_log(), universe.frame("replica_records")
+    for one, other in ((index[0], index[1]), (index[1], index[0])):
+        row = records.where(partition=partition, broker=broker, offset=log.offset[one])
+        records["value"][row] = log.value[other]
+    follows(universe, "inconsistent_offset", partition=partition, group=None)
+    for group in groups(universe):
+        follows(universe, "inconsistent_offset", partition=partition, group=group)
+    return [Place("log_divergence", "violation", partition, None, int(log.offset[index[0]]))]
+
+
+def _lacks(universe: Universe, partition: int, broker: int, offsets: np.ndarray) -> None:
+    for table, column in (("replica_records", "offset"), ("replica_batches", "base_offset")):
+        frame = universe.frame(table)
+        gone = frame.where(partition=partition, broker=broker) & np.isin(frame[column], offsets)
+        universe.keep(table, ~gone)
+
+
+def leader_completeness(universe: Universe, random: Random) -> list[Place]:
+    """A replica was elected, and lacks acknowledged records."""
+    log = universe.the_log()
+    found = []
+    for partition in range(universe.partitions):
+        led = [c for c in universe.changes if c.partition == partition]
+        found += [(partition, c.leader, c.epoch) for c in led if c.epoch > 0]
+    partition, broker, epoch = found[int(random.integers(len(found)))]
+    for _ in range(1000):
+        index = middle_batch(universe, random, partition)
+        if log.epoch[index[0]] < epoch:
+            break
+    offsets = offsets_of(universe, index)
+    _lacks(universe, partition, broker, offsets)
+    follows(universe, "isr_incomplete", "log_divergence", partition=partition, group=None)
+    return [Place("leader_completeness", "violation", partition)]
+
+
+def isr_incomplete(universe: Universe, random: Random) -> list[Place]:
+    """A member of the last ISR lacks the log's end."""
+    partition = any_partition(universe, random)
+    last = [c for c in universe.changes if c.partition == partition][-1]
+    broker = int(random.choice([one for one in last.isr if one != last.leader]))
+    log = universe.the_log()
+    newest = log.batch[(log.partition == partition) & ~log.is_cut].max()
+    offsets = log.offset[log.batch == newest]
+    _lacks(universe, partition, broker, offsets)
+    bounds = universe.frame("log_starts")
+    mine = bounds.where(partition=partition, broker=broker)
+    bounds["log_end_offset"][mine] = offsets.min()
+    follows(
+        universe,
+        "log_divergence",
+        "leader_completeness",
+        "never_caught_up",
+        partition=partition,
+        group=None,
+    )
+    return [Place("isr_incomplete", "violation", partition)]
+
+
+def high_watermark_regressed(universe: Universe, random: Random) -> list[Place]:
+    """A leader tells a lower high watermark than before, in one epoch."""
+    partition = any_partition(universe, random)
+    samples = universe.frame("samples")
+    mine = np.flatnonzero(
+        samples.where(partition=partition) & (samples["log_end_offset"] > _BOUNCE_SECONDS)
+    )
+    mine = mine[samples["at_micros"][mine] > universe.at(_QUIET_FROM - 4)]
+    one = int(random.choice(mine))
+    universe.add(
+        copy_of(samples, one).but(
+            log_end_offset=int(samples["log_end_offset"][one]) - int(random.integers(1, 5)),
+            at_micros=int(samples["at_micros"][one]) + micros(0.5),
+        )
+    )
+    return [Place("high_watermark_regressed", "violation", partition)]
+
+
+def _changed(universe: Universe, partition: int, seconds: float, **values: object) -> Frame:
+    """Add a change of a partition that copies its state then but for some values."""
+    at = universe.at(seconds)
+    now = universe.led_at(partition, at)
+    ids = next(
+        tuple(row)
+        for row, mine in zip(
+            universe.frame("leaderships")["replicas"],
+            universe.frame("leaderships").where(partition=partition),
+            strict=True,
+        )
+        if mine
+    )
+    frame = leadership(universe, Change(partition, at, now.leader, now.epoch, now.isr), ids)
+    frame = frame.but(**values)
+    universe.add(frame)
+    return frame
+
+
+def epoch_regressed(universe: Universe, random: Random) -> list[Place]:
+    """Another leader in the same epoch."""
+    partition = any_partition(universe, random)
+    seconds = float(random.uniform(_QUIET_FROM, _QUIET_UNTIL))
+    now = universe.led_at(partition, universe.at(seconds))
+    other = int(random.choice([one for one in now.isr if one != now.leader]))
+    _changed(universe, partition, seconds, leader=other)
+    follows(
+        universe,
+        "served_under_fenced_epoch",
+        "leader_completeness",
+        partition=partition,
+        group=None,
+    )
+    return [Place("epoch_regressed", "violation", partition)]
+
+
+def fenced_in_isr(universe: Universe, random: Random) -> list[Place]:
+    """A partition's ISR has a broker that is fenced."""
+    partition = any_partition(universe, random)
+    fenced = [
+        c
+        for c in universe.broker_changes
+        if c.is_fenced and c.in_controlled_shutdown and not c.is_start
+    ]
+    one = fenced[int(random.integers(len(fenced)))]
+    seconds = (one.at - universe.began) / 1_000_000 + float(random.uniform(0.5, 4.0))
+    now = universe.led_at(partition, universe.at(seconds))
+    frame = _changed(universe, partition, seconds)
+    frame["isr"][0] = tuple(sorted({*now.isr, one.broker}))
+    back = _changed(universe, partition, seconds + 0.3)
+    back["isr"][0] = now.isr
+    follows(universe, "isr_incomplete", partition=partition, group=None)
+    return [Place("fenced_in_isr", "violation", partition)]
+
+
+def eligible_leader_replicas(universe: Universe, random: Random) -> list[Place]:
+    """A broker is both in the ISR and among the eligible leader replicas."""
+    partition = any_partition(universe, random)
+    seconds = float(random.uniform(_QUIET_FROM, _QUIET_UNTIL))
+    now = universe.led_at(partition, universe.at(seconds))
+    frame = _changed(universe, partition, seconds)
+    frame["elr"][0] = (int(random.choice(now.isr)),)
+    _changed(universe, partition, seconds + 0.5)
+    return [Place("eligible_leader_replicas", "violation", partition)]
+
+
+def min_insync_breached(universe: Universe, random: Random) -> list[Place]:
+    """acks=all is acknowledged while the leader alone is in sync."""
+    partition = any_partition(universe, random)
+    seconds = float(random.uniform(_QUIET_FROM, _QUIET_UNTIL - 3))
+    now = universe.led_at(partition, universe.at(seconds))
+    frame = _changed(universe, partition, seconds)
+    frame["isr"][0] = (now.leader,)
+    _changed(universe, partition, seconds + 5.0)
+    return [Place("min_insync_breached", "violation", partition)]
+
+
+def epoch_cache_mismatch(universe: Universe, random: Random) -> list[Place]:
+    """A replica's leader-epoch-checkpoint disagrees with its segments."""
+    partition, broker = any_partition(universe, random), _replica(universe, random)
+    cache = universe.frame("epoch_checkpoints")
+    mine = np.flatnonzero(cache.where(partition=partition, broker=broker))
+    newest = mine[np.argmax(cache["leader_epoch"][mine])]
+    cache["start_offset"][newest] += int(random.integers(1, 3))
+    return [Place("epoch_cache_mismatch", "violation", partition)]
+
+
+def retention_overreach(universe: Universe, random: Random) -> list[Place]:
+    """Records younger than retention.ms are deleted."""
+    partition = any_partition(universe, random)
+    log = universe.the_log()
+    seconds = float(random.uniform(68, 72))
+    young = (log.partition == partition) & (log.at < universe.at(seconds))
+    batch = log.batch[young].max()
+    universe.log_start[partition] = int(log.offset[log.batch == batch].min())
+    return [Place("retention_overreach", "violation", partition)]
+
+
+def served_under_fenced_epoch(universe: Universe, random: Random) -> list[Place]:
+    """A deposed leader acknowledges acks=all, and is truncated when it comes back."""
+    log = universe.the_log()
+    found = []
+    for partition in range(universe.partitions):
+        led = [c for c in universe.changes if c.partition == partition]
+        for before, after in pairwise(led):
+            gone = before.leader not in after.isr
+            if before.epoch < after.epoch and before.leader != after.leader and gone:
+                found.append((partition, before, after))
+    partition, before, after = found[int(random.integers(len(found)))]
+    start = int(log.offset[(log.partition == partition) & (log.epoch == after.epoch)].min())
+    count = int(random.integers(1, 6))
+    sends = universe.frame("sends")
+    model = copy_of(sends, int(np.flatnonzero(sends.where(partition=partition))[0]))
+    first = int(sends["sequence"][sends.where(partition=partition)].max()) + 1
+    producer = str(model["producer"][0])
+    at = after.at + micros(_LATE_SECONDS)
+    for number in range(count):
+        universe.add(
+            model.but(
+                sequence=first + number,
+                value=make_value(producer, first + number),
+                offset=start + number,
+                outcome="ok",
+                error=None,
+                intended_micros=at - 5_000,
+                answered_micros=at + 5_000,
+                transaction=NULL,
+            )
+        )
+    universe.add(
+        Frame.of(
+            "truncations",
+            broker=before.leader,
+            topic=universe.topic,
+            partition=partition,
+            to_offset=start,
+            at_micros=(after.at + micros(6.5)) // 1000 * 1000,
+            log_line=f"Truncating partition {universe.topic}-{partition} to {start}",
+        )
+    )
+    follows(
+        universe,
+        "lost_record",
+        "leader_completeness",
+        "nonmonotonic_send",
+        "inconsistent_offset",
+        "loss_estimate",
+        "min_insync_breached",
+        partition=partition,
+        group=None,
+    )
+    return [Place("served_under_fenced_epoch", "violation", partition, None, start)]
+
+
+def unclean_election_unconfigured(universe: Universe, random: Random) -> list[Place]:
+    """A replica from outside of the ISR is elected, though the topic does not allow it."""
+    found = []
+    for partition in range(universe.partitions):
+        led = [c for c in universe.changes if c.partition == partition]
+        for before, after in pairwise(led):
+            if before.epoch < after.epoch:
+                found.append((partition, before, after))
+    partition, before, after = found[int(random.integers(len(found)))]
+    seconds = (after.at - universe.began) / 1_000_000 - 0.5
+    frame = _changed(universe, partition, seconds)
+    frame["isr"][0] = tuple(one for one in before.isr if one != after.leader)
+    follows(universe, "isr_incomplete", "min_insync_breached", partition=partition, group=None)
+    return [Place("unclean_election_unconfigured", "violation", partition)]
+
+
+PLANTS = {
+    "log_divergence": Plant(PLAIN, log_divergence),
+    "leader_completeness": Plant(PLAIN, leader_completeness),
+    "isr_incomplete": Plant(PLAIN, isr_incomplete),
+    "high_watermark_regressed": Plant(PLAIN, high_watermark_regressed),
+    "epoch_regressed": Plant(PLAIN, epoch_regressed),
+    "served_under_fenced_epoch": Plant(PLAIN, served_under_fenced_epoch),
+    "fenced_in_isr": Plant(PLAIN, fenced_in_isr),
+    "eligible_leader_replicas": Plant(PLAIN, eligible_leader_replicas),
+    "min_insync_breached": Plant(PLAIN, min_insync_breached),
+    "epoch_cache_mismatch": Plant(PLAIN, epoch_cache_mismatch),
+    "retention_overreach": Plant(PLAIN, retention_overreach),
+    "unclean_election_unconfigured": Plant(PLAIN, unclean_election_unconfigured),
+}
