@@ -40,8 +40,9 @@ def write_appends(universe: Universe, *, acks: str, replicas: tuple[int, ...]) -
         offsets = log.offset[kept][log.partition[kept] == partition]
         for broker in replicas:
             universe.add(
-                Frame.of(
+                Frame.known(
                     "log_starts",
+                    high_watermark_checkpoint=int(offsets.max()) + 1,
                     broker=broker,
                     topic=universe.topic,
                     partition=partition,
@@ -78,9 +79,10 @@ def _batches(universe: Universe, log: Log, kept: Array) -> Frame:
     first = kept[first]
     span, spans = log.span[first], universe.spans
     base = _integers([s.base_sequence for s in spans])[span]
-    return Frame.of(
+    return Frame.known(
         "replica_batches",
         len(first),
+        checksum=log.batch[first] + 1,
         topic=universe.topic,
         partition=log.partition[first],
         base_offset=log.offset[first],

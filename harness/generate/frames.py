@@ -37,6 +37,12 @@ class Frame:
         return cls(table, columns)
 
     @classmethod
+    def known(cls, table: str, rows: int = 1, **values: Any) -> Self:
+        """As `of`, without the columns that the contract does not have (yet)."""
+        names = TABLES[table].names
+        return cls.of(table, rows, **{name: v for name, v in values.items() if name in names})
+
+    @classmethod
     def from_rows(cls, table: str, rows: Sequence[dict[str, Any]]) -> Self:
         """Rows from one dictionary each."""
         schema = TABLES[table]
@@ -84,6 +90,10 @@ class Frame:
         for name, value in values.items():
             columns[name] = _column(TABLES[self.table].field(name).type, len(self), value)
         return Frame(self.table, columns)
+
+    def has(self, column: str) -> bool:
+        """Whether the contract has a column."""
+        return column in self.columns
 
     def where(self, **values: Any) -> Array:
         """A mask of the rows that have these values."""

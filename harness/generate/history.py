@@ -99,6 +99,7 @@ def planted_universe(
         universe.plant = plant
         universe.planted = made.apply(universe, universe.random(_PLANTING))
     universe.expected += commits_behind_leaders(universe)
+    universe.expected += reprocessing(universe)
     return universe
 
 
@@ -115,6 +116,16 @@ def commits_behind_leaders(universe: Universe) -> list[Place]:
     return [
         Place("committed_epoch_behind_leader", "permitted", partition, group)
         for partition, group in sorted(told)
+    ]
+
+
+def reprocessing(universe: Universe) -> list[Place]:
+    """The groups that must have, or may have, had records again."""
+    known = (*universe.planted, *universe.expected)
+    again = {place.group for place in known if place.check == "duplicate_delivery"}
+    return [
+        Place("reprocessing_amplification", None, None, group)
+        for group in sorted(group for group in again if group is not None)
     ]
 
 

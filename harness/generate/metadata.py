@@ -10,6 +10,8 @@ from harness.generate.universe import BrokerChange, Change, Universe
 
 _SAMPLE_SECONDS = 10
 _METADATA_EPOCH = 1
+_ASKING_MICROS = 50
+"""How long the observer waits for an answer."""
 
 
 def register_brokers(universe: Universe) -> None:
@@ -94,7 +96,10 @@ def write_samples(universe: Universe, *, until: float) -> None:
                     "log_end_offset": end if leads else -1,
                     "at_micros": at + number,
                 }
-                universe.add(Frame.from_rows("samples", [row]))
+                frame = Frame.from_rows("samples", [row])
+                if frame.has("asked_micros"):
+                    frame["asked_micros"][0] = at + number - _ASKING_MICROS
+                universe.add(frame)
 
 
 def _is_up(universe: Universe, broker: int, at: int) -> bool:

@@ -247,9 +247,11 @@ def commit(
 def stored(universe: Universe, commits: Frame) -> Frame:
     """What the coordinator stores of commits."""
     numbers = {group.group: index for index, group in enumerate(universe.groups)}
-    return Frame.of(
+    return Frame.known(
         "committed_offsets",
         len(commits),
+        producer_id=-1,
+        producer_epoch=-1,
         group=commits["group"],
         topic=universe.topic,
         partition=commits["partition"],

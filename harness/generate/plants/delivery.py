@@ -26,6 +26,7 @@ from harness.generate.reading import POLL_MICROS
 from harness.generate.universe import Place, Universe
 
 _TAIL = 3
+_KNOWN_FOR_MICROS = 100_000
 _APPENDED_AT, _DELIVERED_AT = 76.0, 78.0
 """Seconds of a universe at which a plant appends behind all others, and groups have it."""
 
@@ -241,6 +242,38 @@ def corrupted_record(universe: Universe, random: Random) -> list[Place]:
     return [Place("corrupted_record", "violation", partition, group, int(offsets[0]))]
 
 
+def resurrected_record(universe: Universe, random: Random) -> list[Place]:
+    """A group was given another value of a later epoch where the log has the first one again."""
+    partition = any_partition(universe, random)
+    group = groups(universe)[STEADY]
+    polls, sends = universe.frame("polls"), universe.frame("sends")
+    failed = np.flatnonzero(sends.where(partition=partition, outcome="failed"))
+    log = universe.the_log()
+    for _ in range(1000):
+        (one,) = middle(universe, random, partition)
+        rows = np.flatnonzero(deliveries(universe, partition, group, log.offset[[one]]))
+        if polls["polled_micros"][rows[0]] > log.at[one] + _KNOWN_FOR_MICROS:
+            break
+    polls["value"][rows] = sends["value"][failed[0]]
+    polls["leader_epoch"][rows] += 1
+    for other in (group, None):
+        follows(
+            universe,
+            "skipped_record",
+            "poll_skip",
+            "inconsistent_offset",
+            "divergent_readers",
+            "record_epoch_regressed",
+            "truncation_undetected",
+            "nonmonotonic_poll",
+            "loss_estimate",
+            "silent_revalidation",
+            partition=partition,
+            group=other,
+        )
+    return [Place("resurrected_record", "violation", partition, group, int(log.offset[one]))]
+
+
 def expired_read(universe: Universe, random: Random) -> list[Place]:
     """A group is handed a record long after the log start went past it."""
     partition = any_partition(universe, random)
@@ -363,6 +396,7 @@ PLANTS = {
     "duplicate_delivery": Plant(PLAIN, duplicate_delivery),
     "phantom_record": Plant(PLAIN, phantom_record),
     "corrupted_record": Plant(PLAIN, corrupted_record),
+    "resurrected_record": Plant(PLAIN, resurrected_record),
     "expired_read": Plant(PLAIN, expired_read),
     "inconsistent_offset": Plant(PLAIN, inconsistent_offset),
     "nonmonotonic_send": Plant(PLAIN, nonmonotonic_send),

@@ -17,15 +17,14 @@ from harness.generate.plants.tools import (
     follows,
     groups,
     middle,
-    middle_batch,
-    offsets_of,
 )
 from harness.generate.universe import Change, Place, Universe
 
 _BOUNCE_SECONDS = 7.5
-_QUIET_FROM, _QUIET_UNTIL = 60.0, 66.0
+_QUIET_FROM, _QUIET_UNTIL = 56.0, 62.0
 """Seconds of a universe between its leader changes and its end."""
-_LATE_SECONDS = 2.0
+_EARLY_SECONDS, _LATE_SECONDS, _BACK_SECONDS = 0.09, 2.0, 6.5
+"""From a leader change: acknowledged before it, or after it; when who led before is back."""
 
 
 def _replica(universe: Universe, random: Random) -> int:
@@ -40,6 +39,12 @@ def log_divergence(universe: Universe, random: Random) -> list[Place]:
     for one, other in ((index[0], index[1]), (index[1], index[0])):
         row = records.where(partition=partition, broker=broker, offset=log.offset[one])
         records["value"][row] = log.value[other]
+    batches = universe.frame("replica_batches")
+    if batches.has("checksum"):
+        base = log.offset[log.batch == log.batch[index[0]]].min()
+        batches["checksum"][
+            batches.where(partition=partition, broker=broker, base_offset=base)
+        ] *= -1
     follows(universe, "inconsistent_offset", partition=partition, group=None)
     for group in groups(universe):
         follows(universe, "inconsistent_offset", partition=partition, group=group)
@@ -54,20 +59,21 @@ def _lacks(universe: Universe, partition: int, broker: int, offsets: np.ndarray)
 
 
 def leader_completeness(universe: Universe, random: Random) -> list[Place]:
-    """A replica was elected, and lacks acknowledged records."""
-    log = universe.the_log()
-    found = []
-    for partition in range(universe.partitions):
-        led = [c for c in universe.changes if c.partition == partition]
-        found += [(partition, c.leader, c.epoch) for c in led if c.epoch > 0]
-    partition, broker, epoch = found[int(random.integers(len(found)))]
-    for _ in range(1000):
-        index = middle_batch(universe, random, partition)
-        if log.epoch[index[0]] < epoch:
-            break
-    offsets = offsets_of(universe, index)
-    _lacks(universe, partition, broker, offsets)
-    follows(universe, "isr_incomplete", "log_divergence", partition=partition, group=None)
+    """An epoch begins below what its forerunner had acknowledged with acks=all."""
+    partition, before, after, start = _deposed(universe, random)
+    count = int(random.integers(1, 6))
+    _acknowledge(universe, partition, start, count, at=after.at - micros(_EARLY_SECONDS))
+    _cut(universe, partition, before.leader, start, at=after.at + micros(_BACK_SECONDS))
+    follows(
+        universe,
+        "lost_record",
+        "served_under_fenced_epoch",
+        "nonmonotonic_send",
+        "inconsistent_offset",
+        "loss_estimate",
+        partition=partition,
+        group=None,
+    )
     return [Place("leader_completeness", "violation", partition)]
 
 
@@ -181,11 +187,11 @@ def eligible_leader_replicas(universe: Universe, random: Random) -> list[Place]:
 def min_insync_breached(universe: Universe, random: Random) -> list[Place]:
     """acks=all is acknowledged while the leader alone is in sync."""
     partition = any_partition(universe, random)
-    seconds = float(random.uniform(_QUIET_FROM, _QUIET_UNTIL - 3))
+    seconds = float(random.uniform(_QUIET_FROM, _QUIET_UNTIL))
     now = universe.led_at(partition, universe.at(seconds))
     frame = _changed(universe, partition, seconds)
     frame["isr"][0] = (now.leader,)
-    _changed(universe, partition, seconds + 5.0)
+    _changed(universe, partition, seconds + 10.0)
     return [Place("min_insync_breached", "violation", partition)]
 
 
@@ -210,24 +216,27 @@ def retention_overreach(universe: Universe, random: Random) -> list[Place]:
     return [Place("retention_overreach", "violation", partition)]
 
 
-def served_under_fenced_epoch(universe: Universe, random: Random) -> list[Place]:
-    """A deposed leader acknowledges acks=all, and is truncated when it comes back."""
+def _deposed(universe: Universe, random: Random) -> tuple[int, Change, Change, int]:
+    """A leader that was put out of the ISR: partition, its last state, the next one's and start."""
     log = universe.the_log()
     found = []
     for partition in range(universe.partitions):
         led = [c for c in universe.changes if c.partition == partition]
         for before, after in pairwise(led):
-            gone = before.leader not in after.isr
-            if before.epoch < after.epoch and before.leader != after.leader and gone:
+            if before.epoch < after.epoch and before.leader not in after.isr:
                 found.append((partition, before, after))
     partition, before, after = found[int(random.integers(len(found)))]
-    start = int(log.offset[(log.partition == partition) & (log.epoch == after.epoch)].min())
-    count = int(random.integers(1, 6))
+    began = (log.partition == partition) & (log.epoch == after.epoch)
+    return partition, before, after, int(log.offset[began].min())
+
+
+def _acknowledge(universe: Universe, partition: int, start: int, count: int, *, at: int) -> None:
+    """Let the partition's producer be told that further values lie at these offsets."""
     sends = universe.frame("sends")
-    model = copy_of(sends, int(np.flatnonzero(sends.where(partition=partition))[0]))
-    first = int(sends["sequence"][sends.where(partition=partition)].max()) + 1
-    producer = str(model["producer"][0])
-    at = after.at + micros(_LATE_SECONDS)
+    mine = np.flatnonzero(sends.where(partition=partition))
+    first = int(sends["sequence"][mine].max()) + 1
+    producer = str(sends["producer"][mine[0]])
+    model = copy_of(sends, int(mine[0]))
     for number in range(count):
         universe.add(
             model.but(
@@ -241,17 +250,28 @@ def served_under_fenced_epoch(universe: Universe, random: Random) -> list[Place]
                 transaction=NULL,
             )
         )
+
+
+def _cut(universe: Universe, partition: int, broker: int, to: int, *, at: int) -> None:
     universe.add(
         Frame.of(
             "truncations",
-            broker=before.leader,
+            broker=broker,
             topic=universe.topic,
             partition=partition,
-            to_offset=start,
-            at_micros=(after.at + micros(6.5)) // 1000 * 1000,
-            log_line=f"Truncating partition {universe.topic}-{partition} to {start}",
+            to_offset=to,
+            at_micros=at // 1000 * 1000,
+            log_line=f"Truncating partition {universe.topic}-{partition} to {to}",
         )
     )
+
+
+def served_under_fenced_epoch(universe: Universe, random: Random) -> list[Place]:
+    """A deposed leader acknowledges acks=all, and is truncated when it comes back."""
+    partition, before, after, start = _deposed(universe, random)
+    count = int(random.integers(1, 6))
+    _acknowledge(universe, partition, start, count, at=after.at + micros(_LATE_SECONDS))
+    _cut(universe, partition, before.leader, start, at=after.at + micros(_BACK_SECONDS))
     follows(
         universe,
         "lost_record",

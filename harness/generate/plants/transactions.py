@@ -1,5 +1,7 @@
 """Plants of transactions (taxonomy A8, C, G13)."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from harness.contract.outcomes import Outcome
@@ -204,7 +206,116 @@ def zombie_producer_accepted(universe: Universe, random: Random) -> list[Place]:
     return [Place("zombie_producer_accepted", "violation", partition, None, first)]
 
 
+def _end_of(universe: Universe, number: int) -> int:
+    """When the transaction of a data span is told to be over."""
+    return universe.spans[number + 1].began
+
+
+def _send_offsets(
+    universe: Universe, number: int, marker: str | None, offset: int
+) -> tuple[str, int]:
+    """Let the transaction of a data span commit an offset of the group that reads all.
+
+    marker: of the stored commit; None: it is not stored.
+    """
+    span, group = universe.spans[number], groups(universe)[UNCOMMITTED]
+    at = _end_of(universe, number) - micros(0.3)
+    steps = universe.frame("transactions")
+    begun = steps.where(producer=span.producer, transaction=span.transaction, step="begin")
+    model = copy_of(steps, int(np.flatnonzero(begun)[0]))
+    universe.add(
+        model.but(step="send_offsets", change="offsets_sent", began_micros=at - 1000, at_micros=at)
+    )
+    if marker is not None:
+        stored = universe.frame("committed_offsets")
+        mine = np.flatnonzero(stored.where(partition=span.partition, group=group))
+        known = stored["committed_micros"][mine] <= at
+        row = copy_of(stored, int(mine[known][-1] if known.any() else mine[0]))
+        values = {
+            "offset": offset,
+            "committed_epoch": span.epoch,
+            "committed_micros": at // 1000 * 1000,
+            "producer_id": span.producer_id,
+            "producer_epoch": span.producer_epoch,
+            "marker": marker,
+            "is_transactional": True,
+        }
+        universe.add(row.but(**{name: v for name, v in values.items() if stored.has(name)}))
+    follows(
+        universe,
+        "commit_regressed",
+        "commit_beyond_processed",
+        "committed_epoch_behind_leader",
+        "commit_from_old_generation",
+        partition=span.partition,
+        group=group,
+    )
+    return group, at
+
+
+def offsets_without_output(universe: Universe, random: Random) -> list[Place]:
+    """A transaction's offsets are committed, its writes aborted."""
+    partition = any_partition(universe, random)
+    number = _span_of(universe, random, partition, is_aborted=True)
+    _send_offsets(universe, number, "commit", universe.spans[number].first_offset)
+    return [Place("offsets_without_output", "violation")]
+
+
+def output_without_offsets(universe: Universe, random: Random) -> list[Place]:
+    """A transaction's writes are committed, the offsets that it sent along are not stored."""
+    partition = any_partition(universe, random)
+    number = _span_of(universe, random, partition, is_aborted=False)
+    _send_offsets(universe, number, None, universe.spans[number].first_offset)
+    return [Place("output_without_offsets", "violation")]
+
+
+def circular_information(universe: Universe, random: Random) -> list[Place]:
+    """A transaction commits that it processed its own writes."""
+    partition = any_partition(universe, random)
+    number = _span_of(universe, random, partition, is_aborted=False)
+    span = universe.spans[number]
+    _send_offsets(universe, number, "commit", span.first_offset + span.count)
+    return [Place("circular_information", None)]
+
+
+def write_cycle(universe: Universe, random: Random) -> list[Place]:
+    """Two committed transactions wrote to one partition in one order, to the other in the other."""
+    data = [span for span in universe.spans if span.control is None and span.partition == 0]
+    pairs = [
+        (one, other)
+        for one, other in pairwise(data)
+        if not one.is_aborted and not other.is_aborted and one.producer == other.producer
+    ]
+    one, other = pairs[int(random.integers(len(pairs)))]
+    sends = universe.frame("sends")
+    last = universe.partitions - 1
+    for first, second in ((one, other), (other, one)):
+        mine = universe.the_log()
+        number = next(
+            n
+            for n, span in enumerate(universe.spans)
+            if (span.partition, span.producer, span.transaction, span.control)
+            == (last, first.producer, first.transaction, None)
+        )
+        offsets = mine.offset[_records(universe, number)]
+        rows = (sends["partition"] == last) & np.isin(sends["offset"], offsets)
+        sends["transaction"][rows] = second.transaction
+    for check in (
+        "precommitted_read",
+        "zombie_producer_accepted",
+        "misapplied_marker",
+        "circular_information",
+        "hanging_transaction",
+    ):
+        universe.expected.append(Place(check))
+    return [Place("write_cycle", None)]
+
+
 PLANTS = {
+    "offsets_without_output": Plant(TRANSACTIONAL, offsets_without_output),
+    "output_without_offsets": Plant(TRANSACTIONAL, output_without_offsets),
+    "circular_information": Plant(TRANSACTIONAL, circular_information),
+    "write_cycle": Plant(TRANSACTIONAL, write_cycle),
     "aborted_read": Plant(TRANSACTIONAL, aborted_read),
     "torn_transaction": Plant(TRANSACTIONAL, torn_transaction),
     "precommitted_read": Plant(TRANSACTIONAL, precommitted_read),

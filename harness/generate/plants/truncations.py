@@ -5,6 +5,7 @@ import numpy as np
 from harness.generate.log import micros
 from harness.generate.plants.tools import (
     PLAIN,
+    RESTARTED,
     STEADY,
     UNCLEAN,
     Plant,
@@ -168,6 +169,12 @@ def orphan_commit(universe: Universe, random: Random) -> list[Place]:
     return [Place("orphan_commit", None, partition, group, reached)]
 
 
+def reprocessing_amplification(universe: Universe, random: Random) -> list[Place]:
+    """Nothing is changed: the restarted group has records again."""
+    del random
+    return [Place("reprocessing_amplification", None, None, groups(universe)[RESTARTED])]
+
+
 def loss_estimate(universe: Universe, random: Random) -> list[Place]:
     """Nothing is changed: the story's truncation is what there is to estimate."""
     return [Place("loss_estimate", None, any_partition(universe, random))]
@@ -181,6 +188,7 @@ PLANTS = {
     "reset": Plant(UNCLEAN, reset),
     "unjustified_reset": Plant(PLAIN, unjustified_reset),
     "silent_revalidation": Plant(UNCLEAN, silent_revalidation),
+    "reprocessing_amplification": Plant(PLAIN, reprocessing_amplification),
     "loss_estimate": Plant(UNCLEAN, loss_estimate),
     "orphan_commit": Plant(UNCLEAN, orphan_commit),
 }
