@@ -28,7 +28,13 @@ from harness.contract.verdicts import FindingVerdict
 from harness.generate.history import KINDS, Generated, description, planted_universe, write_history
 from harness.generate.log import micros
 from harness.generate.plants import PLANTS
-from harness.generate.universe import BEGINNING_MICROS, UNIVERSE_SECONDS, Place, Universe
+from harness.generate.universe import (
+    BEGINNING_MICROS,
+    BROKERS,
+    UNIVERSE_SECONDS,
+    Place,
+    Universe,
+)
 
 SEEDS = 20
 RECORDS, PARTITIONS = 60, 2
@@ -146,14 +152,18 @@ def findings(folder: RunFolder, topics: list[str], console: Console) -> Iterator
 
 
 def _topic(row: dict[str, Any], topics: list[str], groups: dict[str, str]) -> str:
-    """The universe of a finding: by topic, group, worker, or the time in which it alone lives."""
+    """The universe of a finding: by topic, group, worker, server, or the time that is its own."""
     if row["topic"]:
         return str(row["topic"])
     if row["group"] in groups:
         return groups[row["group"]]
-    worker = str(msgspec.json.decode(row["evidence"]).get("worker", ""))
+    evidence: dict[str, Any] = msgspec.json.decode(row["evidence"])
+    worker = str(evidence.get("worker", ""))
     if worker:
         return topics[int(worker.rpartition("-")[2])]
+    servers = evidence.get("servers")
+    if servers:
+        return topics[(int(servers[0]) - 1) // BROKERS]
     if row["at"] is not None:
         return topics[int(row["at"] - BEGINNING_MICROS) // micros(UNIVERSE_SECONDS)]
     return ""

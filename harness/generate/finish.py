@@ -12,6 +12,9 @@ from harness.generate.universe import Universe
 
 SORT_KEYS = ("topic", "partition", "offset", "base_offset", "metadata_offset", "group", "seq")
 """Of every table that has them: how the collector lays tables out, too."""
+METADATA_BATCHES = "metadata_batches"
+"""A table that the contract may not have yet."""
+_METADATA_BATCH_BYTES = 100
 _EVENTS = {
     "sends": "answered_micros",
     "polls": "polled_micros",
@@ -36,6 +39,8 @@ def finish(universe: Universe, numbering: Numbering) -> dict[str, pa.Table]:
     _number_events(universe)
     _number_stored_commits(universe, numbering)
     _number_metadata(universe, numbering)
+    if METADATA_BATCHES in TABLES:
+        _metadata_batches(universe)
     tables = {}
     for name in TABLES:
         frame = universe.frame(name)
@@ -107,6 +112,32 @@ def _number_stored_commits(universe: Universe, numbering: Numbering) -> None:
         first = numbering.offsets_offset[int(partition)]
         stored["offsets_offset"][mine[order]] = first + np.arange(len(mine))
         numbering.offsets_offset[int(partition)] += len(mine)
+
+
+def _metadata_batches(universe: Universe) -> None:
+    """One batch for each metadata record, in the logs of all its brokers."""
+    changes, brokers = universe.frame("leaderships"), universe.frame("broker_states")
+    offsets = np.concatenate([changes["metadata_offset"], brokers["metadata_offset"]])
+    order = np.argsort(offsets)
+    at = np.concatenate([changes["at_micros"], brokers["at_micros"]])[order]
+    offsets = offsets[order]
+    for server in universe.brokers:
+        checksums = offsets + 1
+        if server == universe.diverged_server:
+            checksums[len(checksums) // 2] *= -1
+        universe.add(
+            Frame.known(
+                METADATA_BATCHES,
+                len(offsets),
+                server=server,
+                base_offset=offsets,
+                last_offset=offsets,
+                metadata_epoch=1,
+                size_bytes=_METADATA_BATCH_BYTES,
+                checksum=checksums,
+                at_micros=at,
+            )
+        )
 
 
 def _number_metadata(universe: Universe, numbering: Numbering) -> None:

@@ -64,6 +64,7 @@ class Universe:
         planted: what a plant must make the checks find.
         log_start: by partition, of those whose beginning was deleted.
         retained_micros: when that was.
+        diverged_server: the broker whose metadata log differs from the others', if one's does.
     """
 
     index: int
@@ -84,6 +85,7 @@ class Universe:
     planted: list[Place] = field(default_factory=list)
     expected: list[Place] = field(default_factory=list)
     plant: str | None = None
+    diverged_server: int | None = None
 
     @property
     def began(self) -> int:

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from harness.contract.tables import MICROS_PER_SECOND
 from harness.contract.values import make_value
 from harness.generate.frames import NULL, Frame
 from harness.generate.log import micros
@@ -163,7 +164,7 @@ def fenced_in_isr(universe: Universe, random: Random) -> list[Place]:
         if c.is_fenced and c.in_controlled_shutdown and not c.is_start
     ]
     one = fenced[int(random.integers(len(fenced)))]
-    seconds = (one.at - universe.began) / 1_000_000 + float(random.uniform(0.5, 4.0))
+    seconds = (one.at - universe.began) / MICROS_PER_SECOND + float(random.uniform(0.5, 4.0))
     now = universe.led_at(partition, universe.at(seconds))
     frame = _changed(universe, partition, seconds)
     frame["isr"][0] = tuple(sorted({*now.isr, one.broker}))
@@ -287,19 +288,32 @@ def served_under_fenced_epoch(universe: Universe, random: Random) -> list[Place]
 
 
 def unclean_election_unconfigured(universe: Universe, random: Random) -> list[Place]:
-    """A replica from outside of the ISR is elected, though the topic does not allow it."""
-    found = []
-    for partition in range(universe.partitions):
-        led = [c for c in universe.changes if c.partition == partition]
-        for before, after in pairwise(led):
-            if before.epoch < after.epoch:
-                found.append((partition, before, after))
-    partition, before, after = found[int(random.integers(len(found)))]
-    seconds = (after.at - universe.began) / 1_000_000 - 0.5
-    frame = _changed(universe, partition, seconds)
-    frame["isr"][0] = tuple(one for one in before.isr if one != after.leader)
-    follows(universe, "isr_incomplete", "min_insync_breached", partition=partition, group=None)
+    """A replica from outside the ISR is elected, alone, though the topic does not allow it."""
+    partition, before, after, _ = _deposed(universe, random)
+    seconds = (after.at - universe.began) / MICROS_PER_SECOND
+    out_of_sync = _changed(universe, partition, seconds - 0.5)
+    out_of_sync["isr"][0] = tuple(one for one in before.isr if one != after.leader)
+    changes = universe.frame("leaderships")
+    elected = changes.where(partition=partition, leader_epoch=after.epoch)
+    first = np.flatnonzero(elected)[np.argmin(changes["at_micros"][elected])]
+    changes["isr"][first] = (after.leader,)
+    _changed(universe, partition, seconds + 0.2)
+    follows(
+        universe,
+        "isr_incomplete",
+        "min_insync_breached",
+        "leader_completeness",
+        "fenced_in_isr",
+        partition=partition,
+        group=None,
+    )
     return [Place("unclean_election_unconfigured", "violation", partition)]
+
+
+def metadata_divergence(universe: Universe, random: Random) -> list[Place]:
+    """One broker's metadata log has another batch than the other servers'."""
+    universe.diverged_server = _replica(universe, random)
+    return [Place("metadata_divergence", "violation")]
 
 
 PLANTS = {
@@ -314,5 +328,6 @@ PLANTS = {
     "min_insync_breached": Plant(PLAIN, min_insync_breached),
     "epoch_cache_mismatch": Plant(PLAIN, epoch_cache_mismatch),
     "retention_overreach": Plant(PLAIN, retention_overreach),
+    "metadata_divergence": Plant(PLAIN, metadata_divergence),
     "unclean_election_unconfigured": Plant(PLAIN, unclean_election_unconfigured),
 }
