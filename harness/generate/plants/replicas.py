@@ -218,17 +218,22 @@ def retention_overreach(universe: Universe, random: Random) -> list[Place]:
 
 
 def _deposed(universe: Universe, random: Random) -> tuple[int, Change, Change, int]:
-    """A leader that was put out of the ISR: partition, its last state, the next one's and start."""
+    """A leader that was put out of the ISR: partition, its last state, the next one's and start.
+
+    What lies below the log start in the end is left out: it may have survived, for all one knows.
+    """
     log = universe.the_log()
     found = []
     for partition in range(universe.partitions):
         led = [c for c in universe.changes if c.partition == partition]
         for before, after in pairwise(led):
-            if before.epoch < after.epoch and before.leader not in after.isr:
-                found.append((partition, before, after))
-    partition, before, after = found[int(random.integers(len(found)))]
-    began = (log.partition == partition) & (log.epoch == after.epoch)
-    return partition, before, after, int(log.offset[began].min())
+            began = (log.partition == partition) & (log.epoch == after.epoch)
+            if before.epoch == after.epoch or before.leader in after.isr or not began.any():
+                continue
+            start = int(log.offset[began].min())
+            if start >= universe.log_start[partition]:
+                found.append((partition, before, after, start))
+    return found[int(random.integers(len(found)))]
 
 
 def _acknowledge(universe: Universe, partition: int, start: int, count: int, *, at: int) -> None:
