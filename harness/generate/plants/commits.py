@@ -1,7 +1,6 @@
-"""Plants of commits, their epochs and their groups (taxonomy D, E)."""
+"""Plants of groups and their commits (taxonomy D)."""
 
 from collections.abc import Callable
-from itertools import pairwise
 
 import numpy as np
 
@@ -16,29 +15,26 @@ from harness.generate.plants.tools import (
     commits_of,
     copy_of,
     deliveries,
-    drop_commits,
     events_of,
     follows,
     groups,
-    middle,
     stored_row,
 )
 from harness.generate.reading import POLL_MICROS
 from harness.generate.universe import Place, Universe
 
-_UNKNOWN_EPOCH = 99
 _BEYOND = 10
-_AFTER_A_CHANGE_MICROS = 100_000
 _MOVED = 0
 """The partition that goes from member to member in the restarted group."""
 
 
-def _place(universe: Universe, index: int, check: str, verdict: str | None) -> list[Place]:
+def place_of(universe: Universe, index: int, check: str, verdict: str | None) -> list[Place]:
+    """Where a commit must be found by a check."""
     row = universe.frame("commits").row(index)
     return [Place(check, verdict, int(row["partition"]), row["group"], int(row["offset"]))]
 
 
-def _any_commit(
+def any_commit(
     universe: Universe, random: Random, fits: Callable[[dict[str, int]], bool] = lambda _: True
 ) -> int:
     """A commit of the steady group in the midst of its session, not its first nor its last."""
@@ -53,7 +49,7 @@ def _any_commit(
     return int(random.choice(found))
 
 
-def _add_commit(universe: Universe, model: int, **values: int | str) -> int:
+def add_commit(universe: Universe, model: int, **values: int | str) -> int:
     """Add a commit like another, and as it was stored; returns its index."""
     commits, stored = universe.frame("commits"), universe.frame("committed_offsets")
     row = stored_row(universe, model)
@@ -78,14 +74,14 @@ def commit_regressed(universe: Universe, random: Random) -> list[Place]:
     ]
     at = int(random.choice(fits))
     model, earlier = int(mine[at]), int(mine[at - 2])
-    added = _add_commit(
+    added = add_commit(
         universe,
         model,
         offset=int(commits["offset"][earlier]),
         committed_micros=int(commits["committed_micros"][model]) + POLL_MICROS * 2,
     )
     follows(universe, "committed_epoch_behind_leader", partition=partition, group=group)
-    return _place(universe, added, "commit_regressed", "violation")
+    return place_of(universe, added, "commit_regressed", "violation")
 
 
 def commit_beyond_processed(universe: Universe, random: Random) -> list[Place]:
@@ -114,7 +110,7 @@ def commit_beyond_processed(universe: Universe, random: Random) -> list[Place]:
                 partition=int(partition),
                 group=group,
             )
-            return _place(universe, int(mine[at]), "commit_beyond_processed", "violation")
+            return place_of(universe, int(mine[at]), "commit_beyond_processed", "violation")
     raise ValueError(f"{universe.topic} has too few commits")
 
 
@@ -124,7 +120,7 @@ def commit_beyond_log(universe: Universe, random: Random) -> list[Place]:
     last = int(commits_of(universe, partition, group)[-1])
     change_commit(universe, last, offset=int(universe.frame("commits")["offset"][last]) + _BEYOND)
     follows(universe, "commit_beyond_processed", partition=partition, group=group)
-    return _place(universe, last, "commit_beyond_log", "violation")
+    return place_of(universe, last, "commit_beyond_log", "violation")
 
 
 def commit_from_old_generation(universe: Universe, random: Random) -> list[Place]:
@@ -136,7 +132,7 @@ def commit_from_old_generation(universe: Universe, random: Random) -> list[Place
     last = int([i for i in mine if commits["member"][i] == second][-1])
     taken = events_of(universe, _MOVED, group, "assigned")[-1]
     at = int(events["at_micros"][taken]) + int(random.integers(100_000, 400_000))
-    added = _add_commit(universe, last, committed_micros=at)
+    added = add_commit(universe, last, committed_micros=at)
     follows(
         universe,
         "committed_epoch_behind_leader",
@@ -144,7 +140,7 @@ def commit_from_old_generation(universe: Universe, random: Random) -> list[Place
         partition=_MOVED,
         group=group,
     )
-    return _place(universe, added, "commit_from_old_generation", "violation")
+    return place_of(universe, added, "commit_from_old_generation", "violation")
 
 
 def double_ownership(universe: Universe, random: Random) -> list[Place]:
@@ -176,11 +172,11 @@ def double_ownership(universe: Universe, random: Random) -> list[Place]:
 
 def lost_commit(universe: Universe, random: Random) -> list[Place]:
     """An acknowledged commit is not in `__consumer_offsets`."""
-    index = _any_commit(universe, random)
+    index = any_commit(universe, random)
     keep = np.ones(len(universe.frame("committed_offsets")), dtype=bool)
     keep[stored_row(universe, index)] = False
     universe.keep("committed_offsets", keep)
-    return _place(universe, index, "lost_commit", "violation")
+    return place_of(universe, index, "lost_commit", "violation")
 
 
 def start_mismatch(universe: Universe, random: Random) -> list[Place]:
@@ -212,7 +208,7 @@ def commit_expired(universe: Universe, random: Random) -> list[Place]:
     start = universe.log_start[partition]
     early = [int(i) for i in mine if commits["offset"][i] < start]
     model = int(random.choice(early))
-    added = _add_commit(universe, model, committed_micros=universe.at(85.2))
+    added = add_commit(universe, model, committed_micros=universe.at(85.2))
     follows(
         universe,
         "commit_regressed",
@@ -222,154 +218,7 @@ def commit_expired(universe: Universe, random: Random) -> list[Place]:
         partition=partition,
         group=group,
     )
-    return _place(universe, added, "commit_expired", None)
-
-
-def record_epoch_regressed(universe: Universe, random: Random) -> list[Place]:
-    """A record was delivered under an older epoch than the one before it."""
-    group = groups(universe)[STEADY]
-    partition = _with_epochs(universe, random)
-    commits, polls = universe.frame("commits"), universe.frame("polls")
-    committed = set(commits["offset"][commits.where(partition=partition)])
-    for _ in range(1000):
-        (one,) = middle(universe, random, partition)
-        offset, epoch = int(universe.the_log().offset[one]), int(universe.the_log().epoch[one])
-        rows = deliveries(universe, partition, group, np.array([offset - 1, offset]))
-        same = set(polls["leader_epoch"][rows]) == {epoch}
-        if epoch > 0 and offset + 1 not in committed and same:
-            break
-    row = deliveries(universe, partition, group, np.array([offset]))
-    polls["leader_epoch"][row] = epoch - 1
-    follows(universe, "inconsistent_offset", partition=partition, group=None)
-    return [Place("record_epoch_regressed", "violation", partition, group)]
-
-
-def _with_epochs(universe: Universe, random: Random) -> int:
-    """A partition whose middle was written under a later epoch than the first."""
-    log = universe.the_log()
-    found = []
-    for partition in range(universe.partitions):
-        mine = log.partition == partition
-        kept = mine & (log.offset >= universe.log_start.get(partition, 0))
-        if len(np.unique(log.epoch[kept])) > 1:
-            found.append(partition)
-    return int(random.choice(found))
-
-
-def committed_epoch_missing(universe: Universe, random: Random) -> list[Place]:
-    """A commit without an epoch, though the record before it had one."""
-    index = _any_commit(universe, random)
-    change_commit(universe, index, committed_epoch=-1)
-    return _place(universe, index, "committed_epoch_missing", "violation")
-
-
-def _too_old(universe: Universe, random: Random, check: str, other: str) -> list[Place]:
-    index = _any_commit(universe, random, lambda row: row["committed_epoch"] > 0)
-    row = universe.frame("commits").row(index)
-    change_commit(universe, index, committed_epoch=int(row["committed_epoch"]) - 1)
-    follows(
-        universe,
-        other,
-        "orphan_commit",
-        "committed_epoch_expired",
-        partition=int(row["partition"]),
-        group=row["group"],
-    )
-    return _place(universe, index, check, "violation")
-
-
-def committed_epoch_stale(universe: Universe, random: Random) -> list[Place]:
-    """A commit under an older epoch than the record before it has."""
-    return _too_old(universe, random, "committed_epoch_stale", "committed_epoch_regressed")
-
-
-def committed_epoch_regressed(universe: Universe, random: Random) -> list[Place]:
-    """A commit under an older epoch than the group's last one."""
-    return _too_old(universe, random, "committed_epoch_regressed", "committed_epoch_stale")
-
-
-def _after_a_change(universe: Universe, random: Random) -> tuple[int, int, int]:
-    """A commit before a leader change, the change's moment, and its new epoch."""
-    commits = universe.frame("commits")
-    group = groups(universe)[STEADY]
-    found = []
-    for partition in range(universe.partitions):
-        led = [change for change in universe.changes if change.partition == partition]
-        found += [after for before, after in pairwise(led) if before.epoch < after.epoch]
-    change = found[int(random.integers(len(found)))]
-    mine = commits_of(universe, change.partition, group)
-    last = [int(i) for i in mine if commits["committed_micros"][i] < change.at][-1]
-    return last, change.at, change.epoch
-
-
-def committed_epoch_behind_leader(universe: Universe, random: Random) -> list[Place]:
-    """A group commits what it has when a newer leader was just elected."""
-    model, at, _ = _after_a_change(universe, random)
-    added = _add_commit(universe, model, committed_micros=at + _AFTER_A_CHANGE_MICROS)
-    return _place(universe, added, "committed_epoch_behind_leader", "permitted")
-
-
-def committed_epoch_ahead(universe: Universe, random: Random) -> list[Place]:
-    """The same, but it commits the new leader's epoch."""
-    model, at, epoch = _after_a_change(universe, random)
-    added = _add_commit(
-        universe, model, committed_micros=at + _AFTER_A_CHANGE_MICROS, committed_epoch=epoch
-    )
-    return _place(universe, added, "committed_epoch_ahead", "violation")
-
-
-def committed_epoch_expired(universe: Universe, random: Random) -> list[Place]:
-    """Retention removes the epoch of a group's last commit, not its offset."""
-    group = groups(universe)[STEADY]
-    log = universe.the_log()
-    commits = universe.frame("commits")
-    partition = _with_epochs_from_the_start(universe, random)
-    mine = commits_of(universe, partition, group)
-    second = (log.partition == partition) & (log.epoch > 0)
-    start = int(log.offset[second].min())
-    before = [int(i) for i in mine if commits["offset"][i] <= start]
-    last = before[-1]
-    at = int(commits["committed_micros"][last])
-    drop_commits(universe, np.array([i for i in mine if commits["committed_micros"][i] > at]))
-    commits = universe.frame("commits")
-    last = int(commits_of(universe, partition, group)[-1])
-    change_commit(universe, last, offset=start, committed_epoch=0)
-    universe.log_start[partition] = start
-    follows(
-        universe,
-        "commit_beyond_processed",
-        "committed_epoch_behind_leader",
-        partition=partition,
-        group=group,
-    )
-    return [Place("committed_epoch_expired", None, partition, group)]
-
-
-def _with_epochs_from_the_start(universe: Universe, random: Random) -> int:
-    """A partition whose second epoch began before retention's reach ends."""
-    log = universe.the_log()
-    found = []
-    for partition in range(universe.partitions):
-        later = (log.partition == partition) & (log.epoch > 0)
-        if later.any() and log.offset[later].min() <= universe.log_start[partition]:
-            found.append(partition)
-    return int(random.choice(found))
-
-
-def committed_epoch_unknown(universe: Universe, random: Random) -> list[Place]:
-    """A commit under an epoch that there never was."""
-    index = _any_commit(universe, random)
-    row = universe.frame("commits").row(index)
-    change_commit(universe, index, committed_epoch=_UNKNOWN_EPOCH)
-    follows(
-        universe,
-        "committed_epoch_ahead",
-        "committed_epoch_regressed",
-        "orphan_commit",
-        partition=int(row["partition"]),
-        group=row["group"],
-    )
-    return _place(universe, index, "committed_epoch_unknown", "violation")
+    return place_of(universe, added, "commit_expired", None)
 
 
 PLANTS = {
@@ -381,12 +230,4 @@ PLANTS = {
     "lost_commit": Plant(PLAIN, lost_commit),
     "start_mismatch": Plant(PLAIN, start_mismatch),
     "commit_expired": Plant(PLAIN, commit_expired),
-    "record_epoch_regressed": Plant(PLAIN, record_epoch_regressed),
-    "committed_epoch_missing": Plant(PLAIN, committed_epoch_missing),
-    "committed_epoch_stale": Plant(PLAIN, committed_epoch_stale),
-    "committed_epoch_behind_leader": Plant(PLAIN, committed_epoch_behind_leader),
-    "committed_epoch_expired": Plant(PLAIN, committed_epoch_expired),
-    "committed_epoch_ahead": Plant(PLAIN, committed_epoch_ahead),
-    "committed_epoch_regressed": Plant(PLAIN, committed_epoch_regressed),
-    "committed_epoch_unknown": Plant(PLAIN, committed_epoch_unknown),
 }

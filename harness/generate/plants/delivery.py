@@ -1,11 +1,10 @@
-"""Plants of what is lost, skipped, repeated, made up or out of order (taxonomy A, B)."""
+"""Plants of what is lost, skipped, repeated or made up (taxonomy A)."""
 
 import numpy as np
 
-from harness.generate.frames import Array, Frame
+from harness.generate.plants.tails import append_behind, cut_tail, deliver_behind
 from harness.generate.plants.tools import (
     PLAIN,
-    RESTARTED,
     STEADY,
     Plant,
     Random,
@@ -13,7 +12,6 @@ from harness.generate.plants.tools import (
     commits_of,
     copy_of,
     deliveries,
-    drop_commits,
     drop_deliveries,
     events_of,
     follows,
@@ -25,10 +23,7 @@ from harness.generate.plants.tools import (
 from harness.generate.reading import POLL_MICROS
 from harness.generate.universe import Place, Universe
 
-_TAIL = 3
 _KNOWN_FOR_MICROS = 100_000
-_APPENDED_AT, _DELIVERED_AT = 76.0, 78.0
-"""Seconds of a universe at which a plant appends behind all others, and groups have it."""
 
 
 def lost_record(universe: Universe, random: Random) -> list[Place]:
@@ -59,7 +54,8 @@ def lost_record(universe: Universe, random: Random) -> list[Place]:
     return [Place("lost_record", "violation", partition, None, int(known[0]))]
 
 
-def _skip(universe: Universe, random: Random, check: str) -> list[Place]:
+def skip(universe: Universe, random: Random, check: str) -> list[Place]:
+    """A group never got one or two records, though its position went past them."""
     partition = any_partition(universe, random)
     group = groups(universe)[int(random.integers(2))]
     count = int(random.integers(1, 3))
@@ -72,12 +68,7 @@ def _skip(universe: Universe, random: Random, check: str) -> list[Place]:
 
 def skipped_record(universe: Universe, random: Random) -> list[Place]:
     """Records of the surviving log that a group's position went past."""
-    return _skip(universe, random, "skipped_record")
-
-
-def poll_skip(universe: Universe, random: Random) -> list[Place]:
-    """The same, within one member's session."""
-    return _skip(universe, random, "poll_skip")
+    return skip(universe, random, "skipped_record")
 
 
 def unseen_record(universe: Universe, random: Random) -> list[Place]:
@@ -86,76 +77,6 @@ def unseen_record(universe: Universe, random: Random) -> list[Place]:
     group = groups(universe)[STEADY]
     first = cut_tail(universe, partition, group)
     return [Place("unseen_record", None, partition, None, first)]
-
-
-def cut_tail(universe: Universe, partition: int, group: str) -> int:
-    """Let a group not come to the last records; returns the first that it did not get."""
-    log = universe.the_log()
-    mine = (log.partition == partition) & ~log.is_cut & ~log.is_control
-    last = np.sort(log.offset[mine])[-_TAIL:]
-    drop_deliveries(universe, partition, group, last)
-    commits = universe.frame("commits")
-    drop_commits(
-        universe,
-        np.array(
-            [i for i in commits_of(universe, partition, group) if commits["offset"][i] > last[0]],
-            dtype=np.int64,
-        ),
-    )
-    (end,) = events_of(universe, partition, group, "caught_up")
-    universe.frame("group_events")["position"][end] = last[0]
-    for other in groups(universe):
-        follows(universe, "unseen_record", partition=partition, group=other)
-    follows(universe, "unseen_record", "never_caught_up", partition=partition, group=None)
-    return int(last[0])
-
-
-def append_behind(universe: Universe, partition: int, values: Array, **batch: object) -> int:
-    """Append records behind all others, on every replica; returns the first one's offset."""
-    bounds = universe.frame("log_starts")
-    mine = bounds.where(partition=partition)
-    first = int(bounds["log_end_offset"][mine][0])
-    bounds["log_end_offset"][mine] += len(values)
-    records, batches = universe.frame("replica_records"), universe.frame("replica_batches")
-    for broker in np.unique(bounds["broker"][mine]):
-        same = np.flatnonzero(batches.where(partition=partition, broker=broker, is_control=False))
-        newest = copy_of(batches, int(same[np.argmax(batches["base_offset"][same])]))
-        epoch = int(newest["leader_epoch"][0])
-        made = {
-            "base_offset": first,
-            "last_offset": first + len(values) - 1,
-            "record_count": len(values),
-            "base_sequence": newest["base_sequence"] + newest["record_count"],
-            "max_timestamp_micros": universe.at(_APPENDED_AT) // 1000 * 1000,
-            **batch,
-        }
-        universe.add(newest.but(**made))
-        model = copy_of(records, int(np.flatnonzero(records.where(partition=partition))[0]))
-        for number, value in enumerate(values):
-            universe.add(
-                model.but(broker=broker, offset=first + number, leader_epoch=epoch, value=value)
-            )
-    return first
-
-
-def deliver_behind(
-    universe: Universe, partition: int, group: str, first: int, values: Array
-) -> None:
-    """Let a group have what was appended behind all others."""
-    polls, events = universe.frame("polls"), universe.frame("group_events")
-    mine = np.flatnonzero(deliveries(universe, partition, group))
-    model = copy_of(polls, int(mine[np.argmax(polls["polled_micros"][mine])]))
-    at = universe.at(_DELIVERED_AT) + partition * 10 + groups(universe).index(group) * 1000
-    for number, value in enumerate(values):
-        universe.add(
-            model.but(offset=first + number, value=value, position_in_poll=number, polled_micros=at)
-        )
-    commits, stored = universe.frame("commits"), universe.frame("committed_offsets")
-    for frame in (commits, stored):
-        late = frame.where(partition=partition, group=group) & (frame["committed_micros"] > at)
-        frame["offset"][late] += len(values)
-    (end,) = events_of(universe, partition, group, "caught_up")
-    events["position"][end] += len(values)
 
 
 def duplicate_append(universe: Universe, random: Random) -> list[Place]:
@@ -298,96 +219,6 @@ def expired_read(universe: Universe, random: Random) -> list[Place]:
     return [Place("expired_read", "violation", partition, group, int(polls["offset"][index]))]
 
 
-def _swap_values(frame: Frame, rows: Array, first: object, second: object) -> None:
-    values = frame["value"]
-    values[rows] = [second if values[one] == first else first for one in rows]
-
-
-def _pair(universe: Universe, random: Random, partition: int) -> tuple[Array, object, object]:
-    """The offsets of two successive records, and their values."""
-    index = middle(universe, random, partition, 2)
-    log = universe.the_log()
-    return log.offset[index], log.value[index[0]], log.value[index[1]]
-
-
-def _read_otherwise(universe: Universe, random: Random, check: str) -> list[Place]:
-    """One group has two values the other way round than the log and the other group."""
-    partition = any_partition(universe, random)
-    group = groups(universe)[STEADY]
-    offsets, first, second = _pair(universe, random, partition)
-    rows = np.flatnonzero(deliveries(universe, partition, group, offsets))
-    _swap_values(universe.frame("polls"), rows, first, second)
-    checks = ("inconsistent_offset", "divergent_readers", "nonmonotonic_poll", "nonmonotonic_send")
-    follows(universe, *checks, partition=partition, group=None)
-    for other in groups(universe):
-        follows(universe, *checks, partition=partition, group=other)
-    return [Place(check, "violation", partition, None, int(offsets[0]))]
-
-
-def inconsistent_offset(universe: Universe, random: Random) -> list[Place]:
-    """One offset, one epoch, two values."""
-    return _read_otherwise(universe, random, "inconsistent_offset")
-
-
-def divergent_readers(universe: Universe, random: Random) -> list[Place]:
-    """Two groups read different values at one offset."""
-    places = _read_otherwise(universe, random, "divergent_readers")
-    return [Place(p.check, p.verdict, p.partition) for p in places]
-
-
-def nonmonotonic_send(universe: Universe, random: Random) -> list[Place]:
-    """A producer's later value has the lower offset, everywhere."""
-    partition = any_partition(universe, random)
-    offsets, first, second = _pair(universe, random, partition)
-    for table in ("polls", "replica_records"):
-        frame = universe.frame(table)
-        mine = (frame["partition"] == partition) & np.isin(frame["offset"], offsets)
-        _swap_values(frame, np.flatnonzero(mine), first, second)
-    sends = universe.frame("sends")
-    one, other = (int(np.flatnonzero(sends["value"] == value)[0]) for value in (first, second))
-    sends["offset"][one], sends["offset"][other] = sends["offset"][other], sends["offset"][one]
-    follows(universe, "nonmonotonic_poll", partition=partition, group=None)
-    for group in groups(universe):
-        follows(universe, "nonmonotonic_poll", partition=partition, group=group)
-    return [Place("nonmonotonic_send", "violation", partition, None, int(offsets[0]))]
-
-
-def nonmonotonic_poll(universe: Universe, random: Random) -> list[Place]:
-    """Two records of a poll came in the wrong order."""
-    partition = any_partition(universe, random)
-    group = groups(universe)[STEADY]
-    polls = universe.frame("polls")
-    for _ in range(1000):
-        offsets = offsets_of(universe, middle(universe, random, partition, 2))
-        rows = np.flatnonzero(deliveries(universe, partition, group, offsets))
-        if len(rows) == 2 and len(set(polls["polled_micros"][rows])) == 1:  # noqa: PLR2004
-            break
-    polls["position_in_poll"][rows] = polls["position_in_poll"][rows[::-1]]
-    follows(universe, "poll_skip", partition=partition, group=group)
-    return [Place("nonmonotonic_poll", "violation", partition, group)]
-
-
-def stale_read(universe: Universe, random: Random) -> list[Place]:
-    """A group gets a record half a minute after the others, though it polled all the time."""
-    partition = any_partition(universe, random)
-    group = groups(universe)[RESTARTED]
-    (one,) = middle(universe, random, partition)
-    polls = universe.frame("polls")
-    offset = int(universe.the_log().offset[one])
-    rows = np.flatnonzero(deliveries(universe, partition, group, np.array([offset])))
-    polls["polled_micros"][rows] = universe.at(86.5)
-    follows(
-        universe,
-        "nonmonotonic_poll",
-        "poll_skip",
-        "commit_beyond_processed",
-        "record_epoch_regressed",
-        partition=partition,
-        group=group,
-    )
-    return [Place("stale_read", None, partition, group)]
-
-
 PLANTS = {
     "lost_record": Plant(PLAIN, lost_record),
     "skipped_record": Plant(PLAIN, skipped_record),
@@ -398,10 +229,4 @@ PLANTS = {
     "corrupted_record": Plant(PLAIN, corrupted_record),
     "resurrected_record": Plant(PLAIN, resurrected_record),
     "expired_read": Plant(PLAIN, expired_read),
-    "inconsistent_offset": Plant(PLAIN, inconsistent_offset),
-    "nonmonotonic_send": Plant(PLAIN, nonmonotonic_send),
-    "poll_skip": Plant(PLAIN, poll_skip),
-    "nonmonotonic_poll": Plant(PLAIN, nonmonotonic_poll),
-    "divergent_readers": Plant(PLAIN, divergent_readers),
-    "stale_read": Plant(PLAIN, stale_read),
 }

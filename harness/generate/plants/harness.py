@@ -3,7 +3,7 @@
 import numpy as np
 
 from harness.generate.log import micros
-from harness.generate.plants.delivery import cut_tail
+from harness.generate.plants.tails import cut_tail
 from harness.generate.plants.tools import (
     PLAIN,
     STEADY,

@@ -7,7 +7,7 @@ import numpy as np
 from harness.contract.outcomes import Outcome
 from harness.generate.frames import NULL, Array
 from harness.generate.log import NEVER, micros
-from harness.generate.plants.delivery import append_behind, deliver_behind
+from harness.generate.plants.tails import append_behind, deliver_behind
 from harness.generate.plants.tools import (
     TRANSACTIONAL,
     Plant,
