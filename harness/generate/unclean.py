@@ -36,6 +36,7 @@ NATURAL_OF_GROUPS = (
     ("orphan_commit", None),
     ("commit_regressed", "permitted"),
     ("reset", "permitted"),
+    ("stale_read", None),
     ("commit_beyond_log", "permitted"),
 )
 

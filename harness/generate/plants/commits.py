@@ -15,6 +15,7 @@ from harness.generate.plants.tools import (
     commits_of,
     copy_of,
     deliveries,
+    drop_commits,
     events_of,
     follows,
     groups,
@@ -171,12 +172,15 @@ def double_ownership(universe: Universe, random: Random) -> list[Place]:
 
 
 def lost_commit(universe: Universe, random: Random) -> list[Place]:
-    """An acknowledged commit is not in `__consumer_offsets`."""
-    index = any_commit(universe, random)
+    """A group's last acknowledged commits are not in `__consumer_offsets`."""
+    partition, group = any_partition(universe, random), groups(universe)[STEADY]
+    mine = commits_of(universe, partition, group)
+    lost = mine[-int(random.integers(6, 9)) :]
     keep = np.ones(len(universe.frame("committed_offsets")), dtype=bool)
-    keep[stored_row(universe, index)] = False
+    keep[[stored_row(universe, int(index)) for index in lost]] = False
     universe.keep("committed_offsets", keep)
-    return place_of(universe, index, "lost_commit", "violation")
+    follows(universe, "lost_commit", partition=partition, group=group)
+    return place_of(universe, int(lost[-1]), "lost_commit", "violation")
 
 
 def start_mismatch(universe: Universe, random: Random) -> list[Place]:
@@ -208,7 +212,10 @@ def commit_expired(universe: Universe, random: Random) -> list[Place]:
     start = universe.log_start[partition]
     early = [int(i) for i in mine if commits["offset"][i] < start]
     model = int(random.choice(early))
+    late = [int(i) for i in mine if commits["committed_micros"][i] > universe.at(84.0)]
     added = add_commit(universe, model, committed_micros=universe.at(85.2))
+    place = place_of(universe, added, "commit_expired", None)
+    drop_commits(universe, np.array(late, dtype=np.int64))
     follows(
         universe,
         "commit_regressed",
@@ -218,7 +225,7 @@ def commit_expired(universe: Universe, random: Random) -> list[Place]:
         partition=partition,
         group=group,
     )
-    return place_of(universe, added, "commit_expired", None)
+    return place
 
 
 PLANTS = {

@@ -63,6 +63,7 @@ def skip(universe: Universe, random: Random, check: str) -> list[Place]:
     drop_deliveries(universe, partition, group, offsets)
     others = {"skipped_record", "poll_skip", "commit_beyond_processed", "stale_read"} - {check}
     follows(universe, *others, partition=partition, group=group)
+    follows(universe, "divergent_readers", partition=partition, group=None)
     return [Place(check, "violation", partition, group, int(offsets[0]))]
 
 
@@ -189,6 +190,9 @@ def resurrected_record(universe: Universe, random: Random) -> list[Place]:
             "nonmonotonic_poll",
             "loss_estimate",
             "silent_revalidation",
+            "committed_epoch_stale",
+            "served_under_fenced_epoch",
+            "leader_completeness",
             partition=partition,
             group=other,
         )
@@ -204,6 +208,10 @@ def expired_read(universe: Universe, random: Random) -> list[Place]:
     below = deliveries(universe, partition, group) & (polls["offset"] < start)
     index = int(random.choice(np.flatnonzero(below)))
     at = universe.at(85.0) + partition * 10
+    events = universe.frame("group_events")
+    model = copy_of(events, int(events_of(universe, partition, group, "assigned")[0]))
+    universe.add(model.but(change="revoked", position=None, at_micros=at - 300_000))
+    universe.add(model.but(position=polls["offset"][index], at_micros=at - 100_000))
     universe.add(copy_of(polls, index).but(polled_micros=at, position_in_poll=0))
     follows(
         universe,
@@ -213,6 +221,8 @@ def expired_read(universe: Universe, random: Random) -> list[Place]:
         "commit_beyond_processed",
         "poll_skip",
         "stale_read",
+        "start_mismatch",
+        "unjustified_reset",
         partition=partition,
         group=group,
     )

@@ -39,7 +39,15 @@ def record_epoch_regressed(universe: Universe, random: Random) -> list[Place]:
             break
     row = deliveries(universe, partition, group, np.array([offset]))
     polls["leader_epoch"][row] = epoch - 1
-    follows(universe, "inconsistent_offset", partition=partition, group=None)
+    follows(
+        universe,
+        "inconsistent_offset",
+        "loss_estimate",
+        "leader_completeness",
+        "served_under_fenced_epoch",
+        partition=partition,
+        group=None,
+    )
     return [Place("record_epoch_regressed", "violation", partition, group)]
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from harness.generate.frames import Array, Frame
+from harness.generate.log import micros
 from harness.generate.plants.delivery import skip
 from harness.generate.plants.tools import (
     PLAIN,
@@ -11,6 +12,8 @@ from harness.generate.plants.tools import (
     Plant,
     Random,
     any_partition,
+    change_commit,
+    commits_of,
     deliveries,
     follows,
     groups,
@@ -18,6 +21,8 @@ from harness.generate.plants.tools import (
     offsets_of,
 )
 from harness.generate.universe import Place, Universe
+
+_STALE_SECONDS = 7.0
 
 
 def _swap_values(frame: Frame, rows: Array, first: object, second: object) -> None:
@@ -90,23 +95,25 @@ def nonmonotonic_poll(universe: Universe, random: Random) -> list[Place]:
 
 
 def stale_read(universe: Universe, random: Random) -> list[Place]:
-    """A group gets a record half a minute after the others, though it polled all the time."""
+    """A group polls on and commits for seconds, and is not given what is there."""
     partition = any_partition(universe, random)
     group = groups(universe)[RESTARTED]
-    (one,) = middle(universe, random, partition)
-    polls = universe.frame("polls")
-    offset = int(universe.the_log().offset[one])
-    rows = np.flatnonzero(deliveries(universe, partition, group, np.array([offset])))
-    polls["polled_micros"][rows] = universe.at(86.5)
-    follows(
-        universe,
-        "nonmonotonic_poll",
-        "poll_skip",
-        "commit_beyond_processed",
-        "record_epoch_regressed",
-        partition=partition,
-        group=group,
+    polls, commits = universe.frame("polls"), universe.frame("commits")
+    began = universe.at(float(random.uniform(58.0, 62.0)))
+    ended = began + micros(_STALE_SECONDS)
+    mine = deliveries(universe, partition, group)
+    held = np.flatnonzero(
+        mine & (polls["polled_micros"] >= began) & (polls["polled_micros"] < ended)
     )
+    first = int(polls["offset"][held].min())
+    order = held[np.argsort(polls["offset"][held])]
+    polls["polled_micros"][order] = ended + partition * 10
+    polls["position_in_poll"][order] = np.arange(len(order))
+    log = universe.the_log()
+    epoch = int(log.epoch[(log.partition == partition) & (log.offset == first - 1)][0])
+    for index in commits_of(universe, partition, group):
+        if began <= commits["committed_micros"][index] <= ended:
+            change_commit(universe, int(index), offset=first, committed_epoch=epoch)
     return [Place("stale_read", None, partition, group)]
 
 

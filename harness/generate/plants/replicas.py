@@ -46,7 +46,7 @@ def log_divergence(universe: Universe, random: Random) -> list[Place]:
         batches["checksum"][
             batches.where(partition=partition, broker=broker, base_offset=base)
         ] *= -1
-    follows(universe, "inconsistent_offset", partition=partition, group=None)
+    follows(universe, "inconsistent_offset", "duplicate_append", partition=partition, group=None)
     for group in groups(universe):
         follows(universe, "inconsistent_offset", partition=partition, group=group)
     return [Place("log_divergence", "violation", partition, None, int(log.offset[index[0]]))]
@@ -110,12 +110,12 @@ def high_watermark_regressed(universe: Universe, random: Random) -> list[Place]:
     )
     mine = mine[samples["at_micros"][mine] > universe.at(_QUIET_FROM - 4)]
     one = int(random.choice(mine))
-    universe.add(
-        copy_of(samples, one).but(
-            log_end_offset=int(samples["log_end_offset"][one]) - int(random.integers(1, 5)),
-            at_micros=int(samples["at_micros"][one]) + micros(0.5),
-        )
-    )
+    told = copy_of(samples, one)
+    told["log_end_offset"] -= int(random.integers(1, 5))
+    for column in ("at_micros", "asked_micros"):
+        if told.has(column):
+            told[column] += micros(0.5)
+    universe.add(told)
     return [Place("high_watermark_regressed", "violation", partition)]
 
 

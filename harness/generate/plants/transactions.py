@@ -168,7 +168,7 @@ def misapplied_marker(universe: Universe, random: Random) -> list[Place]:
         partition=partition,
         group=group,
     )
-    return [Place("misapplied_marker", "violation", partition)]
+    return [Place("misapplied_marker", "violation")]
 
 
 def zombie_producer_accepted(universe: Universe, random: Random) -> list[Place]:
