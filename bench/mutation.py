@@ -201,7 +201,7 @@ def table(told: dict[str, Score]) -> Iterator[str]:
     built = {str(check) for check in CHECKS}
     for number, name in CLASSES:
         score = told.get(name, Score())
-        if name in TOLD_BY:
+        if TOLD_BY.get(name) in built:
             cells = [f"told by {TOLD_BY[name]}", "", "", "", ""]
         elif name in NOT_FINDINGS:
             cells = [NOT_FINDINGS[name], "", "", "", ""]

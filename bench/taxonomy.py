@@ -85,6 +85,7 @@ CLASSES: tuple[tuple[str, str], ...] = (
 TOLD_BY = {
     "reset_magnitude": "reset",
     "skipped_records": "skipped_record",
+    "quorum_divergence": "metadata_divergence",
 }
 """Classes that another one's check tells of."""
 
