@@ -11,7 +11,7 @@ READY := .venv/.ready
 SEED_OPTION := $(if $(SEED),--seed $(SEED))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo scenario nightly reproduction report playground docker-image test lint format lock doctor clean
+.PHONY: help demo scenario nightly reproduction mutation report playground docker-image test lint format lock doctor clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ nightly: $(READY) ## Run a suite, or go on with one: [SUITE=smoke] [CLUSTER=] [S
 reproduction: $(READY) ## How often each headline scenario reaches its hazard (half an hour); writes docs/reproduction.md
 	$(FENCEPOST) nightly --suite reproduction --cluster $(CLUSTER) --results $(RESULTS) $(SEED_OPTION) || test $$? -le 2
 	.venv/bin/python -m bench.reproduction $(RESULTS)
+
+mutation: $(READY) ## What each check finds of what was planted (minutes, no cluster); writes docs/mutation.md
+	.venv/bin/python -m bench.mutation $(SEEDS)
 
 report: $(READY) ## Judge a run, session or night again: RUN=results/...
 	$(FENCEPOST) analyze $(or $(RUN),$(RESULTS)/latest)

@@ -3,6 +3,7 @@
 import typer
 
 from harness.cli_doctor import doctor
+from harness.cli_generate import generate
 from harness.cli_kafka import app as kafka_app
 from harness.cli_nightly import nightly
 from harness.cli_playground import fault, heal, playground, shell
@@ -24,6 +25,7 @@ app.command(name="nightly")(nightly)
 app.command(name="list")(list_scenarios)
 app.command(name="analyze")(analyze)
 app.command(name="explain")(explain)
+app.command(name="generate")(generate)
 app.command(name="playground")(playground)
 app.command(name="fault")(fault)
 app.command(name="heal")(heal)

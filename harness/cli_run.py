@@ -21,7 +21,7 @@ from cluster.nodes.tether import tethered
 from harness.catalog import ScenarioFile, find_scenarios, scenarios
 from harness.collect import decode_clients, decode_server_logs
 from harness.contract.errors import PrerequisiteError, UsageError
-from harness.contract.run_folder import find_runs
+from harness.contract.run_folder import GENERATED, find_runs
 from harness.ducktape_session import run_ducktape
 from harness.node_root import node_root
 from harness.provenance import git_head, versions
@@ -100,8 +100,9 @@ def analyze(
     taken away is missed.
     """
     for folder in [folder for path in runs for folder in find_runs(path)]:
-        decode_clients(folder)
-        decode_server_logs(folder)
+        if folder.run().cluster != GENERATED:
+            decode_clients(folder)
+            decode_server_logs(folder)
     raise typer.Exit(analyse_in_own_process(runs, master=master))
 
 

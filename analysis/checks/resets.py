@@ -115,11 +115,13 @@ def unjustified_reset(trace: Trace) -> CheckOutcome:
 def truncation_undetected(trace: Trace) -> CheckOutcome:
     """F2: read records that a truncation then removed, went on in a later epoch, and never knew.
 
-    What lies below the log start was deleted, not truncated, as far as anybody can tell.
+    What lies below the log start was deleted, not truncated, as far as anybody can tell. A value
+    that came corrupted is in no log, and tells nothing: `corrupted_record` does.
     """
     starts = trace.log_bounds.select(*_LOG, "log_start")
     gone = (
         trace["polls"]
+        .where("is_intact")
         .join(F.broadcast(starts), on=list(_LOG), how="left")
         .where("log_start is null or offset >= log_start")
         .join(trace.surviving, on=[*_LOG, "value"], how="left_anti")

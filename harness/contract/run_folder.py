@@ -13,6 +13,8 @@ _T = TypeVar("_T", bound=msgspec.Struct)
 
 PLAN_FILE = "plan.json"
 RUN_FILE = "run.json"
+GENERATED = "generated"
+"""The `cluster` of a history that no cluster made: it has tables, but nothing to decode."""
 
 
 class TopicPlan(msgspec.Struct, frozen=True, kw_only=True):

@@ -57,6 +57,12 @@ def test_an_exception_excuses_the_partitions_that_it_names(
     assert result(make_trace, Check.TRUNCATION_UNDETECTED, rows).verdict is verdict
 
 
+def test_a_corrupted_value_was_not_truncated(make_trace: TraceMaker) -> None:
+    read = [{**row, "is_intact": row["leader_epoch"] > 0} for row in WENT_ON["polls"]]
+    rows = {**WENT_ON, "polls": read}
+    assert result(make_trace, Check.TRUNCATION_UNDETECTED, rows).verdict is CheckVerdict.HOLDS
+
+
 def test_what_retention_deleted_was_not_truncated(make_trace: TraceMaker) -> None:
     rows = {**WENT_ON, "log_starts": log_bounds(4, 6)}
     assert result(make_trace, Check.TRUNCATION_UNDETECTED, rows).verdict is CheckVerdict.HOLDS

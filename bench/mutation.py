@@ -1,0 +1,260 @@
+"""What each check finds of what was planted: `python -m bench.mutation [SEEDS]`.
+
+Generates one history of many universes: each class of anomalies planted at so many seeds, and clean
+universes of every kind. Judges it once with every registered check, attributes all findings to
+universes by topic, group, worker or time, and writes the table of docs/mutation.md. Exits 1 if a
+check that is built misses what was planted, or finds what neither was planted nor follows from it.
+"""
+
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import msgspec
+from rich.console import Console
+
+from analysis.checks.registry import CHECKS
+from analysis.load import load_trace
+from analysis.session import open_session, tune
+from bench.taxonomy import CLASSES, NOT_FINDINGS, TOLD_BY
+from harness.contract.checks import Check
+from harness.contract.run_folder import RunFolder
+from harness.contract.verdicts import FindingVerdict
+from harness.generate.history import KINDS, Generated, description, planted_universe, write_history
+from harness.generate.log import micros
+from harness.generate.plants import PLANTS
+from harness.generate.universe import (
+    BEGINNING_MICROS,
+    BROKERS,
+    UNIVERSE_SECONDS,
+    Place,
+    Universe,
+)
+
+SEEDS = 20
+RECORDS, PARTITIONS = 60, 2
+"""Of each universe: records a partition."""
+_SEED = 19902
+_UNEXPLAINED_SHOWN = 5
+_PAGE = Path(__file__).resolve().parents[1] / "docs" / "mutation.md"
+_INTRODUCTION = """\
+# What the checks find of what was planted
+
+Made by `make mutation`. `fencepost generate`'s simulator, which shares no code with the checks,
+planted each class of anomalies once in each of {seeds} histories of their own, beside {clean} clean
+ones; every check judged all {universes} of them ({rows:,} rows, seed {seed}).
+
+- Recall: the share of a class's histories in which its check found what was planted, with the
+  planted verdict, at the planted partition, group and offset.
+- Precision: of all the check's findings, in all histories, the share that was planted or that the
+  simulator says must follow from it. Counted are violations, and for what Kafka permits, or leaves
+  undecided, the findings of that verdict.
+
+| id | class | check built | seeds | recall | precision | findings |
+|---|---|---|---|---|---|---|
+"""
+
+
+@dataclass(frozen=True)
+class Found:
+    """One finding, and the universe that it belongs to."""
+
+    topic: str
+    check: str
+    row: dict[str, Any]
+
+    def is_at(self, place: Place) -> bool:
+        """Whether a place is this finding's."""
+        return (
+            self.check == place.check
+            and place.verdict in (None, self.row["verdict"])
+            and place.partition in (None, self.row["partition"])
+            and place.group in (None, self.row["group"])
+            and self._covers(place.offset)
+        )
+
+    def _covers(self, offset: int | None) -> bool:
+        first, last = self.row["offset_first"], self.row["offset_last"]
+        if offset is None or first is None:
+            return True
+        return bool(first <= offset <= (first if last is None else last))
+
+
+@dataclass
+class Score:
+    """How one check did."""
+
+    planted: int = 0
+    missed: list[str] = field(default_factory=list)
+    findings: int = 0
+    unexplained: list[Found] = field(default_factory=list)
+
+    @property
+    def recall(self) -> float:
+        """Of the planted anomalies, how many were found."""
+        return 1 - len(self.missed) / self.planted if self.planted else 0.0
+
+    @property
+    def precision(self) -> float:
+        """Of the findings, how many are explained."""
+        return 1 - len(self.unexplained) / self.findings if self.findings else 1.0
+
+    @property
+    def is_perfect(self) -> bool:
+        """Whether nothing was missed or made up."""
+        return not self.missed and not self.unexplained
+
+
+def universes(seeds: int) -> Iterator[Universe]:
+    """Every class at so many seeds, then as many clean universes of every kind."""
+    index = 0
+    for plant in PLANTS:
+        for _ in range(seeds):
+            yield planted_universe(plant, index, _SEED, records=RECORDS, partitions=PARTITIONS)
+            index += 1
+    for kind in KINDS:
+        for _ in range(seeds):
+            yield planted_universe(
+                None, index, _SEED, records=RECORDS, partitions=PARTITIONS, kind=kind
+            )
+            index += 1
+
+
+def findings(folder: RunFolder, topics: list[str], console: Console) -> Iterator[Found]:
+    """All findings of every registered check, attributed.
+
+    Args:
+        folder: the history's.
+        topics: of its universes, in their order.
+        console: where to tell how long each check took.
+    """
+    spark = open_session()
+    trace = load_trace(spark, folder)
+    tune(spark, rows=sum(trace.rows.values()))
+    groups = {group.group: group.topic for group in trace.plan.groups}
+    for check, definition in CHECKS.items():
+        began = time.monotonic()
+        if lacks := definition.lacks(trace):
+            console.print(f"{check}: {lacks}", style="yellow")
+            continue
+        rows = [row.asDict() for row in definition.judge(trace).findings.toLocalIterator()]
+        console.print(
+            f"{check}: {len(rows):,} findings, {time.monotonic() - began:.1f} s", style="dim"
+        )
+        for row in rows:
+            yield Found(_topic(row, topics, groups), str(check), row)
+    spark.stop()
+
+
+def _topic(row: dict[str, Any], topics: list[str], groups: dict[str, str]) -> str:
+    """The universe of a finding: by topic, group, worker, server, or the time that is its own."""
+    if row["topic"]:
+        return str(row["topic"])
+    if row["group"] in groups:
+        return groups[row["group"]]
+    evidence: dict[str, Any] = msgspec.json.decode(row["evidence"])
+    worker = str(evidence.get("worker", ""))
+    if worker:
+        return topics[int(worker.rpartition("-")[2])]
+    servers = evidence.get("servers")
+    if servers:
+        return topics[(int(servers[0]) - 1) // BROKERS]
+    if row["at"] is not None:
+        return topics[int(row["at"] - BEGINNING_MICROS) // micros(UNIVERSE_SECONDS)]
+    return ""
+
+
+def scores(made: Generated, found: Iterable[Found]) -> dict[str, Score]:
+    """By check: what was found of what was planted, and whether all that was found is explained."""
+    by_topic: dict[str, list[Found]] = defaultdict(list)
+    for one in found:
+        by_topic[one.topic].append(one)
+    counted: dict[str, set[str]] = defaultdict(lambda: {FindingVerdict.VIOLATION.value})
+    told: dict[str, Score] = defaultdict(Score)
+    for topic, places in made.planted.items():
+        plant = made.plants[topic]
+        told[plant].planted += 1
+        for place in places:
+            verdicts = list(FindingVerdict) if place.verdict is None else [place.verdict]
+            counted[plant] |= {str(verdict) for verdict in verdicts}
+            if not any(one.is_at(place) for one in by_topic[topic]):
+                told[plant].missed.append(f"{topic}: {place}")
+                break
+    for topic, ones in by_topic.items():
+        explained = [*made.planted.get(topic, []), *made.expected.get(topic, [])]
+        for one in ones:
+            if one.row["verdict"] not in counted[one.check]:
+                continue
+            told[one.check].findings += 1
+            if not any(one.is_at(place) for place in explained):
+                told[one.check].unexplained.append(one)
+    return told
+
+
+def table(told: dict[str, Score]) -> Iterator[str]:
+    """One line for each class of the taxonomy."""
+    built = {str(check) for check in CHECKS}
+    for number, name in CLASSES:
+        score = told.get(name, Score())
+        if TOLD_BY.get(name) in built:
+            cells = [f"told by {TOLD_BY[name]}", "", "", "", ""]
+        elif name in NOT_FINDINGS:
+            cells = [NOT_FINDINGS[name], "", "", "", ""]
+        elif name not in built:
+            cells = ["not built", str(score.planted), "", "", ""]
+        elif name not in PLANTS:
+            precision = f"{score.precision:.3f}" if score.findings else ""
+            cells = ["yes", "not planted", "", precision, str(score.findings)]
+        else:
+            cells = [
+                "yes",
+                str(score.planted),
+                f"{score.recall:.3f}",
+                f"{score.precision:.3f}",
+                str(score.findings),
+            ]
+        yield f"| {' | '.join([number, name, *cells])} |"
+
+
+def main() -> None:
+    """Write the page."""
+    seeds = int(sys.argv[1]) if len(sys.argv) > 1 else SEEDS
+    console = Console(stderr=True)
+    with TemporaryDirectory(prefix="fencepost-mutation-") as place:
+        folder = RunFolder(Path(place))
+        made = write_history(
+            folder, universes(seeds), description(_SEED, "make mutation", "unknown", {})
+        )
+        console.print(f"{len(made.expected)} universes, {sum(made.rows.values()):,} rows")
+        told = scores(made, findings(folder, list(made.expected), console))
+    _PAGE.write_text(
+        _INTRODUCTION.format(
+            seeds=seeds,
+            clean=len(made.expected) - len(made.planted),
+            universes=len(made.expected),
+            rows=sum(made.rows.values()),
+            seed=_SEED,
+        )
+        + "\n".join(table(told))
+        + "\n"
+    )
+    console.print(f"wrote {_PAGE}")
+    built = {str(check) for check in Check if check in CHECKS}
+    wrong = {name: score for name, score in told.items() if name in built and not score.is_perfect}
+    for name, score in wrong.items():
+        console.print(f"{name}: recall {score.recall:.3f}, precision {score.precision:.3f}")
+        for missed in score.missed[:_UNEXPLAINED_SHOWN]:
+            console.print(f"  missed {missed}", highlight=False, soft_wrap=True)
+        for one in score.unexplained[:_UNEXPLAINED_SHOWN]:
+            plant = made.plants.get(one.topic, "clean")
+            console.print(f"  in {one.topic} ({plant}): {one.row}", highlight=False, soft_wrap=True)
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,242 @@
+"""Plants of what is lost, skipped, repeated or made up (taxonomy A)."""
+
+import numpy as np
+
+from harness.generate.plants.tails import append_behind, cut_tail, deliver_behind
+from harness.generate.plants.tools import (
+    PLAIN,
+    STEADY,
+    Plant,
+    Random,
+    any_partition,
+    commits_of,
+    copy_of,
+    deliveries,
+    drop_deliveries,
+    events_of,
+    follows,
+    groups,
+    middle,
+    middle_batch,
+    offsets_of,
+)
+from harness.generate.reading import POLL_MICROS
+from harness.generate.universe import Place, Universe
+
+_KNOWN_FOR_MICROS = 100_000
+
+
+def lost_record(universe: Universe, random: Random) -> list[Place]:
+    """An acknowledged batch is in no replica, and nobody ever had it."""
+    partition = any_partition(universe, random)
+    offsets = offsets_of(universe, middle_batch(universe, random, partition))
+    for group in groups(universe):
+        drop_deliveries(universe, partition, group, offsets)
+    for table, column in (("replica_records", "offset"), ("replica_batches", "base_offset")):
+        frame = universe.frame(table)
+        gone = (frame["partition"] == partition) & np.isin(frame[column], offsets)
+        universe.keep(table, ~gone)
+    sends = universe.frame("sends")
+    known = offsets[
+        np.isin(offsets, sends["offset"][sends.where(partition=partition, outcome="ok")])
+    ]
+    follows(
+        universe,
+        "leader_completeness",
+        "isr_incomplete",
+        "log_divergence",
+        "zombie_producer_accepted",
+        partition=partition,
+        group=None,
+    )
+    for group in groups(universe):
+        follows(universe, "poll_skip", partition=partition, group=group)
+    return [Place("lost_record", "violation", partition, None, int(known[0]))]
+
+
+def skip(universe: Universe, random: Random, check: str) -> list[Place]:
+    """A group never got one or two records, though its position went past them."""
+    partition = any_partition(universe, random)
+    group = groups(universe)[int(random.integers(2))]
+    count = int(random.integers(1, 3))
+    offsets = offsets_of(universe, middle(universe, random, partition, count))
+    drop_deliveries(universe, partition, group, offsets)
+    others = {"skipped_record", "poll_skip", "commit_beyond_processed", "stale_read"} - {check}
+    follows(universe, *others, partition=partition, group=group)
+    follows(universe, "divergent_readers", partition=partition, group=None)
+    return [Place(check, "violation", partition, group, int(offsets[0]))]
+
+
+def skipped_record(universe: Universe, random: Random) -> list[Place]:
+    """Records of the surviving log that a group's position went past."""
+    return skip(universe, random, "skipped_record")
+
+
+def unseen_record(universe: Universe, random: Random) -> list[Place]:
+    """A group ends before the last records."""
+    partition = any_partition(universe, random)
+    group = groups(universe)[STEADY]
+    first = cut_tail(universe, partition, group)
+    return [Place("unseen_record", None, partition, None, first)]
+
+
+def duplicate_append(universe: Universe, random: Random) -> list[Place]:
+    """An idempotent producer's value lies at a second offset, too."""
+    partition = any_partition(universe, random)
+    log = universe.the_log()
+    (one,) = middle(universe, random, partition)
+    values = np.array([log.value[one]], dtype=object)
+    first = append_behind(universe, partition, values)
+    for group in groups(universe):
+        deliver_behind(universe, partition, group, first, values)
+        follows(
+            universe,
+            "duplicate_delivery",
+            "nonmonotonic_poll",
+            partition=partition,
+            group=group,
+        )
+    follows(universe, "nonmonotonic_send", partition=partition, group=None)
+    return [Place("duplicate_append", "violation", partition, None)]
+
+
+def duplicate_delivery(universe: Universe, random: Random) -> list[Place]:
+    """The steady group loses a partition for a moment, and resumes at its last commit."""
+    partition = any_partition(universe, random)
+    group = groups(universe)[STEADY]
+    commits, polls = universe.frame("commits"), universe.frame("polls")
+    chosen, again = None, np.zeros(0, dtype=np.int64)
+    for index in random.permutation(commits_of(universe, partition, group)[8:-6]):
+        row = commits.row(int(index))
+        until = row["committed_micros"] + 2 * POLL_MICROS + POLL_MICROS // 2
+        mine = deliveries(universe, partition, group) & (polls["offset"] >= row["offset"])
+        again = np.flatnonzero(mine & (polls["polled_micros"] <= until))
+        if len(again):
+            chosen = row
+            break
+    if chosen is None:
+        raise ValueError(f"{universe.topic} is too small to redeliver anything")
+    at = chosen["committed_micros"] + 2 * POLL_MICROS + POLL_MICROS * 3 // 4
+    events = universe.frame("group_events")
+    model = copy_of(events, int(events_of(universe, partition, group, "assigned")[0]))
+    universe.add(model.but(change="revoked", position=None, at_micros=at - 2_000))
+    universe.add(model.but(position=chosen["offset"], at_micros=at - 1_000))
+    order = again[np.argsort(polls["offset"][again])]
+    universe.add(polls.take(order).but(polled_micros=at, position_in_poll=np.arange(len(order))))
+    return [
+        Place("duplicate_delivery", "permitted", partition, group, int(polls["offset"][order[0]]))
+    ]
+
+
+def phantom_record(universe: Universe, random: Random) -> list[Place]:
+    """A value is in the log and delivered, but nobody set out to send it."""
+    partition = any_partition(universe, random)
+    (one,) = middle(universe, random, partition)
+    log = universe.the_log()
+    sends = universe.frame("sends")
+    universe.keep("sends", sends["value"] != log.value[one])
+    return [
+        Place("phantom_record", "violation", partition, group, int(log.offset[one]))
+        for group in groups(universe)
+    ]
+
+
+def corrupted_record(universe: Universe, random: Random) -> list[Place]:
+    """A group got a value with a wrong checksum."""
+    partition = any_partition(universe, random)
+    group = groups(universe)[STEADY]
+    offsets = offsets_of(universe, middle(universe, random, partition))
+    polls = universe.frame("polls")
+    for index in np.flatnonzero(deliveries(universe, partition, group, offsets)):
+        polls["value"][index] = f"{polls['value'][index][:-8]}corrupt!"
+        polls["is_intact"][index] = False
+    follows(
+        universe,
+        "skipped_record",
+        "inconsistent_offset",
+        "divergent_readers",
+        "phantom_record",
+        "poll_skip",
+        partition=partition,
+        group=group,
+    )
+    follows(universe, "inconsistent_offset", "divergent_readers", partition=partition, group=None)
+    return [Place("corrupted_record", "violation", partition, group, int(offsets[0]))]
+
+
+def resurrected_record(universe: Universe, random: Random) -> list[Place]:
+    """A group was given another value of a later epoch where the log has the first one again."""
+    partition = any_partition(universe, random)
+    group = groups(universe)[STEADY]
+    polls, sends = universe.frame("polls"), universe.frame("sends")
+    failed = np.flatnonzero(sends.where(partition=partition, outcome="failed"))
+    log = universe.the_log()
+    for _ in range(1000):
+        (one,) = middle(universe, random, partition)
+        rows = np.flatnonzero(deliveries(universe, partition, group, log.offset[[one]]))
+        if polls["polled_micros"][rows[0]] > log.at[one] + _KNOWN_FOR_MICROS:
+            break
+    polls["value"][rows] = sends["value"][failed[0]]
+    polls["leader_epoch"][rows] += 1
+    for other in (group, None):
+        follows(
+            universe,
+            "skipped_record",
+            "poll_skip",
+            "inconsistent_offset",
+            "divergent_readers",
+            "record_epoch_regressed",
+            "truncation_undetected",
+            "nonmonotonic_poll",
+            "loss_estimate",
+            "silent_revalidation",
+            "committed_epoch_stale",
+            "served_under_fenced_epoch",
+            "leader_completeness",
+            partition=partition,
+            group=other,
+        )
+    return [Place("resurrected_record", "violation", partition, group, int(log.offset[one]))]
+
+
+def expired_read(universe: Universe, random: Random) -> list[Place]:
+    """A group is handed a record long after the log start went past it."""
+    partition = any_partition(universe, random)
+    group = groups(universe)[STEADY]
+    start = universe.log_start[partition]
+    polls = universe.frame("polls")
+    below = deliveries(universe, partition, group) & (polls["offset"] < start)
+    index = int(random.choice(np.flatnonzero(below)))
+    at = universe.at(85.0) + partition * 10
+    events = universe.frame("group_events")
+    model = copy_of(events, int(events_of(universe, partition, group, "assigned")[0]))
+    universe.add(model.but(change="revoked", position=None, at_micros=at - 300_000))
+    universe.add(model.but(position=polls["offset"][index], at_micros=at - 100_000))
+    universe.add(copy_of(polls, index).but(polled_micros=at, position_in_poll=0))
+    follows(
+        universe,
+        "duplicate_delivery",
+        "nonmonotonic_poll",
+        "record_epoch_regressed",
+        "commit_beyond_processed",
+        "poll_skip",
+        "stale_read",
+        "start_mismatch",
+        "unjustified_reset",
+        partition=partition,
+        group=group,
+    )
+    return [Place("expired_read", "violation", partition, group, int(polls["offset"][index]))]
+
+
+PLANTS = {
+    "lost_record": Plant(PLAIN, lost_record),
+    "skipped_record": Plant(PLAIN, skipped_record),
+    "unseen_record": Plant(PLAIN, unseen_record),
+    "duplicate_append": Plant(PLAIN, duplicate_append),
+    "duplicate_delivery": Plant(PLAIN, duplicate_delivery),
+    "phantom_record": Plant(PLAIN, phantom_record),
+    "corrupted_record": Plant(PLAIN, corrupted_record),
+    "resurrected_record": Plant(PLAIN, resurrected_record),
+    "expired_read": Plant(PLAIN, expired_read),
+}

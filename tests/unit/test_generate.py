@@ -1,0 +1,265 @@
+"""The simulator of histories: the same seed, the contract's schemas, and what a clean one obeys."""
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from harness.cli import app
+from harness.contract.errors import UsageError
+from harness.contract.run_folder import RunFolder
+from harness.contract.tables import TABLES
+from harness.contract.values import is_intact
+from harness.generate.finish import Numbering, finish
+from harness.generate.history import (
+    KINDS,
+    Generated,
+    Request,
+    description,
+    planted_universe,
+    universes_of,
+    write_history,
+)
+from harness.generate.plants import PLANTS
+
+EVENTS = 2_000
+
+
+def write(path: Path, **asked: Any) -> Generated:
+    request = Request(**{"events": EVENTS, "seed": 7} | asked)
+    return write_history(
+        RunFolder(path), universes_of(request), description(request.seed, "test", "0", {})
+    )
+
+
+def tables(path: Path) -> dict[str, pd.DataFrame]:
+    return {name: pq.read_table(path / "tables" / f"{name}.parquet").to_pandas() for name in TABLES}
+
+
+@pytest.fixture(scope="module")
+def clean(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:
+    path = tmp_path_factory.mktemp("clean")
+    write(path)
+    return tables(path)
+
+
+def test_the_same_seed_makes_the_same_files(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        write(tmp_path / name, plant="lost_record")
+    for file in sorted((tmp_path / "one").rglob("*.*")):
+        other = tmp_path / "two" / file.relative_to(tmp_path / "one")
+        assert file.read_bytes() == other.read_bytes(), file.name
+
+
+def test_another_seed_makes_another_history(tmp_path: Path) -> None:
+    write(tmp_path / "one")
+    write(tmp_path / "two", seed=8)
+    one, two = tables(tmp_path / "one"), tables(tmp_path / "two")
+    assert not one["leaderships"].equals(two["leaderships"])
+
+
+def test_every_table_has_the_contracts_schema(tmp_path: Path) -> None:
+    write(tmp_path)
+    for name, schema in TABLES.items():
+        assert pq.read_schema(tmp_path / "tables" / f"{name}.parquet").equals(schema), name
+
+
+@pytest.mark.parametrize("events", [1_000, 10_000, 600_000])
+def test_a_history_is_about_as_long_as_asked(tmp_path: Path, events: int) -> None:
+    made = write(tmp_path, events=events)
+    assert made.events == pytest.approx(events, rel=0.1)
+
+
+def test_tables_are_sorted_by_where_a_record_lies(clean: dict[str, pd.DataFrame]) -> None:
+    for name in ("sends", "polls", "replica_records"):
+        known = clean[name][clean[name]["offset"].notna()]
+        where = list(known[["topic", "partition"]].itertuples(index=False, name=None))
+        assert where == sorted(where), name
+
+
+def test_acknowledged_records_lie_where_they_were_acknowledged(
+    clean: dict[str, pd.DataFrame],
+) -> None:
+    key = ["topic", "partition", "value"]
+    held = clean["replica_records"].drop_duplicates(key)
+    bounds = clean["log_starts"].drop_duplicates(["topic", "partition"])
+    sends = clean["sends"].query("outcome == 'ok'").merge(bounds, on=["topic", "partition"])
+    owed = sends[(sends["acks"] == "all") & (sends["offset"] >= sends["log_start_offset"])]
+    found = owed.merge(held, on=key, suffixes=("", "_held"))
+    assert len(found) == len(owed) > 100
+    assert (found["offset"] == found["offset_held"]).all()
+
+
+def test_replicas_agree_and_epochs_grow_with_the_offset(clean: dict[str, pd.DataFrame]) -> None:
+    records = clean["replica_records"]
+    values = records.drop_duplicates(["topic", "partition", "offset", "value"])
+    assert not values.duplicated(["topic", "partition", "offset"]).any()
+    for _, one in records.groupby(["topic", "partition", "broker"]):
+        assert one.sort_values("offset")["leader_epoch"].is_monotonic_increasing
+        assert one["offset"].is_unique
+
+
+def test_a_new_leader_has_a_new_epoch_and_was_in_sync(clean: dict[str, pd.DataFrame]) -> None:
+    changed = clean["leaderships"].sort_values("metadata_offset")
+    plain = changed[changed["topic"].str.endswith("plain")]
+    elections = 0
+    for _, rows in plain.groupby(["topic", "partition"]):
+        for (_, before), (_, after) in pairwise(rows.iterrows()):
+            assert after["partition_epoch"] == before["partition_epoch"] + 1
+            assert after["at_micros"] > before["at_micros"]
+            grown = after["leader_epoch"] - before["leader_epoch"]
+            assert grown == (after["leader"] != before["leader"])
+            assert after["leader"] in before["isr"]
+            elections += grown
+    assert elections > 0
+
+
+def test_groups_get_every_record_in_order_and_whole(clean: dict[str, pd.DataFrame]) -> None:
+    polls = clean["polls"]
+    assert polls["value"].map(is_intact).all()
+    log = clean["replica_records"].drop_duplicates(["topic", "partition", "offset"])
+    readable = log[~log["topic"].str.endswith("transactional")]
+    groups = polls[["group", "topic"]].drop_duplicates()
+    owed = readable.merge(groups, on="topic")
+    got = polls.drop_duplicates(["group", "value"])
+    assert len(owed.merge(got, on=["group", "value"])) == len(owed)
+    steady = polls[polls["group"].str.endswith("steady")]
+    for _, one in steady.groupby(["group", "partition"]):
+        in_order = one.sort_values(["seq", "position_in_poll"])
+        assert in_order["offset"].is_monotonic_increasing
+
+
+def test_commits_carry_the_epoch_of_the_record_before(clean: dict[str, pd.DataFrame]) -> None:
+    polls = clean["polls"].assign(offset=lambda rows: rows["offset"] + 1)
+    where = ["group", "topic", "partition", "offset"]
+    plain = clean["committed_offsets"]
+    plain = plain[plain["topic"].str.endswith("plain")]
+    known = plain.merge(polls.drop_duplicates(where), on=where)
+    assert len(known) == len(plain) > 100
+    assert (known["committed_epoch"] == known["leader_epoch"]).all()
+
+
+def test_retention_deletes_only_what_every_group_had(clean: dict[str, pd.DataFrame]) -> None:
+    bounds = clean["log_starts"].drop_duplicates(["topic", "partition"])
+    deleted = clean["sends"].merge(bounds, on=["topic", "partition"])
+    deleted = deleted[deleted["offset"] < deleted["log_start_offset"]]
+    assert len(deleted) > 50
+    readers = clean["polls"].groupby("value")["group"].nunique()
+    assert (readers.loc[deleted["value"]] == 2).all()
+
+
+def test_readers_of_committed_values_get_nothing_else(clean: dict[str, pd.DataFrame]) -> None:
+    steps = clean["transactions"]
+    key = ["producer", "transaction"]
+    done = steps[(steps["step"] == "commit") & (steps["outcome"] == "ok")][key]
+    assert 0 < len(done) < steps["step"].eq("begin").sum()
+    written = clean["sends"].dropna(subset=["transaction", "offset"]).merge(done, on=key)
+    polls = clean["polls"]
+    got = polls[polls["group"].str.endswith(".committed")]
+    assert set(got["value"]) == set(written["value"])
+
+
+def test_a_transaction_and_a_metadata_log_go_on_from_topic_to_topic(tmp_path: Path) -> None:
+    write(tmp_path, events=5_000)
+    made = tables(tmp_path)
+    offsets = [*made["leaderships"]["metadata_offset"], *made["broker_states"]["metadata_offset"]]
+    assert sorted(offsets) == list(range(min(offsets), max(offsets) + 1))
+    stored = made["committed_offsets"]
+    assert not stored.duplicated(["offsets_partition", "offsets_offset"]).any()
+
+
+@pytest.mark.parametrize("plant", PLANTS)
+def test_every_plant_changes_its_universe_and_names_a_place(plant: str) -> None:
+    if OPTIONAL.get(plant, "sends") not in TABLES:
+        pytest.skip(f"the contract has no table {OPTIONAL[plant]}")
+    kind = PLANTS[plant].kind
+    for seed in range(3):
+        asked = {"records": 60, "partitions": 2}
+        planted = planted_universe(plant, 0, seed, **asked)
+        assert planted.planted
+        assert {place.check for place in planted.planted} == {plant}
+        untouched = planted_universe(None, 0, seed, kind=kind, **asked)
+        before, after = (finish(one, Numbering()) for one in (untouched, planted))
+        is_same = all(before[name].equals(after.get(name)) for name in before)
+        assert is_same == (plant in OF_THE_STORY), plant
+
+
+OF_THE_STORY = {"truncation_detected", "reset", "loss_estimate", "reprocessing_amplification"}
+OPTIONAL = {"metadata_divergence": "metadata_batches"}
+
+
+def rows_of(plant: str, table: str) -> tuple[pd.DataFrame, pd.DataFrame, Any]:
+    planted = planted_universe(plant, 0, 3, records=60, partitions=2)
+    clean = planted_universe(None, 0, 3, records=60, partitions=2, kind=PLANTS[plant].kind)
+    (place, *_) = planted.planted
+    made = [finish(one, Numbering())[table].to_pandas() for one in (clean, planted)]
+    return made[0], made[1], place
+
+
+def test_a_lost_record_is_in_no_replica() -> None:
+    _, records, place = rows_of("lost_record", "replica_records")
+    mine = records[records["partition"] == place.partition]
+    assert place.offset not in set(mine["offset"])
+    _, sends, _ = rows_of("lost_record", "sends")
+    told = sends[(sends["partition"] == place.partition) & (sends["offset"] == place.offset)]
+    assert list(told["outcome"]) == ["ok"]
+
+
+def test_a_stale_commit_has_the_epoch_before() -> None:
+    clean, planted, place = rows_of("committed_epoch_stale", "committed_offsets")
+    changed = clean["committed_epoch"] != planted["committed_epoch"]
+    assert changed.sum() == 1
+    row = planted[changed].iloc[0]
+    assert (row["group"], row["partition"], row["offset"]) == (
+        place.group,
+        place.partition,
+        place.offset,
+    )
+    assert row["committed_epoch"] == clean[changed].iloc[0]["committed_epoch"] - 1
+
+
+def test_a_skipped_record_remains_in_the_log() -> None:
+    _, polls, place = rows_of("skipped_record", "polls")
+    mine = polls[(polls["group"] == place.group) & (polls["partition"] == place.partition)]
+    assert place.offset not in set(mine["offset"])
+    assert mine["offset"].min() < place.offset < mine["offset"].max()
+    _, records, _ = rows_of("skipped_record", "replica_records")
+    assert place.offset in set(records[records["partition"] == place.partition]["offset"])
+
+
+def test_as_many_anomalies_as_asked_in_topics_of_their_own(tmp_path: Path) -> None:
+    made = write(tmp_path, events=5_000, plant="phantom_record", count=4)
+    assert len(made.planted) == 4
+    assert set(made.plants.values()) == {"phantom_record"}
+    assert len(KINDS) * 4 == len(made.expected)
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"events": 10}, "--events"),
+        ({"plant": "nonsense"}, "lost_record"),
+        ({"plant": "lost_record", "count": 0}, "--count"),
+        ({"plant": "lost_record", "count": 50}, "need --events"),
+    ],
+)
+def test_what_can_not_be_generated_is_told(
+    tmp_path: Path, asked: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(UsageError, match=told):
+        write(tmp_path, **asked)
+
+
+def test_the_command_lists_the_classes_and_spares_other_files(tmp_path: Path) -> None:
+    listed = CliRunner().invoke(app, ["generate", "--plant", "list"])
+    assert listed.stdout.split() == sorted(PLANTS)
+    (tmp_path / "precious").write_text("")
+    refused = CliRunner().invoke(app, ["generate", str(tmp_path)])
+    assert isinstance(refused.exception, UsageError)
+    told = CliRunner().invoke(app, ["generate", str(tmp_path / "new"), "--events", "1500"])
+    assert told.exit_code == 0
+    assert "1," in told.stdout
