@@ -8,7 +8,7 @@ from harness.clients.history import HistoryWriter
 from harness.clients.process import WorkerService
 from harness.contract.events import ClockRead
 
-_READINGS_MAX = 10
+_READINGS_MAX = 20
 _TIGHT_MICROS = 20_000
 """Bounds so close to each other need no further reading."""
 _READ_SECONDS = 30

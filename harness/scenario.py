@@ -26,7 +26,7 @@ from harness.collect import (
     decode_servers,
 )
 from harness.consumers import Consumers, workers_for
-from harness.contract.checks import OF_EVERY_RUN, OF_GROUPS, Check
+from harness.contract.checks import OF_COPIES, OF_EVERY_RUN, OF_GROUPS, Check
 from harness.contract.clients import Client, clients_of
 from harness.contract.errors import UsageError
 from harness.contract.events import WorkerStarted
@@ -161,12 +161,17 @@ class Scenario(Test):  # type: ignore[misc]
             parameters=dict(self.test_context.injected_args or {}),
             topics=list(topics),
             groups=list(groups),
-            checks=[str(check) for check in self._checks(groups, checks)],
+            checks=[str(check) for check in self._checks(topics, groups, checks)],
             expects=list(expects),
         )
 
-    def _checks(self, groups: Sequence[GroupPlan], more: Sequence[Check]) -> list[Check]:
-        of_every_run = [check for check in OF_EVERY_RUN if groups or check not in OF_GROUPS]
+    def _checks(
+        self, topics: Sequence[TopicPlan], groups: Sequence[GroupPlan], more: Sequence[Check]
+    ) -> list[Check]:
+        without = set() if groups else set(OF_GROUPS)
+        if all(topic.replication == 1 for topic in topics):
+            without |= OF_COPIES
+        of_every_run = [check for check in OF_EVERY_RUN if check not in without]
         return list(dict.fromkeys([*self.checks, *more, *of_every_run]))
 
     def _describe(self, plan: Plan, shape: Topology) -> RunDescription:

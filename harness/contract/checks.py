@@ -203,3 +203,6 @@ OF_EVERY_RUN = (
 
 OF_GROUPS = frozenset({Check.STUCK_CONSUMER})
 """Of these, the ones that a run without groups leaves out."""
+
+OF_COPIES = frozenset({Check.LOG_DIVERGENCE, Check.METADATA_DIVERGENCE})
+"""Of these, the ones that a run without replication leaves out."""
