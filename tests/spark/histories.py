@@ -99,6 +99,7 @@ HANDED_ON = {
     "replica_records": [*survived(0, 1), *survived(2, 3, epoch=1)],
     "epoch_checkpoints": epochs((0, 0), (1, 2)),
     "leaderships": [led(0, at=10), led(1, at=400_000, leader=2)],
+    "broker_states": [registered(fenced=False, at=5, broker=broker) for broker in (1, 2)],
     "truncations": [truncated(2, at=450_000)],
     "polls": [*polled(0, 1), *polled(2, 3, epoch=1, life=2, at=700_000)],
     "commits": [told_commit(2), told_commit(4, 1, life=2, at=800_000)],
