@@ -48,7 +48,9 @@ def nonmonotonic_send(trace: Trace) -> CheckOutcome:
     )
     # Below the log start nobody can tell whether the earlier value had been truncated.
     known = (
-        turned.join(trace.surviving.select(*_LOG, "value"), on=[*_LOG, "value"], how="left_semi")
+        trace.surviving.select(*_LOG, "value")
+        .join(F.broadcast(turned), on=[*_LOG, "value"], how="inner")
+        .distinct()
         .withColumn("is_kept", F.lit(True))
         .unionByName(_expired(trace, turned).withColumn("is_kept", F.lit(False)))
     )

@@ -34,12 +34,14 @@ def unseen_record(trace: Trace) -> CheckOutcome:
     )
     acks = acknowledged(trace).select(*_LOG, "offset", "value", "answered_micros", "transaction")
     is_owed = F.col("transaction").isNull() | (F.col("isolation") != str(Isolation.READ_COMMITTED))
-    kept = trace.surviving.select(*_LOG, "offset", "value")
+    behind = trace.materialized(behind)
+    first = F.broadcast(behind.groupBy(*_LOG).agg(F.min("_from").alias("_from")))
+    kept = trace.surviving.join(first, on=list(_LOG), how="inner").where("offset >= _from")
     late = (
-        acks.join(F.broadcast(trace.materialized(behind)), on=list(_LOG), how="inner")
+        acks.join(F.broadcast(behind), on=list(_LOG), how="inner")
         .where("offset >= _from and offset < log_end")
         .where(is_owed)
-        .join(kept, on=[*_LOG, "offset", "value"], how="left_semi")
+        .join(kept.drop("_from"), on=[*_LOG, "offset", "value"], how="left_semi")
         .groupBy(*PARTITION, "position", "log_end")
         .agg(
             F.min("offset").alias("offset_first"),

@@ -72,12 +72,9 @@ def resurrected_record(trace: Trace) -> CheckOutcome:
     that saw nothing at the offset proves no absence: `poll_skip` judges that.
     """
     rivals = contested(trace)
+    acks = _sends_of(rivals, trace).where("outcome = 'ok'")
     known = (
-        rivals.join(
-            acknowledged(trace).select(*_AT, "value", "answered_micros"),
-            on=[*_AT, "value"],
-            how="left",
-        )
+        rivals.join(acks.select(*_AT, "value", "answered_micros"), on=[*_AT, "value"], how="left")
         .groupBy(*_AT, "value", "leader_epoch")
         .agg(
             F.least(F.min("first_micros"), F.min("answered_micros")).alias("known_micros"),
@@ -151,7 +148,7 @@ def stale_read(trace: Trace) -> CheckOutcome:
         "member", *_LOG, F.col("offset").alias("first_offset"), "committed_micros"
     )
     found = (
-        waited.join(acks, on=[*_LOG, "first_offset"], how="inner")
+        acks.join(F.broadcast(waited), on=[*_LOG, "first_offset"], how="inner")
         .join(still, on=["member", *_LOG, "first_offset"], how="inner")
         .where("committed_micros < at_micros")
         .withColumn("_since", F.greatest("prev_micros", "answered_micros"))
@@ -181,7 +178,7 @@ def stale_read(trace: Trace) -> CheckOutcome:
 
 def _judged(rivals: DataFrame, trace: Trace) -> DataFrame:
     """One row an offset: its values' epochs, and whether the configuration allows several."""
-    sends = trace["sends"].select(*_LOG, "value", "acks").where("acks = 'all'")
+    sends = _sends_of(rivals, trace).where("acks = 'all'").select(*_LOG, "value", "acks")
     owed = rivals.join(sends, on=[*_LOG, "value"], how="left").withColumn(
         "_epoch_values", F.size(F.collect_set("value").over(_within_epoch()))
     )
@@ -208,6 +205,13 @@ def _judged(rivals: DataFrame, trace: Trace) -> DataFrame:
             .otherwise("rewritten by a truncation"),
         )
     )
+
+
+def _sends_of(rivals: DataFrame, trace: Trace) -> DataFrame:
+    """The sends of values that stand at contested offsets."""
+    values = F.broadcast(rivals.select(*_LOG, "value").distinct())
+    sends = trace["sends"].select(*_AT, "value", "acks", "outcome", "answered_micros")
+    return sends.join(values, on=[*_LOG, "value"], how="inner")
 
 
 def _within_epoch() -> WindowSpec:
