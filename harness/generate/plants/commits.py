@@ -145,7 +145,8 @@ def commit_from_old_generation(universe: Universe, random: Random) -> list[Place
 
 
 def double_ownership(universe: Universe, random: Random) -> list[Place]:
-    """Two members poll a partition at the same time."""
+    """Two members poll a partition at the same time, and no fault excuses it."""
+    universe.keep("faults", np.zeros(len(universe.frame("faults")), dtype=bool))
     group = groups(universe)[RESTARTED]
     polls, events = universe.frame("polls"), universe.frame("group_events")
     seconds = float(random.uniform(2, 5))

@@ -73,7 +73,7 @@ def nonmonotonic_send(universe: Universe, random: Random) -> list[Place]:
     sends = universe.frame("sends")
     one, other = (int(np.flatnonzero(sends["value"] == value)[0]) for value in (first, second))
     sends["offset"][one], sends["offset"][other] = sends["offset"][other], sends["offset"][one]
-    follows(universe, "nonmonotonic_poll", partition=partition, group=None)
+    follows(universe, "nonmonotonic_poll", "stale_read", partition=partition, group=None)
     for group in groups(universe):
         follows(universe, "nonmonotonic_poll", partition=partition, group=group)
     return [Place("nonmonotonic_send", "violation", partition, None, int(offsets[0]))]
