@@ -100,7 +100,8 @@ class StaleMetadataScenario(Scenario):
                 self.require_stale(run, zombie)
                 run.phases.enter(Stage.HELD, "groups are opened again through the zombie")
                 members = run.open(groups, life=2, through=zombie)
-                ended = run.consume(members, timeout_seconds=STALE_SECONDS)
+                with run.observer.awaiting("groups to come past what the zombie tells"):
+                    ended = run.consume(members, timeout_seconds=STALE_SECONDS)
                 self.require_stale(run, zombie)
             run.settle()
             run.phases.enter(Stage.FINAL_READ, "who stalled reads on")

@@ -26,7 +26,7 @@ from harness.scenario import Scenario
 from harness.workload import reader
 
 RECORDS_PER_SECOND = 2000
-WITHOUT_IT = 1000
+WITHOUT_IT = 500
 FOLLOWER = FollowerOf("orders", 0)
 RECIPES: dict[str, BrokerFault] = {
     "pause": Pause(FOLLOWER),

@@ -27,7 +27,7 @@ from harness.scenario import Scenario
 from harness.workload import reader
 
 RECORDS_PER_SECOND = 1000
-BEFORE, BY_ZOMBIE, BY_SUCCESSORS = 500, 200, 500
+BEFORE, BY_ZOMBIE, BY_SUCCESSORS = 300, 200, 300
 LEADER = LeaderOf("orders", 0)
 RECIPES: dict[str, BrokerFault] = {
     "pause": Pause(LEADER),

@@ -6,13 +6,10 @@ from harness.contract.verdicts import Timing
 def told_timing(timing: Timing) -> str:
     """E.g. `starting 9.4 s, story 7.1 s (1.4x the 5.1 s that the cluster took; ...)`."""
     story = f"story {timing.story:.1f} s"
-    if timing.awaited:
+    if timing.awaited and not timing.forced:
+        story += f" ({timing.awaited:.1f} s of it for the cluster; no timeout is in it)"
+    elif timing.awaited:
         times = timing.story / timing.awaited
-        story += f" ({times:.1f}x the {timing.awaited:.1f} s that the cluster took{_by(timing)})"
+        story += f" ({times:.1f}x the {timing.awaited:.1f} s that the cluster took;"
+        story += f" {', '.join(timing.forced_by)} alone: {timing.forced:.1f} s)"
     return f"starting {timing.starting:.1f} s, {story}, collecting {timing.collecting:.1f} s"
-
-
-def _by(timing: Timing) -> str:
-    if not timing.forced:
-        return ""
-    return f"; {', '.join(timing.forced_by)} alone: {timing.forced:.1f} s"
