@@ -10,12 +10,16 @@ from harness.contract.tables import MICROS_PER_SECOND
 from harness.contract.verdicts import PhaseTime, Timing
 
 _BEFORE = (Stage.STARTING, Stage.WARM_UP)
+"""The story begins after the last of these."""
 
 
 def timing(trace: Trace) -> Timing | None:
     """Of a run that came to its end; None where the phases are not known."""
     phases = trace["phases"].orderBy("began_micros").collect() if trace.rows["phases"] else []
-    told = [row for row in phases if row["stage"] not in (*_BEFORE, Stage.COLLECTING)]
+    before = [index for index, row in enumerate(phases) if row["stage"] in _BEFORE]
+    told = [
+        row for row in phases[max(before, default=-1) + 1 :] if row["stage"] != Stage.COLLECTING
+    ]
     if not told or trace.run.ended_micros is None:
         return None
     began, ended = told[0]["began_micros"], told[-1]["ended_micros"]

@@ -82,7 +82,7 @@ class RetentionDeletionScenario(Scenario):
                 records_per_second=RECORDS_PER_SECOND,
                 readers=[self.current],
             )
-            run.phases.enter(Stage.STEADY, "the lagging groups read a little")
+            run.phases.enter(Stage.WARM_UP, "the lagging groups read a little, and fall behind")
             load.await_acknowledged(["writer"], READ_BEFORE_LAGGING)
             late = run.open(self.lagging, life=1)
             run.consume(late, may_pass=True)
@@ -90,6 +90,7 @@ class RetentionDeletionScenario(Scenario):
             run.close(late)
             load.await_acknowledged(["writer"], UNREAD)
 
+            run.phases.enter(Stage.STEADY, "writing and reading")
             with ExitStack() as faults:
                 if leader == "killed":
                     faults.enter_context(run.fault(Kill(LeaderOf("orders", 0))))
