@@ -16,17 +16,13 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.load import Trace
+from analysis.screens import not_surviving
 
 _LOG = ("topic", "partition")
 _SEND = (*_LOG, "offset", "value")
 _REIGN = (
     "named_struct('epoch', epoch, 'broker', broker, 'ended', until_micros, 'next', newer_epoch)"
 )
-
-
-def acknowledged(trace: Trace) -> DataFrame:
-    """The sends that were acknowledged with an offset."""
-    return trace["sends"].where("outcome = 'ok' and offset is not null")
 
 
 def lost(trace: Trace) -> DataFrame:
@@ -48,8 +44,7 @@ def survived_late(trace: Trace) -> DataFrame:
     ended = reigns(trace).where("until_micros is not null")
     kept = trace.surviving.withColumnRenamed("leader_epoch", "epoch")
     return (
-        acknowledged(trace)
-        .join(kept, on=list(_SEND), how="inner")
+        trace.acknowledged.join(kept, on=list(_SEND), how="inner")
         .join(F.broadcast(ended), on=[*_LOG, "epoch"], how="inner")
         .where("from_micros <= answered_micros")
         .where(f"answered_micros > until_micros + {trace.clock_micros}")
@@ -104,9 +99,7 @@ def _reigns(trace: Trace) -> DataFrame:
 
 
 def _lost(trace: Trace) -> DataFrame:
-    gone = trace.materialized(
-        acknowledged(trace).join(trace.surviving, on=[*_LOG, "value"], how="left_anti")
-    )
+    gone = trace.materialized(not_surviving(trace))
     known = (
         gone.join(F.broadcast(trace.log_bounds.drop("log_end")), on=list(_LOG), how="left")
         .join(_seen(gone, trace), on=list(_SEND), how="left")

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from analysis.digests import BUCKET, digest, outside, with_bucket
 from analysis.survivors import log_bounds, survivors
 from harness.contract.run_folder import Plan, RunDescription, RunFolder
 from harness.contract.tables import TABLES
@@ -68,6 +69,11 @@ class Trace:
     _read: dict[str, DataFrame] = field(default_factory=dict)
     _shared: dict[str, DataFrame] = field(default_factory=dict)
 
+    @property
+    def is_small(self) -> bool:
+        """Whether so little is known that planning costs more than the rows."""
+        return sum(self.rows.values()) <= SMALL_INPUT_ROWS
+
     def __getitem__(self, table: str) -> DataFrame:
         """A table by its name in the contract."""
         if table not in self._read:
@@ -112,6 +118,11 @@ class Trace:
         rows = [msgspec.structs.asdict(group) for group in self.plan.groups]
         return local_frame(self.spark, pa.Table.from_pylist(rows, schema=_READERS))
 
+    @cached_property
+    def acknowledged(self) -> DataFrame:
+        """The sends that were acknowledged with an offset."""
+        return self["sends"].where("outcome = 'ok' and offset is not null")
+
     @property
     def surviving(self) -> DataFrame:
         """(topic, partition, offset, leader_epoch, value): what the log holds at the end.
@@ -119,7 +130,11 @@ class Trace:
         That is any surviving replica, at or above the log start: a segment keeps deleted records
         until all of it is deleted.
         """
-        return self.shared("surviving", self._surviving)
+        if self.is_small:
+            return self.shared("surviving", self._surviving)
+        if "surviving" not in self._shared:
+            self._shared["surviving"] = self._surviving_by_keeper()
+        return self._shared["surviving"]
 
     @property
     def epoch_starts(self) -> DataFrame:
@@ -147,13 +162,39 @@ class Trace:
         )
 
     def _surviving(self) -> DataFrame:
+        return self._kept_records().drop("broker").distinct()
+
+    def _surviving_by_keeper(self) -> DataFrame:
+        """The same, read anew by whoever asks: of what all survivors hold alike, one's records."""
+        records = with_bucket(self._kept_records())
+        survivors_in_all = self.shared("survivors", self._survivors).groupBy(*_LOG).count()
+        alike = self.materialized(
+            records.groupBy(*BUCKET, "broker")
+            .agg(digest("offset", "leader_epoch", "value").alias("told"))
+            .groupBy(*BUCKET)
+            .agg(
+                F.min("broker").alias("broker"),
+                F.min("told").alias("least"),
+                F.max("told").alias("most"),
+                F.count(F.lit(1)).alias("holders"),
+            )
+            .join(F.broadcast(survivors_in_all), on=list(_LOG), how="inner")
+            .where("least = most and holders = count")
+            .select(*BUCKET, "broker")
+        )
+        columns = (*_LOG, "offset", "leader_epoch", "value")
+        of_keepers = records.join(F.broadcast(alike), on=[*BUCKET, "broker"], how="left_semi")
+        rest = outside(records, alike.drop("broker")).select(*columns).distinct()
+        return of_keepers.select(*columns).union(self.materialized(rest))
+
+    def _kept_records(self) -> DataFrame:
+        """(topic, partition, offset, leader_epoch, value, broker): of survivors, not deleted."""
         bounds = F.broadcast(self.log_bounds.select(*_LOG, "log_start"))
         return (
             self._of_survivors("replica_records")
             .join(bounds, on=list(_LOG), how="left")
             .where("log_start is null or offset >= log_start")
-            .select(*_LOG, "offset", "leader_epoch", "value")
-            .distinct()
+            .select(*_LOG, "offset", "leader_epoch", "value", "broker")
         )
 
     def _of_survivors(self, table: str) -> DataFrame:
@@ -193,7 +234,7 @@ class Trace:
 
         Few rows go into the plans that use them; many stay where Spark computed them.
         """
-        if sum(self.rows.values()) > SMALL_INPUT_ROWS:
+        if not self.is_small:
             frame = frame.localCheckpoint()
             if frame.count() > _LOCAL_ROWS:
                 return frame

@@ -4,6 +4,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.load import Trace
+from analysis.screens import doubtful_polls, not_delivered
 from harness.contract.outcomes import Isolation
 
 PARTITION = ("group", "topic", "partition")
@@ -85,15 +86,12 @@ def never_delivered(trace: Trace) -> DataFrame:
 
 
 def _never_delivered(trace: Trace) -> DataFrame:
-    delivered = trace["polls"].select(*PARTITION, "value").distinct()
     within = (F.col("offset") >= F.col("first_offset")) & (
         F.col("offset") < F.col("final_position")
     )
-    missed = (
-        trace.surviving.join(final_positions(trace), on=["topic", "partition"], how="inner")
-        .where(within)
-        .join(delivered, on=[*PARTITION, "value"], how="left_anti")
-    )
+    positions = F.broadcast(final_positions(trace))
+    passed = trace.surviving.join(positions, on=["topic", "partition"], how="inner").where(within)
+    missed = not_delivered(passed, trace)
     committed = [
         group.group for group in trace.plan.groups if group.isolation == Isolation.READ_COMMITTED
     ]
@@ -116,7 +114,7 @@ def repeated(trace: Trace) -> DataFrame:
 
 def _repeated(trace: Trace) -> DataFrame:
     return (
-        trace["polls"]
+        doubtful_polls(trace)
         .groupBy(*PARTITION, "offset", "value")
         .agg(F.count(F.lit(1)).alias("deliveries"), F.max("polled_micros").alias("last_micros"))
         .where("deliveries > 1")

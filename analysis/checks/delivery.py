@@ -3,11 +3,12 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.acknowledgements import acknowledged, lost
+from analysis.acknowledgements import lost
 from analysis.checks.base import CheckOutcome, Totals, count, findings, spans
 from analysis.checks.summaries import summary_of_losses
 from analysis.load import Trace
 from analysis.progress import PARTITION, last_commits, never_delivered, repeated
+from analysis.screens import polled_but_not_sent
 from harness.contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")
@@ -89,7 +90,7 @@ def lost_record(trace: Trace) -> CheckOutcome:
     totals = (*_LOG, "verdict", "acks", "cause", "later_epoch", "later_start")
     return CheckOutcome(
         told,
-        count(acknowledged(trace)),
+        count(trace.acknowledged),
         Totals(found.select(*totals, "records"), summary_of_losses),
     )
 
@@ -213,11 +214,9 @@ def duplicate_delivery(trace: Trace) -> CheckOutcome:
 
 def phantom_record(trace: Trace) -> CheckOutcome:
     """A5: delivered, but no producer ever set out to send it."""
-    intended = trace["sends"].select(*_LOG, "value")
-    phantoms = (
-        trace["polls"].where("is_intact").join(intended, on=[*_LOG, "value"], how="left_anti")
+    return _each_poll(
+        trace, polled_but_not_sent(trace), kind="phantom", cause="no producer intended this value"
     )
-    return _each_poll(trace, phantoms, kind="phantom", cause="no producer intended this value")
 
 
 def corrupted_record(trace: Trace) -> CheckOutcome:

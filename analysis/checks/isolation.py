@@ -7,7 +7,6 @@ log as the versions of one object, as Jepsen's Kafka tests take them.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.acknowledgements import acknowledged
 from analysis.checks.base import CheckOutcome, count, findings
 from analysis.load import Trace
 from analysis.transactions import committed_readers, ends, offset_commits
@@ -151,8 +150,7 @@ def _committed_writes(trace: Trace) -> DataFrame:
     """(topic, partition, offset, of): acknowledged writes of committed transactions."""
     committed = ends(trace).where("told = 'committed'").select(*_TRANSACTION)
     return (
-        acknowledged(trace)
-        .where("transaction is not null")
+        trace.acknowledged.where("transaction is not null")
         .join(F.broadcast(committed), on=list(_TRANSACTION), how="left_semi")
         .select(*_LOG, "offset", F.struct(*_TRANSACTION).alias("of"))
     )

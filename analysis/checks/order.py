@@ -7,7 +7,6 @@ The classes are those that Jepsen's Kafka tests tell apart (`nonmonotonic-send`,
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.acknowledgements import acknowledged
 from analysis.checks.base import CheckOutcome, count, findings, spans
 from analysis.load import Trace
 from analysis.progress import PARTITION, is_stored
@@ -26,7 +25,7 @@ def nonmonotonic_send(trace: Trace) -> CheckOutcome:
     again; others may change it. It is no reordering where the earlier value is lost, so that its
     offset was free again: `lost_record` judges that.
     """
-    sends = acknowledged(trace).select(
+    sends = trace.acknowledged.select(
         *_STREAM, "value", "sequence", "offset", "acks", "transaction", "answered_micros"
     )
     in_stream = Window.partitionBy(*_STREAM).orderBy("sequence")
@@ -74,7 +73,7 @@ def nonmonotonic_send(trace: Trace) -> CheckOutcome:
                 "prev_offset",
             ),
         ),
-        count(acknowledged(trace)),
+        count(trace.acknowledged),
     )
 
 

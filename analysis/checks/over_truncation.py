@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.acknowledgements import acknowledged, reigns
+from analysis.acknowledgements import reigns
 from analysis.branches import fork_of
 from analysis.checks.base import CheckOutcome, findings
 from analysis.load import Trace
@@ -91,7 +91,7 @@ def _acknowledged_in_sync(trace: Trace) -> DataFrame:
         .where("array_contains(isr, broker) and since < cut_micros")
         .selectExpr(*_CUT, "epoch", "start", "end", "since", "least(until, cut_micros) as until")
     )
-    sends = acknowledged(trace).where("acks = 'all'")
+    sends = trace.acknowledged.where("acks = 'all'")
     return (
         sends.select(*_LOG, "offset", "value", "intended_micros", "answered_micros")
         .join(F.broadcast(had), on=list(_LOG), how="inner")

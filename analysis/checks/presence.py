@@ -3,7 +3,6 @@
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.acknowledgements import acknowledged
 from analysis.checks.base import CheckOutcome, count, findings
 from analysis.contested import recreated
 from analysis.load import Trace
@@ -32,7 +31,7 @@ def unseen_record(trace: Trace) -> CheckOutcome:
         .where("_from < log_end")
         .select(*PARTITION, "isolation", "position", "_from", "log_end")
     )
-    acks = acknowledged(trace).select(*_LOG, "offset", "value", "answered_micros", "transaction")
+    acks = trace.acknowledged.select(*_LOG, "offset", "value", "answered_micros", "transaction")
     is_owed = F.col("transaction").isNull() | (F.col("isolation") != str(Isolation.READ_COMMITTED))
     behind = trace.materialized(behind)
     first = F.broadcast(behind.groupBy(*_LOG).agg(F.min("_from").alias("_from")))

@@ -4,7 +4,6 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.window import WindowSpec
 
-from analysis.acknowledgements import acknowledged
 from analysis.checks.base import CheckOutcome, count, findings, spans
 from analysis.contested import contested, recreated
 from analysis.load import Trace
@@ -139,10 +138,8 @@ def stale_read(trace: Trace) -> CheckOutcome:
         .withColumn("prev_micros", F.coalesce("prev_micros", "began_micros"))
         .where(f"at_micros - prev_micros >= {least}")
     )
-    acks = (
-        acknowledged(trace)
-        .where("transaction is null")
-        .select(*_LOG, F.col("offset").alias("first_offset"), "answered_micros", "acks")
+    acks = trace.acknowledged.where("transaction is null").select(
+        *_LOG, F.col("offset").alias("first_offset"), "answered_micros", "acks"
     )
     still = trace["commits"].select(
         "member", *_LOG, F.col("offset").alias("first_offset"), "committed_micros"

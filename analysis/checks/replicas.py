@@ -3,7 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.acknowledgements import acknowledged, lost, reigns, survived_late
+from analysis.acknowledgements import lost, reigns, survived_late
 from analysis.checks.base import CheckOutcome, count, findings, spans
 from analysis.load import Trace
 from analysis.told import created_once
@@ -196,7 +196,7 @@ def served_under_fenced_epoch(trace: Trace) -> CheckOutcome:
         verdict=F.col("verdict"),
         cause=_cause_of_late_acknowledgement(),
     )
-    return CheckOutcome(accepted.unionByName(_served_by_zombies(trace)), count(acknowledged(trace)))
+    return CheckOutcome(accepted.unionByName(_served_by_zombies(trace)), count(trace.acknowledged))
 
 
 def _served_by_zombies(trace: Trace) -> DataFrame:

@@ -14,6 +14,7 @@ from analysis.resets import (
     with_log_ends,
     with_skips,
 )
+from analysis.screens import polled_but_not_surviving
 from harness.contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")
@@ -120,11 +121,9 @@ def truncation_undetected(trace: Trace) -> CheckOutcome:
     """
     starts = trace.log_bounds.select(*_LOG, "log_start")
     gone = (
-        trace["polls"]
-        .where("is_intact")
+        polled_but_not_surviving(trace)
         .join(F.broadcast(starts), on=list(_LOG), how="left")
         .where("log_start is null or offset >= log_start")
-        .join(trace.surviving, on=[*_LOG, "value"], how="left_anti")
         .groupBy(*PARTITION)
         .agg(
             F.min("offset").alias("offset_first"),

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from analysis import digests, load
 from analysis.checks.registry import CHECKS
 from analysis.judge import judge
 from analysis.load import Trace, load_trace
@@ -58,3 +59,43 @@ def test_what_is_planted_is_found_there_and_nowhere_else(
         for place in places
     }
     assert len(found) == request.count
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [
+        None,
+        Check.LOST_RECORD,
+        Check.SKIPPED_RECORD,
+        Check.DUPLICATE_DELIVERY,
+        Check.PHANTOM_RECORD,
+        Check.TRUNCATION_UNDETECTED,
+    ],
+)
+def test_screens_hide_nothing(
+    spark: SparkSession, tmp_path: Path, plant: Check | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = Request(events=EVENTS, seed=4, plant=str(plant) if plant else None, count=2)
+    trace, _ = generated(spark, tmp_path, request)
+    joined = {check: told(trace, check) for check in _SCREENED}
+    monkeypatch.setattr(load, "SMALL_INPUT_ROWS", 0)
+    monkeypatch.setattr(digests, "BUCKET_OFFSETS", 50)
+    large = load_trace(spark, RunFolder(tmp_path))
+    assert not large.is_small
+    assert {check: told(large, check) for check in _SCREENED} == joined
+    if plant is not None:
+        assert joined[plant]
+
+
+_SCREENED = (
+    Check.LOST_RECORD,
+    Check.SKIPPED_RECORD,
+    Check.DUPLICATE_DELIVERY,
+    Check.PHANTOM_RECORD,
+    Check.TRUNCATION_UNDETECTED,
+)
+
+
+def told(trace: Trace, check: Check) -> list[str]:
+    rows = CHECKS[check].judge(trace).findings.collect()
+    return sorted(str(row.asDict()) for row in rows)
