@@ -141,8 +141,10 @@ def start_mismatch(trace: Trace) -> CheckOutcome:
 
     Judged are assignments with a commit before. The first position is that of the first delivery,
     or the member's own where there was none. Further on than committed is a mismatch only if the
-    group thereby went past records that it never got. Permitted where the member was reset to a
-    position before that delivery. Source: `ConsumerCoordinator.initWithCommittedOffsetsIfNeeded`.
+    group thereby went past records that it never got. Permitted where the member was reset between
+    its assignment and that delivery.
+
+    Source: `ConsumerCoordinator.initWithCommittedOffsetsIfNeeded`.
     """
     begun = commits_at_start(trace)
     apart = begun.selectExpr("*", "coalesce(first_offset, position) as start").where(
@@ -160,7 +162,8 @@ def start_mismatch(trace: Trace) -> CheckOutcome:
         .groupBy(*key)
         .agg(
             F.expr(
-                "max_by(reset_cause, reset_micros) filter (where reset_micros <="
+                "max_by(reset_cause, reset_micros) filter (where"
+                f" reset_micros + {trace.clock_micros} >= from_micros and reset_micros <="
                 f" coalesce(first_micros, from_micros) + {COMMIT_CLOCK_MICROS})"
             ).alias("reset_cause")
         )

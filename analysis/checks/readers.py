@@ -6,6 +6,7 @@ from pyspark.sql.window import WindowSpec
 
 from analysis.checks.base import CheckOutcome, count, findings, spans
 from analysis.contested import contested, recreated
+from analysis.digests import missing_from
 from analysis.load import Trace
 from analysis.sessions import on_branch, passed, runs
 from harness.contract.tables import MICROS_PER_SECOND
@@ -255,7 +256,9 @@ def _given_to_one(trace: Trace) -> DataFrame:
         .join(F.broadcast(level.toDF("other", "_isolation")), on="other", how="inner")
         .where("isolation = _isolation")
     )
-    found = spans(given, *_LOG, "group", "other", at=F.min("at_micros"))
+    # What came later in the same poll, in the wrong order, was given to both.
+    only = missing_from(trace.materialized(given), trace["polls"], "group", *_AT)
+    found = spans(only, *_LOG, "group", "other", at=F.min("at_micros"))
     return findings(
         found,
         evidence=("records", "other"),

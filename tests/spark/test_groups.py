@@ -158,7 +158,12 @@ def again(*offsets: int) -> list[Row]:
             "permitted",
             "truncation",
         ),
-        # Reset only after it had begun; or somebody else was.
+        # Reset only after it had begun, or long before it was assigned; or somebody else was.
+        (
+            {"polls": again(1, 2), "resets": [reset_told("truncation", 2, 0, 1, at=200 * MS)]},
+            "violated",
+            "behind",
+        ),
         (
             {"polls": again(1, 2), "resets": [reset_told("truncation", 2, 0, 1, at=500 * MS)]},
             "violated",
