@@ -17,6 +17,7 @@ def tenures(trace: Trace) -> DataFrame:
     - from_micros: when it was noticed; position: the member's then, after its first poll.
     - left_micros: when the member noticed that it was revoked or lost, or closed; null if it never
       did.
+    - before_micros: the last that is known of the member's assignment before; null if there is none.
     - first_offset, first_micros, last_micros: what was delivered to it; null where nothing was.
     """
     return trace.shared("tenures", lambda: _tenures(trace))
@@ -78,14 +79,20 @@ def _tenures(trace: Trace) -> DataFrame:
         assigned.drop("next_seq")
         .join(ended, on=list(TENURE), how="left")
         .join(served, on=list(TENURE), how="left")
+        .withColumn("_last", F.greatest("from_micros", "left_micros", "last_micros"))
+        .withColumn(
+            "before_micros",
+            F.lag("_last").over(Window.partitionBy(*PARTITION, "member").orderBy("from_seq")),
+        )
+        .drop("_last")
     )
 
 
 def commits_at_start(trace: Trace) -> DataFrame:
     """The tenures that began with a commit, and which one stood then.
 
-    TENURE, from_micros, position, first_offset, first_micros, committed_offset, committed_epoch,
-    committed_micros. Groups that commit by transactions are left out: what was aborted stood never.
+    TENURE, from_micros, before_micros, position, first_offset, first_micros, committed_offset,
+    committed_epoch, committed_micros. Groups that commit by transactions are left out: what was aborted stood never.
     """
     return trace.shared("commits_at_start", lambda: _commits_at_start(trace))
 
@@ -101,7 +108,7 @@ def _commits_at_start(trace: Trace) -> DataFrame:
         F.expr("coalesce(producer_id >= 0, false)").alias("is_transactional"),
     )
     began = tenures(trace).select(
-        *TENURE, "from_micros", "position", "first_offset", "first_micros"
+        *TENURE, "from_micros", "before_micros", "position", "first_offset", "first_micros"
     )
     return (
         began.join(stored, on=list(PARTITION), how="inner")

@@ -141,8 +141,8 @@ def start_mismatch(trace: Trace) -> CheckOutcome:
 
     Judged are assignments with a commit before. The first position is that of the first delivery,
     or the member's own where there was none. Further on than committed is a mismatch only if the
-    group thereby went past records that it never got. Permitted where the member was reset between
-    its assignment and that delivery.
+    group thereby went past records that it never got. Permitted where the member was reset before
+    that delivery, and after its assignment before.
 
     Source: `ConsumerCoordinator.initWithCommittedOffsetsIfNeeded`.
     """
@@ -150,7 +150,8 @@ def start_mismatch(trace: Trace) -> CheckOutcome:
     apart = begun.selectExpr("*", "coalesce(first_offset, position) as start").where(
         "start != committed_offset"
     )
-    key = (*TENURE, "start", "committed_offset", "committed_epoch", "from_micros", "first_micros")
+    times = ("before_micros", "from_micros", "first_micros")
+    key = (*TENURE, *times, "start", "committed_offset", "committed_epoch")
     resets = trace["resets"].select(
         *PARTITION,
         "member",
@@ -163,7 +164,7 @@ def start_mismatch(trace: Trace) -> CheckOutcome:
         .agg(
             F.expr(
                 "max_by(reset_cause, reset_micros) filter (where"
-                f" reset_micros + {trace.clock_micros} >= from_micros and reset_micros <="
+                " reset_micros > coalesce(before_micros, 0) and reset_micros <="
                 f" coalesce(first_micros, from_micros) + {COMMIT_CLOCK_MICROS})"
             ).alias("reset_cause")
         )

@@ -76,8 +76,8 @@ CHECKS: dict[Check, CheckDefinition] = {
     Check.COMMIT_BEYOND_PROCESSED: replace(_OFFSETS, judge=commits.commit_beyond_processed),
     Check.COMMIT_BEYOND_LOG: CheckDefinition(
         commits.commit_beyond_log,
-        needs=("committed_offsets", "leaderships", "log_starts", "epoch_checkpoints"),
-        reads=("polls", "replica_records", "resets", "samples"),
+        needs=("committed_offsets", "leaderships", "log_starts", "epoch_checkpoints", "polls"),
+        reads=("replica_records", "resets", "samples"),
     ),
     Check.COMMIT_FROM_OLD_GENERATION: replace(
         _MEMBERS,

@@ -158,9 +158,13 @@ def again(*offsets: int) -> list[Row]:
             "permitted",
             "truncation",
         ),
-        # Reset only after it had begun, or long before it was assigned; or somebody else was.
+        # Reset when it was assigned before, or only after it had begun; or somebody else was.
         (
-            {"polls": again(1, 2), "resets": [reset_told("truncation", 2, 0, 1, at=200 * MS)]},
+            {
+                "group_events": [owned(1, at=100), owned(1, at=300)],
+                "polls": [*polled(0, 1, at=200 * MS), *polled(1, at=400 * MS)],
+                "resets": [reset_told("no_commit", 0, -1, 0, life=1, at=150 * MS)],
+            },
             "violated",
             "behind",
         ),
