@@ -17,7 +17,7 @@ def tenures(trace: Trace) -> DataFrame:
     - from_micros: when it was noticed; position: the member's then, after its first poll.
     - left_micros: when the member noticed that it was revoked or lost, or closed; null if it never
       did.
-    - before_micros: the last that is known of the member's assignment before; null if there is none.
+    - before_micros: the last that is known of the member's assignment before; null if none was.
     - first_offset, first_micros, last_micros: what was delivered to it; null where nothing was.
     """
     return trace.shared("tenures", lambda: _tenures(trace))
@@ -92,7 +92,8 @@ def commits_at_start(trace: Trace) -> DataFrame:
     """The tenures that began with a commit, and which one stood then.
 
     TENURE, from_micros, before_micros, position, first_offset, first_micros, committed_offset,
-    committed_epoch, committed_micros. Groups that commit by transactions are left out: what was aborted stood never.
+    committed_epoch, committed_micros. Groups that commit by transactions are left out: what was aborted stood
+    never.
     """
     return trace.shared("commits_at_start", lambda: _commits_at_start(trace))
 
