@@ -92,8 +92,8 @@ def commits_at_start(trace: Trace) -> DataFrame:
     """The tenures that began with a commit, and which one stood then.
 
     TENURE, from_micros, before_micros, position, first_offset, first_micros, committed_offset,
-    committed_epoch, committed_micros. Groups that commit by transactions are left out: what was aborted stood
-    never.
+    committed_epoch, committed_micros. Left out are groups that commit by transactions: what was
+    aborted stood never.
     """
     return trace.shared("commits_at_start", lambda: _commits_at_start(trace))
 
