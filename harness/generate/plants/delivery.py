@@ -63,6 +63,8 @@ def skip(universe: Universe, random: Random, check: str) -> list[Place]:
     drop_deliveries(universe, partition, group, offsets)
     others = {"skipped_record", "poll_skip", "commit_beyond_processed", "stale_read"} - {check}
     follows(universe, *others, partition=partition, group=group)
+    # The record may be the first that a member would have been given.
+    follows(universe, "start_mismatch", partition=partition, group=group)
     follows(universe, "divergent_readers", partition=partition, group=None)
     return [Place(check, "violation", partition, group, int(offsets[0]))]
 
