@@ -1,7 +1,7 @@
 """Run the checks of a plan over its trace, and come to a verdict."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -12,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from analysis import resumption
 from analysis.checks.base import FINDING_COLUMNS, CheckOutcome, Totals
 from analysis.checks.registry import CHECKS
+from analysis.gaps import gaps, reasons
 from analysis.load import Trace
 from analysis.timing import timing
 from analysis.vacuity import vacuous_check
@@ -119,12 +120,16 @@ def _run(checks: list[Check], trace: Trace) -> tuple[list[Found], dict[Check, Ch
     """Judge by every check; one that crashes or lacks a table leaves the others theirs."""
     results: dict[Check, CheckResult] = {}
     outcomes: dict[Check, CheckOutcome] = {}
+    unreliable: dict[Check, str] = {}
+    missing = gaps(trace)
     for check in checks:
         if lacks := CHECKS[check].lacks(trace):
             results[check] = _unjudged(CheckVerdict.NOT_EVALUABLE, lacks)
             continue
         try:
+            trace.touched.clear()
             outcomes[check] = CHECKS[check].judge(trace)
+            unreliable[check] = reasons(missing, trace.touched)
         except Exception as error:  # noqa: BLE001 - whatever it is, the other checks go on
             results[check] = _crashed(error)
     found: list[Found] = []
@@ -135,8 +140,24 @@ def _run(checks: list[Check], trace: Trace) -> tuple[list[Found], dict[Check, Ch
         except Exception as error:  # noqa: BLE001 - Spark runs a check only here, so see above
             results[check] = _crashed(error)
         else:
+            if unreliable[check]:
+                found_by_one, results[check] = _doubted(
+                    found_by_one, results[check], unreliable[check]
+                )
             found += found_by_one
     return found, results
+
+
+def _doubted(
+    found: list[Found], result: CheckResult, reason: str
+) -> tuple[list[Found], CheckResult]:
+    """What a check found in tables that have gaps: all of it is undecided."""
+    undecided = FindingVerdict.UNDECIDED
+    examples = [msgspec.structs.replace(one, verdict=undecided) for one in result.examples]
+    verdict = CheckVerdict.UNDECIDED if result.evaluated else result.verdict
+    return [replace(one, verdict=undecided) for one in found], msgspec.structs.replace(
+        result, verdict=verdict, examples=examples, reason=reason
+    )
 
 
 def _unjudged(verdict: CheckVerdict, reason: str) -> CheckResult:

@@ -58,6 +58,7 @@ class Trace:
         read: a table by its name; asked once for each that is used.
         rows: count of rows by table; 0 where a table is missing.
         missing: the tables whose file does not exist.
+        touched: the tables asked for since it was emptied last, by way of shared frames too.
     """
 
     spark: SparkSession
@@ -66,8 +67,10 @@ class Trace:
     read: Callable[[str], DataFrame]
     rows: dict[str, int]
     missing: frozenset[str] = frozenset()
+    touched: set[str] = field(default_factory=set)
     _read: dict[str, DataFrame] = field(default_factory=dict)
     _shared: dict[str, DataFrame] = field(default_factory=dict)
+    _tables_of: dict[str, frozenset[str]] = field(default_factory=dict)
 
     @property
     def is_small(self) -> bool:
@@ -76,6 +79,7 @@ class Trace:
 
     def __getitem__(self, table: str) -> DataFrame:
         """A table by its name in the contract."""
+        self.touched.add(table)
         if table not in self._read:
             self._read[table] = self.read(table)
         return self._read[table]
@@ -103,14 +107,14 @@ class Trace:
     def clock_micros(self) -> int:
         """The bound within which times of different nodes are compared.
 
-        How far apart any two nodes' clocks may have been, as measured; CLOCK_MICROS if that is
-        less, or unknown.
+        How far apart any two nodes' clocks may have been, as measured, or how far one of them
+        jumped; CLOCK_MICROS if that is less, or unknown.
         """
-        if not self.rows["clocks"]:
-            return CLOCK_MICROS
         ahead, behind = F.max("ahead_micros"), F.min("behind_micros")
-        (row,) = self["clocks"].agg((ahead - behind).alias("apart")).collect()
-        return max(CLOCK_MICROS, int(row["apart"]))
+        apart = self.read("clocks").agg((ahead - behind).alias("apart"))
+        jump = self.read("histories").agg(F.max("clock_jump_micros").alias("jump"))
+        (row,) = apart.crossJoin(jump).collect()
+        return max(CLOCK_MICROS, row["apart"] or 0, row["jump"] or 0)
 
     @cached_property
     def readers(self) -> DataFrame:
@@ -118,7 +122,7 @@ class Trace:
         rows = [msgspec.structs.asdict(group) for group in self.plan.groups]
         return local_frame(self.spark, pa.Table.from_pylist(rows, schema=_READERS))
 
-    @cached_property
+    @property
     def acknowledged(self) -> DataFrame:
         """The sends that were acknowledged with an offset."""
         return self["sends"].where("outcome = 'ok' and offset is not null")
@@ -132,6 +136,7 @@ class Trace:
         """
         if self.is_small:
             return self.shared("surviving", self._surviving)
+        self.touched.update(("replica_records", "log_starts", "samples", "leaderships"))
         if "surviving" not in self._shared:
             self._shared["surviving"] = self._surviving_by_keeper()
         return self._shared["surviving"]
@@ -226,7 +231,12 @@ class Trace:
         otherwise grow until planning takes longer than the data.
         """
         if name not in self._shared:
+            before = self.touched.copy()
+            self.touched.clear()
             self._shared[name] = self.materialized(build())
+            self._tables_of[name] = frozenset(self.touched)
+            self.touched.update(before)
+        self.touched.update(self._tables_of[name])
         return self._shared[name]
 
     def materialized(self, frame: DataFrame) -> DataFrame:

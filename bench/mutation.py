@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
+from pyspark.sql import SparkSession
 from rich.console import Console
 
 from analysis.checks.registry import CHECKS
@@ -41,6 +42,8 @@ RECORDS, PARTITIONS = 60, 2
 """Of each universe: records a partition."""
 _SEED = 19902
 _UNEXPLAINED_SHOWN = 5
+_OF_ALL = (Check.CLOCK_SKEW,)
+"""They judge a whole history at once, so each of their anomalies needs a history of its own."""
 _PAGE = Path(__file__).resolve().parents[1] / "docs" / "mutation.md"
 _INTRODUCTION = """\
 # What the checks find of what was planted
@@ -111,9 +114,9 @@ class Score:
 
 
 def universes(seeds: int) -> Iterator[Universe]:
-    """Every class at so many seeds, then as many clean universes of every kind."""
+    """Every class but _OF_ALL at so many seeds, then as many clean universes of every kind."""
     index = 0
-    for plant in PLANTS:
+    for plant in (name for name in PLANTS if name not in _OF_ALL):
         for _ in range(seeds):
             yield planted_universe(plant, index, _SEED, records=RECORDS, partitions=PARTITIONS)
             index += 1
@@ -125,15 +128,17 @@ def universes(seeds: int) -> Iterator[Universe]:
             index += 1
 
 
-def findings(folder: RunFolder, topics: list[str], console: Console) -> Iterator[Found]:
+def findings(
+    spark: SparkSession, folder: RunFolder, topics: list[str], console: Console
+) -> Iterator[Found]:
     """All findings of every registered check, attributed.
 
     Args:
+        spark: for any trace.
         folder: the history's.
         topics: of its universes, in their order.
         console: where to tell how long each check took.
     """
-    spark = open_session()
     trace = load_trace(spark, folder)
     tune(spark, rows=sum(trace.rows.values()))
     groups = {group.group: group.topic for group in trace.plan.groups}
@@ -148,12 +153,41 @@ def findings(folder: RunFolder, topics: list[str], console: Console) -> Iterator
         )
         for row in rows:
             yield Found(_topic(row, topics, groups), str(check), row)
-    spark.stop()
+
+
+def told_of_all(spark: SparkSession, seeds: int, console: Console) -> dict[str, Score]:
+    """By check of _OF_ALL: what it found in a planted universe beside a clean one, at each seed."""
+    told: dict[str, Score] = defaultdict(Score)
+    for check in _OF_ALL:
+        for seed in range(seeds):
+            with TemporaryDirectory(prefix="fencepost-mutation-") as place:
+                folder = RunFolder(Path(place))
+                pair = [
+                    planted_universe(plant, index, seed, records=RECORDS, partitions=PARTITIONS)
+                    for index, plant in enumerate((str(check), None))
+                ]
+                write_history(folder, pair, description(seed, "make mutation", "unknown", {}))
+                trace = load_trace(spark, folder)
+                tune(spark, rows=sum(trace.rows.values()))
+                rows = [row.asDict() for row in CHECKS[check].judge(trace).findings.collect()]
+            planted = pair[0].planted[0]
+            found = [Found("", str(check), row) for row in rows]
+            score = told[check]
+            score.planted += 1
+            score.findings += len(found)
+            score.unexplained += [one for one in found if not one.is_at(planted)]
+            if not any(one.is_at(planted) for one in found):
+                score.missed.append(f"seed {seed}: {planted}")
+        console.print(f"{check}: {seeds} histories of its own", style="dim")
+    return told
 
 
 def _topic(row: dict[str, Any], topics: list[str], groups: dict[str, str]) -> str:
-    """The universe of a finding: by topic, group, worker, server, or the time that is its own."""
-    if row["topic"]:
+    """The universe of a finding: by topic, group, worker, server, or the time that is its own.
+
+    A topic that is no universe's is Kafka's own, of a group's offsets.
+    """
+    if row["topic"] in topics:
         return str(row["topic"])
     if row["group"] in groups:
         return groups[row["group"]]
@@ -231,7 +265,10 @@ def main() -> None:
             folder, universes(seeds), description(_SEED, "make mutation", "unknown", {})
         )
         console.print(f"{len(made.expected)} universes, {sum(made.rows.values()):,} rows")
-        told = scores(made, findings(folder, list(made.expected), console))
+        spark = open_session(rows=sum(made.rows.values()))
+        told = scores(made, findings(spark, folder, list(made.expected), console))
+    told |= told_of_all(spark, seeds, console)
+    spark.stop()
     _PAGE.write_text(
         _INTRODUCTION.format(
             seeds=seeds,

@@ -11,6 +11,7 @@ from harness.clients.process import WorkerService
 from harness.contract.run_folder import RunFolder
 from harness.decode.client_logs import resets
 from harness.decode.histories import TABLES_OF_HISTORIES, read_histories
+from harness.decode.replica_files import ignored_files
 from harness.decode.server_logs import server_of, truncations
 from harness.decode.tables import write_table
 
@@ -70,7 +71,8 @@ def decode_clients(folder: RunFolder) -> None:
 
 
 def decode_server_logs(folder: RunFolder) -> None:
-    """Turn the servers' own logs into the table `truncations`."""
+    """Turn the servers' own logs into the table `truncations`, and tell what there is of each."""
+    write_table(folder.tables, "servers", _servers(folder))
     found: list[dict[str, Any]] = []
     for log in sorted(folder.brokers.glob("*/server.log")):
         with log.open(errors="replace") as lines:
@@ -79,6 +81,25 @@ def decode_server_logs(folder: RunFolder) -> None:
             with log.open(errors="replace") as lines:
                 found += truncations(lines, broker=broker)
     write_table(folder.tables, "truncations", found)
+
+
+def _servers(folder: RunFolder) -> list[dict[str, Any]]:
+    """Rows of the table `servers`: one for each name below brokers/ or segments/."""
+    parts = (folder.brokers, folder.segments)
+    names = {path.name for part in parts if part.exists() for path in part.iterdir()}
+    told = []
+    for name in sorted(names):
+        log, segments = folder.brokers / name / "server.log", folder.segments / name
+        told.append(
+            {
+                "name": name,
+                "server": int(name) if name.isdigit() else None,
+                "log_lines": log.read_bytes().count(b"\n") if log.exists() else 0,
+                "replicas": sum(1 for path in segments.glob("*-*") if path.is_dir()),
+                "ignored_files": ignored_files(segments),
+            }
+        )
+    return told
 
 
 def _copy(node: Node, source: Path, target: Path) -> None:

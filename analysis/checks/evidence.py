@@ -1,5 +1,6 @@
 """The harness judged by itself (taxonomy M)."""
 
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.checks.base import CheckOutcome, findings
@@ -22,28 +23,6 @@ def fault_landed(trace: Trace) -> CheckOutcome:
             cause=F.format_string("%s %s showed no effect", "fault", "target"),
         ),
         trace.rows["faults"],
-    )
-
-
-def history_complete(trace: Trace) -> CheckOutcome:
-    """M4: no gap in a history and no line that does not read, but a last one torn by SIGKILL."""
-    incomplete = trace["histories"].where(
-        "missing_seqs > 0 or malformed_lines > 0 or (torn_lines > 0 and ended_by_itself)"
-    )
-    return CheckOutcome(
-        findings(
-            incomplete,
-            evidence=("worker", "events", "missing_seqs", "torn_lines", "malformed_lines"),
-            kind=F.lit("incomplete history"),
-            verdict=F.lit("undecided"),
-            cause=F.format_string(
-                "%s: %s events missing, %s lines malformed",
-                "worker",
-                "missing_seqs",
-                "malformed_lines",
-            ),
-        ),
-        trace.rows["histories"],
     )
 
 
@@ -75,8 +54,28 @@ def clock_skew(trace: Trace) -> CheckOutcome:
     """M3: how far apart the nodes' clocks may have been, by the readings of the driver.
 
     Every check that compares times of different nodes does so within this bound, and decides less
-    where it is large. So a bound above CLOCK_MICROS is permitted, up to SKEW_SECONDS.
+    where it is large. So a bound above CLOCK_MICROS is permitted, up to SKEW_SECONDS. So is a clock
+    that jumped, by as much, against the monotonic one of its own node: the bound takes it in.
     """
+    return CheckOutcome(_skews(trace).union(_jumps(trace)), trace.rows["clocks"])
+
+
+def _jumps(trace: Trace) -> DataFrame:
+    jumped = trace["histories"].where(f"clock_jump_micros > {CLOCK_MICROS}")
+    return findings(
+        jumped,
+        evidence=("worker", "clock_jump_micros"),
+        kind=F.lit("jump"),
+        verdict=F.expr(
+            f"if(clock_jump_micros > {SKEW_SECONDS * MICROS_PER_SECOND}, 'undecided', 'permitted')"
+        ),
+        cause=F.format_string(
+            "the wall clock of %s went %s us astray", "worker", "clock_jump_micros"
+        ),
+    )
+
+
+def _skews(trace: Trace) -> DataFrame:
     micros = trace.clock_micros
     nodes = (
         trace["clocks"]
@@ -88,15 +87,12 @@ def clock_skew(trace: Trace) -> CheckOutcome:
         )
     )
     is_tolerable = micros <= SKEW_SECONDS * MICROS_PER_SECOND
-    return CheckOutcome(
-        findings(
-            nodes.where("first is not null").withColumn("bound_micros", F.lit(micros)),
-            evidence=("first", "last", "bound_micros"),
-            kind=F.lit("skew"),
-            verdict=F.lit("permitted" if is_tolerable else "undecided"),
-            cause=F.format_string(
-                "the clocks of %s and %s may be %s us apart", "first", "last", "bound_micros"
-            ),
+    return findings(
+        nodes.where("first is not null").withColumn("bound_micros", F.lit(micros)),
+        evidence=("first", "last", "bound_micros"),
+        kind=F.lit("skew"),
+        verdict=F.lit("permitted" if is_tolerable else "undecided"),
+        cause=F.format_string(
+            "the clocks of %s and %s may be %s us apart", "first", "last", "bound_micros"
         ),
-        trace.rows["clocks"],
     )

@@ -5,6 +5,7 @@ from dataclasses import replace
 from analysis.checks import (
     bounds,
     commits,
+    completeness,
     delivery,
     epoch_cache,
     epochs,
@@ -301,7 +302,7 @@ CHECKS: dict[Check, CheckDefinition] = {
     Check.PHASE_OVERRUN: CheckDefinition(evidence.phase_overrun, needs=("phases",)),
     Check.CLOCK_SKEW: CheckDefinition(evidence.clock_skew, needs=("clocks",)),
     Check.FAULT_LANDED: CheckDefinition(evidence.fault_landed, needs=("faults",)),
-    Check.HISTORY_COMPLETE: CheckDefinition(evidence.history_complete, needs=("histories",)),
+    Check.HISTORY_COMPLETE: CheckDefinition(completeness.history_complete, needs=("histories",)),
 }
 """Not among them: `Check.RESUMPTION`, which judges nothing and counts the rows of resumption, and
 `Check.VACUOUS_CHECK`, which judges the others (see `analysis.vacuity`)."""

@@ -1,10 +1,15 @@
 """How often a group was given what it had already (taxonomy F8)."""
 
+from pyspark.sql import DataFrame, GroupedData
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.checks.base import CheckOutcome, findings
 from analysis.load import Trace
 from analysis.progress import repeated
+from harness.contract.tables import MICROS_PER_SECOND
+
+_WHOLE_RUN = "whole run"
+_SLICE_MICROS = 10 * MICROS_PER_SECOND
 
 
 def reprocessing_amplification(trace: Trace) -> CheckOutcome:
@@ -15,42 +20,21 @@ def reprocessing_amplification(trace: Trace) -> CheckOutcome:
     always permitted (at least once); rows are told where something came again, without an
     amplification where nothing was new.
     """
-    names, bounds = ["whole run"], ["true"]
-    for fault in trace["faults"].collect():
-        until = fault["healed_micros"]
-        names.append(f"{fault['fault']} {fault['target']}")
-        bounds.append(
-            f"at_micros >= {fault['started_micros']}"
-            + (f" and at_micros < {until}" if until is not None else "")
-        )
-    delivered = (
-        trace["polls"]
-        .select("group", F.col("polled_micros").alias("at_micros"))
-        .groupBy("group")
-        .agg(F.array(*[F.expr(f"count_if({within})") for within in bounds]).alias("delivered"))
+    times = trace.materialized(_times(trace))
+    again = _within(repeated(trace), "last_micros", times).agg(
+        F.sum(F.expr(f"if(during = '{_WHOLE_RUN}', deliveries - 1, 1)")).alias("again")
     )
-    counts = ["sum(deliveries - 1)", *(f"count_if({within})" for within in bounds[1:])]
-    redelivered = (
-        repeated(trace)
-        .withColumnRenamed("last_micros", "at_micros")
-        .groupBy("group")
-        .agg(F.array(*map(F.expr, counts)).alias("again"))
-    )
-    during = F.array(*[F.lit(name) for name in names]).alias("during")
-    found = (
-        redelivered.join(delivered, on="group", how="inner")
-        .select("group", F.explode(F.arrays_zip(during, "delivered", "again")))
-        .select("group", "col.*")
-        .where("again > 0")
-        .selectExpr("*", "round(delivered / nullif(delivered - again, 0), 3) as amplification")
+    delivered = _within(
+        trace["polls"].select("group", "polled_micros"), "polled_micros", times
+    ).agg(F.count(F.lit(1)).alias("delivered"))
+    found = again.join(delivered, on=["group", "time", "during"], how="inner").withColumn(
+        "amplification", F.expr("round(delivered / nullif(delivered - again, 0), 3)")
     )
     return CheckOutcome(
         findings(
             found,
             evidence=("during", "delivered", "again", "amplification"),
-            kind=F.when(F.col("during") == "whole run", "whole run").otherwise(
-                "while a fault held"
-            ),
+            kind=F.when(F.col("during") == _WHOLE_RUN, _WHOLE_RUN).otherwise("while a fault held"),
             verdict=F.lit("permitted"),
             cause=F.format_string(
                 "%s: %s of %s deliveries were not the first of their record",
@@ -60,4 +44,42 @@ def reprocessing_amplification(trace: Trace) -> CheckOutcome:
             ),
         ),
         trace.rows["polls"],
+    )
+
+
+def _times(trace: Trace) -> DataFrame:
+    """(time, during, since, until, slice): the whole run and each fault's time, once a slice of it.
+
+    A fault that was never healed holds to the end.
+    """
+    bounds = trace["polls"].agg(
+        F.min("polled_micros").alias("first"), (F.max("polled_micros") + 1).alias("end")
+    )
+    whole = bounds.selectExpr("0L as time", f"'{_WHOLE_RUN}' as during", "first", "end")
+    held = (
+        trace["faults"]
+        .crossJoin(bounds)
+        .selectExpr(
+            "started_micros as time",
+            "concat(fault, ' ', target) as during",
+            "greatest(started_micros, first) as since",
+            "least(healed_micros, end) as until",
+        )
+        .where("since < until")
+    )
+    slices = f"sequence(since div {_SLICE_MICROS}, (until - 1) div {_SLICE_MICROS})"
+    return (
+        whole.union(held)
+        .toDF("time", "during", "since", "until")
+        .withColumn("slice", F.explode(F.expr(slices)))
+    )
+
+
+def _within(rows: DataFrame, at: str, times: DataFrame) -> GroupedData:
+    """The rows of each group that fall into each time, by their column `at`."""
+    return (
+        rows.withColumn("slice", F.expr(f"{at} div {_SLICE_MICROS}"))
+        .join(F.broadcast(times), on="slice", how="inner")
+        .where(f"{at} >= since and {at} < until")
+        .groupBy("group", "time", "during")
     )

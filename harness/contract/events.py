@@ -16,7 +16,14 @@ NO_EPOCH = -1
 """Kafka's own mark of an absent leader epoch (`RecordBatch.NO_PARTITION_LEADER_EPOCH`)."""
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=True):
+class Event(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    tag_field="event",
+    tag=True,
+    forbid_unknown_fields=True,
+):
     """What every event carries."""
 
     seq: int
@@ -75,6 +82,11 @@ class Sent(Event, frozen=True, kw_only=True):
     error: str | None = None
     transaction: int | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse lists that are not parallel."""
+        if len(self.sequences) != len(self.offsets):
+            raise ValueError("sequences and offsets differ in length")
+
 
 class TransactionChanged(Event, frozen=True, kw_only=True):
     """What became of one step of a transactional producer, or what the coordinator told of it.
@@ -128,6 +140,11 @@ class Polled(Event, frozen=True, kw_only=True):
     offsets: list[int]
     epochs: list[int]
     values: list[str]
+
+    def __post_init__(self) -> None:
+        """Refuse lists that are not parallel."""
+        if not len(self.offsets) == len(self.epochs) == len(self.values):
+            raise ValueError("offsets, epochs and values differ in length")
 
 
 class Committed(Event, frozen=True, kw_only=True):

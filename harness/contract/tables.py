@@ -269,5 +269,23 @@ TABLES: dict[str, pa.Schema] = {
         torn_lines=_LONG,
         malformed_lines=_LONG,
         ended_by_itself=_BOOL,
+        duplicate_lines=_LONG,
+        unknown_fields=_LONG,
+        clock_jump_micros=_LONG,
+    ),
+    # One row per folder of a server that was collected; `server` is null where its name is none.
+    "servers": _schema(
+        name=_STRING, server=_INT, log_lines=_LONG, replicas=_INT, ignored_files=_INT
+    ),
+    # One row per segment that could not be read to its end; `error` is null where only the last
+    # batch is torn, as a killed server leaves it.
+    "unread_segments": _schema(
+        broker=_INT,
+        topic=_STRING,
+        partition=_INT,
+        segment=_STRING,
+        position_bytes=_LONG,
+        unread_bytes=_LONG,
+        error=_STRING,
     ),
 }

@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 
 from harness.contract.events import (
-    DECODER,
     AnyEvent,
     ClockRead,
     Committed,
@@ -21,12 +20,12 @@ from harness.contract.events import (
     Sent,
     StateAwaited,
     TransactionChanged,
-    WorkerStarted,
     WorkerStopped,
 )
 from harness.contract.outcomes import Outcome
 from harness.contract.stages import PHASE_LIMIT_SECONDS
 from harness.contract.values import is_intact, make_value
+from harness.decode.lines import HistoryLines, histories
 from harness.decode.tables import Rows
 
 TABLES_OF_HISTORIES = (
@@ -47,16 +46,14 @@ TABLES_OF_HISTORIES = (
 def read_histories(folder: Path) -> Rows:
     """The rows of every table that comes from the histories in a folder."""
     rows = Rows()
-    for path in sorted(folder.glob("*.jsonl")):
-        _read_history(path, rows)
+    for history in histories(folder):
+        _read_history(history, rows)
     return rows
 
 
-def _read_history(path: Path, rows: Rows) -> None:
-    worker = path.stem
-    events, torn, malformed = _decode_lines(path.read_bytes())
-    seqs = {event.seq for event in events}
-    started = next((event for event in events if isinstance(event, WorkerStarted)), None)
+def _read_history(history: HistoryLines, rows: Rows) -> None:
+    events, started = history.events, history.started
+    worker = started.worker if started else history.name
     rows.add(
         "histories",
         worker=worker,
@@ -64,10 +61,13 @@ def _read_history(path: Path, rows: Rows) -> None:
         client=started.client if started else None,
         client_version=started.client_version if started else None,
         events=len(events),
-        missing_seqs=(max(seqs) + 1 - len(seqs)) if seqs else 0,
-        torn_lines=torn,
-        malformed_lines=malformed,
+        missing_seqs=history.missing_seqs,
+        torn_lines=history.torn_lines,
+        malformed_lines=history.malformed_lines,
         ended_by_itself=any(isinstance(event, WorkerStopped) for event in events),
+        duplicate_lines=history.duplicate_lines,
+        unknown_fields=history.unknown_fields,
+        clock_jump_micros=history.clock_jump_micros,
     )
     _sends(worker, events, rows)
     _faults(events, rows)
@@ -90,18 +90,6 @@ def _read_history(path: Path, rows: Rows) -> None:
             case Sampled():
                 row = msgspec.structs.asdict(event)
                 rows.add("samples", at_micros=row.pop("wall_micros"), **_without_stamps(row))
-
-
-def _decode_lines(content: bytes) -> tuple[list[AnyEvent], int, int]:
-    """Events, torn lines (at most the last one) and malformed lines."""
-    whole, _, torn_tail = content.rpartition(b"\n")
-    events, malformed = [], 0
-    for line in whole.splitlines():
-        try:
-            events.append(DECODER.decode(line))
-        except msgspec.DecodeError:
-            malformed += 1
-    return events, int(bool(torn_tail)), malformed
 
 
 def _without_stamps(row: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """Replica folders to tables, with `FileRecords` and the record classes of the JVM's Kafka."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,37 +9,25 @@ from harness.clients.observer_commands import CutTailResult
 from harness.contract.errors import WorkerError
 from harness.decode.coordinator import CommittedOffsets
 from harness.decode.metadata_log import METADATA_TOPIC, MetadataLog
+from harness.decode.replica_files import Replica, replicas
+from harness.decode.segments import batches, open_segment
 from harness.decode.tables import Rows, write_table
 
 OFFSETS_TOPIC = "__consumer_offsets"
 _MICROS_PER_MS = 1000
 
 
-@dataclass(frozen=True)
-class Replica:
-    """One replica's folder."""
-
-    broker: int
-    topic: str
-    partition: int
-    folder: Path
-
-    @property
-    def segments(self) -> list[Path]:
-        """Its segment files, by base offset."""
-        return sorted(self.folder.glob("*.log"))
-
-
 def decode_segments(segments: Path, tables: Path) -> dict[str, int]:
     """Write every table that comes from replicas; answers the count of rows of each."""
     rows = Rows()
     committed, metadata = CommittedOffsets(), MetadataLog()
-    for replica in _replicas(segments):
+    for replica in replicas(segments):
         if replica.topic == METADATA_TOPIC:
-            rows.extend("metadata_batches", _metadata_batches(replica))
-            metadata.offer(list(_records(replica)))
+            in_order = list(batches(replica, rows))
+            rows.extend("metadata_batches", _metadata_batches(replica.broker, in_order))
+            metadata.offer(list(_records(in_order)))
         elif replica.topic == OFFSETS_TOPIC:
-            _decode_offsets(replica, committed)
+            _decode_offsets(replica, committed, rows)
         elif not replica.topic.startswith("__"):
             _decode_replica(replica, segments, rows)
     rows.extend("committed_offsets", committed.rows())
@@ -55,6 +42,7 @@ def decode_segments(segments: Path, tables: Path) -> dict[str, int]:
         "epoch_checkpoints",
         "log_starts",
         "metadata_batches",
+        "unread_segments",
     )
     return {name: write_table(tables, name, rows.of(name)) for name in names}
 
@@ -68,14 +56,14 @@ def cut_tail(folder: Path, *, records: int) -> CutTailResult:
     newest = max((path for path in folder.glob("*.log") if path.stat().st_size), default=None)
     if newest is None:
         raise WorkerError(f"{folder} holds no segment with records")
-    file_records = _open(newest, mutable=True)
+    file_records = open_segment(newest, mutable=True)
     try:
-        batches = [
+        bounds = [
             (int(batch.position()), int(batch.baseOffset()), int(batch.nextOffset()))
             for batch in file_records.batches()
         ]
-        end = batches[-1][2]
-        cut = next((entry for entry in batches if entry[1] == end - records), None)
+        end = bounds[-1][2]
+        cut = next((entry for entry in bounds if entry[1] == end - records), None)
         if cut is None:
             raise WorkerError(f"no batch of {newest.name} begins {records} records before its end")
         position, base_offset, _ = cut
@@ -85,42 +73,16 @@ def cut_tail(folder: Path, *, records: int) -> CutTailResult:
     return CutTailResult(removed=records, log_end_before=end, log_end_after=base_offset)
 
 
-def _open(segment: Path, *, mutable: bool) -> Any:
-    """A segment as Kafka's `FileRecords`, which moved to an `internal` package in 4.x."""
-    file_records = first_java_class(
-        "org.apache.kafka.common.record.internal.FileRecords",
-        "org.apache.kafka.common.record.FileRecords",
-    )
-    return file_records.open(java_class("java.io.File")(str(segment)), mutable)
-
-
-def _replicas(segments: Path) -> Iterator[Replica]:
-    for broker in sorted(segments.iterdir()):
-        for folder in sorted(path for path in broker.iterdir() if path.is_dir()):
-            topic, _, partition = folder.name.rpartition("-")
-            if topic and partition.isdigit():
-                yield Replica(int(broker.name), topic, int(partition), folder)
-
-
-def _batches(replica: Replica) -> Iterator[Any]:
-    for segment in replica.segments:
-        file_records = _open(segment, mutable=False)
-        try:
-            yield from file_records.batches()
-        finally:
-            file_records.close()
-
-
-def _records(replica: Replica) -> Iterator[tuple[Any, Any]]:
+def _records(in_order: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
     """Data records with their batches; control batches are left out."""
-    for batch in _batches(replica):
+    for batch in in_order:
         if not batch.isControlBatch():
             for record in batch:
                 yield batch, record
 
 
-def _decode_offsets(replica: Replica, committed: CommittedOffsets) -> None:
-    for batch in _batches(replica):
+def _decode_offsets(replica: Replica, committed: CommittedOffsets, rows: Rows) -> None:
+    for batch in batches(replica, rows):
         for record in batch:
             if not batch.isControlBatch():
                 committed.add(replica.broker, replica.partition, batch, record)
@@ -133,7 +95,7 @@ def _decode_replica(replica: Replica, segments: Path, rows: Rows) -> None:
     key = {"broker": replica.broker, "topic": replica.topic, "partition": replica.partition}
     base = int(replica.segments[0].stem) if replica.segments else 0
     log_end = base
-    for batch in _batches(replica):
+    for batch in batches(replica, rows):
         epoch, control = int(batch.partitionLeaderEpoch()), bool(batch.isControlBatch())
         log_end = int(batch.nextOffset())
         count, control_type = 0, None
@@ -180,10 +142,10 @@ def _decode_replica(replica: Replica, segments: Path, rows: Rows) -> None:
         rows.add("epoch_checkpoints", **key, leader_epoch=epoch, start_offset=start)
 
 
-def _metadata_batches(replica: Replica) -> Iterator[dict[str, Any]]:
-    for batch in _batches(replica):
+def _metadata_batches(server: int, in_order: Iterable[Any]) -> Iterator[dict[str, Any]]:
+    for batch in in_order:
         yield {
-            "server": replica.broker,
+            "server": server,
             "base_offset": int(batch.baseOffset()),
             "last_offset": int(batch.lastOffset()),
             "metadata_epoch": int(batch.partitionLeaderEpoch()),

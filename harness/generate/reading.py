@@ -13,6 +13,7 @@ from harness.generate.universe import Place, Universe
 POLL_MICROS = 500_000
 COMMIT_MICROS = 3_000_000
 _AFTER_THE_POLL_MICROS = 10_000
+COMMITTING_MICROS = 2_000
 OFFSETS_PARTITIONS = 3
 """Of `__consumer_offsets`."""
 
@@ -240,6 +241,7 @@ def commit(
         record_epoch=epoch,
         current_epoch=-1,
         outcome=Outcome.OK.value,
+        began_micros=at - COMMITTING_MICROS,
         committed_micros=at,
     )
 

@@ -17,6 +17,8 @@ SAMPLES_UNTIL = 86.0
 ENDS = 95.0
 _LEADER_CHANGE_SECONDS = 0.4
 """After a leader change, nothing is appended for so long."""
+_CLOCK_MICROS = 200
+"""A reading of a node's clock takes so long both ways."""
 _BATCH_SHARE, _BATCH_MIN, _BATCH_MAX = 100, 2, 500
 
 
@@ -71,7 +73,7 @@ def expand_log(universe: Universe) -> None:
 
 
 def write_phase(universe: Universe, doing: str) -> None:
-    """Add the universe's one phase, and its clients' history."""
+    """Add the universe's one phase, its clients' history, and how their node's clock goes."""
     universe.add(
         Frame.of(
             "phases",
@@ -94,6 +96,15 @@ def write_phase(universe: Universe, doing: str) -> None:
             torn_lines=0,
             malformed_lines=0,
             events=0,
+        )
+    )
+    universe.add(
+        Frame.of(
+            "clocks",
+            node=universe.worker,
+            ahead_micros=_CLOCK_MICROS,
+            behind_micros=-_CLOCK_MICROS,
+            at_micros=universe.began,
         )
     )
 

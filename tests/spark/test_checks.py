@@ -211,7 +211,10 @@ def test_a_fault_that_did_not_land_is_undecided(make_trace: TraceMaker) -> None:
     [
         ({"missing_seqs": 1}, CheckVerdict.UNDECIDED),
         ({"malformed_lines": 1}, CheckVerdict.UNDECIDED),
-        ({"torn_lines": 1, "ended_by_itself": False}, CheckVerdict.HOLDS),
+        ({}, CheckVerdict.HOLDS),
+        ({"torn_lines": 1, "ended_by_itself": False}, CheckVerdict.PERMITTED),
+        ({"duplicate_lines": 9}, CheckVerdict.PERMITTED),
+        ({"unknown_fields": 2}, CheckVerdict.PERMITTED),
         ({"torn_lines": 1}, CheckVerdict.UNDECIDED),
     ],
 )

@@ -21,7 +21,7 @@ from harness.generate.plants.tools import (
     groups,
     stored_row,
 )
-from harness.generate.reading import POLL_MICROS
+from harness.generate.reading import COMMITTING_MICROS, POLL_MICROS
 from harness.generate.universe import Place, Universe
 
 _BEYOND = 10
@@ -55,9 +55,10 @@ def add_commit(universe: Universe, model: int, **values: int | str) -> int:
     commits, stored = universe.frame("commits"), universe.frame("committed_offsets")
     row = stored_row(universe, model)
     kept = {name: value for name, value in values.items() if name in stored.columns}
-    kept["committed_micros"] = int(values["committed_micros"]) // 1000 * 1000
+    at = int(values["committed_micros"])
+    kept["committed_micros"] = at // 1000 * 1000
     universe.add(copy_of(stored, row).but(**kept))
-    universe.add(copy_of(commits, model).but(**values))
+    universe.add(copy_of(commits, model).but(**values, began_micros=at - COMMITTING_MICROS))
     return len(commits)
 
 
@@ -95,6 +96,8 @@ def commit_beyond_processed(universe: Universe, random: Random) -> list[Place]:
         for at in random.permutation(np.arange(6, len(mine) - 6)):
             now, after = (int(commits["offset"][mine[i]]) for i in (at, at + 1))
             if after - now < 3:  # noqa: PLR2004 - so that some remain for the next commit
+                continue
+            if after - 2 < universe.log_start[int(partition)]:
                 continue
             before = (log.partition == partition) & (log.offset == after - 2)
             epoch = int(log.epoch[before & ~log.is_cut][0])

@@ -71,7 +71,17 @@ def committed_epoch_missing(universe: Universe, random: Random) -> list[Place]:
 
 
 def _too_old(universe: Universe, random: Random, check: str, other: str) -> list[Place]:
-    index = any_commit(universe, random, lambda row: row["committed_epoch"] > 0)
+    commits = universe.frame("commits")
+    goes_on = set()
+    for partition in range(universe.partitions):
+        mine = commits_of(universe, partition, groups(universe)[STEADY])
+        epochs = commits["committed_epoch"][mine]
+        goes_on |= set(commits["committed_micros"][mine[1:]][epochs[1:] == epochs[:-1]])
+    index = any_commit(
+        universe,
+        random,
+        lambda row: row["committed_epoch"] > 0 and row["committed_micros"] in goes_on,
+    )
     row = universe.frame("commits").row(index)
     change_commit(universe, index, committed_epoch=int(row["committed_epoch"]) - 1)
     follows(
@@ -96,7 +106,7 @@ def committed_epoch_regressed(universe: Universe, random: Random) -> list[Place]
 
 
 def _after_a_change(universe: Universe, random: Random) -> tuple[int, int, int]:
-    """A commit before a leader change, the change's moment, and its new epoch."""
+    """The last commit until just after a leader change, the change's moment, its new epoch."""
     commits = universe.frame("commits")
     group = groups(universe)[STEADY]
     found = []
@@ -105,7 +115,8 @@ def _after_a_change(universe: Universe, random: Random) -> tuple[int, int, int]:
         found += [after for before, after in pairwise(led) if before.epoch < after.epoch]
     change = found[int(random.integers(len(found)))]
     mine = commits_of(universe, change.partition, group)
-    last = [int(i) for i in mine if commits["committed_micros"][i] < change.at][-1]
+    until = change.at + _AFTER_A_CHANGE_MICROS
+    last = [int(i) for i in mine if commits["committed_micros"][i] < until][-1]
     return last, change.at, change.epoch
 
 
@@ -121,6 +132,14 @@ def committed_epoch_ahead(universe: Universe, random: Random) -> list[Place]:
     model, at, epoch = _after_a_change(universe, random)
     added = add_commit(
         universe, model, committed_micros=at + _AFTER_A_CHANGE_MICROS, committed_epoch=epoch
+    )
+    row = universe.frame("commits").row(added)
+    # Until something is appended, its next commits are under the older epoch again.
+    follows(
+        universe,
+        "committed_epoch_regressed",
+        partition=int(row["partition"]),
+        group=str(row["group"]),
     )
     return place_of(universe, added, "committed_epoch_ahead", "violation")
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from harness.contract.outcomes import Outcome
 from harness.generate.log import micros
 from harness.generate.plants.tails import cut_tail
 from harness.generate.plants.tools import (
@@ -10,6 +11,9 @@ from harness.generate.plants.tools import (
     Plant,
     Random,
     any_partition,
+    commits_of,
+    deliveries,
+    drop_commits,
     events_of,
     follows,
     groups,
@@ -19,6 +23,10 @@ from harness.generate.plants.tools import (
 from harness.generate.universe import Place, Universe
 
 _OUTAGE_SECONDS = 45.0
+_STUCK_SECONDS = 31.0
+_PAUSED_FROM, _PAUSED_UNTIL = 12.0, 52.0
+"""Seconds of a universe; its first records are acknowledged, and of them none is in doubt."""
+_SKEW_SECONDS = 2.0
 _TOO_SHORT_SECONDS = 60
 
 
@@ -31,6 +39,61 @@ def produce_unavailable(universe: Universe, random: Random) -> list[Place]:
     sends["answered_micros"][mine] = sends["intended_micros"][mine] + micros(_OUTAGE_SECONDS)
     follows(universe, "served_under_fenced_epoch", partition=partition, group=None)
     return [Place("produce_unavailable", "violation", partition)]
+
+
+def fetch_unavailable(universe: Universe, random: Random) -> list[Place]:
+    """A group gets nothing of a partition for most of a minute, though its records are readable."""
+    partition, group = any_partition(universe, random), groups(universe)[STEADY]
+    since, until = universe.at(_PAUSED_FROM), universe.at(_PAUSED_UNTIL)
+    drop_commits_between(universe, partition, group, since, until)
+    polled = universe.frame("polls")["polled_micros"]
+    late = deliveries(universe, partition, group) & (polled >= since) & (polled < until)
+    _, order = np.unique(polled[late], return_inverse=True)
+    polled[late] = until - late.sum() + order
+    follows(universe, "stale_read", partition=partition, group=group)
+    return [Place("fetch_unavailable", "violation", partition, group)]
+
+
+def commit_unavailable(universe: Universe, random: Random) -> list[Place]:
+    """A commit takes most of a minute, though its coordinator could be reached."""
+    partition, group = any_partition(universe, random), groups(universe)[STEADY]
+    last = int(commits_of(universe, partition, group)[-1])
+    commits = universe.frame("commits")
+    until = int(commits["committed_micros"][last])
+    began = until - micros(_OUTAGE_SECONDS)
+    commits["began_micros"][last] = began
+    drop_commits_between(universe, partition, group, began, until)
+    return [Place("commit_unavailable", "violation", None, group)]
+
+
+def drop_commits_between(
+    universe: Universe, partition: int, group: str, since: int, until: int
+) -> None:
+    """The group committed nothing of the partition from `since` until before `until`."""
+    at = universe.frame("commits")["committed_micros"]
+    mine = commits_of(universe, partition, group)
+    drop_commits(universe, mine[(at[mine] >= since) & (at[mine] < until)])
+
+
+def stuck_producer(universe: Universe, random: Random) -> list[Place]:
+    """A producer's last values fail, long after all faults are healed."""
+    partition = any_partition(universe, random)
+    sends = universe.frame("sends")
+    failed = sends.where(partition=partition, outcome=Outcome.FAILED.value)
+    sends["answered_micros"][failed] = sends["intended_micros"][failed] + micros(_STUCK_SECONDS)
+    follows(universe, "produce_unavailable", partition=partition, group=None)
+    return [Place("stuck_producer", "violation", partition)]
+
+
+def never_caught_up(universe: Universe, random: Random) -> list[Place]:
+    """The replica that was down last does not come back into the ISR."""
+    partition = any_partition(universe, random)
+    changes = universe.frame("leaderships")
+    mine = np.flatnonzero(changes.where(partition=partition))
+    kept = np.ones(len(changes), dtype=bool)
+    kept[mine[np.argmax(changes["at_micros"][mine])]] = False
+    universe.keep("leaderships", kept)
+    return [Place("never_caught_up", "violation", partition)]
 
 
 def stuck_consumer(universe: Universe, random: Random) -> list[Place]:
@@ -57,6 +120,15 @@ def history_complete(universe: Universe, random: Random) -> list[Place]:
     return [Place("history_complete", "undecided")]
 
 
+def clock_skew(universe: Universe, random: Random) -> list[Place]:
+    """A node's clock goes before all others."""
+    clocks = universe.frame("clocks")
+    ahead = micros(_SKEW_SECONDS) + int(random.integers(1_000_000))
+    clocks["ahead_micros"][0] += ahead
+    clocks["behind_micros"][0] += ahead
+    return [Place("clock_skew", "undecided")]
+
+
 def phase_overrun(universe: Universe, random: Random) -> list[Place]:
     """A phase takes longer than its stage may."""
     phases = universe.frame("phases")
@@ -66,8 +138,13 @@ def phase_overrun(universe: Universe, random: Random) -> list[Place]:
 
 PLANTS = {
     "produce_unavailable": Plant(PLAIN, produce_unavailable),
+    "fetch_unavailable": Plant(PLAIN, fetch_unavailable),
+    "commit_unavailable": Plant(PLAIN, commit_unavailable),
     "stuck_consumer": Plant(PLAIN, stuck_consumer),
+    "stuck_producer": Plant(PLAIN, stuck_producer),
+    "never_caught_up": Plant(PLAIN, never_caught_up),
     "fault_landed": Plant(PLAIN, fault_landed),
     "history_complete": Plant(PLAIN, history_complete),
+    "clock_skew": Plant(PLAIN, clock_skew),
     "phase_overrun": Plant(PLAIN, phase_overrun),
 }

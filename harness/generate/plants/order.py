@@ -99,13 +99,18 @@ def stale_read(universe: Universe, random: Random) -> list[Place]:
     partition = any_partition(universe, random)
     group = groups(universe)[RESTARTED]
     polls, commits = universe.frame("polls"), universe.frame("commits")
-    began = universe.at(float(random.uniform(58.0, 62.0)))
-    ended = began + micros(_STALE_SECONDS)
+    sends = universe.frame("sends")
+    acknowledged = sends["offset"][sends.where(partition=partition, outcome="ok")]
     mine = deliveries(universe, partition, group)
-    held = np.flatnonzero(
-        mine & (polls["polled_micros"] >= began) & (polls["polled_micros"] < ended)
-    )
-    first = int(polls["offset"][held].min())
+    for _ in range(1000):
+        began = universe.at(float(random.uniform(58.0, 62.0)))
+        ended = began + micros(_STALE_SECONDS)
+        held = np.flatnonzero(
+            mine & (polls["polled_micros"] >= began) & (polls["polled_micros"] < ended)
+        )
+        first = int(polls["offset"][held].min())
+        if first in acknowledged:
+            break
     order = held[np.argsort(polls["offset"][held])]
     polls["polled_micros"][order] = ended + partition * 10
     polls["position_in_poll"][order] = np.arange(len(order))

@@ -75,6 +75,9 @@ def leader_completeness(universe: Universe, random: Random) -> list[Place]:
         partition=partition,
         group=None,
     )
+    for group in groups(universe):
+        # What was acknowledged too early lay there before the group could have it.
+        follows(universe, "stale_read", partition=partition, group=group)
     return [Place("leader_completeness", "violation", partition)]
 
 

@@ -81,6 +81,11 @@ def deliveries(
 def drop_deliveries(universe: Universe, partition: int, group: str, offsets: Array) -> None:
     """The group never got these records."""
     universe.keep("polls", ~deliveries(universe, partition, group, offsets))
+    polls = universe.frame("polls")
+    mine = np.flatnonzero(deliveries(universe, partition, group))
+    mine = mine[np.lexsort([polls["position_in_poll"][mine], polls["polled_micros"][mine]])]
+    at = polls["polled_micros"][mine]
+    polls["position_in_poll"][mine] = np.arange(len(at)) - np.searchsorted(at, at)
 
 
 def commits_of(universe: Universe, partition: int, group: str) -> Array:
@@ -94,6 +99,8 @@ def change_commit(universe: Universe, index: int, **values: int) -> None:
     """Change a commit, as the client tells it and as it was stored."""
     commits, stored = universe.frame("commits"), universe.frame("committed_offsets")
     same = stored_row(universe, index)
+    at = int(commits["committed_micros"][index])
+    commits["began_micros"][index] += values.get("committed_micros", at) - at
     for name, value in values.items():
         commits[name][index] = value
         stored[name][same] = value

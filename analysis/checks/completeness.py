@@ -1,0 +1,101 @@
+"""Whether all that a run left could be read (taxonomy M4)."""
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.checks.base import CheckOutcome, findings
+from analysis.gaps import INCOMPLETE, other_gaps
+from analysis.load import Trace, local_frame
+
+_SOURCES = pa.schema(
+    {name: pa.string() for name in ("source", "topic", "kind", "verdict", "cause")}
+    | {"partition": pa.int32()}
+)
+
+
+def history_complete(trace: Trace) -> CheckOutcome:
+    """M4: no gap in a history, no line that does not read, and no file that should be there.
+
+    Permitted, since nothing is lost by it, are a last line or batch that a kill tore, lines that
+    are there twice, such as by a copied file, and fields or files that nobody knows. All else is
+    undecided, and so is each check that reads a table with a gap (`analysis.gaps`).
+    """
+    return CheckOutcome(
+        _incomplete(trace["histories"]).union(_odd(trace["histories"])).union(_sources(trace)),
+        trace.rows["histories"] + trace.rows["servers"],
+    )
+
+
+def _incomplete(histories: DataFrame) -> DataFrame:
+    return findings(
+        histories.where(INCOMPLETE),
+        evidence=("worker", "events", "missing_seqs", "torn_lines", "malformed_lines"),
+        kind=F.lit("incomplete history"),
+        verdict=F.lit("undecided"),
+        cause=F.format_string(
+            "%s: %s events missing, %s lines malformed",
+            "worker",
+            "missing_seqs",
+            "malformed_lines",
+        ),
+    )
+
+
+def _odd(histories: DataFrame) -> DataFrame:
+    """What was counted and does no harm, one row a history and kind."""
+    counted = {
+        "line torn by a kill": F.expr("if(ended_by_itself, 0, torn_lines)"),
+        "duplicate lines": F.col("duplicate_lines"),
+        "unknown fields": F.col("unknown_fields"),
+    }
+    each = [F.struct(F.lit(k).alias("kind"), n.alias("count")) for k, n in counted.items()]
+    rows = histories.select("worker", F.explode(F.array(*each)).alias("_odd"))
+    return findings(
+        rows.select("worker", "_odd.*").where("count > 0"),
+        evidence=("worker", "count"),
+        kind=F.col("kind"),
+        verdict=F.lit("permitted"),
+        cause=F.format_string("%s: %s %s", "worker", "count", "kind"),
+    )
+
+
+def _sources(trace: Trace) -> DataFrame:
+    """Files of servers, and whole histories: few, and most often none."""
+    rows: list[dict[str, str | int | None]] = [
+        {"source": gap.source, "kind": "missing", "verdict": "undecided", "cause": gap.reason}
+        for gap in other_gaps(trace)
+    ]
+    if trace.rows["unread_segments"]:
+        rows += [
+            {
+                "source": row["segment"],
+                "topic": row["topic"],
+                "partition": row["partition"],
+                "kind": "batch torn by a kill",
+                "verdict": "permitted",
+                "cause": f"broker {row['broker']}: the last {row['unread_bytes']} bytes of"
+                f" {row['segment']} are no whole batch",
+            }
+            for row in trace["unread_segments"].where("error is null").collect()
+        ]
+    if trace.rows["servers"]:
+        odd = trace["servers"].where("server is null or ignored_files > 0")
+        rows += [
+            {
+                "source": row["name"],
+                "kind": "unknown files",
+                "verdict": "permitted",
+                "cause": f"{row['name']}: {row['ignored_files']} files left out"
+                if row["server"] is not None
+                else f"{row['name']} is the folder of no server",
+            }
+            for row in odd.collect()
+        ]
+    return findings(
+        local_frame(trace.spark, pa.Table.from_pylist(rows, schema=_SOURCES)),
+        evidence=("source",),
+        kind=F.col("kind"),
+        verdict=F.col("verdict"),
+        cause=F.col("cause"),
+    )

@@ -1,0 +1,56 @@
+"""Segments as servers left them, read with Kafka's `FileRecords`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jpype
+
+from harness.clients.jvm import exception_name, first_java_class, java_class
+from harness.decode.replica_files import Replica
+from harness.decode.tables import Rows
+
+
+def batches(replica: Replica, rows: Rows) -> Iterator[Any]:
+    """A replica's batches, as far as its segments can be read.
+
+    Args:
+        replica: whose.
+        rows: gets a row of `unread_segments` for each that can't be read to its end.
+    """
+    for segment in replica.segments:
+        is_newest = segment == replica.segments[-1]
+        file_records = open_segment(segment, mutable=False)
+        position, error = 0, None
+        try:
+            for batch in file_records.batches():
+                batch.ensureValid()
+                yield batch
+                position = int(batch.position()) + int(batch.sizeInBytes())
+        except jpype.JException as raised:
+            error = f"{exception_name(raised)}: {raised.getMessage()}"
+        finally:
+            file_records.close()
+        unread = segment.stat().st_size - position
+        if unread and not error and not is_newest:
+            error = "it ends within a batch, though a later segment follows"
+        if unread:
+            rows.add(
+                "unread_segments",
+                broker=replica.broker,
+                topic=replica.topic,
+                partition=replica.partition,
+                segment=segment.name,
+                position_bytes=position,
+                unread_bytes=unread,
+                error=error,
+            )
+
+
+def open_segment(segment: Path, *, mutable: bool) -> Any:
+    """A segment as `FileRecords`, which moved to an `internal` package in 4.x."""
+    file_records = first_java_class(
+        "org.apache.kafka.common.record.internal.FileRecords",
+        "org.apache.kafka.common.record.FileRecords",
+    )
+    return file_records.open(java_class("java.io.File")(str(segment)), mutable)

@@ -1,0 +1,63 @@
+"""Segments as Kafka's own classes write them, whole and damaged, become tables that tell it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.decode.replica_files import ignored_files
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+
+ROOT = Path(__file__).resolve().parents[2]
+RECORDS = 50_000
+"""In one batch."""
+
+
+def decoded(folder: Path, damage: str, records: int = RECORDS) -> dict[str, Any]:
+    writer = Path(__file__).with_name("segment_writer.py")
+    said = subprocess.run(
+        [sys.executable, str(writer), str(folder), damage, str(records)],
+        cwd=ROOT,
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(Path.home())},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert said.returncode == 0, said.stderr
+    told: dict[str, Any] = json.loads(said.stdout.splitlines()[-1])
+    return told
+
+
+def test_every_record_of_a_large_batch_becomes_a_row(tmp_path: Path) -> None:
+    told = decoded(tmp_path, "none")
+    assert told["rows"]["replica_records"] == RECORDS + 6
+    assert told["rows"]["replica_batches"] == 4
+    assert told["unread"] == []
+
+
+@pytest.mark.parametrize(
+    ("damage", "records", "error"),
+    [
+        ("torn", 6 + 4, None),
+        ("torn_before", 6, "it ends within a batch"),
+        ("corrupt", 6 + 4, "CorruptRecordException"),
+    ],
+)
+def test_what_cannot_be_read_of_a_segment_is_told(
+    tmp_path: Path, damage: str, records: int, error: str | None
+) -> None:
+    told = decoded(tmp_path, damage, 6)
+    assert told["rows"]["replica_records"] == records
+    (unread,) = told["unread"]
+    assert (unread["topic"], unread["unread_bytes"] > 0) == ("t", True)
+    assert unread["error"] is None if error is None else error in unread["error"]
+
+
+def test_copies_of_files_are_left_out_and_counted(tmp_path: Path) -> None:
+    told = decoded(tmp_path, "copied", 6)
+    assert told["rows"]["replica_records"] == 12
+    assert ignored_files(tmp_path / "segments" / "1") == 1

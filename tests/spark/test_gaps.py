@@ -1,0 +1,128 @@
+"""What a run's sources lack makes exactly the checks undecided that rest on it."""
+
+from typing import Any
+
+import pytest
+from conftest import TraceMaker
+from histories import HEALTHY
+from micro import clock, registered, survived
+
+from analysis.judge import judge
+from harness.contract.checks import Check
+from harness.contract.verdicts import CheckVerdict, RunVerdict, Verdict
+
+pytestmark = pytest.mark.spark
+
+HISTORY = HEALTHY["histories"][0]
+WORKERS = [
+    {**HISTORY, "worker": "clients", "role": "java_worker", "client": "java"},
+    {**HISTORY, "worker": "driver", "role": "driver", "client": "driver"},
+    {**HISTORY, "worker": "observer", "role": "observer_worker", "client": "admin"},
+]
+SERVERS = [
+    {"name": str(one), "server": one, "log_lines": 9, "replicas": 3, "ignored_files": 0}
+    for one in (1, 2)
+]
+WHOLE = {
+    **HEALTHY,
+    "broker_states": [*HEALTHY["broker_states"], registered(fenced=False, at=6, broker=2)],
+    "histories": WORKERS,
+    "servers": SERVERS,
+}
+CHECKS = (
+    Check.LOST_RECORD,
+    Check.NONMONOTONIC_POLL,
+    Check.DUPLICATE_APPEND,
+    Check.HISTORY_COMPLETE,
+    Check.FAULT_LANDED,
+)
+
+
+def judged(make_trace: TraceMaker, **tables: list[Any]) -> Verdict:
+    return judge(make_trace({**WHOLE, **tables}, checks=tuple(str(check) for check in CHECKS)))
+
+
+def undecided(verdict: Verdict) -> set[str]:
+    return {
+        name for name, result in verdict.checks.items() if result.verdict is CheckVerdict.UNDECIDED
+    }
+
+
+def test_where_nothing_is_missing_all_is_decided(make_trace: TraceMaker) -> None:
+    verdict = judged(make_trace)
+    assert undecided(verdict) == set()
+    assert verdict.verdict is RunVerdict.PASS
+
+
+def test_without_a_brokers_folder_nobody_tells_what_it_held(make_trace: TraceMaker) -> None:
+    gone = {"servers": SERVERS[:1], "replica_records": survived(0, 1, 2)}
+    verdict = judged(make_trace, **gone)
+    assert undecided(verdict) == {"lost_record", "duplicate_append", "history_complete"}
+    lost = verdict.checks["lost_record"]
+    assert "no replicas of broker 2" in lost.reason
+    assert [str(one.verdict) for one in lost.examples] == ["undecided"]
+    assert verdict.verdict is RunVerdict.UNDECIDED
+    assert judged(make_trace, replica_records=survived(0, 1, 2)).verdict is RunVerdict.FAIL
+
+
+@pytest.mark.parametrize(
+    ("worker", "expected"),
+    [
+        (0, {"lost_record", "nonmonotonic_poll"}),
+        (1, {"fault_landed"}),
+    ],
+)
+def test_a_gap_in_a_history_taints_what_its_worker_told(
+    make_trace: TraceMaker, worker: int, expected: set[str]
+) -> None:
+    workers = [dict(one) for one in WORKERS]
+    workers[worker]["malformed_lines"] = 1
+    verdict = judged(make_trace, histories=workers)
+    assert undecided(verdict) == expected | {"history_complete"}
+
+
+@pytest.mark.parametrize(
+    ("worker", "told"), [(0, "no history of a java client"), (1, "no history of the driver")]
+)
+def test_a_history_that_is_not_there_is_told(
+    make_trace: TraceMaker, worker: int, told: str
+) -> None:
+    left = [one for index, one in enumerate(WORKERS) if index != worker]
+    complete = judged(make_trace, histories=left).checks["history_complete"]
+    assert any(told in one.cause for one in complete.examples)
+    assert complete.verdict is CheckVerdict.UNDECIDED
+
+
+UNREAD = {
+    "broker": 1,
+    "topic": "t",
+    "partition": 0,
+    "segment": "0.log",
+    "position_bytes": 7,
+    "unread_bytes": 9,
+}
+
+
+def test_a_corrupt_segment_taints_a_torn_one_does_not(make_trace: TraceMaker) -> None:
+    torn = judged(make_trace, unread_segments=[UNREAD])
+    assert undecided(torn) == set()
+    assert torn.checks["history_complete"].verdict is CheckVerdict.PERMITTED
+    corrupt = judged(make_trace, unread_segments=[{**UNREAD, "error": "CorruptRecordException"}])
+    assert undecided(corrupt) == {"lost_record", "duplicate_append", "history_complete"}
+
+
+def test_files_that_nobody_knows_are_told(make_trace: TraceMaker) -> None:
+    odd = [*SERVERS, {"name": "1 (copy)", "log_lines": 0, "replicas": 1, "ignored_files": 0}]
+    complete = judged(make_trace, servers=odd).checks["history_complete"]
+    assert complete.verdict is CheckVerdict.PERMITTED
+    assert "1 (copy)" in complete.examples[0].cause
+
+
+def test_a_clock_that_jumped_widens_the_bound(make_trace: TraceMaker) -> None:
+    jumped = [{**WORKERS[0], "clock_jump_micros": 300_000}, *WORKERS[1:]]
+    assert make_trace({**WHOLE, "histories": jumped}).clock_micros == 300_000
+    for micros, expected in ((300_000, "permitted"), (3_000_000, "undecided")):
+        told = [{**WORKERS[0], "clock_jump_micros": micros}, *WORKERS[1:]]
+        clocks = [clock("a", ahead=20, behind=-20)]
+        trace = make_trace({**WHOLE, "clocks": clocks, "histories": told}, checks=(str(Check.CLOCK_SKEW),))
+        assert str(judge(trace).checks["clock_skew"].verdict) == expected

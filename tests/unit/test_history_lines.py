@@ -1,0 +1,107 @@
+"""A history's lines: copies count once, nothing that can't be read is dropped in silence."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.clients.history import HistoryWriter
+from harness.contract.events import PhaseEntered, Polled, WorkerStarted, WorkerStopped
+from harness.contract.stages import Stage
+from harness.decode.histories import read_histories
+from harness.decode.lines import HistoryLines, histories
+
+EVENTS = 8
+LARGE = 100_000
+
+
+def written(folder: Path) -> Path:
+    path = folder / "w.jsonl"
+    writer = HistoryWriter(path)
+    started = {"node": "n", "client": "java", "client_version": "4.4.0", "pid": 1}
+    writer.write(WorkerStarted, worker="w", role="java_worker", **started)
+    for index in range(EVENTS - 2):
+        writer.write(PhaseEntered, stage=Stage.STEADY, doing=str(index))
+    writer.write(WorkerStopped)
+    writer.close()
+    return path
+
+
+def changed(path: Path, line: int, **fields: Any) -> None:
+    lines = path.read_text().splitlines()
+    lines[line] = json.dumps({**json.loads(lines[line]), **fields})
+    path.write_text("\n".join(lines) + "\n")
+
+
+def read(folder: Path) -> HistoryLines:
+    (one,) = histories(folder)
+    return one
+
+
+def test_a_copied_file_counts_once(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    shutil.copy(path, tmp_path / "copy of w.jsonl")
+    one = read(tmp_path)
+    assert (len(one.events), one.duplicate_lines, one.malformed_lines) == (EVENTS, EVENTS, 0)
+    rows = read_histories(tmp_path)
+    assert len(rows.of("phases")) == EVENTS - 2
+    assert [row["worker"] for row in rows.of("histories")] == ["w"]
+
+
+def test_what_only_a_copy_has_is_not_lost(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    (tmp_path / "v.jsonl").write_bytes(b"".join(lines[:4]))
+    path.write_bytes(b"".join(lines[:1] + lines[3:]))
+    one = read(tmp_path)
+    assert (len(one.events), one.missing_seqs, one.duplicate_lines) == (EVENTS, 0, 2)
+
+
+def test_two_lines_of_one_number_that_differ_are_malformed(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    shutil.copy(path, tmp_path / "x.jsonl")
+    changed(tmp_path / "x.jsonl", 3, doing="something else")
+    one = read(tmp_path)
+    assert (one.malformed_lines, one.duplicate_lines) == (1, EVENTS - 1)
+
+
+def test_unknown_fields_are_counted_and_their_events_kept(tmp_path: Path) -> None:
+    changed(written(tmp_path), 2, colour="red", shade=3)
+    one = read(tmp_path)
+    assert (len(one.events), one.unknown_fields, one.malformed_lines) == (EVENTS, 2, 0)
+
+
+@pytest.mark.parametrize("fields", [{"event": "Painted"}, {"stage": "no stage"}, {"seq": "three"}])
+def test_unknown_events_and_values_are_malformed(tmp_path: Path, fields: dict[str, Any]) -> None:
+    changed(written(tmp_path), 2, **fields)
+    one = read(tmp_path)
+    assert (len(one.events), one.malformed_lines, one.missing_seqs) == (EVENTS - 1, 1, 1)
+
+
+def test_lists_that_are_not_parallel_are_malformed(tmp_path: Path) -> None:
+    writer = HistoryWriter(tmp_path / "w.jsonl")
+    where = {"group": "g", "member": "g#1", "topic": "t", "partition": 0}
+    writer.write(Polled, **where, offsets=[1], epochs=[0], values=["p:0:0"])
+    changed(tmp_path / "w.jsonl", 0, offsets=[1, 2])
+    assert read(tmp_path).malformed_lines == 1
+
+
+def test_a_poll_of_very_many_records_is_read_whole(tmp_path: Path) -> None:
+    writer = HistoryWriter(tmp_path / "w.jsonl")
+    where = {"group": "g", "member": "g#1", "topic": "t", "partition": 0}
+    many = list(range(LARGE))
+    writer.write(Polled, **where, offsets=many, epochs=[0] * LARGE, values=["p:0:0"] * LARGE)
+    assert len(read_histories(tmp_path).of("polls")) == LARGE
+
+
+def test_a_wall_clock_that_jumps_is_told_a_late_reading_is_not(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    assert read(tmp_path).clock_jump_micros < 10_000
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    changed(path, 3, mono_micros=lines[3]["mono_micros"] + 900_000)
+    assert read(tmp_path).clock_jump_micros < 10_000
+    for index in range(5, EVENTS):
+        changed(path, index, wall_micros=lines[index]["wall_micros"] - 2_000_000)
+    assert read(tmp_path).clock_jump_micros == pytest.approx(2_000_000, abs=10_000)
