@@ -124,5 +124,7 @@ def test_a_clock_that_jumped_widens_the_bound(make_trace: TraceMaker) -> None:
     for micros, expected in ((300_000, "permitted"), (3_000_000, "undecided")):
         told = [{**WORKERS[0], "clock_jump_micros": micros}, *WORKERS[1:]]
         clocks = [clock("a", ahead=20, behind=-20)]
-        trace = make_trace({**WHOLE, "clocks": clocks, "histories": told}, checks=(str(Check.CLOCK_SKEW),))
+        trace = make_trace(
+            {**WHOLE, "clocks": clocks, "histories": told}, checks=(str(Check.CLOCK_SKEW),)
+        )
         assert str(judge(trace).checks["clock_skew"].verdict) == expected
