@@ -3,7 +3,8 @@
 An acknowledgement tells an offset, but not the epoch. Where the record survived, its batch has it.
 Where it was lost, this is told, the first that can be:
 
-- `seen`: the value stood at that offset in a poll, or stands in any replica, surviving or not.
+- `seen`: the value stood at that offset in a poll, or stands in any replica, surviving or not, or
+  stood in one when a fault on its server ended.
 - `truncation`: a single broker that had led the partition cut its log at or below the offset
   since the value was sent. A record is gone only if its leader's log was cut, so it was that one,
   in its last reign that began before the acknowledgement.
@@ -28,7 +29,8 @@ _REIGN = (
 def lost(trace: Trace) -> DataFrame:
     """Acknowledged sends whose value is not in the surviving log, with who acknowledged them.
 
-    The columns of `sends`, and log_start, known_by, acknowledged_epoch, acknowledged_by,
+    The columns of `sends`, and log_start, known_by, held_by (the brokers whose replicas held it
+    before they were cut, as far as somebody looked), acknowledged_epoch, acknowledged_by,
     newer_epoch and until_micros (how that leader's reign ended; null if it did not),
     truncated_to and truncated_micros (where known by truncation).
     """
@@ -135,6 +137,7 @@ def _lost(trace: Trace) -> DataFrame:
         *gone.columns,
         "log_start",
         "known_by",
+        "held_by",
         "coalesce(seen_epoch, r.epoch) as acknowledged_epoch",
         "r.broker as acknowledged_by",
         "r.next as newer_epoch",
@@ -145,14 +148,24 @@ def _lost(trace: Trace) -> DataFrame:
 
 
 def _seen(gone: DataFrame, trace: Trace) -> DataFrame:
-    """The epoch under which a lost value stood at its offset, in any replica or poll."""
+    """The epoch under which a lost value stood at its offset, in any replica or poll.
+
+    And held_by: the brokers whose replicas were seen to hold it before they were cut.
+    """
+    stands = ("polls", "replica_records")
+    told = [trace[table].select(*_SEND, "leader_epoch") for table in stands]
+    cut = trace["cut_records"].select(*_SEND, "leader_epoch", "broker")
     return (
-        trace["polls"]
-        .select(*_SEND, "leader_epoch")
-        .union(trace["replica_records"].select(*_SEND, "leader_epoch"))
+        told[0]
+        .union(told[1])
+        .withColumn("broker", F.lit(None).cast("int"))
+        .union(cut)
         .join(gone.select(*_SEND), on=list(_SEND), how="left_semi")
         .groupBy(*_SEND)
-        .agg(F.max("leader_epoch").alias("seen_epoch"))
+        .agg(
+            F.max("leader_epoch").alias("seen_epoch"),
+            F.sort_array(F.collect_set("broker")).alias("held_by"),
+        )
     )
 
 

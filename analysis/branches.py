@@ -67,7 +67,8 @@ def abandoned(trace: Trace) -> DataFrame:
     what is known to have been there, exclusive), reached_by (`replica`, `poll`, `sample`
     or `acknowledgement`: who tells it, the first of those that tell most).
 
-    Known is what any replica still holds, surviving or not, what any group was delivered, which
+    Known is what any replica still holds, surviving or not, or held when a fault on its server
+    ended, what any group was delivered, which
     acknowledged records were lost, and which end a leader told (its high watermark). What nobody
     saw is not told.
     """
@@ -77,6 +78,8 @@ def abandoned(trace: Trace) -> DataFrame:
 def _abandoned(trace: Trace) -> DataFrame:
     in_replicas = (
         trace["replica_batches"]
+        .select(*_LOG, "leader_epoch", "last_offset")
+        .union(trace["cut_batches"].select(*_LOG, "leader_epoch", "last_offset"))
         .groupBy(*_LOG, F.col("leader_epoch").alias("epoch"))
         .agg((F.max("last_offset") + 1).alias("reached"))
         .selectExpr("*", "3 as rank", "'replica' as reached_by")

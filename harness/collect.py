@@ -14,10 +14,9 @@ from harness.decode.histories import TABLES_OF_HISTORIES, read_histories
 from harness.decode.replica_files import ignored_files
 from harness.decode.server_logs import server_of, truncations
 from harness.decode.tables import write_table
+from harness.log_directories import copy_log_directory
 
 _DECODE_SECONDS = 600
-_LEFT_ON_THE_NODE = (".index", ".timeindex", ".txnindex", ".lock")
-"""Files of a log directory that say nothing the segments do not."""
 
 
 def collect_clients(folder: RunFolder, workers: Iterable[WorkerService]) -> None:
@@ -38,21 +37,24 @@ def collect_servers(folder: RunFolder, kafka: KafkaService) -> None:
         logs = folder.brokers / str(server_id)
         logs.mkdir(parents=True, exist_ok=True)
         _copy(node, kafka.log_file(server_id), logs / "server.log")
-        target = folder.segments / str(server_id)
-        node.copy_from(kafka.data(server_id), target)
-        for path in target.rglob("*"):
-            if path.name.endswith(_LEFT_ON_THE_NODE):
-                path.unlink()
+        copy_log_directory(kafka, server_id, folder.segments / str(server_id))
 
 
 def decode_servers(folder: RunFolder, observer: WorkerService) -> None:
     """Let the observer decode the collected replicas into tables."""
-    segments, tables = observer.folder / "segments", observer.folder / "tables"
-    observer.host.copy_to(folder.segments, segments)
+    places = {name: observer.folder / name for name in ("segments", "kept", "tables")}
+    observer.host.copy_to(folder.segments, places["segments"])
+    if folder.kept.exists():
+        observer.host.copy_to(folder.kept, places["kept"])
     observer.call(
-        Decode(segments=str(segments), tables=str(tables)), timeout_seconds=_DECODE_SECONDS
+        Decode(
+            segments=str(places["segments"]),
+            kept=str(places["kept"]),
+            tables=str(places["tables"]),
+        ),
+        timeout_seconds=_DECODE_SECONDS,
     )
-    observer.host.copy_from(tables, folder.tables)
+    observer.host.copy_from(places["tables"], folder.tables)
 
 
 def decode_clients(folder: RunFolder) -> None:

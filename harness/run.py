@@ -78,6 +78,7 @@ class Run:
             observer=self.observer,
             history=self._history,
             clients={worker.worker: worker for worker in consumers.workers.values()},
+            kept=folder.kept,
         )
         self._held: list[HeldFault] = []
         self._next_sequence: dict[str, int] = {}

@@ -158,10 +158,12 @@ class CutTail(Command, frozen=True, kw_only=True):
 class Decode(Command, frozen=True, kw_only=True):
     """Decode the replica folders below `segments` (`<broker>/<topic>-<partition>/`) to Parquet.
 
-    Writes the tables that come from replicas into the folder `tables`.
+    Writes the tables that come from replicas into the folder `tables`. Below `kept` there may be
+    such folders from before the end, each in one that is named by its time.
     """
 
     segments: str
+    kept: str
     tables: str
 
 

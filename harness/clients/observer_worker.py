@@ -87,9 +87,9 @@ class ObserverRole(Role):
                 return self._watch(command)
             case CutTail(folder=folder, records=records):
                 return msgspec.to_builtins(cut_tail(Path(folder), records=records))
-            case Decode(segments=segments, tables=tables):
+            case Decode(segments=segments, kept=kept, tables=tables):
                 self._end_watching()
-                return decode_segments(Path(segments), Path(tables))
+                return decode_segments(Path(segments), Path(tables), kept=Path(kept))
             case _:
                 return self._administer(command)
 

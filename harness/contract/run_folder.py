@@ -123,6 +123,11 @@ class RunFolder:
         return self.path / "segments"
 
     @property
+    def kept(self) -> Path:
+        """Replica folders from before a log may have been cut: `<micros>/<broker id>/...`."""
+        return self.path / "kept"
+
+    @property
     def tables(self) -> Path:
         """The trace tables: `<table>.parquet`."""
         return self.path / "tables"

@@ -277,6 +277,29 @@ TABLES: dict[str, pa.Schema] = {
     "servers": _schema(
         name=_STRING, server=_INT, log_lines=_LONG, replicas=_INT, ignored_files=_INT
     ),
+    # One row per batch that a replica held when a fault on its server ended, and that is neither
+    # there at the end, nor deleted by retention.
+    "cut_batches": _schema(
+        broker=_INT,
+        topic=_STRING,
+        partition=_INT,
+        base_offset=_LONG,
+        last_offset=_LONG,
+        leader_epoch=_INT,
+        record_count=_INT,
+        size_bytes=_LONG,
+        taken_micros=_LONG,
+    ),
+    # One row per data record of these batches.
+    "cut_records": _schema(
+        broker=_INT,
+        topic=_STRING,
+        partition=_INT,
+        offset=_LONG,
+        leader_epoch=_INT,
+        value=_STRING,
+        taken_micros=_LONG,
+    ),
     # One row per segment that could not be read to its end; `error` is null where only the last
     # batch is torn, as a killed server leaves it.
     "unread_segments": _schema(

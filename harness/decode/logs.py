@@ -4,21 +4,28 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from harness.clients.jvm import first_java_class, java_class
+from harness.clients.jvm import first_java_class
 from harness.clients.observer_commands import CutTailResult
 from harness.contract.errors import WorkerError
 from harness.decode.coordinator import CommittedOffsets
+from harness.decode.cut import decode_cut
 from harness.decode.metadata_log import METADATA_TOPIC, MetadataLog
 from harness.decode.replica_files import Replica, replicas
-from harness.decode.segments import batches, open_segment
+from harness.decode.segments import batches, open_segment, value_of
 from harness.decode.tables import Rows, write_table
 
 OFFSETS_TOPIC = "__consumer_offsets"
 _MICROS_PER_MS = 1000
 
 
-def decode_segments(segments: Path, tables: Path) -> dict[str, int]:
-    """Write every table that comes from replicas; answers the count of rows of each."""
+def decode_segments(segments: Path, tables: Path, *, kept: Path) -> dict[str, int]:
+    """Write every table that comes from replicas; answers the count of rows of each.
+
+    Args:
+        segments: the replicas at the end.
+        tables: where to.
+        kept: replicas from before that; need not exist.
+    """
     rows = Rows()
     committed, metadata = CommittedOffsets(), MetadataLog()
     for replica in replicas(segments):
@@ -30,6 +37,7 @@ def decode_segments(segments: Path, tables: Path) -> dict[str, int]:
             _decode_offsets(replica, committed, rows)
         elif not replica.topic.startswith("__"):
             _decode_replica(replica, segments, rows)
+    decode_cut(kept, rows)
     rows.extend("committed_offsets", committed.rows())
     rows.extend("leaderships", metadata.leaderships())
     rows.extend("broker_states", metadata.broker_states())
@@ -43,6 +51,8 @@ def decode_segments(segments: Path, tables: Path) -> dict[str, int]:
         "log_starts",
         "metadata_batches",
         "unread_segments",
+        "cut_batches",
+        "cut_records",
     )
     return {name: write_table(tables, name, rows.of(name)) for name in names}
 
@@ -91,7 +101,6 @@ def _decode_offsets(replica: Replica, committed: CommittedOffsets, rows: Rows) -
 
 
 def _decode_replica(replica: Replica, segments: Path, rows: Rows) -> None:
-    utf8 = java_class("org.apache.kafka.common.utils.Utils").utf8
     key = {"broker": replica.broker, "topic": replica.topic, "partition": replica.partition}
     base = int(replica.segments[0].stem) if replica.segments else 0
     log_end = base
@@ -109,7 +118,7 @@ def _decode_replica(replica: Replica, segments: Path, rows: Rows) -> None:
                     **key,
                     offset=int(record.offset()),
                     leader_epoch=epoch,
-                    value=str(utf8(record.value())) if record.hasValue() else None,
+                    value=value_of(record),
                 )
         rows.add(
             "replica_batches",

@@ -47,6 +47,12 @@ def batches(replica: Replica, rows: Rows) -> Iterator[Any]:
             )
 
 
+def value_of(record: Any) -> str | None:
+    """A record's value as text."""
+    utf8 = java_class("org.apache.kafka.common.utils.Utils").utf8
+    return str(utf8(record.value())) if record.hasValue() else None
+
+
 def open_segment(segment: Path, *, mutable: bool) -> Any:
     """A segment as `FileRecords`, which moved to an `internal` package in 4.x."""
     file_records = first_java_class(

@@ -10,6 +10,7 @@ class Bounce(BrokerFault):
     """What a configuration change or an upgrade does: one broker after the other."""
 
     verb = "bounce"
+    may_cut = False
 
     def __init__(self, target: Target) -> None:
         """The target is resolved when the fault strikes."""

@@ -20,6 +20,9 @@ class BrokerFault(Fault):
     that of each, by id, and they have landed when each has.
     """
 
+    may_cut = True
+    """Whether the server, once healed, may truncate what its replicas held."""
+
     def __init__(self, target: Target) -> None:
         """The target is resolved when the fault strikes."""
         self._target = target
@@ -75,9 +78,14 @@ class BrokerFault(Fault):
         """Wait for the effect on this broker, and return the evidence."""
 
     def heal(self, field: Field) -> None:
-        """Heal those that were struck; nothing happens where none was."""
-        for broker in self.struck:
-            self.heal_broker(field, broker)
+        """Heal those that were struck, and keep what they held; nothing happens where none was."""
+        try:
+            if self.may_cut:
+                for broker in self.struck:
+                    field.keep(broker)
+        finally:
+            for broker in self.struck:
+                self.heal_broker(field, broker)
 
     @abstractmethod
     def heal_broker(self, field: Field, broker: int) -> None:

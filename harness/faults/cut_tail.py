@@ -23,6 +23,8 @@ class CutTails(Fault):
     def strike(self, field: Field) -> Evidence:
         """Landed when each replica ends as many records earlier as was asked."""
         field.kafka.kill_all()
+        for broker in field.kafka.topology.broker_ids:
+            field.keep(broker)
         results = {str(i): self._cut(field, i) for i in field.kafka.topology.broker_ids}
         landed = all(
             result.log_end_before - result.log_end_after == self._records

@@ -3,23 +3,35 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from cluster.kafka.service import KafkaService
 from harness.clients.history import HistoryWriter
 from harness.clients.process import WorkerService
 from harness.contract.events import FaultChanged
+from harness.log_directories import keep_log_directory
 from harness.observer import Observer
 
 
 @dataclass(frozen=True)
 class Field:
-    """What a fault acts on and observes by; `clients` are the workers with clients under test."""
+    """What a fault acts on and observes by.
+
+    Attributes:
+        clients: the workers with clients under test.
+        kept: where log directories go that are copied before a log may be cut.
+    """
 
     kafka: KafkaService
     observer: Observer
     history: HistoryWriter
     clients: Mapping[str, WorkerService]
+    kept: Path
+
+    def keep(self, server: int) -> None:
+        """Copy what a server's replicas hold now: once it is back, it may cut them."""
+        keep_log_directory(self.kafka, server, self.kept)
 
     @property
     def client_addresses(self) -> list[str]:

@@ -13,6 +13,7 @@ class Wipe(BrokerFault):
     """
 
     verb = "wipe"
+    may_cut = False
 
     def hit(self, field: Field, broker: int) -> None:
         """Kill the broker."""
@@ -26,6 +27,7 @@ class Wipe(BrokerFault):
         count = f"find {data} -name '*.log' | wc -l"
         noticed = await_noticed(field, broker, struck=self.struck)
         segments = int(node.run(["sh", "-c", count], timeout_seconds=10).output)
+        field.keep(broker)
         node.remove(data)
         left = node.run(["test", "-e", str(data)], timeout_seconds=10, check=False).status == 0
         return Evidence(

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from cluster.kafka import distribution
 from harness.clients.jvm import first_java_class, java_class, start_jvm
-from harness.decode.logs import decode_segments
+from harness.decode.logs import cut_tail, decode_segments
 from harness.decode.segments import open_segment
 
 SMALL_BATCHES = 3
@@ -30,9 +30,10 @@ def main() -> None:
     offset = write(replica, 0, [records])
     write(replica, offset, [2] * SMALL_BATCHES)
     DAMAGES[damage](segments)
-    told = decode_segments(segments, tables)
+    told = decode_segments(segments, tables, kept=folder / "kept")
     unread = pq.read_table(tables / "unread_segments.parquet").to_pylist()
-    print(json.dumps({"rows": told, "unread": unread}))
+    cut_rows = pq.read_table(tables / "cut_records.parquet").to_pylist()
+    print(json.dumps({"rows": told, "unread": unread, "cut": cut_rows}))
 
 
 def write(replica: Path, offset: int, batches: list[int]) -> int:
@@ -91,6 +92,13 @@ def copied(segments: Path) -> None:
     shutil.copytree(segments / "1", segments / "1 (copy)")
 
 
+def truncated(segments: Path) -> None:
+    """The replica was kept twice before its last two batches were cut."""
+    for taken in (7, 9):
+        shutil.copytree(segments / "1", segments.parent / "kept" / str(taken) / "1")
+    cut_tail(segments / "1" / "t-0", records=4)
+
+
 def newest(segments: Path) -> Path:
     """The segment with the highest base offset."""
     return max((segments / "1" / "t-0").glob("*.log"))
@@ -108,6 +116,7 @@ DAMAGES = {
     "torn_before": torn_before,
     "corrupt": corrupt,
     "copied": copied,
+    "truncated": truncated,
 }
 
 if __name__ == "__main__":

@@ -61,3 +61,12 @@ def test_copies_of_files_are_left_out_and_counted(tmp_path: Path) -> None:
     told = decoded(tmp_path, "copied", 6)
     assert told["rows"]["replica_records"] == 12
     assert ignored_files(tmp_path / "segments" / "1") == 1
+
+
+def test_what_was_cut_since_it_was_kept_is_told_once(tmp_path: Path) -> None:
+    told = decoded(tmp_path, "truncated", 6)
+    assert told["rows"]["replica_records"] == 6 + 2
+    assert told["rows"]["cut_batches"] == 2
+    assert [(row["offset"], row["taken_micros"]) for row in told["cut"]] == [
+        (offset, 7) for offset in range(8, 12)
+    ]

@@ -152,6 +152,20 @@ def test_who_acknowledged_what_was_truncated(make_trace: TraceMaker) -> None:
     assert [one.evidence[name] for name in told] == [0, 1, 2, 5 * SECOND]
 
 
+def test_what_a_replica_held_before_it_was_cut_tells_epoch_and_holder(
+    make_trace: TraceMaker,
+) -> None:
+    """Both followers cut their logs, so no truncation proves who acknowledged."""
+    rows = zombie(acks="1")
+    rows["truncations"] = [truncated(2, at=5 * SECOND), truncated(2, at=6 * SECOND, broker=2)]
+    rows["cut_records"] = [{**one, "taken_micros": 4 * SECOND} for one in survived(2, 3)]
+    lost = result(make_trace, Check.LOST_RECORD, rows, unclean_election=False)
+    (one,) = lost.examples
+    told = ("known_by", "held_by", "acknowledged_epoch", "broker")
+    assert [one.evidence[name] for name in told] == ["seen", [1], 0, 1]
+    assert (one.offset_first, one.offset_last, one.kind) == (2, 3, "truncated")
+
+
 def test_acks_all_that_a_zombie_truncated_is_a_violation(make_trace: TraceMaker) -> None:
     rows = {**zombie(), "truncations": [truncated(2, at=5 * SECOND)]}
     for check in (Check.SERVED_UNDER_FENCED_EPOCH, Check.LOST_RECORD):

@@ -179,12 +179,24 @@ def test_a_position_does_not_become_valid_by_accident(
     assert all(one.evidence["appended"] == 2 for one in found.examples)
 
 
+HELD = {
+    "broker": 1,
+    "topic": "t",
+    "partition": 0,
+    "base_offset": 2,
+    "last_offset": 4,
+    "leader_epoch": 0,
+    "taken_micros": 240,
+}
+
+
 @pytest.mark.parametrize(
     ("rows", "kind", "estimate"),
     [
         # Known from a replica that was left behind, a delivery, or the old leader's own words.
         (LEFT_BEHIND, "exact", (2, 2, "replica")),
         ({**TRUNCATED, "polls": polled(0, 1, 2, 3)}, "exact", (2, 2, "poll")),
+        ({**TRUNCATED, "cut_batches": [HELD]}, "more than acknowledged", (3, 2, "replica")),
         ({**TRUNCATED, "samples": [sampled(7, at=200)]}, "more than acknowledged",
          (5, 2, "sample")),
         ({**TRUNCATED, "polls": polled(0, 1, 2)}, "exact", (2, 2, "acknowledgement")),

@@ -1,0 +1,47 @@
+"""Servers' log directories, copied from their nodes: at the end, and before a log may be cut."""
+
+import time
+from pathlib import Path
+
+from cluster.kafka.service import KafkaService
+
+_LEFT_ON_THE_NODE = (".index", ".timeindex", ".txnindex", ".lock")
+"""Files of a log directory that say nothing the segments do not."""
+_OF_ITS_OWN = "__"
+"""Topics with such names are Kafka's own."""
+_COPY_SECONDS = 60
+
+
+def copy_log_directory(kafka: KafkaService, server: int, target: Path) -> None:
+    """Copy a log directory of a server that does not run, or whose node is paused."""
+    kafka.host(server).copy_from(kafka.data(server), target)
+    _prune(target)
+
+
+def keep_log_directory(kafka: KafkaService, server: int, kept: Path) -> None:
+    """Copy what a server's replicas of users' topics hold now, before it may cut any.
+
+    Args:
+        kafka: the cluster.
+        server: it may run.
+        kept: gets a folder named by the time, in microseconds since 1970, with one of the server.
+    """
+    node, data = kafka.host(server), kafka.data(server)
+    target = kept / str(time.time_ns() // 1000) / str(server)
+    if node.is_paused or not kafka.is_running(server):
+        node.copy_from(data, target)
+    else:
+        # A file that grows while an archive is made of it would spoil the archive.
+        still = data.with_name("kept")
+        node.run(["cp", "-r", str(data), str(still)], timeout_seconds=_COPY_SECONDS, check=False)
+        node.copy_from(still, target)
+        node.remove(still)
+    _prune(target)
+    for path in target.rglob(f"{_OF_ITS_OWN}*/*"):
+        path.unlink()
+
+
+def _prune(target: Path) -> None:
+    for path in target.rglob("*"):
+        if path.name.endswith(_LEFT_ON_THE_NODE):
+            path.unlink()
