@@ -13,11 +13,12 @@ Where it was lost, this is told, the first that can be:
 - `guess`: who led when the acknowledgement came. A zombie's is guessed wrongly.
 """
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from analysis import closeup
 from analysis.load import Trace
-from analysis.screens import not_surviving
+from analysis.reigns import reigns
 
 _LOG = ("topic", "partition")
 _SEND = (*_LOG, "offset", "value")
@@ -29,12 +30,13 @@ _REIGN = (
 def lost(trace: Trace) -> DataFrame:
     """Acknowledged sends whose value is not in the surviving log, with who acknowledged them.
 
-    The columns of `sends`, and log_start, known_by, held_by (the brokers whose replicas held it
-    before they were cut, as far as somebody looked), acknowledged_epoch, acknowledged_by,
+    Of a large trace without those that were deleted in time, after every group had them. The
+    columns of `sends`, and log_start, known_by, held_by (the brokers whose replicas held it before
+    they were cut, as far as somebody looked), acknowledged_epoch, acknowledged_by,
     newer_epoch and until_micros (how that leader's reign ended; null if it did not),
     truncated_to and truncated_micros (where known by truncation).
     """
-    return trace.shared("lost", lambda: _lost(trace))
+    return trace.shared("lost", lambda: _lost(trace), is_heavy=True)
 
 
 def survived_late(trace: Trace) -> DataFrame:
@@ -44,9 +46,10 @@ def survived_late(trace: Trace) -> DataFrame:
     until_micros.
     """
     ended = reigns(trace).where("until_micros is not null")
-    kept = trace.surviving.withColumnRenamed("leader_epoch", "epoch")
-    return (
-        trace.acknowledged.join(kept, on=list(_SEND), how="inner")
+    kept = closeup.surviving(trace).withColumnRenamed("leader_epoch", "epoch")
+    return trace.materialized(
+        closeup.acknowledged(trace)
+        .join(kept, on=list(_SEND), how="inner")
         .join(F.broadcast(ended), on=[*_LOG, "epoch"], how="inner")
         .where("from_micros <= answered_micros")
         .where(f"answered_micros > until_micros + {trace.clock_micros}")
@@ -62,46 +65,16 @@ def survived_late(trace: Trace) -> DataFrame:
             "r.broker as broker",
             "r.next as newer_epoch",
             "r.ended as until_micros",
-        )
-    )
-
-
-def reigns(trace: Trace) -> DataFrame:
-    """(topic, partition, epoch, broker, from_micros, newer_epoch, until_micros).
-
-    Each leader epoch with its leader, and the next one; a topic that was created again begins anew.
-    """
-    return trace.shared("reigns", lambda: _reigns(trace))
-
-
-def _reigns(trace: Trace) -> DataFrame:
-    in_log = Window.partitionBy(*_LOG).orderBy("metadata_offset")
-    led = trace["leaderships"].select(
-        *_LOG,
-        F.col("leader_epoch").alias("epoch"),
-        F.col("leader").alias("broker"),
-        F.col("at_micros").alias("from_micros"),
-        "metadata_offset",
-    )
-    began = led.select("*", F.lag("epoch").over(in_log).alias("last_epoch")).where(
-        "last_epoch is null or last_epoch != epoch"
-    )
-    return began.select(
-        "*",
-        F.lead("epoch").over(in_log).alias("next_epoch"),
-        F.lead("from_micros").over(in_log).alias("next_micros"),
-    ).selectExpr(
-        *_LOG,
-        "epoch",
-        "broker",
-        "from_micros",
-        "if(next_epoch > epoch, next_epoch, null) as newer_epoch",
-        "if(next_epoch > epoch, next_micros, null) as until_micros",
+        ),
+        is_heavy=True,
     )
 
 
 def _lost(trace: Trace) -> DataFrame:
-    gone = trace.materialized(not_surviving(trace))
+    kept = closeup.surviving(trace).select(*_LOG, "value")
+    gone = trace.materialized(
+        closeup.acknowledged(trace).join(kept, on=[*_LOG, "value"], how="left_anti"), is_heavy=True
+    )
     known = (
         gone.join(F.broadcast(trace.log_bounds.drop("log_end")), on=list(_LOG), how="left")
         .join(_seen(gone, trace), on=list(_SEND), how="left")
@@ -152,14 +125,12 @@ def _seen(gone: DataFrame, trace: Trace) -> DataFrame:
 
     And held_by: the brokers whose replicas were seen to hold it before they were cut.
     """
-    stands = ("polls", "replica_records")
-    told = [trace[table].select(*_SEND, "leader_epoch") for table in stands]
-    cut = trace["cut_records"].select(*_SEND, "leader_epoch", "broker")
     return (
-        told[0]
-        .union(told[1])
+        closeup.polls(trace)
+        .select(*_SEND, "leader_epoch")
+        .union(closeup.replica_records(trace).select(*_SEND, "leader_epoch"))
         .withColumn("broker", F.lit(None).cast("int"))
-        .union(cut)
+        .union(trace["cut_records"].select(*_SEND, "leader_epoch", "broker"))
         .join(gone.select(*_SEND), on=list(_SEND), how="left_semi")
         .groupBy(*_SEND)
         .agg(
@@ -192,7 +163,7 @@ def _cut(gone: DataFrame, trace: Trace) -> DataFrame:
 
 def _taken(gone: DataFrame, trace: Trace) -> DataFrame:
     """The epoch of the record that has a lost one's offset in the surviving log."""
-    holders = trace.surviving.select(*_LOG, "offset", "leader_epoch")
+    holders = closeup.surviving(trace).select(*_LOG, "offset", "leader_epoch")
     return (
         gone.select(*_SEND)
         .join(holders, on=[*_LOG, "offset"], how="inner")

@@ -9,26 +9,13 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.acknowledgements import lost
 from analysis.load import Trace
-from analysis.progress import PARTITION
+from analysis.positions import PARTITION
+from analysis.reigns import fork_of
+from analysis.stretches import given
 
 _LOG = ("topic", "partition")
-_IN_ORDER = "struct(polled_micros, seq, position_in_poll)"
-
-
-def fork_of(epoch: str) -> str:
-    """SQL: where the surviving branch leaves an epoch; null while no later epoch started.
-
-    Offsets at or above it are not of that epoch or an older one. To be asked of rows that have
-    `epochs` of `Trace.epoch_starts`. Where retention deleted later epochs, the oldest that remains
-    starts at the log start, so the fork is told too high, never too low.
-
-    Args:
-        epoch: the column's name.
-    """
-    return (
-        f"array_min(transform(filter(epochs, one -> one.leader_epoch > {epoch}),"
-        " one -> one.start_offset))"
-    )
+_FIRST = "struct(at_micros, seq, first_place)"
+_LAST = "struct(at_micros, seq, last_place)"
 
 
 def reads(trace: Trace) -> DataFrame:
@@ -43,16 +30,16 @@ def reads(trace: Trace) -> DataFrame:
 
 def _reads(trace: Trace) -> DataFrame:
     return (
-        trace["polls"]
+        given(trace)
         .where("leader_epoch >= 0")
         .groupBy(*PARTITION, F.col("leader_epoch").alias("epoch"))
         .agg(
-            F.min("offset").alias("offset_min"),
-            F.max("offset").alias("offset_max"),
-            F.expr(f"min_by(offset, {_IN_ORDER})").alias("first_offset"),
-            F.expr(f"max_by(offset, {_IN_ORDER})").alias("last_offset"),
-            F.min("polled_micros").alias("first_micros"),
-            F.max("polled_micros").alias("last_micros"),
+            F.min("first_offset").alias("offset_min"),
+            F.max("last_offset").alias("offset_max"),
+            F.expr(f"min_by(first_offset, {_FIRST})").alias("first_offset"),
+            F.expr(f"max_by(last_offset, {_LAST})").alias("last_offset"),
+            F.min("at_micros").alias("first_micros"),
+            F.max("at_micros").alias("last_micros"),
         )
         .join(F.broadcast(trace.epoch_starts), on=list(_LOG), how="left")
         .selectExpr("*", f"{fork_of('epoch')} as forked_at")

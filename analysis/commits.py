@@ -7,7 +7,8 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.load import Trace
-from analysis.progress import PARTITION
+from analysis.lookups import given_at, logged_at
+from analysis.positions import PARTITION
 from harness.contract.outcomes import CommitEpoch
 
 COMMIT = (*PARTITION, "offsets_partition", "offsets_offset")
@@ -29,7 +30,7 @@ def stored_commits(trace: Trace) -> DataFrame:
       opened last, had committed that offset with an epoch just before, or gets its epochs from
       elsewhere than its records.
     """
-    return trace.shared("commits", lambda: _stored_commits(trace))
+    return trace.shared("commits", lambda: _stored_commits(trace), is_heavy=True)
 
 
 def _stored_commits(trace: Trace) -> DataFrame:
@@ -50,19 +51,14 @@ def _stored_commits(trace: Trace) -> DataFrame:
         .withColumn("before", F.col("offset") - 1)
         .withColumn("until", F.col("committed_micros") + COMMIT_CLOCK_MICROS)
     )
-    polled = trace["polls"].select(
-        *PARTITION,
-        F.col("offset").alias("before"),
-        "polled_micros",
-        F.col("leader_epoch").alias("e"),
-    )
+    points = commits.select(*COMMIT, "until", F.col("before").alias("offset"))
     as_polled = (
-        commits.join(polled, on=[*PARTITION, "before"], how="inner")
-        .where("polled_micros < until")
+        given_at(points, trace)
+        .where("at_micros < until")
         .groupBy(*COMMIT)
         .agg(
-            F.max_by("e", "polled_micros").alias("polled_epoch"),
-            F.max("polled_micros").alias("polled_at"),
+            F.max_by("leader_epoch", "at_micros").alias("polled_epoch"),
+            F.max("at_micros").alias("polled_at"),
         )
     )
     openings = (
@@ -76,12 +72,7 @@ def _stored_commits(trace: Trace) -> DataFrame:
         .groupBy(*COMMIT)
         .agg(F.max("opened_micros").alias("opened_at"))
     )
-    logged = trace.surviving.select(
-        "topic",
-        "partition",
-        F.col("offset").alias("before"),
-        F.col("leader_epoch").alias("logged_epoch"),
-    )
+    logged = logged_at(points, trace).toDF("topic", "partition", "before", "logged_epoch")
     led = trace["leaderships"].select("topic", "partition", "leader_epoch", "at_micros")
     led_then = (
         commits.join(F.broadcast(led), on=["topic", "partition"], how="inner")

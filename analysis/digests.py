@@ -1,72 +1,68 @@
-"""Stretches of a log that its sources tell alike, so that no record there needs a closer look.
+"""How stretches of a log are told apart: what is equal in a digest is equal row by row.
 
-On a large trace, nearly every record is where it should be, and joins of whole records cost most of
-the time. So the log is cut into buckets of offsets, and the rows of each source in a bucket are
-told by a digest: how many they are, and two hashes over their offsets and values. Where the digests
-of two sources are equal, so are their rows, but for one chance in 2^60; only the other buckets are
-joined record by record (docs/decisions/0010).
+A log is cut into buckets of offsets, and the rows of each source in a bucket are summed up: how
+many they are, and two hashes over their offsets and values. Where the digests of two sources are
+equal, so are their rows, but for one chance in 2^60 (docs/decisions/0010).
 """
+
+from collections.abc import Iterable
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-BUCKET_OFFSETS = 8192
-BROADCAST_ROWS_MAX = 300_000
-"""More rows are not sent to every task."""
+BUCKET_OFFSETS = 256
 
 LOG = ("topic", "partition")
 BUCKET = (*LOG, "_bucket")
+DIGEST = ("records", "_xor", "_sum")
 
 
-def with_bucket(rows: DataFrame) -> DataFrame:
-    """Rows with the bucket of their `offset`, as `_bucket`."""
-    return rows.withColumn("_bucket", F.expr(f"offset div {BUCKET_OFFSETS}"))
+def with_bucket(rows: DataFrame, offset: str = "offset") -> DataFrame:
+    """Rows with the bucket of an offset, as `_bucket`."""
+    return rows.withColumn("_bucket", bucket_of(offset))
 
 
-def digest(*columns: str) -> Column:
-    """An aggregate that is equal for equal sets of rows, whatever their order."""
-    # Each hash is cut to 48 bits, so that a bucket's sum can't overflow.
-    hashed = F.xxhash64(*columns)
-    return F.struct(F.count(F.lit(1)), F.bit_xor(hashed), F.sum(F.shiftrightunsigned(hashed, 16)))
+def bucket_of(offset: str) -> Column:
+    """The bucket of a column of offsets."""
+    return F.expr(f"({offset}) div {BUCKET_OFFSETS}")
 
 
-def digests(rows: DataFrame, *keys: str) -> DataFrame:
-    """(*keys, topic, partition, _bucket, told): of rows with topic, partition, offset, value."""
-    return with_bucket(rows).groupBy(*keys, *BUCKET).agg(digest("offset", "value").alias("told"))
-
-
-def alike(one: DataFrame, other: DataFrame, *keys: str) -> DataFrame:
-    """(*keys, topic, partition, _bucket): where two sources' digests are equal.
-
-    Args:
-        one: digests by keys.
-        other: digests without.
-        keys: what `one` has besides.
-    """
-    return (
-        one.join(other.withColumnRenamed("told", "other"), on=list(BUCKET), how="inner")
-        .where("told = other")
-        .select(*keys, *BUCKET)
+def buckets_of(first: str, last: str) -> Column:
+    """One row for each bucket that offsets from the first to the last lie in; none if none do."""
+    first_bucket, last_bucket = f"({first}) div {BUCKET_OFFSETS}", f"({last}) div {BUCKET_OFFSETS}"
+    # sequence() counts downwards where the last is below the first.
+    return F.expr(
+        f"explode(if({last} < {first}, array(), sequence({first_bucket}, {last_bucket})))"
     )
 
 
-def outside(rows: DataFrame, buckets: DataFrame, *keys: str) -> DataFrame:
-    """Rows with `_bucket` that lie in none of the buckets; few enough to be sent to every task."""
-    return rows.join(F.broadcast(buckets), on=[*keys, *BUCKET], how="left_anti")
+def bucket_start(ahead: int = 0) -> Column:
+    """The first offset of a row's bucket, or of one so many ahead."""
+    return (F.col("_bucket") + ahead) * BUCKET_OFFSETS
 
 
-def missing_from(rows: DataFrame, others: DataFrame, *keys: str) -> DataFrame:
-    """Rows whose keys no other row has, where the rows are few and the others many.
+def digest(*columns: str) -> Iterable[Column]:
+    """Aggregates that are equal for equal sets of rows, whatever their order: DIGEST."""
+    hashed = F.xxhash64(*columns)
+    yield F.count(F.lit(1)).alias("records")
+    yield F.bit_xor(hashed).alias("_xor")
+    # Cut to 48 bits, so that sums of many can't overflow.
+    yield F.sum(F.shiftrightunsigned(hashed, 16)).alias("_sum")
 
-    The others are read, but not moved: only those with the keys of a row are.
+
+def summed(prefix: str = "", *, where: Column | None = None) -> Iterable[Column]:
+    """Aggregates that join digests of disjoint rows to that of all, with a prefix to their names.
 
     Args:
-        rows: materialized.
-        others: many.
-        keys: in both.
+        prefix: of the names, as in `sent_records`.
+        where: of which rows; 0 where there are none.
     """
-    if rows.count() > BROADCAST_ROWS_MAX:
-        return rows.join(others, on=list(keys), how="left_anti")
-    wanted = F.broadcast(rows.select(*keys).distinct())
-    found = others.select(*keys).join(wanted, on=list(keys), how="left_semi").distinct()
-    return rows.join(F.broadcast(found), on=list(keys), how="left_anti")
+    for name in DIGEST:
+        value = F.col(name) if where is None else F.when(where, F.col(name))
+        whole = F.bit_xor(value) if name == "_xor" else F.sum(value)
+        yield F.coalesce(whole, F.lit(0)).alias(f"{prefix}{name}")
+
+
+def is_same(one: str, other: str) -> Column:
+    """Whether two digests of a row are equal, told by the prefixes of their names."""
+    return F.expr(" and ".join(f"{one}{name} <=> {other}{name}" for name in DIGEST))

@@ -14,8 +14,8 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from analysis.digests import BUCKET, digest, outside, with_bucket
 from analysis.survivors import log_bounds, survivors
+from analysis.tuning import for_many_rows
 from harness.contract.run_folder import Plan, RunDescription, RunFolder
 from harness.contract.tables import TABLES
 
@@ -41,7 +41,7 @@ _READERS = pa.schema({name: pa.string() for name in ("group", "topic", "isolatio
 
 _LOG = ("topic", "partition")
 SMALL_INPUT_ROWS = 200_000
-"""Up to so many rows in all, a trace is small: see `analysis.session.tune`."""
+"""Up to so many rows in all, a trace is small: see `analysis.closeup`."""
 CLOCK_MICROS = 50_000
 """Times of different nodes are compared at least within this bound; inside, nothing is decided."""
 _LOCAL_ROWS = 20_000
@@ -128,20 +128,6 @@ class Trace:
         return self["sends"].where("outcome = 'ok' and offset is not null")
 
     @property
-    def surviving(self) -> DataFrame:
-        """(topic, partition, offset, leader_epoch, value): what the log holds at the end.
-
-        That is any surviving replica, at or above the log start: a segment keeps deleted records
-        until all of it is deleted.
-        """
-        if self.is_small:
-            return self.shared("surviving", self._surviving)
-        self.touched.update(("replica_records", "log_starts", "samples", "leaderships"))
-        if "surviving" not in self._shared:
-            self._shared["surviving"] = self._surviving_by_keeper()
-        return self._shared["surviving"]
-
-    @property
     def epoch_starts(self) -> DataFrame:
         """(topic, partition, epochs): the surviving replicas' epochs.
 
@@ -150,7 +136,7 @@ class Trace:
         return self.shared(
             "epoch_starts",
             lambda: (
-                self._of_survivors("epoch_checkpoints")
+                self._of_survivors(self["epoch_checkpoints"])
                 .groupBy(*_LOG)
                 .agg(F.collect_set(F.struct("leader_epoch", "start_offset")).alias("epochs"))
             ),
@@ -162,50 +148,32 @@ class Trace:
         return self.shared(
             "log_bounds",
             lambda: log_bounds(
-                self._of_survivors("log_starts"), self["samples"], self["leaderships"]
+                self._of_survivors(self["log_starts"]), self["samples"], self["leaderships"]
             ),
         )
 
-    def _surviving(self) -> DataFrame:
-        return self._kept_records().drop("broker").distinct()
+    def kept(self, records: DataFrame) -> DataFrame:
+        """(topic, partition, offset, leader_epoch, value, broker): of survivors, not deleted.
 
-    def _surviving_by_keeper(self) -> DataFrame:
-        """The same, read anew by whoever asks: of what all survivors hold alike, one's records."""
-        records = with_bucket(self._kept_records())
-        survivors_in_all = self.shared("survivors", self._survivors).groupBy(*_LOG).count()
-        alike = self.materialized(
-            records.groupBy(*BUCKET, "broker")
-            .agg(digest("offset", "leader_epoch", "value").alias("told"))
-            .groupBy(*BUCKET)
-            .agg(
-                F.min("broker").alias("broker"),
-                F.min("told").alias("least"),
-                F.max("told").alias("most"),
-                F.count(F.lit(1)).alias("holders"),
-            )
-            .join(F.broadcast(survivors_in_all), on=list(_LOG), how="inner")
-            .where("least = most and holders = count")
-            .select(*BUCKET, "broker")
-        )
-        columns = (*_LOG, "offset", "leader_epoch", "value")
-        of_keepers = records.join(F.broadcast(alike), on=[*BUCKET, "broker"], how="left_semi")
-        rest = outside(records, alike.drop("broker")).select(*columns).distinct()
-        return of_keepers.select(*columns).union(self.materialized(rest))
-
-    def _kept_records(self) -> DataFrame:
-        """(topic, partition, offset, leader_epoch, value, broker): of survivors, not deleted."""
+        Args:
+            records: rows of `replica_records`.
+        """
         bounds = F.broadcast(self.log_bounds.select(*_LOG, "log_start"))
         return (
-            self._of_survivors("replica_records")
+            self._of_survivors(records)
             .join(bounds, on=list(_LOG), how="left")
             .where("log_start is null or offset >= log_start")
             .select(*_LOG, "offset", "leader_epoch", "value", "broker")
         )
 
-    def _of_survivors(self, table: str) -> DataFrame:
-        """The rows of a table of replicas that come from surviving ones."""
-        kept = self.shared("survivors", self._survivors)
-        return self[table].join(F.broadcast(kept), on=[*_LOG, "broker"], how="left_semi")
+    def _of_survivors(self, rows: DataFrame) -> DataFrame:
+        """The rows of replicas that come from surviving ones."""
+        return rows.join(F.broadcast(self.survivors), on=[*_LOG, "broker"], how="left_semi")
+
+    @property
+    def survivors(self) -> DataFrame:
+        """(topic, partition, broker): the replicas that speak for their partition at the end."""
+        return self.shared("survivors", self._survivors)
 
     def _survivors(self) -> DataFrame:
         """Every replica has a row in `log_starts`; only a trace without that asks the records."""
@@ -224,7 +192,9 @@ class Trace:
         told = [f"table {table} is missing" for table in missing]
         return ", ".join([*told, *(f"table {table} is empty" for table in empty)])
 
-    def shared(self, name: str, build: Callable[[], DataFrame]) -> DataFrame:
+    def shared(
+        self, name: str, build: Callable[[], DataFrame], *, is_heavy: bool = False
+    ) -> DataFrame:
         """A DataFrame that several checks ask for, computed once a trace.
 
         What is kept are its rows, not how they came about: plans that join it several times would
@@ -233,21 +203,32 @@ class Trace:
         if name not in self._shared:
             before = self.touched.copy()
             self.touched.clear()
-            self._shared[name] = self.materialized(build())
+            self._shared[name] = self.materialized(build(), is_heavy=is_heavy)
             self._tables_of[name] = frozenset(self.touched)
             self.touched.update(before)
         self.touched.update(self._tables_of[name])
         return self._shared[name]
 
-    def materialized(self, frame: DataFrame) -> DataFrame:
+    def materialized(self, frame: DataFrame, *, is_heavy: bool = False) -> DataFrame:
         """The rows of a frame, computed now, without the plan that they came from.
 
         Few rows go into the plans that use them; many stay where Spark computed them.
+
+        Args:
+            frame: to be computed.
+            is_heavy: whether it may go through many rows of a large trace.
         """
-        if not self.is_small:
-            frame = frame.localCheckpoint()
-            if frame.count() > _LOCAL_ROWS:
-                return frame
+        if self.is_small:
+            return local_frame(self.spark, frame.toArrow())
+        if not is_heavy:
+            return self._kept_rows(frame)
+        with for_many_rows(self.spark, sum(self.rows.values())):
+            return self._kept_rows(frame)
+
+    def _kept_rows(self, frame: DataFrame) -> DataFrame:
+        frame = frame.localCheckpoint()
+        if frame.count() > _LOCAL_ROWS:
+            return frame
         return local_frame(self.spark, frame.toArrow())
 
 

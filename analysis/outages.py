@@ -5,7 +5,7 @@ from typing import Any
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.checks.base import CheckOutcome, Totals, count, findings
+from analysis.checks.base import CheckOutcome, Totals, findings
 from analysis.load import Trace
 from harness.contract.tables import MICROS_PER_SECOND
 
@@ -58,7 +58,7 @@ def unavailable(
         trace: whose.
         found: as of `outages`; topic and partition are those that the service needs.
         keys: of the outages, topic and partition among them.
-        judged: what could have waited.
+        judged: how much could have waited, as one row named `evaluated`.
         needs_insync: not owed either with fewer than `min.insync.replicas` in sync.
     """
     found = trace.materialized(found)
@@ -102,7 +102,7 @@ def unavailable(
                 "unservable_seconds",
             ),
         ),
-        count(judged),
+        judged,
         Totals(told.select(*_LOG, "seconds", "records"), _summary),
     )
 

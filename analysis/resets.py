@@ -4,7 +4,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.load import Trace
-from analysis.progress import PARTITION, never_delivered
+from analysis.positions import PARTITION
+from analysis.progress import never_delivered
 from harness.contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")

@@ -5,8 +5,11 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from analysis import closeup
 from analysis.load import Trace
-from analysis.progress import PARTITION, endings, last_commits, never_delivered
+from analysis.positions import PARTITION, endings, last_commits
+from analysis.progress import never_delivered
+from analysis.stretches import given
 from harness.contract.verdicts import Resumption
 
 _NEEDS = ("group_events", "committed_offsets", "polls")
@@ -62,9 +65,9 @@ def _facts(trace: Trace) -> DataFrame:
     """All that a row tells, by group, topic, partition."""
     reopened = _reopened(trace)
     pauses = _pauses(trace)
-    partitions = trace["polls"].select(*PARTITION).distinct()
+    partitions = given(trace).select(*PARTITION).distinct()
     counted = (
-        trace["polls"]
+        closeup.polls(trace)
         .groupBy(*PARTITION, "value")
         .agg((F.count(F.lit(1)) > 1).alias("again"))
         .groupBy(*PARTITION)
@@ -165,12 +168,12 @@ def _resumed_at(trace: Trace, pauses: DataFrame) -> DataFrame:
     """
     last = _reopened(trace).select("group", F.col("last_member").alias("member"))
     served = (
-        trace["polls"]
+        given(trace)
         .join(last, on=["group", "member"], how="left_semi")
         .join(pauses, on=list(PARTITION), how="left")
         .where("paused_seq is null or seq > paused_seq")
         .groupBy(*PARTITION)
-        .agg(F.min_by("offset", F.struct("seq", "position_in_poll")).alias("served_at"))
+        .agg(F.min_by("first_offset", F.struct("seq", "first_place")).alias("served_at"))
     )
     told = (
         trace["group_events"]

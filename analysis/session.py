@@ -6,24 +6,12 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from analysis.load import SMALL_INPUT_ROWS
+from analysis.tuning import for_few_rows
 
 LOCAL = "local[*]"
 _LOG4J2 = (Path(__file__).resolve().parent / "conf" / "log4j2.properties").as_uri()
 _START_SOON = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _RUN_LONG = "-XX:+UseParallelGC"
-_ROWS_PER_PARTITION = 500_000
-_WORTH_IT_ON_MUCH = (
-    "spark.sql.adaptive.enabled",
-    "spark.sql.codegen.wholeStage",
-    "spark.sql.constraintPropagation.enabled",
-    "spark.sql.exchange.reuse",
-    "spark.sql.subexpressionElimination.enabled",
-)
-_SPLITTING_RULES = ",".join(
-    f"org.apache.spark.sql.catalyst.optimizer.{rule}"
-    for rule in ("PushDownLeftSemiAntiJoin", "PushLeftSemiLeftAntiThroughJoin")
-)
-"""They push joins below what makes one partition of a table, and so cause exchanges."""
 
 
 def open_session(master: str | None = None, *, rows: int = 0) -> SparkSession:
@@ -59,20 +47,6 @@ def open_session(master: str | None = None, *, rows: int = 0) -> SparkSession:
     return session
 
 
-def tune(session: SparkSession, *, rows: int) -> None:
-    """Set the session up for a trace of so many rows.
-
-    On small ones, compiling generated code, adapting plans, inferring filters and moving rows
-    between tasks costs more than it saves (docs/decisions/0004, 0007).
-    """
-    is_small = rows <= SMALL_INPUT_ROWS
-    partitions = (
-        1 if is_small else max(session.sparkContext.defaultParallelism, rows // _ROWS_PER_PARTITION)
-    )
-    session.conf.set("spark.sql.shuffle.partitions", str(partitions))
-    session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN" if is_small else "FALLBACK")
-    session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1" if is_small else "10MB")
-    session.conf.set("spark.sql.optimizer.disableHints", str(is_small).lower())
-    session.conf.set("spark.sql.optimizer.excludedRules", _SPLITTING_RULES if is_small else "")
-    for setting in _WORTH_IT_ON_MUCH:
-        session.conf.set(setting, str(not is_small).lower())
+def tune(session: SparkSession, *, rows: int) -> None:  # noqa: ARG001
+    """Set the session up for a trace of so many rows."""
+    for_few_rows(session)

@@ -5,10 +5,11 @@ where the member was assigned or lost the partition, where its client reset it, 
 what is promised of the order of records holds between two such moments only.
 """
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.load import Trace
+from analysis.stretches import given
 from harness.contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
@@ -41,28 +42,28 @@ def jumps(trace: Trace) -> DataFrame:
     return trace.shared("jumps", lambda: _jumps(trace))
 
 
-def passed(trace: Trace) -> DataFrame:
-    """The offsets that a member's position went past within a session, and was given nothing of.
+def gaps(trace: Trace) -> DataFrame:
+    """What a member's position went past within a session, and was given nothing of.
 
-    Columns: group, member, topic, partition, offset, kind (within a poll, between polls),
-    prev_epoch and next_epoch (of the records around), at_micros.
+    Columns: group, member, topic, partition, gap_first, gap_last (offsets), kind (within a poll,
+    between polls), prev_epoch and next_epoch (of the records around), at_micros.
     """
-    return trace.shared("passed", lambda: _passed(trace))
+    return trace.shared("gaps", lambda: _gaps(trace))
 
 
 def _runs(trace: Trace) -> DataFrame:
     in_life = Window.partitionBy(*_LIFE).orderBy("seq", "_place", "first_offset")
     before = F.lag(F.struct("seq", "last_offset", "last_epoch", "at_micros")).over(in_life)
     return (
-        trace["polls"]
-        .groupBy(*_LIFE, "seq", (F.col("offset") - F.col("position_in_poll")).alias("_shift"))
+        given(trace)
+        .groupBy(*_LIFE, "seq", "_shift")
         .agg(
-            F.min("offset").alias("first_offset"),
-            F.max("offset").alias("last_offset"),
+            F.min("first_offset").alias("first_offset"),
+            F.max("last_offset").alias("last_offset"),
             F.min("leader_epoch").alias("first_epoch"),
             F.max("leader_epoch").alias("last_epoch"),
-            F.min("position_in_poll").alias("_place"),
-            F.min("polled_micros").alias("at_micros"),
+            F.min("first_place").alias("_place"),
+            F.min("at_micros").alias("at_micros"),
         )
         .withColumn("_before", before)
         .select(
@@ -81,33 +82,22 @@ def _runs(trace: Trace) -> DataFrame:
     )
 
 
-def _passed(trace: Trace) -> DataFrame:
+def _gaps(trace: Trace) -> DataFrame:
     return (
         jumps(trace)
         .where("not is_anew and first_offset > prev_offset")
-        .withColumn("_from", F.greatest(F.col("prev_offset") + 1, "reset_to"))
-        .where("_from < first_offset")
         .select(
             "group",
             "member",
             *_LOG,
-            F.explode(F.expr("sequence(_from, first_offset - 1)")).alias("offset"),
+            F.greatest(F.col("prev_offset") + 1, "reset_to").alias("gap_first"),
+            F.expr("first_offset - 1").alias("gap_last"),
             F.expr("if(seq = prev_seq, 'within a poll', 'between polls')").alias("kind"),
             "prev_epoch",
             F.col("first_epoch").alias("next_epoch"),
             "at_micros",
         )
-    )
-
-
-def on_branch() -> Column:
-    """Whether a record's `leader_epoch` fits between those of the records around what was passed.
-
-    One of another branch was appended later, or truncated before.
-    """
-    return F.expr(
-        "(prev_epoch < 0 or leader_epoch >= prev_epoch)"
-        " and (next_epoch < 0 or leader_epoch <= next_epoch)"
+        .where("gap_first <= gap_last")
     )
 
 

@@ -4,10 +4,11 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.load import Trace
-from analysis.progress import PARTITION
+from analysis.positions import PARTITION
+from analysis.stretches import given
 
 TENURE = (*PARTITION, "member", "from_seq")
-_IN_ORDER = "struct(seq, position_in_poll)"
+_IN_ORDER = "struct(seq, first_place)"
 
 
 def tenures(trace: Trace) -> DataFrame:
@@ -60,8 +61,10 @@ def _tenures(trace: Trace) -> DataFrame:
         .agg(F.min("left_at").alias("left_micros"))
     )
     served = (
-        trace["polls"]
-        .select(*PARTITION, "member", "offset", "polled_micros", F.expr(f"{_IN_ORDER} as in_order"))
+        given(trace)
+        .select(
+            *PARTITION, "member", "first_offset", "at_micros", F.expr(f"{_IN_ORDER} as in_order")
+        )
         .join(
             F.broadcast(assigned.select(*TENURE, "next_seq")),
             on=[*PARTITION, "member"],
@@ -70,9 +73,9 @@ def _tenures(trace: Trace) -> DataFrame:
         .where("in_order.seq >= from_seq and (next_seq is null or in_order.seq < next_seq)")
         .groupBy(*TENURE)
         .agg(
-            F.min_by("offset", "in_order").alias("first_offset"),
-            F.min("polled_micros").alias("first_micros"),
-            F.max("polled_micros").alias("last_micros"),
+            F.min_by("first_offset", "in_order").alias("first_offset"),
+            F.min("at_micros").alias("first_micros"),
+            F.max("at_micros").alias("last_micros"),
         )
     )
     return (

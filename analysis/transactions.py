@@ -1,170 +1,70 @@
-"""What transactions wrote and how each ended: what several checks ask.
+"""What transactions wrote and how each ended: what several checks ask."""
 
-How a transaction ended is what its client was told, else the marker that ends it in the log.
-"""
-
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from analysis import closeup
+from analysis.fates import with_fates
 from analysis.load import Trace
-from harness.contract.outcomes import Isolation
 
 _LOG = ("topic", "partition")
 _TRANSACTION = ("producer", "transaction")
-
-
-def committed_readers(trace: Trace) -> DataFrame:
-    """(group, topic): the plan's groups that read committed values only."""
-    committed = trace.readers.where(F.col("isolation") == str(Isolation.READ_COMMITTED))
-    return committed.select("group", "topic")
+_PIECE = (*_LOG, *_TRANSACTION, "first_offset", "last_offset", "records")
+_END = ("outcome", "told", "marker", "marker_at", "fate")
 
 
 def writes(trace: Trace) -> DataFrame:
-    """Each value of a transaction with its fate.
+    """Each value of a transaction with its fate, of a large trace those of `closeup.sends`.
 
     Columns: topic, partition, producer, transaction, value, offset (where acknowledged, else where
-    a replica holds it, else null), outcome and answered_micros (of its send), told (committed,
-    aborted or unknown: what the client knows), marker and marker_at (the control record that ends
-    it in the log; null where none does), fate (committed, aborted, failed, unknown), reason.
+    a replica holds it, else null), outcome and answered_micros (of its send), and those of
+    `with_fates`.
     """
-    return trace.shared("transactional_writes", lambda: _judged_writes(trace))
+    return trace.shared("transactional_writes", lambda: _writes(trace), is_heavy=True)
 
 
-def _judged_writes(trace: Trace) -> DataFrame:
-    held = trace["replica_records"].groupBy(*_LOG, "value").agg(F.min("offset").alias("held_at"))
+def _writes(trace: Trace) -> DataFrame:
+    held = (
+        closeup.replica_records(trace).groupBy(*_LOG, "value").agg(F.min("offset").alias("held_at"))
+    )
     sends = (
-        trace["sends"]
+        closeup.sends(trace)
         .where("transaction is not null")
         .join(held, on=[*_LOG, "value"], how="left")
         .withColumn("offset", F.coalesce("offset", "held_at"))
         .select(*_LOG, *_TRANSACTION, "value", "offset", "outcome", "answered_micros")
     )
-    judged = (
-        sends.join(F.broadcast(ends(trace)), on=list(_TRANSACTION), how="left")
-        .join(_markers(trace, sends), on=[*_LOG, "offset"], how="left")
-        .withColumn("told", F.coalesce("told", F.lit("unknown")))
-    )
-    is_failed = F.col("outcome") == "failed"
-    fate = (
-        F.when(is_failed, "failed")
-        .when(F.col("told") == "aborted", "aborted")
-        .when(F.col("told") == "committed", "committed")
-        .when(F.col("marker") == "abort", "aborted")
-        .when(F.col("marker") == "commit", "committed")
-        .otherwise("unknown")
-    )
-    reason = (
-        F.when(is_failed, "the send failed")
-        .when(F.col("told") == "aborted", "the client was told that it is not committed")
-        .when(F.col("marker") == "abort", "an abort marker ends it")
-        .otherwise("nothing tells how it ended")
-    )
-    return judged.select(
-        *_LOG,
-        *_TRANSACTION,
-        "value",
-        "offset",
-        "outcome",
-        "answered_micros",
-        "told",
-        "marker",
-        "marker_at",
-        fate.alias("fate"),
-        reason.alias("reason"),
-    )
+    return with_fates(sends, trace)
 
 
-def ends(trace: Trace) -> DataFrame:
-    """How each transaction ended that its client set out to end.
+def pieces(trace: Trace) -> DataFrame:
+    """All that transactions sent, in stretches of one value at least.
 
-    Columns: producer, transaction, told (committed, aborted or unknown, as the client was told),
-    commit_micros (when it set out to commit; null if it never did), ended_micros (when it was told
-    that it is ended; null if it was not), worker.
+    Columns: topic, partition, producer, transaction, first_offset, last_offset, records,
+    outcome, told, marker, marker_at, fate, is_kept (whether the log holds them; null for those of
+    `writes`). Those that were not acknowledged may have no offset.
     """
-    steps = trace["transactions"].where("step in ('commit', 'abort')")
-    is_ok = F.col("outcome") == "ok"
-    return steps.groupBy(*_TRANSACTION).agg(
-        F.when(F.max((is_ok & (F.col("step") == "commit")).cast("int")) == 1, "committed")
-        .when(F.max((is_ok & (F.col("step") == "abort")).cast("int")) == 1, "aborted")
-        .when(F.max((F.col("outcome") == "unknown").cast("int")) == 1, "unknown")
-        .otherwise("aborted")
-        .alias("told"),
-        F.min(F.when(F.col("step") == "commit", F.col("began_micros"))).alias("commit_micros"),
-        F.min(F.when(is_ok, F.col("at_micros"))).alias("ended_micros"),
-        F.min("worker").alias("worker"),
+    single = (
+        writes(trace)
+        .withColumn("first_offset", F.col("offset"))
+        .withColumn("last_offset", F.col("offset"))
+        .withColumn("records", F.lit(1).cast("bigint"))
+        .withColumn("is_kept", F.lit(None).cast("boolean"))
+        .select(*_PIECE, *_END, "is_kept")
     )
+    if trace.is_small:
+        return single
+    return single.union(settled_writes(trace).select(*single.columns))
 
 
-def offset_commits(trace: Trace) -> DataFrame:
-    """Stored offsets that belong to transactions.
+def settled_writes(trace: Trace) -> DataFrame:
+    """What of a large trace `writes` leaves out: committed or aborted, and all in order.
 
-    Columns: group, topic, partition, offset, offsets_partition, offsets_offset, marker, producer,
-    transaction. Which transaction is told by producer id and epoch; where several have the same, it
-    is the last that had begun. Empty for runs of old, whose commits tell no producer id.
+    Columns: those of `pieces`.
     """
-    return trace.shared("offset_commits", lambda: _offset_commits(trace))
-
-
-def _offset_commits(trace: Trace) -> DataFrame:
-    begun = (
-        trace["transactions"]
-        .where("change = 'begun' and producer_id >= 0")
-        .select("producer_id", "producer_epoch", *_TRANSACTION, "began_micros")
-    )
-    stored = (
-        trace["committed_offsets"]
-        .where("producer_id >= 0 and not is_tombstone")
-        .select(
-            "group",
-            *_LOG,
-            "offset",
-            "offsets_partition",
-            "offsets_offset",
-            "marker",
-            "producer_id",
-            "producer_epoch",
-            "committed_micros",
-        )
-    )
-    latest = F.max_by(F.struct(*_TRANSACTION), "began_micros")
     return (
-        stored.join(F.broadcast(begun), on=["producer_id", "producer_epoch"], how="inner")
-        .where(f"began_micros <= committed_micros + {trace.clock_micros}")
-        .groupBy(*stored.columns)
-        .agg(latest.alias("_of"))
-        .select(*stored.columns[:7], "_of.producer", "_of.transaction")
-    )
-
-
-def _markers(trace: Trace, sends: DataFrame) -> DataFrame:
-    """(topic, partition, offset, marker, marker_at): what ends each offset's transaction, where.
-
-    It is the first control record of the same producer id behind it, in any replica.
-    """
-    of_id = Window.partitionBy(*_LOG, "producer_id").orderBy(F.desc("base_offset"))
-    behind = of_id.rowsBetween(Window.unboundedPreceding, -1)
-    control = F.when(F.col("is_control"), F.struct("control_type", "base_offset"))
-    ended = (
-        trace["replica_batches"]
-        .where("is_transactional and producer_id >= 0")
-        .select(*_LOG, "producer_id", "base_offset", "last_offset", "is_control", "control_type")
-        .distinct()
-        .withColumn("_end", F.last(control, ignorenulls=True).over(behind))
-        .where("not is_control and _end is not null")
-        .select(*_LOG, F.col("base_offset").alias("offset"), F.struct("last_offset", "_end"))
-        .toDF(*_LOG, "offset", "_batch")
-    )
-    wanted = sends.where("offset is not null").select(*_LOG, "offset").distinct()
-    by_offset = Window.partitionBy(*_LOG).orderBy("offset", "_is_wanted")
-    return (
-        wanted.withColumn("_is_wanted", F.lit(1))
-        .unionByName(ended.withColumn("_is_wanted", F.lit(0)), allowMissingColumns=True)
-        .withColumn("_batch", F.last("_batch", ignorenulls=True).over(by_offset))
-        .where("_is_wanted = 1 and offset <= _batch.last_offset")
-        .selectExpr(
-            *_LOG,
-            "offset",
-            "_batch._end.control_type as marker",
-            "_batch._end.base_offset as marker_at",
-        )
+        closeup.settled(trace)
+        .where("transaction is not null")
+        .withColumn("outcome", F.lit("ok"))
+        .select(*_PIECE, *_END, "is_kept")
     )

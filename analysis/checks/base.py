@@ -105,6 +105,11 @@ def count(rows: DataFrame) -> DataFrame:
     return rows.agg(F.count(F.lit(1)).alias("evaluated"))
 
 
+def count_records(rows: DataFrame) -> DataFrame:
+    """How many `records` rows tell in all, as one row named `evaluated`."""
+    return rows.agg(F.coalesce(F.sum("records"), F.lit(0)).alias("evaluated"))
+
+
 def spans(rows: DataFrame, *keys: str, **aggregates: Column) -> DataFrame:
     """Contiguous offsets of equal keys as one row each.
 

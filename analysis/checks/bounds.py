@@ -3,8 +3,10 @@
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.checks.base import CheckOutcome, count, findings
+from analysis import closeup
+from analysis.checks.base import CheckOutcome, count, count_records, findings
 from analysis.load import Trace
+from analysis.reigns import small_isrs
 from analysis.told import created_once, in_order
 from harness.contract.tables import MICROS_PER_SECOND
 
@@ -180,10 +182,9 @@ def _too_young(trace: Trace, told: DataFrame) -> DataFrame:
         .selectExpr(*_LOG, "log_start_offset as offset", "at", "retention_ms")
     )
     sends = (
-        trace["sends"]
-        .where("outcome = 'ok' and offset is not null")
+        closeup.in_brief(trace)
         .join(timed, on="topic", how="left_semi")
-        .selectExpr(*_LOG, "offset", "coalesce(intended_micros, answered_micros) as written")
+        .selectExpr(*_LOG, "last_offset as offset", "written_last as written")
     )
     below = Window.partitionBy(*_LOG).orderBy("offset").rangeBetween(Window.unboundedPreceding, -1)
     return (
@@ -208,24 +209,15 @@ def min_insync_breached(trace: Trace) -> CheckOutcome:
     answered before it had another; permitted in the first HEARD_SECONDS, in which the leader may
     not have heard.
     """
-    in_log = Window.partitionBy(*_LOG).orderBy("metadata_offset")
-    asked = trace.topics.where("min_insync > 1").select("topic", "min_insync")
-    small = (
-        trace["leaderships"]
-        .withColumn("until_micros", F.lead("at_micros").over(in_log))
-        .join(F.broadcast(asked), on="topic", how="inner")
-        .where("leader >= 0 and size(isr) < least(min_insync, size(replicas))")
-        .select(*_LOG, "leader", "leader_epoch", "isr", "min_insync", "at_micros", "until_micros")
-    )
-    sends = (
-        trace["sends"]
-        .where("acks = 'all' and outcome = 'ok' and offset is not null")
-        .join(F.broadcast(asked.select("topic")), on="topic", how="left_semi")
-        .select(*_LOG, "offset", "intended_micros", "answered_micros")
+    small = small_isrs(trace)
+    asked = trace.topics.where("min_insync > 1").select("topic")
+    sends = closeup.acknowledged(trace).select(
+        *_LOG, "offset", "acks", "intended_micros", "answered_micros"
     )
     late = HEARD_SECONDS * MICROS_PER_SECOND
     found = (
-        sends.join(F.broadcast(small), on=list(_LOG), how="inner")
+        sends.where("acks = 'all'")
+        .join(F.broadcast(small), on=list(_LOG), how="inner")
         .where(
             f"intended_micros > at_micros + {trace.clock_micros} and (until_micros is null"
             f" or answered_micros < until_micros - {trace.clock_micros})"
@@ -239,6 +231,8 @@ def min_insync_breached(trace: Trace) -> CheckOutcome:
             F.min("answered_micros").alias("at"),
         )
     )
+    found = trace.materialized(found, is_heavy=True)
+    judged = closeup.in_brief(trace).where("acks = 'all'")
     return CheckOutcome(
         findings(
             found,
@@ -253,5 +247,5 @@ def min_insync_breached(trace: Trace) -> CheckOutcome:
                 "min_insync",
             ),
         ),
-        count(sends),
+        count_records(judged.join(asked, on="topic", how="left_semi")),
     )

@@ -7,11 +7,12 @@ are left out where their order matters, since the transaction may have been abor
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.branches import fork_of
 from analysis.checks.base import CheckOutcome, count, findings
 from analysis.commits import COMMIT, COMMIT_CLOCK_MICROS, stored_commits
 from analysis.load import Trace
-from analysis.progress import PARTITION
+from analysis.lookups import written_at
+from analysis.positions import PARTITION
+from analysis.reigns import fork_of
 from harness.contract.outcomes import Isolation, Outcome
 
 _LOG = ("topic", "partition")
@@ -239,17 +240,8 @@ def _readable(commits: DataFrame, trace: Trace) -> DataFrame:
     if not committed:
         return commits
     before = commits.selectExpr(*_LOG, "offset - 1 as offset").distinct()
-    values = trace.surviving.join(F.broadcast(before), on=[*_LOG, "offset"], how="inner")
-    written = (
-        trace["sends"]
-        .where("transaction is not null")
-        .join(F.broadcast(values.select("value")), on="value", how="left_semi")
-        .select("value")
-    )
-    hidden = (
-        values.join(written, on="value", how="left_semi")
-        .selectExpr(*_LOG, "offset + 1 as offset", "true as is_hidden")
-        .distinct()
+    hidden = written_at(before, trace).selectExpr(
+        *_LOG, "offset + 1 as offset", "true as is_hidden"
     )
     return commits.join(hidden, on=[*_LOG, "offset"], how="left").where(
         ~(F.col("group").isin(committed) & F.coalesce("is_hidden", F.lit(False)))

@@ -3,12 +3,13 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from analysis import closeup
 from analysis.acknowledgements import lost
-from analysis.checks.base import CheckOutcome, Totals, count, findings, spans
+from analysis.checks.base import CheckOutcome, Totals, count_records, findings, spans
 from analysis.checks.summaries import summary_of_losses
 from analysis.load import Trace
-from analysis.progress import PARTITION, last_commits, never_delivered, repeated
-from analysis.screens import polled_but_not_sent
+from analysis.positions import PARTITION, last_commits
+from analysis.progress import never_delivered, repeated
 from harness.contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")
@@ -33,7 +34,7 @@ def lost_record(trace: Trace) -> CheckOutcome:
     the offset on the surviving branch), `expired_unread` (below the log start, and a group that
     reads the topic never had it, or none reads it), `unexplained`.
     """
-    judged = (
+    judged = trace.materialized(
         _with_readers(lost(trace), trace)
         .join(F.broadcast(trace.epoch_starts), on=list(_LOG), how="left")
         .join(F.broadcast(trace.topics), on="topic", how="left")
@@ -58,7 +59,8 @@ def lost_record(trace: Trace) -> CheckOutcome:
             "producer",
             "answered_micros",
             "truncated_micros",
-        )
+        ),
+        is_heavy=True,
     )
     keys = judged.columns[judged.columns.index("cause") : judged.columns.index("producer")]
     found = spans(
@@ -92,7 +94,7 @@ def lost_record(trace: Trace) -> CheckOutcome:
     totals = (*_LOG, "verdict", "acks", "cause", "later_epoch", "later_start")
     return CheckOutcome(
         told,
-        count(trace.acknowledged),
+        count_records(closeup.in_brief(trace)),
         Totals(found.select(*totals, "records"), summary_of_losses),
     )
 
@@ -216,18 +218,20 @@ def duplicate_delivery(trace: Trace) -> CheckOutcome:
 
 def phantom_record(trace: Trace) -> CheckOutcome:
     """A5: delivered, but no producer ever set out to send it."""
-    return _each_poll(
-        trace, polled_but_not_sent(trace), kind="phantom", cause="no producer intended this value"
-    )
+    key = (*_LOG, "value")
+    sends = closeup.sends(trace).select(*key)
+    phantoms = closeup.polls(trace).where("is_intact").join(sends, on=list(key), how="left_anti")
+    return _each_poll(trace, phantoms, kind="phantom", cause="no producer intended this value")
 
 
 def corrupted_record(trace: Trace) -> CheckOutcome:
     """A6: delivered with a value whose checksum does not fit."""
-    corrupted = trace["polls"].where("not is_intact")
+    corrupted = closeup.polls(trace).where("not is_intact")
     return _each_poll(trace, corrupted, kind="corrupted", cause="the value's checksum does not fit")
 
 
 def _each_poll(trace: Trace, polls: DataFrame, *, kind: str, cause: str) -> CheckOutcome:
+    polls = trace.materialized(polls, is_heavy=True)
     found = spans(polls, *PARTITION, at=F.min("polled_micros"), value=F.min("value"))
     return CheckOutcome(
         findings(
@@ -244,7 +248,7 @@ def _each_poll(trace: Trace, polls: DataFrame, *, kind: str, cause: str) -> Chec
 def _with_readers(gone: DataFrame, trace: Trace) -> DataFrame:
     """Add groups_had: how many of the plan's groups had the record."""
     had = (
-        trace["polls"]
+        closeup.polls(trace)
         .join(F.broadcast(trace.groups.select("group")), on="group", how="left_semi")
         .join(gone.select(*_LOG, "value").distinct(), on=[*_LOG, "value"], how="left_semi")
         .groupBy(*_LOG, "value")

@@ -7,11 +7,13 @@ taken from `__consumer_offsets`, not from what a client claims.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.branches import fork_of, reads
+from analysis.branches import reads
 from analysis.checks.base import CheckOutcome, count, findings
 from analysis.commits import COMMIT_CLOCK_MICROS, stored_commits
 from analysis.load import Trace
-from analysis.progress import PARTITION
+from analysis.lookups import deliveries
+from analysis.positions import PARTITION
+from analysis.reigns import fork_of
 from harness.contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")
@@ -32,20 +34,23 @@ def record_epoch_regressed(trace: Trace) -> CheckOutcome:
     is_overlapping = "older < epoch and older_max > offset_min and older_last >= first_micros"
     overlaps = of_epoch.join(older, on=list(PARTITION), how="inner").where(is_overlapping)
     suspects = overlaps.select(*PARTITION).distinct()
-    in_order = Window.partitionBy(*PARTITION).orderBy("polled_micros", "seq", "position_in_poll")
+    in_order = Window.partitionBy(*PARTITION).orderBy("at_micros", "seq", "first_place")
     last = {
         f"previous_{name}": F.lag(name).over(in_order)
-        for name in ("offset", "leader_epoch", "member", "polled_micros")
+        for name in ("last_offset", "leader_epoch", "member", "at_micros")
     }
     found = (
-        trace["polls"]
+        deliveries(trace)
         .where("leader_epoch >= 0")
         .join(F.broadcast(suspects), on=list(PARTITION), how="left_semi")
         .withColumns(last)
-        .where("offset > previous_offset and leader_epoch < previous_leader_epoch")
+        .where("first_offset > previous_last_offset and leader_epoch < previous_leader_epoch")
+        .withColumnRenamed("previous_last_offset", "previous_offset")
+        .withColumnRenamed("first_offset", "offset")
     )
+    found = trace.materialized(found, is_heavy=True)
     is_one_session = F.col("member") == F.col("previous_member")
-    is_close = F.col("polled_micros") - F.col("previous_polled_micros") <= trace.clock_micros
+    is_close = F.col("at_micros") - F.col("previous_at_micros") <= trace.clock_micros
     return CheckOutcome(
         findings(
             found,
@@ -60,7 +65,7 @@ def record_epoch_regressed(trace: Trace) -> CheckOutcome:
             verdict=F.when(~is_one_session & is_close, "undecided").otherwise("violation"),
             offset_first=F.col("previous_offset"),
             offset_last=F.col("offset"),
-            at=F.col("polled_micros"),
+            at=F.col("at_micros"),
             cause=F.format_string(
                 "after offset %s of epoch %s came offset %s of epoch %s",
                 "previous_offset",

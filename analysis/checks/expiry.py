@@ -5,7 +5,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.checks.base import CheckOutcome, count, findings
 from analysis.load import Trace
-from analysis.progress import PARTITION, last_commits
+from analysis.positions import PARTITION, last_commits
 from analysis.tenures import commits_at_start
 from harness.contract.tables import MICROS_PER_SECOND
 

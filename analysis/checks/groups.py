@@ -6,7 +6,8 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from analysis.checks.base import CheckOutcome, count, findings
 from analysis.commits import COMMIT_CLOCK_MICROS
 from analysis.load import Trace
-from analysis.progress import PARTITION, never_delivered
+from analysis.positions import PARTITION
+from analysis.progress import never_delivered
 from analysis.tenures import TENURE, commits_at_start, tenures
 from harness.contract.outcomes import Outcome
 from harness.contract.tables import MICROS_PER_SECOND

@@ -7,9 +7,12 @@ log as the versions of one object, as Jepsen's Kafka tests take them.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.checks.base import CheckOutcome, count, findings
+from analysis import closeup
+from analysis.checks.base import CheckOutcome, count, count_records, findings
+from analysis.digests import BUCKET
+from analysis.fates import committed_readers, ends, offset_commits
 from analysis.load import Trace
-from analysis.transactions import committed_readers, ends, offset_commits
+from analysis.stretches import given
 from harness.contract.outcomes import Isolation
 
 _LOG = ("topic", "partition")
@@ -101,18 +104,24 @@ def precommitted_read(trace: Trace) -> CheckOutcome:
     Its own transaction's or another one's. Judged are deliveries of values whose transaction the
     client set out to commit; others are for `aborted_read`. Undecided within 50 ms between nodes.
     """
-    written = trace["sends"].where("transaction is not null").select(*_LOG, *_TRANSACTION, "value")
+    sends = closeup.sends(trace).where("transaction is not null")
+    written = sends.select(*_LOG, *_TRANSACTION, "value")
     asked = ends(trace).where("commit_micros is not null")
     read = (
-        trace["polls"]
+        closeup.polls(trace)
         .join(F.broadcast(committed_readers(trace)), on=["group", "topic"], how="left_semi")
         .select("group", "worker", *_LOG, "offset", "value", "polled_micros")
     )
-    judged = read.join(written, on=[*_LOG, "value"], how="inner").join(
-        F.broadcast(asked.select(*_TRANSACTION, "commit_micros", F.col("worker").alias("_by"))),
-        on=list(_TRANSACTION),
-        how="inner",
+    known = asked.select(*_TRANSACTION, "commit_micros", F.col("worker").alias("_by"))
+    judged = trace.materialized(
+        read.join(written, on=[*_LOG, "value"], how="inner").join(
+            F.broadcast(known), on=list(_TRANSACTION), how="inner"
+        ),
+        is_heavy=True,
     )
+    deliveries = judged.select(F.lit(1).cast("bigint").alias("records"))
+    if not trace.is_small:
+        deliveries = deliveries.union(_given_in_order(trace, asked))
     is_sure = F.expr(f"worker = _by or polled_micros + {trace.clock_micros} < commit_micros")
     found = (
         judged.where("polled_micros < commit_micros")
@@ -138,7 +147,24 @@ def precommitted_read(trace: Trace) -> CheckOutcome:
                 "producer",
             ),
         ),
-        count(judged),
+        count_records(deliveries),
+    )
+
+
+def _given_in_order(trace: Trace, asked: DataFrame) -> DataFrame:
+    """(records): of a large trace, what readers were given of `settled_writes`, when committed."""
+    had = (
+        given(trace)
+        .join(F.broadcast(committed_readers(trace)), on=["group", "topic"], how="left_semi")
+        .select("group", *BUCKET)
+        .distinct()
+    )
+    return (
+        closeup.settled(trace)
+        .where("fate = 'committed'")
+        .join(F.broadcast(asked), on=list(_TRANSACTION), how="left_semi")
+        .join(had, on=list(BUCKET), how="inner")
+        .select("records")
     )
 
 
@@ -147,10 +173,15 @@ def _is_in_order() -> Column:
 
 
 def _committed_writes(trace: Trace) -> DataFrame:
-    """(topic, partition, offset, of): acknowledged writes of committed transactions."""
+    """(topic, partition, offset, of): acknowledged writes of committed transactions.
+
+    Of writes at offsets in a row the first stands for all.
+    """
     committed = ends(trace).where("told = 'committed'").select(*_TRANSACTION)
     return (
-        trace.acknowledged.where("transaction is not null")
+        closeup.in_brief(trace)
+        .where("transaction is not null")
+        .withColumnRenamed("first_offset", "offset")
         .join(F.broadcast(committed), on=list(_TRANSACTION), how="left_semi")
         .select(*_LOG, "offset", F.struct(*_TRANSACTION).alias("of"))
     )
@@ -158,7 +189,7 @@ def _committed_writes(trace: Trace) -> DataFrame:
 
 def _write_edges(trace: Trace) -> DataFrame:
     """(first, second, topic, partition, offset): where second wrote right after first, once."""
-    return trace.shared("write_edges", lambda: _made_write_edges(trace))
+    return trace.shared("write_edges", lambda: _made_write_edges(trace), is_heavy=True)
 
 
 def _made_write_edges(trace: Trace) -> DataFrame:

@@ -3,9 +3,11 @@
 from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.checks.base import CheckOutcome
+from analysis import closeup
+from analysis.checks.base import CheckOutcome, count, count_records
 from analysis.load import Trace
 from analysis.outages import OUTAGE_SECONDS, outages, unavailable
+from analysis.stretches import given
 from harness.contract.outcomes import Isolation
 from harness.contract.tables import MICROS_PER_SECOND
 
@@ -31,15 +33,20 @@ def produce_unavailable(trace: Trace) -> CheckOutcome:
     or in which clients were cut off. What remains is permitted up to OWED_SECONDS.
     """
     end = F.lit(trace.run.ended_micros or trace.run.started_micros)
-    sends = trace["sends"].where("intended_micros is not null")
+    sends = closeup.sends(trace).where("intended_micros is not null")
     waits = sends.select(
         *_LOG,
         F.col("intended_micros").alias("at"),
         F.coalesce("answered_micros", end).alias("ended"),
         F.col("answered_micros").isNull().cast("int").alias("unanswered"),
     )
-    found = outages(waits, *_LOG)
-    return unavailable(trace, found, *_LOG, judged=sends, needs_insync=True)
+    long = F.col("ended") - F.col("at") >= OUTAGE_SECONDS * MICROS_PER_SECOND
+    found = outages(trace.materialized(waits.where(long), is_heavy=True), *_LOG)
+    unanswered = sends.where("outcome != 'ok' or offset is null").select(F.lit(1).alias("records"))
+    judged = closeup.in_brief(trace).where("intended_first is not null").select("records")
+    return unavailable(
+        trace, found, *_LOG, judged=count_records(judged.union(unanswered)), needs_insync=True
+    )
 
 
 def fetch_unavailable(trace: Trace) -> CheckOutcome:
@@ -52,10 +59,10 @@ def fetch_unavailable(trace: Trace) -> CheckOutcome:
     """
     judged = [g.group for g in trace.plan.groups if g.isolation != Isolation.READ_COMMITTED]
     polls = (
-        trace["polls"]
+        given(trace)
         .where(F.col("group").isin(judged))
         .groupBy(*_MEMBER, "seq")
-        .agg(F.min("polled_micros").alias("ended"), F.min("offset").alias("offset"))
+        .agg(F.min("at_micros").alias("ended"), F.min("first_offset").alias("offset"))
     )
     order = Window.partitionBy(*_MEMBER).orderBy("seq")
     gaps = (
@@ -76,8 +83,8 @@ def fetch_unavailable(trace: Trace) -> CheckOutcome:
         .select("member", "seq")
         .distinct()
     )
-    acknowledged = trace["sends"].where("outcome = 'ok' and offset is not null")
-    waits = (
+    acknowledged = closeup.acknowledged(trace)
+    waits = trace.materialized(
         long.join(F.broadcast(halted), on=["member", "seq"], how="left_anti")
         .join(acknowledged.select(*_LOG, "offset", "answered_micros"), on=[*_LOG, "offset"])
         .select(
@@ -86,10 +93,11 @@ def fetch_unavailable(trace: Trace) -> CheckOutcome:
             F.greatest("since", "answered_micros").alias("at"),
             "ended",
             F.lit(0).alias("unanswered"),
-        )
+        ),
+        is_heavy=True,
     )
     found = outages(waits, "group", *_LOG)
-    return unavailable(trace, found, "group", *_LOG, judged=gaps, needs_insync=False)
+    return unavailable(trace, found, "group", *_LOG, judged=count(gaps), needs_insync=False)
 
 
 def commit_unavailable(trace: Trace) -> CheckOutcome:
@@ -114,4 +122,4 @@ def commit_unavailable(trace: Trace) -> CheckOutcome:
         )
     )
     found = outages(waits, "group", *_LOG)
-    return unavailable(trace, found, "group", *_LOG, judged=commits, needs_insync=False)
+    return unavailable(trace, found, "group", *_LOG, judged=count(commits), needs_insync=False)

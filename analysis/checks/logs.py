@@ -7,9 +7,11 @@ same on all replicas to its checksum.
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.acknowledgements import lost, reigns
+from analysis.acknowledgements import lost
 from analysis.checks.base import CheckOutcome, count, findings
 from analysis.load import Trace
+from analysis.reigns import reigns
+from analysis.stretches import given
 from analysis.told import created_once
 
 _LOG = ("topic", "partition")
@@ -232,9 +234,9 @@ def _committed(trace: Trace) -> DataFrame:
         .agg(F.max("log_end_offset").alias("committed"))
     )
     read = (
-        trace["polls"]
+        given(trace)
         .groupBy(*_LOG, "leader_epoch")
-        .agg((F.max("offset") + 1).alias("committed"))
+        .agg((F.max("last_offset") + 1).alias("committed"))
         .where("leader_epoch >= 0")
     )
     acknowledged = (

@@ -3,9 +3,11 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from analysis import closeup
 from analysis.checks.base import CheckOutcome, count, findings
+from analysis.fates import ends, offset_commits
 from analysis.load import Trace
-from analysis.transactions import ends, offset_commits, writes
+from analysis.transactions import pieces, settled_writes, writes
 from harness.contract.tables import MICROS_PER_SECOND
 
 OWED_SECONDS = 10
@@ -27,8 +29,14 @@ def hanging_transaction(trace: Trace) -> CheckOutcome:
     before. Permitted where nobody ended it, for as long as a transaction may be open at all. Judged
     is each partition of each transaction whose writes the log holds.
     """
-    kept = trace.surviving.select(*_LOG, "value")
-    held = writes(trace).join(kept, on=[*_LOG, "value"], how="left_semi")
+    kept = closeup.surviving(trace).select(*_LOG, "value")
+    held = trace.materialized(
+        writes(trace).join(kept, on=[*_LOG, "value"], how="left_semi"), is_heavy=True
+    )
+    judged = held.select(*_LOG, *_TRANSACTION)
+    if not trace.is_small:
+        settled = settled_writes(trace).where("is_kept")
+        judged = judged.union(settled.select(*judged.columns))
     open_ones = trace.materialized(
         held.where("marker is null and outcome != 'failed'")
         .groupBy(*_LOG, *_TRANSACTION)
@@ -86,7 +94,7 @@ def hanging_transaction(trace: Trace) -> CheckOutcome:
                 F.when(is_closed, "was ended").otherwise("began"),
             ),
         ),
-        count(held.select(*_LOG, *_TRANSACTION).distinct()),
+        count(judged.distinct()),
     )
 
 
@@ -103,12 +111,12 @@ def misapplied_marker(trace: Trace) -> CheckOutcome:
     asked = ends(trace).select(*_TRANSACTION, "commit_micros", "ended_micros")
     place = F.struct(*_LOG, "_first", "_last")
     ended = (
-        writes(trace)
+        pieces(trace)
         .where("marker is not null and outcome != 'failed'")
         .groupBy(*_TRANSACTION, *_LOG)
         .agg(
-            F.min("offset").alias("_first"),
-            F.max("offset").alias("_last"),
+            F.min("first_offset").alias("_first"),
+            F.max("last_offset").alias("_last"),
             F.min("marker").alias("_least"),
             F.max("marker").alias("_most"),
             F.min("told").alias("told"),
@@ -170,12 +178,12 @@ def offsets_without_output(trace: Trace) -> CheckOutcome:
     ends it. Judged is each transaction that wrote, and whose offsets are committed.
     """
     commits = _stored(trace).where("_commits > 0")
-    lost = (
+    lost = trace.materialized(
         writes(trace)
         .where("outcome != 'failed'")
         .join(F.broadcast(commits), on=list(_TRANSACTION), how="inner")
         .join(
-            trace.surviving.select(*_LOG, "value", F.lit(True).alias("_kept")),
+            closeup.surviving(trace).select(*_LOG, "value", F.lit(True).alias("_kept")),
             on=[*_LOG, "value"],
             how="left",
         )
@@ -186,8 +194,13 @@ def offsets_without_output(trace: Trace) -> CheckOutcome:
                 "case when marker = 'abort' then 'aborted' when _kept is null then 'lost'"
                 " when marker is null then 'not ended' end"
             ),
-        )
+        ),
+        is_heavy=True,
     )
+    judged = lost.select(*_TRANSACTION)
+    if not trace.is_small:
+        settled = settled_writes(trace).select(*_TRANSACTION)
+        judged = judged.union(settled.join(commits, on=list(_TRANSACTION), how="left_semi"))
     found = (
         lost.where("kind is not null")
         .groupBy("group", *_LOG, *_TRANSACTION, "kind", "unclean_election")
@@ -215,7 +228,7 @@ def offsets_without_output(trace: Trace) -> CheckOutcome:
                 "kind",
             ),
         ),
-        count(lost.select(*_TRANSACTION).distinct()),
+        count(judged.distinct()),
     )
 
 
@@ -233,10 +246,10 @@ def output_without_offsets(trace: Trace) -> CheckOutcome:
         .agg(F.max("at_micros").alias("at"))
     )
     wrote = (
-        writes(trace)
+        pieces(trace)
         .where("marker = 'commit'")
         .groupBy(*_TRANSACTION)
-        .agg(F.count(F.lit(1)).alias("records"))
+        .agg(F.sum("records").alias("records"))
     )
     told = trace["committed_offsets"].where("producer_id is not null").limit(1).select(F.lit(1))
     judged = (

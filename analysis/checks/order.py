@@ -7,11 +7,14 @@ The classes are those that Jepsen's Kafka tests tell apart (`nonmonotonic-send`,
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.checks.base import CheckOutcome, count, findings, spans
+from analysis import closeup
+from analysis.checks.base import CheckOutcome, count_records, findings, spans
+from analysis.fates import committed_readers
 from analysis.load import Trace
-from analysis.progress import PARTITION, is_stored
-from analysis.sessions import jumps, on_branch, passed
-from analysis.transactions import committed_readers, writes
+from analysis.passed import on_branch, passed
+from analysis.positions import PARTITION, is_stored
+from analysis.sessions import jumps
+from analysis.transactions import writes
 
 _LOG = ("topic", "partition")
 _STREAM = ("producer", *_LOG)
@@ -25,7 +28,7 @@ def nonmonotonic_send(trace: Trace) -> CheckOutcome:
     again; others may change it. It is no reordering where the earlier value is lost, so that its
     offset was free again: `lost_record` judges that.
     """
-    sends = trace.acknowledged.select(
+    sends = closeup.acknowledged(trace).select(
         *_STREAM, "value", "sequence", "offset", "acks", "transaction", "answered_micros"
     )
     in_stream = Window.partitionBy(*_STREAM).orderBy("sequence")
@@ -43,15 +46,18 @@ def nonmonotonic_send(trace: Trace) -> CheckOutcome:
             "prev.offset as prev_offset",
             "prev.value as value",
             "coalesce(transaction = prev.transaction, false) as is_within",
-        )
+        ),
+        is_heavy=True,
     )
     # Below the log start nobody can tell whether the earlier value had been truncated.
-    known = (
-        trace.surviving.select(*_LOG, "value")
+    known = trace.materialized(
+        closeup.surviving(trace)
+        .select(*_LOG, "value")
         .join(F.broadcast(turned), on=[*_LOG, "value"], how="inner")
         .distinct()
         .withColumn("is_kept", F.lit(True))
-        .unionByName(_expired(trace, turned).withColumn("is_kept", F.lit(False)))
+        .unionByName(_expired(trace, turned).withColumn("is_kept", F.lit(False))),
+        is_heavy=True,
     )
     is_owed = F.col("acks") == "all"
     return CheckOutcome(
@@ -73,7 +79,7 @@ def nonmonotonic_send(trace: Trace) -> CheckOutcome:
                 "prev_offset",
             ),
         ),
-        count(trace.acknowledged),
+        count_records(closeup.in_brief(trace)),
     )
 
 
@@ -95,9 +101,10 @@ def poll_skip(trace: Trace) -> CheckOutcome:
     transaction wrote is owed if it was committed; undecided where nothing tells.
     """
     skipped = trace.materialized(
-        trace.surviving.join(F.broadcast(passed(trace)), on=[*_LOG, "offset"], how="inner").where(
-            on_branch()
-        )
+        closeup.surviving(trace)
+        .join(F.broadcast(passed(trace)), on=[*_LOG, "offset"], how="inner")
+        .where(on_branch()),
+        is_heavy=True,
     )
     judged = _with_fates(skipped, trace).where("fate not in ('aborted', 'failed')")
     found = spans(judged, *PARTITION, "member", "kind", "fate", at=F.min("at_micros"))

@@ -3,10 +3,11 @@
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.checks.base import CheckOutcome, count, findings
+from analysis import closeup
+from analysis.checks.base import CheckOutcome, count_records, findings
 from analysis.contested import recreated
 from analysis.load import Trace
-from analysis.progress import PARTITION, positions
+from analysis.positions import PARTITION, positions
 from analysis.sessions import runs
 from harness.contract.outcomes import Isolation
 
@@ -31,25 +32,24 @@ def unseen_record(trace: Trace) -> CheckOutcome:
         .where("_from < log_end")
         .select(*PARTITION, "isolation", "position", "_from", "log_end")
     )
-    acks = trace.acknowledged.select(*_LOG, "offset", "value", "answered_micros", "transaction")
-    is_owed = F.col("transaction").isNull() | (F.col("isolation") != str(Isolation.READ_COMMITTED))
     behind = trace.materialized(behind)
-    first = F.broadcast(behind.groupBy(*_LOG).agg(F.min("_from").alias("_from")))
-    kept = trace.surviving.join(first, on=list(_LOG), how="inner").where("offset >= _from")
-    late = (
-        acks.join(F.broadcast(behind), on=list(_LOG), how="inner")
-        .where("offset >= _from and offset < log_end")
+    is_owed = F.col("transaction").isNull() | (F.col("isolation") != str(Isolation.READ_COMMITTED))
+    late = trace.materialized(
+        _kept(trace)
+        .join(F.broadcast(behind), on=list(_LOG), how="inner")
+        .where("last_offset >= _from and last_offset < log_end")
         .where(is_owed)
-        .join(kept.drop("_from"), on=[*_LOG, "offset", "value"], how="left_semi")
+        .withColumn("_first", F.greatest("first_offset", "_from"))
         .groupBy(*PARTITION, "position", "log_end")
         .agg(
-            F.min("offset").alias("offset_first"),
-            F.max("offset").alias("offset_last"),
-            F.count(F.lit(1)).alias("records"),
-            F.min("answered_micros").alias("at"),
-        )
+            F.min("_first").alias("offset_first"),
+            F.max("last_offset").alias("offset_last"),
+            F.sum(F.expr("last_offset - _first + 1")).alias("records"),
+            F.min("answered_first").alias("at"),
+        ),
+        is_heavy=True,
     )
-    owed = acks.join(F.broadcast(readers), on="topic", how="inner").where(is_owed)
+    owed = closeup.in_brief(trace).join(F.broadcast(readers), on="topic", how="inner")
     return CheckOutcome(
         findings(
             late,
@@ -62,8 +62,23 @@ def unseen_record(trace: Trace) -> CheckOutcome:
                 "group",
             ),
         ),
-        count(owed),
+        count_records(owed.where(is_owed)),
     )
+
+
+def _kept(trace: Trace) -> DataFrame:
+    """Acknowledged sends that survive where they were acknowledged, in stretches."""
+    columns = (*_LOG, "transaction", "first_offset", "last_offset", "answered_first")
+    near = (
+        closeup.acknowledged(trace)
+        .join(closeup.surviving(trace), on=[*_LOG, "offset", "value"], how="left_semi")
+        .withColumnsRenamed({"offset": "first_offset", "answered_micros": "answered_first"})
+        .withColumn("last_offset", F.col("first_offset"))
+        .select(*columns)
+    )
+    if trace.is_small:
+        return near
+    return near.union(closeup.settled(trace).where("is_kept").select(*columns))
 
 
 def duplicate_append(trace: Trace) -> CheckOutcome:
@@ -75,13 +90,14 @@ def duplicate_append(trace: Trace) -> CheckOutcome:
     epoch changed in between (KIP-360), or no batch tells.
     """
     repeated = (
-        _doubtful(trace.surviving, trace)
+        closeup.surviving(trace)
         .groupBy(*_LOG, "value")
         .agg(F.count_distinct("offset").alias("appends"), F.collect_set("offset").alias("_at"))
         .where("appends > 1")
     )
     found = trace.materialized(
-        repeated.select(*_LOG, "value", "appends", F.explode("_at").alias("offset"))
+        repeated.select(*_LOG, "value", "appends", F.explode("_at").alias("offset")),
+        is_heavy=True,
     )
     batches = trace["replica_batches"].where("not is_control")
     ids = (
@@ -101,6 +117,9 @@ def duplicate_append(trace: Trace) -> CheckOutcome:
             F.max(F.col("producer_id").isNull()).alias("_untold"),
         )
     )
+    kept = closeup.surviving(trace).select(F.lit(1).cast("bigint").alias("records"))
+    if not trace.is_small:
+        kept = kept.union(closeup.settled(trace).where("is_kept").select("records"))
     is_same = (F.col("_ids") == 1) & ~F.col("_untold")
     kind = (
         F.when(F.col("producer_id") < 0, "without idempotence")
@@ -117,37 +136,8 @@ def duplicate_append(trace: Trace) -> CheckOutcome:
             .otherwise("undecided"),
             cause=F.format_string("value %s was appended %s times", "value", "appends"),
         ),
-        count(trace.surviving),
+        count_records(kept),
     )
-
-
-def _doubtful(kept: DataFrame, trace: Trace) -> DataFrame:
-    """The records of those stretches of sequence numbers that have more records than numbers.
-
-    A value ends in `:sequence:checksum`; one that does not counts as of sequence 0.
-    """
-    numbered = (
-        kept.withColumn("_tail", F.expr("substring_index(value, ':', -2)"))
-        .withColumn("_producer", F.expr("xxhash64(left(value, length(value) - length(_tail)))"))
-        .withColumn(
-            "_sequence", F.expr("coalesce(try_cast(split_part(_tail, ':', 1) as bigint), 0)")
-        )
-        .withColumn("_bucket", F.expr("bitmap_bucket_number(_sequence)"))
-    )
-    stretch = (*_LOG, "_producer", "_bucket")
-    crowded = (
-        numbered.groupBy(*stretch)
-        .agg(
-            F.count(F.lit(1)).alias("_records"),
-            F.expr("bitmap_count(bitmap_construct_agg(bitmap_bit_position(_sequence)))").alias(
-                "_numbers"
-            ),
-        )
-        .where("_records > _numbers")
-        .select(*stretch)
-    )
-    doubtful = F.broadcast(trace.materialized(crowded))
-    return numbered.join(doubtful, on=list(stretch), how="left_semi").select(*kept.columns)
 
 
 def expired_read(trace: Trace) -> CheckOutcome:

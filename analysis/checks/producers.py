@@ -7,9 +7,10 @@ has the raised one. So which epoch is low is judged by the order of the log, nev
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from analysis import closeup
 from analysis.checks.base import CheckOutcome, count, findings
+from analysis.fates import fenced
 from analysis.load import Trace
-from analysis.survivors import survivors
 
 _LOG = ("topic", "partition")
 _TRANSACTION = ("producer", "transaction")
@@ -55,13 +56,12 @@ def zombie_producer_accepted(trace: Trace) -> CheckOutcome:
 def _raised_batches(trace: Trace) -> DataFrame:
     """Surviving batches of ids with several epochs in a log, with the highest epoch before each."""
     key = ("base_offset", "last_offset", "producer_id", "producer_epoch")
-    kept = trace.shared("survivors", lambda: survivors(trace["log_starts"], trace["leaderships"]))
     of_id = Window.partitionBy(*_LOG, "producer_id")
     before = of_id.orderBy("base_offset").rowsBetween(Window.unboundedPreceding, -1)
     return (
         trace["replica_batches"]
         .where("producer_id >= 0")
-        .join(F.broadcast(kept), on=[*_LOG, "broker"], how="left_semi")
+        .join(F.broadcast(trace.survivors), on=[*_LOG, "broker"], how="left_semi")
         .select(*_LOG, *key)
         .distinct()
         .withColumn("highest", F.max(F.struct("producer_epoch", "base_offset")).over(before))
@@ -81,11 +81,9 @@ def _acts_of_fenced(trace: Trace) -> DataFrame:
     initialization counts.
     """
     steps = trace["transactions"]
-    worked = ("transactional_id", "producer_id", "producer_epoch")
-    begun = steps.where("change = 'begun'").select(*_TRANSACTION, *worked)
     about = ("act", *_LOG, "sequence", "offset", "outcome", "error", "began_micros")
     sends = (
-        trace["sends"]
+        closeup.sends(trace)
         .where("transaction is not null")
         .withColumn("act", F.lit("send"))
         .withColumn("began_micros", F.col("intended_micros"))
@@ -103,31 +101,20 @@ def _acts_of_fenced(trace: Trace) -> DataFrame:
         "error",
         "began_micros",
     )
-    acts = sends.unionByName(ends).join(F.broadcast(begun), on=list(_TRANSACTION), how="inner")
-    told = steps.where("outcome = 'ok'").select(
-        "transactional_id",
-        F.col("worker").alias("raised_by"),
-        F.col("producer").alias("_teller"),
-        F.col("step").alias("_step"),
-        F.col("producer_epoch").alias("_told"),
-        F.col("at_micros").alias("raised_micros"),
-    )
-    is_newer = (F.col("producer_epoch") >= 0) & (F.col("_told") > F.col("producer_epoch"))
-    is_untold = (
-        (F.col("producer_epoch") < 0)
-        & (F.col("_step") == "initialize")
-        & (F.col("_teller") != F.col("producer"))
-    )
-    earliest = F.struct("raised_micros", "raised_by", F.when(is_newer, F.col("_told")).alias("new"))
-    return (
-        acts.join(F.broadcast(told), on="transactional_id", how="inner")
-        .where((is_newer | is_untold) & (F.col("began_micros") > F.col("raised_micros")))
-        .groupBy(*acts.columns)
-        .agg(F.min(earliest).alias("_raised"))
+    raised = F.broadcast(fenced(trace))
+    acts = sends.unionByName(ends).join(raised, on=list(_TRANSACTION), how="inner")
+    raisings = ("_told", "raised_by", "raised_micros")
+    keys = [name for name in acts.columns if name not in raisings]
+    earliest = F.min(F.struct("raised_micros", "raised_by", F.col("_told").alias("new")))
+    return trace.materialized(
+        acts.where("began_micros > raised_micros")
+        .groupBy(*keys)
+        .agg(earliest.alias("_raised"))
         .withColumn("newer_epoch", F.col("_raised.new"))
         .withColumn("raised_micros", F.col("_raised.raised_micros"))
         .withColumn("raised_by", F.col("_raised.raised_by"))
-        .drop("_raised")
+        .drop("_raised"),
+        is_heavy=True,
     )
 
 

@@ -4,11 +4,12 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.window import WindowSpec
 
+from analysis import closeup
 from analysis.checks.base import CheckOutcome, count, findings, spans
 from analysis.contested import contested, recreated
-from analysis.digests import missing_from
 from analysis.load import Trace
-from analysis.sessions import on_branch, passed, runs
+from analysis.passed import on_branch, passed
+from analysis.sessions import runs
 from harness.contract.tables import MICROS_PER_SECOND
 
 STALE_SECONDS = 2
@@ -139,13 +140,15 @@ def stale_read(trace: Trace) -> CheckOutcome:
         .withColumn("prev_micros", F.coalesce("prev_micros", "began_micros"))
         .where(f"at_micros - prev_micros >= {least}")
     )
-    acks = trace.acknowledged.where("transaction is null").select(
-        *_LOG, F.col("offset").alias("first_offset"), "answered_micros", "acks"
+    acks = (
+        closeup.acknowledged(trace)
+        .where("transaction is null")
+        .select(*_LOG, F.col("offset").alias("first_offset"), "answered_micros", "acks")
     )
     still = trace["commits"].select(
         "member", *_LOG, F.col("offset").alias("first_offset"), "committed_micros"
     )
-    found = (
+    found = trace.materialized(
         acks.join(F.broadcast(waited), on=[*_LOG, "first_offset"], how="inner")
         .join(still, on=["member", *_LOG, "first_offset"], how="inner")
         .where("committed_micros < at_micros")
@@ -153,7 +156,8 @@ def stale_read(trace: Trace) -> CheckOutcome:
         .groupBy("group", "member", *_LOG, "first_offset", "acks", "_since", "at_micros")
         .agg(F.max("committed_micros").alias("_until"))
         .where(f"_until - _since >= {least}")
-        .withColumn("seconds", (F.col("_until") - F.col("_since")) / MICROS_PER_SECOND)
+        .withColumn("seconds", (F.col("_until") - F.col("_since")) / MICROS_PER_SECOND),
+        is_heavy=True,
     )
     return CheckOutcome(
         findings(
@@ -208,7 +212,7 @@ def _judged(rivals: DataFrame, trace: Trace) -> DataFrame:
 def _sends_of(rivals: DataFrame, trace: Trace) -> DataFrame:
     """The sends of values that stand at contested offsets."""
     values = F.broadcast(rivals.select(*_LOG, "value").distinct())
-    sends = trace["sends"].select(*_AT, "value", "acks", "outcome", "answered_micros")
+    sends = closeup.sends(trace).select(*_AT, "value", "acks", "outcome", "answered_micros")
     return sends.join(values, on=[*_LOG, "value"], how="inner")
 
 
@@ -247,7 +251,7 @@ def _told(judged: DataFrame, what: str, *, by_readers: bool = False) -> DataFram
 
 def _given_to_one(trace: Trace) -> DataFrame:
     level = trace.readers.select("group", "isolation")
-    others = trace["polls"].select(*_AT, "leader_epoch", F.col("group").alias("other"))
+    others = closeup.polls(trace).select(*_AT, "leader_epoch", F.col("group").alias("other"))
     given = (
         others.join(F.broadcast(passed(trace)), on=list(_AT), how="inner")
         .where("other != group")
@@ -257,7 +261,8 @@ def _given_to_one(trace: Trace) -> DataFrame:
         .where("isolation = _isolation")
     )
     # What came later in the same poll, in the wrong order, was given to both.
-    only = missing_from(trace.materialized(given), trace["polls"], "group", *_AT)
+    again = closeup.polls(trace).select("group", *_AT)
+    only = trace.materialized(given.join(again, on=["group", *_AT], how="left_anti"), is_heavy=True)
     found = spans(only, *_LOG, "group", "other", at=F.min("at_micros"))
     return findings(
         found,

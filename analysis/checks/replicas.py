@@ -3,9 +3,12 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.acknowledgements import lost, reigns, survived_late
-from analysis.checks.base import CheckOutcome, count, findings, spans
+from analysis import closeup
+from analysis.acknowledgements import lost, survived_late
+from analysis.checks.base import CheckOutcome, count, count_records, findings, spans
 from analysis.load import Trace
+from analysis.reigns import reigns
+from analysis.stretches import given
 from analysis.told import created_once
 from harness.contract.tables import MICROS_PER_SECOND
 
@@ -152,8 +155,9 @@ def served_under_fenced_epoch(trace: Trace) -> CheckOutcome:
     survived = survived_late(trace).selectExpr(
         "*", "'permitted' as verdict", "'survived' as known_by", "cast(null as bigint) truncated_to"
     )
+    rows = trace.materialized(gone.unionByName(survived), is_heavy=True)
     found = spans(
-        gone.unionByName(survived).selectExpr(
+        rows.selectExpr(
             *_LOG,
             "offset",
             "acks",
@@ -196,7 +200,9 @@ def served_under_fenced_epoch(trace: Trace) -> CheckOutcome:
         verdict=F.col("verdict"),
         cause=_cause_of_late_acknowledgement(),
     )
-    return CheckOutcome(accepted.unionByName(_served_by_zombies(trace)), count(trace.acknowledged))
+    return CheckOutcome(
+        accepted.unionByName(_served_by_zombies(trace)), count_records(closeup.in_brief(trace))
+    )
 
 
 def _served_by_zombies(trace: Trace) -> DataFrame:
@@ -205,7 +211,9 @@ def _served_by_zombies(trace: Trace) -> DataFrame:
     Only epochs of which anything was polled beyond are looked into record by record.
     """
     starts = trace.epoch_starts.select(*_LOG, F.explode("epochs").alias("next"))
-    furthest = trace["polls"].groupBy(*_LOG, "leader_epoch").agg(F.max("offset").alias("furthest"))
+    furthest = (
+        given(trace).groupBy(*_LOG, "leader_epoch").agg(F.max("last_offset").alias("furthest"))
+    )
     beyond = (
         furthest.join(F.broadcast(starts), on=list(_LOG), how="inner")
         .where("next.leader_epoch > leader_epoch")
@@ -221,8 +229,8 @@ def _served_by_zombies(trace: Trace) -> DataFrame:
         .join(F.broadcast(trace.topics), on="topic", how="left")
         .select(*_LOG, "leader_epoch", "ends", "broker", "until_micros", "unclean_election")
     )
-    served = (
-        trace["polls"]
+    served = trace.materialized(
+        closeup.polls(trace)
         .select("group", *_LOG, "leader_epoch", "offset", "polled_micros")
         .join(F.broadcast(trace.materialized(beyond)), on=[*_LOG, "leader_epoch"], how="inner")
         .where(f"offset >= ends and polled_micros > until_micros + {trace.clock_micros}")
@@ -235,7 +243,8 @@ def _served_by_zombies(trace: Trace) -> DataFrame:
             (F.max(F.col("polled_micros") - F.col("until_micros")) / MICROS_PER_SECOND).alias(
                 "seconds_after"
             ),
-        )
+        ),
+        is_heavy=True,
     )
     return findings(
         served,

@@ -3,9 +3,10 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from analysis import closeup
 from analysis.checks.base import CheckOutcome, count, findings
 from analysis.load import Trace
-from analysis.progress import PARTITION
+from analysis.positions import PARTITION
 from analysis.resets import (
     noticed,
     resets_of,
@@ -14,7 +15,7 @@ from analysis.resets import (
     with_log_ends,
     with_skips,
 )
-from analysis.screens import polled_but_not_surviving
+from analysis.stretches import given
 from harness.contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")
@@ -120,8 +121,11 @@ def truncation_undetected(trace: Trace) -> CheckOutcome:
     that came corrupted is in no log, and tells nothing: `corrupted_record` does.
     """
     starts = trace.log_bounds.select(*_LOG, "log_start")
-    gone = (
-        polled_but_not_surviving(trace)
+    kept = closeup.surviving(trace).select(*_LOG, "value")
+    gone = trace.materialized(
+        closeup.polls(trace)
+        .where("is_intact")
+        .join(kept, on=[*_LOG, "value"], how="left_anti")
         .join(F.broadcast(starts), on=list(_LOG), how="left")
         .where("log_start is null or offset >= log_start")
         .groupBy(*PARTITION)
@@ -132,9 +136,10 @@ def truncation_undetected(trace: Trace) -> CheckOutcome:
             F.max("leader_epoch").alias("gone_epoch"),
             F.min("polled_micros").alias("first_micros"),
             F.max("polled_micros").alias("at"),
-        )
+        ),
+        is_heavy=True,
     )
-    reached = trace["polls"].groupBy(*PARTITION).agg(F.max("leader_epoch").alias("reached_epoch"))
+    reached = given(trace).groupBy(*PARTITION).agg(F.max("leader_epoch").alias("reached_epoch"))
     silent = (
         gone.join(reached, on=list(PARTITION), how="inner")
         .where("reached_epoch > gone_epoch")

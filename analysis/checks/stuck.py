@@ -3,6 +3,7 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from analysis import closeup
 from analysis.checks.base import CheckOutcome, count, findings
 from analysis.checks.metadata import changes
 from analysis.load import Trace
@@ -59,13 +60,20 @@ def stuck_producer(trace: Trace) -> CheckOutcome:
     Transactional producers are not judged: one that is fenced is stuck by right.
     """
     key = ("producer", *_LOG)
-    sends = trace["sends"].where("intended_micros is not null and transaction is null")
-    ends = sends.groupBy(*key).agg(
-        F.max(F.when(F.col("outcome") == "ok", F.col("intended_micros"))).alias("last_ok"),
-        F.max("intended_micros").alias("last"),
+    sends = closeup.sends(trace).where("intended_micros is not null and transaction is null")
+    taken = closeup.in_brief(trace).where("intended_last is not null and transaction is null")
+    others = sends.where("outcome != 'ok' or offset is null").selectExpr(
+        *key, "if(outcome = 'ok', intended_micros, null) as ok", "intended_micros as last"
     )
+    ends = (
+        taken.selectExpr(*key, "intended_last as ok", "intended_last as last")
+        .union(others)
+        .groupBy(*key)
+        .agg(F.max("ok").alias("last_ok"), F.max("last").alias("last"))
+    )
+    ends = trace.materialized(ends, is_heavy=True)
     behind = ends.where("last_ok is null or last_ok < last").drop("last")
-    stuck = (
+    stuck = trace.materialized(
         sends.join(F.broadcast(behind), on=list(key), how="inner")
         .where("outcome != 'ok' and (last_ok is null or intended_micros > last_ok)")
         .groupBy(*key)
@@ -80,7 +88,8 @@ def stuck_producer(trace: Trace) -> CheckOutcome:
         .where(f"seconds >= {OWED_SECONDS} or unanswered > 0")
         .join(F.broadcast(_held(trace)), on=F.expr(_IS_HELD), how="left")
         .groupBy(*key, "since", "at", "records", "unanswered", "error", "seconds")
-        .agg(F.count("started_micros").alias("faults"))
+        .agg(F.count("started_micros").alias("faults")),
+        is_heavy=True,
     )
     return CheckOutcome(
         findings(

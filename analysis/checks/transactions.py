@@ -3,13 +3,15 @@
 How a transaction ended is what its client was told, else the marker that ends it in the log.
 """
 
-from pyspark.sql import Column, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.checks.base import CheckOutcome, count, findings, spans
+from analysis import closeup
+from analysis.checks.base import CheckOutcome, count_records, findings, spans
+from analysis.fates import committed_readers
 from analysis.load import Trace
-from analysis.progress import final_positions
-from analysis.transactions import committed_readers, writes
+from analysis.positions import final_positions
+from analysis.transactions import settled_writes, writes
 
 _LOG = ("topic", "partition")
 _TRANSACTION = ("producer", "transaction")
@@ -24,8 +26,15 @@ def aborted_read(trace: Trace) -> CheckOutcome:
     untaken = writes(trace).where("fate != 'committed'")
     readers = F.broadcast(committed_readers(trace))
     owed = untaken.join(readers, on="topic", how="inner")
-    delivered = trace["polls"].select("group", *_LOG, "offset", "value", "polled_micros")
-    read = owed.drop("offset").join(delivered, on=["group", *_LOG, "value"], how="inner")
+    delivered = closeup.polls(trace).select("group", *_LOG, "offset", "value", "polled_micros")
+    read = trace.materialized(
+        owed.drop("offset").join(delivered, on=["group", *_LOG, "value"], how="inner"),
+        is_heavy=True,
+    )
+    judged = owed.select(F.lit(1).cast("bigint").alias("records"))
+    if not trace.is_small:
+        settled = settled_writes(trace).where("fate != 'committed'")
+        judged = judged.union(settled.join(readers, on="topic", how="inner").select("records"))
     found = spans(
         read,
         "group",
@@ -49,7 +58,7 @@ def aborted_read(trace: Trace) -> CheckOutcome:
                 "reason",
             ),
         ),
-        count(owed),
+        count_records(judged),
     )
 
 
@@ -60,28 +69,29 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
     a group went past. Permitted where an unclean election may have removed the write; undecided
     where nothing tells that it was ever appended.
     """
-    passed = (
+    reached = final_positions(trace)
+    readers = F.broadcast(committed_readers(trace))
+    delivered = closeup.polls(trace).select("group", *_LOG, "value").distinct()
+    single = (
         writes(trace)
         .where("fate = 'committed'")
-        .join(F.broadcast(committed_readers(trace)), on="topic", how="inner")
-        .join(final_positions(trace), on=["group", *_LOG], how="inner")
+        .join(readers, on="topic", how="inner")
+        .join(reached, on=["group", *_LOG], how="inner")
         .where("offset is null or (offset >= first_offset and offset < final_position)")
+        .join(delivered.withColumn("_got", F.lit(1)), on=["group", *_LOG, "value"], how="left")
+        .select("group", *_LOG, *_TRANSACTION, "offset", "value", "_got", F.lit(1).alias("records"))
     )
-    delivered = trace["polls"].select("group", *_LOG, "value").distinct()
-    judged = (
-        passed.join(
-            delivered.withColumn("_got", F.lit(1)), on=["group", *_LOG, "value"], how="left"
-        )
-        .withColumn("is_missed", F.col("_got").isNull())
-        .withColumn(
-            "seen",
-            F.sum(F.coalesce("_got", F.lit(0))).over(Window.partitionBy("group", *_TRANSACTION)),
-        )
+    judged = trace.materialized(
+        single if trace.is_small else single.union(_passed_whole(trace, reached)), is_heavy=True
     )
-    missed = (
-        judged.where("is_missed")
+    of_transaction = Window.partitionBy("group", *_TRANSACTION)
+    told = judged.withColumn("is_missed", F.col("_got").isNull()).withColumn(
+        "seen", F.sum(F.expr("if(_got is null, 0, records)")).over(of_transaction)
+    )
+    missed = trace.materialized(
+        told.where("is_missed")
         .join(
-            trace.surviving.select(*_LOG, "value", F.lit(1).alias("_kept")),
+            closeup.surviving(trace).select(*_LOG, "value", F.lit(1).alias("_kept")),
             on=[*_LOG, "value"],
             how="left",
         )
@@ -92,7 +102,8 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
             F.min("offset").alias("offset_first"),
             F.max("offset").alias("offset_last"),
             F.count(F.lit(1)).alias("records"),
-        )
+        ),
+        is_heavy=True,
     )
     return CheckOutcome(
         findings(
@@ -109,7 +120,30 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
                 "seen",
             ),
         ),
-        count(judged),
+        count_records(judged),
+    )
+
+
+def _passed_whole(trace: Trace, reached: DataFrame) -> DataFrame:
+    """Of a large trace, committed writes that a group went past and got, in stretches."""
+    return (
+        settled_writes(trace)
+        .where("fate = 'committed'")
+        .withColumnRenamed("first_offset", "_first")
+        .join(F.broadcast(committed_readers(trace)), on="topic", how="inner")
+        .join(F.broadcast(reached), on=["group", *_LOG], how="inner")
+        .withColumn("_first", F.greatest("_first", "first_offset"))
+        .withColumn("records", F.expr("least(last_offset + 1, final_position) - _first"))
+        .where("records > 0")
+        .select(
+            "group",
+            *_LOG,
+            *_TRANSACTION,
+            F.lit(None).cast("bigint").alias("offset"),
+            F.lit(None).cast("string").alias("value"),
+            F.lit(1).alias("_got"),
+            "records",
+        )
     )
 
 

@@ -3,12 +3,14 @@
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.acknowledgements import lost, reigns
-from analysis.branches import abandoned, fork_of, reads
+from analysis.acknowledgements import lost
+from analysis.branches import abandoned, reads
 from analysis.checks.base import CheckOutcome, count, findings
 from analysis.checks.resets import members_judged
 from analysis.load import Trace
-from analysis.progress import PARTITION
+from analysis.lookups import given_at
+from analysis.positions import PARTITION
+from analysis.reigns import fork_of, reigns
 from analysis.resets import noticed
 from harness.contract.outcomes import CommitEpoch
 from harness.contract.tables import MICROS_PER_SECOND
@@ -83,18 +85,17 @@ def false_truncation(trace: Trace) -> CheckOutcome:
     was judged. Source: KIP-320, KAFKA-19902.
     """
     reports = _reports(trace).join(F.broadcast(trace.log_bounds), on=list(_LOG), how="inner")
-    read = (
-        trace["polls"]
-        .selectExpr(*PARTITION, "offset + 1 as from_offset", "leader_epoch", "polled_micros")
-        .join(
-            F.broadcast(reports.select(*PARTITION, "from_offset", "at_micros").distinct()),
-            on=[*PARTITION, "from_offset"],
-            how="inner",
-        )
-        .where("leader_epoch >= 0 and polled_micros <= at_micros")
-        .groupBy(*PARTITION, "from_offset", "at_micros")
-        .agg(F.max_by("leader_epoch", "polled_micros").alias("read_epoch"))
+    before = reports.selectExpr(
+        *PARTITION, "from_offset", "from_offset - 1 as offset", "at_micros as reported"
     )
+    read = (
+        given_at(before.distinct(), trace)
+        .where("leader_epoch >= 0 and at_micros <= reported")
+        .groupBy(*PARTITION, "from_offset", "reported")
+        .agg(F.max_by("leader_epoch", "at_micros").alias("read_epoch"))
+        .withColumnRenamed("reported", "at_micros")
+    )
+    read = trace.materialized(read, is_heavy=True)
     judged = (
         reports.join(read, on=[*PARTITION, "from_offset", "at_micros"], how="left")
         .selectExpr("*", f"{fork_of('read_epoch')} as read_forked_at")

@@ -1,0 +1,181 @@
+"""The records that checks look at one by one: of a large trace, only those in need of it.
+
+A check that looks at single records asks here for `polls`, `sends`, `surviving` and
+`replica_records`. Of a small trace that is all of them. Of a large one it is those of the buckets
+that `analysis.suspects` tells; elsewhere the sources tell the same, and what a check wants to know
+of them `in_brief` and `settled` tell in stretches (docs/decisions/0010).
+
+A value is sent once. So where one that is looked at has its send in a bucket that is not, that
+bucket is looked at too: all that is told of a value is here, or none of it.
+"""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.digests import BUCKET, LOG, with_bucket
+from analysis.load import Trace
+from analysis.orderly import fated, log_buckets
+from analysis.suspects import suspects
+
+_RECORD = (*LOG, "offset", "leader_epoch", "value")
+_IS_ACKNOWLEDGED = "outcome = 'ok' and offset is not null"
+_BRIEF = (
+    "producer",
+    *LOG,
+    "transaction",
+    "acks",
+    "first_offset",
+    "last_offset",
+    "records",
+    "intended_first",
+    "intended_last",
+    "answered_first",
+    "written_last",
+)
+
+
+def polls(trace: Trace) -> DataFrame:
+    """Rows of `polls`."""
+    return _near(trace, "polls")
+
+
+def sends(trace: Trace) -> DataFrame:
+    """Rows of `sends`; all that were not acknowledged are among them."""
+    return _near(trace, "sends")
+
+
+def acknowledged(trace: Trace) -> DataFrame:
+    """Rows of `sends` that were acknowledged with an offset."""
+    return sends(trace).where(_IS_ACKNOWLEDGED)
+
+
+def replica_records(trace: Trace) -> DataFrame:
+    """Rows of `replica_records`."""
+    return _near(trace, "replica_records")
+
+
+def surviving(trace: Trace) -> DataFrame:
+    """(topic, partition, offset, leader_epoch, value): what the log holds at the end.
+
+    That is any surviving replica, at or above the log start: a segment keeps deleted records
+    until all of it is deleted.
+    """
+    return trace.shared(
+        "surviving",
+        lambda: trace.kept(replica_records(trace)).select(*_RECORD).distinct(),
+        is_heavy=True,
+    )
+
+
+def in_brief(trace: Trace) -> DataFrame:
+    """All acknowledged sends, in stretches of one record at least.
+
+    Columns: producer, topic, partition, transaction, acks, first_offset, last_offset, records,
+    intended_first, intended_last, answered_first, written_last (microseconds; when a value was
+    written its producer tells, or else when it was answered).
+    """
+    written = F.coalesce("intended_micros", "answered_micros")
+    single = acknowledged(trace).select(
+        *_BRIEF[:5],
+        F.col("offset").alias("first_offset"),
+        F.col("offset").alias("last_offset"),
+        F.lit(1).cast("bigint").alias("records"),
+        F.col("intended_micros").alias("intended_first"),
+        F.col("intended_micros").alias("intended_last"),
+        F.col("answered_micros").alias("answered_first"),
+        written.alias("written_last"),
+    )
+    return single if trace.is_small else single.union(settled(trace).select(*_BRIEF))
+
+
+def settled(trace: Trace) -> DataFrame:
+    """Of a large trace, the stretches of acknowledged sends that need no closer look.
+
+    Columns: those of `fated`, is_kept (whether the log holds them), leader_epoch (then).
+    """
+    return trace.shared(
+        "settled",
+        lambda: fated(trace).join(orderly(trace), on=list(BUCKET), how="inner"),
+    )
+
+
+def orderly(trace: Trace) -> DataFrame:
+    """(topic, partition, _bucket, is_kept, leader_epoch): of a large trace, where all is in order.
+
+    leader_epoch is that of all records there, if the log keeps them.
+    """
+    return trace.shared(
+        "orderly",
+        lambda: (
+            log_buckets(trace)
+            .join(doubtful(trace), on=list(BUCKET), how="left_anti")
+            .select(*BUCKET, "is_kept", "leader_epoch")
+        ),
+    )
+
+
+def doubtful(trace: Trace) -> DataFrame:
+    """(topic, partition, _bucket): of a large trace, where records are looked at one by one."""
+    return trace.shared("doubtful", lambda: _suspected(trace).union(_of_strays(trace)))
+
+
+def _suspected(trace: Trace) -> DataFrame:
+    return trace.shared("suspects", lambda: suspects(trace))
+
+
+def _of_strays(trace: Trace) -> DataFrame:
+    """Further buckets, with sends of values that were seen in those that are suspected."""
+    return trace.shared("of_strays", lambda: _found_strays(trace))
+
+
+def _found_strays(trace: Trace) -> DataFrame:
+    key = (*LOG, "value")
+    seen = _suspected_rows(trace, "polls").where("is_intact").select(*key)
+    strays = trace.materialized(
+        seen.union(_suspected_rows(trace, "replica_records").select(*key))
+        .distinct()
+        .join(_suspected_rows(trace, "sends").select(*key), on=list(key), how="left_anti"),
+        is_heavy=True,
+    )
+    if strays.isEmpty():
+        return _suspected(trace).limit(0)
+    found = trace.materialized(
+        with_bucket(trace.acknowledged)
+        .join(F.broadcast(strays), on=list(key), how="left_semi")
+        .select(*BUCKET)
+        .distinct(),
+        is_heavy=True,
+    )
+    return found.join(_suspected(trace), on=list(BUCKET), how="left_anti")
+
+
+def _near(trace: Trace, table: str) -> DataFrame:
+    if trace.is_small:
+        return trace[table]
+    rows = _suspected_rows(trace, table)
+    more = _of_strays(trace)
+    if more.isEmpty():
+        return rows
+    further = trace.shared(
+        f"further {table}",
+        lambda: _in_buckets(trace[table], more).where("_is_near").drop("_is_near"),
+        is_heavy=True,
+    )
+    return rows.union(further)
+
+
+def _suspected_rows(trace: Trace, table: str) -> DataFrame:
+    near = F.col("_is_near")
+    if table == "sends":
+        near |= ~F.coalesce(F.expr(_IS_ACKNOWLEDGED), F.expr("false"))
+    return trace.shared(
+        f"suspected {table}",
+        lambda: _in_buckets(trace[table], _suspected(trace)).where(near).drop("_is_near"),
+        is_heavy=True,
+    )
+
+
+def _in_buckets(rows: DataFrame, buckets: DataFrame) -> DataFrame:
+    """Rows with _is_near: true in the buckets, else null."""
+    near = F.broadcast(buckets.withColumn("_is_near", F.expr("true")))
+    return with_bucket(rows).join(near, on=list(BUCKET), how="left").drop("_bucket")

@@ -1,0 +1,187 @@
+"""Which buckets of a large trace need a closer look, record by record.
+
+Those that sources do not tell alike (`analysis.orderly`), and those where times, the order of
+records or transactions may matter to a check. Each condition here stands for checks that look at
+single records: it must hold wherever they could find anything.
+"""
+
+from collections.abc import Iterator
+from functools import reduce
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.cuts import replicated_above
+from analysis.digests import BUCKET, LOG, bucket_of
+from analysis.fates import committed_readers, ends, fenced, offset_commits
+from analysis.load import Trace
+from analysis.orderly import fated, log_buckets, unlike_in_groups, unlike_in_logs
+from analysis.reigns import fork_of, reigns, small_isrs
+from analysis.sessions import gaps, runs
+from analysis.stretches import given
+from harness.contract.tables import MICROS_PER_SECOND
+
+PAUSE_SECONDS = 2
+"""Who waits so long, for an answer or for records, may be stale or cut off."""
+
+_TRANSACTION = ("producer", "transaction")
+
+
+def suspects(trace: Trace) -> DataFrame:
+    """(topic, partition, _bucket): in need of a closer look."""
+    return reduce(DataFrame.union, [one.select(*BUCKET) for one in _all(trace)]).distinct()
+
+
+def _all(trace: Trace) -> Iterator[DataFrame]:
+    yield unlike_in_logs(trace)
+    yield unlike_in_groups(trace)
+    yield from _broken_stretches(trace)
+    yield from _late_answers(trace)
+    yield _beyond_forks(trace)
+    yield _passed(trace)
+    yield from _waits(trace)
+    yield _out_of_order(trace)
+    yield _log_starts(trace)
+    yield _replicated(trace)
+    if trace.rows["transactions"]:
+        yield from _transactions(trace)
+
+
+def _broken_stretches(trace: Trace) -> Iterator[DataFrame]:
+    """Stretches that do not have every offset from their first to their last."""
+    for stretches in (fated(trace), given(trace)):
+        yield stretches.where("last_offset - first_offset + 1 != records")
+
+
+def _late_answers(trace: Trace) -> Iterator[DataFrame]:
+    """What may have been acknowledged after its epoch, or with too few replicas in sync."""
+    epochs = (
+        log_buckets(trace)
+        .where("is_kept")
+        .select(*BUCKET, "leader_epoch")
+        .union(given(trace).select(*BUCKET, "leader_epoch"))
+        .distinct()
+    )
+    ended = reigns(trace).select(*LOG, F.col("epoch").alias("leader_epoch"), "until_micros")
+    yield (
+        epochs.join(F.broadcast(ended), on=[*LOG, "leader_epoch"], how="inner")
+        .join(log_buckets(trace).select(*BUCKET, "answered_last"), on=list(BUCKET), how="inner")
+        .where(f"answered_last >= until_micros - {trace.clock_micros}")
+    )
+    small = small_isrs(trace).select(*LOG, "at_micros", "until_micros")
+    yield (
+        fated(trace)
+        .where("acks = 'all'")
+        .join(F.broadcast(small), on=list(LOG), how="inner")
+        .where("intended_last > at_micros")
+        .where("until_micros is null or answered_first < until_micros")
+    )
+
+
+def _beyond_forks(trace: Trace) -> DataFrame:
+    """What was given of an epoch beyond where the surviving branch leaves it."""
+    return (
+        given(trace)
+        .join(F.broadcast(trace.epoch_starts), on=list(LOG), how="inner")
+        .where(f"last_offset >= {fork_of('leader_epoch')}")
+    )
+
+
+def _passed(trace: Trace) -> DataFrame:
+    """What a member went past within a session, though its group may see it."""
+    levels = F.broadcast(trace.readers.select("group", "isolation"))
+    is_seen = F.expr("isolation = 'read_uncommitted' or transaction is null or fate = 'committed'")
+    pieces = (
+        gaps(trace)
+        .join(levels, on="group", how="left")
+        .select("isolation", *LOG, "gap_first", "gap_last")
+        .distinct()
+    )
+    return (
+        fated(trace)
+        .select(*BUCKET, "first_offset", "last_offset", "transaction", "fate")
+        .join(F.broadcast(pieces), on=list(LOG), how="inner")
+        .where("gap_first <= last_offset and gap_last >= first_offset")
+        .where(F.coalesce(is_seen, F.expr("true")))
+    )
+
+
+def _waits(trace: Trace) -> Iterator[DataFrame]:
+    """Values that waited for their answer, and where a member paused or began."""
+    long = PAUSE_SECONDS * MICROS_PER_SECOND
+    yield fated(trace).where(f"waited_micros >= {long}")
+    poll = ("worker", "group", "member", *LOG, "seq")
+    after_pause = runs(trace).where(f"prev_micros is null or at_micros - prev_micros >= {long}")
+    yield (
+        runs(trace)
+        .join(after_pause.select(*poll).distinct(), on=list(poll), how="left_semi")
+        .withColumn("_bucket", bucket_of("first_offset"))
+    )
+
+
+def _out_of_order(trace: Trace) -> DataFrame:
+    """A producer's stretches that lie before ones that it sent earlier, and those."""
+    in_stream = Window.partitionBy("producer", *LOG).orderBy("first_sequence", "first_offset")
+    before = in_stream.rowsBetween(Window.unboundedPreceding, -1)
+    after = in_stream.rowsBetween(1, Window.unboundedFollowing)
+    return (
+        fated(trace)
+        .withColumn("_sequence_before", F.max("last_sequence").over(before))
+        .withColumn("_offset_before", F.max("last_offset").over(before))
+        .withColumn("_sequence_after", F.min("first_sequence").over(after))
+        .withColumn("_offset_after", F.min("first_offset").over(after))
+        .where(
+            "first_sequence <= _sequence_before or first_offset <= _offset_before"
+            " or last_sequence >= _sequence_after or last_offset >= _offset_after"
+        )
+    )
+
+
+def _log_starts(trace: Trace) -> DataFrame:
+    """Where a log start ever was."""
+    told = trace["samples"].where("log_start_offset > 0").select(*LOG, "log_start_offset")
+    at_end = trace["log_starts"].where("log_start_offset > 0").select(*LOG, "log_start_offset")
+    return told.union(at_end).withColumn("_bucket", bucket_of("log_start_offset"))
+
+
+def _replicated(trace: Trace) -> DataFrame:
+    """What followers had that were cut below it."""
+    had = F.broadcast(replicated_above(trace))
+    return (
+        fated(trace)
+        .where("acks = 'all'")
+        .join(had, on=list(LOG), how="inner")
+        .where("last_offset >= greatest(to_offset, start) and first_offset < end")
+        .where("intended_last >= since and answered_first <= until")
+    )
+
+
+def _transactions(trace: Trace) -> Iterator[DataFrame]:
+    """Writes whose end is not clear, or came too late, or cut what another transaction read."""
+    written = fated(trace).where("transaction is not null")
+    yield written.where("fate not in ('committed', 'aborted') or marker is null or is_split")
+    yield written.join(F.broadcast(fenced(trace)), on=list(_TRANSACTION), how="inner").where(
+        "intended_last > raised_micros"
+    )
+    commits = ends(trace).where("commit_micros is not null").select(*_TRANSACTION, "commit_micros")
+    pieces = written.select(*BUCKET, *_TRANSACTION, "first_offset", "last_offset").join(
+        F.broadcast(commits), on=list(_TRANSACTION), how="inner"
+    )
+    yield (
+        given(trace)
+        .join(F.broadcast(committed_readers(trace)), on=["group", "topic"], how="left_semi")
+        .selectExpr(*BUCKET, "first_offset as _from", "last_offset as _to", "at_micros")
+        .join(pieces, on=list(BUCKET), how="inner")
+        .where("_from <= last_offset and _to >= first_offset and at_micros < commit_micros")
+    )
+    read_to = (
+        offset_commits(trace)
+        .select(*LOG, (F.col("offset") - 1).alias("_end"))
+        .distinct()
+        .withColumn("_bucket", bucket_of("_end"))
+    )
+    yield (
+        written.select(*BUCKET, "first_offset", "last_offset")
+        .join(read_to, on=list(BUCKET), how="inner")
+        .where("first_offset <= _end and _end < last_offset")
+    )

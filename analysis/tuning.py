@@ -1,0 +1,50 @@
+"""How a Spark session is set up for many rows and for few (docs/decisions/0004, 0007, 0010)."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.sql import SparkSession
+
+_ROWS_PER_PARTITION = 500_000
+_WORTH_IT_ON_MUCH = (
+    "spark.sql.adaptive.enabled",
+    "spark.sql.codegen.wholeStage",
+    "spark.sql.constraintPropagation.enabled",
+    "spark.sql.exchange.reuse",
+    "spark.sql.subexpressionElimination.enabled",
+)
+_SPLITTING_RULES = ",".join(
+    f"org.apache.spark.sql.catalyst.optimizer.{rule}"
+    for rule in ("PushDownLeftSemiAntiJoin", "PushLeftSemiLeftAntiThroughJoin")
+)
+"""They push joins below what makes one partition of a table, and so cause exchanges."""
+
+
+def for_few_rows(session: SparkSession) -> None:
+    """Plan for rows that are so few that planning costs more than they do.
+
+    Then compiling generated code, adapting plans, inferring filters and moving rows between tasks
+    costs more than it saves.
+    """
+    _set_up(session, is_much=False, partitions=1)
+
+
+@contextmanager
+def for_many_rows(session: SparkSession, rows: int) -> Iterator[None]:
+    """Plan for so many rows, as long as this holds; then for few again."""
+    least = session.sparkContext.defaultParallelism
+    _set_up(session, is_much=True, partitions=max(least, rows // _ROWS_PER_PARTITION))
+    try:
+        yield
+    finally:
+        for_few_rows(session)
+
+
+def _set_up(session: SparkSession, *, is_much: bool, partitions: int) -> None:
+    session.conf.set("spark.sql.shuffle.partitions", str(partitions))
+    session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if is_much else "NO_CODEGEN")
+    session.conf.set("spark.sql.autoBroadcastJoinThreshold", "10MB" if is_much else "-1")
+    session.conf.set("spark.sql.optimizer.disableHints", str(not is_much).lower())
+    session.conf.set("spark.sql.optimizer.excludedRules", "" if is_much else _SPLITTING_RULES)
+    for setting in _WORTH_IT_ON_MUCH:
+        session.conf.set(setting, str(is_much).lower())
