@@ -7,6 +7,7 @@ settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep what starts clusters on one worker of pytest-xdist: two at once starve each other."""
     for item in items:
