@@ -6,6 +6,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from analysis.checks.base import CheckOutcome, findings
 from analysis.load import Trace
 from analysis.progress import repeated
+from analysis.stretches import given
 from harness.contract.tables import MICROS_PER_SECOND
 
 _WHOLE_RUN = "whole run"
@@ -24,9 +25,7 @@ def reprocessing_amplification(trace: Trace) -> CheckOutcome:
     again = _within(repeated(trace), "last_micros", times).agg(
         F.sum(F.expr(f"if(during = '{_WHOLE_RUN}', deliveries - 1, 1)")).alias("again")
     )
-    delivered = _within(
-        trace["polls"].select("group", "polled_micros"), "polled_micros", times
-    ).agg(F.count(F.lit(1)).alias("delivered"))
+    delivered = _within(given(trace), "at_micros", times).agg(F.sum("records").alias("delivered"))
     found = again.join(delivered, on=["group", "time", "during"], how="inner").withColumn(
         "amplification", F.expr("round(delivered / nullif(delivered - again, 0), 3)")
     )

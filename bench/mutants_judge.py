@@ -1,0 +1,85 @@
+"""Judges changes of one module by its tests, in one process: see `bench.mutants`.
+
+`python -m bench.mutants_judge MODULE MUTANT...`, in a folder whose `analysis` has the changed
+module, prints one line of JSON for each change.
+"""
+
+import contextlib
+import io
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mutmut.mutation import trampoline
+from pyspark.sql import SparkSession
+
+from analysis.checks.registry import CHECKS
+
+ROOT = Path(__file__).resolve().parents[1]
+_TESTS = ROOT / "tests" / "spark"
+_NOTICES_SECONDS = 120
+
+
+class Tracer:
+    """A plugin of pytest's: which tests run through which functions, and how long they take."""
+
+    def __init__(self) -> None:
+        """No test yet."""
+        self.tests: dict[str, dict[str, float]] = defaultdict(dict)
+        self._hit: set[str] = set()
+
+    def record(self, name: str, **_: Any) -> None:
+        """A function of the changed module is called; `name` has its module."""
+        self._hit.add(name.rpartition(".")[2])
+
+    def pytest_runtest_setup(self) -> None:
+        """Begin a test."""
+        self._hit.clear()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """End a test's call."""
+        if report.when == "call":
+            for function in self._hit:
+                self.tests[function][report.nodeid] = report.duration
+
+
+def run(tests: Iterable[str], plugins: list[object]) -> int:
+    """Run tests until one fails, without a word; pytest's exit status."""
+    silent = ["-x", "-q", "-p", "no:cacheprovider", f"--timeout={_NOTICES_SECONDS}"]
+    with contextlib.redirect_stdout(io.StringIO()):
+        return int(pytest.main([*silent, f"--rootdir={ROOT}", *tests], plugins=plugins))
+
+
+def tests_of(module: str) -> list[str]:
+    """The files of tests that name a check of a module."""
+    names = {check.name for check, made in CHECKS.items() if made.judge.__module__ == module}
+    return [
+        str(path)
+        for path in sorted(_TESTS.glob("test_*.py"))
+        if any(f"Check.{name}" in path.read_text() for name in names)
+    ]
+
+
+def main() -> None:
+    """Judge all changes that are named."""
+    module, *mutants = sys.argv[1:]
+    # The session outlives single runs of pytest, each of which would end it.
+    SparkSession.stop = lambda _: None  # type: ignore[method-assign]
+    tracer = Tracer()
+    trampoline.record_trampoline_hit = tracer.record  # type: ignore[attr-defined]
+    trampoline.set_mutant_under_test("stats")
+    if run(tests_of(module), [tracer]):
+        sys.exit(1)
+    for mutant in mutants:
+        trampoline.set_mutant_under_test(f"{module}.{mutant}")
+        known = tracer.tests[mutant.partition("__mutmut_")[0]]
+        is_noticed = bool(known) and run(sorted(known, key=known.__getitem__), []) != 0
+        print(json.dumps({"mutant": mutant, "is_noticed": is_noticed}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
