@@ -128,11 +128,11 @@ class Column:
         """Of another type, by Spark's name of it."""
         return type(self)(exp.cast(_operand(self), kind, dialect=SPARK))
 
-    def isNull(self) -> Self:  # noqa: N802 - Spark's name
+    def isNull(self) -> Self:
         """Whether there is no value."""
         return type(self)(exp.Is(this=_operand(self), expression=exp.Null()))
 
-    def isNotNull(self) -> Self:  # noqa: N802 - Spark's name
+    def isNotNull(self) -> Self:
         """Whether there is a value."""
         return ~self.isNull()
 
@@ -179,15 +179,15 @@ class WindowSpec:
         """Collect the parts."""
         self._keys, self._order, self._frame = keys, order, frame
 
-    def orderBy(self, *order: Any) -> "WindowSpec":  # noqa: N802 - Spark's name
+    def orderBy(self, *order: Any) -> "WindowSpec":
         """In this order, nulls first where it ascends."""
         return WindowSpec(self._keys, [ordered(tree_of(one)) for one in order], self._frame)
 
-    def rowsBetween(self, first: int, last: int) -> "WindowSpec":  # noqa: N802 - Spark's name
+    def rowsBetween(self, first: int, last: int) -> "WindowSpec":
         """From one row to another, counted from the row itself."""
         return WindowSpec(self._keys, self._order, _frame("ROWS", first, last))
 
-    def rangeBetween(self, first: int, last: int) -> "WindowSpec":  # noqa: N802 - Spark's name
+    def rangeBetween(self, first: int, last: int) -> "WindowSpec":
         """From one value of the order to another, counted from the row's own."""
         return WindowSpec(self._keys, self._order, _frame("RANGE", first, last))
 
@@ -205,17 +205,17 @@ class WindowSpec:
 class Window:
     """Where a window's description begins."""
 
-    unboundedPreceding = -(1 << 63)  # noqa: N815 - Spark's name
-    unboundedFollowing = (1 << 63) - 1  # noqa: N815 - same
-    currentRow = 0  # noqa: N815 - same
+    unboundedPreceding = -(1 << 63)
+    unboundedFollowing = (1 << 63) - 1
+    currentRow = 0
 
     @staticmethod
-    def partitionBy(*keys: Any) -> WindowSpec:  # noqa: N802 - Spark's name
+    def partitionBy(*keys: Any) -> WindowSpec:
         """Rows of equal keys."""
         return WindowSpec([tree_of(key) for key in keys])
 
     @staticmethod
-    def orderBy(*order: Any) -> WindowSpec:  # noqa: N802 - Spark's name
+    def orderBy(*order: Any) -> WindowSpec:
         """All rows, in this order."""
         return WindowSpec().orderBy(*order)
 

@@ -9,7 +9,7 @@ from sqlglot.dialects import DuckDB
 
 MACROS = (
     "arrays_overlap(one, other) as list_has_any(one, other)",
-    "xxhash64(a) as hash(a), (a, b) as hash(a, b)",
+    "shiftrightunsigned(number, bits) as number >> bits",
     "get(elements, place) as list_extract(elements, place + 1)",
     "substring_index(whole, delimiter, parts) as array_to_string(case when parts >= 0"
     " then string_split(whole, delimiter)[:parts] else string_split(whole, delimiter)[parts:] end,"
@@ -109,6 +109,22 @@ def _zip(node: exp.Expression) -> exp.Expression:
     )
 
 
+def _renamed(node: exp.Expression) -> exp.Expression:
+    """The hash that DuckDB has: hashes are only ever compared with each other."""
+    if node.name.lower() == "xxhash64":
+        node.set("this", "hash")
+    return node
+
+
+def _size(node: exp.Expression) -> exp.Expression:
+    """How many different values a window has, which DuckDB counts faster than it lists them."""
+    window = node.this
+    if not isinstance(window, exp.Window) or not isinstance(window.this, exp.ArrayUniqueAgg):
+        return node
+    window.set("this", exp.Count(this=exp.Distinct(expressions=[window.this.this])))
+    return window
+
+
 def _replaced(node: exp.Expression) -> exp.Expression:
     """Spark removes what it has no replacement for."""
     if node.args.get("replacement") is None:
@@ -120,5 +136,7 @@ _RULES: dict[type[exp.Expression], Callable[[exp.Expression], exp.Expression]] =
     exp.Format: _format,
     exp.Dot: _field,
     exp.ArraysZip: _zip,
+    exp.Anonymous: _renamed,
+    exp.ArraySize: _size,
     exp.Replace: _replaced,
 }
