@@ -1,7 +1,8 @@
 """One history judged once by every check: `python -m bench.judging ENGINE FOLDER FILE [MASTER]`.
 
-ENGINE is `spark` or `duckdb`; FILE gets what was found, by check. Started anew for each measurement,
-so that nothing is warm. Tells each check that is done in a line of its own, for a progress bar.
+ENGINE is `spark` or `duckdb`; FILE gets what was found, by check. Each measurement starts it anew,
+so that nothing is warm. For a progress bar, tells each check in a line of its own, twice: when its
+shared tables are computed, and when its findings are.
 """
 
 import os
@@ -42,11 +43,13 @@ def judge(trace: Any, tell: Callable[[str], None]) -> dict[str, Judged]:
     from analysis.checks.registry import CHECKS  # noqa: PLC0415
 
     told = {str(check): Judged(lacks=one.lacks(trace)) for check, one in CHECKS.items()}
-    outcomes = {
-        str(check): one.judge(trace) for check, one in CHECKS.items() if not told[check].lacks
-    }
-    asked = []
-    for name, outcome in outcomes.items():
+    outcomes, asked = {}, []
+    for check, one in CHECKS.items():
+        name = str(check)
+        if told[name].lacks:
+            continue
+        outcomes[name] = outcome = one.judge(trace)
+        tell(name)
         if isinstance(outcome.evaluated, int):
             told[name].evaluated = outcome.evaluated
         else:

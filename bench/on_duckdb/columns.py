@@ -144,7 +144,8 @@ class Column:
 
     def between(self, low: Any, high: Any) -> Self:
         """Whether it lies between two values, both included."""
-        return (self >= low) & (self <= high)
+        within: Self = (self >= low) & (self <= high)
+        return within
 
     def rlike(self, pattern: str) -> Self:
         """Whether the pattern is found in it."""
@@ -230,9 +231,7 @@ def ordered(tree: exp.Expression) -> exp.Expression:
 def _frame(kind: str, first: int, last: int) -> exp.Expression:
     start, start_side = _bound(first)
     end, end_side = _bound(last)
-    return exp.WindowSpec(
-        kind=kind, start=start, start_side=start_side, end=end, end_side=end_side
-    )
+    return exp.WindowSpec(kind=kind, start=start, start_side=start_side, end=end, end_side=end_side)
 
 
 def _bound(offset: int) -> tuple[Any, str | None]:

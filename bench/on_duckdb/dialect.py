@@ -3,49 +3,21 @@
 import re
 from collections.abc import Callable
 
-import duckdb
 from sqlglot import exp
-from sqlglot.dialects import DuckDB
 
+_SUBSTRING_INDEX = """\
+substring_index(whole, delimiter, parts) as array_to_string(
+    case when parts >= 0 then string_split(whole, delimiter)[:parts]
+         else string_split(whole, delimiter)[parts:] end, delimiter)"""
 MACROS = (
     "arrays_overlap(one, other) as list_has_any(one, other)",
     "shiftrightunsigned(number, bits) as number >> bits",
     "get(elements, place) as list_extract(elements, place + 1)",
-    "substring_index(whole, delimiter, parts) as array_to_string(case when parts >= 0"
-    " then string_split(whole, delimiter)[:parts] else string_split(whole, delimiter)[parts:] end,"
-    " delimiter)",
+    _SUBSTRING_INDEX,
 )
 """Functions of Spark's that DuckDB calls otherwise, by their signatures."""
 
 _SPECIFIER = re.compile(r"%[-0-9.]*([a-z])")
-
-
-class Dialect(DuckDB):
-    """DuckDB's SQL, with aggregates and lambdas that mean what Spark's do."""
-
-    class Generator(DuckDB.Generator):
-        """What differs from sqlglot's own."""
-
-        TRANSFORMS = {  # noqa: RUF012 - as sqlglot has it
-            **DuckDB.Generator.TRANSFORMS,
-            exp.ArgMax: lambda self, tree: self.func("ARG_MAX_NULL", tree.this, tree.expression),
-            exp.ArgMin: lambda self, tree: self.func("ARG_MIN_NULL", tree.this, tree.expression),
-            exp.BitmapBucketNumber: lambda self, tree: f"(({self.sql(tree, 'this')} - 1) // 32768)",
-            exp.BitmapBitPosition: lambda self, tree: f"(({self.sql(tree, 'this')} - 1) % 32768)",
-            exp.BitmapConstructAgg: lambda self, tree: self.func("LIST", exp.Distinct(expressions=[tree.this])),
-            exp.BitmapCount: lambda self, tree: self.func("LEN", tree.this),
-            exp.CountIf: lambda self, tree: f"COUNT(CASE WHEN {self.sql(tree, 'this')} THEN 1 END)",
-            exp.Exists: lambda self, tree: self.func("LEN", exp.ArrayFilter(this=tree.this, expression=tree.expression)) + " > 0",
-        }
-
-        def lambda_sql(self, expression: exp.Lambda, *args: object, **kwargs: object) -> str:
-            """In the syntax that DuckDB 2 asks for."""
-            told = expression.copy()
-            told.set("colon", True)
-            return str(super().lambda_sql(told, *args, **kwargs))
-
-
-_DIALECT = Dialect(version=duckdb.__version__)
 
 
 def text(tree: exp.Expression) -> str:
@@ -55,7 +27,11 @@ def text(tree: exp.Expression) -> str:
         rule = _RULES.get(type(node))
         if rule is not None:
             node.replace(rule(node.copy()))
-    return str(told.this.sql(dialect=_DIALECT))
+    return str(told.this.sql(dialect="duckdb"))
+
+
+def _call(name: str, *arguments: exp.Expression) -> exp.Expression:
+    return exp.Anonymous(this=name, expressions=list(arguments))
 
 
 def _format(node: exp.Expression) -> exp.Expression:
@@ -83,11 +59,11 @@ def _field(node: exp.Expression) -> exp.Expression:
     name = exp.Literal.string(node.expression.name)
     if isinstance(node.this, exp.ArrayFilter):
         element = exp.to_identifier("one")
-        of_each = exp.Anonymous(this="struct_extract", expressions=[element, name])
+        of_each = _call("struct_extract", element, name)
         return exp.Transform(
             this=node.this, expression=exp.Lambda(this=of_each, expressions=[element.copy()])
         )
-    return exp.Anonymous(this="struct_extract", expressions=[node.this, name])
+    return _call("struct_extract", node.this, name)
 
 
 def _zip(node: exp.Expression) -> exp.Expression:
@@ -97,13 +73,11 @@ def _zip(node: exp.Expression) -> exp.Expression:
     fields = [
         exp.PropertyEQ(
             this=exp.to_identifier(name, quoted=True),
-            expression=exp.Anonymous(this="list_extract", expressions=[array, index.copy()]),
+            expression=_call("list_extract", array, index.copy()),
         )
         for array, name in zip(arrays, node.meta["names"], strict=True)
     ]
-    places = exp.Anonymous(
-        this="range", expressions=[exp.Literal.number(1), exp.Anonymous(this="len", expressions=[arrays[0].copy()]) + 1]
-    )
+    places = _call("range", exp.Literal.number(1), _call("len", arrays[0].copy()) + 1)
     return exp.Transform(
         this=places, expression=exp.Lambda(this=exp.Struct(expressions=fields), expressions=[index])
     )
@@ -132,11 +106,33 @@ def _replaced(node: exp.Expression) -> exp.Expression:
     return node
 
 
+def _counted(node: exp.Expression) -> exp.Expression:
+    """How often it holds: 0, not null, where it never does."""
+    when = exp.Case().when(node.this, exp.Literal.number(1))
+    return exp.Count(this=when)
+
+
+def _any(node: exp.Expression) -> exp.Expression:
+    kept = exp.ArrayFilter(this=node.this, expression=node.expression)
+    return exp.Paren(this=exp.GT(this=_call("len", kept), expression=exp.Literal.number(0)))
+
+
+_BITMAP = exp.Literal.number(32768)
+"""Offsets of one bitmap. Where Spark has bitmaps, a list of different numbers does as well."""
+
 _RULES: dict[type[exp.Expression], Callable[[exp.Expression], exp.Expression]] = {
-    exp.Format: _format,
-    exp.Dot: _field,
-    exp.ArraysZip: _zip,
     exp.Anonymous: _renamed,
+    exp.ArgMax: lambda node: _call("arg_max_null", node.this, node.expression),
+    exp.ArgMin: lambda node: _call("arg_min_null", node.this, node.expression),
     exp.ArraySize: _size,
+    exp.ArraysZip: _zip,
+    exp.BitmapBitPosition: lambda node: _call("mod", node.this, _BITMAP.copy()),
+    exp.BitmapBucketNumber: lambda node: _call("divide", node.this, _BITMAP.copy()),
+    exp.BitmapConstructAgg: lambda node: exp.ArrayUniqueAgg(this=node.this),
+    exp.BitmapCount: lambda node: _call("len", node.this),
+    exp.CountIf: _counted,
+    exp.Dot: _field,
+    exp.Exists: _any,
+    exp.Format: _format,
     exp.Replace: _replaced,
 }

@@ -138,22 +138,22 @@ class DataFrame:
 
     def union(self, other: "DataFrame") -> "DataFrame":
         """The rows of both, columns by their place."""
-        (mine, inputs), (theirs, others) = self._source(), other._source()
+        (mine, inputs), (theirs, others) = self.source(), other.source()
         own = ", ".join(_quoted(one.key) for one in self.attributes)
         told = ", ".join(_quoted(one.key) for one in other.attributes)
         query = f"SELECT {own} FROM {mine} UNION ALL SELECT {told} FROM {theirs}"
         attributes = tuple(replace(one, of=frozenset()) for one in self.attributes)
         return DataFrame(self.conn, attributes, query, inputs | others)
 
-    def unionByName(
-        self, other: "DataFrame", *, allowMissingColumns: bool = False
-    ) -> "DataFrame":
+    def unionByName(self, other: "DataFrame", *, allowMissingColumns: bool = False) -> "DataFrame":
         """The rows of both, columns by their names."""
         mine, theirs = self, other
         if allowMissingColumns:
             nothing = Column(exp.Null())
             mine = mine.withColumns({n: nothing for n in theirs.columns if n not in mine.columns})
-            theirs = theirs.withColumns({n: nothing for n in mine.columns if n not in theirs.columns})
+            theirs = theirs.withColumns(
+                {n: nothing for n in mine.columns if n not in theirs.columns}
+            )
         return mine.union(theirs.select(*mine.columns))
 
     def crossJoin(self, other: "DataFrame") -> "DataFrame":
@@ -163,7 +163,7 @@ class DataFrame:
     def join(self, other: "DataFrame", on: Any = None, how: str = "inner") -> "DataFrame":
         """Rows that belong together, by keys of both or by a condition."""
         kind = _JOINS[how]
-        (mine, inputs), (theirs, others) = self._source(), other._source()
+        (mine, inputs), (theirs, others) = self.source(), other.source()
         left = [replace(one, side=_LEFT) for one in self.attributes]
         right = [replace(one, side=_RIGHT) for one in other.attributes]
         keys = _flat([on]) if isinstance(on, str | list | tuple) else []
@@ -199,6 +199,10 @@ class DataFrame:
         """Whether there is no row."""
         return not self.limit(1).count()
 
+    def types(self) -> list[Any]:
+        """DuckDB's, of its columns."""
+        return list(self.conn.sql(self.sql).types)
+
     def items(self, wanted: Sequence[Any]) -> list[Item]:
         """Columns to select, stars and generators told one by one."""
         return [item for one in wanted for item in self._items(tree_of(one))]
@@ -208,6 +212,10 @@ class DataFrame:
         attributes, told = _told(items)
         places = ", ".join(str(place + 1) for place in range(keys))
         return self._derived(attributes, told, f" GROUP BY {places}" if places else "")
+
+    def source(self) -> tuple[str, dict[str, "DataFrame"]]:
+        """What to select from, and the inputs that this names."""
+        return (self.table, {}) if self.table else (self.name, {self.name: self})
 
     def _items(self, tree: exp.Expression) -> list[Item]:
         if isinstance(tree, exp.Star):
@@ -228,12 +236,9 @@ class DataFrame:
 
     def _fields_of(self, column: exp.Expression | None) -> list[str]:
         """The fields of a column of structs, or of arrays of structs, as DuckDB knows them."""
-        (kind,) = self._derived((), text(column)).limit(0)._types()
+        (kind,) = self._derived((), text(column)).limit(0).types()
         struct = kind.child if kind.id == "list" else kind
         return [name for name, _ in struct.children]
-
-    def _types(self) -> list[Any]:
-        return list(self.conn.sql(self.sql).types)
 
     def _text(self, tree: exp.Expression) -> str:
         return text(resolved(tree, self.attributes))
@@ -242,12 +247,8 @@ class DataFrame:
         return self._derived(*_told(items))
 
     def _derived(self, attributes: Sequence[Attribute], told: str, tail: str = "") -> "DataFrame":
-        source, inputs = self._source()
+        source, inputs = self.source()
         return DataFrame(self.conn, tuple(attributes), f"SELECT {told} FROM {source}{tail}", inputs)
-
-    def _source(self) -> tuple[str, dict[str, "DataFrame"]]:
-        """What to select from, and the inputs that this names."""
-        return (self.table, {}) if self.table else (self.name, {self.name: self})
 
     def _ancestry(self) -> Iterator[tuple[str, "DataFrame"]]:
         seen: set[str] = set()

@@ -98,5 +98,3 @@ def exists(what: Any, holds: Callable[[Column], Column]) -> Column:
 def _lambda(function: Callable[[Column], Column]) -> exp.Expression:
     name = exp.to_identifier("element")
     return exp.Lambda(this=function(Column(name)).tree.copy(), expressions=[name.copy()])
-
-

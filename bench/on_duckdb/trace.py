@@ -1,12 +1,11 @@
 """A run's tables on DuckDB; to be imported after `session.put_in_place`."""
 
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 from pyspark.sql import DataFrame
 
 from analysis.load import Trace, count_rows
-from bench.on_duckdb.session import Session
 from harness.contract.run_folder import RunFolder
 from harness.contract.tables import TABLES
 
@@ -22,19 +21,27 @@ class DuckTrace(Trace):
 
     def materialized(self, frame: DataFrame) -> DataFrame:
         """The rows of a frame, computed now."""
-        session: Session = self.spark
-        return session.computed(frame)
+        session: Any = self.spark
+        computed: DataFrame = session.computed(frame)
+        return computed
 
 
-def load_trace(session: Session, folder: RunFolder) -> DuckTrace:
-    """Read a run's tables, as `analysis.load.load_trace` does."""
+def load_trace(session: Any, folder: RunFolder) -> DuckTrace:
+    """Read a run's tables, as `analysis.load.load_trace` does.
+
+    Args:
+        session: a `bench.on_duckdb.session.Session`, where type checkers see Spark's.
+        folder: the run's.
+    """
     paths = {name: folder.tables / f"{name}.parquet" for name in TABLES}
     rows = count_rows(folder)
 
     def read(name: str) -> DataFrame:
         if not rows[name]:
-            return session.createDataFrame(TABLES[name].empty_table())
-        return session.parquet(Path(paths[name]).resolve())
+            frame: DataFrame = session.createDataFrame(TABLES[name].empty_table())
+        else:
+            frame = session.parquet(paths[name].resolve())
+        return frame
 
     missing = frozenset(name for name, path in paths.items() if not path.exists())
     return DuckTrace(session, folder.plan(), folder.run(), read, rows, missing)
