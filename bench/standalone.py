@@ -57,6 +57,8 @@ def environment() -> dict[str, str]:
         **os.environ,
         "SPARK_LOCAL_IP": LOOPBACK,
         "SPARK_HOME": _find_spark_home(),
+        "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false",
         "PYSPARK_SUBMIT_ARGS": f"--conf spark.executor.memory={WORKER_GB}g pyspark-shell",
     }
 
