@@ -7,7 +7,8 @@ shared tables are computed, and when its findings are.
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import msgspec
 
 from harness.contract.run_folder import RunFolder
 
+_TOLD_CHARACTERS = 300
 MEMORY_GB = 4
 """Of Spark's driver, as `analysis.session` gives it to large traces, and of DuckDB."""
 
@@ -24,7 +26,7 @@ class Judged(msgspec.Struct):
     """What one check told.
 
     Attributes:
-        lacks: why it could not judge; empty if it could.
+        lacks: why it could not judge, or what it broke with; empty if it could.
         evaluated: how much it judged.
         findings: rows with the columns of a finding.
     """
@@ -48,18 +50,29 @@ def judge(trace: Any, tell: Callable[[str], None]) -> dict[str, Judged]:
         name = str(check)
         if told[name].lacks:
             continue
-        outcomes[name] = outcome = one.judge(trace)
+        with _broken_in(told[name]):
+            outcomes[name] = outcome = one.judge(trace)
+            if isinstance(outcome.evaluated, int):
+                told[name].evaluated = outcome.evaluated
+            else:
+                asked.append(outcome.evaluated.select(F.lit(name).alias("check"), "evaluated"))
         tell(name)
-        if isinstance(outcome.evaluated, int):
-            told[name].evaluated = outcome.evaluated
-        else:
-            asked.append(outcome.evaluated.select(F.lit(name).alias("check"), "evaluated"))
     for row in reduce(DataFrame.union, asked).collect():
         told[row["check"]].evaluated = int(row["evaluated"])
     for name, outcome in outcomes.items():
-        told[name].findings = [row.asDict() for row in outcome.findings.collect()]
+        with _broken_in(told[name]):
+            told[name].findings = [row.asDict() for row in outcome.findings.collect()]
         tell(name)
     return told
+
+
+@contextmanager
+def _broken_in(judged: Judged) -> Iterator[None]:
+    """Tell what a check broke with, so that the others go on; it then differs from its peer."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - whatever it is
+        judged.lacks = f"{type(error).__name__}: {error}"[:_TOLD_CHARACTERS]
 
 
 def _on_spark(folder: RunFolder, master: str | None) -> Any:

@@ -90,7 +90,11 @@ class DataFrame:
 
     def withColumnRenamed(self, old: str, new: str) -> "DataFrame":
         """One column under another name."""
-        return self.toDF(*(new if name == old else name for name in self.columns))
+        return self.withColumnsRenamed({old: new})
+
+    def withColumnsRenamed(self, names: dict[str, str]) -> "DataFrame":
+        """Some columns under other names."""
+        return self.toDF(*(names.get(name, name) for name in self.columns))
 
     def toDF(self, *names: str) -> "DataFrame":
         """All columns under other names."""

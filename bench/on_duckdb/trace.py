@@ -19,8 +19,8 @@ class DuckTrace(Trace):
         """As if: what a check does for Spark's sake alone on a large trace is left out."""
         return True
 
-    def materialized(self, frame: DataFrame) -> DataFrame:
-        """The rows of a frame, computed now."""
+    def materialized(self, frame: DataFrame, **_how: Any) -> DataFrame:
+        """The rows of a frame, computed now; hints are for Spark."""
         session: Any = self.spark
         computed: DataFrame = session.computed(frame)
         return computed
