@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from bench.on_duckdb import functions
 from bench.on_duckdb.columns import Column, Window, WindowSpec
@@ -43,7 +44,7 @@ class Session:
 
     def parquet(self, path: Path) -> DataFrame:
         """Rows of a file, read anew by whoever asks."""
-        names = pa.parquet.read_schema(path).names
+        names = pq.read_schema(path).names
         return self._table("CREATE TEMP VIEW", f"SELECT * FROM read_parquet('{path}')", names)
 
     def computed(self, frame: DataFrame) -> DataFrame:
