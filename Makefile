@@ -5,16 +5,18 @@ KAFKA ?= 4.4.0
 RESULTS ?= results
 NAME ?= commit_epoch
 SUITE ?= smoke
+EVENTS ?= 1000000 10000000
 
 FENCEPOST := .venv/bin/fencepost
 READY := .venv/.ready
+BENCH_READY := .venv/.ready-bench
 SEED_OPTION := $(if $(SEED),--seed $(SEED))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo scenario nightly reproduction mutation report playground docker-image test lint format lock doctor clean
+.PHONY: help demo scenario nightly reproduction mutation bench-analysis report playground docker-image test lint format lock doctor clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(READY) ## Which leader epoch is safe to commit? A real cluster, Spark, and a report
 	$(FENCEPOST) run commit_epoch --cluster $(CLUSTER) --kafka $(KAFKA) --results $(RESULTS) $(SEED_OPTION)
@@ -31,6 +33,9 @@ reproduction: $(READY) ## How often each headline scenario reaches its hazard (h
 
 mutation: $(READY) ## What each check finds of what was planted (minutes, no cluster); writes docs/mutation.md
 	.venv/bin/python -m bench.mutation $(SEEDS)
+
+bench-analysis: $(BENCH_READY) ## Spark against DuckDB, by size and by cores (half an hour): [EVENTS=]; writes docs/benchmarks.md
+	.venv/bin/python -m bench.analysis_speed $(EVENTS)
 
 report: $(READY) ## Judge a run, session or night again: RUN=results/...
 	$(FENCEPOST) analyze $(or $(RUN),$(RESULTS)/latest)
@@ -53,10 +58,12 @@ format: $(READY) ## Mend what can be mended by machine
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
 
-lock: $(READY) ## Write requirements.lock anew
+lock: $(READY) ## Write requirements.lock and bench/requirements.lock anew
 	.venv/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 		--override overrides.txt --group dev --no-emit-index-url --no-header \
 		pyproject.toml --output-file requirements.lock
+	.venv/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+		--group bench --no-emit-index-url --no-header --output-file bench/requirements.lock
 
 doctor: $(READY) ## What this machine can run, and what a missing tool costs
 	$(FENCEPOST) doctor
@@ -73,3 +80,7 @@ $(READY): requirements.lock pyproject.toml
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $(READY)
+
+$(BENCH_READY): $(READY) bench/requirements.lock
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r bench/requirements.lock
+	@touch $(BENCH_READY)

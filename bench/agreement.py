@@ -1,0 +1,37 @@
+"""Whether two judgements of one history found the same."""
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bench.judging import Judged
+
+
+def read(file: Path) -> dict[str, Judged]:
+    """What bench.judging wrote."""
+    return msgspec.json.decode(file.read_bytes(), type=dict[str, Judged])
+
+
+def differing(one: Mapping[str, Judged], other: Mapping[str, Judged]) -> list[str]:
+    """The checks whose findings, or how much they judged, are not the same.
+
+    Rows are compared whole, in any order, with the evidence in JSON: DuckDB writes the nulls there
+    that Spark leaves out.
+    """
+    names = sorted({*one, *other})
+    return [name for name in names if _told(one.get(name)) != _told(other.get(name))]
+
+
+def _told(judged: Judged | None) -> tuple[Any, ...] | None:
+    if judged is None:
+        return None
+    return judged.lacks, judged.evaluated, Counter(map(_row, judged.findings))
+
+
+def _row(finding: dict[str, Any]) -> bytes:
+    evidence = msgspec.json.decode(finding["evidence"])
+    known = {name: value for name, value in evidence.items() if value is not None}
+    return msgspec.json.encode({**finding, "evidence": known}, order="deterministic")

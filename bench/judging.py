@@ -1,0 +1,112 @@
+"""One history judged once by every check: `python -m bench.judging ENGINE FOLDER FILE [MASTER]`.
+
+ENGINE is `spark` or `duckdb`; FILE gets what was found, by check. Each measurement starts it anew,
+so that nothing is warm. For a progress bar, tells each check in a line of its own, twice: when its
+shared tables are computed, and when its findings are.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from harness.contract.run_folder import RunFolder
+
+_TOLD_CHARACTERS = 300
+MEMORY_GB = 4
+"""Of Spark's driver, as `analysis.session` gives it to large traces, and of DuckDB."""
+
+
+class Judged(msgspec.Struct):
+    """What one check told.
+
+    Attributes:
+        lacks: why it could not judge, or what it broke with; empty if it could.
+        evaluated: how much it judged.
+        findings: rows with the columns of a finding.
+    """
+
+    lacks: str = ""
+    evaluated: int = 0
+    findings: list[dict[str, Any]] = []
+
+
+def judge(trace: Any, tell: Callable[[str], None]) -> dict[str, Judged]:
+    """By every registered check, as `analysis.judge` does it, but with all findings."""
+    # Here, because where DuckDB judges, what they import must be in its place before.
+    from pyspark.sql import DataFrame  # noqa: PLC0415
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+    from analysis.checks.registry import CHECKS  # noqa: PLC0415
+
+    told = {str(check): Judged(lacks=one.lacks(trace)) for check, one in CHECKS.items()}
+    outcomes, asked = {}, []
+    for check, one in CHECKS.items():
+        name = str(check)
+        if told[name].lacks:
+            continue
+        with _broken_in(told[name]):
+            outcomes[name] = outcome = one.judge(trace)
+            if isinstance(outcome.evaluated, int):
+                told[name].evaluated = outcome.evaluated
+            else:
+                asked.append(outcome.evaluated.select(F.lit(name).alias("check"), "evaluated"))
+        tell(name)
+    for row in reduce(DataFrame.union, asked).collect():
+        told[row["check"]].evaluated = int(row["evaluated"])
+    for name, outcome in outcomes.items():
+        with _broken_in(told[name]):
+            told[name].findings = [row.asDict() for row in outcome.findings.collect()]
+        tell(name)
+    return told
+
+
+@contextmanager
+def _broken_in(judged: Judged) -> Iterator[None]:
+    """Tell what a check broke with, so that the others go on; it then differs from its peer."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - whatever it is
+        judged.lacks = f"{type(error).__name__}: {error}"[:_TOLD_CHARACTERS]
+
+
+def _on_spark(folder: RunFolder, master: str | None) -> Any:
+    from analysis.load import count_rows, load_trace  # noqa: PLC0415
+    from analysis.session import open_session, tune  # noqa: PLC0415
+
+    rows = sum(count_rows(folder).values())
+    spark = open_session(master, rows=rows)
+    tune(spark, rows=rows)
+    return load_trace(spark, folder)
+
+
+def _on_duckdb(folder: RunFolder, spill: Path) -> Any:
+    from bench.on_duckdb.session import Session, put_in_place  # noqa: PLC0415
+
+    put_in_place()
+    from bench.on_duckdb.trace import load_trace  # noqa: PLC0415 - imports what was put in place
+
+    threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return load_trace(Session(threads=threads or 1, memory=f"{MEMORY_GB}GB", spill=spill), folder)
+
+
+def main() -> None:
+    """Judge, and write what was found."""
+    engine, folder, file = sys.argv[1], RunFolder(Path(sys.argv[2])), Path(sys.argv[3])
+    if engine == "duckdb":
+        trace = _on_duckdb(folder, file.with_suffix(".spill"))
+    else:
+        trace = _on_spark(folder, sys.argv[4] if len(sys.argv) > 4 else None)  # noqa: PLR2004
+    told = judge(trace, lambda name: print(name, flush=True))
+    file.write_bytes(msgspec.json.encode(told))
+    if engine == "spark":
+        trace.spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""A run's tables on DuckDB; to be imported after `session.put_in_place`."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from analysis.load import Trace, count_rows
+from harness.contract.run_folder import RunFolder
+from harness.contract.tables import TABLES
+
+
+@dataclass(frozen=True)
+class DuckTrace(Trace):
+    """What is known of a run, to DuckDB."""
+
+    @property
+    def is_small(self) -> bool:
+        """As if: what a check does for Spark's sake alone on a large trace is left out."""
+        return True
+
+    def materialized(self, frame: DataFrame, **_how: Any) -> DataFrame:
+        """The rows of a frame, computed now; hints are for Spark."""
+        session: Any = self.spark
+        computed: DataFrame = session.computed(frame)
+        return computed
+
+
+def load_trace(session: Any, folder: RunFolder) -> DuckTrace:
+    """Read a run's tables, as `analysis.load.load_trace` does.
+
+    Args:
+        session: a `bench.on_duckdb.session.Session`, where type checkers see Spark's.
+        folder: the run's.
+    """
+    paths = {name: folder.tables / f"{name}.parquet" for name in TABLES}
+    rows = count_rows(folder)
+
+    def read(name: str) -> DataFrame:
+        if not rows[name]:
+            frame: DataFrame = session.createDataFrame(TABLES[name].empty_table())
+        else:
+            frame = session.parquet(paths[name].resolve())
+        return frame
+
+    missing = frozenset(name for name, path in paths.items() if not path.exists())
+    return DuckTrace(session, folder.plan(), folder.run(), read, rows, missing)

@@ -1,0 +1,99 @@
+"""One program run cold: how long it took, and how much memory it and its children held at most."""
+
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+
+import psutil
+
+from harness.contract.errors import FencepostError
+
+_ROOT = Path(__file__).resolve().parents[1]
+_SAMPLED_SECONDS = 0.2
+_TOLD_CHARACTERS = 2000
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a process and its children took.
+
+    Attributes:
+        seconds: from its start to its end.
+        peak_bytes: the largest sum of resident memory that was sampled.
+    """
+
+    seconds: float
+    peak_bytes: int
+
+
+class ProcessFailedError(FencepostError):
+    """A measured program did not end well."""
+
+
+def run_measured(
+    argv: list[str], *, on_line: Callable[[str], None], environment: Mapping[str, str]
+) -> Cost:
+    """Run a program to its end.
+
+    Args:
+        argv: its command line.
+        on_line: gets each line of its standard output.
+        environment: all of its environment.
+
+    Raises:
+        ProcessFailedError: it failed; with the end of what it told on standard error.
+    """
+    began = time.monotonic()
+    with TemporaryFile() as errors:
+        process = subprocess.Popen(
+            argv, stdout=subprocess.PIPE, stderr=errors, text=True, env=dict(environment), cwd=_ROOT
+        )
+        memory = _Memory(process.pid)
+        try:
+            for line in process.stdout or ():
+                on_line(line.rstrip())
+            code = process.wait()
+        finally:
+            process.kill()
+            peak_bytes = memory.peak_bytes()
+        seconds = time.monotonic() - began
+        if code:
+            errors.seek(0)
+            told = errors.read().decode(errors="replace")[-_TOLD_CHARACTERS:]
+            raise ProcessFailedError(f"{' '.join(argv)} exited {code}:\n{told}")
+    return Cost(seconds, peak_bytes)
+
+
+class _Memory:
+    """Samples the resident memory of a process and its children, until it is asked."""
+
+    def __init__(self, pid: int) -> None:
+        self._peak_bytes = 0
+        self._ended = threading.Event()
+        self._sampler = threading.Thread(target=self._sample, args=(pid,), daemon=True)
+        self._sampler.start()
+
+    def peak_bytes(self) -> int:
+        self._ended.set()
+        self._sampler.join()
+        return self._peak_bytes
+
+    def _sample(self, pid: int) -> None:
+        while not self._ended.wait(_SAMPLED_SECONDS):
+            self._peak_bytes = max(self._peak_bytes, resident_bytes(pid))
+
+
+def resident_bytes(pid: int) -> int:
+    """Of a process and all its children; those that have just ended count nothing."""
+    total = 0
+    with suppress(psutil.NoSuchProcess):
+        process = psutil.Process(pid)
+        for one in (process, *process.children(recursive=True)):
+            with suppress(psutil.NoSuchProcess):
+                total += one.memory_info().rss
+    return total

@@ -1,0 +1,101 @@
+"""Spark standalone on this machine: a master and workers, of pyspark's own distribution."""
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+from pyspark.find_spark_home import _find_spark_home
+
+from harness.contract.waiting import wait_until
+
+LOOPBACK = "127.0.0.1"
+WORKER_GB = 2
+"""Of a worker, all of it its executor's; the driver has its own."""
+
+_START_SECONDS = 60
+_STOP_SECONDS = 20
+_MASTER = re.compile(r"Starting Spark master at (spark://\S+)")
+_REGISTERED = re.compile("Successfully registered with master")
+_RECENT_CHARACTERS = 2000
+
+
+@contextmanager
+def standalone(workers: int, folder: Path) -> Iterator[str]:
+    """The URL of a master with so many workers of one core each; all of them end with the block.
+
+    They listen on the loopback only.
+
+    Args:
+        workers: how many.
+        folder: for their logs and files; it must exist.
+    """
+    started: list[subprocess.Popen[bytes]] = []
+    try:
+        log = folder / "master.log"
+        arguments = ["--host", LOOPBACK, "--port", "0", "--webui-port", "0"]
+        started.append(_start("master.Master", arguments, folder, log))
+        master = _told(log, _MASTER)[1]
+        for number in range(workers):
+            log = folder / f"worker-{number}.log"
+            arguments = ["--host", LOOPBACK, "--cores", "1", "--memory", f"{WORKER_GB}g"]
+            arguments += ["--webui-port", "0", "--work-dir", str(folder / f"worker-{number}")]
+            started.append(_start("worker.Worker", [*arguments, master], folder, log))
+            _told(log, _REGISTERED)
+        yield master
+    finally:
+        for process in reversed(started):
+            _stop(process)
+
+
+def environment() -> dict[str, str]:
+    """Of a driver, a master or a worker: on the loopback; executors take all of a worker."""
+    return {
+        **os.environ,
+        "SPARK_LOCAL_IP": LOOPBACK,
+        "SPARK_HOME": _find_spark_home(),
+        "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false",
+        "PYSPARK_SUBMIT_ARGS": f"--conf spark.executor.memory={WORKER_GB}g pyspark-shell",
+    }
+
+
+def _start(program: str, arguments: list[str], folder: Path, log: Path) -> subprocess.Popen[bytes]:
+    env = environment()
+    spark_class = str(Path(env["SPARK_HOME"]) / "bin" / "spark-class")
+    with log.open("wb") as output:
+        return subprocess.Popen(
+            [spark_class, f"org.apache.spark.deploy.{program}", *arguments],
+            cwd=folder,
+            env=env,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+
+
+def _told(log: Path, pattern: re.Pattern[str]) -> re.Match[str]:
+    """What a process has told in its log, once it has."""
+    return wait_until(
+        lambda: pattern.search(log.read_text()),
+        what=f"`{pattern.pattern}` in {log.name}",
+        timeout_seconds=_START_SECONDS,
+        hint="Spark standalone needs Java, and ports on the loopback",
+        recent=lambda: log.read_text()[-_RECENT_CHARACTERS:],
+    )
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """End a process, and those that it had started and left."""
+    left = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
+    process.terminate()
+    try:
+        process.wait(_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    _, alive = psutil.wait_procs(left, timeout=_STOP_SECONDS)
+    for one in alive:
+        one.kill()
