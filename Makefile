@@ -13,7 +13,7 @@ BENCH_READY := .venv/.ready-bench
 SEED_OPTION := $(if $(SEED),--seed $(SEED))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo scenario nightly reproduction mutation bench-analysis report playground docker-image test lint format lock doctor clean
+.PHONY: help demo scenario nightly reproduction mutation mutants bench-analysis report playground docker-image test lint format lock doctor clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ reproduction: $(READY) ## How often each headline scenario reaches its hazard (h
 
 mutation: $(READY) ## What each check finds of what was planted (minutes, no cluster); writes docs/mutation.md
 	.venv/bin/python -m bench.mutation $(SEEDS)
+
+mutants: $(BENCH_READY) ## What changes of the core checks' own code their tests notice: [MODULES=]; writes docs/mutants.md
+	.venv/bin/python -m bench.mutants $(MODULES)
 
 bench-analysis: $(BENCH_READY) ## Spark against DuckDB, by size and by cores (half an hour): [EVENTS=]; writes docs/benchmarks.md
 	.venv/bin/python -m bench.analysis_speed $(EVENTS)
@@ -63,7 +66,8 @@ lock: $(READY) ## Write requirements.lock and bench/requirements.lock anew
 		--override overrides.txt --group dev --no-emit-index-url --no-header \
 		pyproject.toml --output-file requirements.lock
 	.venv/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
-		--group bench --no-emit-index-url --no-header --output-file bench/requirements.lock
+		--constraint requirements.lock --group bench --no-emit-index-url --no-header \
+		--output-file bench/requirements.lock
 
 doctor: $(READY) ## What this machine can run, and what a missing tool costs
 	$(FENCEPOST) doctor

@@ -68,9 +68,9 @@ def main() -> None:
     """Judge all changes that are named."""
     module, *mutants = sys.argv[1:]
     # The session outlives single runs of pytest, each of which would end it.
-    SparkSession.stop = lambda _: None  # type: ignore[method-assign]
+    SparkSession.stop = lambda _: None  # type: ignore[assignment,method-assign]
     tracer = Tracer()
-    trampoline.record_trampoline_hit = tracer.record  # type: ignore[attr-defined]
+    trampoline.record_trampoline_hit = tracer.record
     trampoline.set_mutant_under_test("stats")
     if run(tests_of(module), [tracer]):
         sys.exit(1)
