@@ -9,7 +9,8 @@ from bench.processes import Cost
 _PAGE = """\
 # How fast the checks are
 
-Made by `make bench-analysis` on {machine}. Read the ratios: seconds are of that machine.
+Made by `make bench-analysis` on {machine}.
+Read the ratios: seconds are of that machine.
 
 Each time is of a process of its own, from its start to its end: start of the JVM or of DuckDB,
 planning, all checks, all their findings. Memory is the largest sum over the process and its
@@ -34,8 +35,7 @@ Clean histories of `fencepost generate`. The ratio is Spark's time to DuckDB's.
 |---|---|---|---|---|---|---|---|---|---|
 {sizes}
 
-{growth}
-## Spark standalone
+{growth}## Spark standalone
 
 The history of {cluster_events:,} events, on a master and workers of one core each; all are on this
 machine, where the driver needs its share of the cores too.
@@ -143,7 +143,7 @@ def page(measured: Measured) -> str:
         same=_same(planted.differing),
         lacking="\n".join(lacking),
         sizes="\n".join(map(_size, measured.sizes)),
-        growth="\n".join(_growth(measured.sizes)),
+        growth="".join(f"{line}\n" for line in _growth(measured.sizes)),
         cluster_events=measured.cluster_events,
         clusters="\n".join(_clusters(measured.clusters)),
     )
@@ -153,8 +153,8 @@ def _size(one: Size) -> str:
     cells = (
         f"{one.events:,}",
         f"{one.rows:,}",
-        f"{one.spark.seconds:.0f}",
-        f"{one.duckdb.seconds:.0f}",
+        f"{one.spark.seconds:.1f}",
+        f"{one.duckdb.seconds:.1f}",
         f"**{one.spark.seconds / one.duckdb.seconds:.1f}**",
         f"{per_million(one.spark.seconds, one.events):.1f}",
         f"{per_million(one.duckdb.seconds, one.events):.1f}",

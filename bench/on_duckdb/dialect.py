@@ -11,6 +11,7 @@ substring_index(whole, delimiter, parts) as array_to_string(
          else string_split(whole, delimiter)[parts:] end, delimiter)"""
 MACROS = (
     "arrays_overlap(one, other) as list_has_any(one, other)",
+    "monotonically_increasing_id() as row_number() over ()",
     "shiftrightunsigned(number, bits) as number >> bits",
     "get(elements, place) as list_extract(elements, place + 1)",
     _SUBSTRING_INDEX,

@@ -91,7 +91,7 @@ def test_a_failure_is_told_with_its_end() -> None:
 
 def test_the_page_tells_ratios() -> None:
     told = page(measured())
-    assert "| 1,000,000 | 1 | 20 | 10 | **2.0** | 20.0 | 10.0 | 1.0 | 1.0 | the same |" in told
+    assert "| 1,000,000 | 1 | 20.0 | 10.0 | **2.0** | 20.0 | 10.0 | 1.0 | 1.0 | the same |" in told
     assert "5.5 times the time, 2.0 times the memory; 10.0 s for each million more" in told
     assert "| 2 | 100 | **1.50** | the same |" in told
     assert "`clock_skew` there: table clocks is empty" in told
