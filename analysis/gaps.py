@@ -7,6 +7,9 @@ may only look so. What is merely odd, and leaves no gap, is told by `history_com
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from pyspark.sql import Row
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
 from analysis.load import Trace
 from harness.contract.run_folder import GENERATED
 
@@ -37,12 +40,19 @@ class Gap:
 
 def gaps(trace: Trace) -> list[Gap]:
     """All that is known to be missing."""
-    return [*_in_histories(trace), *other_gaps(trace)]
+    told = trace["histories"].withColumn("is_incomplete", F.expr(INCOMPLETE)).collect()
+    return [*_in_histories(told), *_others(trace, told)]
 
 
 def other_gaps(trace: Trace) -> list[Gap]:
     """What is missing but for single lines of histories."""
-    return [*_missing_histories(trace), *_servers(trace), *_segments(trace)]
+    return list(_others(trace, trace["histories"].collect()))
+
+
+def _others(trace: Trace, told: list[Row]) -> Iterator[Gap]:
+    yield from _missing_histories(trace, told)
+    yield from _servers(trace)
+    yield from _segments(trace)
 
 
 def reasons(found: Iterable[Gap], tables: set[str]) -> str:
@@ -50,20 +60,20 @@ def reasons(found: Iterable[Gap], tables: set[str]) -> str:
     return "; ".join(sorted({gap.reason for gap in found if tables & set(gap.tables)}))
 
 
-def _in_histories(trace: Trace) -> Iterator[Gap]:
-    for row in trace["histories"].where(INCOMPLETE).collect():
+def _in_histories(told: list[Row]) -> Iterator[Gap]:
+    for row in told:
+        if not row["is_incomplete"]:
+            continue
         lost = f"{row['missing_seqs']} events missing, {row['malformed_lines']} lines malformed"
         role = row["role"]
         tables = _OF_ROLES.get(role, _BY_CLIENTS) if role else _BY_ANYBODY
         yield Gap(row["worker"], tables, f"history of {row['worker']}: {lost}")
 
 
-def _missing_histories(trace: Trace) -> Iterator[Gap]:
+def _missing_histories(trace: Trace, told: list[Row]) -> Iterator[Gap]:
     """Who should have written a history, and left none."""
-    if not trace.rows["histories"] or trace.run.cluster == GENERATED:
-        return
-    rows = trace["histories"].where("role is not null").select("role", "client").collect()
-    if not rows:
+    rows = [row for row in told if row["role"] is not None]
+    if not rows or trace.run.cluster == GENERATED:
         return
     roles, clients = {row["role"] for row in rows}, {row["client"] for row in rows}
     for role, tables in _OF_ROLES.items():

@@ -15,6 +15,7 @@ from micro import (
     survived,
 )
 
+from analysis.closeup import surviving
 from analysis.judge import judge
 from harness.contract.checks import Check
 from harness.contract.verdicts import CheckVerdict
@@ -101,8 +102,8 @@ def test_every_replica_counts_where_the_isr_left_none(make_trace: TraceMaker) ->
 
 def test_a_log_start_that_only_the_leader_told_counts(make_trace: TraceMaker) -> None:
     rows = {**HEALTHY, "samples": [sampled(4, start=1, at=700), sampled(4, start=3, at=800)]}
-    assert make_trace(HEALTHY).surviving.count() == 4
-    assert [row["offset"] for row in make_trace(rows).surviving.collect()] == [3]
+    assert surviving(make_trace(HEALTHY)).count() == 4
+    assert [row["offset"] for row in surviving(make_trace(rows)).collect()] == [3]
 
 
 @pytest.mark.parametrize(
