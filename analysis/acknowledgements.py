@@ -71,13 +71,17 @@ def survived_late(trace: Trace) -> DataFrame:
 def _lost(trace: Trace) -> DataFrame:
     kept = closeup.surviving(trace).select(*_LOG, "value")
     gone = trace.materialized(
-        closeup.acknowledged(trace).join(kept, on=[*_LOG, "value"], how="left_anti"), is_heavy=True
+        closeup.acknowledged(trace)
+        .join(kept, on=[*_LOG, "value"], how="left_anti")
+        .withColumn("_id", F.monotonically_increasing_id()),
+        is_heavy=True,
     )
     known = (
-        gone.join(F.broadcast(trace.log_bounds.drop("log_end")), on=list(_LOG), how="left")
-        .join(_seen(gone, trace), on=list(_SEND), how="left")
-        .join(_cut(gone, trace), on=list(_SEND), how="left")
-        .join(_taken(gone, trace), on=list(_SEND), how="left")
+        gone.select("_id", *_LOG, "offset", "intended_micros", "answered_micros")
+        .join(F.broadcast(trace.log_bounds.drop("log_end")), on=list(_LOG), how="left")
+        .join(_seen(gone, trace), on="_id", how="left")
+        .join(_cut(gone, trace), on="_id", how="left")
+        .join(_taken(gone, trace), on="_id", how="left")
         .join(F.broadcast(reigns(trace)), on=list(_LOG), how="left")
     )
     sent = "coalesce(intended_micros, answered_micros)"
@@ -85,7 +89,9 @@ def _lost(trace: Trace) -> DataFrame:
     had_begun = f"from_micros <= {sent} - {trace.clock_micros}"
     had_ended = f"until_micros <= {sent} - {trace.clock_micros} and broker >= 0"
     is_cut = "cut_by is not null and (log_start is null or offset >= log_start)"
-    by_way = known.groupBy(*known.columns[: known.columns.index("epoch")]).agg(
+    same = ("log_start", "seen_epoch", "taken_epoch", "cut_to", "cut_micros")
+    by_way = known.groupBy("_id").agg(
+        *(F.first(name).alias(name) for name in same),
         F.expr(
             f"max_by({_REIGN}, from_micros) filter (where epoch = seen_epoch"
             f" and from_micros <= answered_micros + {trace.clock_micros})"
@@ -104,8 +110,9 @@ def _lost(trace: Trace) -> DataFrame:
         f" when {by_offset} is not null then 'offset' when guess is not null then 'guess' end"
     )
     told = f"if(seen_epoch is not null, seen, coalesce(truncation, {by_offset}, guess))"
-    return by_way.selectExpr("*", f"{way} as known_by", f"{told} as r").selectExpr(
-        *gone.columns,
+    known_by = by_way.selectExpr("*", f"{way} as known_by", f"{told} as r")
+    return gone.join(known_by, on="_id", how="inner").selectExpr(
+        *(name for name in gone.columns if name != "_id"),
         "log_start",
         "known_by",
         "coalesce(seen_epoch, r.epoch) as acknowledged_epoch",
@@ -123,8 +130,8 @@ def _seen(gone: DataFrame, trace: Trace) -> DataFrame:
         closeup.polls(trace)
         .select(*_SEND, "leader_epoch")
         .union(closeup.replica_records(trace).select(*_SEND, "leader_epoch"))
-        .join(gone.select(*_SEND), on=list(_SEND), how="left_semi")
-        .groupBy(*_SEND)
+        .join(gone.select(*_SEND, "_id"), on=list(_SEND), how="inner")
+        .groupBy("_id")
         .agg(F.max("leader_epoch").alias("seen_epoch"))
     )
 
@@ -137,11 +144,11 @@ def _cut(gone: DataFrame, trace: Trace) -> DataFrame:
         .selectExpr(*_LOG, "broker", "to_offset", "at_micros", "from_micros")
     )
     return (
-        gone.select(*_SEND, "intended_micros", "answered_micros")
+        gone.select("_id", *_LOG, "offset", "intended_micros", "answered_micros")
         .join(F.broadcast(cuts), on=list(_LOG), how="inner")
         .where("to_offset <= offset and from_micros <= answered_micros")
         .where(f"at_micros >= coalesce(intended_micros, answered_micros) - {trace.clock_micros}")
-        .groupBy(*_SEND)
+        .groupBy("_id")
         .agg(
             F.expr("if(min(broker) = max(broker), min(broker), null)").alias("cut_by"),
             F.min_by("to_offset", "at_micros").alias("cut_to"),
@@ -154,8 +161,8 @@ def _taken(gone: DataFrame, trace: Trace) -> DataFrame:
     """The epoch of the record that has a lost one's offset in the surviving log."""
     holders = closeup.surviving(trace).select(*_LOG, "offset", "leader_epoch")
     return (
-        gone.select(*_SEND)
+        gone.select("_id", *_LOG, "offset")
         .join(holders, on=[*_LOG, "offset"], how="inner")
-        .groupBy(*_SEND)
+        .groupBy("_id")
         .agg(F.max("leader_epoch").alias("taken_epoch"))
     )

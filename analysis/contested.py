@@ -34,8 +34,9 @@ def _contested(trace: Trace) -> DataFrame:
         )
     )
     several = trace.materialized(
-        seen.groupBy(*_LOG, "offset")
-        .agg(F.min("value").alias("_low"), F.max("value").alias("_high"))
+        seen.select(*_LOG, "offset", F.xxhash64("value").alias("_hash"))
+        .groupBy(*_LOG, "offset")
+        .agg(F.min("_hash").alias("_low"), F.max("_hash").alias("_high"))
         .where("_low != _high")
         .select(*_LOG, "offset"),
         is_heavy=True,

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
@@ -215,6 +215,13 @@ class Trace:
             return self._kept_rows(frame)
         with for_many_rows(self.spark, sum(self.rows.values())):
             return self._kept_rows(frame)
+
+    def collected(self, frame: DataFrame) -> list[Row]:
+        """The few rows of a frame, which may come from many rows of a table."""
+        if self.is_small or not frame.inputFiles():
+            return frame.collect()
+        with for_many_rows(self.spark, sum(self.rows.values())):
+            return frame.collect()
 
     def _kept_rows(self, frame: DataFrame) -> DataFrame:
         frame = frame.localCheckpoint()

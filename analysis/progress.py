@@ -26,7 +26,7 @@ def _never_delivered(trace: Trace) -> DataFrame:
     )
     positions = F.broadcast(final_positions(trace))
     passed = closeup.surviving(trace).join(positions, on=["topic", "partition"], how="inner")
-    delivered = closeup.polls(trace).select(*keys).distinct()
+    delivered = closeup.polls(trace).select(*keys)
     missed = passed.where(within).join(delivered, on=list(keys), how="left_anti")
     committed = [
         group.group for group in trace.plan.groups if group.isolation == Isolation.READ_COMMITTED

@@ -89,8 +89,16 @@ def duplicate_append(trace: Trace) -> CheckOutcome:
     prevent it (KIP-98). Permitted where one has no producer id; undecided where producer id or
     epoch changed in between (KIP-360), or no batch tells.
     """
+    at = ("value", "offset")
+    hashed = closeup.surviving(trace).select(*_LOG, *at, F.xxhash64("value").alias("_hash"))
+    several = (
+        hashed.groupBy(*_LOG, "_hash")
+        .agg(F.min("offset").alias("_least"), F.max("offset").alias("_most"))
+        .where("_least < _most")
+        .select(*_LOG, "_hash")
+    )
     repeated = (
-        closeup.surviving(trace)
+        hashed.join(several, on=[*_LOG, "_hash"], how="left_semi")
         .groupBy(*_LOG, "value")
         .agg(F.count_distinct("offset").alias("appends"), F.collect_set("offset").alias("_at"))
         .where("appends > 1")

@@ -90,14 +90,15 @@ def resurrected_record(trace: Trace) -> CheckOutcome:
         F.col("first_micros").alias("absent_micros"),
         "group",
     )
-    back = (
+    back = trace.materialized(
         known.join(between, on=list(_AT), how="inner")
         .where("other != value and other_epoch > leader_epoch")
         .where(f"known_micros + {trace.clock_micros} < absent_micros")
         .where(f"_in_log or _seen_last > absent_micros + {trace.clock_micros}")
         .groupBy(*_AT, "leader_epoch", "other_epoch")
         .agg(F.min("absent_micros").alias("at"), F.min("group").alias("group"))
-        .join(F.broadcast(trace.topics.select("topic", "unclean_election")), "topic", "left")
+        .join(F.broadcast(trace.topics.select("topic", "unclean_election")), "topic", "left"),
+        is_heavy=True,
     )
     found = spans(
         back, *_LOG, "leader_epoch", "other_epoch", "unclean_election", "group", at=F.min("at")
@@ -186,7 +187,7 @@ def _judged(rivals: DataFrame, trace: Trace) -> DataFrame:
     )
     newest = F.max("leader_epoch").over(Window.partitionBy(*_AT))
     again = recreated(trace).withColumn("_again", F.lit(True))
-    return (
+    judged = (
         owed.withColumn("_is_owed", F.col("acks").isNotNull() & (F.col("leader_epoch") < newest))
         .groupBy(*_AT)
         .agg(
@@ -207,6 +208,7 @@ def _judged(rivals: DataFrame, trace: Trace) -> DataFrame:
             .otherwise("rewritten by a truncation"),
         )
     )
+    return trace.materialized(judged, is_heavy=True)
 
 
 def _sends_of(rivals: DataFrame, trace: Trace) -> DataFrame:

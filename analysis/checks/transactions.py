@@ -70,26 +70,30 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
     where nothing tells that it was ever appended.
     """
     reached = final_positions(trace)
-    readers = F.broadcast(committed_readers(trace))
-    delivered = closeup.polls(trace).select("group", *_LOG, "value").distinct()
-    single = (
+    key = ("group", *_LOG, "value")
+    passed = (
         writes(trace)
         .where("fate = 'committed'")
-        .join(readers, on="topic", how="inner")
+        .join(F.broadcast(committed_readers(trace)), on="topic", how="inner")
         .join(reached, on=["group", *_LOG], how="inner")
         .where("offset is null or (offset >= first_offset and offset < final_position)")
-        .join(delivered.withColumn("_got", F.lit(1)), on=["group", *_LOG, "value"], how="left")
-        .select("group", *_LOG, *_TRANSACTION, "offset", "value", "_got", F.lit(1).alias("records"))
     )
+    unread = trace.materialized(
+        passed.join(closeup.polls(trace).select(*key), on=list(key), how="left_anti"),
+        is_heavy=True,
+    )
+    judged = passed.select("group", *_TRANSACTION, F.lit(1).cast("bigint").alias("records"))
+    if not trace.is_small:
+        judged = judged.union(_passed_whole(trace, reached))
+    of_transaction = ("group", *_TRANSACTION)
     judged = trace.materialized(
-        single if trace.is_small else single.union(_passed_whole(trace, reached)), is_heavy=True
+        judged.groupBy(*of_transaction).agg(F.sum("records").alias("records")), is_heavy=True
     )
-    of_transaction = Window.partitionBy("group", *_TRANSACTION)
-    told = judged.withColumn("is_missed", F.col("_got").isNull()).withColumn(
-        "seen", F.sum(F.expr("if(_got is null, 0, records)")).over(of_transaction)
-    )
+    told = unread.withColumn(
+        "_unread", F.count(F.lit(1)).over(Window.partitionBy(*of_transaction))
+    ).join(judged, on=list(of_transaction), how="inner")
     missed = trace.materialized(
-        told.where("is_missed")
+        told.withColumn("seen", F.col("records") - F.col("_unread"))
         .join(
             closeup.surviving(trace).select(*_LOG, "value", F.lit(1).alias("_kept")),
             on=[*_LOG, "value"],
@@ -135,15 +139,7 @@ def _passed_whole(trace: Trace, reached: DataFrame) -> DataFrame:
         .withColumn("_first", F.greatest("_first", "first_offset"))
         .withColumn("records", F.expr("least(last_offset + 1, final_position) - _first"))
         .where("records > 0")
-        .select(
-            "group",
-            *_LOG,
-            *_TRANSACTION,
-            F.lit(None).cast("bigint").alias("offset"),
-            F.lit(None).cast("string").alias("value"),
-            F.lit(1).alias("_got"),
-            "records",
-        )
+        .select("group", *_TRANSACTION, "records")
     )
 
 
