@@ -244,11 +244,12 @@ def _each_poll(trace: Trace, polls: DataFrame, *, kind: str, cause: str) -> Chec
 
 
 def _with_readers(gone: DataFrame, trace: Trace) -> DataFrame:
-    """Add groups_had: how many of the plan's groups had the record."""
+    """Add groups_had: of what was deleted, how many of the plan's groups had the record."""
+    deleted = gone.where("offset < log_start").select(*_LOG, "value").distinct()
     had = (
         closeup.polls(trace)
         .join(F.broadcast(trace.groups.select("group")), on="group", how="left_semi")
-        .join(gone.select(*_LOG, "value").distinct(), on=[*_LOG, "value"], how="left_semi")
+        .join(deleted, on=[*_LOG, "value"], how="left_semi")
         .groupBy(*_LOG, "value")
         .agg(F.count_distinct("group").alias("groups_had"))
     )

@@ -106,7 +106,8 @@ def poll_skip(trace: Trace) -> CheckOutcome:
         .where(on_branch()),
         is_heavy=True,
     )
-    judged = _with_fates(skipped, trace).where("fate not in ('aborted', 'failed')")
+    owed = _with_fates(skipped, trace).where("fate not in ('aborted', 'failed')")
+    judged = trace.materialized(owed, is_heavy=True)
     found = spans(judged, *PARTITION, "member", "kind", "fate", at=F.min("at_micros"))
     return CheckOutcome(
         findings(
