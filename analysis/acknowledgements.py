@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
+from analysis.digests import outside
 from analysis.load import Trace
 from analysis.reigns import reigns
 
@@ -69,11 +70,10 @@ def survived_late(trace: Trace) -> DataFrame:
 
 
 def _lost(trace: Trace) -> DataFrame:
-    kept = closeup.surviving(trace).select(*_LOG, "value")
     gone = trace.materialized(
-        closeup.acknowledged(trace)
-        .join(kept, on=[*_LOG, "value"], how="left_anti")
-        .withColumn("_id", F.monotonically_increasing_id()),
+        outside(closeup.acknowledged(trace), closeup.surviving(trace), *_LOG, "value").withColumn(
+            "_id", F.monotonically_increasing_id()
+        ),
         is_heavy=True,
     )
     known = (
@@ -126,11 +126,12 @@ def _lost(trace: Trace) -> DataFrame:
 
 def _seen(gone: DataFrame, trace: Trace) -> DataFrame:
     """The epoch under which a lost value stood at its offset, in any replica or poll."""
+    key = F.xxhash64(*_SEND).alias("_key")
     return (
         closeup.polls(trace)
-        .select(*_SEND, "leader_epoch")
-        .union(closeup.replica_records(trace).select(*_SEND, "leader_epoch"))
-        .join(gone.select(*_SEND, "_id"), on=list(_SEND), how="inner")
+        .select(key, "leader_epoch")
+        .union(closeup.replica_records(trace).select(key, "leader_epoch"))
+        .join(gone.select(key, "_id"), on="_key", how="inner")
         .groupBy("_id")
         .agg(F.max("leader_epoch").alias("seen_epoch"))
     )

@@ -12,7 +12,7 @@ bucket is looked at too: all that is told of a value is here, or none of it.
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.digests import BUCKET, LOG, bucket_start, with_bucket
+from analysis.digests import BUCKET, LOG, bucket_start, outside, with_bucket
 from analysis.load import Trace
 from analysis.orderly import fated, log_buckets
 from analysis.suspects import suspects
@@ -132,9 +132,11 @@ def _found_strays(trace: Trace) -> DataFrame:
     key = (*LOG, "value")
     seen = _suspected_rows(trace, "polls").where("is_intact").select(*key)
     strays = trace.materialized(
-        seen.union(_suspected_rows(trace, "replica_records").select(*key))
-        .join(_suspected_rows(trace, "sends").select(*key), on=list(key), how="left_anti")
-        .distinct(),
+        outside(
+            seen.union(_suspected_rows(trace, "replica_records").select(*key)),
+            _suspected_rows(trace, "sends"),
+            *key,
+        ).distinct(),
         is_heavy=True,
     )
     if strays.isEmpty():

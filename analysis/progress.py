@@ -4,6 +4,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
+from analysis.digests import outside
 from analysis.load import Trace
 from analysis.positions import PARTITION, final_positions
 from harness.contract.outcomes import Isolation
@@ -20,14 +21,12 @@ def never_delivered(trace: Trace) -> DataFrame:
 
 
 def _never_delivered(trace: Trace) -> DataFrame:
-    keys = (*PARTITION, "value")
-    within = (F.col("offset") >= F.col("first_offset")) & (
+    is_passed = (F.col("offset") >= F.col("first_offset")) & (
         F.col("offset") < F.col("final_position")
     )
     positions = F.broadcast(final_positions(trace))
     passed = closeup.surviving(trace).join(positions, on=["topic", "partition"], how="inner")
-    delivered = closeup.polls(trace).select(*keys)
-    missed = passed.where(within).join(delivered, on=list(keys), how="left_anti")
+    missed = outside(passed.where(is_passed), closeup.polls(trace), *PARTITION, "value")
     committed = [
         group.group for group in trace.plan.groups if group.isolation == Isolation.READ_COMMITTED
     ]

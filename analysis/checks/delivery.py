@@ -7,6 +7,7 @@ from analysis import closeup
 from analysis.acknowledgements import lost
 from analysis.checks.base import CheckOutcome, Totals, count_records, findings, spans
 from analysis.checks.summaries import summary_of_losses
+from analysis.digests import outside, within
 from analysis.load import Trace
 from analysis.positions import PARTITION, last_commits
 from analysis.progress import never_delivered, repeated
@@ -216,9 +217,8 @@ def duplicate_delivery(trace: Trace) -> CheckOutcome:
 
 def phantom_record(trace: Trace) -> CheckOutcome:
     """A5: delivered, but no producer ever set out to send it."""
-    key = (*_LOG, "value")
-    sends = closeup.sends(trace).select(*key)
-    phantoms = closeup.polls(trace).where("is_intact").join(sends, on=list(key), how="left_anti")
+    polls = closeup.polls(trace).where("is_intact")
+    phantoms = outside(polls, closeup.sends(trace), *_LOG, "value")
     return _each_poll(trace, phantoms, kind="phantom", cause="no producer intended this value")
 
 
@@ -245,11 +245,11 @@ def _each_poll(trace: Trace, polls: DataFrame, *, kind: str, cause: str) -> Chec
 
 def _with_readers(gone: DataFrame, trace: Trace) -> DataFrame:
     """Add groups_had: of what was deleted, how many of the plan's groups had the record."""
-    deleted = gone.where("offset < log_start").select(*_LOG, "value").distinct()
+    deleted = gone.where("offset < log_start")
+    planned = F.broadcast(trace.groups.select("group"))
+    polls = closeup.polls(trace).join(planned, on="group", how="left_semi")
     had = (
-        closeup.polls(trace)
-        .join(F.broadcast(trace.groups.select("group")), on="group", how="left_semi")
-        .join(deleted, on=[*_LOG, "value"], how="left_semi")
+        within(polls, deleted, *_LOG, "value")
         .groupBy(*_LOG, "value")
         .agg(F.count_distinct("group").alias("groups_had"))
     )

@@ -6,6 +6,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from analysis import closeup
 from analysis.checks.base import CheckOutcome, count_records, findings
 from analysis.contested import recreated
+from analysis.digests import within
 from analysis.load import Trace
 from analysis.positions import PARTITION, positions
 from analysis.sessions import runs
@@ -70,8 +71,7 @@ def _kept(trace: Trace) -> DataFrame:
     """Acknowledged sends that survive where they were acknowledged, in stretches."""
     columns = (*_LOG, "transaction", "first_offset", "last_offset", "answered_first")
     near = (
-        closeup.acknowledged(trace)
-        .join(closeup.surviving(trace), on=[*_LOG, "offset", "value"], how="left_semi")
+        within(closeup.acknowledged(trace), closeup.surviving(trace), *_LOG, "offset", "value")
         .withColumnsRenamed({"offset": "first_offset", "answered_micros": "answered_first"})
         .withColumn("last_offset", F.col("first_offset"))
         .select(*columns)

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
 from analysis.checks.base import CheckOutcome, count_records, findings, spans
+from analysis.digests import outside
 from analysis.fates import committed_readers
 from analysis.load import Trace
 from analysis.positions import final_positions
@@ -70,7 +71,6 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
     where nothing tells that it was ever appended.
     """
     reached = final_positions(trace)
-    key = ("group", *_LOG, "value")
     passed = (
         writes(trace)
         .where("fate = 'committed'")
@@ -79,8 +79,7 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
         .where("offset is null or (offset >= first_offset and offset < final_position)")
     )
     unread = trace.materialized(
-        passed.join(closeup.polls(trace).select(*key), on=list(key), how="left_anti"),
-        is_heavy=True,
+        outside(passed, closeup.polls(trace), "group", *_LOG, "value"), is_heavy=True
     )
     judged = passed.select("group", *_TRANSACTION, F.lit(1).cast("bigint").alias("records"))
     if not trace.is_small:
