@@ -35,7 +35,7 @@ def lost(trace: Trace) -> DataFrame:
     newer_epoch and until_micros (how that leader's reign ended; null if it did not),
     truncated_to and truncated_micros (where known by truncation).
     """
-    return trace.shared("lost", lambda: _lost(trace), is_heavy=True)
+    return trace.shared("lost", lambda: _lost(trace), is_close=True)
 
 
 def survived_late(trace: Trace) -> DataFrame:
@@ -65,7 +65,7 @@ def survived_late(trace: Trace) -> DataFrame:
             "r.next as newer_epoch",
             "r.ended as until_micros",
         ),
-        is_heavy=True,
+        is_close=True,
     )
 
 
@@ -74,7 +74,7 @@ def _lost(trace: Trace) -> DataFrame:
         outside(closeup.acknowledged(trace), closeup.surviving(trace), *_LOG, "value").withColumn(
             "_id", F.monotonically_increasing_id()
         ),
-        is_heavy=True,
+        is_close=True,
     )
     known = (
         gone.select("_id", *_LOG, "offset", "intended_micros", "answered_micros")

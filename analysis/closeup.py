@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.digests import BUCKET, LOG, bucket_start, outside, with_bucket
-from analysis.load import Trace
+from analysis.load import CLOSE_UP, Trace
 from analysis.orderly import fated, log_buckets
 from analysis.suspects import suspects
 
@@ -63,7 +63,7 @@ def surviving(trace: Trace) -> DataFrame:
     return trace.shared(
         "surviving",
         lambda: trace.kept(replica_records(trace)).select(*_RECORD).distinct(),
-        is_heavy=True,
+        is_close=True,
     )
 
 
@@ -137,7 +137,7 @@ def _found_strays(trace: Trace) -> DataFrame:
             _suspected_rows(trace, "sends"),
             *key,
         ).distinct(),
-        is_heavy=True,
+        is_close=True,
     )
     if strays.isEmpty():
         return _suspected(trace).limit(0)
@@ -175,7 +175,7 @@ def _suspected_rows(trace: Trace, table: str) -> DataFrame:
         all_rows = _without_copies(trace) if table == "replica_records" else trace[table]
         return _in_buckets(all_rows, _suspected(trace)).where(near).drop("_is_near")
 
-    return trace.shared(f"suspected {table}", rows, is_heavy=True)
+    return trace.shared(f"{CLOSE_UP} {table}", rows, is_heavy=True)
 
 
 def _without_copies(trace: Trace) -> DataFrame:

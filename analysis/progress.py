@@ -17,7 +17,7 @@ def never_delivered(trace: Trace) -> DataFrame:
     to another record. What a transaction wrote is not told of groups that read committed values:
     whether they should have it is for `torn_transaction` to judge.
     """
-    return trace.shared("never_delivered", lambda: _never_delivered(trace), is_heavy=True)
+    return trace.shared("never_delivered", lambda: _never_delivered(trace), is_close=True)
 
 
 def _never_delivered(trace: Trace) -> DataFrame:
@@ -44,7 +44,7 @@ def repeated(trace: Trace) -> DataFrame:
 
     Columns: group, topic, partition, offset, value, deliveries, last_micros.
     """
-    return trace.shared("repeated", lambda: _repeated(trace), is_heavy=True)
+    return trace.shared("repeated", lambda: _repeated(trace), is_close=True)
 
 
 def _repeated(trace: Trace) -> DataFrame:

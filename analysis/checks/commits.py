@@ -240,7 +240,7 @@ def _readable(commits: DataFrame, trace: Trace) -> DataFrame:
     if not committed:
         return commits
     before = commits.selectExpr(*_LOG, "offset - 1 as offset").distinct()
-    hidden = trace.materialized(written_at(before, trace), is_heavy=True).selectExpr(
+    hidden = trace.materialized(written_at(before, trace), is_close=True).selectExpr(
         *_LOG, "offset + 1 as offset", "true as is_hidden"
     )
     return commits.join(hidden, on=[*_LOG, "offset"], how="left").where(

@@ -60,7 +60,7 @@ def lost_record(trace: Trace) -> CheckOutcome:
             "answered_micros",
             "truncated_micros",
         ),
-        is_heavy=True,
+        is_close=True,
     )
     keys = judged.columns[judged.columns.index("cause") : judged.columns.index("producer")]
     found = spans(
@@ -229,7 +229,7 @@ def corrupted_record(trace: Trace) -> CheckOutcome:
 
 
 def _each_poll(trace: Trace, polls: DataFrame, *, kind: str, cause: str) -> CheckOutcome:
-    polls = trace.materialized(polls, is_heavy=True)
+    polls = trace.materialized(polls, is_close=True)
     found = spans(polls, *PARTITION, at=F.min("polled_micros"), value=F.min("value"))
     return CheckOutcome(
         findings(

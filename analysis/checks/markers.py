@@ -31,7 +31,7 @@ def hanging_transaction(trace: Trace) -> CheckOutcome:
     is each partition of each transaction whose writes the log holds.
     """
     held = trace.materialized(
-        within(writes(trace), closeup.surviving(trace), *_LOG, "value"), is_heavy=True
+        within(writes(trace), closeup.surviving(trace), *_LOG, "value"), is_close=True
     )
     judged = held.select(*_LOG, *_TRANSACTION)
     if not trace.is_small:
@@ -195,7 +195,7 @@ def offsets_without_output(trace: Trace) -> CheckOutcome:
                 " when marker is null then 'not ended' end"
             ),
         ),
-        is_heavy=True,
+        is_close=True,
     )
     judged = lost.select(*_TRANSACTION)
     if not trace.is_small:

@@ -48,7 +48,7 @@ def unseen_record(trace: Trace) -> CheckOutcome:
             F.sum(F.expr("last_offset - _first + 1")).alias("records"),
             F.min("answered_first").alias("at"),
         ),
-        is_heavy=True,
+        is_close=True,
     )
     owed = closeup.in_brief(trace).join(F.broadcast(readers), on="topic", how="inner")
     return CheckOutcome(
@@ -105,7 +105,7 @@ def duplicate_append(trace: Trace) -> CheckOutcome:
     )
     found = trace.materialized(
         repeated.select(*_LOG, "value", "appends", F.explode("_at").alias("offset")),
-        is_heavy=True,
+        is_close=True,
     )
     batches = trace["replica_batches"].where("not is_control")
     ids = (

@@ -98,7 +98,7 @@ def resurrected_record(trace: Trace) -> CheckOutcome:
         .groupBy(*_AT, "leader_epoch", "other_epoch")
         .agg(F.min("absent_micros").alias("at"), F.min("group").alias("group"))
         .join(F.broadcast(trace.topics.select("topic", "unclean_election")), "topic", "left"),
-        is_heavy=True,
+        is_close=True,
     )
     found = spans(
         back, *_LOG, "leader_epoch", "other_epoch", "unclean_election", "group", at=F.min("at")
@@ -158,7 +158,7 @@ def stale_read(trace: Trace) -> CheckOutcome:
         .agg(F.max("committed_micros").alias("_until"))
         .where(f"_until - _since >= {least}")
         .withColumn("seconds", (F.col("_until") - F.col("_since")) / MICROS_PER_SECOND),
-        is_heavy=True,
+        is_close=True,
     )
     return CheckOutcome(
         findings(
@@ -213,7 +213,7 @@ def _judged(rivals: DataFrame, trace: Trace) -> DataFrame:
             .otherwise("rewritten by a truncation"),
         )
     )
-    return trace.materialized(judged, is_heavy=True)
+    return trace.materialized(judged, is_close=True)
 
 
 def _sends_of(rivals: DataFrame, trace: Trace) -> DataFrame:
@@ -264,7 +264,7 @@ def _given_to_one(trace: Trace) -> DataFrame:
     )
     # What came later in the same poll, in the wrong order, was given to both.
     again = closeup.polls(trace).select("group", *_AT)
-    only = trace.materialized(given.join(again, on=["group", *_AT], how="left_anti"), is_heavy=True)
+    only = trace.materialized(given.join(again, on=["group", *_AT], how="left_anti"), is_close=True)
     found = spans(only, *_LOG, "group", "other", at=F.min("at_micros"))
     return findings(
         found,

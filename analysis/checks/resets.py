@@ -136,7 +136,7 @@ def truncation_undetected(trace: Trace) -> CheckOutcome:
             F.min("polled_micros").alias("first_micros"),
             F.max("polled_micros").alias("at"),
         ),
-        is_heavy=True,
+        is_close=True,
     )
     reached = given(trace).groupBy(*PARTITION).agg(F.max("leader_epoch").alias("reached_epoch"))
     silent = (

@@ -30,7 +30,7 @@ def aborted_read(trace: Trace) -> CheckOutcome:
     delivered = closeup.polls(trace).select("group", *_LOG, "offset", "value", "polled_micros")
     read = trace.materialized(
         owed.drop("offset").join(delivered, on=["group", *_LOG, "value"], how="inner"),
-        is_heavy=True,
+        is_close=True,
     )
     judged = owed.select(F.lit(1).cast("bigint").alias("records"))
     if not trace.is_small:
@@ -79,14 +79,14 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
         .where("offset is null or (offset >= first_offset and offset < final_position)")
     )
     unread = trace.materialized(
-        outside(passed, closeup.polls(trace), "group", *_LOG, "value"), is_heavy=True
+        outside(passed, closeup.polls(trace), "group", *_LOG, "value"), is_close=True
     )
     judged = passed.select("group", *_TRANSACTION, F.lit(1).cast("bigint").alias("records"))
     if not trace.is_small:
         judged = judged.union(_passed_whole(trace, reached))
     of_transaction = ("group", *_TRANSACTION)
     judged = trace.materialized(
-        judged.groupBy(*of_transaction).agg(F.sum("records").alias("records")), is_heavy=True
+        judged.groupBy(*of_transaction).agg(F.sum("records").alias("records")), is_close=True
     )
     told = unread.withColumn(
         "_unread", F.count(F.lit(1)).over(Window.partitionBy(*of_transaction))
@@ -106,7 +106,7 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
             F.max("offset").alias("offset_last"),
             F.count(F.lit(1)).alias("records"),
         ),
-        is_heavy=True,
+        is_close=True,
     )
     return CheckOutcome(
         findings(
