@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
+from analysis.digests import outside
 from analysis.load import Trace
 from analysis.reigns import reigns
 
@@ -36,7 +37,7 @@ def lost(trace: Trace) -> DataFrame:
     newer_epoch and until_micros (how that leader's reign ended; null if it did not),
     truncated_to and truncated_micros (where known by truncation).
     """
-    return trace.shared("lost", lambda: _lost(trace), is_heavy=True)
+    return trace.shared("lost", lambda: _lost(trace), is_close=True)
 
 
 def survived_late(trace: Trace) -> DataFrame:
@@ -66,20 +67,23 @@ def survived_late(trace: Trace) -> DataFrame:
             "r.next as newer_epoch",
             "r.ended as until_micros",
         ),
-        is_heavy=True,
+        is_close=True,
     )
 
 
 def _lost(trace: Trace) -> DataFrame:
-    kept = closeup.surviving(trace).select(*_LOG, "value")
     gone = trace.materialized(
-        closeup.acknowledged(trace).join(kept, on=[*_LOG, "value"], how="left_anti"), is_heavy=True
+        outside(closeup.acknowledged(trace), closeup.surviving(trace), *_LOG, "value").withColumn(
+            "_id", F.monotonically_increasing_id()
+        ),
+        is_close=True,
     )
     known = (
-        gone.join(F.broadcast(trace.log_bounds.drop("log_end")), on=list(_LOG), how="left")
-        .join(_seen(gone, trace), on=list(_SEND), how="left")
-        .join(_cut(gone, trace), on=list(_SEND), how="left")
-        .join(_taken(gone, trace), on=list(_SEND), how="left")
+        gone.select("_id", *_LOG, "offset", "intended_micros", "answered_micros")
+        .join(F.broadcast(trace.log_bounds.drop("log_end")), on=list(_LOG), how="left")
+        .join(_seen(gone, trace), on="_id", how="left")
+        .join(_cut(gone, trace), on="_id", how="left")
+        .join(_taken(gone, trace), on="_id", how="left")
         .join(F.broadcast(reigns(trace)), on=list(_LOG), how="left")
     )
     sent = "coalesce(intended_micros, answered_micros)"
@@ -87,7 +91,9 @@ def _lost(trace: Trace) -> DataFrame:
     had_begun = f"from_micros <= {sent} - {trace.clock_micros}"
     had_ended = f"until_micros <= {sent} - {trace.clock_micros} and broker >= 0"
     is_cut = "cut_by is not null and (log_start is null or offset >= log_start)"
-    by_way = known.groupBy(*known.columns[: known.columns.index("epoch")]).agg(
+    same = ("log_start", "seen_epoch", "taken_epoch", "cut_to", "cut_micros")
+    by_way = known.groupBy("_id").agg(
+        *(F.first(name).alias(name) for name in same),
         F.expr(
             f"max_by({_REIGN}, from_micros) filter (where epoch = seen_epoch"
             f" and from_micros <= answered_micros + {trace.clock_micros})"
@@ -106,8 +112,9 @@ def _lost(trace: Trace) -> DataFrame:
         f" when {by_offset} is not null then 'offset' when guess is not null then 'guess' end"
     )
     told = f"if(seen_epoch is not null, seen, coalesce(truncation, {by_offset}, guess))"
-    return by_way.selectExpr("*", f"{way} as known_by", f"{told} as r").selectExpr(
-        *gone.columns,
+    known_by = by_way.selectExpr("*", f"{way} as known_by", f"{told} as r")
+    return gone.join(known_by, on="_id", how="inner").selectExpr(
+        *(name for name in gone.columns if name != "_id"),
         "log_start",
         "known_by",
         "held_by",
@@ -125,14 +132,15 @@ def _seen(gone: DataFrame, trace: Trace) -> DataFrame:
 
     And held_by: the brokers whose replicas were seen to hold it before they were cut.
     """
+    key = F.xxhash64(*_SEND).alias("_key")
     return (
         closeup.polls(trace)
-        .select(*_SEND, "leader_epoch")
-        .union(closeup.replica_records(trace).select(*_SEND, "leader_epoch"))
+        .select(key, "leader_epoch")
+        .union(closeup.replica_records(trace).select(key, "leader_epoch"))
         .withColumn("broker", F.lit(None).cast("int"))
-        .union(trace["cut_records"].select(*_SEND, "leader_epoch", "broker"))
-        .join(gone.select(*_SEND), on=list(_SEND), how="left_semi")
-        .groupBy(*_SEND)
+        .union(trace["cut_records"].select(key, "leader_epoch", "broker"))
+        .join(gone.select(key, "_id"), on="_key", how="inner")
+        .groupBy("_id")
         .agg(
             F.max("leader_epoch").alias("seen_epoch"),
             F.sort_array(F.collect_set("broker")).alias("held_by"),
@@ -148,11 +156,11 @@ def _cut(gone: DataFrame, trace: Trace) -> DataFrame:
         .selectExpr(*_LOG, "broker", "to_offset", "at_micros", "from_micros")
     )
     return (
-        gone.select(*_SEND, "intended_micros", "answered_micros")
+        gone.select("_id", *_LOG, "offset", "intended_micros", "answered_micros")
         .join(F.broadcast(cuts), on=list(_LOG), how="inner")
         .where("to_offset <= offset and from_micros <= answered_micros")
         .where(f"at_micros >= coalesce(intended_micros, answered_micros) - {trace.clock_micros}")
-        .groupBy(*_SEND)
+        .groupBy("_id")
         .agg(
             F.expr("if(min(broker) = max(broker), min(broker), null)").alias("cut_by"),
             F.min_by("to_offset", "at_micros").alias("cut_to"),
@@ -165,8 +173,8 @@ def _taken(gone: DataFrame, trace: Trace) -> DataFrame:
     """The epoch of the record that has a lost one's offset in the surviving log."""
     holders = closeup.surviving(trace).select(*_LOG, "offset", "leader_epoch")
     return (
-        gone.select(*_SEND)
+        gone.select("_id", *_LOG, "offset")
         .join(holders, on=[*_LOG, "offset"], how="inner")
-        .groupBy(*_SEND)
+        .groupBy("_id")
         .agg(F.max("leader_epoch").alias("taken_epoch"))
     )

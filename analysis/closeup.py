@@ -12,8 +12,8 @@ bucket is looked at too: all that is told of a value is here, or none of it.
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.digests import BUCKET, LOG, with_bucket
-from analysis.load import Trace
+from analysis.digests import BUCKET, LOG, bucket_start, outside, with_bucket
+from analysis.load import CLOSE_UP, Trace
 from analysis.orderly import fated, log_buckets
 from analysis.suspects import suspects
 
@@ -63,7 +63,7 @@ def surviving(trace: Trace) -> DataFrame:
     return trace.shared(
         "surviving",
         lambda: trace.kept(replica_records(trace)).select(*_RECORD).distinct(),
-        is_heavy=True,
+        is_close=True,
     )
 
 
@@ -132,10 +132,12 @@ def _found_strays(trace: Trace) -> DataFrame:
     key = (*LOG, "value")
     seen = _suspected_rows(trace, "polls").where("is_intact").select(*key)
     strays = trace.materialized(
-        seen.union(_suspected_rows(trace, "replica_records").select(*key))
-        .distinct()
-        .join(_suspected_rows(trace, "sends").select(*key), on=list(key), how="left_anti"),
-        is_heavy=True,
+        outside(
+            seen.union(_suspected_rows(trace, "replica_records").select(*key)),
+            _suspected_rows(trace, "sends"),
+            *key,
+        ).distinct(),
+        is_close=True,
     )
     if strays.isEmpty():
         return _suspected(trace).limit(0)
@@ -168,10 +170,32 @@ def _suspected_rows(trace: Trace, table: str) -> DataFrame:
     near = F.col("_is_near")
     if table == "sends":
         near |= ~F.coalesce(F.expr(_IS_ACKNOWLEDGED), F.expr("false"))
-    return trace.shared(
-        f"suspected {table}",
-        lambda: _in_buckets(trace[table], _suspected(trace)).where(near).drop("_is_near"),
-        is_heavy=True,
+
+    def rows() -> DataFrame:
+        all_rows = _without_copies(trace) if table == "replica_records" else trace[table]
+        return _in_buckets(all_rows, _suspected(trace)).where(near).drop("_is_near")
+
+    return trace.shared(f"{CLOSE_UP} {table}", rows, is_heavy=True)
+
+
+def _without_copies(trace: Trace) -> DataFrame:
+    """Rows of `replica_records`, of one replica only where all that survive hold a bucket alike."""
+    first = trace.survivors.groupBy(*LOG).agg(F.min("broker").alias("_first"))
+    copies = trace.survivors.join(first, on=list(LOG)).where("broker != _first")
+    starts = F.broadcast(trace.log_bounds.select(*LOG, "log_start"))
+    alike = (
+        log_buckets(trace)
+        .where("is_kept and is_alike")
+        .join(starts, on=list(LOG), how="left")
+        .where(F.coalesce(bucket_start() >= F.col("log_start"), F.expr("true")))
+        .join(_suspected(trace), on=list(BUCKET), how="left_semi")
+        .join(copies, on=list(LOG), how="inner")
+        .select("broker", *BUCKET)
+    )
+    return (
+        with_bucket(trace["replica_records"])
+        .join(F.broadcast(alike), on=["broker", *BUCKET], how="left_anti")
+        .drop("_bucket")
     )
 
 

@@ -30,7 +30,7 @@ def stored_commits(trace: Trace) -> DataFrame:
       opened last, had committed that offset with an epoch just before, or gets its epochs from
       elsewhere than its records.
     """
-    return trace.shared("commits", lambda: _stored_commits(trace), is_heavy=True)
+    return trace.shared("commits", lambda: _stored_commits(trace), is_close=True)
 
 
 def _stored_commits(trace: Trace) -> DataFrame:

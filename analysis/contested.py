@@ -15,7 +15,7 @@ def contested(trace: Trace) -> DataFrame:
     Columns: topic, partition, offset, value, leader_epoch, group (null: the surviving log has it),
     first_micros and last_micros (of its deliveries; null for the log).
     """
-    return trace.shared("contested", lambda: _contested(trace), is_heavy=True)
+    return trace.shared("contested", lambda: _contested(trace), is_close=True)
 
 
 def _contested(trace: Trace) -> DataFrame:
@@ -34,11 +34,12 @@ def _contested(trace: Trace) -> DataFrame:
         )
     )
     several = trace.materialized(
-        seen.groupBy(*_LOG, "offset")
-        .agg(F.min("value").alias("_low"), F.max("value").alias("_high"))
+        seen.select(*_LOG, "offset", F.xxhash64("value").alias("_hash"))
+        .groupBy(*_LOG, "offset")
+        .agg(F.min("_hash").alias("_low"), F.max("_hash").alias("_high"))
         .where("_low != _high")
         .select(*_LOG, "offset"),
-        is_heavy=True,
+        is_close=True,
     )
     return (
         seen.join(several, on=[*_LOG, "offset"], how="left_semi")

@@ -66,3 +66,19 @@ def summed(prefix: str = "", *, where: Column | None = None) -> Iterable[Column]
 def is_same(one: str, other: str) -> Column:
     """Whether two digests of a row are equal, told by the prefixes of their names."""
     return F.expr(" and ".join(f"{one}{name} <=> {other}{name}" for name in DIGEST))
+
+
+def within(rows: DataFrame, others: DataFrame, *columns: str) -> DataFrame:
+    """Rows that have their equal among the others in these columns, which are never null."""
+    return _by_hash(rows, others, *columns, how="left_semi")
+
+
+def outside(rows: DataFrame, others: DataFrame, *columns: str) -> DataFrame:
+    """Rows that have no equal among the others in these columns, which are never null."""
+    return _by_hash(rows, others, *columns, how="left_anti")
+
+
+def _by_hash(rows: DataFrame, others: DataFrame, *columns: str, how: str) -> DataFrame:
+    # Hashes of values are moved and sorted in a fraction of the time that values take.
+    key = F.xxhash64(*columns).alias("_key")
+    return rows.select("*", key).join(others.select(key), on="_key", how=how).drop("_key")

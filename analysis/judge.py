@@ -173,7 +173,7 @@ def _collected(
     check: Check, outcome: CheckOutcome, evaluated: int | None, trace: Trace
 ) -> tuple[list[Found], CheckResult]:
     """Count and sample the findings of a check, and what it judged unless that is known."""
-    rows, counts = _counted_examples(outcome.findings)
+    rows, counts = _counted_examples(outcome.findings, trace)
     found = [
         Found(str(check), FindingVerdict(verdict), group, findings)
         for (verdict, group), findings in counts.items()
@@ -214,23 +214,25 @@ def _summary(totals: Totals) -> str:
     return totals.tell([row.asDict() for row in summed])
 
 
-def _counted_examples(findings: DataFrame) -> tuple[list[Row], Counter[tuple[str, str | None]]]:
+def _counted_examples(
+    findings: DataFrame, trace: Trace
+) -> tuple[list[Row], Counter[tuple[str, str | None]]]:
     """Examples, violations first: EXAMPLES_MAX of each verdict and group; and counts by both.
 
     So few findings that the driver can hold them are counted here, which is cheaper to plan.
     """
-    rows = findings.limit(_DRIVER_ROWS + 1).collect()
+    rows = trace.collected(findings.limit(_DRIVER_ROWS + 1))
     if len(rows) <= _DRIVER_ROWS:
         return sorted(rows, key=_order), Counter((row["verdict"], row["group"]) for row in rows)
     kind = Window.partitionBy("verdict", "group")
-    ranked = (
+    worst = (
         findings.withColumn(
             "_rank", F.row_number().over(kind.orderBy("topic", "partition", "offset_first"))
         )
         .withColumn("_findings", F.count(F.lit(1)).over(kind))
         .where(F.col("_rank") <= EXAMPLES_MAX)
-        .collect()
     )
+    ranked = trace.collected(worst)
     counts = Counter({(row["verdict"], row["group"]): row["_findings"] for row in ranked})
     return sorted(ranked, key=_order), counts
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
@@ -44,6 +44,8 @@ SMALL_INPUT_ROWS = 200_000
 """Up to so many rows in all, a trace is small: see `analysis.closeup`."""
 CLOCK_MICROS = 50_000
 """Times of different nodes are compared at least within this bound; inside, nothing is decided."""
+CLOSE_UP = "close-up of"
+"""Begins the names of shared frames that make up the close-up, see `analysis.closeup`."""
 _LOCAL_ROWS = 20_000
 """Up to so many rows, a table goes into the plan itself, which saves scans and their jobs."""
 
@@ -71,6 +73,7 @@ class Trace:
     _read: dict[str, DataFrame] = field(default_factory=dict)
     _shared: dict[str, DataFrame] = field(default_factory=dict)
     _tables_of: dict[str, frozenset[str]] = field(default_factory=dict)
+    _close_rows: dict[str, int] = field(default_factory=dict)
 
     @property
     def is_small(self) -> bool:
@@ -193,7 +196,12 @@ class Trace:
         return ", ".join([*told, *(f"table {table} is empty" for table in empty)])
 
     def shared(
-        self, name: str, build: Callable[[], DataFrame], *, is_heavy: bool = False
+        self,
+        name: str,
+        build: Callable[[], DataFrame],
+        *,
+        is_heavy: bool = False,
+        is_close: bool = False,
     ) -> DataFrame:
         """A DataFrame that several checks ask for, computed once a trace.
 
@@ -203,27 +211,41 @@ class Trace:
         if name not in self._shared:
             before = self.touched.copy()
             self.touched.clear()
-            self._shared[name] = self.materialized(build(), is_heavy=is_heavy)
+            frame = self.materialized(build(), is_heavy=is_heavy, is_close=is_close)
+            if not self.is_small and name.startswith(CLOSE_UP):
+                self._close_rows[name] = frame.count()
+            self._shared[name] = frame
             self._tables_of[name] = frozenset(self.touched)
             self.touched.update(before)
         self.touched.update(self._tables_of[name])
         return self._shared[name]
 
-    def materialized(self, frame: DataFrame, *, is_heavy: bool = False) -> DataFrame:
+    def materialized(
+        self, frame: DataFrame, *, is_heavy: bool = False, is_close: bool = False
+    ) -> DataFrame:
         """The rows of a frame, computed now, without the plan that they came from.
 
         Few rows go into the plans that use them; many stay where Spark computed them.
 
         Args:
             frame: to be computed.
-            is_heavy: whether it may go through many rows of a large trace.
+            is_heavy: whether it goes through a large table of a large trace.
+            is_close: whether it goes through the close-up of one, which may be large.
         """
         if self.is_small:
             return local_frame(self.spark, frame.toArrow())
-        if not is_heavy:
+        is_much = is_close and sum(self._close_rows.values()) > SMALL_INPUT_ROWS
+        if not (is_heavy or is_much):
             return self._kept_rows(frame)
         with for_many_rows(self.spark, sum(self.rows.values())):
             return self._kept_rows(frame)
+
+    def collected(self, frame: DataFrame) -> list[Row]:
+        """The few rows of a frame, which may come from many rows of a table."""
+        if self.is_small or not frame.inputFiles():
+            return frame.collect()
+        with for_many_rows(self.spark, sum(self.rows.values())):
+            return frame.collect()
 
     def _kept_rows(self, frame: DataFrame) -> DataFrame:
         frame = frame.localCheckpoint()

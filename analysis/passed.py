@@ -14,7 +14,7 @@ def passed(trace: Trace) -> DataFrame:
 
     Columns: group, member, topic, partition, offset, kind, prev_epoch, next_epoch, at_micros.
     """
-    return trace.shared("passed", lambda: _passed(trace), is_heavy=True)
+    return trace.shared("passed", lambda: _passed(trace), is_close=True)
 
 
 def _passed(trace: Trace) -> DataFrame:

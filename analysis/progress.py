@@ -4,6 +4,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
+from analysis.digests import outside
 from analysis.load import Trace
 from analysis.positions import PARTITION, final_positions
 from harness.contract.outcomes import Isolation
@@ -16,18 +17,16 @@ def never_delivered(trace: Trace) -> DataFrame:
     to another record. What a transaction wrote is not told of groups that read committed values:
     whether they should have it is for `torn_transaction` to judge.
     """
-    return trace.shared("never_delivered", lambda: _never_delivered(trace), is_heavy=True)
+    return trace.shared("never_delivered", lambda: _never_delivered(trace), is_close=True)
 
 
 def _never_delivered(trace: Trace) -> DataFrame:
-    keys = (*PARTITION, "value")
-    within = (F.col("offset") >= F.col("first_offset")) & (
+    is_passed = (F.col("offset") >= F.col("first_offset")) & (
         F.col("offset") < F.col("final_position")
     )
     positions = F.broadcast(final_positions(trace))
     passed = closeup.surviving(trace).join(positions, on=["topic", "partition"], how="inner")
-    delivered = closeup.polls(trace).select(*keys).distinct()
-    missed = passed.where(within).join(delivered, on=list(keys), how="left_anti")
+    missed = outside(passed.where(is_passed), closeup.polls(trace), *PARTITION, "value")
     committed = [
         group.group for group in trace.plan.groups if group.isolation == Isolation.READ_COMMITTED
     ]
@@ -45,7 +44,7 @@ def repeated(trace: Trace) -> DataFrame:
 
     Columns: group, topic, partition, offset, value, deliveries, last_micros.
     """
-    return trace.shared("repeated", lambda: _repeated(trace), is_heavy=True)
+    return trace.shared("repeated", lambda: _repeated(trace), is_close=True)
 
 
 def _repeated(trace: Trace) -> DataFrame:

@@ -11,7 +11,7 @@ from analysis.tuning import for_few_rows
 LOCAL = "local[*]"
 _LOG4J2 = (Path(__file__).resolve().parent / "conf" / "log4j2.properties").as_uri()
 _START_SOON = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-_RUN_LONG = "-XX:+UseParallelGC"
+_RUN_LONG = "-XX:+UseParallelGC -XX:-DontCompileHugeMethods"
 
 
 def open_session(master: str | None = None, *, rows: int = 0) -> SparkSession:
@@ -48,5 +48,9 @@ def open_session(master: str | None = None, *, rows: int = 0) -> SparkSession:
 
 
 def tune(session: SparkSession, *, rows: int) -> None:  # noqa: ARG001
-    """Set the session up for a trace of so many rows."""
+    """Set the session up to judge a trace of so many rows.
+
+    It is set up for few. What goes through many rows of a large trace asks for more by itself, as
+    long as it runs (`Trace.materialized`).
+    """
     for_few_rows(session)

@@ -20,7 +20,7 @@ def writes(trace: Trace) -> DataFrame:
     a replica holds it, else null), outcome and answered_micros (of its send), and those of
     `with_fates`.
     """
-    return trace.shared("transactional_writes", lambda: _writes(trace), is_heavy=True)
+    return trace.shared("transactional_writes", lambda: _writes(trace), is_close=True)
 
 
 def _writes(trace: Trace) -> DataFrame:

@@ -46,5 +46,14 @@ def _set_up(session: SparkSession, *, is_much: bool, partitions: int) -> None:
     session.conf.set("spark.sql.autoBroadcastJoinThreshold", "10MB" if is_much else "-1")
     session.conf.set("spark.sql.optimizer.disableHints", str(not is_much).lower())
     session.conf.set("spark.sql.optimizer.excludedRules", "" if is_much else _SPLITTING_RULES)
+    # To sort strings for a join costs more than to hash them, where these fit into memory.
+    session.conf.set(
+        "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold", "64MB" if is_much else "0"
+    )
+    # Sets of a few groups each fit into memory, too; else Spark sorts what it collects.
+    session.conf.set(
+        "spark.sql.objectHashAggregate.sortBased.fallbackThreshold",
+        "100000" if is_much else "128",
+    )
     for setting in _WORTH_IT_ON_MUCH:
         session.conf.set(setting, str(is_much).lower())

@@ -231,7 +231,7 @@ def min_insync_breached(trace: Trace) -> CheckOutcome:
             F.min("answered_micros").alias("at"),
         )
     )
-    found = trace.materialized(found, is_heavy=True)
+    found = trace.materialized(found, is_close=True)
     judged = closeup.in_brief(trace).where("acks = 'all'")
     return CheckOutcome(
         findings(

@@ -93,7 +93,7 @@ def commit_beyond_processed(trace: Trace) -> CheckOutcome:
     beyond = known.where(
         "polled_at is null and (previous_offset is null or previous_offset != offset)"
     )
-    found = _with_reset_to(_readable(beyond, trace), trace)
+    found = _with_reset_to(_readable(trace.materialized(beyond), trace), trace)
     return CheckOutcome(
         findings(
             found,
@@ -240,7 +240,7 @@ def _readable(commits: DataFrame, trace: Trace) -> DataFrame:
     if not committed:
         return commits
     before = commits.selectExpr(*_LOG, "offset - 1 as offset").distinct()
-    hidden = written_at(before, trace).selectExpr(
+    hidden = trace.materialized(written_at(before, trace), is_close=True).selectExpr(
         *_LOG, "offset + 1 as offset", "true as is_hidden"
     )
     return commits.join(hidden, on=[*_LOG, "offset"], how="left").where(

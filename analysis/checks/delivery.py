@@ -7,6 +7,7 @@ from analysis import closeup
 from analysis.acknowledgements import lost
 from analysis.checks.base import CheckOutcome, Totals, count_records, findings, spans
 from analysis.checks.summaries import summary_of_losses
+from analysis.digests import outside, within
 from analysis.load import Trace
 from analysis.positions import PARTITION, last_commits
 from analysis.progress import never_delivered, repeated
@@ -60,7 +61,7 @@ def lost_record(trace: Trace) -> CheckOutcome:
             "answered_micros",
             "truncated_micros",
         ),
-        is_heavy=True,
+        is_close=True,
     )
     keys = judged.columns[judged.columns.index("cause") : judged.columns.index("producer")]
     found = spans(
@@ -218,9 +219,8 @@ def duplicate_delivery(trace: Trace) -> CheckOutcome:
 
 def phantom_record(trace: Trace) -> CheckOutcome:
     """A5: delivered, but no producer ever set out to send it."""
-    key = (*_LOG, "value")
-    sends = closeup.sends(trace).select(*key)
-    phantoms = closeup.polls(trace).where("is_intact").join(sends, on=list(key), how="left_anti")
+    polls = closeup.polls(trace).where("is_intact")
+    phantoms = outside(polls, closeup.sends(trace), *_LOG, "value")
     return _each_poll(trace, phantoms, kind="phantom", cause="no producer intended this value")
 
 
@@ -231,7 +231,7 @@ def corrupted_record(trace: Trace) -> CheckOutcome:
 
 
 def _each_poll(trace: Trace, polls: DataFrame, *, kind: str, cause: str) -> CheckOutcome:
-    polls = trace.materialized(polls, is_heavy=True)
+    polls = trace.materialized(polls, is_close=True)
     found = spans(polls, *PARTITION, at=F.min("polled_micros"), value=F.min("value"))
     return CheckOutcome(
         findings(
@@ -246,11 +246,12 @@ def _each_poll(trace: Trace, polls: DataFrame, *, kind: str, cause: str) -> Chec
 
 
 def _with_readers(gone: DataFrame, trace: Trace) -> DataFrame:
-    """Add groups_had: how many of the plan's groups had the record."""
+    """Add groups_had: of what was deleted, how many of the plan's groups had the record."""
+    deleted = gone.where("offset < log_start")
+    planned = F.broadcast(trace.groups.select("group"))
+    polls = closeup.polls(trace).join(planned, on="group", how="left_semi")
     had = (
-        closeup.polls(trace)
-        .join(F.broadcast(trace.groups.select("group")), on="group", how="left_semi")
-        .join(gone.select(*_LOG, "value").distinct(), on=[*_LOG, "value"], how="left_semi")
+        within(polls, deleted, *_LOG, "value")
         .groupBy(*_LOG, "value")
         .agg(F.count_distinct("group").alias("groups_had"))
     )

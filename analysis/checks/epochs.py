@@ -48,7 +48,7 @@ def record_epoch_regressed(trace: Trace) -> CheckOutcome:
         .withColumnRenamed("previous_last_offset", "previous_offset")
         .withColumnRenamed("first_offset", "offset")
     )
-    found = trace.materialized(found, is_heavy=True)
+    found = trace.materialized(found, is_close=True)
     is_one_session = F.col("member") == F.col("previous_member")
     is_close = F.col("at_micros") - F.col("previous_at_micros") <= trace.clock_micros
     return CheckOutcome(

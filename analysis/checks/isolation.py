@@ -117,7 +117,7 @@ def precommitted_read(trace: Trace) -> CheckOutcome:
         read.join(written, on=[*_LOG, "value"], how="inner").join(
             F.broadcast(known), on=list(_TRANSACTION), how="inner"
         ),
-        is_heavy=True,
+        is_close=True,
     )
     deliveries = judged.select(F.lit(1).cast("bigint").alias("records"))
     if not trace.is_small:
@@ -189,7 +189,7 @@ def _committed_writes(trace: Trace) -> DataFrame:
 
 def _write_edges(trace: Trace) -> DataFrame:
     """(first, second, topic, partition, offset): where second wrote right after first, once."""
-    return trace.shared("write_edges", lambda: _made_write_edges(trace), is_heavy=True)
+    return trace.shared("write_edges", lambda: _made_write_edges(trace), is_close=True)
 
 
 def _made_write_edges(trace: Trace) -> DataFrame:

@@ -41,7 +41,7 @@ def produce_unavailable(trace: Trace) -> CheckOutcome:
         F.col("answered_micros").isNull().cast("int").alias("unanswered"),
     )
     long = F.col("ended") - F.col("at") >= OUTAGE_SECONDS * MICROS_PER_SECOND
-    found = outages(trace.materialized(waits.where(long), is_heavy=True), *_LOG)
+    found = outages(trace.materialized(waits.where(long), is_close=True), *_LOG)
     unanswered = sends.where("outcome != 'ok' or offset is null").select(F.lit(1).alias("records"))
     judged = closeup.in_brief(trace).where("intended_first is not null").select("records")
     return unavailable(
@@ -94,7 +94,7 @@ def fetch_unavailable(trace: Trace) -> CheckOutcome:
             "ended",
             F.lit(0).alias("unanswered"),
         ),
-        is_heavy=True,
+        is_close=True,
     )
     found = outages(waits, "group", *_LOG)
     return unavailable(trace, found, "group", *_LOG, judged=count(gaps), needs_insync=False)

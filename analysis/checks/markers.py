@@ -5,6 +5,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
 from analysis.checks.base import CheckOutcome, count, findings
+from analysis.digests import within
 from analysis.fates import ends, offset_commits
 from analysis.load import Trace
 from analysis.transactions import pieces, settled_writes, writes
@@ -29,9 +30,8 @@ def hanging_transaction(trace: Trace) -> CheckOutcome:
     before. Permitted where nobody ended it, for as long as a transaction may be open at all. Judged
     is each partition of each transaction whose writes the log holds.
     """
-    kept = closeup.surviving(trace).select(*_LOG, "value")
     held = trace.materialized(
-        writes(trace).join(kept, on=[*_LOG, "value"], how="left_semi"), is_heavy=True
+        within(writes(trace), closeup.surviving(trace), *_LOG, "value"), is_close=True
     )
     judged = held.select(*_LOG, *_TRANSACTION)
     if not trace.is_small:
@@ -195,7 +195,7 @@ def offsets_without_output(trace: Trace) -> CheckOutcome:
                 " when marker is null then 'not ended' end"
             ),
         ),
-        is_heavy=True,
+        is_close=True,
     )
     judged = lost.select(*_TRANSACTION)
     if not trace.is_small:

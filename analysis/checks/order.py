@@ -47,7 +47,7 @@ def nonmonotonic_send(trace: Trace) -> CheckOutcome:
             "prev.value as value",
             "coalesce(transaction = prev.transaction, false) as is_within",
         ),
-        is_heavy=True,
+        is_close=True,
     )
     # Below the log start nobody can tell whether the earlier value had been truncated.
     known = trace.materialized(
@@ -57,7 +57,7 @@ def nonmonotonic_send(trace: Trace) -> CheckOutcome:
         .distinct()
         .withColumn("is_kept", F.lit(True))
         .unionByName(_expired(trace, turned).withColumn("is_kept", F.lit(False))),
-        is_heavy=True,
+        is_close=True,
     )
     is_owed = F.col("acks") == "all"
     return CheckOutcome(
@@ -104,9 +104,10 @@ def poll_skip(trace: Trace) -> CheckOutcome:
         closeup.surviving(trace)
         .join(F.broadcast(passed(trace)), on=[*_LOG, "offset"], how="inner")
         .where(on_branch()),
-        is_heavy=True,
+        is_close=True,
     )
-    judged = _with_fates(skipped, trace).where("fate not in ('aborted', 'failed')")
+    owed = _with_fates(skipped, trace).where("fate not in ('aborted', 'failed')")
+    judged = trace.materialized(owed, is_close=True)
     found = spans(judged, *PARTITION, "member", "kind", "fate", at=F.min("at_micros"))
     return CheckOutcome(
         findings(

@@ -68,4 +68,4 @@ def _acknowledged_in_sync(trace: Trace) -> DataFrame:
         .agg(F.min("offset").alias("first"), F.max("offset").alias("last"))
         .selectExpr(*CUT, "epoch", "first", "last", "'acknowledged in sync' as had")
     )
-    return trace.materialized(found, is_heavy=True)
+    return trace.materialized(found, is_close=True)

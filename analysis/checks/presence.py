@@ -6,6 +6,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from analysis import closeup
 from analysis.checks.base import CheckOutcome, count_records, findings
 from analysis.contested import recreated
+from analysis.digests import within
 from analysis.load import Trace
 from analysis.positions import PARTITION, positions
 from analysis.sessions import runs
@@ -47,7 +48,7 @@ def unseen_record(trace: Trace) -> CheckOutcome:
             F.sum(F.expr("last_offset - _first + 1")).alias("records"),
             F.min("answered_first").alias("at"),
         ),
-        is_heavy=True,
+        is_close=True,
     )
     owed = closeup.in_brief(trace).join(F.broadcast(readers), on="topic", how="inner")
     return CheckOutcome(
@@ -70,8 +71,7 @@ def _kept(trace: Trace) -> DataFrame:
     """Acknowledged sends that survive where they were acknowledged, in stretches."""
     columns = (*_LOG, "transaction", "first_offset", "last_offset", "answered_first")
     near = (
-        closeup.acknowledged(trace)
-        .join(closeup.surviving(trace), on=[*_LOG, "offset", "value"], how="left_semi")
+        within(closeup.acknowledged(trace), closeup.surviving(trace), *_LOG, "offset", "value")
         .withColumnsRenamed({"offset": "first_offset", "answered_micros": "answered_first"})
         .withColumn("last_offset", F.col("first_offset"))
         .select(*columns)
@@ -89,15 +89,23 @@ def duplicate_append(trace: Trace) -> CheckOutcome:
     prevent it (KIP-98). Permitted where one has no producer id; undecided where producer id or
     epoch changed in between (KIP-360), or no batch tells.
     """
+    at = ("value", "offset")
+    hashed = closeup.surviving(trace).select(*_LOG, *at, F.xxhash64("value").alias("_hash"))
+    several = (
+        hashed.groupBy(*_LOG, "_hash")
+        .agg(F.min("offset").alias("_least"), F.max("offset").alias("_most"))
+        .where("_least < _most")
+        .select(*_LOG, "_hash")
+    )
     repeated = (
-        closeup.surviving(trace)
+        hashed.join(several, on=[*_LOG, "_hash"], how="left_semi")
         .groupBy(*_LOG, "value")
         .agg(F.count_distinct("offset").alias("appends"), F.collect_set("offset").alias("_at"))
         .where("appends > 1")
     )
     found = trace.materialized(
         repeated.select(*_LOG, "value", "appends", F.explode("_at").alias("offset")),
-        is_heavy=True,
+        is_close=True,
     )
     batches = trace["replica_batches"].where("not is_control")
     ids = (

@@ -114,7 +114,7 @@ def _acts_of_fenced(trace: Trace) -> DataFrame:
         .withColumn("raised_micros", F.col("_raised.raised_micros"))
         .withColumn("raised_by", F.col("_raised.raised_by"))
         .drop("_raised"),
-        is_heavy=True,
+        is_close=True,
     )
 
 

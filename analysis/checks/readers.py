@@ -1,12 +1,12 @@
 """Whether all readers see one log, and see it in time (taxonomy A7, B1, B5, B6)."""
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.window import WindowSpec
 
 from analysis import closeup
 from analysis.checks.base import CheckOutcome, count, findings, spans
 from analysis.contested import contested, recreated
+from analysis.digests import within
 from analysis.load import Trace
 from analysis.passed import on_branch, passed
 from analysis.sessions import runs
@@ -39,14 +39,14 @@ def divergent_readers(trace: Trace) -> CheckOutcome:
     Judged are deliveries of partitions that several groups read.
     """
     read = contested(trace).where("group is not null")
-    groups = Window.partitionBy(*_AT)
     apart = (
-        read.withColumn("_readers", F.size(F.collect_set("group").over(groups)))
-        .withColumn(
-            "_having", F.size(F.collect_set("group").over(Window.partitionBy(*_AT, "value")))
-        )
+        read.groupBy(*_AT, "value")
+        .agg(F.collect_set("group").alias("_groups"))
         .groupBy(*_AT)
-        .agg(F.min("_having").alias("_having"), F.max("_readers").alias("_readers"))
+        .agg(
+            F.min(F.size("_groups")).alias("_having"),
+            F.size(F.array_distinct(F.flatten(F.collect_list("_groups")))).alias("_readers"),
+        )
         .where("_having < _readers")
     )
     of_readers = read.join(apart, on=list(_AT), how="left_semi")
@@ -90,14 +90,15 @@ def resurrected_record(trace: Trace) -> CheckOutcome:
         F.col("first_micros").alias("absent_micros"),
         "group",
     )
-    back = (
+    back = trace.materialized(
         known.join(between, on=list(_AT), how="inner")
         .where("other != value and other_epoch > leader_epoch")
         .where(f"known_micros + {trace.clock_micros} < absent_micros")
         .where(f"_in_log or _seen_last > absent_micros + {trace.clock_micros}")
         .groupBy(*_AT, "leader_epoch", "other_epoch")
         .agg(F.min("absent_micros").alias("at"), F.min("group").alias("group"))
-        .join(F.broadcast(trace.topics.select("topic", "unclean_election")), "topic", "left")
+        .join(F.broadcast(trace.topics.select("topic", "unclean_election")), "topic", "left"),
+        is_close=True,
     )
     found = spans(
         back, *_LOG, "leader_epoch", "other_epoch", "unclean_election", "group", at=F.min("at")
@@ -157,7 +158,7 @@ def stale_read(trace: Trace) -> CheckOutcome:
         .agg(F.max("committed_micros").alias("_until"))
         .where(f"_until - _since >= {least}")
         .withColumn("seconds", (F.col("_until") - F.col("_since")) / MICROS_PER_SECOND),
-        is_heavy=True,
+        is_close=True,
     )
     return CheckOutcome(
         findings(
@@ -181,50 +182,51 @@ def stale_read(trace: Trace) -> CheckOutcome:
 def _judged(rivals: DataFrame, trace: Trace) -> DataFrame:
     """One row an offset: its values' epochs, and whether the configuration allows several."""
     sends = _sends_of(rivals, trace).where("acks = 'all'").select(*_LOG, "value", "acks")
-    owed = rivals.join(sends, on=[*_LOG, "value"], how="left").withColumn(
-        "_epoch_values", F.size(F.collect_set("value").over(_within_epoch()))
-    )
-    newest = F.max("leader_epoch").over(Window.partitionBy(*_AT))
     again = recreated(trace).withColumn("_again", F.lit(True))
-    return (
-        owed.withColumn("_is_owed", F.col("acks").isNotNull() & (F.col("leader_epoch") < newest))
+    judged = (
+        rivals.join(sends, on=[*_LOG, "value"], how="left")
+        .groupBy(*_AT, "leader_epoch")
+        .agg(
+            (F.min("value") != F.max("value")).alias("_is_double"),
+            F.max(F.when(F.col("acks").isNotNull(), F.col("leader_epoch"))).alias("_owed"),
+            F.min("first_micros").alias("first_micros"),
+            F.collect_set("group").alias("_groups"),
+        )
         .groupBy(*_AT)
         .agg(
-            F.max("_epoch_values").alias("_epoch_values"),
+            F.max("_is_double").alias("_is_double"),
             F.min("leader_epoch").alias("epoch_first"),
             F.max("leader_epoch").alias("epoch_last"),
-            F.max("_is_owed").alias("_is_owed"),
+            (F.min("_owed") < F.max("leader_epoch")).alias("_is_owed"),
             F.min("first_micros").alias("at"),
-            F.concat_ws(", ", F.array_sort(F.collect_set("group"))).alias("readers"),
+            F.array_distinct(F.flatten(F.collect_list("_groups"))).alias("_groups"),
         )
+        .withColumn("_is_owed", F.coalesce("_is_owed", F.lit(1) == 0))
+        .withColumn("readers", F.concat_ws(", ", F.array_sort("_groups")))
         .join(F.broadcast(again), on=list(_LOG), how="left")
         .join(F.broadcast(trace.topics.select("topic", "unclean_election")), "topic", "left")
         .withColumn("verdict", _verdict())
         .withColumn(
             "form",
             F.when(F.col("_again"), "the topic was created again")
-            .when(F.col("_epoch_values") > 1, "under one epoch")
+            .when(F.col("_is_double"), "under one epoch")
             .otherwise("rewritten by a truncation"),
         )
     )
+    return trace.materialized(judged, is_close=True)
 
 
 def _sends_of(rivals: DataFrame, trace: Trace) -> DataFrame:
     """The sends of values that stand at contested offsets."""
-    values = F.broadcast(rivals.select(*_LOG, "value").distinct())
     sends = closeup.sends(trace).select(*_AT, "value", "acks", "outcome", "answered_micros")
-    return sends.join(values, on=[*_LOG, "value"], how="inner")
-
-
-def _within_epoch() -> WindowSpec:
-    return Window.partitionBy(*_AT, "leader_epoch")
+    return within(sends, rivals, *_LOG, "value")
 
 
 def _verdict() -> Column:
     return (
         F.when(F.col("_again"), "permitted")
         .when(F.col("epoch_first") < 0, "undecided")
-        .when(F.col("_epoch_values") > 1, "violation")
+        .when(F.col("_is_double"), "violation")
         .when(F.col("unclean_election") | ~F.col("_is_owed"), "permitted")
         .otherwise("violation")
     )
@@ -262,7 +264,7 @@ def _given_to_one(trace: Trace) -> DataFrame:
     )
     # What came later in the same poll, in the wrong order, was given to both.
     again = closeup.polls(trace).select("group", *_AT)
-    only = trace.materialized(given.join(again, on=["group", *_AT], how="left_anti"), is_heavy=True)
+    only = trace.materialized(given.join(again, on=["group", *_AT], how="left_anti"), is_close=True)
     found = spans(only, *_LOG, "group", "other", at=F.min("at_micros"))
     return findings(
         found,

@@ -155,7 +155,7 @@ def served_under_fenced_epoch(trace: Trace) -> CheckOutcome:
     survived = survived_late(trace).selectExpr(
         "*", "'permitted' as verdict", "'survived' as known_by", "cast(null as bigint) truncated_to"
     )
-    rows = trace.materialized(gone.unionByName(survived), is_heavy=True)
+    rows = trace.materialized(gone.unionByName(survived), is_close=True)
     found = spans(
         rows.selectExpr(
             *_LOG,
@@ -244,7 +244,7 @@ def _served_by_zombies(trace: Trace) -> DataFrame:
                 "seconds_after"
             ),
         ),
-        is_heavy=True,
+        is_close=True,
     )
     return findings(
         served,

@@ -5,6 +5,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
 from analysis.checks.base import CheckOutcome, count, findings
+from analysis.digests import outside
 from analysis.load import Trace
 from analysis.positions import PARTITION
 from analysis.resets import (
@@ -121,11 +122,9 @@ def truncation_undetected(trace: Trace) -> CheckOutcome:
     that came corrupted is in no log, and tells nothing: `corrupted_record` does.
     """
     starts = trace.log_bounds.select(*_LOG, "log_start")
-    kept = closeup.surviving(trace).select(*_LOG, "value")
+    polls = closeup.polls(trace).where("is_intact")
     gone = trace.materialized(
-        closeup.polls(trace)
-        .where("is_intact")
-        .join(kept, on=[*_LOG, "value"], how="left_anti")
+        outside(polls, closeup.surviving(trace), *_LOG, "value")
         .join(F.broadcast(starts), on=list(_LOG), how="left")
         .where("log_start is null or offset >= log_start")
         .groupBy(*PARTITION)
@@ -137,7 +136,7 @@ def truncation_undetected(trace: Trace) -> CheckOutcome:
             F.min("polled_micros").alias("first_micros"),
             F.max("polled_micros").alias("at"),
         ),
-        is_heavy=True,
+        is_close=True,
     )
     reached = given(trace).groupBy(*PARTITION).agg(F.max("leader_epoch").alias("reached_epoch"))
     silent = (

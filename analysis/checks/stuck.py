@@ -71,7 +71,7 @@ def stuck_producer(trace: Trace) -> CheckOutcome:
         .groupBy(*key)
         .agg(F.max("ok").alias("last_ok"), F.max("last").alias("last"))
     )
-    ends = trace.materialized(ends, is_heavy=True)
+    ends = trace.materialized(ends, is_close=True)
     behind = ends.where("last_ok is null or last_ok < last").drop("last")
     stuck = trace.materialized(
         sends.join(F.broadcast(behind), on=list(key), how="inner")
@@ -89,7 +89,7 @@ def stuck_producer(trace: Trace) -> CheckOutcome:
         .join(F.broadcast(_held(trace)), on=F.expr(_IS_HELD), how="left")
         .groupBy(*key, "since", "at", "records", "unanswered", "error", "seconds")
         .agg(F.count("started_micros").alias("faults")),
-        is_heavy=True,
+        is_close=True,
     )
     return CheckOutcome(
         findings(

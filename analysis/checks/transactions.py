@@ -8,6 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
 from analysis.checks.base import CheckOutcome, count_records, findings, spans
+from analysis.digests import outside
 from analysis.fates import committed_readers
 from analysis.load import Trace
 from analysis.positions import final_positions
@@ -29,7 +30,7 @@ def aborted_read(trace: Trace) -> CheckOutcome:
     delivered = closeup.polls(trace).select("group", *_LOG, "offset", "value", "polled_micros")
     read = trace.materialized(
         owed.drop("offset").join(delivered, on=["group", *_LOG, "value"], how="inner"),
-        is_heavy=True,
+        is_close=True,
     )
     judged = owed.select(F.lit(1).cast("bigint").alias("records"))
     if not trace.is_small:
@@ -70,26 +71,28 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
     where nothing tells that it was ever appended.
     """
     reached = final_positions(trace)
-    readers = F.broadcast(committed_readers(trace))
-    delivered = closeup.polls(trace).select("group", *_LOG, "value").distinct()
-    single = (
+    passed = (
         writes(trace)
         .where("fate = 'committed'")
-        .join(readers, on="topic", how="inner")
+        .join(F.broadcast(committed_readers(trace)), on="topic", how="inner")
         .join(reached, on=["group", *_LOG], how="inner")
         .where("offset is null or (offset >= first_offset and offset < final_position)")
-        .join(delivered.withColumn("_got", F.lit(1)), on=["group", *_LOG, "value"], how="left")
-        .select("group", *_LOG, *_TRANSACTION, "offset", "value", "_got", F.lit(1).alias("records"))
     )
+    unread = trace.materialized(
+        outside(passed, closeup.polls(trace), "group", *_LOG, "value"), is_close=True
+    )
+    judged = passed.select("group", *_TRANSACTION, F.lit(1).cast("bigint").alias("records"))
+    if not trace.is_small:
+        judged = judged.union(_passed_whole(trace, reached))
+    of_transaction = ("group", *_TRANSACTION)
     judged = trace.materialized(
-        single if trace.is_small else single.union(_passed_whole(trace, reached)), is_heavy=True
+        judged.groupBy(*of_transaction).agg(F.sum("records").alias("records")), is_close=True
     )
-    of_transaction = Window.partitionBy("group", *_TRANSACTION)
-    told = judged.withColumn("is_missed", F.col("_got").isNull()).withColumn(
-        "seen", F.sum(F.expr("if(_got is null, 0, records)")).over(of_transaction)
-    )
+    told = unread.withColumn(
+        "_unread", F.count(F.lit(1)).over(Window.partitionBy(*of_transaction))
+    ).join(judged, on=list(of_transaction), how="inner")
     missed = trace.materialized(
-        told.where("is_missed")
+        told.withColumn("seen", F.col("records") - F.col("_unread"))
         .join(
             closeup.surviving(trace).select(*_LOG, "value", F.lit(1).alias("_kept")),
             on=[*_LOG, "value"],
@@ -103,7 +106,7 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
             F.max("offset").alias("offset_last"),
             F.count(F.lit(1)).alias("records"),
         ),
-        is_heavy=True,
+        is_close=True,
     )
     return CheckOutcome(
         findings(
@@ -135,15 +138,7 @@ def _passed_whole(trace: Trace, reached: DataFrame) -> DataFrame:
         .withColumn("_first", F.greatest("_first", "first_offset"))
         .withColumn("records", F.expr("least(last_offset + 1, final_position) - _first"))
         .where("records > 0")
-        .select(
-            "group",
-            *_LOG,
-            *_TRANSACTION,
-            F.lit(None).cast("bigint").alias("offset"),
-            F.lit(None).cast("string").alias("value"),
-            F.lit(1).alias("_got"),
-            "records",
-        )
+        .select("group", *_TRANSACTION, "records")
     )
 
 

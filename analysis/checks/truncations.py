@@ -95,7 +95,7 @@ def false_truncation(trace: Trace) -> CheckOutcome:
         .agg(F.max_by("leader_epoch", "at_micros").alias("read_epoch"))
         .withColumnRenamed("reported", "at_micros")
     )
-    read = trace.materialized(read, is_heavy=True)
+    read = trace.materialized(read, is_close=True)
     judged = (
         reports.join(read, on=[*PARTITION, "from_offset", "at_micros"], how="left")
         .selectExpr("*", f"{fork_of('read_epoch')} as read_forked_at")
