@@ -91,7 +91,7 @@ def _lost(trace: Trace) -> DataFrame:
     had_begun = f"from_micros <= {sent} - {trace.clock_micros}"
     had_ended = f"until_micros <= {sent} - {trace.clock_micros} and broker >= 0"
     is_cut = "cut_by is not null and (log_start is null or offset >= log_start)"
-    same = ("log_start", "seen_epoch", "taken_epoch", "cut_to", "cut_micros")
+    same = ("log_start", "seen_epoch", "held_by", "taken_epoch", "cut_to", "cut_micros")
     by_way = known.groupBy("_id").agg(
         *(F.first(name).alias(name) for name in same),
         F.expr(
@@ -145,6 +145,7 @@ def _seen(gone: DataFrame, trace: Trace) -> DataFrame:
             F.max("leader_epoch").alias("seen_epoch"),
             F.sort_array(F.collect_set("broker")).alias("held_by"),
         )
+        .withColumn("held_by", F.expr("if(size(held_by) > 0, held_by, null)"))
     )
 
 

@@ -1,6 +1,6 @@
 """How often a group was given what it had already (taxonomy F8)."""
 
-from pyspark.sql import DataFrame, GroupedData
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.checks.base import CheckOutcome, findings
@@ -22,10 +22,16 @@ def reprocessing_amplification(trace: Trace) -> CheckOutcome:
     amplification where nothing was new.
     """
     times = trace.materialized(_times(trace))
-    again = _within(repeated(trace), "last_micros", times).agg(
-        F.sum(F.expr(f"if(during = '{_WHOLE_RUN}', deliveries - 1, 1)")).alias("again")
+    again = (
+        _within(repeated(trace), "last_micros", times)
+        .groupBy("group", "time", "during")
+        .agg(F.sum(F.expr(f"if(during = '{_WHOLE_RUN}', deliveries - 1, 1)")).alias("again"))
     )
-    delivered = _within(given(trace), "at_micros", times).agg(F.sum("records").alias("delivered"))
+    delivered = (
+        _within(given(trace), "at_micros", times)
+        .groupBy("group", "time", "during")
+        .agg(F.sum("records").alias("delivered"))
+    )
     found = again.join(delivered, on=["group", "time", "during"], how="inner").withColumn(
         "amplification", F.expr("round(delivered / nullif(delivered - again, 0), 3)")
     )
@@ -74,11 +80,10 @@ def _times(trace: Trace) -> DataFrame:
     )
 
 
-def _within(rows: DataFrame, at: str, times: DataFrame) -> GroupedData:
-    """The rows of each group that fall into each time, by their column `at`."""
+def _within(rows: DataFrame, at: str, times: DataFrame) -> DataFrame:
+    """Rows with each time that they fall into, by their column `at`."""
     return (
         rows.withColumn("slice", F.expr(f"{at} div {_SLICE_MICROS}"))
         .join(F.broadcast(times), on="slice", how="inner")
         .where(f"{at} >= since and {at} < until")
-        .groupBy("group", "time", "during")
     )
