@@ -68,9 +68,11 @@ def test_what_is_not_looked_at_hides_nothing(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every class of anomalies, judged record by record, and as a large trace is."""
+    # A clock that is ahead would leave undecided what others' anomalies prove.
+    plants = [plant for plant in PLANTS if plant != Check.CLOCK_SKEW]
     universes = [
         planted_universe(plant, index, 19902, records=60, partitions=2)
-        for index, plant in enumerate(PLANTS)
+        for index, plant in enumerate(plants)
     ]
     clean = [
         planted_universe(None, len(universes) + index, 19902, records=60, partitions=2, kind=kind)
@@ -86,7 +88,7 @@ def test_what_is_not_looked_at_hides_nothing(
     assert not large.is_small
     assert {check: told(large, check) for check in CHECKS} == by_records
     assert [
-        str(check) for check in CHECKS if str(check) in PLANTS and not by_records[check][1]
+        str(check) for check in CHECKS if str(check) in plants and not by_records[check][1]
     ] == []
 
 
