@@ -50,7 +50,7 @@ docker-image: $(READY) ## Build the image of Docker nodes: [BASE_IMAGE=]
 	.venv/bin/python -m cluster.image.build $(if $(BASE_IMAGE),--base $(BASE_IMAGE))
 
 test: $(READY) ## Unit tests, Spark on small tables, short live clusters (Docker's where it runs)
-	.venv/bin/pytest --numprocesses 2 --dist loadgroup
+	.venv/bin/pytest --numprocesses 2
 
 lint: $(READY) ## Style and types
 	.venv/bin/ruff check .

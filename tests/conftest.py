@@ -1,15 +1,23 @@
 """For all tests: no timed asserts, hypothesis's deadline among them."""
 
+from typing import Any
+
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadScopeScheduling
 
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep what starts clusters on one worker of pytest-xdist: two at once starve each other."""
-    for item in items:
-        if item.get_closest_marker("live") or item.get_closest_marker("docker"):
-            item.add_marker(pytest.mark.xdist_group("clusters"))
+class ClustersInTurn(LoadScopeScheduling):
+    """All that starts clusters on one worker, and first: two clusters at once starve each other."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "clusters" if nodeid.startswith("tests/live/") else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ClustersInTurn:
+    """Of pytest-xdist: who runs what."""
+    return ClustersInTurn(config, log)
