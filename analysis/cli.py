@@ -14,7 +14,7 @@ from analysis.report.night_page import write_night
 from analysis.report.night_rows import Judged, runs_of
 from analysis.report.page import write_report
 from analysis.report.session_page import write_session
-from analysis.session import open_session, tune
+from analysis.session import open_session
 from analysis.terminal import show, show_night
 from harness.contract.nights import Night, NightSummary, read_night
 from harness.contract.run_folder import RunFolder, find_runs
@@ -86,7 +86,6 @@ def _judge_all(
 
 def _judge_one(spark: SparkSession, folder: RunFolder) -> Verdict:
     trace = load_trace(spark, folder)
-    tune(spark, rows=sum(trace.rows.values()))
     verdict = judge(trace)
     _write(folder, verdict, trace)
     return verdict

@@ -17,6 +17,9 @@ _RUN_LONG = "-XX:+UseParallelGC -XX:-DontCompileHugeMethods"
 def open_session(master: str | None = None, *, rows: int = 0) -> SparkSession:
     """A session on this machine (`local[*]`), or on a master given as Spark's `--master` is.
 
+    It plans for few rows. What goes through many rows of a large trace asks for more by itself, as
+    long as it runs (`Trace.materialized`).
+
     Args:
         master: None for this machine.
         rows: of the largest trace to come. A JVM for small ones starts sooner; one for large ones
@@ -44,13 +47,5 @@ def open_session(master: str | None = None, *, rows: int = 0) -> SparkSession:
         )
     session: SparkSession = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
-    return session
-
-
-def tune(session: SparkSession, *, rows: int) -> None:  # noqa: ARG001
-    """Set the session up to judge a trace of so many rows.
-
-    It is set up for few. What goes through many rows of a large trace asks for more by itself, as
-    long as it runs (`Trace.materialized`).
-    """
     for_few_rows(session)
+    return session

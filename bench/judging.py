@@ -77,11 +77,9 @@ def _broken_in(judged: Judged) -> Iterator[None]:
 
 def _on_spark(folder: RunFolder, master: str | None) -> Any:
     from analysis.load import count_rows, load_trace  # noqa: PLC0415
-    from analysis.session import open_session, tune  # noqa: PLC0415
+    from analysis.session import open_session  # noqa: PLC0415
 
-    rows = sum(count_rows(folder).values())
-    spark = open_session(master, rows=rows)
-    tune(spark, rows=rows)
+    spark = open_session(master, rows=sum(count_rows(folder).values()))
     return load_trace(spark, folder)
 
 

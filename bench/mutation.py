@@ -21,7 +21,7 @@ from rich.console import Console
 
 from analysis.checks.registry import CHECKS
 from analysis.load import load_trace
-from analysis.session import open_session, tune
+from analysis.session import open_session
 from bench.taxonomy import CLASSES, NOT_FINDINGS, TOLD_BY
 from harness.contract.checks import Check
 from harness.contract.run_folder import RunFolder
@@ -140,7 +140,6 @@ def findings(
         console: where to tell how long each check took.
     """
     trace = load_trace(spark, folder)
-    tune(spark, rows=sum(trace.rows.values()))
     groups = {group.group: group.topic for group in trace.plan.groups}
     for check, definition in CHECKS.items():
         began = time.monotonic()
@@ -168,7 +167,6 @@ def told_of_all(spark: SparkSession, seeds: int, console: Console) -> dict[str, 
                 ]
                 write_history(folder, pair, description(seed, "make mutation", "unknown", {}))
                 trace = load_trace(spark, folder)
-                tune(spark, rows=sum(trace.rows.values()))
                 rows = [row.asDict() for row in CHECKS[check].judge(trace).findings.collect()]
             planted = pair[0].planted[0]
             found = [Found("", str(check), row) for row in rows]

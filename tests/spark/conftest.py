@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from analysis.load import Trace, local_frame
-from analysis.session import open_session, tune
+from analysis.session import open_session
 from harness.contract.checks import Check
 from harness.contract.run_folder import Expectation, GroupPlan, Plan, RunDescription, TopicPlan
 from harness.contract.tables import TABLES
@@ -20,7 +20,6 @@ TraceMaker = Callable[..., Trace]
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     session = open_session("local[1]")
-    tune(session, rows=0)
     yield session
     session.stop()
 
