@@ -36,20 +36,18 @@ class Gap:
     source: str
     tables: tuple[str, ...]
     reason: str
+    is_in_history: bool = False
+    """Of a history that is there, some lines."""
 
 
 def gaps(trace: Trace) -> list[Gap]:
     """All that is known to be missing."""
+    return trace.once("gaps in sources", lambda: list(_found(trace)))
+
+
+def _found(trace: Trace) -> Iterator[Gap]:
     told = trace["histories"].withColumn("is_incomplete", F.expr(INCOMPLETE)).collect()
-    return [*_in_histories(told), *_others(trace, told)]
-
-
-def other_gaps(trace: Trace) -> list[Gap]:
-    """What is missing but for single lines of histories."""
-    return list(_others(trace, trace["histories"].collect()))
-
-
-def _others(trace: Trace, told: list[Row]) -> Iterator[Gap]:
+    yield from _in_histories(told)
     yield from _missing_histories(trace, told)
     yield from _servers(trace)
     yield from _segments(trace)
@@ -67,7 +65,8 @@ def _in_histories(told: list[Row]) -> Iterator[Gap]:
         lost = f"{row['missing_seqs']} events missing, {row['malformed_lines']} lines malformed"
         role = row["role"]
         tables = _OF_ROLES.get(role, _BY_CLIENTS) if role else _BY_ANYBODY
-        yield Gap(row["worker"], tables, f"history of {row['worker']}: {lost}")
+        reason = f"history of {row['worker']}: {lost}"
+        yield Gap(row["worker"], tables, reason, is_in_history=True)
 
 
 def _missing_histories(trace: Trace, told: list[Row]) -> Iterator[Gap]:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any, TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -39,6 +40,7 @@ _TOPICS = pa.schema(
 _GROUPS = pa.schema({name: pa.string() for name in ("group", "client", "commit_epoch", "reset")})
 _READERS = pa.schema({name: pa.string() for name in ("group", "topic", "isolation")})
 
+_T = TypeVar("_T")
 _LOG = ("topic", "partition")
 SMALL_INPUT_ROWS = 200_000
 """Up to so many rows in all, a trace is small: see `analysis.closeup`."""
@@ -71,7 +73,7 @@ class Trace:
     missing: frozenset[str] = frozenset()
     touched: set[str] = field(default_factory=set)
     _read: dict[str, DataFrame] = field(default_factory=dict)
-    _shared: dict[str, DataFrame] = field(default_factory=dict)
+    _built: dict[str, Any] = field(default_factory=dict)
     _tables_of: dict[str, frozenset[str]] = field(default_factory=dict)
     _close_rows: dict[str, int] = field(default_factory=dict)
 
@@ -113,6 +115,7 @@ class Trace:
         How far apart any two nodes' clocks may have been, as measured, or how far one of them
         jumped; CLOCK_MICROS if that is less, or unknown.
         """
+        # Read past `touched`: of the checks that use the bound, only the first would tell so.
         ahead, behind = F.max("ahead_micros"), F.min("behind_micros")
         apart = self.read("clocks").agg((ahead - behind).alias("apart"))
         jump = self.read("histories").agg(F.max("clock_jump_micros").alias("jump"))
@@ -208,17 +211,26 @@ class Trace:
         What is kept are its rows, not how they came about: plans that join it several times would
         otherwise grow until planning takes longer than the data.
         """
-        if name not in self._shared:
-            before = self.touched.copy()
-            self.touched.clear()
+
+        def materialized() -> DataFrame:
             frame = self.materialized(build(), is_heavy=is_heavy, is_close=is_close)
             if not self.is_small and name.startswith(CLOSE_UP):
                 self._close_rows[name] = frame.count()
-            self._shared[name] = frame
+            return frame
+
+        return self.once(name, materialized)
+
+    def once(self, name: str, build: Callable[[], _T]) -> _T:
+        """What several ask for by a name, built once a trace; `touched` tells its tables to all."""
+        if name not in self._built:
+            before = self.touched.copy()
+            self.touched.clear()
+            self._built[name] = build()
             self._tables_of[name] = frozenset(self.touched)
             self.touched.update(before)
         self.touched.update(self._tables_of[name])
-        return self._shared[name]
+        built: _T = self._built[name]
+        return built
 
     def materialized(
         self, frame: DataFrame, *, is_heavy: bool = False, is_close: bool = False

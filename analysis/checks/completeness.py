@@ -5,7 +5,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.checks.base import CheckOutcome, findings
-from analysis.gaps import INCOMPLETE, other_gaps
+from analysis.gaps import INCOMPLETE, gaps
 from analysis.load import Trace, local_frame
 
 _SOURCES = pa.schema(
@@ -64,7 +64,8 @@ def _sources(trace: Trace) -> DataFrame:
     """Files of servers, and whole histories: few, and most often none."""
     rows: list[dict[str, str | int | None]] = [
         {"source": gap.source, "kind": "missing", "verdict": "undecided", "cause": gap.reason}
-        for gap in other_gaps(trace)
+        for gap in gaps(trace)
+        if not gap.is_in_history
     ]
     if trace.rows["unread_segments"]:
         rows += [
