@@ -25,6 +25,7 @@ from harness.generate.history import (
     write_history,
 )
 from harness.generate.plants import PLANTS
+from harness.generate.plants.tools import drawn
 
 EVENTS = 2_000
 
@@ -252,6 +253,12 @@ def test_what_can_not_be_generated_is_told(
 ) -> None:
     with pytest.raises(UsageError, match=told):
         write(tmp_path, **asked)
+
+
+def test_an_anomaly_that_fits_nowhere_is_not_planted_elsewhere() -> None:
+    universe = planted_universe(None, 0, 7, records=24, partitions=2)
+    with pytest.raises(UsageError, match="more events"):
+        drawn(universe, lambda: None)
 
 
 def test_the_command_lists_the_classes_and_spares_other_files(tmp_path: Path) -> None:

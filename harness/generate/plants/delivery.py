@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from harness.generate.frames import Array
 from harness.generate.plants.tails import append_behind, cut_tail, deliver_behind
 from harness.generate.plants.tools import (
     PLAIN,
@@ -12,6 +13,7 @@ from harness.generate.plants.tools import (
     commits_of,
     copy_of,
     deliveries,
+    drawn,
     drop_deliveries,
     events_of,
     follows,
@@ -60,12 +62,14 @@ def skip(universe: Universe, random: Random, check: str) -> list[Place]:
     group = groups(universe)[int(random.integers(2))]
     count = int(random.integers(1, 3))
     polls = universe.frame("polls")
-    for _ in range(1000):
+
+    def within_a_session() -> Array | None:
         offsets = offsets_of(universe, middle(universe, random, partition, count))
         around = np.array([offsets[0] - 1, offsets[-1] + 1])
         members = polls["member"][deliveries(universe, partition, group, around)]
-        if len(set(members)) == 1:
-            break
+        return offsets if len(set(members)) == 1 else None
+
+    offsets = drawn(universe, within_a_session)
     drop_deliveries(universe, partition, group, offsets)
     others = {"skipped_record", "poll_skip", "commit_beyond_processed", "stale_read"} - {check}
     follows(universe, *others, partition=partition, group=group)
@@ -177,11 +181,14 @@ def resurrected_record(universe: Universe, random: Random) -> list[Place]:
     polls, sends = universe.frame("polls"), universe.frame("sends")
     failed = np.flatnonzero(sends.where(partition=partition, outcome="failed"))
     log = universe.the_log()
-    for _ in range(1000):
+
+    def long_known() -> tuple[int, Array] | None:
         (one,) = middle(universe, random, partition)
         rows = np.flatnonzero(deliveries(universe, partition, group, log.offset[[one]]))
-        if polls["polled_micros"][rows[0]] > log.at[one] + _KNOWN_FOR_MICROS:
-            break
+        fits = polls["polled_micros"][rows[0]] > log.at[one] + _KNOWN_FOR_MICROS
+        return (int(one), rows) if fits else None
+
+    one, rows = drawn(universe, long_known)
     polls["value"][rows] = sends["value"][failed[0]]
     polls["leader_epoch"][rows] += 1
     for other in (group, None):

@@ -13,6 +13,7 @@ from harness.generate.plants.tools import (
     change_commit,
     commits_of,
     deliveries,
+    drawn,
     drop_commits,
     follows,
     groups,
@@ -30,13 +31,16 @@ def record_epoch_regressed(universe: Universe, random: Random) -> list[Place]:
     partition = _with_epochs(universe, random)
     commits, polls = universe.frame("commits"), universe.frame("polls")
     committed = set(commits["offset"][commits.where(partition=partition)])
-    for _ in range(1000):
+    log = universe.the_log()
+
+    def within_an_epoch() -> tuple[int, int] | None:
         (one,) = middle(universe, random, partition)
-        offset, epoch = int(universe.the_log().offset[one]), int(universe.the_log().epoch[one])
+        offset, epoch = int(log.offset[one]), int(log.epoch[one])
         rows = deliveries(universe, partition, group, np.array([offset - 1, offset]))
         same = set(polls["leader_epoch"][rows]) == {epoch}
-        if epoch > 0 and offset + 1 not in committed and same:
-            break
+        return (offset, epoch) if epoch > 0 and offset + 1 not in committed and same else None
+
+    offset, epoch = drawn(universe, within_an_epoch)
     row = deliveries(universe, partition, group, np.array([offset]))
     polls["leader_epoch"][row] = epoch - 1
     follows(

@@ -15,6 +15,7 @@ from harness.generate.plants.tools import (
     change_commit,
     commits_of,
     deliveries,
+    drawn,
     follows,
     groups,
     middle,
@@ -84,11 +85,14 @@ def nonmonotonic_poll(universe: Universe, random: Random) -> list[Place]:
     partition = any_partition(universe, random)
     group = groups(universe)[STEADY]
     polls = universe.frame("polls")
-    for _ in range(1000):
+
+    def of_one_poll() -> Array | None:
         offsets = offsets_of(universe, middle(universe, random, partition, 2))
         rows = np.flatnonzero(deliveries(universe, partition, group, offsets))
-        if len(rows) == 2 and len(set(polls["polled_micros"][rows])) == 1:  # noqa: PLR2004
-            break
+        fits = len(rows) == 2 and len(set(polls["polled_micros"][rows])) == 1  # noqa: PLR2004
+        return rows if fits else None
+
+    rows = drawn(universe, of_one_poll)
     polls["position_in_poll"][rows] = polls["position_in_poll"][rows[::-1]]
     follows(universe, "poll_skip", partition=partition, group=group)
     return [Place("nonmonotonic_poll", "violation", partition, group)]
@@ -102,16 +106,19 @@ def stale_read(universe: Universe, random: Random) -> list[Place]:
     sends = universe.frame("sends")
     acknowledged = sends["offset"][sends.where(partition=partition, outcome="ok")]
     mine = deliveries(universe, partition, group)
-    for _ in range(1000):
+
+    def from_an_acknowledged_one() -> tuple[int, int, Array] | None:
         began = universe.at(float(random.uniform(58.0, 62.0)))
         ended = began + micros(_STALE_SECONDS)
         held = np.flatnonzero(
             mine & (polls["polled_micros"] >= began) & (polls["polled_micros"] < ended)
         )
-        first = int(polls["offset"][held].min())
-        if first in acknowledged:
-            break
-    order = held[np.argsort(polls["offset"][held])]
+        order = held[np.argsort(polls["offset"][held])]
+        fits = len(order) > 0 and polls["offset"][order[0]] in acknowledged
+        return (began, ended, order) if fits else None
+
+    began, ended, order = drawn(universe, from_an_acknowledged_one)
+    first = int(polls["offset"][order[0]])
     polls["polled_micros"][order] = ended + partition * 10
     polls["position_in_poll"][order] = np.arange(len(order))
     log = universe.the_log()

@@ -2,11 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
+from harness.contract.errors import UsageError
 from harness.generate.frames import Array, Frame
 from harness.generate.universe import Place, Universe
+
+_T = TypeVar("_T")
 
 Random = np.random.Generator
 PLAIN, UNCLEAN, TRANSACTIONAL = "plain", "unclean", "transactional"
@@ -14,6 +18,7 @@ STEADY, RESTARTED = 0, 1
 """The groups of a plain universe."""
 _FROM, _UNTIL = 0.3, 0.8
 """Anomalies are planted in this part of the surviving log."""
+_DRAWS_MAX = 1000
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,22 @@ class Plant:
 def any_partition(universe: Universe, random: Random) -> int:
     """One of the topic's partitions."""
     return int(random.integers(universe.partitions))
+
+
+def drawn(universe: Universe, draw: Callable[[], _T | None]) -> _T:
+    """What `draw` answers, called until it has found a place that fits the anomaly, not None.
+
+    Raises:
+        UsageError: it found none in a thousand calls.
+    """
+    for _ in range(_DRAWS_MAX):
+        found = draw()
+        if found is not None:
+            return found
+    raise UsageError(
+        f"{universe.topic}: none of {_DRAWS_MAX} places fits the anomaly; generate more events, "
+        "or take another seed"
+    )
 
 
 def middle(universe: Universe, random: Random, partition: int, count: int = 1) -> Array:
