@@ -42,19 +42,15 @@ def collect_servers(folder: RunFolder, kafka: KafkaService) -> None:
 
 def decode_servers(folder: RunFolder, observer: WorkerService) -> None:
     """Let the observer decode the collected replicas into tables."""
-    places = {name: observer.folder / name for name in ("segments", "kept", "tables")}
-    observer.host.copy_to(folder.segments, places["segments"])
+    segments, kept, tables = (observer.folder / name for name in ("segments", "kept", "tables"))
+    observer.host.copy_to(folder.segments, segments)
     if folder.kept.exists():
-        observer.host.copy_to(folder.kept, places["kept"])
+        observer.host.copy_to(folder.kept, kept)
     observer.call(
-        Decode(
-            segments=str(places["segments"]),
-            kept=str(places["kept"]),
-            tables=str(places["tables"]),
-        ),
+        Decode(segments=str(segments), kept=str(kept), tables=str(tables)),
         timeout_seconds=_DECODE_SECONDS,
     )
-    observer.host.copy_from(places["tables"], folder.tables)
+    observer.host.copy_from(tables, folder.tables)
 
 
 def decode_clients(folder: RunFolder) -> None:

@@ -4,6 +4,7 @@ import time
 from pathlib import Path
 
 from cluster.kafka.service import KafkaService
+from cluster.nodes.node import Node
 
 _LEFT_ON_THE_NODE = (".index", ".timeindex", ".txnindex", ".lock")
 """Files of a log directory that say nothing the segments do not."""
@@ -14,8 +15,7 @@ _COPY_SECONDS = 60
 
 def copy_log_directory(kafka: KafkaService, server: int, target: Path) -> None:
     """Copy a log directory of a server that does not run, or whose node is paused."""
-    kafka.host(server).copy_from(kafka.data(server), target)
-    _prune(target)
+    _copy(kafka.host(server), kafka.data(server), target)
 
 
 def keep_log_directory(kafka: KafkaService, server: int, kept: Path) -> None:
@@ -29,19 +29,20 @@ def keep_log_directory(kafka: KafkaService, server: int, kept: Path) -> None:
     node, data = kafka.host(server), kafka.data(server)
     target = kept / str(time.time_ns() // 1000) / str(server)
     if node.is_paused or not kafka.is_running(server):
-        node.copy_from(data, target)
+        _copy(node, data, target)
     else:
         # A file that grows while an archive is made of it would spoil the archive.
         still = data.with_name("kept")
         node.run(["cp", "-r", str(data), str(still)], timeout_seconds=_COPY_SECONDS, check=False)
-        node.copy_from(still, target)
+        _copy(node, still, target)
         node.remove(still)
-    _prune(target)
     for path in target.rglob(f"{_OF_ITS_OWN}*/*"):
         path.unlink()
 
 
-def _prune(target: Path) -> None:
+def _copy(node: Node, source: Path, target: Path) -> None:
+    """Copy a log directory from its node, and leave out what is of no use."""
+    node.copy_from(source, target)
     for path in target.rglob("*"):
         if path.name.endswith(_LEFT_ON_THE_NODE):
             path.unlink()
