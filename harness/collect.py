@@ -11,7 +11,7 @@ from harness.clients.process import WorkerService
 from harness.contract.run_folder import RunFolder
 from harness.decode.client_logs import resets
 from harness.decode.histories import TABLES_OF_HISTORIES, read_histories
-from harness.decode.replica_files import ignored_files
+from harness.decode.replica_files import ignored_files, replica_folders
 from harness.decode.server_logs import server_of, truncations
 from harness.decode.tables import write_table
 from harness.log_directories import copy_log_directory
@@ -93,7 +93,7 @@ def _servers(folder: RunFolder) -> list[dict[str, Any]]:
                 "name": name,
                 "server": int(name) if name.isdigit() else None,
                 "log_lines": log.read_bytes().count(b"\n") if log.exists() else 0,
-                "replicas": sum(1 for path in segments.glob("*-*") if path.is_dir()),
+                "replicas": len(replica_folders(segments)),
                 "ignored_files": ignored_files(segments),
             }
         )

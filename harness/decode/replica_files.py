@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _SEGMENT = re.compile(r"\d{20}\.log")
-_REPLICA = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)")
+_REPLICA = re.compile(r".+-\d+")
 
 
 @dataclass(frozen=True)
@@ -24,18 +24,21 @@ class Replica:
         return sorted(path for path in self.folder.glob("*.log") if _SEGMENT.fullmatch(path.name))
 
 
+def replica_folders(server: Path) -> list[Path]:
+    """The replicas in a server's folder, by name; none where there is no such folder."""
+    found = (path for path in server.glob("*") if path.is_dir())
+    return sorted(path for path in found if _REPLICA.fullmatch(path.name))
+
+
 def replicas(segments: Path) -> Iterator[Replica]:
     """The replicas of all servers; folders with other names than Kafka's are left out."""
     for server in sorted(path for path in segments.iterdir() if path.name.isdigit()):
-        for folder in sorted(path for path in server.iterdir() if path.is_dir()):
-            if name := _REPLICA.fullmatch(folder.name):
-                yield Replica(int(server.name), name["topic"], int(name["partition"]), folder)
+        for folder in replica_folders(server):
+            topic, _, partition = folder.name.rpartition("-")
+            yield Replica(int(server.name), topic, int(partition), folder)
 
 
 def ignored_files(server: Path) -> int:
     """How many files in a server's folder look like segments, and are none by their names."""
-    found = 0
-    for path in server.glob("*/*.log"):
-        is_replica = _REPLICA.fullmatch(path.parent.name) is not None
-        found += is_replica and not _SEGMENT.fullmatch(path.name)
-    return found
+    logs = (path for folder in replica_folders(server) for path in folder.glob("*.log"))
+    return sum(1 for path in logs if not _SEGMENT.fullmatch(path.name))

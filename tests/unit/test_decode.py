@@ -6,6 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from harness.clients.history import HistoryWriter
+from harness.collect import decode_server_logs
 from harness.contract.events import (
     FaultChanged,
     GroupChanged,
@@ -17,11 +18,13 @@ from harness.contract.events import (
     WorkerStopped,
 )
 from harness.contract.outcomes import Outcome
+from harness.contract.run_folder import RunFolder
 from harness.contract.stages import PHASE_LIMIT_SECONDS, Stage
 from harness.contract.tables import TABLES
 from harness.contract.values import make_value
 from harness.decode.client_logs import resets
 from harness.decode.histories import TABLES_OF_HISTORIES, read_histories
+from harness.decode.replica_files import replicas
 from harness.decode.tables import Rows, write_table
 
 INTENT = {"producer": "p", "topic": "t", "partition": 0, "acks": "all"}
@@ -164,6 +167,24 @@ def test_rows_are_laid_out_by_topic_partition_offset(tmp_path: Path) -> None:
     unordered = [{"topic": "t", "partition": 0, "offset": offset} for offset in (3, 1, 2)]
     write_table(tmp_path, "polls", unordered)
     assert pq.read_table(tmp_path / "polls.parquet")["offset"].to_pylist() == [1, 2, 3]
+
+
+def test_replicas_are_known_by_their_folders_names(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path)
+    for name in ("t-0", "a-b-10", "t-1.5f3c-delete", "t-0 (copy)", "t"):
+        (run.segments / "1" / name).mkdir(parents=True)
+    (run.segments / "1" / "meta-0").write_text("a file")
+    (run.segments / "1" / "t-0" / f"{0:020d}.log").write_text("")
+    (run.segments / "1" / "t-0" / "0 (copy).log").write_text("")
+    (run.brokers / "2").mkdir(parents=True)
+    (run.brokers / "2" / "server.log").write_text("one\ntwo\n")
+    found = [(one.broker, one.topic, one.partition) for one in replicas(run.segments)]
+    assert found == [(1, "a-b", 10), (1, "t", 0)]
+    decode_server_logs(run)
+    assert pq.read_table(run.tables / "servers.parquet").to_pylist() == [
+        {"name": "1", "server": 1, "log_lines": 0, "replicas": 2, "ignored_files": 1},
+        {"name": "2", "server": 2, "log_lines": 2, "replicas": 0, "ignored_files": 0},
+    ]
 
 
 def test_a_history_refuses_what_is_no_event(tmp_path: Path) -> None:
