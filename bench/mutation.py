@@ -156,9 +156,11 @@ def findings(
 
 def told_of_all(spark: SparkSession, seeds: int, console: Console) -> dict[str, Score]:
     """By check of _OF_ALL: what it found in a planted universe beside a clean one, at each seed."""
-    told: dict[str, Score] = defaultdict(Score)
+    made = Generated()
+    found: list[Found] = []
     for check in _OF_ALL:
         for seed in range(seeds):
+            history = f"{check}, seed {seed}"
             with TemporaryDirectory(prefix="fencepost-mutation-") as place:
                 folder = RunFolder(Path(place))
                 pair = [
@@ -166,18 +168,11 @@ def told_of_all(spark: SparkSession, seeds: int, console: Console) -> dict[str, 
                     for index, plant in enumerate((str(check), None))
                 ]
                 write_history(folder, pair, description(seed, "make mutation", "unknown", {}))
-                trace = load_trace(spark, folder)
-                rows = [row.asDict() for row in CHECKS[check].judge(trace).findings.collect()]
-            planted = pair[0].planted[0]
-            found = [Found("", str(check), row) for row in rows]
-            score = told[check]
-            score.planted += 1
-            score.findings += len(found)
-            score.unexplained += [one for one in found if not one.is_at(planted)]
-            if not any(one.is_at(planted) for one in found):
-                score.missed.append(f"seed {seed}: {planted}")
+                rows = CHECKS[check].judge(load_trace(spark, folder)).findings.collect()
+            made.planted[history], made.plants[history] = pair[0].planted, str(check)
+            found += [Found(history, str(check), row.asDict()) for row in rows]
         console.print(f"{check}: {seeds} histories of its own", style="dim")
-    return told
+    return scores(made, found)
 
 
 def _topic(row: dict[str, Any], topics: list[str], groups: dict[str, str]) -> str:
