@@ -29,6 +29,7 @@ CORE = ("delivery", "epochs", "resets", "truncations")
 SAMPLE = 60
 """Changes of each module."""
 _SEED = 19902
+_RECENT_CHARACTERS = 2000
 _PAGE = ROOT / "docs" / "mutants.md"
 _INTRODUCTION = """\
 # What changes of the checks' code the tests notice
@@ -74,20 +75,23 @@ def judge(name: str, progress: Progress) -> Judged:
 
 def _judged(module: str, mutants: list[str], place: Path) -> Iterator[tuple[str, bool]]:
     """Each change, and whether it was noticed, by a process that imports the changed module."""
-    path = os.pathsep.join([str(place), str(ROOT)])
-    with subprocess.Popen(
-        [sys.executable, "-m", "bench.mutants_judge", module, *mutants],
-        cwd=place,
-        env={**os.environ, "PYTHONPATH": path},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as process:
+    path, log = os.pathsep.join([str(place), str(ROOT)]), place / "judge.log"
+    with (
+        log.open("w") as errors,
+        subprocess.Popen(
+            [sys.executable, "-m", "bench.mutants_judge", module, *mutants],
+            cwd=place,
+            env={**os.environ, "PYTHONPATH": path},
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        ) as process,
+    ):
         for line in process.stdout or ():
             told = json.loads(line)
             yield told["mutant"], told["is_noticed"]
     if process.returncode:
-        raise RuntimeError(f"the tests of {module} fail before anything is changed")
+        raise RuntimeError(f"{module} was not judged: {log.read_text()[-_RECENT_CHARACTERS:]}")
 
 
 def _differences(code: str) -> dict[str, str]:

@@ -44,14 +44,23 @@ class Tracer:
         """End a test's call."""
         if report.when == "call":
             for function in self._hit:
-                self.tests[function][report.nodeid] = report.duration
+                # Absolute, since pytest reads what it is given from the folder where it runs.
+                self.tests[function][f"{ROOT}/{report.nodeid}"] = report.duration
 
 
-def run(tests: Iterable[str], plugins: list[object]) -> int:
-    """Run tests until one fails, without a word; pytest's exit status."""
+def fails(tests: Iterable[str], plugins: Iterable[object] = ()) -> bool:
+    """Whether one of the tests fails, which are run without a word until one does.
+
+    Raises:
+        RuntimeError: they could not be run.
+    """
     silent = ["-x", "-q", "-p", "no:cacheprovider", f"--timeout={_NOTICES_SECONDS}"]
-    with contextlib.redirect_stdout(io.StringIO()):
-        return int(pytest.main([*silent, f"--rootdir={ROOT}", *tests], plugins=plugins))
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        status = pytest.main([*silent, f"--rootdir={ROOT}", *tests], plugins=[*plugins])
+    if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        raise RuntimeError(f"pytest ended with {status!r}: {output.getvalue()}")
+    return status == pytest.ExitCode.TESTS_FAILED
 
 
 def tests_of(module: str) -> list[str]:
@@ -72,12 +81,12 @@ def main() -> None:
     tracer = Tracer()
     trampoline.record_trampoline_hit = tracer.record
     trampoline.set_mutant_under_test("stats")
-    if run(tests_of(module), [tracer]):
-        sys.exit(1)
+    if fails(tests_of(module), [tracer]):
+        sys.exit("its tests fail before anything is changed")
     for mutant in mutants:
         trampoline.set_mutant_under_test(f"{module}.{mutant}")
         known = tracer.tests[mutant.partition("__mutmut_")[0]]
-        is_noticed = bool(known) and run(sorted(known, key=known.__getitem__), []) != 0
+        is_noticed = bool(known) and fails(sorted(known, key=known.__getitem__))
         print(json.dumps({"mutant": mutant, "is_noticed": is_noticed}), flush=True)
 
 
