@@ -21,7 +21,6 @@ from analysis.checks.registry import CHECKS
 
 ROOT = Path(__file__).resolve().parents[1]
 _TESTS = ROOT / "tests" / "spark"
-_NOTICES_SECONDS = 120
 
 
 class Tracer:
@@ -49,17 +48,18 @@ class Tracer:
 
 
 def fails(tests: Iterable[str], plugins: Iterable[object] = ()) -> bool:
-    """Whether one of the tests fails, which are run without a word until one does.
+    """Whether one of the tests fails, which are run until one does; standard error tells how.
 
     Raises:
         RuntimeError: they could not be run.
     """
-    silent = ["-x", "-q", "-p", "no:cacheprovider", f"--timeout={_NOTICES_SECONDS}"]
+    options = ["-x", "-q", "-p", "no:cacheprovider", f"--rootdir={ROOT}"]
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
-        status = pytest.main([*silent, f"--rootdir={ROOT}", *tests], plugins=[*plugins])
+        status = pytest.main([*options, *tests], plugins=[*plugins])
+    print(output.getvalue(), file=sys.stderr, flush=True)
     if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-        raise RuntimeError(f"pytest ended with {status!r}: {output.getvalue()}")
+        raise RuntimeError(f"pytest ended with {status!r}")
     return status == pytest.ExitCode.TESTS_FAILED
 
 
