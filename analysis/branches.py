@@ -55,9 +55,8 @@ def abandoned(trace: Trace) -> DataFrame:
     or `acknowledgement`: who tells it, the first of those that tell most).
 
     Known is what any replica still holds, surviving or not, or held when a fault on its server
-    ended, what any group was delivered, which
-    acknowledged records were lost, and which end a leader told (its high watermark). What nobody
-    saw is not told.
+    ended, what any group was delivered, which acknowledged records were lost, and which end a
+    leader told (its high watermark). What nobody saw is not told.
     """
     return trace.shared("abandoned", lambda: _abandoned(trace))
 

@@ -13,12 +13,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.digests import BUCKET, LOG, bucket_start, outside, with_bucket
-from analysis.load import CLOSE_UP, Trace
+from analysis.load import CLOSE_UP, IS_ACKNOWLEDGED, Trace
 from analysis.orderly import fated, log_buckets
+from analysis.stretches import one_record
 from analysis.suspects import suspects
 
 _RECORD = (*LOG, "offset", "leader_epoch", "value")
-_IS_ACKNOWLEDGED = "outcome = 'ok' and offset is not null"
 _BRIEF = (
     "producer",
     *LOG,
@@ -46,7 +46,7 @@ def sends(trace: Trace) -> DataFrame:
 
 def acknowledged(trace: Trace) -> DataFrame:
     """Rows of `sends` that were acknowledged with an offset."""
-    return sends(trace).where(_IS_ACKNOWLEDGED)
+    return sends(trace).where(IS_ACKNOWLEDGED)
 
 
 def replica_records(trace: Trace) -> DataFrame:
@@ -79,7 +79,7 @@ def in_brief(trace: Trace) -> DataFrame:
         *_BRIEF[:5],
         F.col("offset").alias("first_offset"),
         F.col("offset").alias("last_offset"),
-        F.lit(1).cast("bigint").alias("records"),
+        one_record(),
         F.col("intended_micros").alias("intended_first"),
         F.col("intended_micros").alias("intended_last"),
         F.col("answered_micros").alias("answered_first"),
@@ -169,7 +169,7 @@ def _near(trace: Trace, table: str) -> DataFrame:
 def _suspected_rows(trace: Trace, table: str) -> DataFrame:
     near = F.col("_is_near")
     if table == "sends":
-        near |= ~F.coalesce(F.expr(_IS_ACKNOWLEDGED), F.expr("false"))
+        near |= ~F.coalesce(F.expr(IS_ACKNOWLEDGED), F.expr("false"))
 
     def rows() -> DataFrame:
         all_rows = _without_copies(trace) if table == "replica_records" else trace[table]

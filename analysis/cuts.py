@@ -1,10 +1,10 @@
 """What the surviving log has at or above the truncations that servers logged."""
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.load import Trace
-from analysis.reigns import fork_of, reigns
+from analysis.reigns import fork_of, reigns, states
 
 _LOG = ("topic", "partition")
 CUT = (*_LOG, "broker", "to_offset", "cut_micros")
@@ -44,12 +44,11 @@ def replicated_above(trace: Trace) -> DataFrame:
 
 
 def _replicated_above(trace: Trace) -> DataFrame:
-    order = Window.partitionBy(*_LOG).orderBy("metadata_offset")
-    in_sync = trace["leaderships"].select(
+    in_sync = states(trace).select(
         *_LOG,
         "isr",
         (F.col("at_micros") + trace.clock_micros).alias("since"),
-        (F.lead("at_micros").over(order) - trace.clock_micros).alias("until"),
+        (F.col("until_micros") - trace.clock_micros).alias("until"),
     )
     return (
         survivors_above(trace)

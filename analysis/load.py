@@ -48,6 +48,8 @@ CLOCK_MICROS = 50_000
 """Times of different nodes are compared at least within this bound; inside, nothing is decided."""
 CLOSE_UP = "close-up of"
 """Begins the names of shared frames that make up the close-up, see `analysis.closeup`."""
+IS_ACKNOWLEDGED = "outcome = 'ok' and offset is not null"
+"""Of a row of `sends`."""
 _LOCAL_ROWS = 20_000
 """Up to so many rows, a table goes into the plan itself, which saves scans and their jobs."""
 
@@ -131,7 +133,7 @@ class Trace:
     @property
     def acknowledged(self) -> DataFrame:
         """The sends that were acknowledged with an offset."""
-        return self["sends"].where("outcome = 'ok' and offset is not null")
+        return self["sends"].where(IS_ACKNOWLEDGED)
 
     @property
     def epoch_starts(self) -> DataFrame:

@@ -61,14 +61,8 @@ def logged_at(points: DataFrame, trace: Trace) -> DataFrame:
     near = closeup.surviving(trace).select(*LOG, "offset", "leader_epoch")
     if trace.is_small:
         return near
-    wanted = points.select(*LOG, "offset").distinct()
-    settled = (
-        with_bucket(wanted)
-        .join(closeup.settled(trace).where("is_kept"), on=list(BUCKET), how="inner")
-        .where("offset between first_offset and last_offset")
-        .select(*LOG, "offset", "leader_epoch")
-    )
-    return settled.union(near)
+    settled = _settled_at(points.select(*LOG, "offset").distinct(), trace)
+    return settled.select(*near.columns).union(near)
 
 
 def written_at(points: DataFrame, trace: Trace) -> DataFrame:
@@ -84,10 +78,15 @@ def written_at(points: DataFrame, trace: Trace) -> DataFrame:
     near = values.join(written, on="value", how="left_semi").select(*LOG, "offset").distinct()
     if trace.is_small:
         return near
-    settled = (
-        with_bucket(wanted)
-        .join(closeup.settled(trace).where("is_kept"), on=list(BUCKET), how="inner")
-        .where("transaction is not null and offset between first_offset and last_offset")
-        .select(*LOG, "offset")
+    settled = _settled_at(wanted, trace).where("transaction is not null")
+    return settled.select(*near.columns).union(near)
+
+
+def _settled_at(points: DataFrame, trace: Trace) -> DataFrame:
+    """Of a large trace, the points in stretches of `closeup.settled` that the log holds."""
+    kept = closeup.settled(trace).where("is_kept")
+    return (
+        with_bucket(points)
+        .join(kept, on=list(BUCKET), how="inner")
+        .where("offset between first_offset and last_offset")
     )
-    return settled.union(near)

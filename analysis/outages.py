@@ -7,6 +7,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.checks.base import CheckOutcome, Totals, findings
 from analysis.load import Trace
+from analysis.reigns import states
 from harness.contract.tables import MICROS_PER_SECOND
 
 OUTAGE_SECONDS = 2
@@ -109,13 +110,12 @@ def unavailable(
 
 def unservable(trace: Trace, *, needs_insync: bool) -> DataFrame:
     """(topic, partition, since, until): no leader, or too few in sync; `until` null: to the end."""
-    order = Window.partitionBy(*_LOG).orderBy("metadata_offset")
-    states = trace["leaderships"].withColumn("until", F.lead("at_micros").over(order))
+    told = states(trace)
     poor = F.col("leader") < 0
     if needs_insync:
-        states = states.join(F.broadcast(trace.topics.select("topic", "min_insync")), on="topic")
+        told = told.join(F.broadcast(trace.topics.select("topic", "min_insync")), on="topic")
         poor |= F.size("isr") < F.col("min_insync")
-    return states.where(poor).select(*_LOG, F.col("at_micros").alias("since"), "until")
+    return told.where(poor).selectExpr(*_LOG, "at_micros as since", "until_micros as until")
 
 
 def _cut_off(trace: Trace, found: DataFrame) -> DataFrame:

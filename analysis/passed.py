@@ -4,7 +4,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
-from analysis.digests import BUCKET, buckets_of, with_bucket
+from analysis.digests import BUCKET, bucket_start, buckets_of
 from analysis.load import Trace
 from analysis.sessions import gaps
 
@@ -20,18 +20,15 @@ def passed(trace: Trace) -> DataFrame:
 def _passed(trace: Trace) -> DataFrame:
     pieces = gaps(trace)
     if not trace.is_small:
-        in_buckets = pieces.select("*", buckets_of("gap_first", "gap_last").alias("_bucket"))
-        near = in_buckets.join(closeup.doubtful(trace), on=list(BUCKET), how="left_semi")
-        pieces = near.drop("_bucket").distinct()
+        pieces = (
+            pieces.select("*", buckets_of("gap_first", "gap_last").alias("_bucket"))
+            .join(closeup.doubtful(trace), on=list(BUCKET), how="left_semi")
+            .withColumn("gap_first", F.greatest("gap_first", bucket_start()))
+            .withColumn("gap_last", F.least("gap_last", bucket_start(1) - 1))
+            .drop("_bucket")
+        )
     offsets = F.explode(F.expr("sequence(gap_first, gap_last)")).alias("offset")
-    each = pieces.select("*", offsets).drop("gap_first", "gap_last")
-    if trace.is_small:
-        return each
-    return (
-        with_bucket(each)
-        .join(closeup.doubtful(trace), on=list(BUCKET), how="left_semi")
-        .drop("_bucket")
-    )
+    return pieces.select("*", offsets).drop("gap_first", "gap_last")
 
 
 def on_branch() -> Column:

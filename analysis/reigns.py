@@ -58,6 +58,12 @@ def fork_of(epoch: str) -> str:
     )
 
 
+def states(trace: Trace) -> DataFrame:
+    """Rows of `leaderships` with until_micros, when the next one came; null for the last."""
+    in_log = Window.partitionBy(*_LOG).orderBy("metadata_offset")
+    return trace["leaderships"].withColumn("until_micros", F.lead("at_micros").over(in_log))
+
+
 def small_isrs(trace: Trace) -> DataFrame:
     """(topic, partition, leader, leader_epoch, isr, min_insync, at_micros, until_micros).
 
@@ -67,11 +73,9 @@ def small_isrs(trace: Trace) -> DataFrame:
 
 
 def _small_isrs(trace: Trace) -> DataFrame:
-    in_log = Window.partitionBy(*_LOG).orderBy("metadata_offset")
     asked = trace.topics.where("min_insync > 1").select("topic", "min_insync")
     return (
-        trace["leaderships"]
-        .withColumn("until_micros", F.lead("at_micros").over(in_log))
+        states(trace)
         .join(F.broadcast(asked), on="topic", how="inner")
         .where("leader >= 0 and size(isr) < least(min_insync, size(replicas))")
         .select(*_LOG, "leader", "leader_epoch", "isr", "min_insync", "at_micros", "until_micros")

@@ -15,6 +15,11 @@ _NEVER = 2**62
 _MEMBER = ("worker", "group", "member", *LOG)
 
 
+def one_record() -> Column:
+    """`records` of a row that is a single one, beside rows of stretches."""
+    return F.lit(1).cast("bigint").alias("records")
+
+
 def given(trace: Trace) -> DataFrame:
     """What groups were given, in stretches of one poll and one leader epoch.
 

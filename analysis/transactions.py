@@ -6,6 +6,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from analysis import closeup
 from analysis.fates import with_fates
 from analysis.load import Trace
+from analysis.stretches import one_record
 
 _LOG = ("topic", "partition")
 _TRANSACTION = ("producer", "transaction")
@@ -48,7 +49,7 @@ def pieces(trace: Trace) -> DataFrame:
         writes(trace)
         .withColumn("first_offset", F.col("offset"))
         .withColumn("last_offset", F.col("offset"))
-        .withColumn("records", F.lit(1).cast("bigint"))
+        .withColumn("records", one_record())
         .withColumn("is_kept", F.lit(None).cast("boolean"))
         .select(*_PIECE, *_END, "is_kept")
     )

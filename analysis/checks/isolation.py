@@ -12,7 +12,7 @@ from analysis.checks.base import CheckOutcome, count, count_records, findings
 from analysis.digests import BUCKET
 from analysis.fates import committed_readers, ends, offset_commits
 from analysis.load import Trace
-from analysis.stretches import given
+from analysis.stretches import given, one_record
 from harness.contract.outcomes import Isolation
 
 _LOG = ("topic", "partition")
@@ -119,7 +119,7 @@ def precommitted_read(trace: Trace) -> CheckOutcome:
         ),
         is_close=True,
     )
-    deliveries = judged.select(F.lit(1).cast("bigint").alias("records"))
+    deliveries = judged.select(one_record())
     if not trace.is_small:
         deliveries = deliveries.union(_given_in_order(trace, asked))
     is_sure = F.expr(f"worker = _by or polled_micros + {trace.clock_micros} < commit_micros")

@@ -10,6 +10,7 @@ from analysis.digests import within
 from analysis.load import Trace
 from analysis.positions import PARTITION, positions
 from analysis.sessions import runs
+from analysis.stretches import one_record
 from harness.contract.outcomes import Isolation
 
 _LOG = ("topic", "partition")
@@ -125,7 +126,7 @@ def duplicate_append(trace: Trace) -> CheckOutcome:
             F.max(F.col("producer_id").isNull()).alias("_untold"),
         )
     )
-    kept = closeup.surviving(trace).select(F.lit(1).cast("bigint").alias("records"))
+    kept = closeup.surviving(trace).select(one_record())
     if not trace.is_small:
         kept = kept.union(closeup.settled(trace).where("is_kept").select("records"))
     is_same = (F.col("_ids") == 1) & ~F.col("_untold")

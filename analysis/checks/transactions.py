@@ -12,6 +12,7 @@ from analysis.digests import outside
 from analysis.fates import committed_readers
 from analysis.load import Trace
 from analysis.positions import final_positions
+from analysis.stretches import one_record
 from analysis.transactions import settled_writes, writes
 
 _LOG = ("topic", "partition")
@@ -32,7 +33,7 @@ def aborted_read(trace: Trace) -> CheckOutcome:
         owed.drop("offset").join(delivered, on=["group", *_LOG, "value"], how="inner"),
         is_close=True,
     )
-    judged = owed.select(F.lit(1).cast("bigint").alias("records"))
+    judged = owed.select(one_record())
     if not trace.is_small:
         settled = settled_writes(trace).where("fate != 'committed'")
         judged = judged.union(settled.join(readers, on="topic", how="inner").select("records"))
@@ -81,7 +82,7 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
     unread = trace.materialized(
         outside(passed, closeup.polls(trace), "group", *_LOG, "value"), is_close=True
     )
-    judged = passed.select("group", *_TRANSACTION, F.lit(1).cast("bigint").alias("records"))
+    judged = passed.select("group", *_TRANSACTION, one_record())
     if not trace.is_small:
         judged = judged.union(_passed_whole(trace, reached))
     of_transaction = ("group", *_TRANSACTION)
