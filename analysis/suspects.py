@@ -12,17 +12,16 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.cuts import replicated_above
-from analysis.digests import BUCKET, LOG, bucket_of
+from analysis.digests import BUCKET, LOG, bucket_of, with_bucket
 from analysis.fates import committed_readers, ends, fenced, offset_commits
 from analysis.load import Trace
 from analysis.orderly import fated, log_buckets, unlike_in_groups, unlike_in_logs
+from analysis.outages import OUTAGE_SECONDS
 from analysis.reigns import fork_of, reigns, small_isrs
-from analysis.sessions import gaps, runs
+from analysis.sessions import gaps
+from analysis.standstills import standstills
 from analysis.stretches import given
 from harness.contract.tables import MICROS_PER_SECOND
-
-PAUSE_SECONDS = 2
-"""Who waits so long, for an answer or for records, may be stale or cut off."""
 
 _TRANSACTION = ("producer", "transaction")
 
@@ -107,15 +106,14 @@ def _passed(trace: Trace) -> DataFrame:
 
 
 def _waits(trace: Trace) -> Iterator[DataFrame]:
-    """Values that waited for their answer, and where a member paused or began."""
-    long = PAUSE_SECONDS * MICROS_PER_SECOND
-    yield fated(trace).where(f"waited_micros >= {long}")
-    poll = ("worker", "group", "member", *LOG, "seq")
-    after_pause = runs(trace).where(f"prev_micros is null or at_micros - prev_micros >= {long}")
+    """Values that waited for their answer, and those that members stood before."""
+    yield fated(trace).where(f"waited_micros >= {OUTAGE_SECONDS * MICROS_PER_SECOND}")
+    stood = with_bucket(standstills(trace).selectExpr(*LOG, "first_offset as _at"), "_at")
     yield (
-        runs(trace)
-        .join(after_pause.select(*poll).distinct(), on=list(poll), how="left_semi")
-        .withColumn("_bucket", bucket_of("first_offset"))
+        fated(trace)
+        .where("transaction is null")
+        .join(F.broadcast(stood), on=list(BUCKET), how="inner")
+        .where("_at between first_offset and last_offset")
     )
 
 
@@ -157,9 +155,13 @@ def _replicated(trace: Trace) -> DataFrame:
 
 
 def _transactions(trace: Trace) -> Iterator[DataFrame]:
-    """Writes whose end is not clear, or came too late, or cut what another transaction read."""
+    """Writes whose end is not clear, not that of their offsets, too late, or amid what was read."""
     written = fated(trace).where("transaction is not null")
     yield written.where("fate not in ('committed', 'aborted') or marker is null or is_split")
+    with_offsets = offset_commits(trace).where("marker = 'commit'").select(*_TRANSACTION).distinct()
+    yield written.where("marker = 'abort'").join(
+        F.broadcast(with_offsets), on=list(_TRANSACTION), how="left_semi"
+    )
     yield written.join(F.broadcast(fenced(trace)), on=list(_TRANSACTION), how="inner").where(
         "intended_last > raised_micros"
     )

@@ -110,26 +110,28 @@ def count_records(rows: DataFrame) -> DataFrame:
     return rows.agg(F.coalesce(F.sum("records"), F.lit(0)).alias("evaluated"))
 
 
-def spans(rows: DataFrame, *keys: str, **aggregates: Column) -> DataFrame:
-    """Contiguous offsets of equal keys as one row each.
+def spans(trace: Trace, rows: DataFrame, *keys: str, **aggregates: Column) -> DataFrame:
+    """Contiguous offsets of equal keys as one row each, computed now.
 
     Args:
+        trace: whose close-up the rows come from.
         rows: with `offset` and the keys.
         keys: what must be equal within a span.
         aggregates: further columns of a span.
 
     Returns:
-        The keys, offset_first, offset_last, records (count of distinct offsets), aggregates.
+        The keys, offset_first, offset_last, records (how many offsets that is), aggregates.
     """
     order = Window.partitionBy(*keys).orderBy("offset")
-    return (
+    found = (
         rows.select("*", (F.col("offset") - F.dense_rank().over(order)).alias("_span"))
         .groupBy(*keys, "_span")
         .agg(
             F.min("offset").alias("offset_first"),
             F.max("offset").alias("offset_last"),
-            F.count_distinct("offset").alias("records"),
             *(column.alias(name) for name, column in aggregates.items()),
         )
+        .withColumn("records", F.expr("offset_last - offset_first + 1"))
         .drop("_span")
     )
+    return trace.materialized(found, is_close=True)

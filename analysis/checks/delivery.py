@@ -35,7 +35,7 @@ def lost_record(trace: Trace) -> CheckOutcome:
     the offset on the surviving branch), `expired_unread` (below the log start, and a group that
     reads the topic never had it, or none reads it), `unexplained`.
     """
-    judged = trace.materialized(
+    judged = (
         _with_readers(lost(trace), trace)
         .join(F.broadcast(trace.epoch_starts), on=list(_LOG), how="left")
         .join(F.broadcast(trace.topics), on="topic", how="left")
@@ -60,11 +60,11 @@ def lost_record(trace: Trace) -> CheckOutcome:
             "producer",
             "answered_micros",
             "truncated_micros",
-        ),
-        is_close=True,
+        )
     )
     keys = judged.columns[judged.columns.index("cause") : judged.columns.index("producer")]
     found = spans(
+        trace,
         judged,
         *_LOG,
         *keys,
@@ -169,6 +169,7 @@ def _skips(trace: Trace) -> DataFrame:
         )
     )
     return spans(
+        trace,
         known,
         *PARTITION,
         "commit_epoch",
@@ -204,7 +205,7 @@ def _cause_of_skip() -> Column:
 
 def duplicate_delivery(trace: Trace) -> CheckOutcome:
     """A4: the same record delivered to a group more than once. At-least-once permits it."""
-    found = spans(repeated(trace), *PARTITION, "deliveries")
+    found = spans(trace, repeated(trace), *PARTITION, "deliveries")
     return CheckOutcome(
         findings(
             found,
@@ -231,8 +232,7 @@ def corrupted_record(trace: Trace) -> CheckOutcome:
 
 
 def _each_poll(trace: Trace, polls: DataFrame, *, kind: str, cause: str) -> CheckOutcome:
-    polls = trace.materialized(polls, is_close=True)
-    found = spans(polls, *PARTITION, at=F.min("polled_micros"), value=F.min("value"))
+    found = spans(trace, polls, *PARTITION, at=F.min("polled_micros"), value=F.min("value"))
     return CheckOutcome(
         findings(
             found,

@@ -107,8 +107,7 @@ def poll_skip(trace: Trace) -> CheckOutcome:
         is_close=True,
     )
     owed = _with_fates(skipped, trace).where("fate not in ('aborted', 'failed')")
-    judged = trace.materialized(owed, is_close=True)
-    found = spans(judged, *PARTITION, "member", "kind", "fate", at=F.min("at_micros"))
+    found = spans(trace, owed, *PARTITION, "member", "kind", "fate", at=F.min("at_micros"))
     return CheckOutcome(
         findings(
             found,

@@ -10,10 +10,8 @@ from analysis.digests import within
 from analysis.load import Trace
 from analysis.passed import on_branch, passed
 from analysis.sessions import runs
+from analysis.standstills import STALE_SECONDS, standstills
 from harness.contract.tables import MICROS_PER_SECOND
-
-STALE_SECONDS = 2
-"""A reader that stands so long before a record that was acknowledged reads a stale log."""
 
 _LOG = ("topic", "partition")
 _AT = (*_LOG, "offset")
@@ -27,7 +25,7 @@ def inconsistent_offset(trace: Trace) -> CheckOutcome:
     was acknowledged with acks≠all. Jepsen has the class, but knows no epochs.
     """
     judged = _judged(contested(trace), trace)
-    return CheckOutcome(_told(judged, "several values at one offset"), trace.rows["polls"])
+    return CheckOutcome(_told(trace, judged, "several values at one offset"), trace.rows["polls"])
 
 
 def divergent_readers(trace: Trace) -> CheckOutcome:
@@ -50,7 +48,7 @@ def divergent_readers(trace: Trace) -> CheckOutcome:
         .where("_having < _readers")
     )
     of_readers = read.join(apart, on=list(_AT), how="left_semi")
-    different = _told(_judged(of_readers, trace), "different values", by_readers=True)
+    different = _told(trace, _judged(of_readers, trace), "different values", by_readers=True)
     shared = (
         runs(trace)
         .groupBy(*_LOG)
@@ -90,18 +88,24 @@ def resurrected_record(trace: Trace) -> CheckOutcome:
         F.col("first_micros").alias("absent_micros"),
         "group",
     )
-    back = trace.materialized(
+    back = (
         known.join(between, on=list(_AT), how="inner")
         .where("other != value and other_epoch > leader_epoch")
         .where(f"known_micros + {trace.clock_micros} < absent_micros")
         .where(f"_in_log or _seen_last > absent_micros + {trace.clock_micros}")
         .groupBy(*_AT, "leader_epoch", "other_epoch")
         .agg(F.min("absent_micros").alias("at"), F.min("group").alias("group"))
-        .join(F.broadcast(trace.topics.select("topic", "unclean_election")), "topic", "left"),
-        is_close=True,
+        .join(F.broadcast(trace.topics.select("topic", "unclean_election")), "topic", "left")
     )
     found = spans(
-        back, *_LOG, "leader_epoch", "other_epoch", "unclean_election", "group", at=F.min("at")
+        trace,
+        back,
+        *_LOG,
+        "leader_epoch",
+        "other_epoch",
+        "unclean_election",
+        "group",
+        at=F.min("at"),
     )
     return CheckOutcome(
         findings(
@@ -128,36 +132,18 @@ def stale_read(trace: Trace) -> CheckOutcome:
     for how long each stood still, from STALE_SECONDS on. What transactions wrote is left out: it
     can't be read before its commit. Judged is each stretch of records that one poll returned.
     """
-    least = STALE_SECONDS * MICROS_PER_SECOND
-    began = (
-        trace["group_events"]
-        .where("change = 'assigned'")
-        .groupBy("member", *_LOG)
-        .agg(F.min("at_micros").alias("began_micros"))
-    )
-    waited = trace.materialized(
-        runs(trace)
-        .join(F.broadcast(began), on=["member", *_LOG], how="left")
-        .withColumn("prev_micros", F.coalesce("prev_micros", "began_micros"))
-        .where(f"at_micros - prev_micros >= {least}")
-    )
     acks = (
         closeup.acknowledged(trace)
         .where("transaction is null")
         .select(*_LOG, F.col("offset").alias("first_offset"), "answered_micros", "acks")
     )
-    still = trace["commits"].select(
-        "member", *_LOG, F.col("offset").alias("first_offset"), "committed_micros"
-    )
     found = trace.materialized(
-        acks.join(F.broadcast(waited), on=[*_LOG, "first_offset"], how="inner")
-        .join(still, on=["member", *_LOG, "first_offset"], how="inner")
-        .where("committed_micros < at_micros")
-        .withColumn("_since", F.greatest("prev_micros", "answered_micros"))
-        .groupBy("group", "member", *_LOG, "first_offset", "acks", "_since", "at_micros")
-        .agg(F.max("committed_micros").alias("_until"))
-        .where(f"_until - _since >= {least}")
-        .withColumn("seconds", (F.col("_until") - F.col("_since")) / MICROS_PER_SECOND),
+        acks.join(F.broadcast(standstills(trace)), on=[*_LOG, "first_offset"], how="inner")
+        .withColumn("_since", F.greatest("since_micros", "answered_micros"))
+        .where(f"until_micros - _since >= {STALE_SECONDS * MICROS_PER_SECOND}")
+        .withColumn("seconds", (F.col("until_micros") - F.col("_since")) / MICROS_PER_SECOND)
+        .drop("answered_micros")
+        .distinct(),
         is_close=True,
     )
     return CheckOutcome(
@@ -183,7 +169,7 @@ def _judged(rivals: DataFrame, trace: Trace) -> DataFrame:
     """One row an offset: its values' epochs, and whether the configuration allows several."""
     sends = _sends_of(rivals, trace).where("acks = 'all'").select(*_LOG, "value", "acks")
     again = recreated(trace).withColumn("_again", F.lit(True))
-    judged = (
+    return (
         rivals.join(sends, on=[*_LOG, "value"], how="left")
         .groupBy(*_AT, "leader_epoch")
         .agg(
@@ -213,7 +199,6 @@ def _judged(rivals: DataFrame, trace: Trace) -> DataFrame:
             .otherwise("rewritten by a truncation"),
         )
     )
-    return trace.materialized(judged, is_close=True)
 
 
 def _sends_of(rivals: DataFrame, trace: Trace) -> DataFrame:
@@ -232,9 +217,17 @@ def _verdict() -> Column:
     )
 
 
-def _told(judged: DataFrame, what: str, *, by_readers: bool = False) -> DataFrame:
+def _told(trace: Trace, judged: DataFrame, what: str, *, by_readers: bool = False) -> DataFrame:
     found = spans(
-        judged, *_LOG, "form", "verdict", "epoch_first", "epoch_last", "readers", at=F.min("at")
+        trace,
+        judged,
+        *_LOG,
+        "form",
+        "verdict",
+        "epoch_first",
+        "epoch_last",
+        "readers",
+        at=F.min("at"),
     )
     return findings(
         found,
@@ -264,8 +257,8 @@ def _given_to_one(trace: Trace) -> DataFrame:
     )
     # What came later in the same poll, in the wrong order, was given to both.
     again = closeup.polls(trace).select("group", *_AT)
-    only = trace.materialized(given.join(again, on=["group", *_AT], how="left_anti"), is_close=True)
-    found = spans(only, *_LOG, "group", "other", at=F.min("at_micros"))
+    only = given.join(again, on=["group", *_AT], how="left_anti")
+    found = spans(trace, only, *_LOG, "group", "other", at=F.min("at_micros"))
     return findings(
         found,
         evidence=("records", "other"),

@@ -155,9 +155,9 @@ def served_under_fenced_epoch(trace: Trace) -> CheckOutcome:
     survived = survived_late(trace).selectExpr(
         "*", "'permitted' as verdict", "'survived' as known_by", "cast(null as bigint) truncated_to"
     )
-    rows = trace.materialized(gone.unionByName(survived), is_close=True)
     found = spans(
-        rows.selectExpr(
+        trace,
+        gone.unionByName(survived).selectExpr(
             *_LOG,
             "offset",
             "acks",

@@ -29,16 +29,13 @@ def aborted_read(trace: Trace) -> CheckOutcome:
     readers = F.broadcast(committed_readers(trace))
     owed = untaken.join(readers, on="topic", how="inner")
     delivered = closeup.polls(trace).select("group", *_LOG, "offset", "value", "polled_micros")
-    read = trace.materialized(
-        owed.drop("offset").join(delivered, on=["group", *_LOG, "value"], how="inner"),
-        is_close=True,
-    )
     judged = owed.select(one_record())
     if not trace.is_small:
         settled = settled_writes(trace).where("fate != 'committed'")
         judged = judged.union(settled.join(readers, on="topic", how="inner").select("records"))
     found = spans(
-        read,
+        trace,
+        owed.drop("offset").join(delivered, on=["group", *_LOG, "value"], how="inner"),
         "group",
         *_LOG,
         *_TRANSACTION,

@@ -1,0 +1,51 @@
+"""Where members stood still: they went on polling at a position, and were given nothing there."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.load import Trace
+from analysis.sessions import runs
+from harness.contract.tables import MICROS_PER_SECOND
+
+STALE_SECONDS = 2
+"""A reader that stands so long before a record that was acknowledged reads a stale log."""
+
+_LOG = ("topic", "partition")
+
+
+def standstills(trace: Trace) -> DataFrame:
+    """Runs before which their member stood at their first offset for STALE_SECONDS or more.
+
+    That it did, and did not rest, is proved by its commits of that offset in between.
+
+    Columns: group, member, topic, partition, first_offset, since_micros (its last poll before, or
+    when it was assigned the partition), until_micros (its last such commit), at_micros (when it was
+    given the run).
+    """
+    return trace.shared("standstills", lambda: _standstills(trace))
+
+
+def _standstills(trace: Trace) -> DataFrame:
+    least = STALE_SECONDS * MICROS_PER_SECOND
+    began = (
+        trace["group_events"]
+        .where("change = 'assigned'")
+        .groupBy("member", *_LOG)
+        .agg(F.min("at_micros").alias("began_micros"))
+    )
+    waited = trace.materialized(
+        runs(trace)
+        .join(F.broadcast(began), on=["member", *_LOG], how="left")
+        .withColumn("since_micros", F.coalesce("prev_micros", "began_micros"))
+        .where(f"at_micros - since_micros >= {least}")
+    )
+    commits = trace["commits"].select(
+        "member", *_LOG, F.col("offset").alias("first_offset"), "committed_micros"
+    )
+    return (
+        waited.join(commits, on=["member", *_LOG, "first_offset"], how="inner")
+        .where("committed_micros < at_micros")
+        .groupBy("group", "member", *_LOG, "first_offset", "since_micros", "at_micros")
+        .agg(F.max("committed_micros").alias("until_micros"))
+        .where(f"until_micros - since_micros >= {least}")
+    )
