@@ -42,7 +42,7 @@ class Gap:
 
 def gaps(trace: Trace) -> list[Gap]:
     """All that is known to be missing."""
-    return trace.once("gaps in sources", lambda: list(_found(trace)))
+    return trace.once("gaps", lambda: list(_found(trace)))
 
 
 def _found(trace: Trace) -> Iterator[Gap]:

@@ -6,7 +6,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from analysis import closeup
 from analysis.digests import BUCKET, bucket_start, buckets_of
 from analysis.load import Trace
-from analysis.sessions import gaps
+from analysis.sessions import ranges_passed
 
 
 def passed(trace: Trace) -> DataFrame:
@@ -18,7 +18,7 @@ def passed(trace: Trace) -> DataFrame:
 
 
 def _passed(trace: Trace) -> DataFrame:
-    pieces = gaps(trace)
+    pieces = ranges_passed(trace)
     if not trace.is_small:
         pieces = (
             pieces.select("*", buckets_of("gap_first", "gap_last").alias("_bucket"))

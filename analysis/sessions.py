@@ -42,13 +42,13 @@ def jumps(trace: Trace) -> DataFrame:
     return trace.shared("jumps", lambda: _jumps(trace))
 
 
-def gaps(trace: Trace) -> DataFrame:
+def ranges_passed(trace: Trace) -> DataFrame:
     """What a member's position went past within a session, and was given nothing of.
 
     Columns: group, member, topic, partition, gap_first, gap_last (offsets), kind (within a poll,
     between polls), prev_epoch and next_epoch (of the records around), at_micros.
     """
-    return trace.shared("gaps", lambda: _gaps(trace))
+    return trace.shared("ranges_passed", lambda: _ranges_passed(trace))
 
 
 def _runs(trace: Trace) -> DataFrame:
@@ -82,7 +82,7 @@ def _runs(trace: Trace) -> DataFrame:
     )
 
 
-def _gaps(trace: Trace) -> DataFrame:
+def _ranges_passed(trace: Trace) -> DataFrame:
     return (
         jumps(trace)
         .where("not is_anew and first_offset > prev_offset")

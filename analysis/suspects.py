@@ -18,7 +18,7 @@ from analysis.load import Trace
 from analysis.orderly import fated, log_buckets, unlike_in_groups, unlike_in_logs
 from analysis.outages import OUTAGE_SECONDS
 from analysis.reigns import fork_of, reigns, small_isrs
-from analysis.sessions import gaps
+from analysis.sessions import ranges_passed
 from analysis.standstills import standstills
 from analysis.stretches import given
 from harness.contract.tables import MICROS_PER_SECOND
@@ -91,7 +91,7 @@ def _passed(trace: Trace) -> DataFrame:
     levels = F.broadcast(trace.readers.select("group", "isolation"))
     is_seen = F.expr("isolation = 'read_uncommitted' or transaction is null or fate = 'committed'")
     pieces = (
-        gaps(trace)
+        ranges_passed(trace)
         .join(levels, on="group", how="left")
         .select("isolation", *LOG, "gap_first", "gap_last")
         .distinct()
