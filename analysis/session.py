@@ -5,6 +5,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from analysis.gateway import look_up_once
 from analysis.load import SMALL_INPUT_ROWS
 from analysis.tuning import for_few_rows
 
@@ -47,5 +48,6 @@ def open_session(master: str | None = None, *, rows: int = 0) -> SparkSession:
         )
     session: SparkSession = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
+    look_up_once(session)
     for_few_rows(session)
     return session

@@ -1,0 +1,42 @@
+"""The JVM's classes as PySpark asks for them: each looked up once.
+
+PySpark names a Java class, and a static method of it, anew with each column and list that a plan is
+made of. For each, py4j asks the JVM, which searches all of Spark's jars for names that turn out to
+be none of a class. That took a seventh of the time in which a small run was judged.
+"""
+
+from typing import Any
+
+from py4j.java_gateway import JavaClass, JavaMember
+from pyspark.sql import SparkSession
+
+_ASKED_FOR = (
+    "PythonSQLUtils",
+    "PythonUtils",
+    "functions",
+    "org.apache.spark.sql.classic.SparkSession",
+    "org.apache.spark.sql.expressions.Window",
+    "org.apache.spark.sql.functions",
+)
+
+
+class _Statics:
+    """A Java class that keeps its static methods once they were asked for."""
+
+    def __init__(self, of: JavaClass) -> None:
+        self._of = of
+
+    def __getattr__(self, name: str) -> Any:
+        member = getattr(self._of, name)
+        if isinstance(member, JavaMember):
+            setattr(self, name, member)
+        return member
+
+
+def look_up_once(session: SparkSession) -> None:
+    """Keep what PySpark asks a session's JVM for."""
+    jvm = session._jvm  # noqa: SLF001 - PySpark itself has no other way to it
+    for name in _ASKED_FOR:
+        found = getattr(jvm, name)
+        if isinstance(found, JavaClass):
+            setattr(jvm, name, _Statics(found))
