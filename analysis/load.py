@@ -263,9 +263,8 @@ class Trace:
 
     def _kept_rows(self, frame: DataFrame) -> DataFrame:
         frame = frame.localCheckpoint()
-        if frame.count() > _LOCAL_ROWS:
-            return frame
-        return local_frame(self.spark, frame.toArrow())
+        rows = frame.limit(_LOCAL_ROWS + 1).toArrow()
+        return frame if rows.num_rows > _LOCAL_ROWS else local_frame(self.spark, rows)
 
 
 def local_frame(spark: SparkSession, content: pa.Table) -> DataFrame:
