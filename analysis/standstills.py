@@ -33,7 +33,7 @@ def _standstills(trace: Trace) -> DataFrame:
         .groupBy("member", *_LOG)
         .agg(F.min("at_micros").alias("began_micros"))
     )
-    waited = trace.materialized(
+    waited = (
         runs(trace)
         .join(F.broadcast(began), on=["member", *_LOG], how="left")
         .withColumn("since_micros", F.coalesce("prev_micros", "began_micros"))

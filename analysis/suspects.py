@@ -158,9 +158,9 @@ def _transactions(trace: Trace) -> Iterator[DataFrame]:
     """Writes whose end is not clear, not that of their offsets, too late, or amid what was read."""
     written = fated(trace).where("transaction is not null")
     yield written.where("fate not in ('committed', 'aborted') or marker is null or is_split")
-    with_offsets = offset_commits(trace).where("marker = 'commit'").select(*_TRANSACTION).distinct()
+    with_offsets = F.broadcast(offset_commits(trace).where("marker = 'commit'"))
     yield written.where("marker = 'abort'").join(
-        F.broadcast(with_offsets), on=list(_TRANSACTION), how="left_semi"
+        with_offsets, on=list(_TRANSACTION), how="left_semi"
     )
     yield written.join(F.broadcast(fenced(trace)), on=list(_TRANSACTION), how="inner").where(
         "intended_last > raised_micros"

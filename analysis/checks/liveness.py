@@ -7,7 +7,7 @@ from analysis import closeup
 from analysis.checks.base import CheckOutcome, count, count_records
 from analysis.load import Trace
 from analysis.outages import OUTAGE_SECONDS, outages, unavailable
-from analysis.stretches import given
+from analysis.stretches import given, one_record
 from harness.contract.outcomes import Isolation
 from harness.contract.tables import MICROS_PER_SECOND
 
@@ -42,7 +42,7 @@ def produce_unavailable(trace: Trace) -> CheckOutcome:
     )
     long = F.col("ended") - F.col("at") >= OUTAGE_SECONDS * MICROS_PER_SECOND
     found = outages(trace.materialized(waits.where(long), is_close=True), *_LOG)
-    unanswered = sends.where("outcome != 'ok' or offset is null").select(F.lit(1).alias("records"))
+    unanswered = sends.where("outcome != 'ok' or offset is null").select(one_record())
     judged = closeup.in_brief(trace).where("intended_first is not null").select("records")
     return unavailable(
         trace, found, *_LOG, judged=count_records(judged.union(unanswered)), needs_insync=True

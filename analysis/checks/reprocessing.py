@@ -10,6 +10,7 @@ from analysis.stretches import given
 from harness.contract.tables import MICROS_PER_SECOND
 
 _WHOLE_RUN = "whole run"
+_TIME = ("group", "time", "during")
 _SLICE_MICROS = 10 * MICROS_PER_SECOND
 
 
@@ -24,15 +25,15 @@ def reprocessing_amplification(trace: Trace) -> CheckOutcome:
     times = trace.materialized(_times(trace))
     again = (
         _within(repeated(trace), "last_micros", times)
-        .groupBy("group", "time", "during")
+        .groupBy(*_TIME)
         .agg(F.sum(F.expr(f"if(during = '{_WHOLE_RUN}', deliveries - 1, 1)")).alias("again"))
     )
     delivered = (
         _within(given(trace), "at_micros", times)
-        .groupBy("group", "time", "during")
+        .groupBy(*_TIME)
         .agg(F.sum("records").alias("delivered"))
     )
-    found = again.join(delivered, on=["group", "time", "during"], how="inner").withColumn(
+    found = again.join(delivered, on=list(_TIME), how="inner").withColumn(
         "amplification", F.expr("round(delivered / nullif(delivered - again, 0), 3)")
     )
     return CheckOutcome(
