@@ -183,7 +183,7 @@ def _without_copies(trace: Trace) -> DataFrame:
     first = trace.survivors.groupBy(*LOG).agg(F.min("broker").alias("_first"))
     copies = trace.survivors.join(first, on=list(LOG)).where("broker != _first")
     starts = F.broadcast(trace.log_bounds.select(*LOG, "log_start"))
-    alike = (
+    alike = trace.materialized(
         log_buckets(trace)
         .where("is_kept and is_alike")
         .join(starts, on=list(LOG), how="left")

@@ -1,53 +1,111 @@
-"""Offsets at which more than one value was seen: in the surviving log, or by a group."""
+"""Offsets at which more than one value was seen: in the surviving log, or by a group.
 
-from pyspark.sql import DataFrame
+Millions of records may be compared here. So values are told apart by their hashes, and the groups
+that were given one are bits of a number: Spark sums up numbers where they are, and sorts all rows
+for texts and sets.
+"""
+
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
 from analysis.load import Trace
+from analysis.stretches import given
 
 _LOG = ("topic", "partition")
+_AT = (*_LOG, "offset")
+_BITS = 63
 
 
-def contested(trace: Trace) -> DataFrame:
-    """Who saw which values at the offsets that have several.
+def rivals(trace: Trace) -> DataFrame:
+    """The values of offsets that have several.
 
-    Columns: topic, partition, offset, value, leader_epoch, group (null: the surviving log has it),
-    first_micros and last_micros (of its deliveries; null for the log).
+    Columns: topic, partition, offset, leader_epoch, value_hash, groups (those that were given it;
+    see `with_readers`), is_kept (whether the surviving log has it), first_micros and last_micros
+    (of its deliveries; null without any), is_owed (sent with acks=all), answered_micros (when it
+    was acknowledged with this offset; null if it was not).
     """
-    return trace.shared("contested", lambda: _contested(trace), is_close=True)
+    return trace.shared("rivals", lambda: _rivals(trace), is_close=True)
 
 
-def _contested(trace: Trace) -> DataFrame:
-    seen = (
-        closeup.polls(trace)
-        .select(*_LOG, "offset", "value", "leader_epoch", "group", "polled_micros")
-        .unionByName(
-            closeup.surviving(trace).select(
-                *_LOG,
-                "offset",
-                "value",
-                "leader_epoch",
-                F.lit(None).cast("string").alias("group"),
-                F.lit(None).cast("bigint").alias("polled_micros"),
-            )
-        )
-    )
-    several = trace.materialized(
-        seen.select(*_LOG, "offset", F.xxhash64("value").alias("_hash"))
-        .groupBy(*_LOG, "offset")
-        .agg(F.min("_hash").alias("_low"), F.max("_hash").alias("_high"))
-        .where("_low != _high")
-        .select(*_LOG, "offset"),
-        is_close=True,
-    )
+def value_hash() -> Column:
+    """Of a row with a `value`."""
+    return F.xxhash64("value").alias("value_hash")
+
+
+def with_readers(rows: DataFrame, trace: Trace) -> DataFrame:
+    """Rows, and the names of the groups that are the bits of their `groups`, as `readers`.
+
+    Where more than 63 groups read a topic, some share a bit, and are told together.
+    """
+    named = _bits(trace).selectExpr("topic as _topic", "group as _group", "bit")
     return (
-        seen.join(several, on=[*_LOG, "offset"], how="left_semi")
-        .groupBy(*_LOG, "offset", "value", "leader_epoch", "group")
+        rows.join(
+            F.broadcast(named), on=F.expr("_topic = topic and (groups & bit) != 0"), how="left"
+        )
+        .groupBy(*rows.columns)
+        .agg(F.concat_ws(", ", F.sort_array(F.collect_list("_group"))).alias("readers"))
+    )
+
+
+def _rivals(trace: Trace) -> DataFrame:
+    given_to = (
+        closeup.polls(trace)
+        .join(F.broadcast(_bits(trace)), on=["topic", "group"], how="inner")
+        .select(*_AT, "leader_epoch", value_hash(), "bit", F.lit(0).alias("_kept"), "polled_micros")
+    )
+    kept = closeup.surviving(trace).select(
+        *_AT,
+        "leader_epoch",
+        value_hash(),
+        F.lit(0).cast("bigint").alias("bit"),
+        F.lit(1).alias("_kept"),
+        F.lit(None).cast("bigint").alias("polled_micros"),
+    )
+    at_offset = Window.partitionBy(*_AT)
+    several = (
+        given_to.union(kept)
+        .groupBy(*_AT, "leader_epoch", "value_hash")
         .agg(
+            F.bit_or("bit").alias("groups"),
+            (F.max("_kept") > 0).alias("is_kept"),
             F.min("polled_micros").alias("first_micros"),
             F.max("polled_micros").alias("last_micros"),
         )
+        .withColumn("_low", F.min("value_hash").over(at_offset))
+        .withColumn("_high", F.max("value_hash").over(at_offset))
+        .where("_low != _high")
+        .drop("_low", "_high")
+    )
+    is_ok = F.col("outcome") == "ok"
+    sent = (
+        closeup.sends(trace)
+        .groupBy(*_LOG, value_hash())
+        .agg(
+            F.max(F.when(F.col("acks") == "all", 1)).alias("_owed"),
+            F.min(F.when(is_ok, F.col("offset"))).alias("_offset"),
+            F.min(F.when(is_ok, F.col("answered_micros"))).alias("_answered"),
+        )
+    )
+    return several.join(sent, on=[*_LOG, "value_hash"], how="left").select(
+        *several.columns,
+        F.col("_owed").isNotNull().alias("is_owed"),
+        F.when(F.col("offset") == F.col("_offset"), F.col("_answered")).alias("answered_micros"),
+    )
+
+
+def _bits(trace: Trace) -> DataFrame:
+    """(topic, group, bit): a bit for each group that was given anything of a topic."""
+    of_topic = Window.partitionBy("topic").orderBy("group")
+    return trace.shared(
+        "group bits",
+        lambda: (
+            given(trace)
+            .select("topic", "group")
+            .distinct()
+            .withColumn("_place", F.row_number().over(of_topic) - 1)
+            .selectExpr("topic", "group", f"shiftleft(cast(1 as bigint), _place % {_BITS}) as bit")
+        ),
     )
 
 

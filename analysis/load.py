@@ -15,6 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from analysis.scratch import Scratch
 from analysis.survivors import log_bounds, survivors
 from analysis.tuning import for_many_rows
 from harness.contract.run_folder import Plan, RunDescription, RunFolder
@@ -63,6 +64,7 @@ class Trace:
         run: under which conditions.
         read: a table by its name; asked once for each that is used.
         rows: count of rows by table; 0 where a table is missing.
+        scratch: where rows of a large trace are kept.
         missing: the tables whose file does not exist.
         touched: the tables asked for since it was emptied last, by way of shared frames too.
     """
@@ -72,6 +74,7 @@ class Trace:
     run: RunDescription
     read: Callable[[str], DataFrame]
     rows: dict[str, int]
+    scratch: Scratch
     missing: frozenset[str] = frozenset()
     touched: set[str] = field(default_factory=set)
     _read: dict[str, DataFrame] = field(default_factory=dict)
@@ -239,7 +242,8 @@ class Trace:
     ) -> DataFrame:
         """The rows of a frame, computed now, without the plan that they came from.
 
-        Few rows go into the plans that use them; many stay where Spark computed them.
+        Few rows go into the plans that use them; many stay where Spark computed them, or in files
+        where they came from many more.
 
         Args:
             frame: to be computed.
@@ -252,7 +256,10 @@ class Trace:
         if not (is_heavy or is_much):
             return self._kept_rows(frame)
         with for_many_rows(self.spark, sum(self.rows.values())):
-            return self._kept_rows(frame)
+            kept = self.scratch.kept(frame)
+        if kept.rows > _LOCAL_ROWS:
+            return kept.as_frame()
+        return local_frame(self.spark, kept.as_table())
 
     def collected(self, frame: DataFrame) -> list[Row]:
         """The few rows of a frame, which may come from many rows of a table."""
@@ -303,4 +310,5 @@ def load_trace(spark: SparkSession, folder: RunFolder) -> Trace:
         return spark.read.schema(spark_schema(name)).parquet(str(paths[name]))
 
     missing = frozenset(name for name, path in paths.items() if not path.exists())
-    return Trace(spark, folder.plan(), folder.run(), read, rows, missing)
+    scratch = Scratch(folder.path)
+    return Trace(spark, folder.plan(), folder.run(), read, rows, scratch, missing)

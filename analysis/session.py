@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from analysis.gateway import look_up_once
 from analysis.load import SMALL_INPUT_ROWS
-from analysis.tuning import for_few_rows
+from analysis.tuning import OF_SESSIONS, for_few_rows
 
 LOCAL = "local[*]"
 _LOG4J2 = (Path(__file__).resolve().parent / "conf" / "log4j2.properties").as_uri()
@@ -36,6 +36,7 @@ def open_session(master: str | None = None, *, rows: int = 0) -> SparkSession:
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.python.sql.dataFrameDebugging.enabled", "false")
         .config("spark.sql.execution.arrow.localRelationThreshold", "1MB")
+        .config(map={**OF_SESSIONS})
         .config("spark.driver.memory", "2g" if is_small else "4g")
         .config(
             "spark.driver.extraJavaOptions", f"{jvm_flags} -Dlog4j2.configurationFile={_LOG4J2}"

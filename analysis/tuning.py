@@ -5,6 +5,17 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
+OF_SESSIONS = {
+    # Cores seldom wait for the last of many small tasks, whose rows fit into memory.
+    "spark.sql.files.maxPartitionBytes": "16MB",
+    "spark.sql.files.openCostInBytes": "1MB",
+    "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
+    "spark.sql.adaptive.advisoryPartitionSizeInBytes": "16MB",
+    # Files of a trace are up to so much smaller than their rows; few of them are to be broadcast.
+    "spark.sql.sources.fileCompressionFactor": "100",
+}
+"""Settings that hold for few rows and for many."""
+
 _ROWS_PER_PARTITION = 500_000
 _WORTH_IT_ON_MUCH = (
     "spark.sql.adaptive.enabled",

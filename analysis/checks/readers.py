@@ -5,8 +5,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
 from analysis.checks.base import CheckOutcome, count, findings, spans
-from analysis.contested import contested, recreated
-from analysis.digests import within
+from analysis.contested import recreated, rivals, value_hash, with_readers
 from analysis.load import Trace
 from analysis.passed import on_branch, passed
 from analysis.sessions import runs
@@ -24,7 +23,7 @@ def inconsistent_offset(trace: Trace) -> CheckOutcome:
     which the configuration may allow: with unclean election, or if the value that was overwritten
     was acknowledged with acks≠all. Jepsen has the class, but knows no epochs.
     """
-    judged = _judged(contested(trace), trace)
+    judged = _judged(rivals(trace), trace)
     return CheckOutcome(_told(trace, judged, "several values at one offset"), trace.rows["polls"])
 
 
@@ -36,16 +35,16 @@ def divergent_readers(trace: Trace) -> CheckOutcome:
     another group of the same isolation level was given there, in an epoch between those around it.
     Judged are deliveries of partitions that several groups read.
     """
-    read = contested(trace).where("group is not null")
+    read = rivals(trace).where("groups != 0")
     apart = (
-        read.groupBy(*_AT, "value")
-        .agg(F.collect_set("group").alias("_groups"))
+        read.groupBy(*_AT, "value_hash")
+        .agg(F.bit_or("groups").alias("_having"))
         .groupBy(*_AT)
         .agg(
-            F.min(F.size("_groups")).alias("_having"),
-            F.size(F.array_distinct(F.flatten(F.collect_list("_groups")))).alias("_readers"),
+            F.min(F.bit_count("_having")).alias("_least"),
+            F.bit_count(F.bit_or("_having")).alias("_readers"),
         )
-        .where("_having < _readers")
+        .where("_least < _readers")
     )
     of_readers = read.join(apart, on=list(_AT), how="left_semi")
     different = _told(trace, _judged(of_readers, trace), "different values", by_readers=True)
@@ -70,29 +69,41 @@ def resurrected_record(trace: Trace) -> CheckOutcome:
     That is a log that was truncated and came back, which only an unclean election allows. A read
     that saw nothing at the offset proves no absence: `poll_skip` judges that.
     """
-    rivals = contested(trace)
-    acks = _sends_of(rivals, trace).where("outcome = 'ok'")
-    known = (
-        rivals.join(acks.select(*_AT, "value", "answered_micros"), on=[*_AT, "value"], how="left")
-        .groupBy(*_AT, "value", "leader_epoch")
-        .agg(
-            F.least(F.min("first_micros"), F.min("answered_micros")).alias("known_micros"),
-            F.max("last_micros").alias("_seen_last"),
-            F.max(F.col("group").isNull()).alias("_in_log"),
-        )
-    )
-    between = rivals.where("group is not null").select(
+    read = rivals(trace).where("groups != 0")
+    known = rivals(trace).withColumn("known_micros", F.least("first_micros", "answered_micros"))
+    between = read.select(
         *_AT,
-        F.col("value").alias("other"),
+        F.col("value_hash").alias("other"),
         F.col("leader_epoch").alias("other_epoch"),
-        F.col("first_micros").alias("absent_micros"),
-        "group",
+        F.col("first_micros").alias("_other_first"),
+        F.col("last_micros").alias("_other_last"),
+    )
+    may_be_back = trace.materialized(
+        known.join(between, on=list(_AT), how="inner")
+        .where("other != value_hash and other_epoch > leader_epoch")
+        .where(f"known_micros + {trace.clock_micros} < _other_last")
+        .where(f"is_kept or last_micros > _other_first + {trace.clock_micros}")
+        .select(
+            *_AT, "leader_epoch", "other", "other_epoch", "is_kept", "known_micros", "last_micros"
+        ),
+        is_close=True,
+    )
+    absent = (
+        closeup.polls(trace)
+        .select(
+            *_AT,
+            F.col("leader_epoch").alias("other_epoch"),
+            value_hash().alias("other"),
+            "group",
+            "polled_micros",
+        )
+        .join(F.broadcast(may_be_back), on=[*_AT, "other", "other_epoch"], how="inner")
+        .groupBy(*may_be_back.columns, "group")
+        .agg(F.min("polled_micros").alias("absent_micros"))
     )
     back = (
-        known.join(between, on=list(_AT), how="inner")
-        .where("other != value and other_epoch > leader_epoch")
-        .where(f"known_micros + {trace.clock_micros} < absent_micros")
-        .where(f"_in_log or _seen_last > absent_micros + {trace.clock_micros}")
+        absent.where(f"known_micros + {trace.clock_micros} < absent_micros")
+        .where(f"is_kept or last_micros > absent_micros + {trace.clock_micros}")
         .groupBy(*_AT, "leader_epoch", "other_epoch")
         .agg(F.min("absent_micros").alias("at"), F.min("group").alias("group"))
         .join(F.broadcast(trace.topics.select("topic", "unclean_election")), "topic", "left")
@@ -167,16 +178,14 @@ def stale_read(trace: Trace) -> CheckOutcome:
 
 def _judged(rivals: DataFrame, trace: Trace) -> DataFrame:
     """One row an offset: its values' epochs, and whether the configuration allows several."""
-    sends = _sends_of(rivals, trace).where("acks = 'all'").select(*_LOG, "value", "acks")
     again = recreated(trace).withColumn("_again", F.lit(True))
     return (
-        rivals.join(sends, on=[*_LOG, "value"], how="left")
-        .groupBy(*_AT, "leader_epoch")
+        rivals.groupBy(*_AT, "leader_epoch")
         .agg(
-            (F.min("value") != F.max("value")).alias("_is_double"),
-            F.max(F.when(F.col("acks").isNotNull(), F.col("leader_epoch"))).alias("_owed"),
+            (F.count(F.lit(1)) > 1).alias("_is_double"),
+            F.max(F.when(F.col("is_owed"), F.col("leader_epoch"))).alias("_owed"),
             F.min("first_micros").alias("first_micros"),
-            F.collect_set("group").alias("_groups"),
+            F.bit_or("groups").alias("groups"),
         )
         .groupBy(*_AT)
         .agg(
@@ -185,10 +194,9 @@ def _judged(rivals: DataFrame, trace: Trace) -> DataFrame:
             F.max("leader_epoch").alias("epoch_last"),
             (F.min("_owed") < F.max("leader_epoch")).alias("_is_owed"),
             F.min("first_micros").alias("at"),
-            F.array_distinct(F.flatten(F.collect_list("_groups"))).alias("_groups"),
+            F.bit_or("groups").alias("groups"),
         )
         .withColumn("_is_owed", F.coalesce("_is_owed", F.lit(1) == 0))
-        .withColumn("readers", F.concat_ws(", ", F.array_sort("_groups")))
         .join(F.broadcast(again), on=list(_LOG), how="left")
         .join(F.broadcast(trace.topics.select("topic", "unclean_election")), "topic", "left")
         .withColumn("verdict", _verdict())
@@ -199,12 +207,6 @@ def _judged(rivals: DataFrame, trace: Trace) -> DataFrame:
             .otherwise("rewritten by a truncation"),
         )
     )
-
-
-def _sends_of(rivals: DataFrame, trace: Trace) -> DataFrame:
-    """The sends of values that stand at contested offsets."""
-    sends = closeup.sends(trace).select(*_AT, "value", "acks", "outcome", "answered_micros")
-    return within(sends, rivals, *_LOG, "value")
 
 
 def _verdict() -> Column:
@@ -226,11 +228,11 @@ def _told(trace: Trace, judged: DataFrame, what: str, *, by_readers: bool = Fals
         "verdict",
         "epoch_first",
         "epoch_last",
-        "readers",
+        "groups",
         at=F.min("at"),
     )
     return findings(
-        found,
+        with_readers(found, trace),
         evidence=("records", "epoch_first", "epoch_last", "readers"),
         kind=F.lit(what) if by_readers else F.col("form"),
         verdict=F.col("verdict"),

@@ -6,6 +6,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from analysis.load import Trace, count_rows
+from analysis.scratch import Scratch
 from harness.contract.run_folder import RunFolder
 from harness.contract.tables import TABLES
 
@@ -44,4 +45,5 @@ def load_trace(session: Any, folder: RunFolder) -> DuckTrace:
         return frame
 
     missing = frozenset(name for name, path in paths.items() if not path.exists())
-    return DuckTrace(session, folder.plan(), folder.run(), read, rows, missing)
+    scratch = Scratch(folder.path)
+    return DuckTrace(session, folder.plan(), folder.run(), read, rows, scratch, missing)

@@ -1,6 +1,7 @@
 """One Spark session for all tests here, and micro-histories to judge."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -8,6 +9,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from analysis.load import Trace, local_frame
+from analysis.scratch import Scratch
 from analysis.session import open_session
 from harness.contract.checks import Check
 from harness.contract.run_folder import Expectation, GroupPlan, Plan, RunDescription, TopicPlan
@@ -25,7 +27,7 @@ def spark() -> Iterator[SparkSession]:
 
 
 @pytest.fixture
-def make_trace(spark: SparkSession) -> TraceMaker:
+def make_trace(spark: SparkSession, tmp_path: Path) -> TraceMaker:
     def make(
         rows: Rows,
         *,
@@ -94,6 +96,6 @@ def make_trace(spark: SparkSession) -> TraceMaker:
             error=error,
         )
         counts = {name: len(rows.get(name, [])) for name in TABLES}
-        return Trace(spark, plan, run, read, counts, frozenset(missing))
+        return Trace(spark, plan, run, read, counts, Scratch(tmp_path), frozenset(missing))
 
     return make

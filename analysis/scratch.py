@@ -1,0 +1,75 @@
+"""Files of what judging one large trace computed, kept beside it as long as it is judged.
+
+Files rather than Spark's memory: millions of rows in the heap cost its collector more than reading
+them again, and whoever reads them takes the columns that it needs.
+"""
+
+import os
+import shutil
+import weakref
+from itertools import count
+from pathlib import Path
+from tempfile import mkdtemp
+
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame
+
+_PREFIX = ".judging-"
+
+
+class Scratch:
+    """A folder that is made when there is something to keep, and removed with this object.
+
+    What a process left that was killed is removed by the next that judges the same run.
+    """
+
+    def __init__(self, beside: Path) -> None:
+        """Keep files in a folder of their own.
+
+        Args:
+            beside: the run's folder; who shares the judging over several machines shares it too.
+        """
+        self._beside = beside
+        self._place: Path | None = None
+        self._names = count()
+
+    def kept(self, frame: DataFrame) -> "Kept":
+        """Compute the rows of a frame into files."""
+        path = self._folder() / str(next(self._names))
+        frame.write.parquet(str(path))
+        return Kept(frame, path)
+
+    def _folder(self) -> Path:
+        if self._place is None:
+            _remove_left(self._beside)
+            self._place = Path(mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=self._beside))
+            weakref.finalize(self, shutil.rmtree, self._place, ignore_errors=True)
+        return self._place
+
+
+class Kept:
+    """The rows of one frame, in files."""
+
+    def __init__(self, frame: DataFrame, path: Path) -> None:
+        """Tell the rows of a frame by files that were written."""
+        self._frame, self._path = frame, path
+        self._files = sorted(path.glob("*.parquet"))
+        self.rows = sum(pq.read_metadata(file).num_rows for file in self._files)
+
+    def as_frame(self) -> DataFrame:
+        """The rows, without the plan that they came from."""
+        read = self._frame.sparkSession.read.schema(self._frame.schema)
+        return read.parquet(str(self._path))
+
+    def as_table(self) -> pa.Table:
+        """The rows, all in the driver."""
+        return pa.concat_tables(pq.read_table(file) for file in self._files)
+
+
+def _remove_left(folder: Path) -> None:
+    for left in folder.glob(f"{_PREFIX}*-*"):
+        process = left.name.removeprefix(_PREFIX).partition("-")[0]
+        if process.isdecimal() and not psutil.pid_exists(int(process)):
+            shutil.rmtree(left, ignore_errors=True)
