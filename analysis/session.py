@@ -41,6 +41,7 @@ def open_session(master: str | None = None, *, rows: int = 0) -> SparkSession:
         .config(
             "spark.driver.extraJavaOptions", f"{jvm_flags} -Dlog4j2.configurationFile={_LOG4J2}"
         )
+        .config("spark.executor.extraJavaOptions", jvm_flags)
     )
     if master is None:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")

@@ -6,11 +6,12 @@ from contextlib import contextmanager
 from pyspark.sql import SparkSession
 
 OF_SESSIONS = {
-    # Cores seldom wait for the last of many small tasks, whose rows fit into memory.
+    # Cores seldom wait: not for the last of many small tasks, nor for rows that are elsewhere.
     "spark.sql.files.maxPartitionBytes": "16MB",
     "spark.sql.files.openCostInBytes": "1MB",
     "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
     "spark.sql.adaptive.advisoryPartitionSizeInBytes": "16MB",
+    "spark.locality.wait": "0s",
     # Files of a trace are up to so much smaller than their rows; few of them are to be broadcast.
     "spark.sql.sources.fileCompressionFactor": "100",
 }

@@ -31,8 +31,6 @@ from harness.contract.run_folder import RunFolder
 from harness.generate.history import Request, description, require, universes_of, write_history
 
 EVENTS = (1_000_000, 10_000_000)
-CLUSTER_EVENTS_MAX = 10_000_000
-"""Larger histories are not judged on standalone clusters."""
 WORKERS = (1, 2)
 
 _SEED = 19902
@@ -54,14 +52,12 @@ class Bench:
         """
         planted = self._planted()
         told = [self._size(events) for events in sizes]
-        clustered = max((e for e in sizes if e <= CLUSTER_EVENTS_MAX), default=min(sizes))
         return Measured(
             machine=_machine(),
             seed=_SEED,
             planted=planted,
             sizes=told,
-            cluster_events=told[sizes.index(clustered)].events,
-            clusters=[self._standalone(clustered, workers) for workers in WORKERS],
+            clusters=[self._standalone(sizes[-1], workers) for workers in WORKERS],
         )
 
     def _planted(self) -> Planted:

@@ -61,7 +61,7 @@ def judge(trace: Any, tell: Callable[[str], None]) -> dict[str, Judged]:
         told[row["check"]].evaluated = int(row["evaluated"])
     for name, outcome in outcomes.items():
         with _broken_in(told[name]):
-            told[name].findings = [row.asDict() for row in outcome.findings.collect()]
+            told[name].findings = [row.asDict() for row in trace.collected(outcome.findings)]
         tell(name)
     return told
 

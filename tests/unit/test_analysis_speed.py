@@ -32,7 +32,6 @@ def measured(**values: Any) -> Measured:
         "seed": 7,
         "planted": Planted(3, 70, 900, {"clock_skew": "table clocks is empty"}, []),
         "sizes": [small, large],
-        "cluster_events": 10_000_000,
         "clusters": [Standalone(1, 150, []), Standalone(2, 100, [])],
     }
     return Measured(**parts | values)

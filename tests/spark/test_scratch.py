@@ -1,0 +1,63 @@
+"""What judging a large trace keeps in files."""
+
+import gc
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from analysis import load
+from analysis.load import load_trace
+from analysis.scratch import Scratch
+from harness.contract.run_folder import RunFolder
+from harness.generate.history import Request, description, universes_of, write_history
+
+
+def test_rows_are_kept_as_they_were(spark: SparkSession, tmp_path: Path) -> None:
+    rows = spark.sql("select id, if(id = 1, null, array('a', 'b')) as names from range(3)")
+    scratch = Scratch(tmp_path)
+    kept = scratch.kept(rows)
+    assert kept.rows == 3
+    assert kept.as_frame().schema == rows.schema
+    assert sorted(kept.as_frame().collect()) == sorted(rows.collect())
+    assert kept.as_table().to_pylist() == rows.toArrow().to_pylist()
+
+
+def test_no_row_has_columns_too(spark: SparkSession, tmp_path: Path) -> None:
+    nothing = spark.range(3).where("id > 5")
+    scratch = Scratch(tmp_path)
+    kept = scratch.kept(nothing)
+    assert kept.rows == 0
+    assert kept.as_table().column_names == ["id"]
+    assert kept.as_frame().collect() == []
+
+
+def test_files_are_gone_with_the_trace(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = RunFolder(tmp_path)
+    request = Request(events=2_000, seed=1)
+    write_history(folder, universes_of(request), description(1, "test", "0", {}))
+    before = set(tmp_path.rglob("*"))
+    monkeypatch.setattr(load, "SMALL_INPUT_ROWS", 0)
+    monkeypatch.setattr(load, "_LOCAL_ROWS", 0)
+    trace = load_trace(spark, folder)
+    assert trace.materialized(trace["polls"], is_heavy=True).count() == trace.rows["polls"]
+    assert set(tmp_path.rglob("*")) > before
+    del trace
+    gc.collect()
+    assert set(tmp_path.rglob("*")) == before
+
+
+def test_what_a_killed_process_left_is_removed(spark: SparkSession, tmp_path: Path) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    left, others = (tmp_path / f".judging-{pid}-x" for pid in (gone.pid, os.getpid()))
+    for folder in (left, others):
+        (folder / "0").mkdir(parents=True)
+    Scratch(tmp_path).kept(spark.range(1))
+    assert not left.exists()
+    assert others.exists()
