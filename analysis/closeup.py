@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.digests import BUCKET, LOG, bucket_start, outside, with_bucket
-from analysis.load import CLOSE_UP, IS_ACKNOWLEDGED, Trace
+from analysis.load import IS_ACKNOWLEDGED, IS_UNACKNOWLEDGED, Trace
 from analysis.orderly import fated, log_buckets
 from analysis.stretches import one_record
 from analysis.suspects import suspects
@@ -169,13 +169,13 @@ def _near(trace: Trace, table: str) -> DataFrame:
 def _suspected_rows(trace: Trace, table: str) -> DataFrame:
     near = F.col("_is_near")
     if table == "sends":
-        near |= ~F.coalesce(F.expr(IS_ACKNOWLEDGED), F.expr("false"))
+        near |= F.expr(IS_UNACKNOWLEDGED)
 
     def rows() -> DataFrame:
         all_rows = _without_copies(trace) if table == "replica_records" else trace[table]
         return _in_buckets(all_rows, _suspected(trace)).where(near).drop("_is_near")
 
-    return trace.shared(f"{CLOSE_UP} {table}", rows, is_heavy=True)
+    return trace.close_up(table, rows)
 
 
 def _without_copies(trace: Trace) -> DataFrame:

@@ -49,22 +49,9 @@ def with_readers(rows: DataFrame, trace: Trace) -> DataFrame:
 
 
 def _rivals(trace: Trace) -> DataFrame:
-    given_to = (
-        closeup.polls(trace)
-        .join(F.broadcast(_bits(trace)), on=["topic", "group"], how="inner")
-        .select(*_AT, "leader_epoch", value_hash(), "bit", F.lit(0).alias("_kept"), "polled_micros")
-    )
-    kept = closeup.surviving(trace).select(
-        *_AT,
-        "leader_epoch",
-        value_hash(),
-        F.lit(0).cast("bigint").alias("bit"),
-        F.lit(1).alias("_kept"),
-        F.lit(None).cast("bigint").alias("polled_micros"),
-    )
     at_offset = Window.partitionBy(*_AT)
     several = (
-        given_to.union(kept)
+        _seen(trace)
         .groupBy(*_AT, "leader_epoch", "value_hash")
         .agg(
             F.bit_or("bit").alias("groups"),
@@ -77,8 +64,31 @@ def _rivals(trace: Trace) -> DataFrame:
         .where("_low != _high")
         .drop("_low", "_high")
     )
+    return several.join(_sent(trace), on=[*_LOG, "value_hash"], how="left").select(
+        *several.columns,
+        F.col("_owed").isNotNull().alias("is_owed"),
+        F.when(F.col("offset") == F.col("_offset"), F.col("_answered")).alias("answered_micros"),
+    )
+
+
+def _seen(trace: Trace) -> DataFrame:
+    """What each group was given, and what the log holds: then bit is 0, and _kept 1."""
+    polls = closeup.polls(trace).join(F.broadcast(_bits(trace)), on=["topic", "group"], how="inner")
+    columns = (*_AT, "leader_epoch", value_hash())
+    given_to = polls.select(*columns, "bit", F.lit(0).alias("_kept"), "polled_micros")
+    kept = closeup.surviving(trace).select(
+        *columns,
+        F.lit(0).cast("bigint").alias("bit"),
+        F.lit(1).alias("_kept"),
+        F.lit(None).cast("bigint").alias("polled_micros"),
+    )
+    return given_to.union(kept)
+
+
+def _sent(trace: Trace) -> DataFrame:
+    """Each value once, as its producer tells."""
     is_ok = F.col("outcome") == "ok"
-    sent = (
+    return (
         closeup.sends(trace)
         .groupBy(*_LOG, value_hash())
         .agg(
@@ -86,11 +96,6 @@ def _rivals(trace: Trace) -> DataFrame:
             F.min(F.when(is_ok, F.col("offset"))).alias("_offset"),
             F.min(F.when(is_ok, F.col("answered_micros"))).alias("_answered"),
         )
-    )
-    return several.join(sent, on=[*_LOG, "value_hash"], how="left").select(
-        *several.columns,
-        F.col("_owed").isNotNull().alias("is_owed"),
-        F.when(F.col("offset") == F.col("_offset"), F.col("_answered")).alias("answered_micros"),
     )
 
 

@@ -47,10 +47,10 @@ SMALL_INPUT_ROWS = 200_000
 """Up to so many rows in all, a trace is small: see `analysis.closeup`."""
 CLOCK_MICROS = 50_000
 """Times of different nodes are compared at least within this bound; inside, nothing is decided."""
-CLOSE_UP = "close-up of"
-"""Begins the names of shared frames that make up the close-up, see `analysis.closeup`."""
 IS_ACKNOWLEDGED = "outcome = 'ok' and offset is not null"
 """Of a row of `sends`."""
+IS_UNACKNOWLEDGED = f"not coalesce({IS_ACKNOWLEDGED}, false)"
+"""Its contrary."""
 _LOCAL_ROWS = 20_000
 """Up to so many rows, a table goes into the plan itself, which saves scans and their jobs."""
 
@@ -216,14 +216,19 @@ class Trace:
         What is kept are its rows, not how they came about: plans that join it several times would
         otherwise grow until planning takes longer than the data.
         """
+        return self.once(
+            name, lambda: self.materialized(build(), is_heavy=is_heavy, is_close=is_close)
+        )
 
-        def materialized() -> DataFrame:
-            frame = self.materialized(build(), is_heavy=is_heavy, is_close=is_close)
-            if not self.is_small and name.startswith(CLOSE_UP):
-                self._close_rows[name] = frame.count()
-            return frame
+    def close_up(self, table: str, build: Callable[[], DataFrame]) -> DataFrame:
+        """Rows of a large trace's table to be looked at one by one, computed once.
 
-        return self.once(name, materialized)
+        How many they are decides how what goes through them is planned, see `materialized`.
+        """
+        rows = self.shared(f"close-up of {table}", build, is_heavy=True)
+        if table not in self._close_rows:
+            self._close_rows[table] = rows.count()
+        return rows
 
     def once(self, name: str, build: Callable[[], _T]) -> _T:
         """What several ask for by a name, built once a trace; `touched` tells its tables to all."""

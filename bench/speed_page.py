@@ -37,8 +37,8 @@ Clean histories of `fencepost generate`. The ratio is Spark's time to DuckDB's.
 
 {growth}## Spark standalone
 
-The history of {largest:,} events, on a master and workers of one core each; all are on this
-machine, where the driver needs its share of the cores too.
+The history of {largest:,} events, on a master and workers of one core each, to which they are bound
+with their compiler and collector. All are on this machine, so the driver needs its share too.
 
 | workers | seconds | speed-up | findings |
 |---|---|---|---|

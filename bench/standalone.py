@@ -27,7 +27,8 @@ _RECENT_CHARACTERS = 2000
 def standalone(workers: int, folder: Path) -> Iterator[str]:
     """The URL of a master with so many workers of one core each; all of them end with the block.
 
-    They listen on the loopback only.
+    They listen on the loopback only. A worker's core is all that it has, for its compiler and its
+    collector too, where the system can bind it to one.
 
     Args:
         workers: how many.
@@ -39,11 +40,14 @@ def standalone(workers: int, folder: Path) -> Iterator[str]:
         arguments = ["--host", LOOPBACK, "--port", "0", "--webui-port", "0"]
         started.append(_start("master.Master", arguments, folder, log))
         master = _told(log, _MASTER)[1]
+        cores = _cores()
         for number in range(workers):
             log = folder / f"worker-{number}.log"
             arguments = ["--host", LOOPBACK, "--cores", "1", "--memory", f"{WORKER_GB}g"]
             arguments += ["--webui-port", "0", "--work-dir", str(folder / f"worker-{number}")]
             started.append(_start("worker.Worker", [*arguments, master], folder, log))
+            if cores:
+                psutil.Process(started[-1].pid).cpu_affinity([cores[number % len(cores)]])
             _told(log, _REGISTERED)
         yield master
     finally:
@@ -61,6 +65,12 @@ def environment() -> dict[str, str]:
         "SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false",
         "PYSPARK_SUBMIT_ARGS": f"--conf spark.executor.memory={WORKER_GB}g pyspark-shell",
     }
+
+
+def _cores() -> list[int]:
+    """The cores that this process may use; none where the system can't tell."""
+    process = psutil.Process()
+    return list(process.cpu_affinity()) if hasattr(process, "cpu_affinity") else []
 
 
 def _start(program: str, arguments: list[str], folder: Path, log: Path) -> subprocess.Popen[bytes]:

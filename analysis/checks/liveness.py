@@ -5,7 +5,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
 from analysis.checks.base import CheckOutcome, count, count_records
-from analysis.load import Trace
+from analysis.load import IS_UNACKNOWLEDGED, Trace
 from analysis.outages import OUTAGE_SECONDS, outages, unavailable
 from analysis.stretches import given, one_record
 from harness.contract.outcomes import Isolation
@@ -42,7 +42,7 @@ def produce_unavailable(trace: Trace) -> CheckOutcome:
     )
     long = F.col("ended") - F.col("at") >= OUTAGE_SECONDS * MICROS_PER_SECOND
     found = outages(trace.materialized(waits.where(long), is_close=True), *_LOG)
-    unanswered = sends.where("outcome != 'ok' or offset is null").select(one_record())
+    unanswered = sends.where(IS_UNACKNOWLEDGED).select(one_record())
     judged = closeup.in_brief(trace).where("intended_first is not null").select("records")
     return unavailable(
         trace, found, *_LOG, judged=count_records(judged.union(unanswered)), needs_insync=True

@@ -69,45 +69,8 @@ def resurrected_record(trace: Trace) -> CheckOutcome:
     That is a log that was truncated and came back, which only an unclean election allows. A read
     that saw nothing at the offset proves no absence: `poll_skip` judges that.
     """
-    read = rivals(trace).where("groups != 0")
-    known = rivals(trace).withColumn("known_micros", F.least("first_micros", "answered_micros"))
-    between = read.select(
-        *_AT,
-        F.col("value_hash").alias("other"),
-        F.col("leader_epoch").alias("other_epoch"),
-        F.col("first_micros").alias("_other_first"),
-        F.col("last_micros").alias("_other_last"),
-    )
-    may_be_back = trace.materialized(
-        known.join(between, on=list(_AT), how="inner")
-        .where("other != value_hash and other_epoch > leader_epoch")
-        .where(f"known_micros + {trace.clock_micros} < _other_last")
-        .where(f"is_kept or last_micros > _other_first + {trace.clock_micros}")
-        .select(
-            *_AT, "leader_epoch", "other", "other_epoch", "is_kept", "known_micros", "last_micros"
-        ),
-        is_close=True,
-    )
-    absent = (
-        closeup.polls(trace)
-        .select(
-            *_AT,
-            F.col("leader_epoch").alias("other_epoch"),
-            value_hash().alias("other"),
-            "group",
-            "polled_micros",
-        )
-        .join(F.broadcast(may_be_back), on=[*_AT, "other", "other_epoch"], how="inner")
-        .groupBy(*may_be_back.columns, "group")
-        .agg(F.min("polled_micros").alias("absent_micros"))
-    )
-    back = (
-        absent.where(f"known_micros + {trace.clock_micros} < absent_micros")
-        .where(f"is_kept or last_micros > absent_micros + {trace.clock_micros}")
-        .groupBy(*_AT, "leader_epoch", "other_epoch")
-        .agg(F.min("absent_micros").alias("at"), F.min("group").alias("group"))
-        .join(F.broadcast(trace.topics.select("topic", "unclean_election")), "topic", "left")
-    )
+    unclean = F.broadcast(trace.topics.select("topic", "unclean_election"))
+    back = _back(trace).join(unclean, on="topic", how="left")
     found = spans(
         trace,
         back,
@@ -173,6 +136,53 @@ def stale_read(trace: Trace) -> CheckOutcome:
             ),
         ),
         count(runs(trace)),
+    )
+
+
+def _back(trace: Trace) -> DataFrame:
+    """Offsets at which a value came back, and who was given another one in between, and when.
+
+    Columns: topic, partition, offset, leader_epoch, other_epoch, at, group. When each group was
+    given the other value is asked only where its first and its last delivery do not rule it out.
+    """
+    other = (
+        rivals(trace)
+        .where("groups != 0")
+        .select(
+            *_AT,
+            F.col("value_hash").alias("other"),
+            F.col("leader_epoch").alias("other_epoch"),
+            F.col("first_micros").alias("_other_first"),
+            F.col("last_micros").alias("_other_last"),
+        )
+    )
+    may_be_back = trace.materialized(
+        rivals(trace)
+        .withColumn("known_micros", F.least("first_micros", "answered_micros"))
+        .join(other, on=list(_AT), how="inner")
+        .where("other != value_hash and other_epoch > leader_epoch")
+        .where(f"known_micros + {trace.clock_micros} < _other_last")
+        .where(f"is_kept or last_micros > _other_first + {trace.clock_micros}")
+        .select(
+            *_AT, "leader_epoch", "other", "other_epoch", "is_kept", "known_micros", "last_micros"
+        ),
+        is_close=True,
+    )
+    given = closeup.polls(trace).select(
+        *_AT,
+        F.col("leader_epoch").alias("other_epoch"),
+        value_hash().alias("other"),
+        "group",
+        "polled_micros",
+    )
+    return (
+        given.join(F.broadcast(may_be_back), on=[*_AT, "other", "other_epoch"], how="inner")
+        .groupBy(*may_be_back.columns, "group")
+        .agg(F.min("polled_micros").alias("absent_micros"))
+        .where(f"known_micros + {trace.clock_micros} < absent_micros")
+        .where(f"is_kept or last_micros > absent_micros + {trace.clock_micros}")
+        .groupBy(*_AT, "leader_epoch", "other_epoch")
+        .agg(F.min("absent_micros").alias("at"), F.min("group").alias("group"))
     )
 
 

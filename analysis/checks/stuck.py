@@ -6,7 +6,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from analysis import closeup
 from analysis.checks.base import CheckOutcome, count, findings
 from analysis.checks.metadata import changes
-from analysis.load import Trace
+from analysis.load import IS_UNACKNOWLEDGED, Trace
 from analysis.outages import OWED_SECONDS
 from harness.contract.stages import Stage
 from harness.contract.tables import MICROS_PER_SECOND
@@ -62,7 +62,7 @@ def stuck_producer(trace: Trace) -> CheckOutcome:
     key = ("producer", *_LOG)
     sends = closeup.sends(trace).where("intended_micros is not null and transaction is null")
     taken = closeup.in_brief(trace).where("intended_last is not null and transaction is null")
-    others = sends.where("outcome != 'ok' or offset is null").selectExpr(
+    others = sends.where(IS_UNACKNOWLEDGED).selectExpr(
         *key, "if(outcome = 'ok', intended_micros, null) as ok", "intended_micros as last"
     )
     ends = (
