@@ -12,6 +12,10 @@ OF_SESSIONS = {
     "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
     "spark.sql.adaptive.advisoryPartitionSizeInBytes": "16MB",
     "spark.locality.wait": "0s",
+    # Without checksum files, whose modes are set by a program of their own for each.
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
+    "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
     # Files of a trace are up to so much smaller than their rows; few of them are to be broadcast.
     "spark.sql.sources.fileCompressionFactor": "100",
 }

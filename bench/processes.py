@@ -84,16 +84,21 @@ class _Memory:
         return self._peak_bytes
 
     def _sample(self, pid: int) -> None:
+        before: dict[int, int] = {}
         while not self._ended.wait(_SAMPLED_SECONDS):
-            self._peak_bytes = max(self._peak_bytes, resident_bytes(pid))
+            now = resident_bytes(pid)
+            # A process that was forked just now still has its parent's memory, counted twice.
+            lasting = sum(resident for one, resident in now.items() if one in before)
+            self._peak_bytes = max(self._peak_bytes, lasting)
+            before = now
 
 
-def resident_bytes(pid: int) -> int:
-    """Of a process and all its children; those that have just ended count nothing."""
-    total = 0
+def resident_bytes(pid: int) -> dict[int, int]:
+    """Of a process and each of its children, by their ids; not of those that have just ended."""
+    resident = {}
     with suppress(psutil.NoSuchProcess):
         process = psutil.Process(pid)
         for one in (process, *process.children(recursive=True)):
             with suppress(psutil.NoSuchProcess):
-                total += one.memory_info().rss
-    return total
+                resident[one.pid] = one.memory_info().rss
+    return resident

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,15 @@ def test_memory_counts_children_and_lines_are_told() -> None:
     assert lines == ["held"]
     assert cost.seconds >= 1
     assert 100 << 20 < cost.peak_bytes < 400 << 20
+
+
+def test_memory_of_what_was_just_forked_is_its_parents(monkeypatch: pytest.MonkeyPatch) -> None:
+    forked = count(2)
+    monkeypatch.setattr("bench.processes.resident_bytes", lambda _: {1: 100, next(forked): 100})
+    argv = [sys.executable, "-c", "import time; time.sleep(1)"]
+    cost = run_measured(argv, on_line=print, environment=os.environ)
+    assert next(forked) > 3
+    assert cost.peak_bytes == 100
 
 
 def test_a_failure_is_told_with_its_end() -> None:
