@@ -55,7 +55,7 @@ def _rivals(trace: Trace) -> DataFrame:
         .groupBy(*_AT, "leader_epoch", "value_hash")
         .agg(
             F.bit_or("bit").alias("groups"),
-            (F.max("_kept") > 0).alias("is_kept"),
+            (F.min("bit") == 0).alias("is_kept"),
             F.min("polled_micros").alias("first_micros"),
             F.max("polled_micros").alias("last_micros"),
         )
@@ -72,14 +72,13 @@ def _rivals(trace: Trace) -> DataFrame:
 
 
 def _seen(trace: Trace) -> DataFrame:
-    """What each group was given, and what the log holds: then bit is 0, and _kept 1."""
+    """What each group was given, and what the log holds: then bit is 0."""
     polls = closeup.polls(trace).join(F.broadcast(_bits(trace)), on=["topic", "group"], how="inner")
     columns = (*_AT, "leader_epoch", value_hash())
-    given_to = polls.select(*columns, "bit", F.lit(0).alias("_kept"), "polled_micros")
+    given_to = polls.select(*columns, "bit", "polled_micros")
     kept = closeup.surviving(trace).select(
         *columns,
         F.lit(0).cast("bigint").alias("bit"),
-        F.lit(1).alias("_kept"),
         F.lit(None).cast("bigint").alias("polled_micros"),
     )
     return given_to.union(kept)

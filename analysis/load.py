@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from analysis.scratch import Scratch
+from analysis.scratch import Kept, Scratch
 from analysis.survivors import log_bounds, survivors
 from analysis.tuning import for_many_rows
 from harness.contract.run_folder import Plan, RunDescription, RunFolder
@@ -225,10 +225,13 @@ class Trace:
 
         How many they are decides how what goes through them is planned, see `materialized`.
         """
-        rows = self.shared(f"close-up of {table}", build, is_heavy=True)
-        if table not in self._close_rows:
-            self._close_rows[table] = rows.count()
-        return rows
+
+        def computed() -> DataFrame:
+            kept = self._into_files(build())
+            self._close_rows[table] = kept.rows
+            return self._of_files(kept)
+
+        return self.once(f"close-up of {table}", computed)
 
     def once(self, name: str, build: Callable[[], _T]) -> _T:
         """What several ask for by a name, built once a trace; `touched` tells its tables to all."""
@@ -260,11 +263,7 @@ class Trace:
         is_much = is_close and sum(self._close_rows.values()) > SMALL_INPUT_ROWS
         if not (is_heavy or is_much):
             return self._kept_rows(frame)
-        with for_many_rows(self.spark, sum(self.rows.values())):
-            kept = self.scratch.kept(frame)
-        if kept.rows > _LOCAL_ROWS:
-            return kept.as_frame()
-        return local_frame(self.spark, kept.as_table())
+        return self._of_files(self._into_files(frame))
 
     def collected(self, frame: DataFrame) -> list[Row]:
         """The few rows of a frame, which may come from many rows of a table."""
@@ -272,6 +271,15 @@ class Trace:
             return frame.collect()
         with for_many_rows(self.spark, sum(self.rows.values())):
             return frame.collect()
+
+    def _into_files(self, frame: DataFrame) -> Kept:
+        with for_many_rows(self.spark, sum(self.rows.values())):
+            return self.scratch.kept(frame)
+
+    def _of_files(self, kept: Kept) -> DataFrame:
+        if kept.rows > _LOCAL_ROWS:
+            return kept.as_frame()
+        return local_frame(self.spark, kept.as_table())
 
     def _kept_rows(self, frame: DataFrame) -> DataFrame:
         frame = frame.localCheckpoint()
