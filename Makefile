@@ -34,7 +34,7 @@ reproduction: $(READY) ## How often each headline scenario reaches its hazard (h
 mutation: $(READY) ## What each check finds of what was planted (minutes, no cluster); writes docs/mutation.md
 	.venv/bin/python -m bench.mutation $(SEEDS)
 
-mutants: $(BENCH_READY) ## What changes of the core checks' own code their tests notice: [MODULES=]; writes docs/mutants.md
+mutants: $(BENCH_READY) ## What changes of the checks' code their tests notice: [MODULES=]; of the core, writes docs/mutants.md
 	.venv/bin/python -m bench.mutants $(MODULES)
 
 bench-analysis: $(BENCH_READY) ## Spark against DuckDB, by size and by cores (half an hour): [EVENTS=]; writes docs/benchmarks.md

@@ -111,13 +111,3 @@ def _bits(trace: Trace) -> DataFrame:
             .selectExpr("topic", "group", f"shiftleft(cast(1 as bigint), _place % {_BITS}) as bit")
         ),
     )
-
-
-def recreated(trace: Trace) -> DataFrame:
-    """(topic, partition): of topics that were created again, so that offsets began anew."""
-    return trace.shared("recreated", lambda: _recreated(trace))
-
-
-def _recreated(trace: Trace) -> DataFrame:
-    creations = trace["leaderships"].groupBy(*_LOG, "leader_epoch", "partition_epoch").count()
-    return creations.where("count > 1").select(*_LOG).distinct()

@@ -9,7 +9,7 @@ import shutil
 import weakref
 from itertools import count
 from pathlib import Path
-from tempfile import mkdtemp
+from uuid import uuid4
 
 import psutil
 import pyarrow as pa
@@ -44,7 +44,9 @@ class Scratch:
     def _folder(self) -> Path:
         if self._place is None:
             _remove_left(self._beside)
-            self._place = Path(mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=self._beside))
+            # Of the mode that the umask says: executors may be another user's of the same group.
+            self._place = self._beside / f"{_PREFIX}{os.getpid()}-{uuid4().hex}"
+            self._place.mkdir()
             weakref.finalize(self, shutil.rmtree, self._place, ignore_errors=True)
         return self._place
 

@@ -3,7 +3,6 @@
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.load import Trace
 from harness.contract.tables import MICROS_PER_SECOND
 
 ANSWER_MICROS = 2 * MICROS_PER_SECOND
@@ -33,19 +32,4 @@ def in_order(samples: DataFrame, *keys: str, value: str) -> DataFrame:
         .withColumn("before", before)
         .where("_told = 0")
         .select(*keys, "at_micros", "value", "before")
-    )
-
-
-def created_once(trace: Trace) -> DataFrame:
-    """(topic, partition): those that were not created anew, so that what was told is of one log."""
-    is_created = F.expr("leader_epoch = 0 and partition_epoch = 0")
-    return trace.shared(
-        "created_once",
-        lambda: (
-            trace["leaderships"]
-            .groupBy(*_LOG)
-            .agg(F.count_if(is_created).alias("lives"))
-            .where("lives <= 1")
-            .select(*_LOG)
-        ),
     )

@@ -1,9 +1,9 @@
-"""What changes of the core checks' code their tests notice: `python -m bench.mutants [MODULE ...]`.
+"""What changes of the checks' code their tests notice: `python -m bench.mutants [MODULE ...]`.
 
 mutmut writes the changes: an operator, a number, an argument, a string, one at a time. Each is
 judged by the micro-histories of tests/spark that run through the changed function, and noticed if
-one of them fails. Of each module a sample is drawn, with a fixed seed. Writes docs/mutants.md, with
-each change that nobody noticed.
+one of them fails. Of each module a sample is drawn, with a fixed seed. Writes docs/mutants.md about
+the core checks, with each change that nobody noticed; of modules that are named, only says so.
 """
 
 import ast
@@ -37,8 +37,8 @@ _INTRODUCTION = """\
 Made by `make mutants`. mutmut changed the code of the core checks, one operator, number, argument
 or string at a time; of each module {sample} changes were drawn (seed {seed}), and judged by the
 micro-histories of tests/spark that run through the changed function. What is written in SQL or as
-a cause is a string to it: it is only ever spoiled as a whole, or written in other case; Spark
-finds a column in any case.
+a cause is a string to it, which it spoils as a whole. It would also write strings in other case:
+that is left out, since Spark finds a column in any case.
 
 | module of analysis/checks | changes | noticed | share |
 |---|---|---|---|
@@ -56,11 +56,11 @@ class Judged:
 def judge(name: str, progress: Progress) -> Judged:
     """Change a module's code, and let its tests judge a sample of the changes."""
     module = f"analysis.checks.{name}"
-    source = ROOT / "analysis" / "checks" / f"{name}.py"
+    source = _source(name)
     mutated = mutate_file_contents(str(source), source.read_text())
-    names = sorted(mutated.mutant_names)
-    chosen = random.Random(_SEED).sample(names, min(SAMPLE, len(names)))  # noqa: S311
     differences = _differences(mutated.code)
+    names = sorted(one for one in mutated.mutant_names if not is_of_case_alone(differences[one]))
+    chosen = random.Random(_SEED).sample(names, min(SAMPLE, len(names)))  # noqa: S311
     told = Judged(changes=len(chosen))
     task = progress.add_task(name, total=len(chosen))
     with TemporaryDirectory(prefix="fencepost-mutants-") as place:
@@ -111,6 +111,13 @@ def _differences(code: str) -> dict[str, str]:
     return told
 
 
+def is_of_case_alone(difference: str) -> bool:
+    """Whether the lines that go out and come in are the same but for capital letters."""
+    lines = difference.casefold().splitlines()
+    out, in_ = ([line[1:] for line in lines if line.startswith(sign)] for sign in "-+")
+    return out == in_
+
+
 def page(judged: dict[str, Judged]) -> str:
     """The page: how many changes of each module were noticed, and below which were not."""
     rows, left = [], []
@@ -128,13 +135,24 @@ def page(judged: dict[str, Judged]) -> str:
 
 
 def main() -> None:
-    """Write the page."""
-    names = tuple(sys.argv[1:]) or CORE
+    """Write the page, or say what it would tell of single modules."""
+    names = tuple(sys.argv[1:])
+    unknown = [name for name in names if not _source(name).exists()]
+    if unknown:
+        told = f"analysis/checks has no {', '.join(unknown)}; the core is {', '.join(CORE)}"
+        sys.exit(f"error: {told}")
     console = Console(stderr=True)
     with Progress(console=console) as progress:
-        judged = {name: judge(name, progress) for name in names}
-    _PAGE.write_text(page(judged))
-    console.print(f"wrote {_PAGE}")
+        judged = {name: judge(name, progress) for name in names or CORE}
+    if names:
+        print(page(judged))
+    else:
+        _PAGE.write_text(page(judged))
+        console.print(f"wrote {_PAGE}")
+
+
+def _source(name: str) -> Path:
+    return ROOT / "analysis" / "checks" / f"{name}.py"
 
 
 if __name__ == "__main__":

@@ -21,6 +21,8 @@ from analysis.checks.registry import CHECKS
 
 ROOT = Path(__file__).resolve().parents[1]
 _TESTS = ROOT / "tests" / "spark"
+_SLOW = ("test_generated.py",)
+"""Generated histories, by every check: minutes for each change."""
 
 
 class Tracer:
@@ -64,12 +66,12 @@ def fails(tests: Iterable[str], plugins: Iterable[object] = ()) -> bool:
 
 
 def tests_of(module: str) -> list[str]:
-    """The files of tests that name a check of a module."""
+    """The files of tests that name a check of a module, and judge micro-histories."""
     names = {check.name for check, made in CHECKS.items() if made.judge.__module__ == module}
     return [
         str(path)
         for path in sorted(_TESTS.glob("test_*.py"))
-        if any(f"Check.{name}" in path.read_text() for name in names)
+        if path.name not in _SLOW and any(f"Check.{name}" in path.read_text() for name in names)
     ]
 
 

@@ -80,17 +80,28 @@ class CheckDefinition:
         return trace.lacks(self.needs, self.reads)
 
 
-def findings(rows: DataFrame, *, evidence: tuple[str, ...] = (), **columns: Column) -> DataFrame:
+def findings(
+    rows: DataFrame,
+    *,
+    kind: Column,
+    verdict: Column,
+    cause: Column,
+    evidence: tuple[str, ...] = (),
+    **where: Column,
+) -> DataFrame:
     """Select a finding's columns from rows.
 
     Args:
         rows: one a finding.
+        kind: which of the check's anomalies it is.
+        verdict: violation, permitted or undecided.
+        cause: why it came about, in words.
         evidence: columns of `rows` that go into the JSON evidence.
-        columns: the finding's own: `kind`, `verdict` and `cause`; and where it was, for as far as
-            `rows` do not say so in columns of these names (topic, partition, offset_first,
-            offset_last, group, at).
+        where: where and when it was, for as far as `rows` do not say so in columns of these names
+            (topic, partition, offset_first, offset_last, group, at).
     """
-    values = {name: F.col(name) for name in _WHERE if name in rows.columns} | columns
+    values = {name: F.col(name) for name in _WHERE if name in rows.columns} | where
+    values |= {"kind": kind, "verdict": verdict, "cause": cause}
     values["evidence"] = F.to_json(F.struct(*[F.col(name) for name in evidence] or [F.lit(1)]))
     return rows.select(
         *(

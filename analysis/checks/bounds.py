@@ -5,9 +5,10 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
 from analysis.checks.base import CheckOutcome, count, count_records, findings
+from analysis.creations import created_once
 from analysis.load import Trace
 from analysis.reigns import small_isrs
-from analysis.told import created_once, in_order
+from analysis.told import in_order
 from harness.contract.tables import MICROS_PER_SECOND
 
 HEARD_SECONDS = 5

@@ -9,10 +9,10 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.acknowledgements import lost
 from analysis.checks.base import CheckOutcome, count, findings
+from analysis.creations import created_once
 from analysis.load import Trace
 from analysis.reigns import reigns
 from analysis.stretches import given
-from analysis.told import created_once
 
 _LOG = ("topic", "partition")
 _BATCH = (

@@ -4,8 +4,9 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.checks.base import CheckOutcome, count, findings
+from analysis.creations import IS_CREATED, created_once
 from analysis.load import Trace
-from analysis.told import created_once, in_order
+from analysis.told import in_order
 
 _LOG = ("topic", "partition")
 _STATE = ("leader", "leader_epoch", "partition_epoch", "replicas", "isr", "elr")
@@ -234,12 +235,11 @@ def changes(trace: Trace) -> DataFrame:
 def _changes(trace: Trace) -> DataFrame:
     in_log = Window.partitionBy(*_LOG).orderBy("metadata_offset")
     before = in_log.rowsBetween(Window.unboundedPreceding, -1)
-    is_created = "leader_epoch = 0 and partition_epoch = 0"
     led = F.when(F.col("leader") >= 0, F.col("leader"))
     return (
         trace["leaderships"]
         .withColumn("was", F.lag(F.struct(*_STATE)).over(in_log))
-        .withColumn("was", F.expr(f"if({is_created}, null, was)"))
+        .withColumn("was", F.expr(f"if({IS_CREATED}, null, was)"))
         .withColumn("last_leader", F.last(led, ignorenulls=True).over(before))
         .select(*_LOG, *_STATE, "metadata_offset", "at_micros", "was", "last_leader")
     )

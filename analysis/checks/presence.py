@@ -5,7 +5,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
 from analysis.checks.base import CheckOutcome, count_records, findings
-from analysis.contested import recreated
+from analysis.creations import created_again
 from analysis.digests import within
 from analysis.load import Trace
 from analysis.positions import PARTITION, positions
@@ -161,7 +161,7 @@ def expired_read(trace: Trace) -> CheckOutcome:
         .where("broker = leader and log_start_offset >= 0")
         .groupBy(*_LOG, F.col("log_start_offset").alias("start"))
         .agg((F.min("at_micros") + trace.clock_micros).alias("at_micros"))
-        .join(F.broadcast(recreated(trace)), on=list(_LOG), how="left_anti")
+        .join(F.broadcast(created_again(trace)), on=list(_LOG), how="left_anti")
     )
     first = trace.materialized(told.groupBy(*_LOG).agg(F.min("at_micros").alias("_told")))
     given = runs(trace).join(F.broadcast(first), on=list(_LOG), how="inner")

@@ -5,7 +5,8 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
 from analysis.checks.base import CheckOutcome, count, findings, spans
-from analysis.contested import recreated, rivals, value_hash, with_readers
+from analysis.contested import rivals, value_hash, with_readers
+from analysis.creations import created_again
 from analysis.load import Trace
 from analysis.passed import on_branch, passed
 from analysis.sessions import runs
@@ -188,7 +189,7 @@ def _back(trace: Trace) -> DataFrame:
 
 def _judged(rivals: DataFrame, trace: Trace) -> DataFrame:
     """One row an offset: its values' epochs, and whether the configuration allows several."""
-    again = recreated(trace).withColumn("_again", F.lit(True))
+    again = created_again(trace).withColumn("_again", F.lit(True))
     return (
         rivals.groupBy(*_AT, "leader_epoch")
         .agg(

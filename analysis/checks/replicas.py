@@ -6,10 +6,10 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from analysis import closeup
 from analysis.acknowledgements import lost, survived_late
 from analysis.checks.base import CheckOutcome, count, count_records, findings, spans
+from analysis.creations import created_once
 from analysis.load import Trace
 from analysis.reigns import reigns
 from analysis.stretches import given
-from analysis.told import created_once
 from harness.contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")

@@ -145,8 +145,11 @@ def brokers_below(folder: Path) -> list[psutil.Process]:
 
 
 def started(folder: Path, pool: PoolKind) -> subprocess.Popen[str]:
-    """A run that has come so far as to have three brokers."""
+    """A run that has come so far as to have three brokers, and that can be interrupted."""
+    # A shell lets what it starts in the background ignore interrupts, and so do its children.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     harness = fencepost("run", "baseline", "--cluster", pool.value, "--results", str(folder))
+    signal.signal(signal.SIGINT, before)
     wait_until(lambda: len(brokers_below(folder)) == 3, what="three brokers", timeout_seconds=60)
     return harness
 

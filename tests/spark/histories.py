@@ -52,6 +52,14 @@ WENT_BACK = {
     "committed_offsets": [committed(4, 0)],
     "resets": [reset_told("truncation", 4, 0, 2)],
 }
+# It was told to go on at 6, above what it had not read of the surviving branch.
+JUMPED = {
+    **WENT_ON,
+    "polls": polled(0, 1, 2, 3),
+    "resets": [reset_told("out_of_range", 4, -1, 6, policy="latest")],
+}
+SEEN_TOO_HIGH = {**JUMPED, "resets": [reset_told("truncation", 8, 1, 6)]}
+RESET_ON_BRANCH = {**WENT_BACK, "resets": [reset_told("truncation", 4, 1, 2)]}
 HEALTHY = {
     "sends": sent(0, 1, 2, 3),
     "replica_records": survived(0, 1, 2, 3),
@@ -92,7 +100,14 @@ HEALTHY = {
     ],
 }
 
-# The same, with a leader change at 2 and a commit by each of two members in turn.
+REDELIVERED = {**HEALTHY, "polls": [*polled(0, 1, 2), *polled(1, 2, life=2, at=600)]}
+PHANTOM = {**HEALTHY, "polls": [*polled(0, 1), *polled(2, producer="nobody")]}
+CORRUPTED = {
+    **HEALTHY,
+    "polls": [*polled(0), {**polled(1)[0], "value": "p:1:00000000", "is_intact": False}],
+}
+
+# HEALTHY, with a leader change at 2 and a commit by each of two members in turn.
 HANDED_ON = {
     **HEALTHY,
     "sends": [*sent(0, 1), *sent(2, 3, at=600_000)],
@@ -178,5 +193,11 @@ LEFT_BEHIND = {
 
 
 def result(make_trace: TraceMaker, check: Check, rows: dict[str, Any], **plan: Any) -> CheckResult:
-    """What one check finds in a micro-history; `plan` as of `make_trace`."""
-    return judge(make_trace(rows, checks=(check,), **plan)).checks[check]
+    """What one check finds in a micro-history, and that it says why; `plan` as of `make_trace`."""
+    return explained(judge(make_trace(rows, checks=(check,), **plan)).checks[check])
+
+
+def explained(told: CheckResult) -> CheckResult:
+    """What a check found: each finding is of a kind, and has its cause."""
+    assert all(one.kind and one.cause for one in told.examples)
+    return told

@@ -4,12 +4,24 @@ from typing import Any
 
 import pytest
 from conftest import TraceMaker
-from histories import EXPIRED, HEALTHY, LEFT_BEHIND, TRUNCATED, WENT_BACK, WENT_ON, result
+from histories import (
+    CORRUPTED,
+    EXPIRED,
+    HEALTHY,
+    JUMPED,
+    LEFT_BEHIND,
+    PHANTOM,
+    REDELIVERED,
+    SEEN_TOO_HIGH,
+    TRUNCATED,
+    WENT_BACK,
+    WENT_ON,
+    result,
+)
 from micro import (
     changed,
     led,
     polled,
-    reset_told,
     sampled,
     sent,
     survived,
@@ -156,31 +168,20 @@ def test_a_group_that_went_on_after_it_raised_is_judged(make_trace: TraceMaker) 
 
 
 def test_latest_may_jump_over_records(make_trace: TraceMaker) -> None:
-    rows = {
-        **WENT_ON,
-        "polls": polled(0, 1, 2, 3),
-        "resets": [reset_told("out_of_range", 4, -1, 6, policy="latest")],
-    }
-    found = result(make_trace, Check.SKIPPED_RECORD, rows, reset="latest")
+    found = result(make_trace, Check.SKIPPED_RECORD, JUMPED, reset="latest")
     assert found.verdict is CheckVerdict.PERMITTED
     assert found.examples[0].kind == "jumped by reset"
 
 
 def test_a_truncation_seen_too_high_skips_what_lies_below(make_trace: TraceMaker) -> None:
-    rows = {
-        **WENT_ON,
-        "polls": polled(0, 1, 2, 3),
-        "resets": [reset_told("truncation", 8, 1, 6)],
-    }
-    found = result(make_trace, Check.SKIPPED_RECORD, rows, commit_epoch="current")
+    found = result(make_trace, Check.SKIPPED_RECORD, SEEN_TOO_HIGH, commit_epoch="current")
     assert found.verdict is CheckVerdict.VIOLATED
     (one,) = found.examples
     assert (one.kind, one.evidence["truncated_to"]) == ("truncation seen too high", 6)
 
 
 def test_redelivery_is_counted_and_permitted(make_trace: TraceMaker) -> None:
-    rows = {**HEALTHY, "polls": [*polled(0, 1, 2), *polled(1, 2, life=2, at=600)]}
-    found = result(make_trace, Check.DUPLICATE_DELIVERY, rows)
+    found = result(make_trace, Check.DUPLICATE_DELIVERY, REDELIVERED)
     assert found.verdict is CheckVerdict.PERMITTED
     (one,) = found.examples
     assert (one.offset_first, one.offset_last) == (1, 2)
@@ -191,15 +192,12 @@ def test_another_record_at_the_same_offset_is_no_redelivery(make_trace: TraceMak
 
 
 def test_a_value_that_nobody_sent_is_a_phantom(make_trace: TraceMaker) -> None:
-    rows = {**HEALTHY, "polls": [*polled(0, 1), *polled(2, producer="nobody")]}
-    assert result(make_trace, Check.PHANTOM_RECORD, rows).verdict is CheckVerdict.VIOLATED
+    assert result(make_trace, Check.PHANTOM_RECORD, PHANTOM).verdict is CheckVerdict.VIOLATED
 
 
 def test_a_broken_checksum_is_corruption(make_trace: TraceMaker) -> None:
-    broken = {**polled(1)[0], "value": "p:1:00000000", "is_intact": False}
-    rows = {**HEALTHY, "polls": [*polled(0), broken]}
-    assert result(make_trace, Check.CORRUPTED_RECORD, rows).verdict is CheckVerdict.VIOLATED
-    assert result(make_trace, Check.PHANTOM_RECORD, rows).verdict is CheckVerdict.HOLDS
+    assert result(make_trace, Check.CORRUPTED_RECORD, CORRUPTED).verdict is CheckVerdict.VIOLATED
+    assert result(make_trace, Check.PHANTOM_RECORD, CORRUPTED).verdict is CheckVerdict.HOLDS
 
 
 def test_a_fault_that_did_not_land_is_undecided(make_trace: TraceMaker) -> None:

@@ -138,7 +138,8 @@ def _crash_at_once(trace: Trace) -> CheckOutcome:
 
 def _crash_in_spark(trace: Trace) -> CheckOutcome:
     rows = trace["polls"].where(F.raise_error(F.lit("torn")).isNotNull())
-    return CheckOutcome(findings(rows, kind=F.lit("x"), verdict=F.lit("violation")), 1)
+    told = {"kind": F.lit("x"), "verdict": F.lit("violation"), "cause": F.lit("it crashes")}
+    return CheckOutcome(findings(rows, **told), 1)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from conftest import TraceMaker
-from histories import WENT_BACK, WENT_ON, result
+from histories import RESET_ON_BRANCH, WENT_BACK, WENT_ON, result
 from micro import (
     Row,
     changed,
@@ -100,7 +100,7 @@ def test_a_reset_off_the_surviving_branch_is_justified(make_trace: TraceMaker) -
 def test_a_reset_on_the_surviving_branch_is_judged_by_the_log_end_at_the_time(
     make_trace: TraceMaker, samples: list[Row], verdict: CheckVerdict, cause: str
 ) -> None:
-    rows = {**WENT_BACK, "resets": [reset_told("truncation", 4, 1, 2)], "samples": samples}
+    rows = {**RESET_ON_BRANCH, "samples": samples}
     found = result(make_trace, Check.UNJUSTIFIED_RESET, rows)
     assert found.verdict is verdict
     assert all(cause in one.cause for one in found.examples)

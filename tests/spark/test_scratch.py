@@ -35,6 +35,17 @@ def test_no_row_has_columns_too(spark: SparkSession, tmp_path: Path) -> None:
     assert kept.as_frame().collect() == []
 
 
+def test_executors_of_a_group_may_write(spark: SparkSession, tmp_path: Path) -> None:
+    umask = os.umask(0o002)
+    try:
+        scratch = Scratch(tmp_path)
+        scratch.kept(spark.range(1))
+    finally:
+        os.umask(umask)
+    (place,) = tmp_path.iterdir()
+    assert place.stat().st_mode & 0o777 == 0o775
+
+
 def test_files_are_gone_with_the_trace(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

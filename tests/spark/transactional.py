@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 from conftest import TraceMaker
+from histories import explained
 from micro import Row, sent
 
 from analysis.judge import judge
@@ -21,7 +22,7 @@ def result(make_trace: TraceMaker, check: Check, rows: Rows, **plan: Any) -> Che
     (group,) = trace.plan.groups
     committed = msgspec.structs.replace(group, isolation=Isolation.READ_COMMITTED)
     planned = msgspec.structs.replace(trace.plan, groups=[committed])
-    return judge(replace(trace, plan=planned)).checks[check]
+    return explained(judge(replace(trace, plan=planned)).checks[check])
 
 
 def step(
