@@ -4,6 +4,7 @@ import itertools
 import os
 import socket
 import threading
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Any
@@ -40,6 +41,21 @@ def link_to(container: str, *, name: str, command: list[str]) -> "AgentLink":
         if key not in _links or not _links[key].is_alive:
             _links[key] = AgentLink(container, name=name, command=command)
         return _links[key]
+
+
+def lines_of(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The whole lines that the pieces make, each as soon as its end is there.
+
+    A line of n bytes costs n steps, however small its pieces are: a reply carries a file of many
+    megabytes, and comes by kilobytes.
+    """
+    begun = bytearray()
+    for piece in pieces:
+        *ends, rest = piece.split(b"\n")
+        for end in ends:
+            yield bytes(begun) + end
+            begun.clear()
+        begun += rest
 
 
 class AgentLink:
@@ -95,21 +111,23 @@ class AgentLink:
 
     def _receive(self) -> None:
         """Hand out replies until the stream ends."""
-        rest = b""
         try:
-            for kind, payload in frames_iter(self._stream, tty=False):
-                if kind != _STDOUT:
-                    self._said = (self._said + payload)[-_SAID_BYTES:]
-                    continue
-                *lines, rest = (rest + payload).split(b"\n")
-                for line in lines:
-                    reply = REPLIES.decode(line)
-                    waiting = self._waiting.get(reply.id)
-                    if waiting is not None:
-                        waiting.set_result(reply)
+            for line in lines_of(self._said_to_us()):
+                reply = REPLIES.decode(line)
+                waiting = self._waiting.get(reply.id)
+                if waiting is not None:
+                    waiting.set_result(reply)
         except (OSError, ValueError):
             pass
         self._give_up()
+
+    def _said_to_us(self) -> Iterator[bytes]:
+        """The agent's standard output, piece by piece; what it says otherwise is kept aside."""
+        for kind, payload in frames_iter(self._stream, tty=False):
+            if kind == _STDOUT:
+                yield payload
+            else:
+                self._said = (self._said + payload)[-_SAID_BYTES:]
 
     def _give_up(self) -> None:
         """Nobody will answer any more: tell all who wait."""

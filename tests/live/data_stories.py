@@ -80,6 +80,12 @@ def expire(by: By) -> Callable[[Run], None]:
         run.workload.start_producer("burst", ORDERS, acks="1", records_per_second=3000)
         folder = replica(run, leader_of(run, "orders"))
         (*_, newest) = segments(folder)
+        run.observer.await_state(
+            "orders",
+            0,
+            lambda state: state.log_end_offset >= newest,
+            what=f"to have {newest} on all in-sync replicas: records above that are not deleted",
+        )
         with run.fault(Expire(ORDERS, by)):
             wait_until(
                 lambda: segments(folder)[0] >= newest,

@@ -182,6 +182,20 @@ def test_cuts_pauses_and_kills_bite() -> None:
         close(pool)
 
 
+def test_a_large_file_is_read_while_its_node_may_take_to_answer() -> None:
+    pool = DockerPool(size=1)
+    try:
+        (node,) = pool.nodes
+        file, count = node.folder / "large", 64 << 20
+        node.run(
+            [node.python, "-c", f"open({str(file)!r}, 'wb').write(bytes({count}))"],
+            timeout_seconds=30,
+        )
+        assert node.read(file) == bytes(count)
+    finally:
+        close(pool)
+
+
 def test_two_pools_side_by_side(project: str, monkeypatch: pytest.MonkeyPatch) -> None:
     first = DockerPool(size=1)
     monkeypatch.setenv("FENCEPOST_PROJECT", f"{project}-other")

@@ -3,12 +3,16 @@
 import signal
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cluster.kafka.config import server_properties
 from cluster.kafka.topology import Topology
+from cluster.nodes.agent_link import lines_of
 from cluster.nodes.docker_pool import read_compose
 from cluster.nodes.loopback import LoopbackPool
 from cluster.nodes.node import Node
@@ -32,6 +36,21 @@ def node(tmp_path: Path) -> Node:
 def test_a_command_gives_status_and_output(node: Node) -> None:
     ended = node.run(["sh", "-c", "echo out; echo err >&2"], timeout_seconds=10)
     assert (ended.status, ended.output) == (0, "out\nerr\n")
+
+
+@given(lines=st.lists(st.binary(max_size=4).map(lambda b: b.replace(b"\n", b""))), data=st.data())
+def test_lines_come_whole_however_they_are_cut(lines: list[bytes], data: st.DataObject) -> None:
+    sent = b"".join(line + b"\n" for line in lines)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(sent)))))
+    pieces = [sent[start:end] for start, end in pairwise([0, *cuts, len(sent)])]
+    assert list(lines_of(pieces)) == lines
+    assert list(lines_of([*pieces, b"torn"])) == lines
+
+
+def test_a_line_is_given_before_more_comes() -> None:
+    came = iter([b"on", b"e\ntw", b"o\n"])
+    told = lines_of(came)
+    assert (next(told), next(came)) == (b"one", b"o\n")
 
 
 def test_a_failed_command_shows_what_it_said(node: Node) -> None:
