@@ -1,8 +1,9 @@
 """A node in a container: everything by its agent and by archive, never by its address from here."""
 
 import base64
-import io
+import shutil
 import tarfile
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -157,23 +158,24 @@ class DockerNode(Node):
             chunks, _ = self._container().get_archive(str(source))
         except NotFound:
             raise NodeError(f"{self.name}: there is no {source}") from None
-        with tarfile.open(fileobj=io.BytesIO(b"".join(chunks))) as tar:
-            for member in tar.getmembers():
-                _, _, below = member.name.partition("/")
-                place = target / below if below else target
-                if member.isdir():
-                    place.mkdir(parents=True, exist_ok=True)
-                elif member.isfile():
-                    content = tar.extractfile(member)
-                    place.parent.mkdir(parents=True, exist_ok=True)
-                    place.write_bytes(content.read() if content else b"")
+        with tempfile.TemporaryFile() as archive:
+            archive.writelines(chunks)
+            archive.seek(0)
+            with tarfile.open(fileobj=archive) as tar:
+                for member in tar:
+                    _, _, below = member.name.partition("/")
+                    _unpack(tar, member, target / below if below else target)
 
     def copy_to(self, source: Path, target: Path) -> None:
         """Copy to the node, as an archive."""
-        archive = io.BytesIO()
-        with tarfile.open(fileobj=archive, mode="w") as tar:
-            tar.add(source, arcname=str(PurePosixPath(target).relative_to("/")))
-        self._put(archive.getvalue(), "/")
+        with tempfile.TemporaryFile() as archive:
+            with tarfile.open(fileobj=archive, mode="w") as tar:
+                tar.add(source, arcname=str(PurePosixPath(target).relative_to("/")))
+            archive.seek(0)
+            try:
+                self._container().put_archive("/", archive)
+            except (APIError, DockerException, OSError) as error:
+                raise NodeError(f"{self.name} takes no files: {explained(error)}") from error
 
     def remove(self, path: Path) -> None:
         """Remove a file or a folder."""
@@ -211,14 +213,18 @@ class DockerNode(Node):
         counted: int = self.ask(CountDropped(traffic=traffic))
         return counted
 
-    def _put(self, archive: bytes, folder: str) -> None:
-        try:
-            self._container().put_archive(folder, archive)
-        except (APIError, DockerException, OSError) as error:
-            raise NodeError(f"{self.name} takes no files: {explained(error)}") from error
-
     def _container(self) -> Any:
         try:
             return connect().containers.get(self.container)
         except (APIError, DockerException, OSError) as error:
             raise NodeError(f"{self.name}'s container can't be reached: {error}") from error
+
+
+def _unpack(tar: tarfile.TarFile, member: tarfile.TarInfo, place: Path) -> None:
+    """A folder or a file; links have no meaning outside of their node."""
+    if member.isdir():
+        place.mkdir(parents=True, exist_ok=True)
+    elif (content := tar.extractfile(member)) is not None and member.isfile():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with place.open("wb") as file:
+            shutil.copyfileobj(content, file)
