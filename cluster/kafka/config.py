@@ -26,9 +26,12 @@ _FAULT_SETTINGS = {
     "log.cleaner.threads": "1",
     "log.cleaner.dedupe.buffer.size": "10485760",
 }
-"""Indexes are set aside whole when a segment begins. Kafka's own 10 MiB, twice a partition, would
-make a copy of a log directory, which a fault waits for before it is healed, hundreds of megabytes
-of zeros; a quarter of a MiB serves segments of up to 85 MiB, and then they roll."""
+"""So that Kafka notices within seconds what its defaults take minutes for, and does little besides.
+
+`log.index.size.max.bytes`: an index is set aside whole when its segment begins. With Kafka's own
+10 MiB, two to a partition, the copy of a log directory that a fault waits for before it is healed
+would be hundreds of megabytes of zeros. These serve segments of up to 85 MiB, which then roll.
+"""
 
 _LOG4J2 = """\
 status = error

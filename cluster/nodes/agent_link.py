@@ -112,7 +112,7 @@ class AgentLink:
     def _receive(self) -> None:
         """Hand out replies until the stream ends."""
         try:
-            for line in lines_of(self._said_to_us()):
+            for line in lines_of(self._pieces()):
                 reply = REPLIES.decode(line)
                 waiting = self._waiting.get(reply.id)
                 if waiting is not None:
@@ -121,7 +121,7 @@ class AgentLink:
             pass
         self._give_up()
 
-    def _said_to_us(self) -> Iterator[bytes]:
+    def _pieces(self) -> Iterator[bytes]:
         """The agent's standard output, piece by piece; what it says otherwise is kept aside."""
         for kind, payload in frames_iter(self._stream, tty=False):
             if kind == _STDOUT:

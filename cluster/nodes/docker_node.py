@@ -224,7 +224,7 @@ def _unpack(tar: tarfile.TarFile, member: tarfile.TarInfo, place: Path) -> None:
     """A folder or a file; links have no meaning outside of their node."""
     if member.isdir():
         place.mkdir(parents=True, exist_ok=True)
-    elif (content := tar.extractfile(member)) is not None and member.isfile():
+    elif member.isfile() and (content := tar.extractfile(member)) is not None:
         place.parent.mkdir(parents=True, exist_ok=True)
         with place.open("wb") as file:
             shutil.copyfileobj(content, file)
