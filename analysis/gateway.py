@@ -1,4 +1,4 @@
-"""The JVM's classes as PySpark asks for them: each looked up once.
+"""The JVM behind PySpark: its classes, each looked up once, and plans of other sessions.
 
 PySpark names a Java class, and a static method of it, anew with each column and list that a plan is
 made of. For each, py4j asks the JVM, which searches all of Spark's jars for names that turn out to
@@ -8,7 +8,7 @@ be none of a class. That took a seventh of the time in which a small run was jud
 from typing import Any
 
 from py4j.java_gateway import JavaClass, JavaMember
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 _ASKED_FOR = (
     "PythonSQLUtils",
@@ -40,3 +40,11 @@ def look_up_once(session: SparkSession) -> None:
         found = getattr(jvm, name)
         if isinstance(found, JavaClass):
             setattr(jvm, name, _Statics(found))
+
+
+def planned_by(session: SparkSession, frame: DataFrame) -> DataFrame:
+    """A frame of another session of the same Spark, to be planned and run as this one is set up."""
+    of_frame = frame._jdf.queryExecution().analyzed()  # noqa: SLF001 - as above
+    jvm: Any = session._jvm  # noqa: SLF001
+    datasets = jvm.org.apache.spark.sql.classic.Dataset
+    return DataFrame(datasets.ofRows(session._jsparkSession, of_frame), session)  # noqa: SLF001

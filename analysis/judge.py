@@ -45,6 +45,15 @@ class Found:
     findings: int
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """What a check is about to tell, and why that can't be relied on, if so."""
+
+    check: Check
+    outcome: CheckOutcome
+    unreliable: str
+
+
 def judge(trace: Trace) -> Verdict:
     """The verdict of a run, by the checks that its plan names."""
     planned = [Check(name) for name in trace.plan.checks]
@@ -118,34 +127,33 @@ def decide(
 
 def _run(checks: list[Check], trace: Trace) -> tuple[list[Found], dict[Check, CheckResult]]:
     """Judge by every check; one that crashes or lacks a table leaves the others theirs."""
-    results: dict[Check, CheckResult] = {}
-    outcomes: dict[Check, CheckOutcome] = {}
-    unreliable: dict[Check, str] = {}
     missing = gaps(trace)
-    for check in checks:
+
+    def asked(check: Check) -> _Asked | CheckResult:
         if lacks := CHECKS[check].lacks(trace):
-            results[check] = _unjudged(CheckVerdict.NOT_EVALUABLE, lacks)
-            continue
+            return _unjudged(CheckVerdict.NOT_EVALUABLE, lacks)
         try:
-            trace.touched.clear()
-            outcomes[check] = CHECKS[check].judge(trace)
-            unreliable[check] = reasons(missing, trace.touched)
+            with trace.touched() as tables:
+                outcome = CHECKS[check].judge(trace)
         except Exception as error:  # noqa: BLE001 - whatever it is, the other checks go on
-            results[check] = _crashed(error)
-    found: list[Found] = []
-    evaluated = _evaluated(outcomes)
-    for check, outcome in outcomes.items():
+            return _crashed(error)
+        return _Asked(check, outcome, reasons(missing, tables))
+
+    told = dict(zip(checks, trace.each(asked, checks), strict=True))
+    judged = {check: one for check, one in told.items() if isinstance(one, _Asked)}
+    evaluated = _evaluated({check: one.outcome for check, one in judged.items()})
+
+    def collected(one: _Asked) -> tuple[list[Found], CheckResult]:
         try:
-            found_by_one, results[check] = _collected(check, outcome, evaluated.get(check), trace)
+            found, result = _collected(one.check, one.outcome, evaluated.get(one.check), trace)
         except Exception as error:  # noqa: BLE001 - Spark runs a check only here, so see above
-            results[check] = _crashed(error)
-        else:
-            if unreliable[check]:
-                found_by_one, results[check] = _doubted(
-                    found_by_one, results[check], unreliable[check]
-                )
-            found += found_by_one
-    return found, results
+            return [], _crashed(error)
+        return _doubted(found, result, one.unreliable) if one.unreliable else (found, result)
+
+    answers = dict(zip(judged, trace.each(collected, judged.values()), strict=True))
+    results = {c: one for c, one in told.items() if isinstance(one, CheckResult)}
+    results |= {check: result for check, (_, result) in answers.items()}
+    return [one for found, _ in answers.values() for one in found], results
 
 
 def _doubted(

@@ -1,11 +1,14 @@
 """A run's tables as DataFrames, with the schemas of the contract."""
 
+import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -15,6 +18,8 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from analysis.gateway import planned_by
+from analysis.once import Once
 from analysis.scratch import Kept, Scratch
 from analysis.survivors import log_bounds, survivors
 from analysis.tuning import for_many_rows
@@ -42,6 +47,7 @@ _GROUPS = pa.schema({name: pa.string() for name in ("group", "client", "commit_e
 _READERS = pa.schema({name: pa.string() for name in ("group", "topic", "isolation")})
 
 _T = TypeVar("_T")
+_R = TypeVar("_R")
 _LOG = ("topic", "partition")
 SMALL_INPUT_ROWS = 200_000
 """Up to so many rows in all, a trace is small: see `analysis.closeup`."""
@@ -51,6 +57,8 @@ IS_ACKNOWLEDGED = "outcome = 'ok' and offset is not null"
 """Of a row of `sends`."""
 IS_UNACKNOWLEDGED = f"not coalesce({IS_ACKNOWLEDGED}, false)"
 """Its contrary."""
+_AT_ONCE = min(8, 1 + (os.cpu_count() or 1))
+"""Checks that are judged at the same time: one a core, and one that waits for what others build."""
 _LOCAL_ROWS = 20_000
 """Up to so many rows, a table goes into the plan itself, which saves scans and their jobs."""
 
@@ -66,7 +74,6 @@ class Trace:
         rows: count of rows by table; 0 where a table is missing.
         scratch: where rows of a large trace are kept.
         missing: the tables whose file does not exist.
-        touched: the tables asked for since it was emptied last, by way of shared frames too.
     """
 
     spark: SparkSession
@@ -76,10 +83,7 @@ class Trace:
     rows: dict[str, int]
     scratch: Scratch
     missing: frozenset[str] = frozenset()
-    touched: set[str] = field(default_factory=set)
-    _read: dict[str, DataFrame] = field(default_factory=dict)
-    _built: dict[str, Any] = field(default_factory=dict)
-    _tables_of: dict[str, frozenset[str]] = field(default_factory=dict)
+    _once: Once = field(default_factory=Once)
     _close_rows: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -89,10 +93,12 @@ class Trace:
 
     def __getitem__(self, table: str) -> DataFrame:
         """A table by its name in the contract."""
-        self.touched.add(table)
-        if table not in self._read:
-            self._read[table] = self.read(table)
-        return self._read[table]
+        self._once.source(table)
+        return self._once.get(f"table {table}", lambda: self.read(table))
+
+    def touched(self) -> AbstractContextManager[set[str]]:
+        """The tables that this thread asks for meanwhile, by way of shared frames too."""
+        return self._once.sources()
 
     @cached_property
     def topics(self) -> DataFrame:
@@ -235,15 +241,17 @@ class Trace:
 
     def once(self, name: str, build: Callable[[], _T]) -> _T:
         """What several ask for by a name, built once a trace; `touched` tells its tables to all."""
-        if name not in self._built:
-            before = self.touched.copy()
-            self.touched.clear()
-            self._built[name] = build()
-            self._tables_of[name] = frozenset(self.touched)
-            self.touched.update(before)
-        self.touched.update(self._tables_of[name])
-        built: _T = self._built[name]
-        return built
+        return self._once.get(name, build)
+
+    def each(self, ask: Callable[[_T], _R], of: Iterable[_T]) -> list[_R]:
+        """What is asked of each, a few at a time: Spark plans one while it computes another."""
+        with ThreadPoolExecutor(_AT_ONCE) as threads:
+            asked = [threads.submit(ask, one) for one in of]
+            try:
+                return [one.result() for one in asked]
+            except BaseException:
+                threads.shutdown(cancel_futures=True)
+                raise
 
     def materialized(
         self, frame: DataFrame, *, is_heavy: bool = False, is_close: bool = False
@@ -260,25 +268,27 @@ class Trace:
         """
         if self.is_small:
             return local_frame(self.spark, frame.toArrow())
-        is_much = is_close and sum(self._close_rows.values()) > SMALL_INPUT_ROWS
+        is_much = is_close and sum(tuple(self._close_rows.values())) > SMALL_INPUT_ROWS
         if not (is_heavy or is_much):
             return self._kept_rows(frame)
         return self._of_files(self._into_files(frame))
 
     def collected(self, frame: DataFrame) -> list[Row]:
         """The few rows of a frame, which may come from many rows of a table."""
-        if self.is_small or not frame.inputFiles():
-            return frame.collect()
-        with for_many_rows(self.spark, sum(self.rows.values())):
-            return frame.collect()
+        is_much = not self.is_small and bool(frame.inputFiles())
+        return (self._for_many_rows(frame) if is_much else frame).collect()
 
     def _into_files(self, frame: DataFrame) -> Kept:
-        with for_many_rows(self.spark, sum(self.rows.values())):
-            return self.scratch.kept(frame)
+        return self.scratch.kept(self._for_many_rows(frame))
+
+    def _for_many_rows(self, frame: DataFrame) -> DataFrame:
+        rows = sum(self.rows.values())
+        session = self.once("session for many rows", lambda: for_many_rows(self.spark, rows))
+        return planned_by(session, frame)
 
     def _of_files(self, kept: Kept) -> DataFrame:
         if kept.rows > _LOCAL_ROWS:
-            return kept.as_frame()
+            return kept.as_frame(self.spark)
         return local_frame(self.spark, kept.as_table())
 
     def _kept_rows(self, frame: DataFrame) -> DataFrame:

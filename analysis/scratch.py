@@ -6,6 +6,7 @@ them again, and whoever reads them takes the columns that it needs.
 
 import os
 import shutil
+import threading
 import weakref
 from itertools import count
 from pathlib import Path
@@ -14,7 +15,8 @@ from uuid import uuid4
 import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 _PREFIX = ".judging-"
 
@@ -34,36 +36,38 @@ class Scratch:
         self._beside = beside
         self._place: Path | None = None
         self._names = count()
+        self._is_making = threading.Lock()
 
     def kept(self, frame: DataFrame) -> "Kept":
         """Compute the rows of a frame into files."""
         path = self._folder() / str(next(self._names))
         frame.write.parquet(str(path))
-        return Kept(frame, path)
+        return Kept(path, frame.schema)
 
     def _folder(self) -> Path:
-        if self._place is None:
-            _remove_left(self._beside)
-            # Of the mode that the umask says: executors may be another user's of the same group.
-            self._place = self._beside / f"{_PREFIX}{os.getpid()}-{uuid4().hex}"
-            self._place.mkdir()
-            weakref.finalize(self, shutil.rmtree, self._place, ignore_errors=True)
-        return self._place
+        with self._is_making:
+            if self._place is None:
+                _remove_left(self._beside)
+                # Of the mode that the umask says: executors may be another user's of its group.
+                place = self._beside / f"{_PREFIX}{os.getpid()}-{uuid4().hex}"
+                place.mkdir()
+                weakref.finalize(self, shutil.rmtree, place, ignore_errors=True)
+                self._place = place
+            return self._place
 
 
 class Kept:
     """The rows of one frame, in files."""
 
-    def __init__(self, frame: DataFrame, path: Path) -> None:
+    def __init__(self, path: Path, schema: StructType) -> None:
         """Tell the rows of a frame by files that were written."""
-        self._frame, self._path = frame, path
+        self._path, self._schema = path, schema
         self._files = sorted(path.glob("*.parquet"))
         self.rows = sum(pq.read_metadata(file).num_rows for file in self._files)
 
-    def as_frame(self) -> DataFrame:
+    def as_frame(self, session: SparkSession) -> DataFrame:
         """The rows, without the plan that they came from."""
-        read = self._frame.sparkSession.read.schema(self._frame.schema)
-        return read.parquet(str(self._path))
+        return session.read.schema(self._schema).parquet(str(self._path))
 
     def as_table(self) -> pa.Table:
         """The rows, all in the driver."""

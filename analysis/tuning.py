@@ -1,8 +1,5 @@
 """How a Spark session is set up for many rows and for few (docs/decisions/0004, 0007, 0010)."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from pyspark.sql import SparkSession
 
 OF_SESSIONS = {
@@ -24,7 +21,6 @@ OF_SESSIONS = {
 _ROWS_PER_PARTITION = 500_000
 _WORTH_IT_ON_MUCH = (
     "spark.sql.adaptive.enabled",
-    "spark.sql.codegen.wholeStage",
     "spark.sql.constraintPropagation.enabled",
     "spark.sql.exchange.reuse",
     "spark.sql.subexpressionElimination.enabled",
@@ -45,15 +41,12 @@ def for_few_rows(session: SparkSession) -> None:
     _set_up(session, is_much=False, partitions=1)
 
 
-@contextmanager
-def for_many_rows(session: SparkSession, rows: int) -> Iterator[None]:
-    """Plan for so many rows, as long as this holds; then for few again."""
+def for_many_rows(session: SparkSession, rows: int) -> SparkSession:
+    """Another session of the same Spark, that plans for so many rows."""
+    other = session.newSession()
     least = session.sparkContext.defaultParallelism
-    _set_up(session, is_much=True, partitions=max(least, rows // _ROWS_PER_PARTITION))
-    try:
-        yield
-    finally:
-        for_few_rows(session)
+    _set_up(other, is_much=True, partitions=max(least, rows // _ROWS_PER_PARTITION))
+    return other
 
 
 def _set_up(session: SparkSession, *, is_much: bool, partitions: int) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from harness.contract.checks import Check
 from harness.contract.run_folder import RunFolder
 
 _TOLD_CHARACTERS = 300
@@ -42,27 +43,35 @@ def judge(trace: Any, tell: Callable[[str], None]) -> dict[str, Judged]:
     from pyspark.sql import DataFrame  # noqa: PLC0415
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
+    from analysis.checks.base import CheckOutcome  # noqa: PLC0415
     from analysis.checks.registry import CHECKS  # noqa: PLC0415
 
     told = {str(check): Judged(lacks=one.lacks(trace)) for check, one in CHECKS.items()}
-    outcomes, asked = {}, []
-    for check, one in CHECKS.items():
+    outcomes: dict[str, CheckOutcome] = {}
+
+    def ask(check: Check) -> None:
         name = str(check)
         if told[name].lacks:
-            continue
+            return
         with _broken_in(told[name]):
-            outcomes[name] = outcome = one.judge(trace)
-            if isinstance(outcome.evaluated, int):
-                told[name].evaluated = outcome.evaluated
-            else:
-                asked.append(outcome.evaluated.select(F.lit(name).alias("check"), "evaluated"))
+            outcomes[name] = CHECKS[check].judge(trace)
         tell(name)
+
+    def collect(name: str) -> None:
+        with _broken_in(told[name]):
+            told[name].findings = [row.asDict() for row in trace.collected(outcomes[name].findings)]
+        tell(name)
+
+    trace.each(ask, CHECKS)
+    asked = []
+    for name, outcome in outcomes.items():
+        if isinstance(outcome.evaluated, int):
+            told[name].evaluated = outcome.evaluated
+        else:
+            asked.append(outcome.evaluated.select(F.lit(name).alias("check"), "evaluated"))
     for row in reduce(DataFrame.union, asked).collect():
         told[row["check"]].evaluated = int(row["evaluated"])
-    for name, outcome in outcomes.items():
-        with _broken_in(told[name]):
-            told[name].findings = [row.asDict() for row in trace.collected(outcome.findings)]
-        tell(name)
+    trace.each(collect, outcomes)
     return told
 
 

@@ -38,7 +38,8 @@ Clean histories of `fencepost generate`. The ratio is Spark's time to DuckDB's.
 {growth}## Spark standalone
 
 The history of {largest:,} events, on a master and workers of one core each, to which they are bound
-with their compiler and collector. All are on this machine, so the driver needs its share too.
+with their compiler and collector. The driver shares the workers' cores, so that a worker more is a
+core more: with one worker, all of it has one core.
 
 | workers | seconds | speed-up | findings |
 |---|---|---|---|

@@ -27,30 +27,32 @@ _RECENT_CHARACTERS = 2000
 def standalone(workers: int, folder: Path) -> Iterator[str]:
     """The URL of a master with so many workers of one core each; all of them end with the block.
 
-    They listen on the loopback only. A worker's core is all that it has, for its compiler and its
-    collector too, where the system can bind it to one.
+    They listen on the loopback only. Where the system can bind them, a worker's core is all that it
+    has, for its compiler and its collector too; the master, and what this process starts meanwhile,
+    share the workers' cores. So a worker more is a core more.
 
     Args:
         workers: how many.
         folder: for their logs and files; it must exist.
     """
     started: list[subprocess.Popen[bytes]] = []
+    cores = _cores()
     try:
+        _bind(os.getpid(), cores[:workers])
         log = folder / "master.log"
         arguments = ["--host", LOOPBACK, "--port", "0", "--webui-port", "0"]
         started.append(_start("master.Master", arguments, folder, log))
         master = _told(log, _MASTER)[1]
-        cores = _cores()
         for number in range(workers):
             log = folder / f"worker-{number}.log"
             arguments = ["--host", LOOPBACK, "--cores", "1", "--memory", f"{WORKER_GB}g"]
             arguments += ["--webui-port", "0", "--work-dir", str(folder / f"worker-{number}")]
             started.append(_start("worker.Worker", [*arguments, master], folder, log))
-            if cores:
-                psutil.Process(started[-1].pid).cpu_affinity([cores[number % len(cores)]])
+            _bind(started[-1].pid, cores[number : number + 1])
             _told(log, _REGISTERED)
         yield master
     finally:
+        _bind(os.getpid(), cores)
         for process in reversed(started):
             _stop(process)
 
@@ -71,6 +73,12 @@ def _cores() -> list[int]:
     """The cores that this process may use; none where the system can't tell."""
     process = psutil.Process()
     return list(process.cpu_affinity()) if hasattr(process, "cpu_affinity") else []
+
+
+def _bind(process: int, cores: list[int]) -> None:
+    """Let a process, and what it starts from now on, use these cores only; told none, leave it."""
+    if cores:
+        psutil.Process(process).cpu_affinity(cores)
 
 
 def _start(program: str, arguments: list[str], folder: Path, log: Path) -> subprocess.Popen[bytes]:
