@@ -37,7 +37,7 @@ Clean histories of `fencepost generate`. The ratio is Spark's time to DuckDB's.
 
 {growth}## Spark standalone
 
-The history of {largest:,} events, on a master and workers of one core each, to which they are bound
+The history of {clusters_events:,} events, on a master and workers of one core each, to which they are bound
 with their compiler and collector. The driver shares the workers' cores, so that a worker more is a
 core more: with one worker, all of it has one core.
 
@@ -111,7 +111,8 @@ class Measured:
         seed: of the histories.
         planted: the history with anomalies.
         sizes: the clean histories, in the order of their sizes.
-        clusters: the standalone clusters, one worker first; they judged the largest history.
+        clusters: the standalone clusters, one worker first.
+        clusters_events: of the history that these judged.
     """
 
     machine: str
@@ -119,6 +120,7 @@ class Measured:
     planted: Planted
     sizes: Sequence[Size]
     clusters: Sequence[Standalone]
+    clusters_events: int
 
     @property
     def differing(self) -> list[str]:
@@ -143,7 +145,7 @@ def page(measured: Measured) -> str:
         lacking="\n".join(lacking),
         sizes="\n".join(map(_size, measured.sizes)),
         growth="".join(f"{line}\n" for line in _growth(measured.sizes)),
-        largest=measured.sizes[-1].events,
+        clusters_events=measured.clusters_events,
         clusters="\n".join(_clusters(measured.clusters)),
     )
 

@@ -34,6 +34,7 @@ def measured(**values: Any) -> Measured:
         "planted": Planted(3, 70, 900, {"clock_skew": "table clocks is empty"}, []),
         "sizes": [small, large],
         "clusters": [Standalone(1, 150, []), Standalone(2, 100, [])],
+        "clusters_events": 900_000,
     }
     return Measured(**parts | values)
 
@@ -103,6 +104,7 @@ def test_the_page_tells_ratios() -> None:
     assert "| 1,000,000 | 1 | 20.0 | 10.0 | **2.0** | 20.0 | 10.0 | 1.0 | 1.0 | the same |" in told
     assert "5.5 times the time, 2.0 times the memory; 10.0 s for each million more" in told
     assert "| 2 | 100 | **1.50** | the same |" in told
+    assert "The history of 900,000 events" in told
     assert "`clock_skew` there: table clocks is empty" in told
 
 
