@@ -3,7 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -59,6 +59,7 @@ IS_UNACKNOWLEDGED = f"not coalesce({IS_ACKNOWLEDGED}, false)"
 """Its contrary."""
 _AT_ONCE = min(8, 1 + (os.cpu_count() or 1))
 """Checks that are judged at the same time: one a core, and one that waits for what others build."""
+_BREAK_SECONDS = 0.5
 _LOCAL_ROWS = 20_000
 """Up to so many rows, a table goes into the plan itself, which saves scans and their jobs."""
 
@@ -250,8 +251,15 @@ class Trace:
             try:
                 return [one.result() for one in asked]
             except BaseException:
-                threads.shutdown(cancel_futures=True)
+                threads.shutdown(wait=False, cancel_futures=True)
+                self._break_off(asked)
                 raise
+
+    def _break_off(self, asked: list[Future[_R]]) -> None:
+        """Let those that go on end with their next job."""
+        while running := [one for one in asked if not one.done()]:
+            self.spark.sparkContext.cancelAllJobs()
+            wait(running, timeout=_BREAK_SECONDS)
 
     def materialized(
         self, frame: DataFrame, *, is_heavy: bool = False, is_close: bool = False

@@ -1,0 +1,49 @@
+"""What is asked of a trace at the same time."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
+import pytest
+from conftest import TraceMaker
+
+from analysis import load
+
+
+def test_answers_come_in_order(make_trace: TraceMaker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(load, "_AT_ONCE", 2)
+    is_second_done = Event()
+
+    def ask(number: int) -> int:
+        if number == 1:
+            is_second_done.set()
+        else:
+            is_second_done.wait()
+        return number * 2
+
+    assert make_trace({}).each(ask, [0, 1]) == [0, 2]
+
+
+def test_an_interrupt_ends_what_goes_on(
+    make_trace: TraceMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(load, "_AT_ONCE", 2)
+    trace, is_counting, broken = make_trace({}), Event(), []
+
+    def ask(name: str) -> None:
+        if name == "interrupted":
+            is_counting.wait()
+            raise KeyboardInterrupt
+        is_counting.set()
+        try:
+            endless = trace.spark.range(1 << 20).crossJoin(trace.spark.range(1 << 40))
+            endless.selectExpr("count(*)").collect()
+        except Exception as error:
+            broken.append(str(error))
+            raise
+
+    with ThreadPoolExecutor(1) as judging:
+        judged = judging.submit(trace.each, ask, ["interrupted", "endless"])
+        with pytest.raises(KeyboardInterrupt):
+            judged.result()
+    assert len(broken) == 1
+    assert "cancelled" in broken[0]
