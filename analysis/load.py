@@ -120,14 +120,17 @@ class Trace:
         rows = [msgspec.structs.asdict(group) for group in self.plan.groups]
         return local_frame(self.spark, pa.Table.from_pylist(rows, schema=_GROUPS))
 
-    @cached_property
+    @property
     def clock_micros(self) -> int:
         """The bound within which times of different nodes are compared.
 
         How far apart any two nodes' clocks may have been, as measured, or how far one of them
         jumped; CLOCK_MICROS if that is less, or unknown.
         """
-        # Read past `touched`: of the checks that use the bound, only the first would tell so.
+        return self.once("clock", self._clock_micros)
+
+    def _clock_micros(self) -> int:
+        # Read past `touched`: a gap in these leaves the checks that use the bound as they are.
         ahead, behind = F.max("ahead_micros"), F.min("behind_micros")
         apart = self.read("clocks").agg((ahead - behind).alias("apart"))
         jump = self.read("histories").agg(F.max("clock_jump_micros").alias("jump"))
@@ -276,6 +279,7 @@ class Trace:
         """
         if self.is_small:
             return local_frame(self.spark, frame.toArrow())
+        # A copy, as another thread may add what it keeps meanwhile.
         is_much = is_close and sum(tuple(self._close_rows.values())) > SMALL_INPUT_ROWS
         if not (is_heavy or is_much):
             return self._kept_rows(frame)
