@@ -26,6 +26,8 @@ _SEND = (*_LOG, "offset", "value")
 _REIGN = (
     "named_struct('epoch', epoch, 'broker', broker, 'ended', until_micros, 'next', newer_epoch)"
 )
+_BROKERS = "transform(_cuts, one -> one.broker)"
+_ONLY_BROKER = f"if(array_min({_BROKERS}) = array_max({_BROKERS}), array_min({_BROKERS}), null)"
 
 
 def lost(trace: Trace) -> DataFrame:
@@ -78,52 +80,82 @@ def _lost(trace: Trace) -> DataFrame:
         ),
         is_close=True,
     )
-    known = (
-        gone.select("_id", *_LOG, "offset", "intended_micros", "answered_micros")
-        .join(F.broadcast(trace.log_bounds.drop("log_end")), on=list(_LOG), how="left")
-        .join(_seen(gone, trace), on="_id", how="left")
-        .join(_cut(gone, trace), on="_id", how="left")
-        .join(_taken(gone, trace), on="_id", how="left")
-        .join(F.broadcast(reigns(trace)), on=list(_LOG), how="left")
-    )
-    sent = "coalesce(intended_micros, answered_micros)"
-    has_begun = "from_micros <= answered_micros"
-    had_begun = f"from_micros <= {sent} - {trace.clock_micros}"
-    had_ended = f"until_micros <= {sent} - {trace.clock_micros} and broker >= 0"
+    # When it was sent at the earliest, by any node's clock.
+    sent = f"coalesce(intended_micros, answered_micros) - {trace.clock_micros}"
+    has_begun = "one.from_micros <= answered_micros"
     is_cut = "cut_by is not null and (log_start is null or offset >= log_start)"
-    same = ("log_start", "seen_epoch", "held_by", "taken_epoch", "cut_to", "cut_micros")
-    by_way = known.groupBy("_id").agg(
-        *(F.first(name).alias(name) for name in same),
-        F.expr(
-            f"max_by({_REIGN}, from_micros) filter (where epoch = seen_epoch"
-            f" and from_micros <= answered_micros + {trace.clock_micros})"
-        ).alias("seen"),
-        F.expr(
-            f"max_by({_REIGN}, from_micros) filter (where {is_cut} and broker = cut_by"
-            f" and {has_begun})"
-        ).alias("truncation"),
-        F.expr(f"max_by({_REIGN}, until_micros) filter (where {had_ended})").alias("before"),
-        F.expr(f"max_by(epoch, from_micros) filter (where {had_begun})").alias("epoch_then"),
-        F.expr(f"max_by({_REIGN}, from_micros) filter (where {has_begun})").alias("guess"),
+    is_seen = (
+        f"one.epoch = seen_epoch and one.from_micros <= answered_micros + {trace.clock_micros}"
     )
-    by_offset = "if(taken_epoch = epoch_then, before, null)"
+    had_ended = f"one.until_micros <= {sent} and one.broker >= 0"
     way = (
         "case when seen_epoch is not null then 'seen' when truncation is not null then 'truncation'"
-        f" when {by_offset} is not null then 'offset' when guess is not null then 'guess' end"
+        " when taken_epoch = led_then.epoch and before is not null then 'offset'"
+        " when guess is not null then 'guess' end"
     )
-    told = f"if(seen_epoch is not null, seen, coalesce(truncation, {by_offset}, guess))"
-    known_by = by_way.selectExpr("*", f"{way} as known_by", f"{told} as r")
-    return gone.join(known_by, on="_id", how="inner").selectExpr(
-        *(name for name in gone.columns if name != "_id"),
-        "log_start",
-        "known_by",
-        "held_by",
-        "coalesce(seen_epoch, r.epoch) as acknowledged_epoch",
-        "r.broker as acknowledged_by",
-        "r.next as newer_epoch",
-        "r.ended as until_micros",
-        "if(known_by = 'truncation', cut_to, null) as truncated_to",
-        "if(known_by = 'truncation', cut_micros, null) as truncated_micros",
+    return (
+        gone.join(F.broadcast(trace.log_bounds.drop("log_end")), on=list(_LOG), how="left")
+        .join(F.broadcast(_reigns_of_log(trace)), on=list(_LOG), how="left")
+        .join(F.broadcast(_cuts_of_log(trace)), on=list(_LOG), how="left")
+        .join(_seen(gone, trace), on="_id", how="left")
+        .join(_taken(trace), on=[*_LOG, "offset"], how="left")
+        .selectExpr(
+            "*",
+            "filter(cuts, one -> one.to_offset <= offset and one.from_micros <= answered_micros"
+            f" and one.at_micros >= {sent}) as _cuts",
+        )
+        .selectExpr("*", f"{_ONLY_BROKER} as cut_by", "array_min(_cuts) as first_cut")
+        .selectExpr(
+            "*",
+            f"array_max(filter(reigns, one -> {is_seen})) as seen",
+            f"if({is_cut}, array_max(filter(reigns, one -> one.broker = cut_by and {has_begun})),"
+            " null) as truncation",
+            f"array_max(filter(reigns, one -> {had_ended})) as before",
+            f"array_max(filter(reigns, one -> one.from_micros <= {sent})) as led_then",
+            f"array_max(filter(reigns, one -> {has_begun})) as guess",
+        )
+        .selectExpr("*", f"{way} as known_by")
+        .selectExpr(
+            "*",
+            "case known_by when 'seen' then seen when 'truncation' then truncation"
+            " when 'offset' then before when 'guess' then guess end as reign",
+        )
+        .selectExpr(
+            *(name for name in gone.columns if name != "_id"),
+            "log_start",
+            "known_by",
+            "held_by",
+            "coalesce(seen_epoch, reign.epoch) as acknowledged_epoch",
+            "reign.broker as acknowledged_by",
+            "reign.newer_epoch as newer_epoch",
+            "reign.until_micros as until_micros",
+            "if(known_by = 'truncation', first_cut.to_offset, null) as truncated_to",
+            "if(known_by = 'truncation', first_cut.at_micros, null) as truncated_micros",
+        )
+    )
+
+
+def _reigns_of_log(trace: Trace) -> DataFrame:
+    """(topic, partition, reigns): an array of structs that sort by when they began."""
+    reign = F.struct("from_micros", "epoch", "broker", "until_micros", "newer_epoch")
+    return trace.materialized(
+        reigns(trace).groupBy(*_LOG).agg(F.collect_list(reign).alias("reigns"))
+    )
+
+
+def _cuts_of_log(trace: Trace) -> DataFrame:
+    """(topic, partition, cuts): truncations by brokers that had led, by when they came.
+
+    Array of structs (at_micros, to_offset, broker, from_micros: when that reign began).
+    """
+    cut = F.struct("at_micros", "to_offset", "broker", "from_micros")
+    led = reigns(trace).select(*_LOG, "broker", "from_micros")
+    return trace.materialized(
+        trace["truncations"]
+        .select(*_LOG, "broker", "to_offset", "at_micros")
+        .join(led, on=[*_LOG, "broker"], how="inner")
+        .groupBy(*_LOG)
+        .agg(F.collect_list(cut).alias("cuts"))
     )
 
 
@@ -149,33 +181,7 @@ def _seen(gone: DataFrame, trace: Trace) -> DataFrame:
     )
 
 
-def _cut(gone: DataFrame, trace: Trace) -> DataFrame:
-    """The only broker that had led, and cut its log at or below the offset since the send."""
-    cuts = (
-        trace["truncations"]
-        .join(reigns(trace), on=[*_LOG, "broker"], how="inner")
-        .selectExpr(*_LOG, "broker", "to_offset", "at_micros", "from_micros")
-    )
-    return (
-        gone.select("_id", *_LOG, "offset", "intended_micros", "answered_micros")
-        .join(F.broadcast(cuts), on=list(_LOG), how="inner")
-        .where("to_offset <= offset and from_micros <= answered_micros")
-        .where(f"at_micros >= coalesce(intended_micros, answered_micros) - {trace.clock_micros}")
-        .groupBy("_id")
-        .agg(
-            F.expr("if(min(broker) = max(broker), min(broker), null)").alias("cut_by"),
-            F.min_by("to_offset", "at_micros").alias("cut_to"),
-            F.min("at_micros").alias("cut_micros"),
-        )
-    )
-
-
-def _taken(gone: DataFrame, trace: Trace) -> DataFrame:
-    """The epoch of the record that has a lost one's offset in the surviving log."""
-    holders = closeup.surviving(trace).select(*_LOG, "offset", "leader_epoch")
-    return (
-        gone.select("_id", *_LOG, "offset")
-        .join(holders, on=[*_LOG, "offset"], how="inner")
-        .groupBy("_id")
-        .agg(F.max("leader_epoch").alias("taken_epoch"))
-    )
+def _taken(trace: Trace) -> DataFrame:
+    """(topic, partition, offset, taken_epoch): the epoch that an offset has in the log."""
+    held = closeup.surviving(trace)
+    return held.groupBy(*_LOG, "offset").agg(F.max("leader_epoch").alias("taken_epoch"))

@@ -11,7 +11,7 @@ from analysis.tuning import OF_SESSIONS, for_few_rows
 
 LOCAL = "local[*]"
 _LOG4J2 = (Path(__file__).resolve().parent / "conf" / "log4j2.properties").as_uri()
-_START_SOON = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_START_SOON = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
 _RUN_LONG = "-XX:+UseParallelGC -XX:-DontCompileHugeMethods"
 
 
