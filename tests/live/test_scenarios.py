@@ -17,6 +17,7 @@ from resumption import RESUMED, resumed
 
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import sandbox_problem
+from harness.contract.checks import Check
 from harness.contract.waiting import wait_until
 
 PLANTED = 7
@@ -121,6 +122,9 @@ def test_without_its_history_a_run_can_not_be_judged(
     run = tmp_path / "run"
     shutil.copytree(plan.parent, run)
     (run / "history" / "clients.jsonl").unlink()
+    told = json.loads((run / "plan.json").read_text())
+    told["checks"] = [str(Check.SKIPPED_RECORD), str(Check.HISTORY_COMPLETE)]
+    (run / "plan.json").write_text(json.dumps(told))
     code, said = finished("analyze", str(run))
     assert code == 2, said
     verdict = json.loads((run / "report" / "verdict.json").read_text())
@@ -148,8 +152,10 @@ def started(folder: Path, pool: PoolKind) -> subprocess.Popen[str]:
     """A run that has come so far as to have three brokers, and that can be interrupted."""
     # A shell lets what it starts in the background ignore interrupts, and so do its children.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    harness = fencepost("run", "baseline", "--cluster", pool.value, "--results", str(folder))
-    signal.signal(signal.SIGINT, before)
+    try:
+        harness = fencepost("run", "baseline", "--cluster", pool.value, "--results", str(folder))
+    finally:
+        signal.signal(signal.SIGINT, before)
     wait_until(lambda: len(brokers_below(folder)) == 3, what="three brokers", timeout_seconds=60)
     return harness
 

@@ -1,6 +1,7 @@
 """One Spark session for all tests here, and micro-histories to judge."""
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from analysis.load import Trace, local_frame
+from analysis.load import SMALL_INPUT_ROWS, Trace, local_frame
 from analysis.scratch import Scratch
 from analysis.session import open_session
 from harness.contract.checks import Check
@@ -21,13 +22,22 @@ TraceMaker = Callable[..., Trace]
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    session = open_session("local[1]")
+    # Its JVM goes on for hundreds of tests, so it is to compile as well as for a large trace.
+    session = open_session("local[1]", rows=SMALL_INPUT_ROWS + 1)
     yield session
     session.stop()
 
 
+@pytest.fixture(scope="session")
+def empty_table(spark: SparkSession) -> Callable[[str], DataFrame]:
+    """By name: most tables of a micro-history are empty, and to make one anew takes a while."""
+    return cache(lambda name: local_frame(spark, TABLES[name].empty_table()))
+
+
 @pytest.fixture
-def make_trace(spark: SparkSession, tmp_path: Path) -> TraceMaker:
+def make_trace(
+    spark: SparkSession, empty_table: Callable[[str], DataFrame], tmp_path: Path
+) -> TraceMaker:
     def make(
         rows: Rows,
         *,
@@ -48,7 +58,9 @@ def make_trace(spark: SparkSession, tmp_path: Path) -> TraceMaker:
         ended_micros: int | None = None,
     ) -> Trace:
         def read(name: str) -> DataFrame:
-            return local_frame(spark, pa.Table.from_pylist(rows.get(name, []), schema=TABLES[name]))
+            if not rows.get(name):
+                return empty_table(name)
+            return local_frame(spark, pa.Table.from_pylist(rows[name], schema=TABLES[name]))
 
         plan = Plan(
             scenario="micro",
