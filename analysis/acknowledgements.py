@@ -28,6 +28,7 @@ _REIGN = (
 )
 _BROKERS = "transform(_cuts, one -> one.broker)"
 _ONLY_BROKER = f"if(array_min({_BROKERS}) = array_max({_BROKERS}), array_min({_BROKERS}), null)"
+"""Of `_cuts`; null if there are none, or of several."""
 
 
 def lost(trace: Trace) -> DataFrame:
