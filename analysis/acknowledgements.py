@@ -13,7 +13,7 @@ Where it was lost, this is told, the first that can be:
 - `guess`: who led when the acknowledgement came. A zombie's is guessed wrongly.
 """
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
@@ -23,9 +23,8 @@ from analysis.reigns import reigns
 
 _LOG = ("topic", "partition")
 _SEND = (*_LOG, "offset", "value")
-_REIGN = (
-    "named_struct('epoch', epoch, 'broker', broker, 'ended', until_micros, 'next', newer_epoch)"
-)
+_REIGN = ("from_micros", "epoch", "broker", "until_micros", "newer_epoch")
+"""Structs of these sort by when a reign began."""
 _BROKERS = "transform(_cuts, one -> one.broker)"
 _ONLY_BROKER = f"if(array_min({_BROKERS}) = array_max({_BROKERS}), array_min({_BROKERS}), null)"
 """Of `_cuts`; null if there are none, or of several."""
@@ -58,7 +57,7 @@ def survived_late(trace: Trace) -> DataFrame:
         .where("from_micros <= answered_micros")
         .where(f"answered_micros > until_micros + {trace.clock_micros}")
         .groupBy(*_SEND, "acks", "producer", "answered_micros", "epoch")
-        .agg(F.expr(f"max_by({_REIGN}, from_micros)").alias("r"))
+        .agg(F.max(F.struct(*_REIGN)).alias("reign"))
         .selectExpr(
             *_LOG,
             "offset",
@@ -66,9 +65,9 @@ def survived_late(trace: Trace) -> DataFrame:
             "producer",
             "answered_micros",
             "epoch",
-            "r.broker as broker",
-            "r.next as newer_epoch",
-            "r.ended as until_micros",
+            "reign.broker as broker",
+            "reign.newer_epoch as newer_epoch",
+            "reign.until_micros as until_micros",
         ),
         is_close=True,
     )
@@ -76,8 +75,8 @@ def survived_late(trace: Trace) -> DataFrame:
 
 def _lost(trace: Trace) -> DataFrame:
     gone = trace.materialized(
-        outside(closeup.acknowledged(trace), closeup.surviving(trace), *_LOG, "value").withColumn(
-            "_id", F.monotonically_increasing_id()
+        outside(closeup.acknowledged(trace), closeup.surviving(trace), *_LOG, "value").select(
+            "*", _key()
         ),
         is_close=True,
     )
@@ -98,7 +97,7 @@ def _lost(trace: Trace) -> DataFrame:
         gone.join(F.broadcast(trace.log_bounds.drop("log_end")), on=list(_LOG), how="left")
         .join(F.broadcast(_reigns_of_log(trace)), on=list(_LOG), how="left")
         .join(F.broadcast(_cuts_of_log(trace)), on=list(_LOG), how="left")
-        .join(_seen(gone, trace), on="_id", how="left")
+        .join(_seen(gone, trace), on="_key", how="left")
         .join(_taken(trace), on=[*_LOG, "offset"], how="left")
         .selectExpr(
             "*",
@@ -122,7 +121,7 @@ def _lost(trace: Trace) -> DataFrame:
             " when 'offset' then before when 'guess' then guess end as reign",
         )
         .selectExpr(
-            *(name for name in gone.columns if name != "_id"),
+            *(name for name in gone.columns if name != "_key"),
             "log_start",
             "known_by",
             "held_by",
@@ -137,11 +136,9 @@ def _lost(trace: Trace) -> DataFrame:
 
 
 def _reigns_of_log(trace: Trace) -> DataFrame:
-    """(topic, partition, reigns): an array of structs that sort by when they began."""
-    reign = F.struct("from_micros", "epoch", "broker", "until_micros", "newer_epoch")
-    return trace.materialized(
-        reigns(trace).groupBy(*_LOG).agg(F.collect_list(reign).alias("reigns"))
-    )
+    """(topic, partition, reigns): an array of structs of _REIGN."""
+    all_reigns = F.collect_list(F.struct(*_REIGN)).alias("reigns")
+    return trace.materialized(reigns(trace).groupBy(*_LOG).agg(all_reigns))
 
 
 def _cuts_of_log(trace: Trace) -> DataFrame:
@@ -160,20 +157,24 @@ def _cuts_of_log(trace: Trace) -> DataFrame:
     )
 
 
+def _key() -> Column:
+    """Of a record: moved and compared in a fraction of the time that its value takes."""
+    return F.xxhash64(*_SEND).alias("_key")
+
+
 def _seen(gone: DataFrame, trace: Trace) -> DataFrame:
-    """The epoch under which a lost value stood at its offset, in any replica or poll.
+    """By _key, the epoch under which a lost value stood at its offset, in any replica or poll.
 
     And held_by: the brokers whose replicas were seen to hold it before they were cut.
     """
-    key = F.xxhash64(*_SEND).alias("_key")
     return (
         closeup.polls(trace)
-        .select(key, "leader_epoch")
-        .union(closeup.replica_records(trace).select(key, "leader_epoch"))
+        .select(_key(), "leader_epoch")
+        .union(closeup.replica_records(trace).select(_key(), "leader_epoch"))
         .withColumn("broker", F.lit(None).cast("int"))
-        .union(trace["cut_records"].select(key, "leader_epoch", "broker"))
-        .join(gone.select(key, "_id"), on="_key", how="inner")
-        .groupBy("_id")
+        .union(trace["cut_records"].select(_key(), "leader_epoch", "broker"))
+        .join(gone.select("_key"), on="_key", how="left_semi")
+        .groupBy("_key")
         .agg(
             F.max("leader_epoch").alias("seen_epoch"),
             F.sort_array(F.collect_set("broker")).alias("held_by"),
