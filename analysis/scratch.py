@@ -47,7 +47,7 @@ class Scratch:
     def _folder(self) -> Path:
         with self._is_making:
             if self._place is None:
-                _remove_left(self._beside)
+                remove_left(self._beside, _PREFIX)
                 # Of the mode that the umask says: executors may be another user's of its group.
                 place = self._beside / f"{_PREFIX}{os.getpid()}-{uuid4().hex}"
                 place.mkdir()
@@ -74,8 +74,9 @@ class Kept:
         return pa.concat_tables(pq.read_table(file) for file in self._files)
 
 
-def _remove_left(folder: Path) -> None:
-    for left in folder.glob(f"{_PREFIX}*-*"):
-        process = left.name.removeprefix(_PREFIX).partition("-")[0]
+def remove_left(folder: Path, prefix: str) -> None:
+    """Remove what processes left that are no more: folders named by a prefix, their id and `-`."""
+    for left in folder.glob(f"{prefix}*-*"):
+        process = left.name.removeprefix(prefix).partition("-")[0]
         if process.isdecimal() and not psutil.pid_exists(int(process)):
             shutil.rmtree(left, ignore_errors=True)

@@ -12,7 +12,6 @@ import sys
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import psutil
 from rich.console import Console
@@ -21,6 +20,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from analysis.checks.registry import CHECKS
 from analysis.load import count_rows
 from bench.agreement import differing, read
+from bench.folders import own_folder
 from bench.judging import Judged
 from bench.mutation import universes
 from bench.processes import Cost, run_measured
@@ -147,8 +147,8 @@ def main() -> None:
     try:
         for events in sizes:
             require(Request(events=events, seed=_SEED))
-        with TemporaryDirectory(prefix="fencepost-speed-") as place:
-            measured = Bench(Path(place), console).measured(sizes)
+        with own_folder("speed") as place:
+            measured = Bench(place, console).measured(sizes)
     except FencepostError as error:
         sys.exit(f"error: {error}")
     _PAGE.write_text(page(measured))

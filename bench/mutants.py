@@ -17,11 +17,12 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from mutmut.mutation.file_mutation import mutate_file_contents
 from rich.console import Console
 from rich.progress import Progress
+
+from bench.folders import own_folder
 
 ROOT = Path(__file__).resolve().parents[1]
 CORE = ("delivery", "epochs", "resets", "truncations")
@@ -63,10 +64,10 @@ def judge(name: str, progress: Progress) -> Judged:
     chosen = random.Random(_SEED).sample(names, min(SAMPLE, len(names)))  # noqa: S311
     told = Judged(changes=len(chosen))
     task = progress.add_task(name, total=len(chosen))
-    with TemporaryDirectory(prefix="fencepost-mutants-") as place:
-        shutil.copytree(ROOT / "analysis", Path(place) / "analysis")
-        (Path(place) / "analysis" / "checks" / f"{name}.py").write_text(mutated.code)
-        for mutant, is_noticed in _judged(module, chosen, Path(place)):
+    with own_folder("mutants") as place:
+        shutil.copytree(ROOT / "analysis", place / "analysis")
+        (place / "analysis" / "checks" / f"{name}.py").write_text(mutated.code)
+        for mutant, is_noticed in _judged(module, chosen, place):
             progress.advance(task)
             if not is_noticed:
                 told.unnoticed[mutant] = differences[mutant]

@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
@@ -22,6 +21,7 @@ from rich.console import Console
 from analysis.checks.registry import CHECKS
 from analysis.load import load_trace
 from analysis.session import open_session
+from bench.folders import own_folder
 from bench.taxonomy import CLASSES, NOT_FINDINGS, TOLD_BY
 from harness.contract.checks import Check
 from harness.contract.run_folder import RunFolder
@@ -161,8 +161,8 @@ def told_of_all(spark: SparkSession, seeds: int, console: Console) -> dict[str, 
     for check in _OF_ALL:
         for seed in range(seeds):
             history = f"{check}, seed {seed}"
-            with TemporaryDirectory(prefix="fencepost-mutation-") as place:
-                folder = RunFolder(Path(place))
+            with own_folder("mutation") as place:
+                folder = RunFolder(place)
                 pair = [
                     planted_universe(plant, index, seed, records=RECORDS, partitions=PARTITIONS)
                     for index, plant in enumerate((str(check), None))
@@ -252,8 +252,8 @@ def main() -> None:
     """Write the page."""
     seeds = int(sys.argv[1]) if len(sys.argv) > 1 else SEEDS
     console = Console(stderr=True)
-    with TemporaryDirectory(prefix="fencepost-mutation-") as place:
-        folder = RunFolder(Path(place))
+    with own_folder("mutation") as place:
+        folder = RunFolder(place)
         made = write_history(
             folder, universes(seeds), description(_SEED, "make mutation", "unknown", {})
         )

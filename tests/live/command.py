@@ -1,9 +1,15 @@
-"""`fencepost` as a process of its own."""
+"""`fencepost` as a process of its own, and scenarios that are run without being judged."""
 
 import os
 import subprocess
 import sys
 from pathlib import Path
+
+from cluster.nodes.pool import PoolKind
+from harness.catalog import ScenarioFile
+from harness.ducktape_session import run_ducktape
+from harness.node_root import node_root
+from harness.session import Session
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,3 +31,19 @@ def finished(*arguments: str, **env: str) -> tuple[int, str]:
     process = fencepost(*arguments, **env)
     said, _ = process.communicate()
     return process.returncode, said
+
+
+def ran(scenario: ScenarioFile, results: Path, pool: PoolKind) -> Path:
+    """Run a scenario to its end, and leave it unjudged; the session's folder."""
+    session = Session(
+        seed=1,
+        kafka="4.4.0",
+        cluster=pool,
+        command="pytest",
+        git_head="",
+        versions={},
+        results=str(results),
+    )
+    with node_root(results) as root:
+        ended = run_ducktape([scenario], session, results=results, root=root, on_phase=print)
+    return ended.folder

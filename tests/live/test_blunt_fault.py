@@ -6,14 +6,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from command import ran
 
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import sandbox_problem
 from harness.catalog import read_scenario
 from harness.contract.run_folder import find_runs
-from harness.ducktape_session import run_ducktape
-from harness.node_root import node_root
-from harness.session import Session
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 if sandbox_problem() is not None:
@@ -24,27 +22,16 @@ SCENARIO = Path(__file__).with_name("blunt_fault_test.py")
 
 
 def test_a_fault_that_does_not_bite_leaves_the_run_undecided(tmp_path: Path) -> None:
-    session = Session(
-        seed=1,
-        kafka="4.4.0",
-        cluster=PoolKind.EMBEDDED,
-        command="pytest",
-        git_head="",
-        versions={},
-    )
-    with node_root(tmp_path) as root:
-        ended = run_ducktape(
-            [read_scenario(SCENARIO)], session, results=tmp_path, root=root, on_phase=print
-        )
+    folder = ran(read_scenario(SCENARIO), tmp_path, PoolKind.EMBEDDED)
     judged = subprocess.run(
-        [sys.executable, "-m", "analysis", str(ended.folder)],
+        [sys.executable, "-m", "analysis", str(folder)],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
     assert judged.returncode == 2, judged.stdout + judged.stderr
-    (run,) = find_runs(ended.folder)
+    (run,) = find_runs(folder)
     verdict = json.loads((run.report / "verdict.json").read_text())
     assert verdict["verdict"] == "undecided"
     assert [fault["landed"] for fault in verdict["faults"]] == [False]

@@ -4,14 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
+from command import ran
 from faults_test import SKIPPED, STORIES, TOLD_FILE, Told
 
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import sandbox_problem
 from harness.catalog import read_scenario
-from harness.ducktape_session import run_ducktape
-from harness.node_root import node_root
-from harness.session import Session
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 
@@ -21,17 +19,8 @@ SCENARIO = Path(__file__).with_name("faults_test.py")
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Told]:
     results = tmp_path_factory.mktemp("faults")
-    session = Session(
-        seed=1,
-        kafka="4.4.0",
-        cluster=PoolKind.EMBEDDED if sandbox_problem() is None else PoolKind.LOOPBACK,
-        command="pytest",
-        git_head="",
-        versions={},
-        results=str(results),
-    )
-    with node_root(results) as root:
-        run_ducktape([read_scenario(SCENARIO)], session, results=results, root=root, on_phase=print)
+    pool = PoolKind.EMBEDDED if sandbox_problem() is None else PoolKind.LOOPBACK
+    ran(read_scenario(SCENARIO), results, pool)
     found: dict[str, Told] = json.loads((results / TOLD_FILE).read_text())
     return found
 
