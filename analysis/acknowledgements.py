@@ -13,11 +13,11 @@ Where it was lost, this is told, the first that can be:
 - `guess`: who led when the acknowledgement came. A zombie's is guessed wrongly.
 """
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
-from analysis.digests import outside
+from analysis.digests import key_of, outside
 from analysis.load import Trace
 from analysis.reigns import reigns
 
@@ -76,7 +76,7 @@ def survived_late(trace: Trace) -> DataFrame:
 def _lost(trace: Trace) -> DataFrame:
     gone = trace.materialized(
         outside(closeup.acknowledged(trace), closeup.surviving(trace), *_LOG, "value").select(
-            "*", _key()
+            "*", key_of(*_SEND)
         ),
         is_close=True,
     )
@@ -157,22 +157,18 @@ def _cuts_of_log(trace: Trace) -> DataFrame:
     )
 
 
-def _key() -> Column:
-    """Of a record: moved and compared in a fraction of the time that its value takes."""
-    return F.xxhash64(*_SEND).alias("_key")
-
-
 def _seen(gone: DataFrame, trace: Trace) -> DataFrame:
     """By _key, the epoch under which a lost value stood at its offset, in any replica or poll.
 
     And held_by: the brokers whose replicas were seen to hold it before they were cut.
     """
+    key = key_of(*_SEND)
     return (
         closeup.polls(trace)
-        .select(_key(), "leader_epoch")
-        .union(closeup.replica_records(trace).select(_key(), "leader_epoch"))
+        .select(key, "leader_epoch")
+        .union(closeup.replica_records(trace).select(key, "leader_epoch"))
         .withColumn("broker", F.lit(None).cast("int"))
-        .union(trace["cut_records"].select(_key(), "leader_epoch", "broker"))
+        .union(trace["cut_records"].select(key, "leader_epoch", "broker"))
         .join(gone.select("_key"), on="_key", how="left_semi")
         .groupBy("_key")
         .agg(
