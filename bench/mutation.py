@@ -154,21 +154,20 @@ def findings(
             yield Found(_topic(row, topics, groups), str(check), row)
 
 
-def told_of_all(spark: SparkSession, seeds: int, console: Console) -> dict[str, Score]:
+def told_of_all(spark: SparkSession, seeds: int, place: Path, console: Console) -> dict[str, Score]:
     """By check of _OF_ALL: what it found in a planted universe beside a clean one, at each seed."""
     made = Generated()
     found: list[Found] = []
     for check in _OF_ALL:
         for seed in range(seeds):
             history = f"{check}, seed {seed}"
-            with own_folder("mutation") as place:
-                folder = RunFolder(place)
-                pair = [
-                    planted_universe(plant, index, seed, records=RECORDS, partitions=PARTITIONS)
-                    for index, plant in enumerate((str(check), None))
-                ]
-                write_history(folder, pair, description(seed, "make mutation", "unknown", {}))
-                rows = CHECKS[check].judge(load_trace(spark, folder)).findings.collect()
+            folder = RunFolder(place / history)
+            pair = [
+                planted_universe(plant, index, seed, records=RECORDS, partitions=PARTITIONS)
+                for index, plant in enumerate((str(check), None))
+            ]
+            write_history(folder, pair, description(seed, "make mutation", "unknown", {}))
+            rows = CHECKS[check].judge(load_trace(spark, folder)).findings.collect()
             made.planted[history], made.plants[history] = pair[0].planted, str(check)
             found += [Found(history, str(check), row.asDict()) for row in rows]
         console.print(f"{check}: {seeds} histories of its own", style="dim")
@@ -253,14 +252,14 @@ def main() -> None:
     seeds = int(sys.argv[1]) if len(sys.argv) > 1 else SEEDS
     console = Console(stderr=True)
     with own_folder("mutation") as place:
-        folder = RunFolder(place)
+        folder = RunFolder(place / "universes")
         made = write_history(
             folder, universes(seeds), description(_SEED, "make mutation", "unknown", {})
         )
         console.print(f"{len(made.expected)} universes, {sum(made.rows.values()):,} rows")
         spark = open_session(rows=sum(made.rows.values()))
         told = scores(made, findings(spark, folder, list(made.expected), console))
-    told |= told_of_all(spark, seeds, console)
+        told |= told_of_all(spark, seeds, place, console)
     spark.stop()
     _PAGE.write_text(
         _INTRODUCTION.format(
