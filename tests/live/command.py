@@ -6,12 +6,15 @@ import sys
 from pathlib import Path
 
 from cluster.nodes.pool import PoolKind
+from cluster.nodes.sandbox import sandbox_problem
 from harness.catalog import ScenarioFile
 from harness.ducktape_session import run_ducktape
 from harness.node_root import node_root
 from harness.session import Session
 
 ROOT = Path(__file__).resolve().parents[2]
+POOL = PoolKind.EMBEDDED if sandbox_problem() is None else PoolKind.LOOPBACK
+"""The better one of those that this machine can do without Docker."""
 
 
 def fencepost(*arguments: str, **env: str) -> "subprocess.Popen[str]":

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from command import ran
+from command import ROOT, ran
 
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import sandbox_problem
@@ -17,7 +17,6 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 if sandbox_problem() is not None:
     pytest.skip(str(sandbox_problem()), allow_module_level=True)
 
-ROOT = Path(__file__).resolve().parents[2]
 SCENARIO = Path(__file__).with_name("blunt_fault_test.py")
 
 

@@ -4,11 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from command import ran
+from command import POOL, ran
 from faults_test import SKIPPED, STORIES, TOLD_FILE, Told
 
-from cluster.nodes.pool import PoolKind
-from cluster.nodes.sandbox import sandbox_problem
 from harness.catalog import read_scenario
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
@@ -19,8 +17,7 @@ SCENARIO = Path(__file__).with_name("faults_test.py")
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Told]:
     results = tmp_path_factory.mktemp("faults")
-    pool = PoolKind.EMBEDDED if sandbox_problem() is None else PoolKind.LOOPBACK
-    ran(read_scenario(SCENARIO), results, pool)
+    ran(read_scenario(SCENARIO), results, POOL)
     found: dict[str, Told] = json.loads((results / TOLD_FILE).read_text())
     return found
 

@@ -8,15 +8,11 @@ from typing import Any
 
 import psutil
 import pytest
-from command import fencepost
+from command import POOL, fencepost
 
-from cluster.nodes.pool import PoolKind
-from cluster.nodes.sandbox import sandbox_problem
 from harness.contract.nights import NIGHT_FILE
 from harness.contract.waiting import wait_until
 
-ROOT = Path(__file__).resolve().parents[2]
-POOL = PoolKind.EMBEDDED if sandbox_problem() is None else PoolKind.LOOPBACK
 SUITE = """
 description: the harness is neither blind nor sees what is not there
 runs:

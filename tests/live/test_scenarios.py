@@ -12,12 +12,11 @@ from typing import Any
 
 import psutil
 import pytest
-from command import ROOT, fencepost, finished, ran
+from command import POOL, ROOT, fencepost, finished, ran
 from resumption import RESUMED, resumed
 
 from analysis.load import count_rows
 from cluster.nodes.pool import PoolKind
-from cluster.nodes.sandbox import sandbox_problem
 from harness.catalog import find_scenarios
 from harness.contract.checks import Check
 from harness.contract.run_folder import find_runs
@@ -27,8 +26,6 @@ PLANTED = 7
 READERS = ("restart", "live")
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(500)]
-
-POOL = PoolKind.EMBEDDED if sandbox_problem() is None else PoolKind.LOOPBACK
 
 Verdicts = Callable[[str], dict[str, Any]]
 
