@@ -58,6 +58,8 @@ class SendsIntended(Event, frozen=True, kw_only=True):
     """About to send the values `sequence_first` to `sequence_last` (inclusive) of a producer.
 
     transaction: the producer's running number of the transaction that they belong to, from 0.
+    idempotent, in_flight_max: the producer's `enable.idempotence` and
+        `max.in.flight.requests.per.connection`; None where not known.
     """
 
     producer: str
@@ -67,6 +69,8 @@ class SendsIntended(Event, frozen=True, kw_only=True):
     sequence_first: int
     sequence_last: int
     transaction: int | None = None
+    idempotent: bool | None = None
+    in_flight_max: int | None = None
 
 
 class Sent(Event, frozen=True, kw_only=True):
@@ -118,7 +122,8 @@ class GroupChanged(Event, frozen=True, kw_only=True):
     """A member of a group: opened, assigned, revoked, lost, caught_up or closed.
 
     `position` and `position_epoch` are the member's position on the partition at that time
-    (None: it had none); for opened and closed the partition is -1.
+    (None: it had none); for opened and closed the partition is -1. `generation` is the group's
+    generation, or the member epoch with the consumer protocol; -1 where the client does not tell.
     """
 
     group: str
@@ -128,6 +133,7 @@ class GroupChanged(Event, frozen=True, kw_only=True):
     partition: int = -1
     position: int | None = None
     position_epoch: int = NO_EPOCH
+    generation: int = -1
 
 
 class Polled(Event, frozen=True, kw_only=True):
@@ -148,26 +154,35 @@ class Polled(Event, frozen=True, kw_only=True):
 
 
 class Committed(Event, frozen=True, kw_only=True):
-    """A commit's outcome.
+    """A commit's outcome, with every epoch that could have been committed.
 
-    `commit_epoch` is how the epoch was chosen (`CommitEpoch`), `epoch` what was committed,
-    `record_epoch` that of the last record the member had polled before `offset`,
-    `current_epoch` the partition's leader epoch as the driver knew it (-1: not told),
-    `began_micros` the node's wall clock when the commit began (None in older histories).
+    offset: the position; None where the client had none that is valid (outcome `nothing`).
+    epoch: what was committed, chosen by `commit_epoch` (`CommitEpoch`).
+    record_epoch: of the last record that the member had polled before `offset`.
+    position_epoch, metadata_epoch: the client's own, when the commit began: that of the position's
+        current leader, and that of its metadata; `*_after` when it was over.
+    cluster_epoch: the partition's leader epoch as the cluster reported it to the driver.
+    began_micros: the node's wall clock when the commit began (None in older histories).
+    generation: as in `GroupChanged`.
     """
 
     group: str
     member: str
     topic: str
     partition: int
-    offset: int
+    offset: int | None
     epoch: int
     commit_epoch: str
     record_epoch: int
-    current_epoch: int
+    position_epoch: int = NO_EPOCH
+    metadata_epoch: int = NO_EPOCH
+    cluster_epoch: int = NO_EPOCH
+    position_epoch_after: int = NO_EPOCH
+    metadata_epoch_after: int = NO_EPOCH
     outcome: Outcome
     error: str | None = None
     began_micros: int | None = None
+    generation: int = -1
 
 
 class ConsumerFailed(Event, frozen=True, kw_only=True):
@@ -185,15 +200,19 @@ class ConsumerFailed(Event, frozen=True, kw_only=True):
 
 
 class FaultChanged(Event, frozen=True, kw_only=True):
-    """A fault began to hold, or was healed; `landed` says whether the evidence shows its bite.
+    """A step in the life of a fault: injected, proved, heal_began or healed.
 
-    `forced_ms`: Kafka's timeouts that had to pass before it could bite, by their settings.
+    number: of the fault, in the order of injection, by which its events belong together.
+    target: named anew once it is resolved: the one of `proved` counts.
+    landed: of `proved`: whether the evidence shows its effect.
+    forced_ms: Kafka's timeouts that had to pass before it could show, by their settings.
     """
 
+    number: int
     fault: str
     target: str
     change: str
-    landed: bool
+    landed: bool = False
     evidence: dict[str, Any] = {}
     forced_ms: dict[str, int] = {}
 

@@ -4,26 +4,42 @@ import enum
 
 
 class Outcome(enum.StrEnum):
-    """ok: it happened; failed: it surely did not; unknown: nobody can tell from the answer."""
+    """ok: it happened; failed: it surely did not; unknown: nobody can tell from the answer.
+
+    nothing: of a commit: the client had nothing to commit, as its position awaits validation.
+    """
 
     OK = "ok"
     FAILED = "failed"
     UNKNOWN = "unknown"
+    NOTHING = "nothing"
 
 
 class CommitEpoch(enum.StrEnum):
     """Which leader epoch a group commits with its offset (KAFKA-19902).
 
-    record: that of the last record polled, as Kafka's own `commitSync()` does.
-    current: the partition's leader epoch at the time of the commit (the issue's options 1 and 2).
-    max: the larger of both (option 3).
+    Each is what a client or an application commits with released clients; `position`, `metadata`
+    and `max` read out the state that the client has, which is not what a patched client would have.
+
+    record: that of the last record polled: plain `commitSync()`.
+    application: offset + 1 and the record's leader epoch, by an application that keeps both
+        (`commitSync(records.nextOffsets())` where the client has it).
+    position: that of the position's current leader, as it stands in the client.
+    metadata: that of the client's own metadata, as it stands.
+    max: the larger of record and position.
+    forced: the partition's leader epoch, by an application that asks the cluster for it.
     none: no epoch at all, as `new OffsetAndMetadata(offset)`.
+    stale: one below the record's (a faulty client).
     """
 
     RECORD = "record"
-    CURRENT = "current"
+    APPLICATION = "application"
+    POSITION = "position"
+    METADATA = "metadata"
     MAX = "max"
+    FORCED = "forced"
     NONE = "none"
+    STALE = "stale"
 
 
 class ResetPolicy(enum.StrEnum):

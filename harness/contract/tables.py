@@ -20,6 +20,7 @@ def _schema(**columns: pa.DataType) -> pa.Schema:
 
 TABLES: dict[str, pa.Schema] = {
     # One row per value that a producer tried to send. `offset` is null unless acknowledged.
+    # `is_idempotent` and `in_flight_max` are the producer's settings, null where not known.
     "sends": _schema(
         worker=_STRING,
         producer=_STRING,
@@ -34,6 +35,8 @@ TABLES: dict[str, pa.Schema] = {
         intended_micros=_LONG,
         answered_micros=_LONG,
         transaction=_INT,
+        is_idempotent=_BOOL,
+        in_flight_max=_INT,
     ),
     # One row per step of a transactional producer, and per answer of the coordinator about one
     # (`producer` is empty there). `producer_id` and `producer_epoch` are -1 where untold.
@@ -68,7 +71,9 @@ TABLES: dict[str, pa.Schema] = {
         position_in_poll=_INT,
         polled_micros=_LONG,
     ),
-    # One row per commit that a client made.
+    # One row per commit that a client made, or would have made: with outcome `nothing` the client
+    # had no valid position to commit. The epochs beside the committed one are those that the client
+    # and the cluster had when it began, `*_after` when it was over; -1 where not known.
     "commits": _schema(
         worker=_STRING,
         group=_STRING,
@@ -79,14 +84,20 @@ TABLES: dict[str, pa.Schema] = {
         committed_epoch=_INT,
         commit_epoch=_STRING,
         record_epoch=_INT,
-        current_epoch=_INT,
+        position_epoch=_INT,
+        metadata_epoch=_INT,
+        cluster_epoch=_INT,
+        position_epoch_after=_INT,
+        metadata_epoch_after=_INT,
+        generation=_INT,
         outcome=_STRING,
         error=_STRING,
         seq=_LONG,
         committed_micros=_LONG,
         began_micros=_LONG,
     ),
-    # One row per offset commit record in __consumer_offsets (union of all replicas, deduplicated).
+    # One row per offset commit record in __consumer_offsets (union of all replicas, deduplicated);
+    # `brokers` are those whose replica holds it at the end, null where not known.
     # One of a transaction (`is_transactional`, null in older runs) may have been aborted later.
     "committed_offsets": _schema(
         group=_STRING,
@@ -102,8 +113,10 @@ TABLES: dict[str, pa.Schema] = {
         producer_id=_LONG,
         producer_epoch=_INT,
         marker=_STRING,
+        brokers=_INTS,
     ),
-    # One row per change of a group's member; `failed` rows carry the exception.
+    # One row per change of a group's member; `failed` rows carry the exception. `generation` is the
+    # group's generation, or the member epoch with the consumer protocol; -1 where not known.
     "group_events": _schema(
         worker=_STRING,
         group=_STRING,
@@ -117,6 +130,7 @@ TABLES: dict[str, pa.Schema] = {
         message=_STRING,
         divergent_offset=_LONG,
         divergent_epoch=_INT,
+        generation=_INT,
         seq=_LONG,
         at_micros=_LONG,
     ),
@@ -138,7 +152,8 @@ TABLES: dict[str, pa.Schema] = {
         at_micros=_LONG,
     ),
     # One row per change of a partition in the metadata log (PartitionRecord,
-    # PartitionChangeRecord): the state after it. `leader` is -1 where there is none.
+    # PartitionChangeRecord): the state after it. `leader` is -1 where there is none; `topic_id` tells
+    # topics apart that had one name after the other, null where not known.
     "leaderships": _schema(
         topic=_STRING,
         partition=_INT,
@@ -151,6 +166,7 @@ TABLES: dict[str, pa.Schema] = {
         metadata_offset=_LONG,
         metadata_epoch=_INT,
         at_micros=_LONG,
+        topic_id=_STRING,
     ),
     # One row per change of a broker's registration in the metadata log (RegisterBrokerRecord,
     # BrokerRegistrationChangeRecord, UnregisterBrokerRecord, and the older FenceBrokerRecord and
@@ -225,12 +241,36 @@ TABLES: dict[str, pa.Schema] = {
         at_micros=_LONG,
         log_line=_STRING,
     ),
-    # One row per fault that was injected; evidence is JSON.
+    # One row per epoch that a replica began to lead, as its server logged it: exact also where
+    # retention has removed the epoch since.
+    "leader_epoch_starts": _schema(
+        broker=_INT,
+        topic=_STRING,
+        partition=_INT,
+        leader_epoch=_INT,
+        start_offset=_LONG,
+        at_micros=_LONG,
+        log_line=_STRING,
+    ),
+    # One row per advance of a replica's log start that its server logged, with the reason it gave.
+    "log_start_changes": _schema(
+        broker=_INT,
+        topic=_STRING,
+        partition=_INT,
+        log_start_offset=_LONG,
+        reason=_STRING,
+        at_micros=_LONG,
+        log_line=_STRING,
+    ),
+    # One row per fault that was injected; evidence is JSON. Effects may show from `injected_micros`
+    # on, before the proof; they may last until `healed_micros`, after the heal began.
     "faults": _schema(
         fault=_STRING,
         target=_STRING,
         landed=_BOOL,
-        started_micros=_LONG,
+        injected_micros=_LONG,
+        proved_micros=_LONG,
+        heal_began_micros=_LONG,
         healed_micros=_LONG,
         evidence=_STRING,
         forced_ms=_LONG,
