@@ -152,8 +152,8 @@ TABLES: dict[str, pa.Schema] = {
         at_micros=_LONG,
     ),
     # One row per change of a partition in the metadata log (PartitionRecord,
-    # PartitionChangeRecord): the state after it. `leader` is -1 where there is none; `topic_id` tells
-    # topics apart that had one name after the other, null where not known.
+    # PartitionChangeRecord): the state after it. `leader` is -1 where there is none; `topic_id`
+    # tells topics apart that had one name after the other, null where not known.
     "leaderships": _schema(
         topic=_STRING,
         partition=_INT,

@@ -235,7 +235,7 @@ class History:
         generation: int = -1,
         **columns: Any,
     ) -> None:
-        """A change of a member: opened, assigned, revoked, lost, caught_up, stalled, closed, failed.
+        """A change of a member: opened, assigned, revoked, lost, caught_up, closed, failed, ...
 
         Of opened and closed the partition is -1 and the topic empty. `failed` takes exception,
         message, divergent_offset and divergent_epoch; topic="" where the exception names none.
