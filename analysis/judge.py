@@ -304,5 +304,5 @@ def _faults(trace: Trace) -> list[FaultResult]:
             landed=row["landed"],
             evidence=msgspec.json.decode(row["evidence"]),
         )
-        for row in trace["faults"].orderBy("started_micros").collect()
+        for row in trace["faults"].orderBy("injected_micros").collect()
     ]

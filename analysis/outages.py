@@ -127,7 +127,7 @@ def _cut_off(trace: Trace, found: DataFrame) -> DataFrame:
         .crossJoin(
             F.broadcast(
                 cuts.select(
-                    F.col("started_micros").alias("since"), F.col("healed_micros").alias("until")
+                    F.col("injected_micros").alias("since"), F.col("healed_micros").alias("until")
                 )
             )
         )

@@ -96,7 +96,7 @@ def _faults(tables: Tables) -> Iterator[Moment]:
     for row in _rows(tables("faults")):
         name = f"{row['fault']} {row['target']}"
         seen = "landed" if row["landed"] else "without effect"
-        yield Moment(row["started_micros"], "fault", f"{name} struck, {seen}")
+        yield Moment(row["injected_micros"], "fault", f"{name} struck, {seen}")
         if row["healed_micros"] is not None:
             yield Moment(row["healed_micros"], "fault", f"{name} healed")
 

@@ -12,7 +12,7 @@ from harness.contract.run_folder import RunFolder
 from harness.decode.client_logs import resets
 from harness.decode.histories import TABLES_OF_HISTORIES, read_histories
 from harness.decode.replica_files import ignored_files, replica_folders
-from harness.decode.server_logs import server_of, truncations
+from harness.decode.server_logs import TABLES_OF_SERVER_LOGS, server_of
 from harness.decode.tables import write_table
 from harness.log_directories import copy_log_directory
 
@@ -69,16 +69,19 @@ def decode_clients(folder: RunFolder) -> None:
 
 
 def decode_server_logs(folder: RunFolder) -> None:
-    """Turn the servers' own logs into the table `truncations`, and tell what there is of each."""
+    """Turn the servers' own logs into their tables, and record what there is of each server."""
     write_table(folder.tables, "servers", _servers(folder))
-    found: list[dict[str, Any]] = []
+    found: dict[str, list[dict[str, Any]]] = {table: [] for table in TABLES_OF_SERVER_LOGS}
     for log in sorted(folder.brokers.glob("*/server.log")):
         with log.open(errors="replace") as lines:
             broker = server_of(log.parent.name, lines)
         if broker is not None:
             with log.open(errors="replace") as lines:
-                found += truncations(lines, broker=broker)
-    write_table(folder.tables, "truncations", found)
+                whole = list(lines)
+            for table, rows in TABLES_OF_SERVER_LOGS.items():
+                found[table] += rows(whole, broker=broker)
+    for table, rows_of_table in found.items():
+        write_table(folder.tables, table, rows_of_table)
 
 
 def _servers(folder: RunFolder) -> list[dict[str, Any]]:

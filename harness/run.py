@@ -242,7 +242,7 @@ class Run:
             f"{group.group}#{life}": MemberCommit(
                 member=f"{group.group}#{life}",
                 commit_epoch=group.commit_epoch,
-                current_epoch=epochs[group.topic],
+                cluster_epoch=epochs[group.topic],
             )
             for group in groups
         }

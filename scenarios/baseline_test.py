@@ -43,7 +43,7 @@ class BaselineScenario(Scenario):
             commit_epoch=epoch,
             reset=ResetPolicy.EARLIEST,
         )
-        for epoch in (CommitEpoch.RECORD, CommitEpoch.CURRENT)
+        for epoch in (CommitEpoch.RECORD, CommitEpoch.FORCED)
     )
     checks = tuple(check for check in Check if check not in NOTHING_TO_JUDGE)
 

@@ -17,8 +17,17 @@ from analysis.reigns import fork_of
 from harness.contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")
-_CHOSEN = (str(CommitEpoch.CURRENT), str(CommitEpoch.MAX))
-"""Where the application says which epoch to commit."""
+_CHOSEN = tuple(
+    str(style)
+    for style in (
+        CommitEpoch.POSITION,
+        CommitEpoch.METADATA,
+        CommitEpoch.MAX,
+        CommitEpoch.FORCED,
+        CommitEpoch.STALE,
+    )
+)
+"""Where the application says which epoch to commit, and not the record's."""
 
 
 def record_epoch_regressed(trace: Trace) -> CheckOutcome:

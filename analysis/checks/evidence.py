@@ -19,7 +19,7 @@ def fault_landed(trace: Trace) -> CheckOutcome:
             evidence=("fault", "target", "evidence"),
             kind=F.lit("not landed"),
             verdict=F.lit("undecided"),
-            at=F.col("started_micros"),
+            at=F.col("injected_micros"),
             cause=F.format_string("%s %s showed no effect", "fault", "target"),
         ),
         trace.rows["faults"],

@@ -104,19 +104,19 @@ def double_ownership(trace: Trace) -> CheckOutcome:
     pairs = served.join(other, on=list(PARTITION), how="inner").where(
         "member != other and (from_micros, member) < (other_from, other)"
     )
-    faults = F.broadcast(trace["faults"].select("started_micros", "healed_micros"))
+    faults = F.broadcast(trace["faults"].select("injected_micros", "healed_micros"))
     overlaps = (
         pairs.where("other_first <= last_micros")
         .selectExpr("*", "least(last_micros, other_last) as until_micros")
         .join(
             faults,
             on=F.expr(
-                "started_micros <= until_micros and coalesce(healed_micros >= from_micros, true)"
+                "injected_micros <= until_micros and coalesce(healed_micros >= from_micros, true)"
             ),
             how="left",
         )
         .groupBy(*TENURE, "other", "other_first", "until_micros")
-        .agg(F.count("started_micros").alias("faults"))
+        .agg(F.count("injected_micros").alias("faults"))
         .selectExpr("*", f"(until_micros - other_first) / {_MICROS_PER_MS} as overlap_ms")
     )
     is_close = F.col("overlap_ms") * _MICROS_PER_MS <= trace.clock_micros

@@ -66,9 +66,9 @@ def _times(trace: Trace) -> DataFrame:
         trace["faults"]
         .crossJoin(bounds)
         .selectExpr(
-            "started_micros as time",
+            "injected_micros as time",
             "concat(fault, ' ', target) as during",
-            "greatest(started_micros, first) as since",
+            "greatest(injected_micros, first) as since",
             "least(healed_micros, end) as until",
         )
         .where("since < until")

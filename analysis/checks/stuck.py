@@ -12,7 +12,7 @@ from harness.contract.stages import Stage
 from harness.contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
-_IS_HELD = "started_micros <= at and (healed_micros is null or healed_micros > at)"
+_IS_HELD = "injected_micros <= at and (healed_micros is null or healed_micros > at)"
 
 
 def stuck_consumer(trace: Trace) -> CheckOutcome:
@@ -24,8 +24,8 @@ def stuck_consumer(trace: Trace) -> CheckOutcome:
     stalls = told.where("change = 'stalled'").join(
         F.broadcast(trace.log_bounds.select(*_LOG, "log_end")), on=list(_LOG), how="left"
     )
-    held = F.broadcast(trace["faults"].select("started_micros", "healed_micros"))
-    is_held = (F.col("started_micros") <= F.col("at_micros")) & (
+    held = F.broadcast(trace["faults"].select("injected_micros", "healed_micros"))
+    is_held = (F.col("injected_micros") <= F.col("at_micros")) & (
         F.col("healed_micros").isNull() | (F.col("healed_micros") > F.col("at_micros"))
     )
     under_a_fault = stalls.join(held, on=is_held, how="left_semi")
@@ -88,7 +88,7 @@ def stuck_producer(trace: Trace) -> CheckOutcome:
         .where(f"seconds >= {OWED_SECONDS} or unanswered > 0")
         .join(F.broadcast(_held(trace)), on=F.expr(_IS_HELD), how="left")
         .groupBy(*key, "since", "at", "records", "unanswered", "error", "seconds")
-        .agg(F.count("started_micros").alias("faults")),
+        .agg(F.count("injected_micros").alias("faults")),
         is_close=True,
     )
     return CheckOutcome(
@@ -185,7 +185,7 @@ def never_caught_up(trace: Trace) -> CheckOutcome:
 
 
 def _held(trace: Trace) -> DataFrame:
-    return trace["faults"].select("started_micros", "healed_micros")
+    return trace["faults"].select("injected_micros", "healed_micros")
 
 
 def _end(trace: Trace) -> DataFrame:

@@ -31,14 +31,14 @@ def timeline(trace: Trace) -> str:
     end = max(
         [row["at_micros"] for row in rows]
         + [row["committed_micros"] for row in commits]
-        + [fault["healed_micros"] or fault["started_micros"] for fault in faults]
+        + [fault["healed_micros"] or fault["injected_micros"] for fault in faults]
     )
     figure = go.Figure()
     _add_leaderships(figure, rows, end)
     _add_commits(figure, commits)
     for index, fault in enumerate(faults):
         figure.add_vrect(
-            x0=_time(fault["started_micros"]),
+            x0=_time(fault["injected_micros"]),
             x1=_time(fault["healed_micros"] or end),
             fillcolor=_FAULT,
             line_width=0,

@@ -186,11 +186,14 @@ class Consume(Command, frozen=True, kw_only=True):
 
 
 class MemberCommit(msgspec.Struct, frozen=True, kw_only=True):
-    """How one member commits its position: `current_epoch` is the leader epoch of its partition."""
+    """How one member commits its position.
+
+    cluster_epoch: the partition's leader epoch as the cluster reports it, for style `forced`.
+    """
 
     member: str
     commit_epoch: str
-    current_epoch: int
+    cluster_epoch: int
 
 
 class CommitPositions(Command, frozen=True, kw_only=True):

@@ -101,7 +101,7 @@ class GroupMember(ABC):
         self, stop: threading.Event, *, style: CommitEpoch, commit_interval_seconds: float
     ) -> None:
         """Poll and commit until told to stop, or until the client raises."""
-        order = MemberCommit(member=self.member.member, commit_epoch=style, current_epoch=NO_EPOCH)
+        order = MemberCommit(member=self.member.member, commit_epoch=style, cluster_epoch=NO_EPOCH)
         due = time.monotonic() + commit_interval_seconds
         try:
             while not stop.is_set():
@@ -201,8 +201,7 @@ class GroupMember(ABC):
         record_epoch = self._last_epochs.get(partition, NO_EPOCH)
         epoch = {
             CommitEpoch.RECORD: record_epoch,
-            CommitEpoch.CURRENT: order.current_epoch,
-            CommitEpoch.MAX: max(record_epoch, order.current_epoch),
+            CommitEpoch.FORCED: order.cluster_epoch,
             CommitEpoch.NONE: NO_EPOCH,
         }[style]
         began_micros = time.time_ns() // 1000
@@ -218,7 +217,7 @@ class GroupMember(ABC):
             epoch=epoch,
             commit_epoch=style,
             record_epoch=record_epoch,
-            current_epoch=order.current_epoch,
+            cluster_epoch=order.cluster_epoch,
             outcome=outcome,
             error=error,
             began_micros=began_micros,

@@ -51,6 +51,9 @@ class CommittedOffsets:
             }
         identity = (offsets_partition, int(record.offset()), int(batch.partitionLeaderEpoch()))
         row = self._rows.setdefault(identity, row)
+        holders: list[int] = row.setdefault("brokers", [])
+        if broker not in holders:
+            holders.append(broker)
         if batch.isTransactional():
             producer_id = int(batch.producerId())
             row |= {"producer_id": producer_id, "producer_epoch": int(batch.producerEpoch())}

@@ -123,7 +123,11 @@ def _sends(worker: str, events: Iterable[AnyEvent], rows: Rows) -> None:
     for event in events:
         if isinstance(event, SendsIntended):
             for sequence in range(event.sequence_first, event.sequence_last + 1):
-                send(event, sequence)["intended_micros"] = event.wall_micros
+                send(event, sequence).update(
+                    intended_micros=event.wall_micros,
+                    is_idempotent=event.idempotent,
+                    in_flight_max=event.in_flight_max,
+                )
         elif isinstance(event, Sent):
             for sequence, offset in zip(event.sequences, event.offsets, strict=True):
                 send(event, sequence).update(
@@ -173,7 +177,12 @@ def _commit(worker: str, event: Committed, rows: Rows) -> None:
         committed_epoch=event.epoch,
         commit_epoch=event.commit_epoch,
         record_epoch=event.record_epoch,
-        current_epoch=event.current_epoch,
+        position_epoch=event.position_epoch,
+        metadata_epoch=event.metadata_epoch,
+        cluster_epoch=event.cluster_epoch,
+        position_epoch_after=event.position_epoch_after,
+        metadata_epoch_after=event.metadata_epoch_after,
+        generation=event.generation,
         outcome=str(event.outcome),
         error=event.error,
         seq=event.seq,
@@ -194,7 +203,11 @@ def _group_event(worker: str, event: GroupChanged | ConsumerFailed, rows: Rows) 
         "at_micros": event.wall_micros,
     }
     if isinstance(event, GroupChanged):
-        row |= {"change": event.change, "position_epoch": event.position_epoch}
+        row |= {
+            "change": event.change,
+            "position_epoch": event.position_epoch,
+            "generation": event.generation,
+        }
     else:
         row |= {
             "change": "failed",
@@ -207,27 +220,26 @@ def _group_event(worker: str, event: GroupChanged | ConsumerFailed, rows: Rows) 
 
 
 def _faults(events: Iterable[AnyEvent], rows: Rows) -> None:
-    """One row per strike; a heal closes the last open strike of the same fault and target."""
-    open_strikes: dict[tuple[str, str], dict[str, Any]] = {}
-    strikes: list[dict[str, Any]] = []
+    """One row per fault, by its number; one that was never proved did not land."""
+    faults: dict[int, dict[str, Any]] = {}
     for event in events:
         if not isinstance(event, FaultChanged):
             continue
-        key = (event.fault, event.target)
-        if event.change == "struck":
-            open_strikes[key] = {
-                "fault": event.fault,
-                "target": event.target,
+        row = faults.setdefault(
+            event.number,
+            {"fault": event.fault, "landed": False, "evidence": "{}", "forced_ms": 0}
+            | {"forced_by": ""},
+        )
+        row[f"{event.change}_micros"] = event.wall_micros
+        row["target"] = event.target
+        if event.change == "proved":
+            row |= {
                 "landed": event.landed,
-                "started_micros": event.wall_micros,
                 "evidence": msgspec.json.encode(event.evidence).decode(),
                 "forced_ms": sum(event.forced_ms.values()),
                 "forced_by": ", ".join(sorted(event.forced_ms)),
             }
-            strikes.append(open_strikes[key])
-        elif key in open_strikes:
-            open_strikes.pop(key)["healed_micros"] = event.wall_micros
-    rows.extend("faults", strikes)
+    rows.extend("faults", faults.values())
 
 
 def _wait(event: StateAwaited, rows: Rows) -> None:

@@ -57,6 +57,7 @@ class MetadataLog:
                     "metadata_offset": int(record.offset()),
                     "metadata_epoch": int(batch.partitionLeaderEpoch()),
                     "at_micros": int(record.timestamp()) * _MICROS_PER_MS,
+                    "topic_id": key[0],
                 }
             )
         return rows

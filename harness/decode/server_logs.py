@@ -1,4 +1,4 @@
-"""Truncations, from what the servers log: a replica that was cut keeps no other trace of it."""
+"""What only the servers' own logs have: truncations, advances of log starts, starts of epochs."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -6,10 +6,15 @@ from typing import Any
 
 from harness.decode.client_logs.lines import micros_of
 
-_TRUNCATION = re.compile(
-    r"^(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) \w+ \[.*\] \S+ "
-    r"\[UnifiedLog partition=(?P<topic>.+?)-(?P<partition>\d+), dir=.*\] "
-    r"Truncating to offset (?P<offset>\d+)$"
+_AT = r"^(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) \w+ \[.*\] \S+ "
+_LOG = r"\[UnifiedLog partition=(?P<topic>.+?)-(?P<partition>\d+), dir=.*\] "
+_TRUNCATION = re.compile(_AT + _LOG + r"Truncating to offset (?P<to_offset>\d+)$")
+_LOG_START = re.compile(
+    _AT + _LOG + r"Incremented log start offset to (?P<log_start_offset>\d+) due to (?P<reason>.+)$"
+)
+_EPOCH_START = re.compile(
+    _AT + r"\[Broker id=\d+\] Leader (?P<topic>.+)-(?P<partition>\d+) with topic id \S+ starts at "
+    r"leader epoch (?P<leader_epoch>\d+) from offset (?P<start_offset>\d+) "
 )
 _SERVER = re.compile(r"\[KafkaRaftServer nodeId=(\d+)\]")
 
@@ -36,13 +41,38 @@ def truncations(lines: Iterable[str], *, broker: int) -> Iterator[dict[str, Any]
         lines: of one server's log, in UTC.
         broker: whose.
     """
+    return _rows(_TRUNCATION, lines, broker)
+
+
+def log_start_changes(lines: Iterable[str], *, broker: int) -> Iterator[dict[str, Any]]:
+    """Rows of the table `log_start_changes` (UnifiedLog.maybeIncrementLogStartOffset)."""
+    return _rows(_LOG_START, lines, broker)
+
+
+def leader_epoch_starts(lines: Iterable[str], *, broker: int) -> Iterator[dict[str, Any]]:
+    """Rows of the table `leader_epoch_starts` (Partition.makeLeader)."""
+    return _rows(_EPOCH_START, lines, broker)
+
+
+TABLES_OF_SERVER_LOGS = {
+    "truncations": truncations,
+    "log_start_changes": log_start_changes,
+    "leader_epoch_starts": leader_epoch_starts,
+}
+
+
+def _rows(pattern: re.Pattern[str], lines: Iterable[str], broker: int) -> Iterator[dict[str, Any]]:
+    """A row for each line that fits; with the numbers among its groups as integers."""
     for line in lines:
-        if match := _TRUNCATION.match(line.rstrip()):
+        if match := pattern.match(line.rstrip()):
+            found = match.groupdict()
+            at = found.pop("at")
             yield {
+                **{name: int(v) if name in _NUMBERS else v for name, v in found.items()},
                 "broker": broker,
-                "topic": match["topic"],
-                "partition": int(match["partition"]),
-                "to_offset": int(match["offset"]),
-                "at_micros": micros_of(match["at"]),
+                "at_micros": micros_of(at),
                 "log_line": line.rstrip(),
             }
+
+
+_NUMBERS = {"partition", "to_offset", "log_start_offset", "leader_epoch", "start_offset"}

@@ -1,8 +1,9 @@
 """The language of faults: what strikes, and how a strike is held, proved and healed."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,11 @@ class Field:
     history: HistoryWriter
     clients: Mapping[str, WorkerService]
     kept: Path
+    _numbers: Iterator[int] = field(default_factory=count, init=False)
+
+    def next_number(self) -> int:
+        """The number of the next fault, from 0."""
+        return next(self._numbers)
 
     def keep(self, server: int) -> None:
         """Copy what a server's replicas hold now: once it is back, it may cut them."""
@@ -82,12 +88,16 @@ class HeldFault:
 
     fault: Fault
     evidence: Evidence
+    number: int
     _field: Field
     _is_healed: bool = field(default=False, init=False)
 
     @classmethod
     def strike(cls, fault: Fault, on: Field) -> "HeldFault":
         """Apply a fault, write it to the history and hold it; one that fails is undone."""
+        number = on.next_number()
+        about = {"number": number, "fault": fault.verb}
+        on.history.write(FaultChanged, **about, target=fault.target, change="injected")
         try:
             evidence = fault.strike(on)
         except BaseException:
@@ -95,25 +105,29 @@ class HeldFault:
             raise
         on.history.write(
             FaultChanged,
-            fault=fault.verb,
+            **about,
             target=fault.target,
-            change="struck",
+            change="proved",
             landed=evidence.landed,
             evidence=evidence.facts,
             forced_ms=evidence.forced_ms,
         )
-        return cls(fault, evidence, on)
+        return cls(fault, evidence, number, on)
 
     def heal(self) -> None:
         """Heal the fault; nothing happens the second time."""
         if self._is_healed:
             return
         self._is_healed = True
+        self._changed("heal_began")
         self.fault.heal(self._field)
+        self._changed("healed")
+
+    def _changed(self, change: str) -> None:
         self._field.history.write(
             FaultChanged,
+            number=self.number,
             fault=self.fault.verb,
             target=self.fault.target,
-            change="healed",
-            landed=True,
+            change=change,
         )

@@ -77,7 +77,7 @@ HEALTHY = {
         changed("caught_up", life=2, at=650, position=4),
     ],
     "faults": [
-        {"fault": "kill", "target": "x", "landed": True, "started_micros": 1, "evidence": "{}"}
+        {"fault": "kill", "target": "x", "landed": True, "injected_micros": 1, "evidence": "{}"}
     ],
     "phases": [
         {

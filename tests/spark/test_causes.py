@@ -79,7 +79,7 @@ _ELECTED = {"leaderships": [led(0, at=10), led(1, at=250 * MS, leader=2)]}
         (
             Check.SKIPPED_RECORD,
             SEEN_TOO_HIGH,
-            {"commit_epoch": "current"},
+            {"commit_epoch": "forced"},
             "truncation seen too high",
             (2, 5),
             (

@@ -121,7 +121,7 @@ def test_a_log_start_that_only_the_leader_told_counts(make_trace: TraceMaker) ->
 @pytest.mark.parametrize(
     ("commit_epoch", "verdict"),
     [
-        ("current", CheckVerdict.VIOLATED),
+        ("forced", CheckVerdict.VIOLATED),
         ("max", CheckVerdict.VIOLATED),
         ("record", CheckVerdict.VIOLATED),
         ("none", CheckVerdict.PERMITTED),
@@ -174,7 +174,7 @@ def test_latest_may_jump_over_records(make_trace: TraceMaker) -> None:
 
 
 def test_a_truncation_seen_too_high_skips_what_lies_below(make_trace: TraceMaker) -> None:
-    found = result(make_trace, Check.SKIPPED_RECORD, SEEN_TOO_HIGH, commit_epoch="current")
+    found = result(make_trace, Check.SKIPPED_RECORD, SEEN_TOO_HIGH, commit_epoch="forced")
     assert found.verdict is CheckVerdict.VIOLATED
     (one,) = found.examples
     assert (one.kind, one.evidence["truncated_to"]) == ("truncation seen too high", 6)

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.spark
         (0, "record", Check.COMMITTED_EPOCH_STALE, CheckVerdict.VIOLATED),
         (1, "record", Check.COMMITTED_EPOCH_BEHIND_LEADER, CheckVerdict.PERMITTED),
         (2, "record", Check.COMMITTED_EPOCH_AHEAD, CheckVerdict.VIOLATED),
-        (2, "current", Check.COMMITTED_EPOCH_AHEAD, CheckVerdict.PERMITTED),
+        (2, "forced", Check.COMMITTED_EPOCH_AHEAD, CheckVerdict.PERMITTED),
     ],
 )
 def test_committed_epoch_against_the_record_and_the_leader(
@@ -60,7 +60,7 @@ def test_committed_epoch_against_the_record_and_the_leader(
         ([committed(2, -1)], polled(1), "record", CheckVerdict.VIOLATED, 1),
         # The group's first life polled the record before, not the life that commits.
         ([committed(2, -1, at=900_000)], polled(1), "record", "not_evaluable", 0),
-        ([committed(2, -1)], [], "current", CheckVerdict.VIOLATED, 1),
+        ([committed(2, -1)], [], "forced", CheckVerdict.VIOLATED, 1),
         ([committed(2, -1)], [], "none", CheckVerdict.PERMITTED, 1),
     ],
 )
@@ -131,7 +131,7 @@ def test_epochs_of_records_do_not_fall(
         ([(2, 0), (4, 1)], "record", "holds", 1),
         ([(2, 1), (4, 0)], "record", "violated", 1),
         ([(2, 1), (2, 0)], "record", "violated", 1),
-        ([(2, 1), (4, 0)], "current", "permitted", 1),
+        ([(2, 1), (4, 0)], "forced", "permitted", 1),
         # It went back, or had no epoch.
         ([(4, 1), (2, 0)], "record", "not_evaluable", 0),
         ([(2, 1), (4, -1)], "record", "not_evaluable", 0),

@@ -24,7 +24,7 @@ from harness.contract.verdicts import (
 )
 from harness.decode.tables import write_table
 
-FAULT = {"fault": "kill", "target": "x", "landed": True, "started_micros": 220}
+FAULT = {"fault": "kill", "target": "x", "landed": True, "injected_micros": 220}
 ROWS: dict[str, list[dict[str, Any]]] = {
     **WENT_ON,
     "faults": [{**FAULT, "healed_micros": 270, "evidence": "{}"}],

@@ -106,7 +106,7 @@ ZOMBIE = {"group_events": [FIRST, SECOND], "polls": STILL}
             {
                 **ZOMBIE,
                 "polls": [*STILL, *polled(3, life=2, at=700 * MS)],
-                "faults": [{**HEALTHY["faults"][0], "started_micros": 300 * MS}],
+                "faults": [{**HEALTHY["faults"][0], "injected_micros": 300 * MS}],
             },
             "permitted",
             1,
@@ -116,7 +116,7 @@ ZOMBIE = {"group_events": [FIRST, SECOND], "polls": STILL}
                 **ZOMBIE,
                 "polls": [*STILL, *polled(3, life=2, at=700 * MS)],
                 "faults": [
-                    {**HEALTHY["faults"][0], "started_micros": 10, "healed_micros": 50 * MS}
+                    {**HEALTHY["faults"][0], "injected_micros": 10, "healed_micros": 50 * MS}
                 ],
             },
             "violated",

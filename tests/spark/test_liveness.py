@@ -31,7 +31,7 @@ def fault(name: str, *, struck: int, healed: int | None, target: str = "x") -> R
         "fault": name,
         "target": target,
         "landed": True,
-        "started_micros": struck * SECOND,
+        "injected_micros": struck * SECOND,
         "healed_micros": None if healed is None else healed * SECOND,
         "evidence": "{}",
     }
@@ -122,17 +122,17 @@ def test_who_came_to_the_end_did_not_stall(make_trace: TraceMaker) -> None:
 @pytest.mark.parametrize(
     ("held", "verdict", "kind"),
     [
-        ({"started_micros": 600, "healed_micros": None}, "permitted", "while a fault held"),
-        ({"started_micros": 600, "healed_micros": 701}, "permitted", "while a fault held"),
-        ({"started_micros": 600, "healed_micros": 699}, "violated", "no fault"),
-        ({"started_micros": 701, "healed_micros": None}, "violated", "no fault"),
+        ({"injected_micros": 600, "healed_micros": None}, "permitted", "while a fault held"),
+        ({"injected_micros": 600, "healed_micros": 701}, "permitted", "while a fault held"),
+        ({"injected_micros": 600, "healed_micros": 699}, "violated", "no fault"),
+        ({"injected_micros": 701, "healed_micros": None}, "violated", "no fault"),
     ],
 )
 def test_a_stall_is_permitted_only_while_a_fault_holds(
     make_trace: TraceMaker, held: dict[str, Any], verdict: str, kind: str
 ) -> None:
     stall = changed("stalled", at=700, life=2, position=3)
-    faults = [{**_FAULT, **held}, {**_FAULT, "started_micros": 1, "healed_micros": 2}]
+    faults = [{**_FAULT, **held}, {**_FAULT, "injected_micros": 1, "healed_micros": 2}]
     rows = {**HEALTHY, "group_events": [*HEALTHY["group_events"], stall], "faults": faults}
     found = result(make_trace, Check.STUCK_CONSUMER, rows)
     (one,) = found.examples

@@ -133,7 +133,7 @@ ORDERED = {
     "fault": "elect unclean",
     "target": "partition:t-0",
     "landed": True,
-    "started_micros": 15,
+    "injected_micros": 15,
     "evidence": "{}",
 }
 

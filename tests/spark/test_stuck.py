@@ -24,7 +24,7 @@ def fault(*, struck: int, healed: int | None) -> Row:
         "fault": "cut",
         "target": "x",
         "landed": True,
-        "started_micros": struck * SECOND,
+        "injected_micros": struck * SECOND,
         "healed_micros": None if healed is None else healed * SECOND,
         "evidence": "{}",
     }

@@ -156,7 +156,7 @@ def test_a_replica_is_cut_where_it_diverged(
     ("rows", "commit_epoch", "verdict", "evaluated"),
     [
         (WENT_ON, "record", "violated", 1),
-        (WENT_ON, "current", "violated", 1),
+        (WENT_ON, "forced", "violated", 1),
         (WENT_ON, "none", "permitted", 1),
         (WENT_BACK, "record", "holds", 1),
         ({**WENT_ON, "resets": [reset_told("truncation", 4, 0, 4)]}, "record", "holds", 1),
@@ -231,7 +231,7 @@ def amplified(make_trace: TraceMaker, rows: Rows) -> dict[str, Any]:
 
 def test_amplification_is_told_of_the_run_and_of_each_fault(make_trace: TraceMaker) -> None:
     polls = [*polled(0, 1, 2, 3), *polled(2, 3, life=2, at=600), *polled(3, life=2, at=900)]
-    fault = {**HEALTHY["faults"][0], "started_micros": 500, "healed_micros": 700}
+    fault = {**HEALTHY["faults"][0], "injected_micros": 500, "healed_micros": 700}
     rows = {**HEALTHY, "polls": polls, "faults": [fault]}
     told = amplified(make_trace, rows)
     assert (told["whole run"]["again"], told["whole run"]["amplification"]) == (3, 1.75)

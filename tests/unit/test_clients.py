@@ -68,7 +68,7 @@ class ScriptedMember(GroupMember):
     def _commit(
         self, partition: Partition, style: CommitEpoch, offset: int, epoch: int
     ) -> str | None:
-        is_refused = (partition, style, offset, epoch) == (ORDERS, CommitEpoch.MAX, 3, 7)
+        is_refused = (partition, style, offset, epoch) == (ORDERS, CommitEpoch.FORCED, 3, 7)
         return "CommitFailedException" if is_refused else None
 
     def _close(self) -> None:
@@ -101,7 +101,7 @@ def test_a_member_reads_to_the_log_end_and_commits_what_it_is_told(tmp_path: Pat
     ended = role.carry_out(Consume(members=["g#1"], ends=end(3), timeout_seconds=5))
     assert ended == {"g#1": "caught_up"}
     for style, current, outcome in (("record", 7, "ok"), ("max", 7, "failed"), ("none", 7, "ok")):
-        order = MemberCommit(member="g#1", commit_epoch=style, current_epoch=current)
+        order = MemberCommit(member="g#1", commit_epoch=style, cluster_epoch=current)
         assert role.carry_out(CommitPositions(commits=[order])) == {"g#1": outcome}
     role.carry_out(CloseMembers(members=["g#1"]))
     assert [row["offset"] for row in rows(tmp_path, "polls")] == [0, 1, 2]

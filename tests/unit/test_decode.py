@@ -111,23 +111,28 @@ def test_damage_is_counted(tmp_path: Path, damage, expected) -> None:  # noqa: A
     assert {name: row[name] for name in expected} == expected
 
 
-def test_a_fault_is_one_row_from_strike_to_heal(tmp_path: Path) -> None:
+def test_a_fault_is_one_row_from_injection_to_heal(tmp_path: Path) -> None:
     writer = HistoryWriter(tmp_path / "driver.jsonl")
-    fault = {"fault": "kill", "target": "leader:t-0"}
-    writer.write(FaultChanged, **fault, change="struck", landed=True, evidence={"broker": 1})
-    writer.write(FaultChanged, **fault, change="healed", landed=True)
-    writer.write(FaultChanged, **fault, change="struck", landed=False)
+    fault, resolved = {"number": 0, "fault": "kill"}, "leader:t-0 (broker 1)"
+    proved = {"change": "proved", "landed": True, "evidence": {"broker": 1}}
+    writer.write(FaultChanged, **fault, target="leader:t-0", change="injected")
+    writer.write(FaultChanged, **fault, target=resolved, **proved)
+    writer.write(FaultChanged, number=1, fault="kill", target="leader:t-0", change="injected")
+    writer.write(FaultChanged, **fault, target=resolved, change="heal_began")
+    writer.write(FaultChanged, **fault, target=resolved, change="healed")
     first, second = read_histories(tmp_path).of("faults")
-    assert first["healed_micros"] >= first["started_micros"]
-    assert first["evidence"] == '{"broker":1}'
-    assert (second["landed"], second.get("healed_micros")) == (False, None)
+    moments = ["injected", "proved", "heal_began", "healed"]
+    times = [first[f"{moment}_micros"] for moment in moments]
+    assert times == sorted(times)
+    assert (first["landed"], first["target"], first["evidence"]) == (True, resolved, '{"broker":1}')
+    assert (second["landed"], second.get("proved_micros")) == (False, None)
 
 
 def test_timeouts_that_kafka_forces_are_summed_by_strike(tmp_path: Path) -> None:
     writer = HistoryWriter(tmp_path / "driver.jsonl")
     forced = {"retention.ms": 3000, "log.retention.check.interval.ms": 1000}
-    fault = {"fault": "expire by time", "target": "topic:t"}
-    writer.write(FaultChanged, **fault, change="struck", landed=True, forced_ms=forced)
+    fault = {"number": 0, "fault": "expire by time", "target": "topic:t"}
+    writer.write(FaultChanged, **fault, change="proved", landed=True, forced_ms=forced)
     (row,) = read_histories(tmp_path).of("faults")
     assert row["forced_ms"] == 4000
     assert row["forced_by"] == "log.retention.check.interval.ms, retention.ms"
