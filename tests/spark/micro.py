@@ -264,3 +264,27 @@ def commit(*, took: int, outcome: str = "ok", error: str | None = None) -> Row:
 def clock(node: str, *, ahead: int, behind: int) -> Row:
     """A reading of a node's clock."""
     return {"node": node, "ahead_micros": ahead, "behind_micros": behind, "at_micros": 5}
+
+
+def epoch_started(epoch: int, start: int, *, at: int, broker: int = 1) -> Row:
+    """An epoch that a server logged it leads, with where it starts."""
+    return {
+        **_LOG,
+        "broker": broker,
+        "leader_epoch": epoch,
+        "start_offset": start,
+        "at_micros": at,
+        "log_line": "line",
+    }
+
+
+def log_started(start: int, *, at: int, broker: int = 1, reason: str = "segment deletion") -> Row:
+    """An advance of a replica's log start that its server logged."""
+    return {
+        **_LOG,
+        "broker": broker,
+        "log_start_offset": start,
+        "reason": reason,
+        "at_micros": at,
+        "log_line": "line",
+    }
