@@ -43,7 +43,7 @@ bench-analysis: $(BENCH_READY) ## Spark against DuckDB, by size and by cores (ha
 report: $(READY) ## Judge a run, session or night again: RUN=results/...
 	$(FENCEPOST) analyze $(or $(RUN),$(RESULTS)/latest)
 
-playground: $(READY) ## A cluster that stays, to strike by hand: [CLUSTER=] [KAFKA=]
+playground: $(READY) ## A cluster that stays, to inject faults by hand: [CLUSTER=] [KAFKA=]
 	$(FENCEPOST) playground --cluster $(CLUSTER) --kafka $(KAFKA) --results $(RESULTS)
 
 docker-image: $(READY) ## Build the image of Docker nodes: [BASE_IMAGE=]

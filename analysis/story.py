@@ -95,10 +95,15 @@ def _phases(tables: Tables) -> Iterator[Moment]:
 def _faults(tables: Tables) -> Iterator[Moment]:
     for row in _rows(tables("faults")):
         name = f"{row['fault']} {row['target']}"
-        seen = "landed" if row["landed"] else "without effect"
-        yield Moment(row["injected_micros"], "fault", f"{name} struck, {seen}")
-        if row["healed_micros"] is not None:
-            yield Moment(row["healed_micros"], "fault", f"{name} healed")
+        seen = "its effect shows" if row["landed"] else "no effect shows"
+        for time, what in (
+            ("injected", f"{name} injected"),
+            ("proved", f"{name} proved: {seen}"),
+            ("heal_began", f"the heal of {name} begins"),
+            ("healed", f"{name} healed"),
+        ):
+            if row.get(f"{time}_micros") is not None:
+                yield Moment(row[f"{time}_micros"], "fault", what)
 
 
 def _brokers(tables: Tables) -> Iterator[Moment]:

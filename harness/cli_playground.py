@@ -1,4 +1,4 @@
-"""`fencepost playground`, `fault`, `heal` and `shell`: a cluster to strike by hand."""
+"""`fencepost playground`, `fault`, `heal` and `shell`: a cluster to inject faults into by hand."""
 
 import os
 import re
@@ -39,7 +39,7 @@ def playground(
     *,
     stop: Annotated[bool, typer.Option("--stop", help="End the playground that runs.")] = False,
 ) -> None:
-    """Bring up a cluster that stays, to look inside and to strike by hand."""
+    """Bring up a cluster that stays, to look inside and to inject faults by hand."""
     results = results.resolve()
     if stop:
         _stop(results)
@@ -60,13 +60,13 @@ def fault(
     ] = None,
     results: Results = _RESULTS,
 ) -> None:
-    """Strike the playground, e.g. `fencepost fault pause leader:orders-0 --for 20s`."""
+    """Inject a fault by hand, e.g. `fencepost fault pause leader:orders-0 --for 20s`."""
     seconds = None if hold is None else parse_seconds(hold)
     found = find(results)
     with _console.status(f"{verb} {target}"):
-        struck = tell(found, Order(do="fault", verb=verb, target=target))
-    _console.print(f"{struck['fault']} {struck['target']}: landed={struck['landed']}")
-    _console.print_json(data=struck["evidence"])
+        injected = tell(found, Order(do="fault", verb=verb, target=target))
+    _console.print(f"{injected['fault']} {injected['target']}: landed={injected['landed']}")
+    _console.print_json(data=injected["evidence"])
     if seconds is not None:
         with _console.status(f"held for {hold}"):
             hold_for(seconds)
@@ -161,7 +161,7 @@ def _introduce(found: Playground) -> None:
         f"bootstrap, from any node:  {found.bootstrap}",
         f"look inside:               fencepost shell {first}",
         f"Kafka's classes:           {found.jars}/*",
-        f"strike:                    fencepost fault pause leader:{found.topic}-0 --for 20s",
+        f"inject a fault:            fencepost fault pause leader:{found.topic}-0 --for 20s",
         "heal:                      fencepost heal",
         "end:                       fencepost playground --stop, or make clean",
     ):

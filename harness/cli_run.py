@@ -112,7 +112,7 @@ def explain(
         str, typer.Argument(help="A check, or CHECK:N for the Nth of its examples.")
     ],
 ) -> None:
-    """Tell the story of one finding in order: who wrote, who led, what was struck and committed."""
+    """Tell the story of one finding in order: who wrote, who led, the faults, the commits."""
     command = [sys.executable, "-m", "analysis.explain", str(run), finding]
     raise typer.Exit(subprocess.run(command, check=False).returncode)
 

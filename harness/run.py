@@ -272,17 +272,17 @@ class Run:
         )
         return state.leader_epoch
 
-    def strike(self, fault: Fault) -> HeldFault:
-        """Apply a fault now; it is healed by `heal()`, or at the end of the run."""
+    def inject(self, fault: Fault) -> HeldFault:
+        """Inject a fault now; it is healed by `heal()`, or at the end of the run."""
         self.phases.enter(Stage.HELD, f"{fault.verb} {fault.target}")
-        held = HeldFault.strike(fault, self._field)
+        held = HeldFault.inject(fault, self._field)
         self._held.append(held)
         return held
 
     @contextmanager
     def fault(self, fault: Fault) -> Iterator[HeldFault]:
         """Hold a fault for a block of the story, and heal it after, whatever happened."""
-        held = self.strike(fault)
+        held = self.inject(fault)
         try:
             yield held
         finally:

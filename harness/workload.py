@@ -35,7 +35,7 @@ def reader(
 
 
 class Workload:
-    """What writes and reads while faults strike."""
+    """What writes and reads while faults hold."""
 
     def __init__(self, consumers: Consumers, observer: Observer) -> None:
         """Nothing goes on yet."""

@@ -25,7 +25,7 @@ NOTHING_TO_JUDGE = (
     *OF_ELECTIONS,
     *OF_TRANSACTIONS,
 )
-"""No fault strikes, no leader changes, no log is cut, and no producer is transactional."""
+"""No fault is injected, no leader changes, no log is cut, and no producer is transactional."""
 
 
 class BaselineScenario(Scenario):

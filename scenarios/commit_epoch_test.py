@@ -81,7 +81,7 @@ class CommitEpochScenario(Scenario):
         with self.running(topics=self.topics, groups=groups, expects=self.expects) as run:
             run.create(assignment=[1, 2])
             self.write_to_all(run, REPLICATED, producer="replicated")
-            follower = run.strike(Kill(FollowerOf("above", 0)))
+            follower = run.inject(Kill(FollowerOf("above", 0)))
             for topic in self.topics:
                 run.await_isr(topic.topic, 0, [1])
             self.write_to_all(run, LOST, producer="lost", stage=Stage.HELD)

@@ -76,7 +76,7 @@ class TruncationDetectionScenario(Scenario):
             run.commit(live, life=1)
             run.close(members)
 
-            follower = run.strike(Kill(FollowerOf("orders", 0)))
+            follower = run.inject(Kill(FollowerOf("orders", 0)))
             run.await_isr("orders", 0, [1])
             run.produce("orders", count=LOST, producer="lost")
             run.phases.enter(Stage.HELD, f"{len(groups)} groups read to {REPLICATED + LOST}")

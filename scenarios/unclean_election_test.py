@@ -81,14 +81,14 @@ class UncleanElectionScenario(Scenario):
                 readers=self.groups,
             )
             run.workload.await_acknowledged(["all"], TOGETHER)
-            third = run.strike(Kill(Broker(3)))
+            third = run.inject(Kill(Broker(3)))
             run.phases.enter(Stage.HELD, "two replicas in sync")
             run.workload.await_acknowledged(["all"], TOGETHER)
-            second = run.strike(Stop(Broker(2)))
+            second = run.inject(Stop(Broker(2)))
             run.await_isr("orders", 0, [1])
             run.phases.enter(Stage.HELD, "broker 1 acknowledges alone")
             run.workload.await_acknowledged(["one"], ALONE)
-            first = run.strike(Kill(Broker(1)))
+            first = run.inject(Kill(Broker(1)))
             run.phases.enter(Stage.HELD, f"{successor}: who comes back first?")
             (third if is_stale else second).heal()
             if is_stale or is_eligible:

@@ -115,8 +115,8 @@ class ZombieProducerScenario(Scenario):
                 self.send(run, f"{name}.zombie")
 
             if recipe == "leader_change":
-                run.strike(Kill(LeaderOf("orders", 0)))
-            run.strike(self.fault(run, recipe))
+                run.inject(Kill(LeaderOf("orders", 0)))
+            run.inject(self.fault(run, recipe))
             if recipe in TAKEOVERS:
                 self.send_as_successors(run)
             self.go_on_as_zombies(run)

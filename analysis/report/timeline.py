@@ -1,4 +1,4 @@
-"""A run over time: who led under which epoch, what was struck, where groups committed."""
+"""A run over time: who led under which epoch, which faults held, where groups committed."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -10,6 +10,8 @@ from analysis.load import Trace
 _LEADERS = ("#4c78a8", "#f58518", "#54a24b", "#b279a2", "#72b7b2", "#eeca3b")
 _NOBODY = "#bbbbbb"
 _FAULT = "rgba(214, 39, 40, 0.12)"
+_PROVED = "rgba(214, 39, 40, 0.08)"
+_FAULT_TIMES = ("injected_micros", "proved_micros", "heal_began_micros", "healed_micros")
 _ROW_HEIGHT_PX = 70
 _ANNOTATED = ("top left", "bottom left")
 
@@ -31,21 +33,13 @@ def timeline(trace: Trace) -> str:
     end = max(
         [row["at_micros"] for row in rows]
         + [row["committed_micros"] for row in commits]
-        + [fault["healed_micros"] or fault["injected_micros"] for fault in faults]
+        + [fault[time] for fault in faults for time in _FAULT_TIMES if fault[time] is not None]
     )
     figure = go.Figure()
     _add_leaderships(figure, rows, end)
     _add_commits(figure, commits)
     for index, fault in enumerate(faults):
-        figure.add_vrect(
-            x0=_time(fault["injected_micros"]),
-            x1=_time(fault["healed_micros"] or end),
-            fillcolor=_FAULT,
-            line_width=0,
-            annotation_text=f"{fault['fault']} {fault['target']}",
-            annotation_position=_ANNOTATED[index % len(_ANNOTATED)],
-            annotation_font_size=10,
-        )
+        _add_fault(figure, fault, end, position=_ANNOTATED[index % len(_ANNOTATED)])
     lanes = len({_lane(row) for row in rows})
     figure.update_layout(
         height=160 + _ROW_HEIGHT_PX * lanes,
@@ -87,6 +81,28 @@ def _add_leaderships(figure: go.Figure, rows: list[dict[str, Any]], end: int) ->
                 ),
             )
             shown.add(leader)
+
+
+def _add_fault(figure: go.Figure, fault: dict[str, Any], end: int, *, position: str) -> None:
+    """From its injection until it is healed; darker from its proof until the heal begins."""
+    injected, proved, heal_began, healed = (fault[time] for time in _FAULT_TIMES)
+    figure.add_vrect(
+        x0=_time(injected),
+        x1=_time(end if healed is None else healed),
+        fillcolor=_FAULT,
+        line_width=0,
+        annotation_text=f"{fault['fault']} {fault['target']}",
+        annotation_position=position,
+        annotation_font_size=10,
+    )
+    if proved is not None:
+        until = healed if heal_began is None else heal_began
+        figure.add_vrect(
+            x0=_time(proved),
+            x1=_time(end if until is None else until),
+            fillcolor=_PROVED,
+            line_width=0,
+        )
 
 
 def _add_commits(figure: go.Figure, commits: list[dict[str, Any]]) -> None:

@@ -1,4 +1,4 @@
-"""Server properties and log configuration, for faults that strike and heal in seconds."""
+"""Server properties and log configuration, for faults that take effect and heal in seconds."""
 
 from collections.abc import Mapping
 from pathlib import Path

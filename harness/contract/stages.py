@@ -9,7 +9,7 @@ class Stage(enum.StrEnum):
     starting: nodes, servers, clients and topics come up.
     warm up: what must be there before the story begins.
     steady: the workload goes on, nothing is wrong.
-    held: at least one fault strikes or holds.
+    held: at least one fault is injected or holds.
     healed: no fault holds any more, its consequences may.
     settling: until every replica is in sync again.
     final read: whoever reads, reads to the log ends.

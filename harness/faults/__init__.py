@@ -1,1 +1,1 @@
-"""Faults: a verb on a target that is resolved when it strikes, with evidence that it bit."""
+"""Faults: a verb on a target that is resolved when it is injected, with evidence of its effect."""

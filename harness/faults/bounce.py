@@ -13,18 +13,18 @@ class Bounce(BrokerFault):
     may_cut = False
 
     def __init__(self, target: Target) -> None:
-        """The target is resolved when the fault strikes."""
+        """The target is resolved just before the fault is injected."""
         super().__init__(target)
         self._before: dict[int, NodeProcess] = {}
 
-    def hit(self, field: Field, broker: int) -> None:
-        """Stop and start it, and wait until every broker counts it in again."""
+    def inject_broker(self, field: Field, broker: int) -> None:
+        """Stop and start it; the next one follows when every broker sees it as unfenced."""
         self._before[broker] = field.kafka.process(broker)
         field.kafka.stop_server(broker)
         field.kafka.start_server(broker)
         field.observer.await_brokers(field.kafka.answering_brokers())
 
-    def prove(self, field: Field, broker: int) -> Evidence:
+    def prove_broker(self, field: Field, broker: int) -> Evidence:
         """Landed when another process serves."""
         before, after = self._before[broker], field.kafka.process(broker)
         return Evidence(

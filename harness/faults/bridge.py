@@ -20,18 +20,23 @@ class Bridge(BrokerFault):
 
     verb = "cut bridge"
 
-    def hit(self, field: Field, broker: int) -> None:
-        """Set the rules on the nodes of the first half."""
-        first, second = _halves(field, broker)
-        if len(self.struck) > 1 or not first:
+    def prepare(self, field: Field) -> None:
+        """Resolve the target, which must be one broker of three or more servers."""
+        super().prepare(field)
+        first, second = _halves(field, self.brokers[0])
+        if len(self.brokers) > 1 or not first:
             raise FaultError(f"{self.target} is no bridge: it takes one broker, and two others")
         for server in (*first, *second):
             require_network(field.kafka.host(server))
+
+    def inject_broker(self, field: Field, broker: int) -> None:
+        """Set the rules on the nodes of the first half."""
+        first, second = _halves(field, broker)
         for server in first:
             for rule in _rules(field, second):
                 field.kafka.host(server).block(rule)
 
-    def prove(self, field: Field, broker: int) -> Evidence:
+    def prove_broker(self, field: Field, broker: int) -> Evidence:
         """Landed when each server of the first half lost packets from or to the second."""
         first, second = _halves(field, broker)
         dropped: dict[int, int] = {}

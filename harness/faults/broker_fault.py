@@ -14,9 +14,9 @@ _ENDED_SECONDS = 30
 
 
 class BrokerFault(Fault):
-    """A fault on the servers that its target names when it strikes, most often one broker.
+    """A fault on the servers that its target names when it is injected, most often one broker.
 
-    Several are all hit before any is proved, so that they are struck at once. Their evidence is
+    Of several, all are injected before any is proved, so that they fail at once. Their evidence is
     that of each, by id, and they have landed when each has.
     """
 
@@ -24,14 +24,14 @@ class BrokerFault(Fault):
     """Whether the server, once healed, may truncate what its replicas held."""
 
     def __init__(self, target: Target) -> None:
-        """The target is resolved when the fault strikes."""
+        """The target is resolved just before the fault is injected."""
         self._target = target
-        self.struck: list[int] = []
+        self.brokers: list[int] = []
 
     @property
     def target(self) -> str:
         """The target as it was named, with the servers once they are known."""
-        match self.struck:
+        match self.brokers:
             case []:
                 return str(self._target)
             case [broker]:
@@ -41,21 +41,27 @@ class BrokerFault(Fault):
 
     @property
     def broker(self) -> int:
-        """The one broker that was struck.
+        """The one broker that the target named.
 
         Raises:
-            FaultError: none was yet, or several were.
+            FaultError: it is not resolved yet, or named several.
         """
-        if len(self.struck) != 1:
-            raise FaultError(f"{self.verb} {self._target} has struck {self.struck}, not one broker")
-        return self.struck[0]
+        if len(self.brokers) != 1:
+            raise FaultError(f"{self.verb} {self._target} is on {self.brokers}, not on one broker")
+        return self.brokers[0]
 
-    def strike(self, field: Field) -> Evidence:
-        """Resolve the target, hit all that it names, and prove it of each."""
-        self.struck = self._target.resolve(field.observer)
-        for broker in self.struck:
-            self.hit(field, broker)
-        proofs = {broker: self.prove(field, broker) for broker in self.struck}
+    def prepare(self, field: Field) -> None:
+        """Resolve the target."""
+        self.brokers = self._target.resolve(field.observer)
+
+    def inject(self, field: Field) -> None:
+        """Inject it into all servers that the target names."""
+        for broker in self.brokers:
+            self.inject_broker(field, broker)
+
+    def prove(self, field: Field) -> Evidence:
+        """Prove it of each."""
+        proofs = {broker: self.prove_broker(field, broker) for broker in self.brokers}
         if len(proofs) == 1:
             return proofs[self.broker]
         return Evidence(
@@ -70,26 +76,26 @@ class BrokerFault(Fault):
         )
 
     @abstractmethod
-    def hit(self, field: Field, broker: int) -> None:
-        """Strike this broker; others may be hit before anybody looks what came of it."""
+    def inject_broker(self, field: Field, broker: int) -> None:
+        """Inject it into this broker; others may follow before any effect is awaited."""
 
     @abstractmethod
-    def prove(self, field: Field, broker: int) -> Evidence:
+    def prove_broker(self, field: Field, broker: int) -> Evidence:
         """Wait for the effect on this broker, and return the evidence."""
 
     def heal(self, field: Field) -> None:
-        """Heal those that were struck, and keep what they held; nothing happens where none was."""
+        """Copy what the servers' replicas hold, then heal them."""
         try:
             if self.may_cut:
-                for broker in self.struck:
+                for broker in self.brokers:
                     field.keep(broker)
         finally:
-            for broker in self.struck:
+            for broker in self.brokers:
                 self.heal_broker(field, broker)
 
     @abstractmethod
     def heal_broker(self, field: Field, broker: int) -> None:
-        """Undo the strike."""
+        """Undo the injection."""
 
 
 class EndServer(BrokerFault):
@@ -104,18 +110,18 @@ class EndServer(BrokerFault):
     is_silent: bool
     """Whether the others notice only by a timeout."""
 
-    def hit(self, field: Field, broker: int) -> None:
+    def inject_broker(self, field: Field, broker: int) -> None:
         """Send the signal."""
         field.kafka.process(broker).signal(self.number)
 
-    def prove(self, field: Field, broker: int) -> Evidence:
+    def prove_broker(self, field: Field, broker: int) -> Evidence:
         """Landed when the process ended as it should and the others noticed."""
         try:
             with field.observer.awaiting(f"server {broker} to end"):
                 status = field.kafka.process(broker).wait(_ENDED_SECONDS)
         except WaitTimeoutError:
             status = field.kafka.kill_server(broker)
-        noticed = await_noticed(field, broker, struck=self.struck)
+        noticed = await_noticed(field, broker, among=self.brokers)
         return Evidence(
             landed=status in self.statuses,
             facts={"broker": broker, "exit_status": status, **noticed},
@@ -128,34 +134,34 @@ class EndServer(BrokerFault):
             field.kafka.start_server(broker)
 
 
-def witnesses(field: Field, struck: Sequence[int]) -> list[int]:
-    """The brokers that can tell that others were struck.
+def witnesses(field: Field, among: Sequence[int]) -> list[int]:
+    """The brokers that can report the failure of others, `among` which the fault was injected.
 
-    Those that answer, as long as the controllers that go on are a majority: without one, nobody is
-    fenced, and nobody told.
+    Those that answer, as long as the controllers that remain are a majority: without one, no broker
+    is fenced, and none is informed.
     """
     kafka = field.kafka
     voters = kafka.topology.controller_ids
     well = [
-        i for i in voters if i not in struck and kafka.is_running(i) and not kafka.host(i).is_paused
+        i for i in voters if i not in among and kafka.is_running(i) and not kafka.host(i).is_paused
     ]
     if len(well) <= len(voters) // 2:
         return []
-    return [i for i in kafka.answering_brokers() if i not in struck]
+    return [i for i in kafka.answering_brokers() if i not in among]
 
 
-def await_fenced(field: Field, broker: int, *, struck: Sequence[int]) -> list[int]:
-    """Wait until a broker is fenced in the eyes of all that can tell; returns these.
+def await_fenced(field: Field, broker: int, *, among: Sequence[int]) -> list[int]:
+    """Wait until all brokers that can report it see a broker as fenced; returns these.
 
     A fenced broker is no longer in the Metadata responses of others (KIP-631).
 
     Raises:
         WaitTimeoutError: some still count it in.
     """
-    others = witnesses(field, struck)
+    others = witnesses(field, among)
     field.observer.await_that(
         lambda: all(broker not in field.observer.brokers_seen_by(i) for i in others),
-        what=f"broker {broker} to be fenced in the eyes of {others}",
+        what=f"broker {broker} to be fenced according to {others}",
         timeout_seconds=_NOTICED_SECONDS,
     )
     return others
@@ -171,7 +177,7 @@ def timeouts_of_silence(field: Field, server: int) -> dict[str, int]:
     return field.kafka.settings_ms(*names)
 
 
-def await_noticed(field: Field, server: int, *, struck: Sequence[int]) -> dict[str, object]:
+def await_noticed(field: Field, server: int, *, among: Sequence[int]) -> dict[str, object]:
     """Wait until a server's end is noticed: a broker's by fencing, a controller's by a successor.
 
     Returns facts for the evidence: none where nobody is left who could notice.
@@ -181,15 +187,15 @@ def await_noticed(field: Field, server: int, *, struck: Sequence[int]) -> dict[s
     """
     facts: dict[str, object] = {}
     if server in field.kafka.topology.broker_ids:
-        facts["fenced_in_eyes_of"] = await_fenced(field, server, struck=struck)
-    if server in field.kafka.topology.controller_ids and witnesses(field, struck):
+        facts["fenced_according_to"] = await_fenced(field, server, among=among)
+    if server in field.kafka.topology.controller_ids and witnesses(field, among):
         facts["active_controller"] = field.observer.await_that(
-            lambda: _other_than(struck, field.observer.active_controller()),
-            what=f"another active controller than {struck}",
+            lambda: _other_than(among, field.observer.active_controller()),
+            what=f"another active controller than {among}",
             timeout_seconds=_NOTICED_SECONDS,
         )
     return facts
 
 
-def _other_than(struck: Sequence[int], found: int) -> int | None:
-    return found if found not in struck else None
+def _other_than(among: Sequence[int], found: int) -> int | None:
+    return found if found not in among else None

@@ -1,6 +1,4 @@
-"""Strike a client's node instead of a server's: it stands still, or no broker hears it."""
-
-from abc import abstractmethod
+"""Faults on a client's node: it is paused, or its packets to brokers are dropped."""
 
 from cluster.kafka.topology import CLIENT_PORT
 from cluster.nodes.traffic import Direction, Traffic
@@ -26,49 +24,42 @@ class ClientFault(Fault):
         """The worker."""
         return f"client:{self._worker}"
 
-    def strike(self, field: Field) -> Evidence:
-        """Strike the worker, if the run has it."""
-        return self.strike_client(field, self._find(field))
+    def prepare(self, field: Field) -> None:
+        """Find the worker.
 
-    @abstractmethod
-    def strike_client(self, field: Field, worker: WorkerService) -> Evidence:
-        """Strike the worker and return the evidence."""
-
-    def heal(self, field: Field) -> None:
-        """Undo the strike; nothing happens where there is no such worker."""
-        if self._worker in field.clients:
-            self.heal_client(field, field.clients[self._worker])
-
-    @abstractmethod
-    def heal_client(self, field: Field, worker: WorkerService) -> None:
-        """Undo the strike."""
-
-    def _find(self, field: Field) -> WorkerService:
-        try:
-            return field.clients[self._worker]
-        except KeyError:
+        Raises:
+            FaultError: the run has no such worker.
+        """
+        if self._worker not in field.clients:
             workers = ", ".join(field.clients)
-            raise FaultError(f"{self.target} can't be struck: there are {workers}") from None
+            raise FaultError(f"{self.target} is no worker of this run: there are {workers}")
+
+    def worker(self, field: Field) -> WorkerService:
+        """The worker on whose node the fault is."""
+        return field.clients[self._worker]
 
 
 class PauseClient(ClientFault):
-    """Its clients stand still, and wake up without having noticed: a stalled consumer."""
+    """Its clients are paused, and resume without having noticed: a stalled consumer."""
 
     verb = "pause"
 
-    def strike_client(self, field: Field, worker: WorkerService) -> Evidence:  # noqa: ARG002
+    def inject(self, field: Field) -> None:
+        """Stop everything on its node."""
+        self.worker(field).host.pause()
+
+    def prove(self, field: Field) -> Evidence:
         """Landed when the worker, which is there, leaves a question unanswered."""
-        worker.host.pause()
         try:
-            worker.call(Ping(), timeout_seconds=_SILENT_SECONDS)
+            self.worker(field).call(Ping(), timeout_seconds=_SILENT_SECONDS)
         except WaitTimeoutError:
             return Evidence(landed=True, facts={"silent_seconds": _SILENT_SECONDS})
         return Evidence(landed=False, facts={})
 
-    def heal_client(self, field: Field, worker: WorkerService) -> None:  # noqa: ARG002
-        """Let the node go on, and wait until the worker answers."""
-        worker.host.resume()
-        worker.call(Ping())
+    def heal(self, field: Field) -> None:
+        """Resume the node, and wait until the worker answers."""
+        self.worker(field).host.resume()
+        self.worker(field).call(Ping())
 
 
 class CutClient(ClientFault):
@@ -76,14 +67,21 @@ class CutClient(ClientFault):
 
     verb = "cut"
 
-    def strike_client(self, field: Field, worker: WorkerService) -> Evidence:
+    def prepare(self, field: Field) -> None:
+        """Find the worker, on a node whose packets can be dropped."""
+        super().prepare(field)
+        require_network(self.worker(field).host)
+
+    def inject(self, field: Field) -> None:
+        """Set the rules on its node."""
+        for rule in _rules(field):
+            self.worker(field).host.block(rule)
+
+    def prove(self, field: Field) -> Evidence:
         """Landed when packets of the node were dropped."""
-        require_network(worker.host)
-        rules = _rules(field)
-        for rule in rules:
-            worker.host.block(rule)
+        host, rules = self.worker(field).host, _rules(field)
         dropped = field.observer.await_that(
-            lambda: dropped_packets(worker.host, rules) or None,
+            lambda: dropped_packets(host, rules) or None,
             what=f"packets of {self.target} to be dropped",
             timeout_seconds=_BITES_SECONDS,
             hint="do its clients write or read?",
@@ -91,10 +89,10 @@ class CutClient(ClientFault):
         facts = {"rules": [rule.name for rule in rules], "dropped_packets": dropped}
         return Evidence(landed=dropped > 0, facts=facts)
 
-    def heal_client(self, field: Field, worker: WorkerService) -> None:
+    def heal(self, field: Field) -> None:
         """Remove these rules."""
         for rule in _rules(field):
-            worker.host.unblock(rule)
+            self.worker(field).host.unblock(rule)
 
 
 def _rules(field: Field) -> list[Traffic]:

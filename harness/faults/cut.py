@@ -41,7 +41,7 @@ class Cut(BrokerFault):
     """Packets of the target's broker are dropped in its node's own network namespace."""
 
     def __init__(self, target: Target, links: Links) -> None:
-        """The target is resolved when the fault strikes."""
+        """The target is resolved just before the fault is injected."""
         super().__init__(target)
         self._links = links
 
@@ -50,19 +50,23 @@ class Cut(BrokerFault):
         """E.g. `cut controllers`."""
         return f"cut {self._links}"
 
-    def hit(self, field: Field, broker: int) -> None:
-        """Set the rules on its node."""
-        node = field.kafka.host(broker)
-        require_network(node)
-        for rule in self._rules(field, broker):
-            node.block(rule)
+    def prepare(self, field: Field) -> None:
+        """Resolve the target, on nodes whose packets can be dropped."""
+        super().prepare(field)
+        for broker in self.brokers:
+            require_network(field.kafka.host(broker))
 
-    def prove(self, field: Field, broker: int) -> Evidence:
+    def inject_broker(self, field: Field, broker: int) -> None:
+        """Set the rules on its node."""
+        for rule in self._rules(field, broker):
+            field.kafka.host(broker).block(rule)
+
+    def prove_broker(self, field: Field, broker: int) -> Evidence:
         """Landed when packets were dropped and, where that must follow, the broker was fenced."""
         node, rules = field.kafka.host(broker), self._rules(field, broker)
         facts: dict[str, object] = {"broker": broker, "rules": [rule.name for rule in rules]}
         if self._links in FENCING and broker in field.kafka.topology.broker_ids:
-            facts["fenced_in_eyes_of"] = await_fenced(field, broker, struck=self.struck)
+            facts["fenced_according_to"] = await_fenced(field, broker, among=self.brokers)
         dropped = field.observer.await_that(
             lambda: dropped_packets(node, rules) or None,
             what=f"packets of broker {broker} to be dropped ({self._links})",

@@ -14,23 +14,27 @@ class CutTails(Fault):
     def __init__(self, topic: str, partition: int, *, records: int) -> None:
         """The tail must begin at a batch boundary `records` before the end."""
         self._topic, self._partition, self._records = topic, partition, records
+        self._results: dict[str, CutTailResult] = {}
 
     @property
     def target(self) -> str:
         """All replicas of the partition."""
         return f"replicas:{self._topic}-{self._partition}"
 
-    def strike(self, field: Field) -> Evidence:
-        """Landed when each replica ends as many records earlier as was asked."""
+    def inject(self, field: Field) -> None:
+        """Kill the brokers, and cut their replicas."""
         field.kafka.kill_all()
         for broker in field.kafka.topology.broker_ids:
             field.keep(broker)
-        results = {str(i): self._cut(field, i) for i in field.kafka.topology.broker_ids}
+        self._results = {str(i): self._cut(field, i) for i in field.kafka.topology.broker_ids}
+
+    def prove(self, field: Field) -> Evidence:  # noqa: ARG002 - Kafka's classes have read them
+        """Landed when each replica ends as many records earlier as was asked."""
         landed = all(
             result.log_end_before - result.log_end_after == self._records
-            for result in results.values()
+            for result in self._results.values()
         )
-        return Evidence(landed=landed, facts=msgspec.to_builtins(results))
+        return Evidence(landed=landed, facts=msgspec.to_builtins(self._results))
 
     def heal(self, field: Field) -> None:
         """Start the brokers again; what was cut stays cut."""

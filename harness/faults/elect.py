@@ -1,6 +1,7 @@
 """Elect a partition's leader by order of the administrator."""
 
 from harness.clients.observer_commands import ElectLeader
+from harness.contract.events import NO_EPOCH
 from harness.faults.fault import Evidence, Fault, Field
 
 
@@ -10,6 +11,7 @@ class Elect(Fault):
     def __init__(self, topic: str, partition: int, *, unclean: bool) -> None:
         """`unclean` works whatever `unclean.leader.election.enable` says (KIP-460)."""
         self._topic, self._partition, self._unclean = topic, partition, unclean
+        self._epoch = NO_EPOCH
 
     @property
     def verb(self) -> str:
@@ -21,13 +23,20 @@ class Elect(Fault):
         """The partition."""
         return f"partition:{self._topic}-{self._partition}"
 
-    def strike(self, field: Field) -> Evidence:
-        """Landed when the partition is led under a newer epoch than before."""
+    def prepare(self, field: Field) -> None:
+        """Note the epoch of before."""
         before = field.observer.partition(self._topic, self._partition)
-        epoch = -1 if before is None else before.leader_epoch
+        self._epoch = NO_EPOCH if before is None else before.leader_epoch
+
+    def inject(self, field: Field) -> None:
+        """Request the election."""
         field.observer.worker.call(
             ElectLeader(topic=self._topic, partition=self._partition, unclean=self._unclean)
         )
+
+    def prove(self, field: Field) -> Evidence:
+        """Landed when the partition is led under a newer epoch than before."""
+        epoch = self._epoch
         after = field.observer.await_state(
             self._topic,
             self._partition,

@@ -44,6 +44,7 @@ class Expire(Fault):
     def __init__(self, topic: TopicPlan, by: By) -> None:
         """The topic must have been created with EXPIRING_TOPIC, and be written to all the time."""
         self._topic, self._by = topic, by
+        self._before: dict[int, PartitionState] = {}
 
     @property
     def verb(self) -> str:
@@ -55,13 +56,35 @@ class Expire(Fault):
         """The topic."""
         return f"topic:{self._topic.topic}"
 
-    def strike(self, field: Field) -> Evidence:
-        """Landed when each partition's log start has passed its log end of before."""
-        before = self._await(field, lambda state: state.log_end_offset >= 0, what="to tell bounds")
+    def prepare(self, field: Field) -> None:
+        """Note the log ends of before; DeleteRecords waits until readers are past them."""
+        self._before = self._await(
+            field, lambda state: state.log_end_offset >= 0, what="to tell bounds"
+        )
         if self._by is By.ORDER:
-            self._delete(field, before)
+            self._await(
+                field,
+                lambda state: (
+                    state.log_end_offset
+                    >= self._before[state.partition].log_end_offset + _READ_MEANWHILE
+                ),
+                what=f"to grow by {_READ_MEANWHILE} records",
+            )
+
+    def inject(self, field: Field) -> None:
+        """Send the DeleteRecords requests, or change the topic's settings."""
+        if self._by is By.ORDER:
+            for partition, state in self._before.items():
+                order = DeleteRecords(
+                    topic=self._topic.topic, partition=partition, before_offset=state.log_end_offset
+                )
+                field.observer.worker.call(order)
         else:
             self._alter(field, _SETTINGS[self._by])
+
+    def prove(self, field: Field) -> Evidence:
+        """Landed when each partition's log start has passed its log end of before."""
+        before = self._before
         after = self._await(
             field,
             lambda state: state.log_start_offset >= before[state.partition].log_end_offset,
@@ -93,20 +116,6 @@ class Expire(Fault):
                 return {"segment.ms": int(_ROLL_MS), **looks}
             case By.ORDER:
                 return {}
-
-    def _delete(self, field: Field, before: dict[int, PartitionState]) -> None:
-        self._await(
-            field,
-            lambda state: (
-                state.log_end_offset >= before[state.partition].log_end_offset + _READ_MEANWHILE
-            ),
-            what=f"to grow by {_READ_MEANWHILE} records",
-        )
-        for partition, state in before.items():
-            order = DeleteRecords(
-                topic=self._topic.topic, partition=partition, before_offset=state.log_end_offset
-            )
-            field.observer.worker.call(order)
 
     def _alter(self, field: Field, config: dict[str, str]) -> None:
         field.observer.worker.call(AlterTopic(topic=self._topic.topic, config=config))

@@ -1,4 +1,4 @@
-"""The language of faults: what strikes, and how a strike is held, proved and healed."""
+"""The language of faults: how a fault is prepared, injected, proved, held and healed."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -61,7 +61,10 @@ class Evidence:
 
 
 class Fault(ABC):
-    """One verb on one target; a new instance for each strike."""
+    """One verb on one target; a new instance for each injection.
+
+    Four times of it are recorded. Its effects may show between `inject` and the end of `heal`.
+    """
 
     @property
     @abstractmethod
@@ -71,15 +74,22 @@ class Fault(ABC):
     @property
     @abstractmethod
     def target(self) -> str:
-        """Whom it strikes, e.g. `leader:orders-0`."""
+        """What it acts on, e.g. `leader:orders-0`."""
+
+    def prepare(self, field: Field) -> None:  # noqa: B027 - most faults need nothing
+        """Resolve the target and wait for what the injection needs; nothing is changed yet."""
 
     @abstractmethod
-    def strike(self, field: Field) -> Evidence:
-        """Apply it and return the evidence of its effect."""
+    def inject(self, field: Field) -> None:
+        """Apply it, without a wait for its effect."""
+
+    @abstractmethod
+    def prove(self, field: Field) -> Evidence:
+        """Wait for its effect, and return the evidence."""
 
     @abstractmethod
     def heal(self, field: Field) -> None:
-        """Undo what `strike` did, and nothing else."""
+        """Undo what `inject` did, and nothing else."""
 
 
 @dataclass
@@ -87,32 +97,30 @@ class HeldFault:
     """A fault that holds until it is healed, once."""
 
     fault: Fault
-    evidence: Evidence
     number: int
     _field: Field
+    evidence: Evidence = field(init=False)
     _is_healed: bool = field(default=False, init=False)
 
     @classmethod
-    def strike(cls, fault: Fault, on: Field) -> "HeldFault":
-        """Apply a fault, write it to the history and hold it; one that fails is undone."""
-        number = on.next_number()
-        about = {"number": number, "fault": fault.verb}
-        on.history.write(FaultChanged, **about, target=fault.target, change="injected")
+    def inject(cls, fault: Fault, on: Field) -> "HeldFault":
+        """Inject a fault, prove it and hold it; one whose injection or proof fails is healed."""
+        fault.prepare(on)
+        held = cls(fault, on.next_number(), on)
+        held._changed("injected")
         try:
-            evidence = fault.strike(on)
+            fault.inject(on)
+            held.evidence = fault.prove(on)
         except BaseException:
-            fault.heal(on)
+            held.heal()
             raise
-        on.history.write(
-            FaultChanged,
-            **about,
-            target=fault.target,
-            change="proved",
-            landed=evidence.landed,
-            evidence=evidence.facts,
-            forced_ms=evidence.forced_ms,
+        held._changed(
+            "proved",
+            landed=held.evidence.landed,
+            evidence=held.evidence.facts,
+            forced_ms=held.evidence.forced_ms,
         )
-        return cls(fault, evidence, number, on)
+        return held
 
     def heal(self) -> None:
         """Heal the fault; nothing happens the second time."""
@@ -123,11 +131,12 @@ class HeldFault:
         self.fault.heal(self._field)
         self._changed("healed")
 
-    def _changed(self, change: str) -> None:
+    def _changed(self, change: str, **evidence: Any) -> None:
         self._field.history.write(
             FaultChanged,
             number=self.number,
             fault=self.fault.verb,
             target=self.fault.target,
             change=change,
+            **evidence,
         )

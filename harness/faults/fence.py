@@ -1,6 +1,5 @@
 """Raise the producer epoch of transactional ids behind their producers' backs; never undone."""
 
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -17,20 +16,23 @@ class EpochRaised(Fault):
     """Producers with an open transaction become zombies, in one way or another."""
 
     def __init__(self, transactional_ids: Sequence[str]) -> None:
-        """Each transactional.id must have a transaction that is open when the fault strikes."""
+        """Each transactional.id must have a transaction that is open when the fault is injected."""
         self._transactional_ids = list(transactional_ids)
         self.forced_ms: dict[str, int] = {}
+        self._before: list[TransactionState] = []
 
     @property
     def target(self) -> str:
         """The transactional ids."""
         return f"transactional.id:{','.join(self._transactional_ids)}"
 
-    def strike(self, field: Field) -> Evidence:
+    def prepare(self, field: Field) -> None:
+        """Note the transactions of before."""
+        self._before = field.observer.transactions(self._transactional_ids)
+
+    def prove(self, field: Field) -> Evidence:
         """Landed when each transaction was open, and is settled under a newer producer epoch."""
-        observer = field.observer
-        before = observer.transactions(self._transactional_ids)
-        self.act(field)
+        observer, before = field.observer, self._before
         last: list[list[TransactionState]] = [before]
 
         def raised() -> list[TransactionState] | None:
@@ -57,10 +59,6 @@ class EpochRaised(Fault):
             forced_ms=self.forced_ms,
         )
 
-    @abstractmethod
-    def act(self, field: Field) -> None:
-        """Do, or let happen, what raises the epochs."""
-
     def heal(self, field: Field) -> None:
         """An epoch that was raised stays so."""
 
@@ -70,7 +68,7 @@ class Fence(EpochRaised):
 
     verb = "fence"
 
-    def act(self, field: Field) -> None:
+    def inject(self, field: Field) -> None:
         """Fence them."""
         field.observer.fence_producers(self._transactional_ids)
 
@@ -85,7 +83,7 @@ class TakeOver(EpochRaised):
         super().__init__(transactional_ids)
         self._by = by
 
-    def act(self, field: Field) -> None:  # noqa: ARG002 - clients do it
+    def inject(self, field: Field) -> None:  # noqa: ARG002 - clients do it
         """Let the successors take over, one after the other."""
         for transactional_id in self._transactional_ids:
             self._by(transactional_id)
@@ -101,7 +99,7 @@ class ExpireTransaction(EpochRaised):
         super().__init__(transactional_ids)
         self.forced_ms = {"transaction.timeout.ms": timeout_ms}
 
-    def act(self, field: Field) -> None:
+    def inject(self, field: Field) -> None:
         """Nothing but time is needed."""
 
 

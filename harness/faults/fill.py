@@ -31,11 +31,11 @@ class Fill(BrokerFault):
     verb = "fill"
 
     def __init__(self, target: Target) -> None:
-        """The target is resolved when the fault strikes."""
+        """The target is resolved just before the fault is injected."""
         super().__init__(target)
         self._log_bytes: dict[int, int] = {}
 
-    def hit(self, field: Field, broker: int) -> None:
+    def inject_broker(self, field: Field, broker: int) -> None:
         """Limit its files, from what its own log has now."""
         node = field.kafka.host(broker)
         log_bytes = len(node.read(field.kafka.log_file(broker)))
@@ -43,13 +43,13 @@ class Fill(BrokerFault):
         node.run([node.python, "-c", _LIMIT, str(pid), str(size)], timeout_seconds=10)
         self._log_bytes[broker] = log_bytes
 
-    def prove(self, field: Field, broker: int) -> Evidence:
+    def prove_broker(self, field: Field, broker: int) -> Evidence:
         """Landed when it told that a file could not grow, and ended for it by itself."""
         try:
             status = field.kafka.process(broker).wait(_ENDED_SECONDS)
         except WaitTimeoutError:
             status = None
-        noticed = {} if status is None else await_noticed(field, broker, struck=self.struck)
+        noticed = {} if status is None else await_noticed(field, broker, among=self.brokers)
         log = field.kafka.host(broker).read(
             field.kafka.log_file(broker), offset=self._log_bytes[broker]
         )

@@ -1,4 +1,4 @@
-"""Faults by their names, for whoever strikes by hand."""
+"""Faults by their names, for those that are injected by hand."""
 
 from collections.abc import Callable
 from functools import partial
@@ -41,7 +41,7 @@ ON_NAMES: dict[str, tuple[str, Callable[[str], Fault]]] = {
     "rebalance": ("group", Rebalance),
     "fence": ("transactional.id", lambda name: Fence([name])),
 }
-"""By verb: what it strikes, and the fault on one of these by its name."""
+"""By verb: the kind of its target, and the fault on one of these by its name."""
 
 VERBS = (*ON_SERVERS, *ON_PARTITIONS, *ON_NAMES)
 FORMS = (

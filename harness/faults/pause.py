@@ -5,28 +5,28 @@ from harness.faults.fault import Evidence, Field
 
 
 class Pause(BrokerFault):
-    """Everything on the broker's node stands still; it wakes up without having noticed."""
+    """Everything on the broker's node is stopped; it resumes without having noticed."""
 
     verb = "pause"
 
-    def hit(self, field: Field, broker: int) -> None:
+    def inject_broker(self, field: Field, broker: int) -> None:
         """Stop everything on its node."""
         field.kafka.host(broker).pause()
 
-    def prove(self, field: Field, broker: int) -> Evidence:
-        """Landed when every other broker counts it as gone, though its process is there.
+    def prove_broker(self, field: Field, broker: int) -> Evidence:
+        """Landed when every other broker sees it as fenced, though its process is there.
 
-        Where nobody is left who could tell, it must not answer.
+        Where no broker is left that could report it, it must not answer.
         """
         is_broker = broker in field.kafka.topology.broker_ids
-        others = await_fenced(field, broker, struck=self.struck) if is_broker else []
+        others = await_fenced(field, broker, among=self.brokers) if is_broker else []
         is_silent = bool(others) or not field.observer.brokers_seen_by(broker)
         return Evidence(
             landed=is_silent and field.kafka.is_running(broker),
-            facts={"broker": broker, "fenced_in_eyes_of": others},
+            facts={"broker": broker, "fenced_according_to": others},
             forced_ms=timeouts_of_silence(field, broker),
         )
 
     def heal_broker(self, field: Field, broker: int) -> None:
-        """Let the node go on."""
+        """Resume the node."""
         field.kafka.host(broker).resume()

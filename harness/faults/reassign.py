@@ -20,10 +20,17 @@ class Reassign(Fault):
         """The partition."""
         return f"partition:{self._topic}-{self._partition}"
 
-    def strike(self, field: Field) -> Evidence:
-        """Landed when exactly the new replicas are in sync."""
+    def prepare(self, field: Field) -> None:
+        """Note the replicas of before."""
         self._before = field.observer.partition(self._topic, self._partition)
-        after = self._move(field, self._replicas)
+
+    def inject(self, field: Field) -> None:
+        """Request the reassignment."""
+        self._request(field, self._replicas)
+
+    def prove(self, field: Field) -> Evidence:
+        """Landed when exactly the new replicas are in sync."""
+        after = self._await(field, self._replicas)
         facts = {
             "isr_before": None if self._before is None else self._before.isr,
             "isr": after.isr,
@@ -35,14 +42,17 @@ class Reassign(Fault):
     def heal(self, field: Field) -> None:
         """Move it back to the replicas that were in sync before."""
         if self._before is not None:
-            self._move(field, self._before.isr)
+            self._request(field, self._before.isr)
+            self._await(field, self._before.isr)
 
-    def _move(self, field: Field, replicas: list[int]) -> PartitionState:
+    def _request(self, field: Field, replicas: list[int]) -> None:
         field.observer.worker.call(
             observer_commands.Reassign(
                 topic=self._topic, partition=self._partition, replicas=replicas
             )
         )
+
+    def _await(self, field: Field, replicas: list[int]) -> PartitionState:
         return field.observer.await_state(
             self._topic,
             self._partition,

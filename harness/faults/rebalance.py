@@ -3,6 +3,7 @@
 import msgspec
 
 from harness.clients.observer_commands import Visit, VisitGroup
+from harness.contract.errors import FaultError
 from harness.faults.fault import Evidence, Fault, Field
 
 _STABLE_SECONDS = 30
@@ -19,21 +20,28 @@ class Rebalance(Fault):
     verb = "rebalance"
 
     def __init__(self, group: str) -> None:
-        """The group must be stable when the fault strikes, and its members poll."""
+        """The group must be stable when the fault is injected, and its members poll."""
         self._group = group
+        self._visit: Visit | None = None
 
     @property
     def target(self) -> str:
         """The group."""
         return f"group:{self._group}"
 
-    def strike(self, field: Field) -> Evidence:
-        """Landed when the coordinator told of one more member, and then of those before again."""
+    def inject(self, field: Field) -> None:
+        """Let the guest join and leave."""
         answer = field.observer.worker.call(
             VisitGroup(group=self._group, timeout_seconds=_STABLE_SECONDS),
             timeout_seconds=_STABLE_SECONDS * _BOTH_TIMES + 10,
         )
-        visit = msgspec.convert(answer, Visit)
+        self._visit = msgspec.convert(answer, Visit)
+
+    def prove(self, field: Field) -> Evidence:  # noqa: ARG002 - the guest has asked already
+        """Landed when the coordinator reported one more member, and then those before again."""
+        visit = self._visit
+        if visit is None:
+            raise FaultError(f"no guest has visited {self.target} yet")
         before, meanwhile, after = (
             {member.member for member in view.members}
             for view in (visit.before, visit.meanwhile, visit.after)

@@ -17,20 +17,25 @@ class Recreate(Fault):
     verb = "recreate"
 
     def __init__(self, topic: str) -> None:
-        """The topic must be there when the fault strikes."""
+        """The topic must be there when the fault is injected."""
         self._topic = topic
+        self._ids_before: dict[str, str] = {}
+        self._old: NewTopic | None = None
 
     @property
     def target(self) -> str:
         """The topic."""
         return f"topic:{self._topic}"
 
-    def strike(self, field: Field) -> Evidence:
-        """Landed when each broker that answers knows the name under one other id than before."""
+    def prepare(self, field: Field) -> None:
+        """Note the topic's ids, replicas and settings."""
+        described = field.observer.worker.call(DescribeTopic(topic=self._topic))
+        self._old = msgspec.convert(described, NewTopic)
+        self._ids_before = self._ids(field)
+
+    def inject(self, field: Field) -> None:
+        """Delete the topic, and create another."""
         worker = field.observer.worker
-        told = worker.call(DescribeTopic(topic=self._topic))
-        old = msgspec.convert(told, NewTopic)
-        before = self._ids(field)
         worker.call(DeleteTopic(topic=self._topic))
         field.observer.await_that(
             lambda: not any(self._ids(field).values()),
@@ -38,7 +43,10 @@ class Recreate(Fault):
             timeout_seconds=_SEEN_SECONDS,
             last_seen=lambda: self._ids(field),
         )
-        worker.call(CreateTopics(topics=[old]))
+        worker.call(CreateTopics(topics=[self._old] if self._old else []))
+
+    def prove(self, field: Field) -> Evidence:
+        """Landed when each broker that answers knows the name under one other id than before."""
         after = field.observer.await_that(
             lambda: self._ids_if_agreed(field),
             what=f"every broker to know the new {self._topic}",
@@ -46,8 +54,8 @@ class Recreate(Fault):
             last_seen=lambda: self._ids(field),
         )
         return Evidence(
-            landed=not set(before.values()) & set(after.values()),
-            facts={"topic_id_before": before, "topic_id": after},
+            landed=not set(self._ids_before.values()) & set(after.values()),
+            facts={"topic_id_before": self._ids_before, "topic_id": after},
         )
 
     def heal(self, field: Field) -> None:

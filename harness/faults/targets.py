@@ -1,4 +1,4 @@
-"""Whom a fault strikes, resolved when it strikes."""
+"""The servers that a fault acts on, resolved just before it is injected."""
 
 import enum
 from collections.abc import Callable
@@ -34,7 +34,7 @@ class LeaderOf:
         """The partition's leader now."""
         state = observer.partition(self.topic, self.partition)
         if state is None or state.leader < 0:
-            raise FaultError(f"{self} can't be struck: the partition has no leader now")
+            raise FaultError(f"{self} can't be resolved: the partition has no leader now")
         return [state.leader]
 
     def __str__(self) -> str:
@@ -54,7 +54,7 @@ class FollowerOf:
         state = observer.partition(self.topic, self.partition)
         followers = [] if state is None else [i for i in state.isr if i != state.leader]
         if not followers:
-            raise FaultError(f"{self} can't be struck: no follower is in sync now")
+            raise FaultError(f"{self} can't be resolved: no follower is in sync now")
         return [followers[0]]
 
     def __str__(self) -> str:
@@ -72,7 +72,7 @@ class Broker:
         """The broker, if the cluster has it."""
         if self.id not in observer.kafka.topology.broker_ids:
             ids = observer.kafka.topology.broker_ids
-            raise FaultError(f"{self} can't be struck: the brokers are {ids}")
+            raise FaultError(f"{self} can't be resolved: the brokers are {ids}")
         return [self.id]
 
     def __str__(self) -> str:
@@ -158,7 +158,7 @@ class Minority:
         ids = topology.broker_ids if self.of is Of.BROKERS else topology.controller_ids
         size = (len(ids) - 1) // 2
         if size == 0:
-            raise FaultError(f"{self} can't be struck: {len(ids)} {self.of} have no minority")
+            raise FaultError(f"{self} can't be resolved: {len(ids)} {self.of} have no minority")
         active = observer.active_controller()
         return sorted([i for i in ids if i != active][-size:])
 

@@ -3,6 +3,7 @@
 from harness.contract.errors import FaultError
 from harness.faults.broker_fault import BrokerFault, await_noticed, timeouts_of_silence
 from harness.faults.fault import Evidence, Field
+from harness.faults.targets import Target
 
 
 class Wipe(BrokerFault):
@@ -15,20 +16,31 @@ class Wipe(BrokerFault):
     verb = "wipe"
     may_cut = False
 
-    def hit(self, field: Field, broker: int) -> None:
-        """Kill the broker."""
-        if voters := set(self.struck) & set(field.kafka.topology.controller_ids):
-            raise FaultError(f"server {min(voters)} votes in the metadata quorum: wipe another one")
-        field.kafka.kill_server(broker)
+    def __init__(self, target: Target) -> None:
+        """The target is resolved just before the fault is injected."""
+        super().__init__(target)
+        self._segments: dict[int, int] = {}
 
-    def prove(self, field: Field, broker: int) -> Evidence:
-        """Remove its disk; landed when replicas were there before, and no file is there after."""
+    def prepare(self, field: Field) -> None:
+        """Resolve the target, none of which may be a voter."""
+        super().prepare(field)
+        if voters := set(self.brokers) & set(field.kafka.topology.controller_ids):
+            raise FaultError(f"server {min(voters)} votes in the metadata quorum: wipe another one")
+
+    def inject_broker(self, field: Field, broker: int) -> None:
+        """Kill the broker and remove its disk, of which a copy is kept."""
+        field.kafka.kill_server(broker)
         node, data = field.kafka.host(broker), field.kafka.data(broker)
-        count = f"find {data} -name '*.log' | wc -l"
-        noticed = await_noticed(field, broker, struck=self.struck)
-        segments = int(node.run(["sh", "-c", count], timeout_seconds=10).output)
+        files = node.run(["find", str(data), "-name", "*.log"], timeout_seconds=10).output
+        self._segments[broker] = len(files.splitlines())
         field.keep(broker)
         node.remove(data)
+
+    def prove_broker(self, field: Field, broker: int) -> Evidence:
+        """Landed when replicas were there before, and no file is there after."""
+        node, data = field.kafka.host(broker), field.kafka.data(broker)
+        segments = self._segments[broker]
+        noticed = await_noticed(field, broker, among=self.brokers)
         left = node.run(["test", "-e", str(data)], timeout_seconds=10, check=False).status == 0
         return Evidence(
             landed=segments > 0 and not left,

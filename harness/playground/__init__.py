@@ -1,1 +1,1 @@
-"""A cluster to play with: brought up by one command, struck and healed by others."""
+"""A cluster to play with: brought up by one command; faults are injected and healed by others."""

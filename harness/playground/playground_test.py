@@ -1,7 +1,7 @@
-"""What does a real cluster do when you strike it by hand?
+"""What does a real cluster do when faults are injected by hand?
 
 Cluster: 3 brokers, one topic of 3 partitions with 3 replicas.
-Fault:   those that `fencepost fault` brings.
+Fault:   those that `fencepost fault` injects.
 Expect:  nothing: it runs until `fencepost playground --stop` or `make clean`.
 """
 

@@ -37,7 +37,7 @@ def _answer(run: Run, order: Order) -> Answer:
 def _carry_out(run: Run, order: Order) -> Any:
     match order.do:
         case "fault":
-            held = run.strike(parse_fault(order.verb, order.target))
+            held = run.inject(parse_fault(order.verb, order.target))
             return {
                 "fault": held.fault.verb,
                 "target": held.fault.target,

@@ -24,10 +24,10 @@ class BluntCut(BrokerFault):
 
     verb = "blunt cut"
 
-    def hit(self, field: Field, broker: int) -> None:
+    def inject_broker(self, field: Field, broker: int) -> None:
         field.kafka.host(broker).block(self.rule(field))
 
-    def prove(self, field: Field, broker: int) -> Evidence:
+    def prove_broker(self, field: Field, broker: int) -> Evidence:
         dropped = field.kafka.host(broker).dropped_packets(self.rule(field))
         return Evidence(landed=dropped > 0, facts={"dropped_packets": dropped})
 

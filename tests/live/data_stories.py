@@ -46,7 +46,7 @@ def recreate(run: Run) -> None:
     run.observer.create_topics([SCRAP])
     run.produce("scrap", count=5, producer="scrap")
     written = topic_ids_on_disk(run, "scrap")
-    run.strike(Recreate("scrap"))
+    run.inject(Recreate("scrap"))
     wait_until(
         lambda: topic_ids_on_disk(run, "scrap").isdisjoint({*written, ""}),
         what="another topic id on each broker's disk",
@@ -66,7 +66,7 @@ def rebalance(client: Client) -> Callable[[Run], None]:
         group = next(group for group in GROUPS if group.client == client)
         run.workload.start_reading(run.open([group], life=1))
         await_changes(run, group.group, "assigned", ORDERS.partitions)
-        run.strike(Rebalance(group.group))
+        run.inject(Rebalance(group.group))
         await_changes(run, group.group, "assigned", ORDERS.partitions + 1)
         assert changes_of(run, group.group, "revoked")
         run.close(run.workload.stop_reading())
@@ -101,13 +101,13 @@ def expire(by: By) -> Callable[[Run], None]:
 
 def fence(run: Run) -> None:
     begin(run, "fenced")
-    run.strike(Fence(["fenced"]))
+    run.inject(Fence(["fenced"]))
     assert_refused(run, "fenced")
 
 
 def take_over(run: Run) -> None:
     begin(run, "taken")
-    run.strike(TakeOver(["taken"], by=lambda name: again(run, name)))
+    run.inject(TakeOver(["taken"], by=lambda name: again(run, name)))
     assert_refused(run, "taken")
     require(run.transactions.begin("taken.again"))
     require(run.transactions.send("taken.again", ORDERS, count=1))
@@ -116,7 +116,7 @@ def take_over(run: Run) -> None:
 
 def expire_transaction(run: Run) -> None:
     begin(run, "late", timeout_ms=LATE_MS)
-    run.strike(ExpireTransaction(["late"], timeout_ms=LATE_MS))
+    run.inject(ExpireTransaction(["late"], timeout_ms=LATE_MS))
     assert_refused(run, "late")
 
 

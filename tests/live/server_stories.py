@@ -62,7 +62,7 @@ def pause(run: Run) -> None:
 def elect(run: Run) -> None:
     """The fault before has moved the leadership to another broker than the preferred one."""
     assert leader_of(run, "orders") != 1
-    run.strike(Elect("orders", 0, unclean=False))
+    run.inject(Elect("orders", 0, unclean=False))
     state = run.observer.await_state(
         "orders", 0, lambda state: state.leader == 1, what="to be led by broker 1"
     )
@@ -112,7 +112,7 @@ def bounce(run: Run) -> None:
     (broker,) = FollowerOf("orders", 0).resolve(run.observer)
     process, folder = run.kafka.process(broker), replica(run, broker)
     inode = folder.stat().st_ino
-    run.strike(Bounce(FollowerOf("orders", 0)))
+    run.inject(Bounce(FollowerOf("orders", 0)))
     assert process.status() in (0, SIGTERM_STATUS)
     assert run.kafka.process(broker).pid != process.pid
     assert answers(run, broker)
@@ -145,56 +145,56 @@ def fill(run: Run) -> None:
 
 def cut(run: Run) -> None:
     """A minority of four brokers is one: not the active controller, so the one that is none."""
-    struck, other, client = run.kafka.host(PLAIN), run.kafka.host(1), run.clients.host
+    node, other, client = run.kafka.host(PLAIN), run.kafka.host(1), run.clients.host
     (voter,) = Minority(Of.CONTROLLERS).resolve(run.observer)
     assert voter == max({1, 2, 3} - {run.observer.active_controller()})
     fault = Cut(Minority(Of.BROKERS), Links.BOTH)
     with run.fault(fault):
-        assert fault.struck == [PLAIN]
-        assert not reaches(struck, other)
-        assert not reaches(other, struck)
-        assert not hears(struck, other)
-        assert not hears(other, struck)
-        await_reaches(client, struck)
+        assert fault.brokers == [PLAIN]
+        assert not reaches(node, other)
+        assert not reaches(other, node)
+        assert not hears(node, other)
+        assert not hears(other, node)
+        await_reaches(client, node)
         await_led_by_other(run, PLAIN, partition=PLAIN - 1)
-    await_reaches(struck, other)
-    await_hears(other, struck)
+    await_reaches(node, other)
+    await_hears(other, node)
 
 
 def cut_in(run: Run) -> None:
-    struck, other = run.kafka.host(PLAIN), run.kafka.host(1)
+    node, other = run.kafka.host(PLAIN), run.kafka.host(1)
     with run.fault(Cut(Broker(PLAIN), Links.IN)):
-        assert not hears(struck, other)
-        await_hears(other, struck)
-        await_reaches(run.clients.host, struck)
-    await_hears(struck, other)
+        assert not hears(node, other)
+        await_hears(other, node)
+        await_reaches(run.clients.host, node)
+    await_hears(node, other)
 
 
 def cut_out(run: Run) -> None:
-    struck, other = run.kafka.host(PLAIN), run.kafka.host(1)
+    node, other = run.kafka.host(PLAIN), run.kafka.host(1)
     with run.fault(Cut(Broker(PLAIN), Links.OUT)):
-        await_hears(struck, other)
-        assert not hears(other, struck)
-        await_reaches(run.clients.host, struck)
-    await_hears(other, struck)
+        await_hears(node, other)
+        assert not hears(other, node)
+        await_reaches(run.clients.host, node)
+    await_hears(other, node)
 
 
 def cut_controllers(run: Run) -> None:
-    struck, other = run.kafka.host(PLAIN), run.kafka.host(1)
+    node, other = run.kafka.host(PLAIN), run.kafka.host(1)
     with run.fault(Cut(Broker(PLAIN), Links.CONTROLLERS)):
-        assert not reaches(struck, other, CONTROLLER_PORT)
-        await_reaches(struck, other, REPLICATION_PORT)
-        await_reaches(run.clients.host, struck)
+        assert not reaches(node, other, CONTROLLER_PORT)
+        await_reaches(node, other, REPLICATION_PORT)
+        await_reaches(run.clients.host, node)
         assert PLAIN not in run.observer.brokers_seen_by(1)
         assert answers(run, PLAIN)
-    await_reaches(struck, other, CONTROLLER_PORT)
+    await_reaches(node, other, CONTROLLER_PORT)
 
 
 def cut_replication(run: Run) -> None:
-    struck, other = run.kafka.host(PLAIN), run.kafka.host(1)
+    node, other = run.kafka.host(PLAIN), run.kafka.host(1)
     with run.fault(Cut(Broker(PLAIN), Links.REPLICATION)):
-        assert not reaches(struck, other, REPLICATION_PORT)
-        await_reaches(struck, other, CONTROLLER_PORT)
+        assert not reaches(node, other, REPLICATION_PORT)
+        await_reaches(node, other, CONTROLLER_PORT)
         run.await_out_of_isr("orders", 0, PLAIN)
         assert PLAIN in run.observer.brokers_seen_by(1)
     run.await_isr("orders", 0, BROKERS)
@@ -205,18 +205,18 @@ def cut_clients(run: Run) -> None:
     load = run.workload
     for partition, preferred in enumerate(BROKERS):
         if leader_of(run, "orders", partition) != preferred:
-            run.strike(Elect("orders", partition, unclean=False))
-    struck, *others = range(ORDERS.partitions)
+            run.inject(Elect("orders", partition, unclean=False))
+    cut_off, *others = range(ORDERS.partitions)
     fault = Cut(FIRST, Links.CLIENTS)
     with run.fault(fault):
         load.await_acknowledged([LOAD], 100, partitions=others)
-        before = load.acknowledged(LOAD, [struck])
+        before = load.acknowledged(LOAD, [cut_off])
         load.await_acknowledged([LOAD], 100, partitions=others)
-        assert load.acknowledged(LOAD, [struck]) == before
+        assert load.acknowledged(LOAD, [cut_off]) == before
         assert not reaches(run.clients.host, run.kafka.host(fault.broker), CLIENT_PORT)
         assert answers(run, fault.broker)
-        run.await_isr("orders", struck, BROKERS)
-    load.await_acknowledged([LOAD], 10, partitions=[struck])
+        run.await_isr("orders", cut_off, BROKERS)
+    load.await_acknowledged([LOAD], 10, partitions=[cut_off])
 
 
 def cut_bridge(run: Run) -> None:

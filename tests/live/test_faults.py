@@ -1,4 +1,4 @@
-"""Each fault does what its name says, on one cluster that all of them strike: faults_test.py."""
+"""Each fault does what its name says, on one cluster, one after the other: faults_test.py."""
 
 import json
 from pathlib import Path

@@ -44,9 +44,9 @@ def partition(results: Path, index: int = 0) -> dict[str, Any]:
 @pytest.mark.parametrize("verb", ["pause", "stop", "cut-in"])
 def test_a_fault_on_the_leader_moves_the_leadership(results: Path, verb: str) -> None:
     before = partition(results)
-    struck = fencepost("fault", verb, "leader:orders-0", "--results", str(results))
-    assert struck.returncode == 0, struck.stderr
-    assert "landed=True" in struck.stdout
+    injected = fencepost("fault", verb, "leader:orders-0", "--results", str(results))
+    assert injected.returncode == 0, injected.stderr
+    assert "landed=True" in injected.stdout
     during = partition(results)
     assert during["leader"] != before["leader"]
     assert during["leader_epoch"] > before["leader_epoch"]
@@ -59,15 +59,15 @@ def test_a_fault_on_the_leader_moves_the_leadership(results: Path, verb: str) ->
 def test_a_cut_of_replication_keeps_the_leader(results: Path) -> None:
     """Its ISR would shrink only with writes that the follower then lacks."""
     before = partition(results)
-    struck = fencepost("fault", "cut-replication", "leader:orders-0", "--results", str(results))
-    assert "landed=True" in struck.stdout, struck.stderr
+    injected = fencepost("fault", "cut-replication", "leader:orders-0", "--results", str(results))
+    assert "landed=True" in injected.stdout, injected.stderr
     assert partition(results) == before
     assert fencepost("heal", "--results", str(results)).returncode == 0
 
 
 def test_a_bounced_broker_is_back_under_another_process(results: Path) -> None:
-    struck = fencepost("fault", "bounce", "follower:orders-0", "--results", str(results))
-    assert "landed=True" in struck.stdout, struck.stderr
+    injected = fencepost("fault", "bounce", "follower:orders-0", "--results", str(results))
+    assert "landed=True" in injected.stdout, injected.stderr
     assert fencepost("heal", "--results", str(results)).returncode == 0
     assert partition(results)["isr"] == [1, 2, 3]
 

@@ -24,10 +24,14 @@ from harness.contract.verdicts import (
 )
 from harness.decode.tables import write_table
 
-FAULT = {"fault": "kill", "target": "x", "landed": True, "injected_micros": 220}
+FAULT = {"fault": "kill", "target": "x", "landed": True, "evidence": "{}"}
+TIMES = {"injected": 220, "proved": 255, "heal_began": 260, "healed": 270}
 ROWS: dict[str, list[dict[str, Any]]] = {
     **WENT_ON,
-    "faults": [{**FAULT, "healed_micros": 270, "evidence": "{}"}],
+    "faults": [
+        FAULT | {f"{time}_micros": at for time, at in TIMES.items()},
+        {**FAULT, "landed": False, "fault": "pause", "injected_micros": 690},
+    ],
     "broker_states": [
         registered(fenced=True, at=5),
         registered(fenced=False, at=6),
@@ -107,8 +111,10 @@ def test_a_story_tells_every_source_in_order(folder: RunFolder) -> None:
         (150, "g#1", "opened"),
         (200, "g#1", "is delivered 2 records of epoch 0, offsets 2 to 3"),
         (210, "g#1", "caught_up at offset 4"),
-        (220, "fault", "kill x struck, landed"),
+        (220, "fault", "kill x injected"),
         (250, "controller", "epoch 1: broker 2 leads, in sync [2]"),
+        (255, "fault", "kill x proved: its effect shows"),
+        (260, "fault", "the heal of kill x begins"),
         (270, "fault", "kill x healed"),
         (280, "broker 1", "cuts its log to 2"),
         (300, "g", "commits offset 4 with epoch 1"),
@@ -117,6 +123,7 @@ def test_a_story_tells_every_source_in_order(folder: RunFolder) -> None:
         (450, "g#2", "opened"),
         (500, "g#2", "resets (out_of_range) from 4, epoch 1: raises (policy earliest)"),
         (650, "g#2", "caught_up at offset 6"),
+        (690, "fault", "pause x injected"),
     ]
 
 
@@ -131,7 +138,7 @@ def test_a_finding_of_one_group_leaves_the_others_out(folder: RunFolder) -> None
     assert not who & {"g", "g#1", "g#2"}
 
 
-def test_a_finding_without_a_partition_has_only_what_struck_the_cluster(folder: RunFolder) -> None:
+def test_a_finding_without_a_partition_has_only_what_befell_the_cluster(folder: RunFolder) -> None:
     nowhere = msgspec.structs.replace(LOST, topic=None, partition=None)
     assert {one.who for one in story(folder, nowhere)} == {"run", "fault", "controller"}
 

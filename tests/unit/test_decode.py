@@ -128,7 +128,7 @@ def test_a_fault_is_one_row_from_injection_to_heal(tmp_path: Path) -> None:
     assert (second["landed"], second.get("proved_micros")) == (False, None)
 
 
-def test_timeouts_that_kafka_forces_are_summed_by_strike(tmp_path: Path) -> None:
+def test_timeouts_that_kafka_forces_are_summed_by_fault(tmp_path: Path) -> None:
     writer = HistoryWriter(tmp_path / "driver.jsonl")
     forced = {"retention.ms": 3000, "log.retention.check.interval.ms": 1000}
     fault = {"number": 0, "fault": "expire by time", "target": "topic:t"}

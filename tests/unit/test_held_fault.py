@@ -1,0 +1,128 @@
+"""When a fault's four times are stamped."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import plotly.graph_objects as go
+import pytest
+
+from analysis.report.timeline import _add_fault
+from harness.clients.history import HistoryWriter
+from harness.contract.errors import FaultError
+from harness.faults.fault import Evidence, Fault, Field, HeldFault
+
+SECOND = 1_000_000
+
+
+class Told(Fault):
+    """A fault that writes down which of its steps were taken, among the events of the history."""
+
+    verb = "test"
+    target = "nowhere"
+
+    def __init__(self, events: Callable[[], list[str]], *, fails_in: str = "") -> None:
+        self.steps: list[tuple[str, list[str]]] = []
+        self._events, self._fails_in = events, fails_in
+
+    def prepare(self, field: Field) -> None:  # noqa: ARG002
+        self.target = "resolved"
+        self._step("prepare")
+
+    def inject(self, field: Field) -> None:  # noqa: ARG002
+        self._step("inject")
+
+    def prove(self, field: Field) -> Evidence:  # noqa: ARG002
+        self._step("prove")
+        return Evidence(landed=True, facts={})
+
+    def heal(self, field: Field) -> None:  # noqa: ARG002
+        self._step("heal")
+
+    def _step(self, name: str) -> None:
+        self.steps.append((name, self._events()))
+        if name == self._fails_in:
+            raise FaultError(name)
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Path:
+    return tmp_path / "driver.jsonl"
+
+
+def lines(history: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in history.read_text().splitlines()]
+
+
+def field(history: Path) -> Field:
+    unused = cast("Any", SimpleNamespace())
+    return Field(
+        kafka=unused, observer=unused, history=HistoryWriter(history), clients={}, kept=history
+    )
+
+
+def told(history: Path, *, fails_in: str = "") -> Told:
+    return Told(lambda: [line["change"] for line in lines(history)], fails_in=fails_in)
+
+
+def test_a_fault_is_injected_after_its_preparation_and_proved_after_its_injection(
+    history: Path,
+) -> None:
+    on, fault = field(history), told(history)
+    held = HeldFault.inject(fault, on)
+    held.heal()
+    held.heal()
+    assert fault.steps == [
+        ("prepare", []),
+        ("inject", ["injected"]),
+        ("prove", ["injected"]),
+        ("heal", ["injected", "proved", "heal_began"]),
+    ]
+    assert [line["change"] for line in lines(history)] == [
+        "injected",
+        "proved",
+        "heal_began",
+        "healed",
+    ]
+    assert {line["target"] for line in lines(history)} == {"resolved"}
+    assert HeldFault.inject(told(history), on).number == held.number + 1
+
+
+def test_what_cannot_be_prepared_is_no_fault_of_the_run(history: Path) -> None:
+    fault = told(history, fails_in="prepare")
+    with pytest.raises(FaultError):
+        HeldFault.inject(fault, field(history))
+    assert [step for step, _ in fault.steps] == ["prepare"]
+    assert lines(history) == []
+
+
+@pytest.mark.parametrize("step", ["inject", "prove"])
+def test_what_fails_once_it_is_injected_is_healed_and_said_to_be(history: Path, step: str) -> None:
+    fault = told(history, fails_in=step)
+    with pytest.raises(FaultError):
+        HeldFault.inject(fault, field(history))
+    assert fault.steps[-1][0] == "heal"
+    assert [line["change"] for line in lines(history)] == ["injected", "heal_began", "healed"]
+
+
+@pytest.mark.parametrize(
+    ("times", "spans"),
+    [
+        ((1, 3, 5, 6), [(1, 6), (3, 5)]),
+        ((1, None, 5, 6), [(1, 6)]),
+        ((1, 3, None, None), [(1, 9), (3, 9)]),
+        ((1, None, None, 6), [(1, 6)]),
+    ],
+)
+def test_a_timeline_shows_a_fault_from_its_injection_and_darker_from_its_proof(
+    times: tuple[int | None, ...], spans: list[tuple[int, int]]
+) -> None:
+    names = ("injected", "proved", "heal_began", "healed")
+    micros = [None if time is None else time * SECOND for time in times]
+    fault = dict(zip((f"{name}_micros" for name in names), micros, strict=True))
+    figure = go.Figure()
+    _add_fault(figure, fault | {"fault": "kill", "target": "x"}, 9 * SECOND, position="top left")
+    shown = [(shape.x0.timestamp(), shape.x1.timestamp()) for shape in figure.layout.shapes]
+    assert shown == spans
