@@ -27,6 +27,7 @@ from harness.clients.observer_commands import (
 )
 from harness.clients.process import WorkerService
 from harness.contract.events import StateAwaited
+from harness.contract.run_folder import TopicPlan
 from harness.contract.waiting import wait_until
 
 T = TypeVar("T")
@@ -289,6 +290,13 @@ class Observer:
             last_seen=lambda: last,
         )
         return {partition: found[partition] for partition in wanted}
+
+    def leader_epochs(self, topic: TopicPlan) -> dict[int, int]:
+        """The leader epoch of each of a topic's partitions in the newest views."""
+        states = self.await_states(
+            topic.topic, range(topic.partitions), lambda _: True, what="to be in any view"
+        )
+        return {partition: state.leader_epoch for partition, state in states.items()}
 
 
 def _is_led_by_first(state: PartitionState, *, assignment: list[list[int]]) -> bool:

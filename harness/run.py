@@ -237,12 +237,12 @@ class Run:
 
     def commit(self, groups: Sequence[GroupPlan], *, life: int) -> dict[str, str]:
         """Let each group's member commit its position by the group's plan; answers outcomes."""
-        epochs = {topic.topic: self.leader_epoch(topic.topic, 0) for topic in self.plan.topics}
+        epochs = {topic.topic: self.observer.leader_epochs(topic) for topic in self.plan.topics}
         commits = {
             f"{group.group}#{life}": MemberCommit(
                 member=f"{group.group}#{life}",
                 commit_epoch=group.commit_epoch,
-                cluster_epoch=epochs[group.topic],
+                cluster_epochs=epochs[group.topic],
             )
             for group in groups
         }
@@ -267,10 +267,8 @@ class Run:
 
     def leader_epoch(self, topic: str, partition: int) -> int:
         """The partition's leader epoch in the newest view."""
-        state = self.observer.await_state(
-            topic, partition, lambda _: True, what=f"any view of {topic}-{partition}"
-        )
-        return state.leader_epoch
+        what = f"any view of {topic}-{partition}"
+        return self.observer.await_state(topic, partition, lambda _: True, what=what).leader_epoch
 
     def inject(self, fault: Fault) -> HeldFault:
         """Inject a fault now; it is healed by `heal()`, or at the end of the run."""

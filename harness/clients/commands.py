@@ -188,12 +188,12 @@ class Consume(Command, frozen=True, kw_only=True):
 class MemberCommit(msgspec.Struct, frozen=True, kw_only=True):
     """How one member commits its position.
 
-    cluster_epoch: the partition's leader epoch as the cluster reports it, for style `forced`.
+    cluster_epochs: by partition, the leader epoch as the cluster reports it, for style `forced`.
     """
 
     member: str
     commit_epoch: str
-    cluster_epoch: int
+    cluster_epochs: dict[int, int] = {}
 
 
 class CommitPositions(Command, frozen=True, kw_only=True):
@@ -205,7 +205,7 @@ class CommitPositions(Command, frozen=True, kw_only=True):
 class StartConsuming(Command, frozen=True, kw_only=True):
     """Let members poll, each in a thread of its own, until `StopConsuming`.
 
-    commit_epoch: `record` or `none`; each member commits its positions so at this interval.
+    commit_epoch: any but `forced`; each member commits its positions so at this interval.
     """
 
     members: list[str]

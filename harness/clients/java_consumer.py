@@ -1,14 +1,15 @@
 """The Java consumer under test (`org.apache.kafka.clients.consumer.KafkaConsumer`)."""
 
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
 
 import jpype
 
-from harness.clients.jvm import exception_name, java_class, java_properties
+from harness.clients.commit_styles import ClientState, OffsetAndEpoch
+from harness.clients.jvm import exception_name, java_class, java_properties, private_field
 from harness.clients.member import POLL_MS, POSITION_MS, Batch, Failure, GroupMember, Partition
 from harness.contract.clients import Client
 from harness.contract.events import NO_EPOCH
-from harness.contract.outcomes import CommitEpoch
 
 _STRING_DESERIALIZER = "org.apache.kafka.common.serialization.StringDeserializer"
 _CONSUMER_PROTOCOL = {"group.protocol": "consumer"}
@@ -18,6 +19,7 @@ class JavaMember(GroupMember):
     """A consumer with the classic group protocol, or with KIP-848's for client java-consumer."""
 
     failures = (jpype.JException,)
+    tells_its_state: ClassVar[bool] = True
 
     def positions_to_commit(self) -> tuple[Any, Any]:
         """Its positions and its group's metadata, as `sendOffsetsToTransaction` takes them."""
@@ -25,7 +27,7 @@ class JavaMember(GroupMember):
         for partition in self._consumer.assignment():
             at = self._consumer.position(partition, _millis(POSITION_MS))
             epoch = self._last_epochs.get(_partition(partition), NO_EPOCH)
-            positions.put(partition, _offset_and_metadata(int(at), epoch))
+            positions.put(partition, _offset_and_metadata(OffsetAndEpoch(int(at), epoch)))
         return positions, self._consumer.groupMetadata()
 
     def _open(self, bootstrap: str) -> None:
@@ -47,11 +49,18 @@ class JavaMember(GroupMember):
                 }
             )
         )
+        delegate = private_field(self._consumer, "delegate")
+        self._subscriptions = private_field(delegate, "subscriptions")
+        self._metadata = private_field(delegate, "metadata")
         self._consumer.subscribe(java_class("java.util.List").of(self.member.topic))
 
     def _fetch(self) -> list[Batch]:
         records = self._consumer.poll(_millis(POLL_MS))
-        return [_batch(tp, records.records(tp)) for tp in records.partitions()]
+        following = _following(records)
+        return [
+            _batch(tp, records.records(tp), following.get(_partition(tp)))
+            for tp in records.partitions()
+        ]
 
     def _assignment(self) -> set[Partition]:
         return {_partition(tp) for tp in self._consumer.assignment()}
@@ -63,20 +72,40 @@ class JavaMember(GroupMember):
             return None
 
     def _commit(
-        self, partition: Partition, style: CommitEpoch, offset: int, epoch: int
-    ) -> str | None:
+        self, positions: Mapping[Partition, OffsetAndEpoch], *, is_plain: bool
+    ) -> dict[Partition, str]:
         try:
-            if style is CommitEpoch.RECORD:
+            if is_plain:
                 self._consumer.commitSync()
-            else:
-                self._consumer.commitSync(
-                    java_class("java.util.Map").of(
-                        _topic_partition(partition), _offset_and_metadata(offset, epoch)
-                    )
-                )
+            elif positions:
+                offsets = java_class("java.util.HashMap")()
+                for tp, at in positions.items():
+                    offsets.put(_topic_partition(tp), _offset_and_metadata(at))
+                self._consumer.commitSync(offsets)
         except jpype.JException as error:
-            return exception_name(error)
-        return None
+            return dict.fromkeys(positions, exception_name(error))
+        return {}
+
+    def _states(self, partitions: Iterable[Partition]) -> dict[Partition, ClientState]:
+        """Read from the consumer's own fields, which sends nothing and validates nothing.
+
+        What a plain commit takes is what `SubscriptionState.allConsumed` gives.
+        """
+        consumed = self._subscriptions.allConsumed()
+        return {tp: self._state(_topic_partition(tp), consumed) for tp in partitions}
+
+    def _state(self, topic_partition: Any, consumed: Any) -> ClientState:
+        valid = consumed.get(topic_partition)
+        position = self._subscriptions.positionOrNull(topic_partition)
+        leader = None if position is None else private_field(position, "currentLeader")
+        return ClientState(
+            position=None if valid is None else _offset_and_epoch(valid),
+            leader_epoch=NO_EPOCH if leader is None else _number(leader.epoch),
+            metadata_epoch=_number(self._metadata.currentLeader(topic_partition).epoch),
+        )
+
+    def _generation(self) -> int:
+        return int(self._consumer.groupMetadata().generationId())
 
     def _close(self) -> None:
         self._consumer.close()
@@ -94,17 +123,26 @@ class JavaMember(GroupMember):
                 topic=topic,
                 partition=number,
                 divergent_offset=int(divergent.offset()),
-                divergent_epoch=int(divergent.leaderEpoch().orElse(NO_EPOCH)),
+                divergent_epoch=_number(divergent.leaderEpoch()),
             )
         return Failure(exception=name, message=message)
 
 
-def _batch(topic_partition: Any, records: Any) -> Batch:
+def _following(records: Any) -> dict[Partition, OffsetAndEpoch]:
+    """What `ConsumerRecords.nextOffsets` gives, which Kafka has from 4.0 on (KIP-1094)."""
+    if not hasattr(records, "nextOffsets"):
+        return {}
+    following = records.nextOffsets()
+    return {_partition(tp): _offset_and_epoch(following.get(tp)) for tp in following.keySet()}
+
+
+def _batch(topic_partition: Any, records: Any, following: OffsetAndEpoch | None) -> Batch:
     return Batch(
         partition=_partition(topic_partition),
         offsets=[int(record.offset()) for record in records],
-        epochs=[int(record.leaderEpoch().orElse(NO_EPOCH)) for record in records],
+        epochs=[_number(record.leaderEpoch()) for record in records],
         values=[str(record.value()) for record in records],
+        following=following,
     )
 
 
@@ -130,16 +168,25 @@ def _topic_partition(partition: Partition) -> Any:
     return java_class("org.apache.kafka.common.TopicPartition")(*partition)
 
 
-def _offset_and_metadata(offset: int, epoch: int) -> Any:
+def _offset_and_metadata(at: OffsetAndEpoch) -> Any:
     optional = java_class("java.util.Optional")
     leader_epoch = (
         optional.empty()
-        if epoch == NO_EPOCH
-        else optional.of(java_class("java.lang.Integer")(epoch))
+        if at.epoch == NO_EPOCH
+        else optional.of(java_class("java.lang.Integer")(at.epoch))
     )
     return java_class("org.apache.kafka.clients.consumer.OffsetAndMetadata")(
-        offset, leader_epoch, ""
+        at.offset, leader_epoch, ""
     )
+
+
+def _offset_and_epoch(told: Any) -> OffsetAndEpoch:
+    return OffsetAndEpoch(int(told.offset()), _number(told.leaderEpoch()))
+
+
+def _number(epoch: Any) -> int:
+    """An `Optional<Integer>` as a number."""
+    return int(epoch.orElse(NO_EPOCH))
 
 
 def _millis(millis: int) -> Any:

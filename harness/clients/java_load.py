@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.clients.commands import Counts, StartProducer
 from harness.clients.history import HistoryWriter
-from harness.clients.java_producer import open_producer
+from harness.clients.java_producer import open_producer, settings_of
 from harness.clients.java_sends import Sends, answer_of
 from harness.contract.outcomes import Outcome
 
@@ -55,6 +55,7 @@ class SteadyProducer:
                 "max.block.ms": str(_REQUEST_TIMEOUT_MS),
             },
         )
+        self._settings = settings_of(self._producer)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -94,6 +95,7 @@ class SteadyProducer:
             partition=partition,
             acks=self._command.acks,
             sequences=range(self._next_sequence, self._next_sequence + count),
+            settings=self._settings,
         )
         self._next_sequence += count
         sends.intend(self._history)

@@ -4,8 +4,8 @@ from typing import Any
 
 from harness.clients.commands import Produce
 from harness.clients.history import HistoryWriter
-from harness.clients.java_sends import Sends, answer_of
-from harness.clients.jvm import java_class, java_properties
+from harness.clients.java_sends import ProducerSettings, Sends, answer_of
+from harness.clients.jvm import java_class, java_properties, private_field
 from harness.contract.outcomes import Outcome
 
 _DELIVERY_TIMEOUT_MS = 30_000
@@ -52,6 +52,19 @@ def open_producer(name: str, *, bootstrap: str, settings: dict[str, str]) -> Any
     )
 
 
+def settings_of(producer: Any) -> ProducerSettings:
+    """The producer's own settings, after it has resolved defaults and conflicts.
+
+    Kafka's default of `enable.idempotence` is true, and is taken back where `acks` rules it out
+    (`ProducerConfig.postProcessAndValidateIdempotenceConfigs`).
+    """
+    config = private_field(producer, "producerConfig")
+    return ProducerSettings(
+        idempotent=bool(config.getBoolean("enable.idempotence")),
+        in_flight_max=int(config.getInt("max.in.flight.requests.per.connection")),
+    )
+
+
 def _send(
     producer: Any, command: Produce, sequences: range, history: HistoryWriter
 ) -> dict[Outcome, int]:
@@ -61,6 +74,7 @@ def _send(
         partition=command.partition,
         acks=command.acks,
         sequences=sequences,
+        settings=settings_of(producer),
     )
     sends.intend(history)
     futures = [producer.send(record) for record in sends.records()]

@@ -18,6 +18,13 @@ Answer = tuple[str | None, int]
 """A send's error (the simple name of its exception, None: acknowledged) and its offset."""
 
 
+class ProducerSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What is in force of `enable.idempotence` and `max.in.flight.requests.per.connection`."""
+
+    idempotent: bool
+    in_flight_max: int
+
+
 class Sends(msgspec.Struct, frozen=True, kw_only=True):
     """Consecutive values of one producer to one partition, in one transaction or none."""
 
@@ -26,6 +33,7 @@ class Sends(msgspec.Struct, frozen=True, kw_only=True):
     partition: int
     acks: str
     sequences: range
+    settings: ProducerSettings
     transaction: int | None = None
 
     def intend(self, history: HistoryWriter) -> None:
@@ -39,6 +47,7 @@ class Sends(msgspec.Struct, frozen=True, kw_only=True):
             sequence_first=self.sequences[0],
             sequence_last=self.sequences[-1],
             transaction=self.transaction,
+            **msgspec.structs.asdict(self.settings),
         )
 
     def records(self) -> list[Any]:

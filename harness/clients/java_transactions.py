@@ -22,9 +22,9 @@ from harness.clients.commands import (
 )
 from harness.clients.history import HistoryWriter
 from harness.clients.java_consumer import JavaMember
-from harness.clients.java_producer import open_producer
+from harness.clients.java_producer import open_producer, settings_of
 from harness.clients.java_sends import NO_OFFSET, Answer, Sends
-from harness.clients.jvm import exception_name, java_class
+from harness.clients.jvm import exception_name, java_class, private_field
 from harness.contract.errors import WorkerError
 from harness.contract.events import TransactionChanged
 from harness.contract.outcomes import Outcome, is_fencing, transaction_outcome
@@ -67,6 +67,7 @@ class TransactionalProducer:
                 "request.timeout.ms": str(_REQUEST_TIMEOUT_MS),
             },
         )
+        self._settings = settings_of(self._producer)
 
     def initialize(self) -> StepAnswer:
         """Take the transactional.id over: the coordinator raises its producer epoch."""
@@ -154,6 +155,7 @@ class TransactionalProducer:
             partition=partition,
             acks="all",
             sequences=range(self._next_sequence, self._next_sequence + count),
+            settings=self._settings,
             transaction=self._transaction,
         )
         self._next_sequence += count
@@ -236,14 +238,8 @@ def _producer_id_and_epoch(producer: Any) -> tuple[int, int]:
     `KafkaProducer` has no public way to tell.
     """
     try:
-        manager = _private(producer, "transactionManager")
-        pair = _private(manager, "producerIdAndEpoch")
+        manager = private_field(producer, "transactionManager")
+        pair = private_field(manager, "producerIdAndEpoch")
     except java_class("java.lang.NoSuchFieldException"):
         return _UNTOLD
-    return int(_private(pair, "producerId")), int(_private(pair, "epoch"))
-
-
-def _private(owner: Any, name: str) -> Any:
-    field = owner.getClass().getDeclaredField(name)
-    field.setAccessible(True)
-    return field.get(owner)
+    return int(private_field(pair, "producerId")), int(private_field(pair, "epoch"))

@@ -79,6 +79,17 @@ def exception_name(error: Any) -> str:
     return str(error.getClass().getSimpleName())
 
 
+def private_field(owner: Any, name: str) -> Any:
+    """The value of a field of a Java object's own class that no public method gives.
+
+    Raises:
+        java.lang.NoSuchFieldException: this Kafka version has no such field.
+    """
+    field = owner.getClass().getDeclaredField(name)
+    field.setAccessible(True)
+    return field.get(owner)
+
+
 def java_list(items: Iterable[Any]) -> Any:
     """A `java.util.ArrayList`."""
     made = java_class("java.util.ArrayList")()

@@ -1,6 +1,7 @@
 """The kafka-python consumer under test, classic group protocol."""
 
 import threading
+from collections.abc import Mapping
 from typing import Any
 
 from kafka import KafkaConsumer, TopicPartition
@@ -8,6 +9,7 @@ from kafka.errors import KafkaError, LogTruncationError, OffsetOutOfRangeError
 from kafka.structs import OffsetAndMetadata
 
 from harness.clients.commands import Consume, Member, MemberCommit
+from harness.clients.commit_styles import OffsetAndEpoch
 from harness.clients.history import HistoryWriter
 from harness.clients.member import POLL_MS, POSITION_MS, Batch, Failure, GroupMember, Partition
 from harness.clients.python_log import SpeakerLog
@@ -69,17 +71,23 @@ class KafkaPythonMember(GroupMember):
         return position
 
     def _commit(
-        self, partition: Partition, style: CommitEpoch, offset: int, epoch: int
-    ) -> str | None:
+        self, positions: Mapping[Partition, OffsetAndEpoch], *, is_plain: bool
+    ) -> dict[Partition, str]:
+        if not positions:
+            return {}
         try:
-            if style is CommitEpoch.RECORD:
+            if is_plain:
                 self._consumer.commit()
             else:
-                position = OffsetAndMetadata(offset, "", epoch)
-                self._consumer.commit({TopicPartition(*partition): position})
+                self._consumer.commit(
+                    {
+                        TopicPartition(*tp): OffsetAndMetadata(at.offset, "", at.epoch)
+                        for tp, at in positions.items()
+                    }
+                )
         except KafkaError as error:
-            return type(error).__name__
-        return None
+            return dict.fromkeys(positions, type(error).__name__)
+        return {}
 
     def _close(self) -> None:
         self._consumer.close(autocommit=False)

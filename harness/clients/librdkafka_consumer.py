@@ -1,16 +1,18 @@
 """The librdkafka consumer under test, through confluent-kafka, classic group protocol."""
 
 import logging
+from collections.abc import Mapping
 from typing import ClassVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from harness.clients.commands import Member
+from harness.clients.commit_styles import OffsetAndEpoch
 from harness.clients.history import HistoryWriter
 from harness.clients.member import POLL_MS, Batch, Failure, GroupMember, Partition
 from harness.clients.python_log import MemberStamp
 from harness.contract.events import NO_EPOCH
-from harness.contract.outcomes import CommitEpoch, ResetPolicy
+from harness.contract.outcomes import ResetPolicy
 
 _BATCH_RECORDS = 500
 _CLIENT_LOG = "consumer,cgrp,fetch,topic"
@@ -94,17 +96,26 @@ class LibrdkafkaMember(GroupMember):
         return told.offset if told.offset >= 0 else self._ends.get(partition)
 
     def _commit(
-        self, partition: Partition, style: CommitEpoch, offset: int, epoch: int
-    ) -> str | None:
+        self, positions: Mapping[Partition, OffsetAndEpoch], *, is_plain: bool
+    ) -> dict[Partition, str]:
+        if not positions:
+            return {}
         try:
-            if style is CommitEpoch.RECORD:
+            if is_plain:
                 answers = self._consumer.commit(asynchronous=False)
             else:
-                position = TopicPartition(*partition, offset, leader_epoch=epoch)
-                answers = self._consumer.commit(offsets=[position], asynchronous=False)
+                offsets = [
+                    TopicPartition(*tp, at.offset, leader_epoch=at.epoch)
+                    for tp, at in positions.items()
+                ]
+                answers = self._consumer.commit(offsets=offsets, asynchronous=False)
         except KafkaException as error:
-            return _error(error).name()
-        return next((tp.error.name() for tp in answers or [] if tp.error is not None), None)
+            return dict.fromkeys(positions, _error(error).name())
+        return {
+            (tp.topic, tp.partition): tp.error.name()
+            for tp in answers or []
+            if tp.error is not None
+        }
 
     def _close(self) -> None:
         self._consumer.close()

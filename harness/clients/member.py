@@ -4,19 +4,28 @@ import operator
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import msgspec
 
 from harness.clients.commands import Consume, Member, MemberCommit
+from harness.clients.commit_styles import (
+    OF_THE_CLIENTS_STATE,
+    ClientState,
+    Known,
+    OffsetAndEpoch,
+    chosen,
+)
 from harness.clients.history import HistoryWriter
+from harness.contract.errors import WorkerError
 from harness.contract.events import NO_EPOCH, Committed, ConsumerFailed, GroupChanged, Polled
 from harness.contract.outcomes import CommitEpoch, Outcome, commit_outcome
 
 POLL_MS = 100
 POSITION_MS = 100
+NO_GENERATION = -1
 
 Partition = tuple[str, int]
 _NO_PARTITION: Partition = ("", -1)
@@ -24,12 +33,21 @@ _NO_PARTITION: Partition = ("", -1)
 
 @dataclass(frozen=True)
 class Batch:
-    """Records that one poll returned for one partition, as parallel lists in order."""
+    """Records that one poll returned for one partition, as parallel lists in order.
+
+    following: what the client gives the application to commit once it has processed them; None:
+        nothing, so that the application counts by itself.
+    """
 
     partition: Partition
     offsets: list[int]
     epochs: list[int]
     values: list[str]
+    following: OffsetAndEpoch | None = None
+
+    def processed(self) -> OffsetAndEpoch:
+        """What an application commits that keeps the offset and epoch of its last record."""
+        return self.following or OffsetAndEpoch(self.offsets[-1] + 1, self.epochs[-1])
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,17 +65,21 @@ class GroupMember(ABC):
     """One consumer, a member of its group; not to be used by two threads at a time.
 
     Attributes:
-        failures: the exceptions by which the client tells the application that it can't go on.
-        member: what it was told to be.
+        failures: the exceptions by which the client reports to the application that it can't go on.
+        tells_its_state: whether its position's and its metadata's epochs can be read.
+        member: what it is to be.
     """
 
     failures: ClassVar[tuple[type[BaseException], ...]]
+    tells_its_state: ClassVar[bool] = False
 
     def __init__(self, member: Member, bootstrap: str, history: HistoryWriter) -> None:
         """Open the consumer and subscribe it; it joins its group at its first `consume`."""
         self.member = member
         self._history = history
         self._last_epochs: dict[Partition, int] = {}
+        self._processed: dict[Partition, OffsetAndEpoch] = {}
+        self._last_generation = NO_GENERATION
         self._last_assignment: set[Partition] = set()
         self._open(bootstrap)
         self._changed("opened")
@@ -101,7 +123,7 @@ class GroupMember(ABC):
         self, stop: threading.Event, *, style: CommitEpoch, commit_interval_seconds: float
     ) -> None:
         """Poll and commit until told to stop, or until the client raises."""
-        order = MemberCommit(member=self.member.member, commit_epoch=style, cluster_epoch=NO_EPOCH)
+        order = MemberCommit(member=self.member.member, commit_epoch=style)
         due = time.monotonic() + commit_interval_seconds
         try:
             while not stop.is_set():
@@ -112,12 +134,62 @@ class GroupMember(ABC):
         except self.failures as error:
             self._failed(error)
 
+    def require(self, style: CommitEpoch) -> None:
+        """Refuse a style that this client can't commit.
+
+        Raises:
+            WorkerError: it can't.
+        """
+        if style in OF_THE_CLIENTS_STATE and not self.tells_its_state:
+            raise WorkerError(
+                f"{self.member.client} does not let an application read the leader epochs of its "
+                f"position and its metadata, so style {style} can't be committed"
+            )
+
     def commit(self, order: MemberCommit) -> str:
-        """Commit the position of every assigned partition; returns the outcome."""
+        """Commit the position of every assigned partition; returns the outcome.
+
+        Raises:
+            WorkerError: the client can't commit in this style.
+        """
         style = CommitEpoch(order.commit_epoch)
-        outcomes = [
-            self._commit_partition(tp, style, order) for tp in sorted(self._last_assignment)
-        ]
+        self.require(style)
+        partitions = sorted(self._last_assignment)
+        known = self._known(partitions, order)
+        wanted = {tp: chosen(style, one) for tp, one in known.items()}
+        began_micros = time.time_ns() // 1000
+        errors = self._commit(
+            {tp: at for tp, at in wanted.items() if at is not None},
+            is_plain=style is CommitEpoch.RECORD,
+        )
+        after = self._states(partitions) if self.tells_its_state else {}
+        self._last_generation = self._generation()
+        outcomes = []
+        for tp, at in wanted.items():
+            state, ended = known[tp].state, after.get(tp, ClientState(position=None))
+            error = errors.get(tp) if at is not None else None
+            outcome = Outcome.NOTHING if at is None else commit_outcome(error)
+            outcomes.append(outcome)
+            self._history.write(
+                Committed,
+                group=self.member.group,
+                member=self.member.member,
+                topic=tp[0],
+                partition=tp[1],
+                offset=None if at is None else at.offset,
+                epoch=NO_EPOCH if at is None else at.epoch,
+                commit_epoch=style,
+                record_epoch=known[tp].record_epoch,
+                position_epoch=state.leader_epoch,
+                metadata_epoch=state.metadata_epoch,
+                cluster_epoch=known[tp].cluster_epoch,
+                position_epoch_after=ended.leader_epoch,
+                metadata_epoch_after=ended.metadata_epoch,
+                outcome=outcome,
+                error=error,
+                began_micros=began_micros,
+                generation=self._last_generation,
+            )
         return next((outcome for outcome in outcomes if outcome != Outcome.OK), Outcome.OK)
 
     def close(self) -> None:
@@ -147,16 +219,27 @@ class GroupMember(ABC):
 
     @abstractmethod
     def _commit(
-        self, partition: Partition, style: CommitEpoch, offset: int, epoch: int
-    ) -> str | None:
-        """Commit and wait; returns the error's name, None if it was acknowledged.
+        self, positions: Mapping[Partition, OffsetAndEpoch], *, is_plain: bool
+    ) -> Mapping[Partition, str]:
+        """Commit and wait; returns the errors' names, none for what was acknowledged.
 
-        With `record` the client commits its own position by itself, else exactly this offset and
-        epoch.
-
-        Raises:
-            WorkerError: the client's API can't commit an epoch of the caller's.
+        A plain commit lets the client commit its own positions, which `positions` predicts; any
+        other commits exactly these, if there are any.
         """
+
+    def _states(self, partitions: Iterable[Partition]) -> dict[Partition, ClientState]:
+        """What the client knows of some partitions; must not change it where it can be told."""
+        states: dict[Partition, ClientState] = {}
+        for tp in partitions:
+            offset = self._position(tp)
+            record_epoch = self._last_epochs.get(tp, NO_EPOCH)
+            at = None if offset is None else OffsetAndEpoch(offset, record_epoch)
+            states[tp] = ClientState(position=at)
+        return states
+
+    def _generation(self) -> int:
+        """The group's generation, or the member epoch with KIP-848; -1 if the client hides it."""
+        return NO_GENERATION
 
     @abstractmethod
     def _close(self) -> None:
@@ -181,48 +264,32 @@ class GroupMember(ABC):
                 values=batch.values,
             )
             self._last_epochs[batch.partition] = batch.epochs[-1]
+            self._processed[batch.partition] = batch.processed()
         return sum(len(batch.offsets) for batch in batches)
 
     def _note_assignment(self) -> None:
         assigned = self._assignment()
+        if assigned == self._last_assignment:
+            return
+        self._last_generation = self._generation()
         for tp in sorted(assigned - self._last_assignment):
             self._changed("assigned", tp, self._position(tp))
         for tp in sorted(self._last_assignment - assigned):
             self._changed("revoked", tp)
             self._last_epochs.pop(tp, None)
+            self._processed.pop(tp, None)
         self._last_assignment = assigned
 
-    def _commit_partition(
-        self, partition: Partition, style: CommitEpoch, order: MemberCommit
-    ) -> str:
-        offset = self._position(partition)
-        if offset is None:
-            return Outcome.FAILED
-        record_epoch = self._last_epochs.get(partition, NO_EPOCH)
-        epoch = {
-            CommitEpoch.RECORD: record_epoch,
-            CommitEpoch.FORCED: order.cluster_epoch,
-            CommitEpoch.NONE: NO_EPOCH,
-        }[style]
-        began_micros = time.time_ns() // 1000
-        error = self._commit(partition, style, offset, epoch)
-        outcome = commit_outcome(error)
-        self._history.write(
-            Committed,
-            group=self.member.group,
-            member=self.member.member,
-            topic=partition[0],
-            partition=partition[1],
-            offset=offset,
-            epoch=epoch,
-            commit_epoch=style,
-            record_epoch=record_epoch,
-            cluster_epoch=order.cluster_epoch,
-            outcome=outcome,
-            error=error,
-            began_micros=began_micros,
-        )
-        return outcome
+    def _known(self, partitions: list[Partition], order: MemberCommit) -> dict[Partition, Known]:
+        return {
+            tp: Known(
+                state=state,
+                processed=self._processed.get(tp),
+                record_epoch=self._last_epochs.get(tp, NO_EPOCH),
+                cluster_epoch=order.cluster_epochs.get(tp[1], NO_EPOCH),
+            )
+            for tp, state in self._states(partitions).items()
+        }
 
     def _failed(self, error: BaseException) -> None:
         self._history.write(
@@ -248,4 +315,5 @@ class GroupMember(ABC):
             partition=partition[1],
             position=position,
             position_epoch=self._last_epochs.get(partition, NO_EPOCH),
+            generation=self._last_generation,
         )

@@ -24,8 +24,6 @@ from harness.contract.outcomes import CommitEpoch
 
 _THREADS = 8
 
-_COMMITTED_BY_THEMSELVES = (CommitEpoch.RECORD, CommitEpoch.NONE)
-
 MemberFactory = Callable[[Member, str, HistoryWriter], GroupMember]
 
 
@@ -36,11 +34,12 @@ class _Reader:
         """Let the member read from now on.
 
         Raises:
-            WorkerError: the commit needs an epoch that only the driver knows.
+            WorkerError: the commit needs an epoch that only the driver knows, or the client hides.
         """
         style = CommitEpoch(command.commit_epoch)
-        if style not in _COMMITTED_BY_THEMSELVES:
-            raise WorkerError(f"a member that reads on commits `record` or `none`, not `{style}`")
+        if style is CommitEpoch.FORCED:
+            raise WorkerError("a member that reads on can't commit `forced`: it asks no cluster")
+        member.require(style)
         self._stop = threading.Event()
         self._thread = threading.Thread(
             target=member.read_on,

@@ -2,6 +2,7 @@
 
 import logging
 from collections import deque
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ from harness.clients.commands import (
     MemberCommit,
     OpenMembers,
     Produce,
+    StartConsuming,
     StepAnswer,
     WorkerPlan,
 )
+from harness.clients.commit_styles import ClientState, OffsetAndEpoch
 from harness.clients.history import HistoryWriter
 from harness.clients.kinds import JAVA_WORKER, WORKERS, client_version
 from harness.clients.member import Batch, Failure, GroupMember, Partition
@@ -27,7 +30,7 @@ from harness.clients.python_log import MemberStamp, SpeakerLog, open_log
 from harness.consumers import workers_for
 from harness.contract.clients import Client, clients_of
 from harness.contract.errors import WorkerError
-from harness.contract.outcomes import CommitEpoch, Outcome
+from harness.contract.outcomes import Outcome
 from harness.contract.run_folder import GroupPlan
 from harness.decode.client_logs.lines import told_lines
 from harness.decode.histories import read_histories
@@ -66,16 +69,35 @@ class ScriptedMember(GroupMember):
         return self._at if partition == ORDERS else None
 
     def _commit(
-        self, partition: Partition, style: CommitEpoch, offset: int, epoch: int
-    ) -> str | None:
-        is_refused = (partition, style, offset, epoch) == (ORDERS, CommitEpoch.FORCED, 3, 7)
-        return "CommitFailedException" if is_refused else None
+        self, positions: Mapping[Partition, OffsetAndEpoch], *, is_plain: bool
+    ) -> dict[Partition, str]:
+        self.committed = (dict(positions), is_plain)
+        is_refused = positions == {ORDERS: OffsetAndEpoch(3, 7)}
+        return {ORDERS: "CommitFailedException"} if is_refused else {}
 
     def _close(self) -> None:
         self._offsets.clear()
 
     def _failure(self, error: BaseException) -> Failure:
         return Failure(exception=type(error).__name__, message=str(error), divergent_offset=12)
+
+
+class TellingMember(ScriptedMember):
+    """A member whose client tells its state, which changes between any two looks at it."""
+
+    tells_its_state = True
+    awaits_validation = False
+
+    def _states(self, partitions: Iterable[Partition]) -> dict[Partition, ClientState]:
+        self._looks = getattr(self, "_looks", 0) + 1
+        at = None if self.awaits_validation else OffsetAndEpoch(self._at, 4)
+        return {
+            tp: ClientState(position=at, leader_epoch=5, metadata_epoch=5 + self._looks)
+            for tp in partitions
+        }
+
+    def _generation(self) -> int:
+        return 9
 
 
 class ScriptedRole(MemberRole):
@@ -100,8 +122,8 @@ def test_a_member_reads_to_the_log_end_and_commits_what_it_is_told(tmp_path: Pat
     role.carry_out(OpenMembers(members=[MEMBER]))
     ended = role.carry_out(Consume(members=["g#1"], ends=end(3), timeout_seconds=5))
     assert ended == {"g#1": "caught_up"}
-    for style, current, outcome in (("record", 7, "ok"), ("max", 7, "failed"), ("none", 7, "ok")):
-        order = MemberCommit(member="g#1", commit_epoch=style, cluster_epoch=current)
+    for style, outcome in (("record", "ok"), ("forced", "failed"), ("none", "ok")):
+        order = MemberCommit(member="g#1", commit_epoch=style, cluster_epochs={0: 7})
         assert role.carry_out(CommitPositions(commits=[order])) == {"g#1": outcome}
     role.carry_out(CloseMembers(members=["g#1"]))
     assert [row["offset"] for row in rows(tmp_path, "polls")] == [0, 1, 2]
@@ -109,6 +131,88 @@ def test_a_member_reads_to_the_log_end_and_commits_what_it_is_told(tmp_path: Pat
     assert commits == [(3, 1), (3, 7), (3, -1)]
     changes = [row["change"] for row in rows(tmp_path, "group_events")]
     assert changes == ["opened", "assigned", "caught_up", "closed"]
+
+
+def reading_member(folder: Path, kind: type[ScriptedMember]) -> ScriptedMember:
+    """A member that has read offsets 0 to 2, of which 2 has epoch 1."""
+    member = kind(MEMBER, "b", HistoryWriter(folder / "w.jsonl"))
+    member.take(3, timeout_seconds=5)
+    return member
+
+
+@pytest.mark.parametrize(
+    ("style", "offset", "epoch"),
+    [
+        ("record", 3, 4),
+        ("application", 3, 1),
+        ("position", 3, 5),
+        ("metadata", 3, 6),
+        ("max", 3, 5),
+        ("forced", 3, 7),
+        ("none", 3, -1),
+        ("stale", 3, 0),
+    ],
+)
+def test_each_style_commits_what_it_is_named_for(
+    tmp_path: Path, style: str, offset: int, epoch: int
+) -> None:
+    """Position (3, 4) with leader 5, metadata 6 (7 after), the last record 1, the cluster 7."""
+    member = reading_member(tmp_path, TellingMember)
+    order = MemberCommit(member="g#1", commit_epoch=style, cluster_epochs={0: 7})
+    member.commit(order)
+    (row,) = rows(tmp_path, "commits")
+    assert (row["offset"], row["committed_epoch"]) == (offset, epoch)
+    names = ("record", "position", "metadata", "cluster")
+    assert [row[f"{name}_epoch"] for name in names] == [1, 5, 6, 7]
+    assert (row["position_epoch_after"], row["metadata_epoch_after"]) == (5, 7)
+    assert row["generation"] == 9
+    assert member.committed[1] == (style == "record")
+
+
+@pytest.mark.parametrize(
+    ("style", "outcome", "offset"),
+    [
+        ("record", "nothing", None),
+        ("position", "nothing", None),
+        ("metadata", "nothing", None),
+        ("max", "nothing", None),
+        ("application", "ok", 3),
+        ("forced", "ok", 3),
+        ("none", "ok", 3),
+    ],
+)
+def test_a_position_that_awaits_validation_is_left_out(
+    tmp_path: Path, style: str, outcome: str, offset: int | None
+) -> None:
+    """`SubscriptionState.allConsumed` leaves it out; an application that counts does not."""
+    member = reading_member(tmp_path, TellingMember)
+    member.awaits_validation = True  # type: ignore[attr-defined]
+    order = MemberCommit(member="g#1", commit_epoch=style, cluster_epochs={0: 6})
+    assert member.commit(order) == outcome
+    (row,) = rows(tmp_path, "commits")
+    assert (row["outcome"], row["offset"], row["error"]) == (outcome, offset, None)
+
+
+def test_a_client_that_hides_its_state_commits_no_epoch_of_it(tmp_path: Path) -> None:
+    member = reading_member(tmp_path, ScriptedMember)
+    member.commit(MemberCommit(member="g#1", commit_epoch="record"))
+    (row,) = rows(tmp_path, "commits")
+    assert [row[f"{name}_epoch"] for name in ("committed", "record")] == [1, 1]
+    untold = ("position", "metadata", "cluster", "position_epoch_after", "metadata_epoch_after")
+    assert {row.get(f"{name}_epoch", row.get(name)) for name in untold} == {-1}
+    for style in ("position", "metadata", "max"):
+        with pytest.raises(WorkerError, match=f"style {style} can't be committed"):
+            member.commit(MemberCommit(member="g#1", commit_epoch=style))
+
+
+@pytest.mark.parametrize("style", ["forced", "max"])
+def test_a_member_that_reads_on_commits_only_what_its_client_knows(
+    tmp_path: Path, style: str
+) -> None:
+    role = role_in(tmp_path)
+    role.carry_out(OpenMembers(members=[MEMBER]))
+    with pytest.raises(WorkerError, match=style):
+        role.carry_out(StartConsuming(members=["g#1"], commit_epoch=style, commit_interval_ms=10))
 
 
 def test_what_a_client_raises_is_recorded(tmp_path: Path) -> None:

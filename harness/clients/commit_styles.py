@@ -1,0 +1,73 @@
+"""What a commit of each style commits, from what the client and the application know."""
+
+from dataclasses import dataclass
+
+from harness.contract.events import NO_EPOCH
+from harness.contract.outcomes import CommitEpoch
+
+OF_THE_CLIENTS_STATE = frozenset({CommitEpoch.POSITION, CommitEpoch.METADATA, CommitEpoch.MAX})
+"""Styles that read epochs out of the client, which not every client lets an application do."""
+
+
+@dataclass(frozen=True)
+class OffsetAndEpoch:
+    """A position, with the leader epoch of the record before it."""
+
+    offset: int
+    epoch: int = NO_EPOCH
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClientState:
+    """What a client knows of one of its partitions.
+
+    position: its valid position; None while it awaits validation or a reset: a plain commit leaves
+        such a partition out.
+    leader_epoch: of the position's current leader.
+    metadata_epoch: of the leader that the client's metadata names.
+    """
+
+    position: OffsetAndEpoch | None
+    leader_epoch: int = NO_EPOCH
+    metadata_epoch: int = NO_EPOCH
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """All that a commit's epoch may be chosen from, for one partition.
+
+    processed: past the last record that the application processed, with that record's epoch.
+    record_epoch: of the last record polled.
+    cluster_epoch: the partition's leader epoch as the cluster reported it to the driver.
+    """
+
+    state: ClientState
+    processed: OffsetAndEpoch | None
+    record_epoch: int
+    cluster_epoch: int
+
+
+def chosen(style: CommitEpoch, known: Known) -> OffsetAndEpoch | None:
+    """The offset and epoch that a style commits; None if it has nothing to commit.
+
+    The styles that only choose a number fall back on what the application processed, where the
+    client has no valid position.
+    """
+    state = known.state
+    at = state.position
+    if style is CommitEpoch.APPLICATION:
+        return known.processed
+    if style in (CommitEpoch.FORCED, CommitEpoch.NONE, CommitEpoch.STALE):
+        at = at or known.processed
+    if at is None:
+        return None
+    epoch = {
+        CommitEpoch.RECORD: at.epoch,
+        CommitEpoch.POSITION: state.leader_epoch,
+        CommitEpoch.METADATA: state.metadata_epoch,
+        CommitEpoch.MAX: max(at.epoch, state.leader_epoch),
+        CommitEpoch.FORCED: known.cluster_epoch,
+        CommitEpoch.NONE: NO_EPOCH,
+        CommitEpoch.STALE: max(known.record_epoch - 1, NO_EPOCH),
+    }[style]
+    return OffsetAndEpoch(at.offset, epoch)
