@@ -1,25 +1,88 @@
-"""Which partitions were created once, and which anew, so that their offsets began again."""
+"""Changes of partitions in the metadata log, and which of them belong to one topic id.
 
-from pyspark.sql import DataFrame
+A topic that is deleted and created again under its name begins anew: offsets, leader epochs and
+records of the one prove nothing about the other (KIP-516).
+"""
+
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.load import Trace
 
 _LOG = ("topic", "partition")
-IS_CREATED = "leader_epoch = 0 and partition_epoch = 0"
-"""Of a row of `leaderships`: with it the partition began."""
+_STATE = ("leader", "leader_epoch", "partition_epoch", "replicas", "isr", "elr")
+_IS_CREATED = "leader_epoch = 0 and partition_epoch = 0"
+"""Of a row of `leaderships`: it creates the partition, unless the topic id says otherwise."""
 
 
-def created_once(trace: Trace) -> DataFrame:
-    """(topic, partition): those of which all that was told is of one log."""
-    return _creations(trace).where("creations <= 1").select(*_LOG)
+def changes(trace: Trace) -> DataFrame:
+    """`leaderships`, each with the partition's state before it.
+
+    Further columns: `creation`, which numbers the topic ids that one name had, from 0; `was`, a
+    struct of leader, leader_epoch, partition_epoch, replicas, isr and elr, null where nothing is
+    known before; `last_leader`, the last broker that led before, if any did; `is_first`, whether
+    the partition was created by it.
+    """
+    return trace.shared("changes", lambda: _changes(trace))
 
 
-def created_again(trace: Trace) -> DataFrame:
-    """(topic, partition): those of topics that were deleted and created anew."""
-    return _creations(trace).where("creations > 1").select(*_LOG)
+def _changes(trace: Trace) -> DataFrame:
+    in_log = Window.partitionBy(*_LOG).orderBy("metadata_offset")
+    in_creation = Window.partitionBy(*_LOG, "creation").orderBy("metadata_offset")
+    led = F.when(F.col("leader") >= 0, F.col("leader"))
+    before = in_creation.rowsBetween(Window.unboundedPreceding, -1)
+    is_other = f"coalesce(topic_id != id_before, {_IS_CREATED})"
+    return (
+        trace["leaderships"]
+        .withColumn("id_before", F.lag("topic_id").over(in_log))
+        .withColumn("epoch_before", F.lag("leader_epoch").over(in_log))
+        .withColumn("is_new", F.expr(f"int(epoch_before is not null and {is_other})"))
+        .withColumn("creation", F.sum("is_new").over(in_log))
+        .withColumn("was", F.lag(F.struct(*_STATE)).over(in_creation))
+        .withColumn("last_leader", F.last(led, ignorenulls=True).over(before))
+        .withColumn("is_first", F.expr(f"was is null and ({_IS_CREATED} or is_new = 1)"))
+        .select(
+            *_LOG,
+            "creation",
+            "topic_id",
+            *_STATE,
+            "metadata_offset",
+            "at_micros",
+            "was",
+            "last_leader",
+            "is_first",
+        )
+    )
+
+
+def creations(trace: Trace) -> DataFrame:
+    """(topic, partition, creation, topic_id, created_micros, created_at, is_last): each topic id.
+
+    created_micros is when its partition was created, created_at at which metadata offset; of the
+    first one, when and where the metadata log first has it.
+    """
+    return trace.shared("creations", lambda: _creations(trace))
 
 
 def _creations(trace: Trace) -> DataFrame:
-    creations = F.count_if(F.expr(IS_CREATED)).alias("creations")
-    return trace.shared("creations", lambda: trace["leaderships"].groupBy(*_LOG).agg(creations))
+    last = Window.partitionBy(*_LOG)
+    return (
+        changes(trace)
+        .groupBy(*_LOG, "creation")
+        .agg(
+            F.max("topic_id").alias("topic_id"),
+            F.min("at_micros").alias("created_micros"),
+            F.min("metadata_offset").alias("created_at"),
+        )
+        .withColumn("is_last", F.col("creation") == F.max("creation").over(last))
+    )
+
+
+def created_once(trace: Trace) -> DataFrame:
+    """(topic, partition): those whose name had one topic id only."""
+    return creations(trace).where("is_last and creation = 0").select(*_LOG)
+
+
+def created_again(trace: Trace) -> DataFrame:
+    """(topic, partition): those of topics that were deleted and created again."""
+    return creations(trace).where("is_last and creation > 0").select(*_LOG)

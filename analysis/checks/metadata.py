@@ -4,19 +4,12 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.checks.base import CheckOutcome, count, findings
-from analysis.creations import IS_CREATED, created_once
+from analysis.creations import changes, created_once
+from analysis.elections import elections
 from analysis.load import Trace
 from analysis.told import in_order
 
 _LOG = ("topic", "partition")
-_STATE = ("leader", "leader_epoch", "partition_epoch", "replicas", "isr", "elr")
-_IS_ELECTION = "leader >= 0 and (was is null or leader_epoch != was.leader_epoch)"
-_IS_UNCLEAN = """
-    leader >= 0 and leader_epoch != was.leader_epoch and isr = array(leader)
-    and not array_contains(was.isr, leader) and not array_contains(was.elr, leader)
-    and array_sort(replicas) = array_sort(was.replicas)
-"""
-"""A reassignment may elect a replica that comes into the ISR by the same record."""
 
 
 def epoch_regressed(trace: Trace) -> CheckOutcome:
@@ -128,8 +121,17 @@ def eligible_leader_replicas(trace: Trace) -> CheckOutcome:
         end as kind""",
     ).where("kind is not null")
     passed_over = (
-        judged.where(_IS_UNCLEAN)
-        .select("*", F.explode("was.elr").alias("broker"))
+        elections(trace)
+        .where("is_unclean")
+        .selectExpr(
+            *_LOG,
+            "at_micros",
+            "leader",
+            "epoch as leader_epoch",
+            "array(leader) as isr",
+            "metadata_offset",
+            "explode(elr_before) as broker",
+        )
         .join(
             F.broadcast(
                 trace["broker_states"].selectExpr(
@@ -170,41 +172,12 @@ def unclean_election_unconfigured(trace: Trace) -> CheckOutcome:
     """G14: a leader from outside the ISR and the eligible leaders, though nothing allowed it.
 
     Such an election leaves the leader alone in the ISR (`PartitionChangeBuilder`, KIP-704).
-    Permitted with `unclean.leader.election.enable`, by order of an administrator (KIP-460), and
-    where nobody was in sync or eligible any more and the last leader came back (KIP-966).
+    Permitted with `unclean.leader.election.enable`, by order of an administrator (KIP-460) that
+    came before, and where nobody was in sync or eligible any more and the last leader came back
+    (KIP-966).
     """
-    elections = changes(trace).where(_IS_ELECTION)
-    ordered = (
-        trace["faults"]
-        .where("fault = 'elect unclean'")
-        .select(F.expr("replace(target, 'partition:')").alias("ordered"))
-        .distinct()
-    )
-    found = (
-        elections.where(_IS_UNCLEAN)
-        .join(F.broadcast(trace.topics), on="topic", how="left")
-        .join(
-            F.broadcast(ordered),
-            on=F.expr("ordered = concat(topic, '-', partition)"),
-            how="left",
-        )
-        .selectExpr(
-            *_LOG,
-            "at_micros as at",
-            "leader",
-            "leader_epoch",
-            "was.isr as isr_before",
-            "was.elr as elr_before",
-            "metadata_offset",
-            """case
-                when unclean_election then 'configured'
-                when ordered is not null then 'ordered'
-                when size(was.isr) = 0 and size(was.elr) = 0 and leader = last_leader
-                    then 'last known leader'
-                else 'unconfigured'
-            end as kind""",
-        )
-    )
+    elected = elections(trace)
+    found = elected.where("is_unclean").selectExpr("*", "at_micros as at", "epoch as leader_epoch")
     return CheckOutcome(
         findings(
             found,
@@ -219,29 +192,7 @@ def unclean_election_unconfigured(trace: Trace) -> CheckOutcome:
                 "kind",
             ),
         ),
-        count(elections),
-    )
-
-
-def changes(trace: Trace) -> DataFrame:
-    """`leaderships`, each with the partition's state before it.
-
-    `was` is a struct of leader, leader_epoch, partition_epoch, replicas, isr and elr, null where
-    the topic was created; `last_leader` is the last broker that led before, if any did.
-    """
-    return trace.shared("changes", lambda: _changes(trace))
-
-
-def _changes(trace: Trace) -> DataFrame:
-    in_log = Window.partitionBy(*_LOG).orderBy("metadata_offset")
-    before = in_log.rowsBetween(Window.unboundedPreceding, -1)
-    led = F.when(F.col("leader") >= 0, F.col("leader"))
-    return (
-        trace["leaderships"]
-        .withColumn("was", F.lag(F.struct(*_STATE)).over(in_log))
-        .withColumn("was", F.expr(f"if({IS_CREATED}, null, was)"))
-        .withColumn("last_leader", F.last(led, ignorenulls=True).over(before))
-        .select(*_LOG, *_STATE, "metadata_offset", "at_micros", "was", "last_leader")
+        count(elected),
     )
 
 

@@ -5,7 +5,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
 from analysis.checks.base import CheckOutcome, count, findings
-from analysis.checks.metadata import changes
+from analysis.creations import changes
 from analysis.load import IS_UNACKNOWLEDGED, Trace
 from analysis.outages import OWED_SECONDS
 from harness.contract.stages import Stage

@@ -1,0 +1,282 @@
+"""Every change of a partition's leader: of what kind it was, and where its leader epoch started.
+
+Whether records may be lost is decided by the election that lost them, never by a topic's setting
+alone. An election permits a loss if its leader came from outside the ISR and the eligible leader
+replicas by configuration (`unclean.leader.election.enable`), by order of an administrator (KIP-460)
+or as the last known leader (KIP-966); or if a fault of the run took the leader's records: its disk
+was wiped while it was in the ISR, or the tails of all replicas were cut off.
+"""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.creations import changes, creations
+from analysis.load import Trace
+
+_LOG = ("topic", "partition")
+_EPOCH = (*_LOG, "creation", "epoch")
+_IS_ELECTION = "leader >= 0 and (was is null or leader_epoch != was.leader_epoch)"
+_IS_UNCLEAN = """
+    was is not null and isr = array(leader)
+    and not array_contains(was.isr, leader)
+    and not coalesce(array_contains(was.elr, leader), false)
+    and array_sort(replicas) = array_sort(was.replicas)
+"""
+"""A reassignment may elect a replica that comes into the ISR by the same record."""
+_KIND = """
+    case
+        when is_first then 'first'
+        when was is null then 'unknown'
+        when is_unclean and unclean_election then 'configured'
+        when is_unclean and is_ordered then 'ordered'
+        when is_unclean and size(was.isr) = 0 and size(was.elr) = 0 and leader = last_leader
+            then 'last known leader'
+        when is_unclean then 'unconfigured'
+        when array_contains(was.isr, leader) then 'clean'
+        when array_contains(was.elr, leader) then 'eligible'
+        else 'reassigned'
+    end
+"""
+_PERMITS = """
+    case kind
+        when 'configured' then 'unclean election by configuration'
+        when 'ordered' then 'unclean election by order'
+        when 'last known leader' then 'unclean election of the last known leader'
+        else case
+            when is_wiped then 'election of a broker whose disk was wiped'
+            when is_cut then 'election after the tails of all replicas were cut off'
+        end
+    end
+"""
+_PERMIT = ("epoch", "leader", "metadata_offset", "at_micros", "start", "permits")
+
+
+def elections(trace: Trace) -> DataFrame:
+    """Every election of a leader, in each partition.
+
+    Columns: topic, partition, creation, topic_id, epoch, leader, kind, is_unclean, permits,
+    metadata_offset, at_micros, isr_before, elr_before, start, is_exact.
+
+    kind: `first` (the partition was created), `clean` (out of the ISR), `eligible` (out of the
+        eligible leader replicas), `reassigned` (with other replicas), `configured`, `ordered`,
+        `last known leader` and `unconfigured` (unclean, and what allowed it), `unknown` (the state
+        before it is not in the metadata log).
+    permits: what permits this election to lose records, in words; null if nothing does.
+    start, is_exact: as of `starts`; null where it is not known.
+    """
+    return trace.shared("elections", lambda: _elections(trace))
+
+
+def starts(trace: Trace) -> DataFrame:
+    """(topic, partition, creation, epoch, start, is_exact): where each leader epoch started.
+
+    Exact is what the leader logged when it began to lead, also of epochs that retention has
+    removed since, and what a leader-epoch-checkpoint has above its log start. The oldest epoch of
+    a checkpoint is moved to the log start by retention, so that its start is `start` at most.
+    Checkpoints of surviving replicas go before others.
+    """
+    return trace.shared("starts", lambda: _starts(trace))
+
+
+def with_permit(rows: DataFrame, trace: Trace, *, after: str, to: str, offset: str) -> DataFrame:
+    """Rows with the first election that permits their loss by truncation.
+
+    Adds `permit`, a struct of epoch, leader, metadata_offset, at_micros, start and permits (in
+    words), null if no election permits it; and `is_untold`, whether an election in between is not
+    known, so that the absence of a permit proves nothing.
+
+    Args:
+        rows: with topic, partition of the last creation of a topic.
+        trace: the run.
+        after: the epoch that held the records, in SQL; null if it is not known.
+        to: the epoch that took over without them, in SQL.
+        offset: the first offset that is lost, in SQL.
+    """
+    is_between = f"one.epoch > {after} and one.epoch <= {to}"
+    return (
+        rows.join(F.broadcast(_of_log(trace)), on=list(_LOG), how="left")
+        .withColumn(
+            "permit",
+            F.expr(
+                f"array_min(filter(_permits, one -> {is_between}"
+                f" and coalesce(one.start <= {offset}, true)))"
+            ),
+        )
+        .withColumn(
+            "is_untold",
+            F.expr(
+                f"coalesce({after}, -1) < 0"
+                f" or not coalesce(exists(_known, one -> one.epoch = {to}), false)"
+                f" or exists(_known, one -> {is_between} and one.kind = 'unknown')"
+            ),
+        )
+        .drop("_permits", "_known")
+    )
+
+
+def permit_in_words() -> Column:
+    """Of rows of `with_permit`: the event, such as `unclean election by order of broker 2 ...`."""
+    return F.format_string(
+        "%s: broker %s, epoch %s, metadata offset %s",
+        "permit.permits",
+        "permit.leader",
+        "permit.epoch",
+        "permit.metadata_offset",
+    )
+
+
+def _of_log(trace: Trace) -> DataFrame:
+    """(topic, partition, _known, _permits): the elections of the last creation, as arrays."""
+    return trace.shared(
+        "elections_of_log",
+        lambda: (
+            elections(trace)
+            .join(creations(trace).where("is_last"), on=[*_LOG, "creation"], how="left_semi")
+            .groupBy(*_LOG)
+            .agg(
+                F.collect_list(F.struct("epoch", "kind")).alias("_known"),
+                F.collect_list(F.when(F.col("permits").isNotNull(), F.struct(*_PERMIT))).alias(
+                    "_permits"
+                ),
+            )
+        ),
+    )
+
+
+def _elections(trace: Trace) -> DataFrame:
+    in_log = Window.partitionBy(*_LOG, "creation").orderBy("metadata_offset")
+    clock = trace.clock_micros
+    is_next = f"one.injected_micros - {clock} > coalesce(before_micros, 0)"
+    is_meanwhile = (
+        f"one.injected_micros - {clock} <= at_micros"
+        f" and at_micros <= coalesce(one.healed_micros, at_micros) + {clock}"
+    )
+    is_proving = f"at_micros <= coalesce(one.proved_micros, one.injected_micros) + {clock}"
+    is_after = f"one.injected_micros - {clock} <= at_micros"
+    was_out = "entered_micros >= coalesce(one.heal_began_micros, one.healed_micros)"
+    is_hit = "one.target rlike concat('[(]brokers? ([0-9]+, )*', leader, '(, [0-9]+)*[)]')"
+    elected = (
+        _with_entries(trace)
+        .where(_IS_ELECTION)
+        .withColumn("before_micros", F.lag("at_micros").over(in_log))
+        .crossJoin(F.broadcast(_faults(trace)))
+        .join(F.broadcast(trace.topics.select("topic", "unclean_election")), "topic", "left")
+    )
+    return (
+        elected.withColumn("is_unclean", F.expr(_IS_UNCLEAN))
+        .withColumn("own", F.expr("concat(topic, '-', partition)"))
+        .withColumn(
+            "is_ordered",
+            F.expr(
+                "exists(orders, one -> one.target = concat('partition:', own)"
+                f" and {is_meanwhile} and ({is_proving} or {is_next}))"
+            ),
+        )
+        .withColumn(
+            "is_wiped",
+            F.expr(
+                f"exists(wipes, one -> {is_hit} and {is_after} and not coalesce({was_out}, false))"
+            ),
+        )
+        .withColumn(
+            "is_cut",
+            F.expr(
+                "exists(tails, one -> one.target = concat('replicas:', own)"
+                f" and {is_after} and ({is_meanwhile} or {is_next}))"
+            ),
+        )
+        .withColumn("kind", F.expr(_KIND))
+        .selectExpr(
+            *_LOG,
+            "creation",
+            "topic_id",
+            "leader_epoch as epoch",
+            "leader",
+            "kind",
+            "is_unclean",
+            f"{_PERMITS} as permits",
+            "metadata_offset",
+            "at_micros",
+            "was.isr as isr_before",
+            "was.elr as elr_before",
+        )
+        .join(F.broadcast(starts(trace)), on=list(_EPOCH), how="left")
+    )
+
+
+def _with_entries(trace: Trace) -> DataFrame:
+    """`changes` with entered_micros: when the leader last came into the ISR (null: at first)."""
+    entries = (
+        changes(trace)
+        .where("was is not null")
+        .select(
+            *_LOG,
+            "creation",
+            F.explode(F.expr("array_except(isr, was.isr)")).alias("leader"),
+            F.col("metadata_offset").alias("_entered_at"),
+            F.col("at_micros").alias("_entered"),
+        )
+        .groupBy(*_LOG, "creation", "leader")
+        .agg(F.collect_list(F.struct("_entered_at", "_entered")).alias("_entries"))
+    )
+    return (
+        changes(trace)
+        .join(F.broadcast(entries), on=[*_LOG, "creation", "leader"], how="left")
+        .withColumn(
+            "entered_micros",
+            F.expr(
+                "array_max(filter(_entries, one -> one._entered_at < metadata_offset))._entered"
+            ),
+        )
+        .drop("_entries")
+    )
+
+
+def _faults(trace: Trace) -> DataFrame:
+    """(orders, wipes, tails): the faults that an election may follow from, as one row of arrays."""
+    moments = ("injected_micros", "proved_micros", "heal_began_micros", "healed_micros")
+    fault = F.struct("target", *moments)
+
+    def of(*verbs: str) -> Column:
+        return F.collect_list(F.when(F.col("fault").isin(*verbs), fault))
+
+    return trace["faults"].agg(
+        of("elect unclean").alias("orders"),
+        of("wipe").alias("wipes"),
+        of("cut tails", "cut tail").alias("tails"),
+    )
+
+
+def _starts(trace: Trace) -> DataFrame:
+    began = F.broadcast(creations(trace).select(*_LOG, "creation", "created_micros", "is_last"))
+    logged = (
+        trace["leader_epoch_starts"]
+        .select(*_LOG, F.col("leader_epoch").alias("epoch"), "start_offset", "at_micros")
+        .join(began, on=list(_LOG), how="inner")
+        .where(f"creation = 0 or created_micros <= at_micros + {trace.clock_micros}")
+        .groupBy(*_LOG, "epoch", "start_offset", "at_micros")
+        .agg(F.max("creation").alias("creation"))
+        .selectExpr(*_EPOCH, "struct(0 as rank, start_offset as start, true as is_exact) as told")
+    )
+    log_starts = trace["log_starts"].select(*_LOG, "broker", "log_start_offset")
+    speaking = trace.survivors.withColumn("is_survivor", F.expr("true"))
+    checkpointed = (
+        trace["epoch_checkpoints"]
+        .join(F.broadcast(log_starts), on=[*_LOG, "broker"], how="left")
+        .join(F.broadcast(speaking), on=[*_LOG, "broker"], how="left")
+        .join(began.where("is_last"), on=list(_LOG), how="inner")
+        .selectExpr(
+            *_LOG,
+            "creation",
+            "leader_epoch as epoch",
+            "struct(if(is_survivor, 1, 2) as rank, start_offset as start,"
+            " coalesce(log_start_offset, 0) = 0 or start_offset > log_start_offset as is_exact)"
+            " as told",
+        )
+    )
+    return (
+        logged.unionByName(checkpointed)
+        .groupBy(*_EPOCH)
+        .agg(F.min("told").alias("told"))
+        .select(*_EPOCH, "told.start", "told.is_exact")
+    )

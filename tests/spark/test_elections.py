@@ -1,0 +1,215 @@
+"""Elections in histories of a few changes: their kind, what they permit, where epochs started."""
+
+from typing import Any
+
+import pytest
+from conftest import TraceMaker
+from micro import Row, epochs, led, log_bounds
+
+from analysis.elections import elections, permit_in_words, starts, with_permit
+
+pytestmark = pytest.mark.spark
+
+SECOND = 1_000_000
+
+
+def state(epoch: int, *, at: int, leader: int, isr: list[int], **fields: Any) -> Row:
+    """A partition of three replicas at a second; each change raises the partition epoch."""
+    return {
+        **led(epoch, at=at * SECOND, leader=leader),
+        "replicas": [1, 2, 3],
+        "isr": isr,
+        "partition_epoch": at,
+        **fields,
+    }
+
+
+def fault(verb: str, target: str, *, injected: int, healed: int | None = None) -> Row:
+    return {
+        "fault": verb,
+        "target": target,
+        "landed": True,
+        "injected_micros": injected * SECOND,
+        "proved_micros": injected * SECOND,
+        "heal_began_micros": None if healed is None else healed * SECOND,
+        "healed_micros": None if healed is None else healed * SECOND,
+        "evidence": "{}",
+    }
+
+
+CREATED = state(0, at=0, leader=1, isr=[1, 2])
+ALONE = state(0, at=5, leader=1, isr=[1])
+UNCLEAN = [CREATED, ALONE, state(1, at=10, leader=2, isr=[2])]
+CLEAN = [CREATED, state(1, at=10, leader=2, isr=[2])]
+ORDER = "elect unclean"
+OUT_AND_BACK = [
+    CREATED,
+    state(0, at=5, leader=1, isr=[1]),
+    state(0, at=8, leader=1, isr=[1, 2]),
+    state(1, at=10, leader=2, isr=[2]),
+]
+
+
+@pytest.mark.parametrize(
+    ("leaderships", "faults", "is_allowed", "kind", "permits"),
+    [
+        (CLEAN, [], True, "clean", None),
+        ([CREATED, {**ALONE, "elr": [2]}, *UNCLEAN[2:]], [], True, "eligible", None),
+        (UNCLEAN, [], True, "configured", "unclean election by configuration"),
+        (UNCLEAN, [], False, "unconfigured", None),
+        (
+            UNCLEAN,
+            [fault(ORDER, "partition:t-0", injected=9)],
+            False,
+            "ordered",
+            "unclean election by order",
+        ),
+        # The order came later, was over before, or named another partition.
+        (UNCLEAN, [fault(ORDER, "partition:t-0", injected=11)], False, "unconfigured", None),
+        (
+            UNCLEAN,
+            [fault(ORDER, "partition:t-0", injected=6, healed=7)],
+            False,
+            "unconfigured",
+            None,
+        ),
+        (UNCLEAN, [fault(ORDER, "partition:t-1", injected=9)], False, "unconfigured", None),
+        # It was in sync, but its disk was wiped since; another broker's proves nothing.
+        (
+            CLEAN,
+            [fault("wipe", "follower:t-0 (broker 2)", injected=6, healed=9)],
+            False,
+            "clean",
+            "election of a broker whose disk was wiped",
+        ),
+        (
+            CLEAN,
+            [fault("wipe", "all (brokers 12, 2)", injected=6, healed=9)],
+            False,
+            "clean",
+            "election of a broker whose disk was wiped",
+        ),
+        (CLEAN, [fault("wipe", "broker:12 (broker 12)", injected=6)], False, "clean", None),
+        # After its disk was wiped it caught up, and came into the ISR again.
+        (
+            OUT_AND_BACK,
+            [fault("wipe", "broker:2 (broker 2)", injected=4, healed=6)],
+            False,
+            "clean",
+            None,
+        ),
+        (
+            CLEAN,
+            [fault("cut tails", "replicas:t-0", injected=6, healed=9)],
+            False,
+            "clean",
+            "election after the tails of all replicas were cut off",
+        ),
+        # The election after the next one lacks nothing any more.
+        (
+            [*CLEAN, state(2, at=20, leader=1, isr=[1])],
+            [fault("cut tails", "replicas:t-0", injected=6, healed=9)],
+            False,
+            "reassigned",
+            None,
+        ),
+        ([{**UNCLEAN[2], "leader_epoch": 7}], [], True, "unknown", None),
+        ([*CLEAN, {**CREATED, "metadata_offset": 20 * SECOND}], [], True, "first", None),
+    ],
+)
+def test_an_election_is_of_a_kind(
+    make_trace: TraceMaker,
+    *,
+    leaderships: list[Row],
+    faults: list[Row],
+    is_allowed: bool,
+    kind: str,
+    permits: str | None,
+) -> None:
+    if kind == "reassigned":
+        leaderships = [*leaderships[:-1], {**leaderships[-1], "replicas": [1, 4]}]
+    trace = make_trace({"leaderships": leaderships, "faults": faults}, unclean_election=is_allowed)
+    last = elections(trace).orderBy("metadata_offset").collect()[-1]
+    assert (last["kind"], last["permits"]) == (kind, permits)
+
+
+def test_another_topic_id_is_another_creation(make_trace: TraceMaker) -> None:
+    ids = [{**CREATED, "topic_id": "a"}, {**CREATED, "topic_id": "b", "metadata_offset": 9}]
+    found = elections(make_trace({"leaderships": ids})).orderBy("metadata_offset").collect()
+    assert [(row["creation"], row["topic_id"], row["kind"]) for row in found] == [
+        (0, "a", "first"),
+        (1, "b", "first"),
+    ]
+
+
+def started(epoch: int, start: int, *, at: int) -> Row:
+    return {
+        "topic": "t",
+        "partition": 0,
+        "broker": 1,
+        "leader_epoch": epoch,
+        "start_offset": start,
+        "at_micros": at * SECOND,
+    }
+
+
+def test_where_an_epoch_started_its_leader_logged_best(make_trace: TraceMaker) -> None:
+    rows = {
+        "leaderships": [*CLEAN, state(2, at=20, leader=1, isr=[1])],
+        "leader_epoch_starts": [started(0, 0, at=0)],
+        # Retention has moved the oldest epoch's line to the log start.
+        "epoch_checkpoints": epochs((1, 50), (2, 70)),
+        "log_starts": log_bounds(50, 90),
+    }
+    found = starts(make_trace(rows)).orderBy("epoch").collect()
+    assert [(row["epoch"], row["start"], row["is_exact"]) for row in found] == [
+        (0, 0, True),
+        (1, 50, False),
+        (2, 70, True),
+    ]
+
+
+def test_epochs_of_a_topic_that_was_created_again_are_others(make_trace: TraceMaker) -> None:
+    again = {**CREATED, "at_micros": 30 * SECOND, "metadata_offset": 30 * SECOND}
+    rows = {
+        "leaderships": [*CLEAN, again],
+        "leader_epoch_starts": [started(1, 40, at=10), started(0, 0, at=31)],
+    }
+    found = starts(make_trace(rows)).collect()
+    assert {(row["creation"], row["epoch"], row["start"]) for row in found} == {
+        (0, 1, 40),
+        (1, 0, 0),
+    }
+
+
+@pytest.mark.parametrize(
+    ("leaderships", "start", "offset", "permitted", "is_untold"),
+    [
+        (UNCLEAN, 100, 100, True, False),
+        # The record lies below where the unclean leader started: it did not lose it.
+        (UNCLEAN, 101, 100, False, False),
+        (CLEAN, 100, 100, False, False),
+        ([{**UNCLEAN[2], "partition_epoch": 7}], 100, 100, False, True),
+        ([CREATED], 100, 100, False, True),
+    ],
+)
+def test_a_loss_is_permitted_by_an_election(
+    make_trace: TraceMaker,
+    *,
+    leaderships: list[Row],
+    start: int,
+    offset: int,
+    permitted: bool,
+    is_untold: bool,
+) -> None:
+    trace = make_trace(
+        {"leaderships": leaderships, "leader_epoch_starts": [started(1, start, at=10)]}
+    )
+    lost = trace["leaderships"].limit(1).selectExpr("topic", "partition", f"{offset} as offset")
+    judged = with_permit(lost, trace, after="0", to="1", offset="offset")
+    (row,) = judged.select("permit", "is_untold", permit_in_words().alias("words")).collect()
+    assert (row["permit"] is not None, row["is_untold"]) == (permitted, is_untold)
+    if permitted:
+        assert row["words"] == (
+            "unclean election by configuration: broker 2, epoch 1, metadata offset 10000000"
+        )
