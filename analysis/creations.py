@@ -11,7 +11,7 @@ from analysis.load import Trace
 
 _LOG = ("topic", "partition")
 _STATE = ("leader", "leader_epoch", "partition_epoch", "replicas", "isr", "elr")
-_IS_CREATED = "leader_epoch = 0 and partition_epoch = 0"
+IS_CREATED = "leader_epoch = 0 and partition_epoch = 0"
 """Of a row of `leaderships`: it creates the partition, unless the topic id says otherwise."""
 
 
@@ -31,7 +31,7 @@ def _changes(trace: Trace) -> DataFrame:
     in_creation = Window.partitionBy(*_LOG, "creation").orderBy("metadata_offset")
     led = F.when(F.col("leader") >= 0, F.col("leader"))
     before = in_creation.rowsBetween(Window.unboundedPreceding, -1)
-    is_other = f"coalesce(topic_id != id_before, {_IS_CREATED})"
+    is_other = f"coalesce(topic_id != id_before, {IS_CREATED})"
     return (
         trace["leaderships"]
         .withColumn("id_before", F.lag("topic_id").over(in_log))
@@ -40,7 +40,7 @@ def _changes(trace: Trace) -> DataFrame:
         .withColumn("creation", F.sum("is_new").over(in_log))
         .withColumn("was", F.lag(F.struct(*_STATE)).over(in_creation))
         .withColumn("last_leader", F.last(led, ignorenulls=True).over(before))
-        .withColumn("is_first", F.expr(f"was is null and ({_IS_CREATED} or is_new = 1)"))
+        .withColumn("is_first", F.expr(f"was is null and ({IS_CREATED} or is_new = 1)"))
         .select(
             *_LOG,
             "creation",
