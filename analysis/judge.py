@@ -14,6 +14,7 @@ from analysis.checks.base import FINDING_COLUMNS, CheckOutcome, Totals
 from analysis.checks.registry import CHECKS
 from analysis.gaps import gaps, reasons
 from analysis.load import Trace
+from analysis.styles import style_rows
 from analysis.timing import timing
 from analysis.vacuity import vacuous_check
 from harness.contract.checks import Check
@@ -56,7 +57,11 @@ class _Asked:
 
 def judge(trace: Trace) -> Verdict:
     """The verdict of a run, by the checks that its plan names."""
-    planned = [Check(name) for name in trace.plan.checks]
+    planned = [
+        c
+        for c in map(Check, trace.plan.checks)
+        if c in CHECKS or c in (Check.RESUMPTION, Check.VACUOUS_CHECK)
+    ]
     found, results = _run([check for check in planned if check in CHECKS], trace)
     resumed: list[Resumption] = []
     if Check.RESUMPTION in planned:
@@ -82,6 +87,7 @@ def judge(trace: Trace) -> Verdict:
         checks={str(check): results[check] for check in planned},
         faults=faults,
         resumption=resumed,
+        styles=style_rows(resumed, trace.plan.groups),
         rerun=trace.run.rerun,
         timing=timing(trace),
     )
@@ -117,7 +123,8 @@ def decide(
         if expectation.verdict == FindingVerdict.VIOLATION:
             covered |= met
         seen = {group for _, group in met}
-        is_all_seen &= bool(met) and (not expectation.in_each or set(expectation.groups) <= seen)
+        is_met = bool(met) and (not expectation.in_each or set(expectation.groups) <= seen)
+        is_all_seen &= is_met or expectation.is_optional
     if violations - covered:
         return RunVerdict.FAIL
     unclear = {CheckVerdict.NOT_EVALUABLE, CheckVerdict.UNDECIDED}

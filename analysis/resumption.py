@@ -14,6 +14,7 @@ from harness.contract.verdicts import Resumption
 
 _NEEDS = ("group_events", "committed_offsets", "polls")
 _READS = ("replica_records",)
+_EPOCHS = ("record_epoch", "position_epoch", "metadata_epoch", "cluster_epoch")
 
 
 def lacks(trace: Trace) -> str:
@@ -49,6 +50,7 @@ def resumptions(trace: Trace) -> list[Resumption]:
                 exception=_exception(row),
                 topic=row["topic"],
                 partition=row["partition"],
+                **{name: row[name] for name in _EPOCHS},
             )
         )
     return told
@@ -82,6 +84,7 @@ def _facts(trace: Trace) -> DataFrame:
         partitions.join(reopened, on="group", how="inner")
         .join(F.broadcast(trace.groups.select("group")), on="group", how="left_semi")
         .join(_commits_before(trace, reopened, pauses), on=list(PARTITION), how="left")
+        .join(_epochs_known(trace, reopened, pauses), on=list(PARTITION), how="left")
         .join(_resumed_at(trace, pauses), on=list(PARTITION), how="left")
         .join(_exceptions(trace), on="group", how="left")
         .join(counted, on=list(PARTITION), how="left")
@@ -90,6 +93,7 @@ def _facts(trace: Trace) -> DataFrame:
             *PARTITION,
             "committed_offset",
             "committed_epoch",
+            *_EPOCHS,
             "resumed_at",
             "exception",
             "divergent_offset",
@@ -159,6 +163,18 @@ def _commits_before(trace: Trace, reopened: DataFrame, pauses: DataFrame) -> Dat
         .join(pauses, on=list(PARTITION), how="left")
     )
     return last_commits(stored.where("committed_micros <= coalesce(ended_micros, opened_micros)"))
+
+
+def _epochs_known(trace: Trace, reopened: DataFrame, pauses: DataFrame) -> DataFrame:
+    """The epochs that the client and the cluster had at the client's own last commit before."""
+    return (
+        trace["commits"]
+        .join(reopened, on="group", how="inner")
+        .join(pauses, on=list(PARTITION), how="left")
+        .where("committed_micros <= coalesce(ended_micros, opened_micros)")
+        .groupBy(*PARTITION)
+        .agg(*(F.max_by(name, F.struct("committed_micros", "seq")).alias(name) for name in _EPOCHS))
+    )
 
 
 def _resumed_at(trace: Trace, pauses: DataFrame) -> DataFrame:

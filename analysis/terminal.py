@@ -5,11 +5,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from analysis.report.times import told_timing
+from analysis.styles import said_epochs
 from harness.contract.nights import NightSummary, Outcome
 from harness.contract.verdicts import (
     CheckVerdict,
     Resumption,
     RunVerdict,
+    StyleRow,
     Verdict,
     several_partitions,
 )
@@ -29,10 +31,17 @@ _COLOURS = {
 
 
 def show(verdict: Verdict, console: Console) -> None:
-    """Print resumption, checks and verdict of one run."""
-    if verdict.resumption:
+    """Print checks, how the groups went on, and the verdict of one run.
+
+    Where groups commit in several styles, they are summed up by style; the page has each.
+    """
+    if verdict.resumption and not verdict.styles:
         console.print(_resumption(verdict.resumption))
     console.print(_checks(verdict))
+    if verdict.styles:
+        console.print(_styles(verdict.styles))
+        for line in said_epochs(verdict.resumption):
+            console.print(f"  at the commit, {escape(line)}", soft_wrap=True)
     colour = _COLOURS[verdict.verdict]
     console.print(
         f"[bold {colour}]{verdict.verdict}[/] {verdict.scenario}, seed {verdict.seed}, "
@@ -75,6 +84,29 @@ def _resumption(rows: list[Resumption]) -> Table:
         table.add_row(
             escape(f"{row.group}{where}"),
             f"({_told(row.committed_offset)}, {_told(row.committed_epoch)})",
+            _told(row.resumed_at),
+            _told(row.redelivered),
+            f"[red]{row.never_delivered}[/]" if row.never_delivered else _told(row.never_delivered),
+            row.exception or "",
+        )
+    return table
+
+
+def _styles(rows: list[StyleRow]) -> Table:
+    title = "What each commit style committed, and what it cost"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    labels = sorted({name for row in rows for name in row.labels})
+    for name in (*labels, "style", "committed", "groups"):
+        table.add_column(name, no_wrap=True)
+    for name in ("resumed at", "redelivered", "never delivered"):
+        table.add_column(name, justify="right")
+    table.add_column("exception")
+    for row in rows:
+        table.add_row(
+            *(escape(row.labels.get(name, "")) for name in labels),
+            escape(row.style),
+            f"({_told(row.committed_offset)}, {_told(row.committed_epoch)})",
+            f"{row.groups} of {row.of}",
             _told(row.resumed_at),
             _told(row.redelivered),
             f"[red]{row.never_delivered}[/]" if row.never_delivered else _told(row.never_delivered),

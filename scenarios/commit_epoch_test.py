@@ -1,19 +1,27 @@
-"""Which leader epoch may a consumer commit, so that it neither resets for nothing nor skips any?
+"""Which leader epochs do consumers commit around a truncation, and how do they go on after each?
 
 Cluster: 3 brokers; two topics with replicas on brokers 1 and 2, unclean leader election allowed.
-Fault:   the follower is killed; the leader acknowledges 100 more records alone, and every group
-         reads them; then the leader is killed and the follower, without these records, is elected.
-         New records take over their offsets: in topic `above` past the groups' position, in `below`
-         not so far. Only now each group commits its old position, with the leader epoch that its
-         kind chooses, like a consumer that was busy with a batch while the leader changed; then it
-         is closed and opened again.
-Expect:  record   resumes at the divergence, or raises there if it may not reset; skips nothing.
-         current, max   the new leader takes the position for its own: with the log end above, 100
-         new records are skipped in silence; below, the truncation is seen too high, and 50 are.
-         none     can't be validated: skipped in silence above, an out-of-range reset below.
-Source:  KAFKA-19902, KAFKA-20507, KIP-320.
+         Records 0 to 49 are written under epoch 0, led by broker 2, and 50 to 99 under epoch 1, led
+         by broker 1.
+Fault:   broker 2 is killed; broker 1 acknowledges 100 more records alone, and every group reads
+         them; then broker 1 is killed and broker 2, without these records, is elected. New records
+         take over their offsets: in topic `above` past the groups' position, in `below` not so far.
+         Only now each group commits its old position, with the leader epoch that its style chooses,
+         without a poll in between; then it is closed and opened again.
+Expect:  record, application   resume at 100, where the branches part, or raise there if they may
+         not reset; no new record is skipped.
+         position, max   commit the same epoch: the position has had its leader from the last poll.
+         metadata   commits the old leader's epoch or the new one's, as the client's metadata was
+         refreshed before the commit or not; it goes on as record or as forced.
+         forced   the number by itself passes validation: with the log end above, 100 new records
+         are skipped without an error; below, the truncation is placed at the log end, and 50 are.
+         none     can't be validated: skipped without an error above, an out-of-range reset below.
+         stale    resumes at 50, where the epoch below the record's ends: 50 records come again.
+Source:  KAFKA-19902, KAFKA-20507, KIP-320. No style is that of a patched client: `position`,
+         `metadata` and `max` read the state that the released client has.
 """
 
+from collections.abc import Iterable
 from itertools import product
 
 from ducktape.mark.resource import cluster
@@ -23,14 +31,51 @@ from harness.contract.checks import OF_REPEATED_COMMITS, OF_SOME_STORIES, OF_TRA
 from harness.contract.outcomes import CommitEpoch, ResetPolicy
 from harness.contract.run_folder import Expectation, GroupPlan, TopicPlan
 from harness.contract.stages import Stage
+from harness.faults.elect import Elect
 from harness.faults.kill import Kill
+from harness.faults.reassign import Reassign
 from harness.faults.targets import FollowerOf, LeaderOf
 from harness.run import Run
 from harness.scenario import Scenario
 
-REPLICATED, LOST = 100, 100
+PER_EPOCH, LOST = 50, 100
+REPLICATED = 2 * PER_EPOCH
 NEW = {"above": 250, "below": 50}
-HIDDEN_BY = {CommitEpoch.FORCED}
+WITH_EACH_RESET = (
+    CommitEpoch.RECORD,
+    CommitEpoch.METADATA,
+    CommitEpoch.FORCED,
+    CommitEpoch.NONE,
+)
+"""The other styles have one group for each log end."""
+
+
+def _groups() -> Iterable[GroupPlan]:
+    for log_end, epoch, reset in product(NEW, CommitEpoch, ResetPolicy):
+        if epoch in WITH_EACH_RESET or reset is ResetPolicy.EARLIEST:
+            yield GroupPlan(
+                group=f"{log_end}.{epoch}.{reset}",
+                client="java",
+                topic=log_end,
+                commit_epoch=epoch,
+                reset=reset,
+                labels={"log_end": log_end},
+            )
+
+
+def _expected(groups: Iterable[GroupPlan], *, is_optional: bool) -> list[Expectation]:
+    """What a group that committed the new leader's epoch can't see."""
+    chosen = list(groups)
+    above = [group.group for group in chosen if group.topic == "above"]
+    skipping = [g.group for g in chosen if g.topic == "above" or g.reset != ResetPolicy.NONE]
+    return [
+        Expectation(check=check, groups=found, is_optional=is_optional)
+        for check, found in (
+            (Check.SKIPPED_RECORD, skipping),
+            (Check.TRUNCATION_UNDETECTED, above),
+            (Check.SILENT_REVALIDATION, above),
+        )
+    ]
 
 
 class CommitEpochScenario(Scenario):
@@ -41,33 +86,10 @@ class CommitEpochScenario(Scenario):
         TopicPlan(topic=log_end, partitions=1, replication=2, min_insync=1, unclean_election=True)
         for log_end in NEW
     )
-    groups = tuple(
-        GroupPlan(
-            group=f"{log_end}.{epoch}.{reset}",
-            client="java",
-            topic=log_end,
-            commit_epoch=epoch,
-            reset=reset,
-            labels={"log_end": log_end},
-        )
-        for log_end, epoch, reset in product(
-            NEW, (CommitEpoch.RECORD, CommitEpoch.FORCED, CommitEpoch.NONE), ResetPolicy
-        )
-    )
-    hidden = tuple(group for group in groups if group.commit_epoch in HIDDEN_BY)
-    expects = (
-        Expectation(
-            check=Check.SKIPPED_RECORD,
-            groups=[g.group for g in hidden if g.topic == "above" or g.reset != ResetPolicy.NONE],
-        ),
-        Expectation(
-            check=Check.TRUNCATION_UNDETECTED,
-            groups=[g.group for g in hidden if g.topic == "above"],
-        ),
-        Expectation(
-            check=Check.SILENT_REVALIDATION,
-            groups=[g.group for g in hidden if g.topic == "above"],
-        ),
+    groups = tuple(_groups())
+    expects = tuple(
+        _expected((g for g in groups if g.commit_epoch == CommitEpoch.FORCED), is_optional=False)
+        + _expected((g for g in groups if g.commit_epoch == CommitEpoch.METADATA), is_optional=True)
     )
     checks = tuple(
         check
@@ -79,8 +101,12 @@ class CommitEpochScenario(Scenario):
     def test_commit_epoch(self) -> None:
         groups = self.random.sample(self.groups, len(self.groups))
         with self.running(topics=self.topics, groups=groups, expects=self.expects) as run:
-            run.create(assignment=[1, 2])
-            self.write_to_all(run, REPLICATED, producer="replicated")
+            run.create(assignment=[2, 1])
+            self.write_to_all(run, PER_EPOCH, producer="epoch-0")
+            for topic in self.topics:
+                run.inject(Reassign(topic.topic, 0, replicas=[1, 2]))
+                run.inject(Elect(topic.topic, 0, unclean=False))
+            self.write_to_all(run, PER_EPOCH, producer="epoch-1")
             follower = run.inject(Kill(FollowerOf("above", 0)))
             for topic in self.topics:
                 run.await_isr(topic.topic, 0, [1])

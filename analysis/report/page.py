@@ -10,6 +10,7 @@ from plotly.offline import get_plotlyjs
 from analysis.load import Trace
 from analysis.report.timeline import timeline
 from analysis.report.times import told_timing
+from analysis.styles import IN_WORDS, said_epochs
 from harness.contract.run_folder import RunFolder
 from harness.contract.tables import MICROS_PER_SECOND
 from harness.contract.verdicts import Verdict, several_partitions
@@ -40,6 +41,8 @@ def write_report(folder: RunFolder, verdict: Verdict, trace: Trace) -> None:
             several=several_partitions(verdict.resumption),
             labels=labels,
             label_names=sorted({name for label in labels.values() for name in label}),
+            in_words=IN_WORDS,
+            epochs_known=said_epochs(verdict.resumption),
             # Both come from plotly, which escapes what it is given.
             figure=Markup(figure),  # noqa: S704
             plotly=Markup(get_plotlyjs() if figure else ""),  # noqa: S704

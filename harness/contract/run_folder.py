@@ -57,12 +57,15 @@ class Expectation(msgspec.Struct, frozen=True, kw_only=True):
     since the hazard was not reached.
 
     verdict: which findings count, `violation` or `permitted`.
+    is_optional: the findings may also be missing, as they depend on what the run can't steer: a
+        violation is covered, and a run without one is no less decided.
     """
 
     check: str
     groups: list[str] = []
     verdict: str = "violation"
     in_each: bool = True
+    is_optional: bool = False
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

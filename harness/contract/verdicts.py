@@ -84,7 +84,9 @@ class Resumption(msgspec.Struct, frozen=True, kw_only=True):
     resumed_at: the first position from which it was served then, None where it raised instead.
     redelivered: records (values) that it got more than once.
     never_delivered: records of the surviving log that its position went past, and it never got;
-        None where it raised and so told its owner.
+        None where the client raised an exception.
+    record_epoch, position_epoch, metadata_epoch, cluster_epoch: as at the client's last commit
+        before (`Committed`); None where it is not known.
     """
 
     group: str
@@ -99,6 +101,35 @@ class Resumption(msgspec.Struct, frozen=True, kw_only=True):
     exception: str | None
     topic: str = ""
     partition: int = -1
+    record_epoch: int | None = None
+    position_epoch: int | None = None
+    metadata_epoch: int | None = None
+    cluster_epoch: int | None = None
+
+
+class StyleRow(msgspec.Struct, frozen=True, kw_only=True):
+    """Groups of one commit style that committed the same, and went on alike.
+
+    style: `CommitEpoch`.
+    labels: by which the scenario tells its groups apart.
+    resets: the reset policies of these groups.
+    groups: how many they are, each partition by itself.
+    of: how many have this style and these labels.
+
+    The other columns are those of `Resumption`.
+    """
+
+    style: str
+    labels: dict[str, str]
+    committed_offset: int | None
+    committed_epoch: int | None
+    resets: list[str]
+    groups: int
+    of: int
+    resumed_at: int | None
+    redelivered: int | None
+    never_delivered: int | None
+    exception: str | None
 
 
 def several_partitions(rows: Iterable[Resumption]) -> frozenset[str]:
@@ -150,5 +181,6 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     checks: dict[str, CheckResult]
     faults: list[FaultResult]
     resumption: list[Resumption]
+    styles: list[StyleRow] = []
     rerun: str
     timing: Timing | None = None

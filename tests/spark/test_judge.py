@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import Rows, TraceMaker
 from histories import HEALTHY, WENT_BACK, WENT_ON, WHOLE_HANDED_ON
-from micro import changed, committed, log_bounds, polled
+from micro import Row, changed, committed, log_bounds, polled, told_commit
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -82,6 +82,21 @@ def test_an_expectation_may_be_met_by_any_of_its_groups(make_trace: TraceMaker) 
 
 def test_an_expectation_of_other_groups_covers_nothing(make_trace: TraceMaker) -> None:
     expected = Expectation(check=Check.SKIPPED_RECORD, groups=["other"], in_each=False)
+    trace = make_trace(WENT_ON, checks=_SILENT, expects=(expected,))
+    assert judge(trace).verdict is RunVerdict.FAIL
+
+
+@pytest.mark.parametrize("history", [WENT_ON, WENT_BACK])
+def test_an_optional_expectation_passes_with_and_without_its_violation(
+    make_trace: TraceMaker, history: Rows
+) -> None:
+    expected = Expectation(check=Check.SKIPPED_RECORD, groups=["g"], is_optional=True)
+    trace = make_trace(history, checks=_SILENT, expects=(expected,))
+    assert judge(trace).verdict is RunVerdict.PASS
+
+
+def test_an_optional_expectation_covers_no_other_group(make_trace: TraceMaker) -> None:
+    expected = Expectation(check=Check.SKIPPED_RECORD, groups=["other"], is_optional=True)
     trace = make_trace(WENT_ON, checks=_SILENT, expects=(expected,))
     assert judge(trace).verdict is RunVerdict.FAIL
 
@@ -188,6 +203,22 @@ def test_resumption_of_a_group_that_went_on(make_trace: TraceMaker) -> None:
 def test_resumption_of_a_group_that_went_back(make_trace: TraceMaker) -> None:
     (row,) = judge(make_trace(WENT_BACK, checks=_RESUMED)).resumption
     assert (row.resumed_at, row.redelivered, row.never_delivered) == (2, 0, 0)
+
+
+def test_resumption_has_the_epochs_of_the_clients_last_commit_before(
+    make_trace: TraceMaker,
+) -> None:
+    def knew(at: int, *, metadata_epoch: int) -> Row:
+        epochs = {"record_epoch": 0, "position_epoch": 0, "cluster_epoch": 1}
+        return {**told_commit(4, at=at), **epochs, "metadata_epoch": metadata_epoch}
+
+    commits = [knew(250, metadata_epoch=-1), knew(300, metadata_epoch=1)]
+    rows = {**WENT_BACK, "commits": [*commits, knew(9000, metadata_epoch=2)]}
+    (row,) = judge(make_trace(rows, checks=_RESUMED)).resumption
+    known = (row.record_epoch, row.position_epoch, row.metadata_epoch, row.cluster_epoch)
+    assert known == (0, 0, 1, 1)
+    (untold,) = judge(make_trace({**WENT_BACK, "commits": []}, checks=_RESUMED)).resumption
+    assert untold.metadata_epoch is None
 
 
 def test_resumption_tells_the_commit_that_stood_when_it_was_reopened(
