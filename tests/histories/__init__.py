@@ -1,0 +1,1 @@
+"""Histories of the exam; `asks` takes each in."""

@@ -1,0 +1,135 @@
+"""The judge's exam: histories written by hand, judged as one run, and what each check said of each.
+
+Histories that are judged together keep apart by the names of their topics, groups and workers, by
+the ids of their brokers, and by their times; findings are attributed by these.
+"""
+
+import importlib
+import pkgutil
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from pyspark.sql import SparkSession
+
+import tests.histories
+from analysis.checks.registry import CHECKS
+from analysis.judge import judge
+from analysis.load import load_trace
+from harness.contract.checks import Check
+from harness.contract.run_folder import Plan, RunFolder
+from harness.contract.tables import TABLES
+from harness.contract.verdicts import CheckVerdict, FindingVerdict
+from harness.decode.tables import write_table
+from harness.generate.history import description
+from tests.histories.history import (
+    BEGINNING_MICROS,
+    BROKERS,
+    HISTORY_SECONDS,
+    MICROS_PER_SECOND,
+    NONE,
+    NOT_VIOLATION,
+    QUESTIONS,
+    VIOLATION,
+    History,
+    Question,
+)
+
+Said = dict[str, dict[str, str]]
+"""By history, then by check: the worst finding; a check without one is left out."""
+
+_SEVERITY = [FindingVerdict.VIOLATION, FindingVerdict.UNDECIDED, FindingVerdict.PERMITTED]
+_AS_FINDING = {
+    CheckVerdict.HOLDS: NONE,
+    CheckVerdict.VIOLATED: VIOLATION,
+}
+
+
+@cache
+def questions() -> tuple[Question, ...]:
+    """All histories of tests/histories, by their names."""
+    for module in pkgutil.iter_modules(tests.histories.__path__):
+        importlib.import_module(f"tests.histories.{module.name}")
+    return tuple(sorted(QUESTIONS, key=lambda question: question.name))
+
+
+def judged_together(spark: SparkSession, path: Path, asked: Sequence[Question]) -> Said:
+    """What the checks find in several histories that are laid into one run."""
+    made = [question.history(index) for index, question in enumerate(asked)]
+    trace = load_trace(spark, _written(path, made, checks=[str(check) for check in CHECKS]))
+
+    def found(check: Check) -> list[tuple[str, str, str]]:
+        if lacks := CHECKS[check].lacks(trace):
+            raise AssertionError(f"the exam has too few rows for {check}: {lacks}")
+        rows = CHECKS[check].judge(trace).findings.collect()
+        return [(_history_of(row.asDict(), made), str(check), row["verdict"]) for row in rows]
+
+    said: Said = defaultdict(dict)
+    for one in trace.each(found, list(CHECKS)):
+        for history, check, verdict in one:
+            before = said[history].get(check, verdict)
+            said[history][check] = min(before, verdict, key=_SEVERITY.index)
+    return said
+
+
+def judged_alone(spark: SparkSession, path: Path, question: Question) -> dict[str, str]:
+    """What the checks that a history asks about say of it, by its own run."""
+    history = question.history(0)
+    folder = _written(path, [history], checks=list(question.expects))
+    results = judge(load_trace(spark, folder)).checks
+    return {
+        check: _AS_FINDING.get(result.verdict, str(result.verdict))
+        for check, result in results.items()
+    }
+
+
+def is_right(expected: str, said: str) -> bool:
+    """Whether a check said what the document asks for."""
+    return said != VIOLATION if expected == NOT_VIOLATION else said == expected
+
+
+def _written(path: Path, made: Iterable[History], *, checks: list[str]) -> RunFolder:
+    histories = list(made)
+    folder = RunFolder(path)
+    folder.write_plan(
+        Plan(
+            scenario="exam",
+            question="does the judge conclude what the documents say?",
+            parameters={},
+            topics=[topic for history in histories for topic in history.topics],
+            groups=[group for history in histories for group in history.groups],
+            checks=checks,
+            expects=[],
+        )
+    )
+    run = description(0, "make test", "unknown", {})
+    ended = BEGINNING_MICROS + len(histories) * HISTORY_SECONDS * MICROS_PER_SECOND
+    (error,) = {history.error for history in histories} or {None}
+    folder.write_run(msgspec.structs.replace(run, ended_micros=ended, error=error))
+    missing = {table for history in histories for table in history.missing}
+    for table in TABLES.keys() - missing:
+        rows = [row for history in histories for row in history.rows.get(table, [])]
+        write_table(folder.tables, table, rows)
+    return folder
+
+
+def _history_of(row: dict[str, Any], made: list[History]) -> str:
+    """Whose finding it is: by its topic, group, worker, server, or the time that is its own."""
+    names = {history.name for history in made}
+    evidence: dict[str, Any] = msgspec.json.decode(row["evidence"])
+    for told in (row["topic"], row["group"], evidence.get("worker"), evidence.get("producer")):
+        name = str(told or "").partition(".")[0]
+        if name in names:
+            return name
+    servers = evidence.get("servers")
+    if servers:
+        return made[int(servers[0]) // BROKERS].name
+    if str(row["topic"] or "").startswith("__") and row["partition"] is not None:
+        return made[row["partition"]].name
+    if row["at"] is not None:
+        elapsed = int(row["at"]) - BEGINNING_MICROS
+        return made[elapsed // (HISTORY_SECONDS * MICROS_PER_SECOND)].name
+    raise AssertionError(f"a finding that belongs to no history: {row}")
