@@ -1,16 +1,19 @@
 """What a run's sources lack, and so which tables can't be relied on.
 
 A check that reads such a table is undecided: what it misses may be in the gap, and what it accuses
-may only look so. What is merely odd, and leaves no gap, is told by `history_complete` alone.
+may only look so. A history without its end leaves the whole run undecided. What is merely odd, and
+leaves no gap, is reported by `history_complete` alone.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from pyspark.sql import Row
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from analysis.emptied import emptied
+from analysis.gap import ALL_TABLES, Gap
 from analysis.load import Trace
+from analysis.restarts import unexplained_restarts
 from harness.contract.run_folder import GENERATED
 
 _BY_DRIVER = ("faults", "phases", "waits", "clocks")
@@ -18,26 +21,18 @@ _BY_OBSERVER = ("samples", "transactions")
 _BY_CLIENTS = ("sends", "polls", "commits", "group_events", "transactions")
 _BY_ANYBODY = (*_BY_DRIVER, *_BY_OBSERVER, *_BY_CLIENTS)
 _OF_ROLES = {"driver": _BY_DRIVER, "observer_worker": _BY_OBSERVER}
-"""What a history tells; all other roles are clients."""
+"""What a history says; all other roles are clients."""
 _OF_REPLICAS = ("replica_records", "replica_batches", "epoch_checkpoints", "log_starts")
+_OF_LOGS = ("truncations", "leader_epoch_starts", "log_start_changes")
 _OF_TOPICS = {
     "__consumer_offsets": ("committed_offsets",),
     "__cluster_metadata": ("leaderships", "broker_states", "metadata_batches"),
 }
-"""What the segments of Kafka's own topics tell."""
+"""What the segments of Kafka's own topics say."""
 INCOMPLETE = "missing_seqs > 0 or malformed_lines > 0 or (torn_lines > 0 and ended_by_itself)"
 """Of a row of `histories`: it has a gap. A last line torn by SIGKILL was never finished."""
-
-
-@dataclass(frozen=True)
-class Gap:
-    """Something that is not there, and the tables that should have been made of it."""
-
-    source: str
-    tables: tuple[str, ...]
-    reason: str
-    is_in_history: bool = False
-    """Of a history that is there, some lines."""
+_KEPT_BY_GAPS = {"histories": ALL_TABLES, "servers": _OF_REPLICAS, "unread_segments": _OF_REPLICAS}
+"""Tables from which gaps are known, and what can't be relied on without them."""
 
 
 def gaps(trace: Trace) -> list[Gap]:
@@ -45,12 +40,9 @@ def gaps(trace: Trace) -> list[Gap]:
     return trace.once("gaps", lambda: list(_found(trace)))
 
 
-def _found(trace: Trace) -> Iterator[Gap]:
-    told = trace["histories"].withColumn("is_incomplete", F.expr(INCOMPLETE)).collect()
-    yield from _in_histories(told)
-    yield from _missing_histories(trace, told)
-    yield from _servers(trace)
-    yield from _segments(trace)
+def doubts(trace: Trace) -> list[str]:
+    """Why the run as a whole is undecided, in words."""
+    return sorted({gap.reason for gap in gaps(trace) if gap.tables == ALL_TABLES})
 
 
 def reasons(found: Iterable[Gap], tables: set[str]) -> str:
@@ -58,8 +50,27 @@ def reasons(found: Iterable[Gap], tables: set[str]) -> str:
     return "; ".join(sorted({gap.reason for gap in found if tables & set(gap.tables)}))
 
 
-def _in_histories(told: list[Row]) -> Iterator[Gap]:
-    for row in told:
+def _found(trace: Trace) -> Iterator[Gap]:
+    for table, tables in _KEPT_BY_GAPS.items():
+        if problem := trace.problem(table):
+            yield Gap(table, tables, problem)
+    if trace.run.cluster == GENERATED and not trace.is_generated:
+        reason = "run.json says that no cluster made the history, but the run has a cluster's files"
+        yield Gap("run.json", ALL_TABLES, reason)
+    histories = trace.present("histories").withColumn("is_incomplete", F.expr(INCOMPLETE))
+    rows = histories.collect()
+    yield from _in_histories(rows)
+    yield from _without_end(trace, rows)
+    yield from _missing_histories(trace, rows)
+    yield from _servers(trace, rows)
+    yield from _segments(trace)
+    yield from emptied(trace, {row["role"] for row in rows} - {None})
+    if any(row["role"] == "driver" for row in rows):
+        yield from unexplained_restarts(trace)
+
+
+def _in_histories(rows: list[Row]) -> Iterator[Gap]:
+    for row in rows:
         if not row["is_incomplete"]:
             continue
         lost = f"{row['missing_seqs']} events missing, {row['malformed_lines']} lines malformed"
@@ -69,10 +80,28 @@ def _in_histories(told: list[Row]) -> Iterator[Gap]:
         yield Gap(row["worker"], tables, reason, is_in_history=True)
 
 
-def _missing_histories(trace: Trace, told: list[Row]) -> Iterator[Gap]:
+def _without_end(trace: Trace, rows: list[Row]) -> Iterator[Gap]:
+    """Histories whose worker did not say that it ended, unless a fault killed the worker.
+
+    What the lines after the last one said is not known, nor how many there were.
+    """
+    endless = [row["worker"] for row in rows if row["ended_by_itself"] is False]
+    if not endless:
+        return
+    kills = trace.present("faults").where("fault like 'kill%' and target like 'client:%'")
+    killed = {row["target"].removeprefix("client:").split(" ")[0] for row in kills.collect()}
+    for worker in sorted(set(endless) - killed):
+        yield Gap(worker, ALL_TABLES, f"history of {worker}: its end is missing")
+
+
+def _missing_histories(trace: Trace, rows: list[Row]) -> Iterator[Gap]:
     """Who should have written a history, and left none."""
-    rows = [row for row in told if row["role"] is not None]
-    if not rows or trace.run.cluster == GENERATED:
+    if trace.is_generated:
+        return
+    rows = [row for row in rows if row["role"] is not None]
+    if not rows:
+        if trace.rows["servers"]:
+            yield Gap("histories", ALL_TABLES, "there is no history at all")
         return
     roles, clients = {row["role"] for row in rows}, {row["client"] for row in rows}
     for role, tables in _OF_ROLES.items():
@@ -83,14 +112,14 @@ def _missing_histories(trace: Trace, told: list[Row]) -> Iterator[Gap]:
             yield Gap(client, _BY_CLIENTS, f"there is no history of a {client} client")
 
 
-def _servers(trace: Trace) -> Iterator[Gap]:
+def _servers(trace: Trace, histories: list[Row]) -> Iterator[Gap]:
     if not trace.rows["servers"]:
+        if any(row["role"] == "driver" for row in histories):
+            yield Gap("servers", (*_OF_REPLICAS, *_OF_LOGS), "no server's files were collected")
         return
-    collected = {row["server"]: row for row in trace["servers"].collect()}
-    brokers = [
-        row["broker"] for row in trace["broker_states"].select("broker").distinct().collect()
-    ]
-    for broker in sorted(brokers):
+    collected = {row["server"]: row for row in trace.present("servers").collect()}
+    states = trace.present("broker_states").select("broker").distinct()
+    for broker in sorted(row["broker"] for row in states.collect()):
         row = collected.get(broker)
         if row is None or not row["replicas"]:
             yield Gap(
@@ -99,13 +128,13 @@ def _servers(trace: Trace) -> Iterator[Gap]:
                 f"no replicas of broker {broker} were collected",
             )
         if row is None or not row["log_lines"]:
-            yield Gap(f"broker {broker}", ("truncations",), f"no log of broker {broker}")
+            yield Gap(f"broker {broker}", _OF_LOGS, f"no log of broker {broker}")
 
 
 def _segments(trace: Trace) -> Iterator[Gap]:
     if not trace.rows["unread_segments"]:
         return
-    for row in trace["unread_segments"].where("error is not null").collect():
+    for row in trace.present("unread_segments").where("error is not null").collect():
         replica = f"{row['topic']}-{row['partition']} of broker {row['broker']}"
         yield Gap(
             replica,

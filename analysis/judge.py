@@ -12,12 +12,13 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from analysis import resumption
 from analysis.checks.base import FINDING_COLUMNS, CheckOutcome, Totals
 from analysis.checks.registry import CHECKS
-from analysis.gaps import gaps, reasons
+from analysis.gaps import doubts, gaps, reasons
 from analysis.load import Trace
 from analysis.styles import style_rows
 from analysis.timing import timing
 from analysis.vacuity import vacuous_check
 from harness.contract.checks import Check
+from harness.contract.errors import TableError
 from harness.contract.run_folder import Expectation
 from harness.contract.verdicts import (
     EXAMPLES_MAX,
@@ -58,10 +59,15 @@ class _Asked:
 def judge(trace: Trace) -> Verdict:
     """The verdict of a run, by the checks that its plan names."""
     planned = [Check(name) for name in trace.plan.checks]
+    unclear = doubts(trace) + ([] if planned else ["the plan names no check"])
     found, results = _run([check for check in planned if check in CHECKS], trace)
     resumed: list[Resumption] = []
     if Check.RESUMPTION in planned:
         resumed, results[Check.RESUMPTION] = _resumption(trace)
+    for check in planned:
+        if check not in results and check is not Check.VACUOUS_CHECK:
+            reason = "this release has no such check"
+            results[check] = _unjudged(CheckVerdict.NOT_EVALUABLE, reason)
     if Check.VACUOUS_CHECK in planned:
         results[Check.VACUOUS_CHECK] = vacuous_check(results)
     faults = _faults(trace)
@@ -78,8 +84,11 @@ def judge(trace: Trace) -> Verdict:
             found,
             results,
             expects=trace.plan.expects,
-            is_whole=trace.run.error is None and all(fault.landed for fault in faults),
+            is_whole=trace.run.error is None
+            and all(fault.landed for fault in faults)
+            and not unclear,
         ),
+        doubts=unclear,
         checks={str(check): results[check] for check in planned},
         faults=faults,
         resumption=resumed,
@@ -102,7 +111,8 @@ def decide(
         found: counts of all findings.
         results: of every planned check.
         expects: the plan's expectations.
-        is_whole: whether the scenario came to its end and all its faults landed.
+        is_whole: whether the scenario came to its end, all its faults landed, and no gap leaves the
+            run as a whole undecided.
     """
     violations = {
         (one.check, one.group) for one in found if one.verdict is FindingVerdict.VIOLATION
@@ -138,6 +148,8 @@ def _run(checks: list[Check], trace: Trace) -> tuple[list[Found], dict[Check, Ch
         try:
             with trace.touched() as tables:
                 outcome = CHECKS[check].judge(trace)
+        except TableError as error:
+            return _unjudged(CheckVerdict.NOT_EVALUABLE, str(error))
         except Exception as error:  # noqa: BLE001 - whatever it is, the other checks go on
             return _crashed(error)
         return _Asked(check, outcome, reasons(missing, tables))
@@ -289,6 +301,8 @@ def _resumption(trace: Trace) -> tuple[list[Resumption], CheckResult]:
         return [], _unjudged(CheckVerdict.NOT_EVALUABLE, lacks)
     try:
         resumed = resumption.resumptions(trace)
+    except TableError as error:
+        return [], _unjudged(CheckVerdict.NOT_EVALUABLE, str(error))
     except Exception as error:  # noqa: BLE001 - the checks are told all the same
         return [], _crashed(error)
     if not resumed:
@@ -307,5 +321,5 @@ def _faults(trace: Trace) -> list[FaultResult]:
             landed=row["landed"],
             evidence=msgspec.json.decode(row["evidence"]),
         )
-        for row in trace["faults"].orderBy("injected_micros").collect()
+        for row in trace.present("faults").orderBy("injected_micros").collect()
     ]

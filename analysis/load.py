@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -21,9 +21,11 @@ from pyspark.sql.types import StructType
 from analysis.gateway import planned_by
 from analysis.once import Once
 from analysis.scratch import Kept, Scratch
+from analysis.source import table_files
 from analysis.survivors import log_bounds, survivors
 from analysis.tuning import for_many_rows
-from harness.contract.run_folder import Plan, RunDescription, RunFolder
+from harness.contract.errors import TableError
+from harness.contract.run_folder import GENERATED, NO_KAFKA, Plan, RunDescription, RunFolder
 from harness.contract.tables import TABLES
 
 
@@ -72,9 +74,11 @@ class Trace:
         plan: what the scenario set out to do.
         run: under which conditions.
         read: a table by its name; asked once for each that is used.
-        rows: count of rows by table; 0 where a table is missing.
+        rows: count of rows by table; 0 where a table is missing or unreadable.
         scratch: where rows of a large trace are kept.
         missing: the tables whose file does not exist.
+        unreadable: why a table's file can't be read, by table.
+        raw: the folders of raw sources that the run has: history, segments, brokers.
     """
 
     spark: SparkSession
@@ -84,6 +88,8 @@ class Trace:
     rows: dict[str, int]
     scratch: Scratch
     missing: frozenset[str] = frozenset()
+    unreadable: Mapping[str, str] = field(default_factory=dict)
+    raw: frozenset[str] = frozenset()
     _once: Once = field(default_factory=Once)
     _close_rows: dict[str, int] = field(default_factory=dict)
 
@@ -93,9 +99,30 @@ class Trace:
         return sum(self.rows.values()) <= SMALL_INPUT_ROWS
 
     def __getitem__(self, table: str) -> DataFrame:
-        """A table by its name in the contract."""
+        """A table by its name in the contract.
+
+        Raises:
+            TableError: it is missing or unreadable.
+        """
+        if problem := self.problem(table):
+            raise TableError(problem)
+        return self.present(table)
+
+    def present(self, table: str) -> DataFrame:
+        """A table by its name in the contract; no rows where it is missing or unreadable."""
         self._once.source(table)
         return self._once.get(f"table {table}", lambda: self.read(table))
+
+    def problem(self, table: str) -> str:
+        """Why a table can't be used, in words; empty if it can."""
+        if table in self.missing:
+            return f"table {table} is missing"
+        return self.unreadable.get(table, "")
+
+    @property
+    def is_generated(self) -> bool:
+        """Whether no cluster made this history, by its description and by what it left."""
+        return (self.run.cluster, self.run.kafka) == (GENERATED, NO_KAFKA) and not self.raw
 
     def touched(self) -> AbstractContextManager[set[str]]:
         """The tables that this thread asks for meanwhile, by way of shared frames too."""
@@ -201,17 +228,12 @@ class Trace:
         source = "log_starts" if self.rows["log_starts"] else "replica_records"
         return survivors(self[source], self["leaderships"])
 
-    def lacks(self, needs: tuple[str, ...], reads: tuple[str, ...] = ()) -> str:
-        """Which tables are missing, or empty though rows are needed, in words; empty if none.
-
-        Args:
-            needs: tables that must have rows.
-            reads: tables that must be there, but may be empty.
-        """
-        missing = [table for table in (*needs, *reads) if table in self.missing]
-        empty = [table for table in needs if table not in missing and not self.rows[table]]
-        told = [f"table {table} is missing" for table in missing]
-        return ", ".join([*told, *(f"table {table} is empty" for table in empty)])
+    def lacks(self, needs: tuple[str, ...]) -> str:
+        """Which tables of those that must have rows have none, and why; empty if all have some."""
+        problems = {table: self.problem(table) for table in needs}
+        empty = [one for one, problem in problems.items() if not (problem or self.rows[one])]
+        unusable = [problem for problem in problems.values() if problem]
+        return ", ".join([*unusable, *(f"table {table} is empty" for table in empty)])
 
     def shared(
         self,
@@ -315,35 +337,49 @@ def local_frame(spark: SparkSession, content: pa.Table) -> DataFrame:
     return frame.coalesce(1) if content.num_rows else frame
 
 
-def _paths(folder: RunFolder) -> dict[str, Path]:
-    return {name: folder.tables / f"{name}.parquet" for name in TABLES}
-
-
 def count_rows(folder: RunFolder) -> dict[str, int]:
-    """The rows of each table of a run; 0 where it is missing."""
-    return {
-        name: int(pq.read_metadata(path).num_rows) if path.exists() else 0
-        for name, path in _paths(folder).items()
-    }
+    """The rows of each table of a run; 0 where it is missing or unreadable."""
+    return table_files(folder).rows
 
 
 def load_trace(spark: SparkSession, folder: RunFolder) -> Trace:
-    """Read a run's tables; a missing one is empty, counts 0 rows, and is told in `missing`.
+    """Read a run's tables; those that are missing or unreadable have no rows, and say so.
 
     Raises:
         RunFolderError: the folder has no plan or no description of a run.
     """
-    paths = _paths(folder)
-    rows = count_rows(folder)
+    files = table_files(folder)
+    rows = files.rows
     is_small = sum(rows.values()) <= SMALL_INPUT_ROWS
 
     def read(name: str) -> DataFrame:
         if not rows[name]:
             return local_frame(spark, TABLES[name].empty_table())
         if is_small or rows[name] <= _LOCAL_ROWS:
-            return local_frame(spark, pq.read_table(paths[name], schema=TABLES[name]))
-        return spark.read.schema(spark_schema(name)).parquet(str(paths[name]))
+            return local_frame(spark, _content(name, files.paths[name]))
+        return spark.read.schema(spark_schema(name)).parquet(str(files.paths[name]))
 
-    missing = frozenset(name for name, path in paths.items() if not path.exists())
-    scratch = Scratch(folder.path)
-    return Trace(spark, folder.plan(), folder.run(), read, rows, scratch, missing)
+    return Trace(
+        spark,
+        folder.plan(),
+        folder.run(),
+        read,
+        rows,
+        Scratch(folder.path),
+        missing=files.missing,
+        unreadable=files.unreadable,
+        raw=frozenset(folder.raw()),
+    )
+
+
+def _content(name: str, path: Path) -> pa.Table:
+    """The rows of a table's file.
+
+    Raises:
+        TableError: its pages are damaged.
+    """
+    try:
+        return pq.read_table(path, schema=TABLES[name])
+    except (pa.ArrowException, OSError) as error:
+        problem = str(error).partition("\n")[0]
+        raise TableError(f"table {name} can't be read: {problem}") from error

@@ -13,13 +13,12 @@ from analysis.stretches import given
 from harness.contract.verdicts import Resumption
 
 _NEEDS = ("group_events", "committed_offsets", "polls")
-_READS = ("replica_records",)
 _EPOCHS = ("record_epoch", "position_epoch", "metadata_epoch", "cluster_epoch")
 
 
 def lacks(trace: Trace) -> str:
     """Which tables `resumptions` can't do without, in words; empty if it lacks none."""
-    return trace.lacks(_NEEDS, _READS)
+    return trace.lacks(_NEEDS)
 
 
 def resumptions(trace: Trace) -> list[Resumption]:

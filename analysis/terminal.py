@@ -47,6 +47,8 @@ def show(verdict: Verdict, console: Console) -> None:
         f"[bold {colour}]{verdict.verdict}[/] {verdict.scenario}, seed {verdict.seed}, "
         f"Kafka {verdict.kafka}, {verdict.cluster}"
     )
+    for doubt in verdict.doubts:
+        console.print(f"[yellow]undecided:[/] {escape(doubt)}", soft_wrap=True)
     if verdict.timing is not None:
         console.print(escape(told_timing(verdict.timing)), soft_wrap=True)
 

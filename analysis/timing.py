@@ -23,7 +23,7 @@ def timing(trace: Trace) -> Timing | None:
     if not told or trace.run.ended_micros is None:
         return None
     began, ended = told[0]["began_micros"], told[-1]["ended_micros"]
-    faults = trace["faults"].select("forced_ms", "forced_by").collect()
+    faults = trace.present("faults").select("forced_ms", "forced_by").collect()
     settings = {name for row in faults for name in (row["forced_by"] or "").split(", ") if name}
     return Timing(
         starting=_seconds(began - trace.run.started_micros),

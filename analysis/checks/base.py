@@ -65,19 +65,20 @@ class CheckOutcome:
 class CheckDefinition:
     """A check and the tables that it can't be evaluated without.
 
+    A check may read other tables, which may be empty, e.g. where nothing was reset. If one of these
+    is missing or unreadable, the check raises a `TableError`.
+
     Attributes:
         judge: the check.
         needs: tables that must have rows; without any there is nothing to judge.
-        reads: tables that must be there, but may well be empty, e.g. where nothing was reset.
     """
 
     judge: Callable[[Trace], CheckOutcome]
     needs: tuple[str, ...]
-    reads: tuple[str, ...] = ()
 
     def lacks(self, trace: Trace) -> str:
         """Why a trace can't be judged, by its missing and empty tables; empty if it can."""
-        return trace.lacks(self.needs, self.reads)
+        return trace.lacks(self.needs)
 
 
 def findings(

@@ -34,105 +34,68 @@ from analysis.checks.base import CheckDefinition
 from harness.contract.checks import Check
 
 _COMMITS = CheckDefinition(
-    epochs.committed_epoch_missing,
-    needs=("committed_offsets", "polls", "leaderships"),
-    reads=("replica_records", "group_events"),
+    epochs.committed_epoch_missing, needs=("committed_offsets", "polls", "leaderships")
 )
 
 _STORED = replace(_COMMITS, needs=("committed_offsets", "leaderships", "epoch_checkpoints"))
-_OFFSETS = CheckDefinition(
-    commits.commit_regressed,
-    needs=("committed_offsets", "commits"),
-    reads=("polls", "replica_records", "group_events", "leaderships", "resets"),
-)
+_OFFSETS = CheckDefinition(commits.commit_regressed, needs=("committed_offsets", "commits"))
 _STANDING = CheckDefinition(
-    expiry.commit_expired,
-    needs=("committed_offsets", "log_starts", "leaderships"),
-    reads=("group_events", "polls", "samples"),
+    expiry.commit_expired, needs=("committed_offsets", "log_starts", "leaderships")
 )
-_MEMBERS = CheckDefinition(
-    groups.double_ownership, needs=("group_events", "polls"), reads=("commits", "faults")
-)
+_MEMBERS = CheckDefinition(groups.double_ownership, needs=("group_events", "polls"))
 _BRANCHES = CheckDefinition(
     truncations.truncation_detected,
     needs=("polls", "epoch_checkpoints", "log_starts", "leaderships"),
-    reads=("resets", "group_events"),
 )
 
 CHECKS: dict[Check, CheckDefinition] = {
     Check.LOST_RECORD: CheckDefinition(
-        delivery.lost_record,
-        needs=("sends", "log_starts", "epoch_checkpoints", "leaderships"),
-        reads=("replica_records", "polls"),
+        delivery.lost_record, needs=("sends", "log_starts", "epoch_checkpoints", "leaderships")
     ),
     Check.SKIPPED_RECORD: CheckDefinition(
-        delivery.skipped_record,
-        needs=("polls", "group_events", "log_starts"),
-        reads=("replica_records", "committed_offsets", "resets"),
+        delivery.skipped_record, needs=("polls", "group_events", "log_starts")
     ),
     Check.DUPLICATE_DELIVERY: CheckDefinition(delivery.duplicate_delivery, needs=("polls",)),
     Check.PHANTOM_RECORD: CheckDefinition(delivery.phantom_record, needs=("polls", "sends")),
     Check.CORRUPTED_RECORD: CheckDefinition(delivery.corrupted_record, needs=("polls",)),
     Check.COMMIT_REGRESSED: _OFFSETS,
-    Check.COMMIT_BEYOND_PROCESSED: replace(_OFFSETS, judge=commits.commit_beyond_processed),
+    Check.COMMIT_BEYOND_PROCESSED: CheckDefinition(
+        commits.commit_beyond_processed, needs=("committed_offsets",)
+    ),
     Check.COMMIT_BEYOND_LOG: CheckDefinition(
         commits.commit_beyond_log,
         needs=("committed_offsets", "leaderships", "log_starts", "epoch_checkpoints", "polls"),
-        reads=("replica_records", "resets", "samples"),
     ),
     Check.COMMIT_FROM_OLD_GENERATION: replace(
         _MEMBERS,
         judge=groups.commit_from_old_generation,
         needs=("group_events", "commits", "committed_offsets"),
-        reads=("polls",),
     ),
     Check.DOUBLE_OWNERSHIP: _MEMBERS,
-    Check.LOST_COMMIT: CheckDefinition(
-        commits.lost_commit, needs=("commits",), reads=("committed_offsets",)
-    ),
+    Check.LOST_COMMIT: CheckDefinition(commits.lost_commit, needs=("commits",)),
     Check.START_MISMATCH: CheckDefinition(
-        groups.start_mismatch,
-        needs=("group_events", "committed_offsets", "polls"),
-        reads=("resets", "replica_records"),
+        groups.start_mismatch, needs=("group_events", "committed_offsets", "polls")
     ),
     Check.COMMIT_EXPIRED: _STANDING,
-    Check.RECORD_EPOCH_REGRESSED: CheckDefinition(
-        epochs.record_epoch_regressed, needs=("polls",), reads=("epoch_checkpoints",)
-    ),
-    Check.UNSEEN_RECORD: CheckDefinition(
-        presence.unseen_record, needs=("sends", "log_starts"), reads=("polls", "replica_records")
-    ),
-    Check.DUPLICATE_APPEND: CheckDefinition(
-        presence.duplicate_append, needs=("replica_records",), reads=("replica_batches",)
-    ),
-    Check.RESURRECTED_RECORD: CheckDefinition(
-        readers.resurrected_record, needs=("polls", "sends"), reads=("replica_records",)
-    ),
-    Check.EXPIRED_READ: CheckDefinition(
-        presence.expired_read, needs=("polls", "samples"), reads=("group_events",)
-    ),
+    Check.RECORD_EPOCH_REGRESSED: CheckDefinition(epochs.record_epoch_regressed, needs=("polls",)),
+    Check.UNSEEN_RECORD: CheckDefinition(presence.unseen_record, needs=("sends", "log_starts")),
+    Check.DUPLICATE_APPEND: CheckDefinition(presence.duplicate_append, needs=("replica_records",)),
+    Check.RESURRECTED_RECORD: CheckDefinition(readers.resurrected_record, needs=("polls", "sends")),
+    Check.EXPIRED_READ: CheckDefinition(presence.expired_read, needs=("polls", "samples")),
     Check.INCONSISTENT_OFFSET: CheckDefinition(
-        readers.inconsistent_offset, needs=("polls", "leaderships"), reads=("replica_records",)
+        readers.inconsistent_offset, needs=("polls", "leaderships")
     ),
     Check.NONMONOTONIC_SEND: CheckDefinition(
-        order.nonmonotonic_send, needs=("sends", "log_starts"), reads=("replica_records",)
+        order.nonmonotonic_send, needs=("sends", "log_starts")
     ),
-    Check.POLL_SKIP: CheckDefinition(
-        order.poll_skip, needs=("polls", "group_events"), reads=("replica_records", "resets")
-    ),
+    Check.POLL_SKIP: CheckDefinition(order.poll_skip, needs=("polls", "group_events")),
     Check.NONMONOTONIC_POLL: CheckDefinition(
-        order.nonmonotonic_poll,
-        needs=("polls", "group_events"),
-        reads=("resets", "committed_offsets"),
+        order.nonmonotonic_poll, needs=("polls", "group_events")
     ),
     Check.DIVERGENT_READERS: CheckDefinition(
-        readers.divergent_readers,
-        needs=("polls", "group_events", "leaderships"),
-        reads=("replica_records", "resets"),
+        readers.divergent_readers, needs=("polls", "group_events", "leaderships")
     ),
-    Check.STALE_READ: CheckDefinition(
-        readers.stale_read, needs=("polls", "sends", "group_events"), reads=("commits",)
-    ),
+    Check.STALE_READ: CheckDefinition(readers.stale_read, needs=("polls", "sends", "group_events")),
     Check.COMMITTED_EPOCH_MISSING: _COMMITS,
     Check.COMMITTED_EPOCH_STALE: replace(_COMMITS, judge=epochs.committed_epoch_stale),
     Check.COMMITTED_EPOCH_BEHIND_LEADER: replace(
@@ -156,54 +119,36 @@ CHECKS: dict[Check, CheckDefinition] = {
         _BRANCHES,
         judge=truncations.false_truncation,
         needs=("group_events", "epoch_checkpoints", "log_starts"),
-        reads=("resets", "polls"),
     ),
     Check.SILENT_REVALIDATION: replace(_BRANCHES, judge=truncations.silent_revalidation),
     Check.LOSS_ESTIMATE: CheckDefinition(
-        truncations.loss_estimate,
-        needs=("sends", "log_starts", "epoch_checkpoints", "leaderships"),
-        reads=("replica_batches", "replica_records", "polls", "samples"),
+        truncations.loss_estimate, needs=("sends", "log_starts", "epoch_checkpoints", "leaderships")
     ),
     Check.OVER_TRUNCATION: CheckDefinition(
         over_truncation.over_truncation,
         needs=("truncations", "epoch_checkpoints", "log_starts", "leaderships"),
-        reads=("sends", "replica_records"),
     ),
     Check.REPROCESSING_AMPLIFICATION: CheckDefinition(
-        reprocessing.reprocessing_amplification, needs=("polls",), reads=("faults",)
+        reprocessing.reprocessing_amplification, needs=("polls",)
     ),
     Check.TRUNCATION_UNDETECTED: CheckDefinition(
-        resets.truncation_undetected,
-        needs=("polls", "group_events", "log_starts"),
-        reads=("replica_records", "resets"),
+        resets.truncation_undetected, needs=("polls", "group_events", "log_starts")
     ),
-    Check.RESET: CheckDefinition(
-        resets.reset,
-        needs=("group_events",),
-        reads=("resets", "committed_offsets", "replica_batches", "replica_records", "polls"),
-    ),
+    Check.RESET: CheckDefinition(resets.reset, needs=("group_events",)),
     Check.UNJUSTIFIED_RESET: CheckDefinition(
-        resets.unjustified_reset,
-        needs=("group_events", "log_starts", "epoch_checkpoints"),
-        reads=("resets", "committed_offsets"),
+        resets.unjustified_reset, needs=("group_events", "log_starts", "epoch_checkpoints")
     ),
     Check.FENCED_IN_ISR: CheckDefinition(
         replicas.fenced_in_isr, needs=("leaderships", "broker_states")
     ),
     Check.SERVED_UNDER_FENCED_EPOCH: CheckDefinition(
-        replicas.served_under_fenced_epoch,
-        needs=("sends", "leaderships", "log_starts"),
-        reads=("polls", "replica_records"),
+        replicas.served_under_fenced_epoch, needs=("sends", "leaderships", "log_starts")
     ),
     Check.LOG_DIVERGENCE: CheckDefinition(
-        logs.log_divergence,
-        needs=("replica_batches", "log_starts", "leaderships"),
-        reads=("samples",),
+        logs.log_divergence, needs=("replica_batches", "log_starts", "leaderships")
     ),
     Check.LEADER_COMPLETENESS: CheckDefinition(
-        logs.leader_completeness,
-        needs=("epoch_checkpoints", "leaderships", "log_starts"),
-        reads=("samples", "polls", "sends", "replica_records"),
+        logs.leader_completeness, needs=("epoch_checkpoints", "leaderships", "log_starts")
     ),
     Check.ISR_INCOMPLETE: CheckDefinition(
         logs.isr_incomplete, needs=("leaderships", "samples", "log_starts")
@@ -212,9 +157,7 @@ CHECKS: dict[Check, CheckDefinition] = {
         bounds.high_watermark_regressed, needs=("samples", "leaderships")
     ),
     Check.EPOCH_REGRESSED: CheckDefinition(
-        metadata.epoch_regressed,
-        needs=("leaderships", "replica_batches"),
-        reads=("samples",),
+        metadata.epoch_regressed, needs=("leaderships", "replica_batches")
     ),
     Check.ELIGIBLE_LEADER_REPLICAS: CheckDefinition(
         metadata.eligible_leader_replicas, needs=("leaderships", "broker_states")
@@ -225,31 +168,24 @@ CHECKS: dict[Check, CheckDefinition] = {
     Check.EPOCH_CACHE_MISMATCH: CheckDefinition(
         epoch_cache.epoch_cache_mismatch,
         needs=("replica_batches", "log_starts", "epoch_checkpoints"),
-        reads=("samples",),
     ),
     Check.RETENTION_OVERREACH: CheckDefinition(
-        bounds.retention_overreach, needs=("log_starts", "leaderships"), reads=("samples", "sends")
+        bounds.retention_overreach, needs=("log_starts", "leaderships")
     ),
     Check.METADATA_DIVERGENCE: CheckDefinition(
-        quorum.metadata_divergence, needs=("metadata_batches", "leaderships"), reads=("samples",)
+        quorum.metadata_divergence, needs=("metadata_batches", "leaderships")
     ),
     Check.UNCLEAN_ELECTION_UNCONFIGURED: CheckDefinition(
-        metadata.unclean_election_unconfigured, needs=("leaderships",), reads=("faults",)
+        metadata.unclean_election_unconfigured, needs=("leaderships",)
     ),
     Check.ZOMBIE_PRODUCER_ACCEPTED: CheckDefinition(
-        producers.zombie_producer_accepted,
-        needs=("transactions", "log_starts"),
-        reads=("sends", "replica_batches", "leaderships"),
+        producers.zombie_producer_accepted, needs=("transactions", "log_starts")
     ),
     Check.ABORTED_READ: CheckDefinition(
-        transactions.aborted_read,
-        needs=("transactions", "sends", "polls"),
-        reads=("replica_batches", "replica_records"),
+        transactions.aborted_read, needs=("transactions", "sends", "polls")
     ),
     Check.TORN_TRANSACTION: CheckDefinition(
-        transactions.torn_transaction,
-        needs=("transactions", "sends", "polls", "group_events"),
-        reads=("replica_batches", "replica_records"),
+        transactions.torn_transaction, needs=("transactions", "sends", "polls", "group_events")
     ),
     Check.WRITE_CYCLE: CheckDefinition(isolation.write_cycle, needs=("transactions", "sends")),
     Check.CIRCULAR_INFORMATION: CheckDefinition(
@@ -263,41 +199,29 @@ CHECKS: dict[Check, CheckDefinition] = {
         needs=("transactions", "sends", "replica_records", "replica_batches"),
     ),
     Check.MISAPPLIED_MARKER: CheckDefinition(
-        markers.misapplied_marker,
-        needs=("transactions", "sends", "replica_batches"),
-        reads=("replica_records",),
+        markers.misapplied_marker, needs=("transactions", "sends", "replica_batches")
     ),
     Check.OFFSETS_WITHOUT_OUTPUT: CheckDefinition(
         markers.offsets_without_output,
         needs=("transactions", "sends", "committed_offsets", "replica_batches"),
-        reads=("replica_records",),
     ),
     Check.OUTPUT_WITHOUT_OFFSETS: CheckDefinition(
         markers.output_without_offsets,
         needs=("transactions", "sends", "committed_offsets", "replica_batches"),
-        reads=("replica_records",),
     ),
     Check.PRODUCE_UNAVAILABLE: CheckDefinition(
-        liveness.produce_unavailable, needs=("sends", "leaderships"), reads=("faults",)
+        liveness.produce_unavailable, needs=("sends", "leaderships")
     ),
-    Check.STUCK_CONSUMER: CheckDefinition(
-        stuck.stuck_consumer, needs=("group_events",), reads=("faults", "log_starts")
-    ),
+    Check.STUCK_CONSUMER: CheckDefinition(stuck.stuck_consumer, needs=("group_events",)),
     Check.FETCH_UNAVAILABLE: CheckDefinition(
-        liveness.fetch_unavailable,
-        needs=("polls", "sends", "leaderships"),
-        reads=("group_events", "faults"),
+        liveness.fetch_unavailable, needs=("polls", "sends", "leaderships")
     ),
     Check.COMMIT_UNAVAILABLE: CheckDefinition(
-        liveness.commit_unavailable,
-        needs=("commits", "leaderships"),
-        reads=("committed_offsets", "faults"),
+        liveness.commit_unavailable, needs=("commits", "leaderships")
     ),
-    Check.STUCK_PRODUCER: CheckDefinition(
-        stuck.stuck_producer, needs=("sends",), reads=("faults",)
-    ),
+    Check.STUCK_PRODUCER: CheckDefinition(stuck.stuck_producer, needs=("sends",)),
     Check.NEVER_CAUGHT_UP: CheckDefinition(
-        stuck.never_caught_up, needs=("leaderships", "broker_states"), reads=("faults", "phases")
+        stuck.never_caught_up, needs=("leaderships", "broker_states")
     ),
     Check.PHASE_OVERRUN: CheckDefinition(evidence.phase_overrun, needs=("phases",)),
     Check.CLOCK_SKEW: CheckDefinition(evidence.clock_skew, needs=("clocks",)),

@@ -21,15 +21,16 @@ def timeline(trace: Trace) -> str:
     topics = {topic.topic for topic in trace.plan.topics}
     rows = [
         row.asDict()
-        for row in trace["leaderships"].orderBy("metadata_offset").collect()
+        for row in trace.present("leaderships").orderBy("metadata_offset").collect()
         if row["topic"] in topics
     ]
     if not rows:
         return ""
     commits = [
-        row.asDict() for row in trace["committed_offsets"].where("not is_tombstone").collect()
+        row.asDict()
+        for row in trace.present("committed_offsets").where("not is_tombstone").collect()
     ]
-    faults = [row.asDict() for row in trace["faults"].collect()]
+    faults = [row.asDict() for row in trace.present("faults").collect()]
     end = max(
         [row["at_micros"] for row in rows]
         + [row["committed_micros"] for row in commits]

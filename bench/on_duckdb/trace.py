@@ -6,8 +6,9 @@ from typing import Any, TypeVar
 
 from pyspark.sql import DataFrame
 
-from analysis.load import Trace, count_rows
+from analysis.load import Trace
 from analysis.scratch import Scratch
+from analysis.source import table_files
 from harness.contract.run_folder import RunFolder
 from harness.contract.tables import TABLES
 
@@ -42,16 +43,24 @@ def load_trace(session: Any, folder: RunFolder) -> DuckTrace:
         session: a `bench.on_duckdb.session.Session`, where type checkers see Spark's.
         folder: the run's.
     """
-    paths = {name: folder.tables / f"{name}.parquet" for name in TABLES}
-    rows = count_rows(folder)
+    files = table_files(folder)
+    rows = files.rows
 
     def read(name: str) -> DataFrame:
         if not rows[name]:
             frame: DataFrame = session.createDataFrame(TABLES[name].empty_table())
         else:
-            frame = session.parquet(paths[name].resolve())
+            frame = session.parquet(files.paths[name].resolve())
         return frame
 
-    missing = frozenset(name for name, path in paths.items() if not path.exists())
-    scratch = Scratch(folder.path)
-    return DuckTrace(session, folder.plan(), folder.run(), read, rows, scratch, missing)
+    return DuckTrace(
+        session,
+        folder.plan(),
+        folder.run(),
+        read,
+        rows,
+        Scratch(folder.path),
+        missing=files.missing,
+        unreadable=files.unreadable,
+        raw=frozenset(folder.raw()),
+    )

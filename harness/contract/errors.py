@@ -10,7 +10,8 @@ FencepostError
 ├── WorkerError           a client or observer on a node misbehaved (exit 70)
 ├── FaultError            a fault could not be applied or healed (exit 70)
 ├── AnalysisError         the analysis ended without an answer (exit 70)
-└── RunFolderError        a run's folder lacks something that the analysis needs (exit 64)
+├── RunFolderError        a run's folder lacks something that the analysis needs (exit 64)
+└── TableError            a table of a run is missing or unreadable (exit 70)
 """
 
 
@@ -66,3 +67,7 @@ class RunFolderError(FencepostError):
     """A run's folder lacks something that is needed to judge it."""
 
     exit_code = 64
+
+
+class TableError(FencepostError):
+    """A table of a run is missing or unreadable: what needs it can't be evaluated."""

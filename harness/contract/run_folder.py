@@ -15,6 +15,8 @@ PLAN_FILE = "plan.json"
 RUN_FILE = "run.json"
 GENERATED = "generated"
 """The `cluster` of a history that no cluster made: it has tables, but nothing to decode."""
+NO_KAFKA = "none"
+"""The `kafka` of such a history."""
 
 
 class TopicPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,6 +141,10 @@ class RunFolder:
     def report(self) -> Path:
         """`verdict.json` and `index.html`."""
         return self.path / "report"
+
+    def raw(self) -> list[str]:
+        """The folders of raw sources that are there; a generated history has none."""
+        return [one.name for one in (self.history, self.segments, self.brokers) if one.exists()]
 
     def write_plan(self, plan: Plan) -> None:
         """Write `plan.json`."""

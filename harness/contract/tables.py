@@ -352,3 +352,21 @@ TABLES: dict[str, pa.Schema] = {
         error=_STRING,
     ),
 }
+
+LATER: dict[str, tuple[str, ...]] = {
+    "sends": ("is_idempotent", "in_flight_max"),
+    "commits": (
+        "position_epoch",
+        "metadata_epoch",
+        "cluster_epoch",
+        "position_epoch_after",
+        "metadata_epoch_after",
+        "generation",
+    ),
+    "committed_offsets": ("brokers",),
+    "group_events": ("generation",),
+    "leaderships": ("topic_id",),
+    "leader_epoch_starts": (),
+    "log_start_changes": (),
+}
+"""Columns, and whole tables (without any), that runs of earlier releases do not have."""

@@ -167,7 +167,7 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole verdict of a run."""
+    """The whole verdict of a run; `doubts`: why the run as a whole is undecided, if it is."""
 
     schema: int
     run_id: str
@@ -184,3 +184,4 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     styles: list[StyleRow] = []
     rerun: str
     timing: Timing | None = None
+    doubts: list[str] = []

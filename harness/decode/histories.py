@@ -61,7 +61,7 @@ def _read_history(history: HistoryLines, rows: Rows) -> None:
         client=started.client if started else None,
         client_version=started.client_version if started else None,
         events=len(events),
-        missing_seqs=history.missing_seqs,
+        missing_seqs=max(history.missing_seqs, _missing_faults(events)),
         torn_lines=history.torn_lines,
         malformed_lines=history.malformed_lines,
         ended_by_itself=any(isinstance(event, WorkerStopped) for event in events),
@@ -240,6 +240,12 @@ def _faults(events: Iterable[AnyEvent], rows: Rows) -> None:
                 "forced_by": ", ".join(sorted(event.forced_ms)),
             }
     rows.extend("faults", faults.values())
+
+
+def _missing_faults(events: Iterable[AnyEvent]) -> int:
+    """Numbers of faults, from 0 up to the last one, under which no event says anything."""
+    numbers = {event.number for event in events if isinstance(event, FaultChanged)}
+    return max(numbers) + 1 - len(numbers) if numbers else 0
 
 
 def _wait(event: StateAwaited, rows: Rows) -> None:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from harness.contract.checks import Check
 from harness.contract.clients import Client
 from harness.contract.errors import UsageError
-from harness.contract.run_folder import GENERATED, Plan, RunDescription, RunFolder
+from harness.contract.run_folder import GENERATED, NO_KAFKA, Plan, RunDescription, RunFolder
 from harness.contract.tables import TABLES
 from harness.generate.finish import Numbering, finish, laid_out
 from harness.generate.log import micros
@@ -258,7 +258,7 @@ def description(seed: int, command: str, git_head: str, versions: dict[str, str]
         run_id="generated",
         scenario="generated",
         seed=seed,
-        kafka="none",
+        kafka=NO_KAFKA,
         cluster=GENERATED,
         clients={Client.JAVA.value: GENERATED},
         git_head=git_head,

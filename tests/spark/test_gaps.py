@@ -1,11 +1,13 @@
 """What a run's sources lack makes exactly the checks undecided that rest on it."""
 
+from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 from conftest import TraceMaker
 from histories import HEALTHY
-from micro import clock, registered, survived
+from micro import appended, batch, clock, registered, sampled, survived, told_commit
 
 from analysis.judge import judge
 from harness.contract.checks import Check
@@ -13,6 +15,7 @@ from harness.contract.verdicts import CheckVerdict, RunVerdict, Verdict
 
 pytestmark = pytest.mark.spark
 
+SECOND = 1_000_000
 HISTORY = HEALTHY["histories"][0]
 WORKERS = [
     {**HISTORY, "worker": "clients", "role": "java_worker", "client": "java"},
@@ -28,6 +31,10 @@ WHOLE = {
     "broker_states": [*HEALTHY["broker_states"], registered(fenced=False, at=6, broker=2)],
     "histories": WORKERS,
     "servers": SERVERS,
+    "replica_batches": [batch(0, 3)],
+    "metadata_batches": [appended(1, 0)],
+    "samples": [sampled(4, at=700)],
+    "commits": [told_commit(2)],
 }
 CHECKS = (
     Check.LOST_RECORD,
@@ -128,3 +135,90 @@ def test_a_clock_that_jumped_widens_the_bound(make_trace: TraceMaker) -> None:
             {**WHOLE, "clocks": clocks, "histories": told}, checks=(str(Check.CLOCK_SKEW),)
         )
         assert str(judge(trace).checks["clock_skew"].verdict) == expected
+
+
+CLIENT_KILLED = {"fault": "kill", "target": "client:clients", "landed": True, "evidence": "{}"}
+
+
+def test_a_history_without_its_end_leaves_the_run_undecided(make_trace: TraceMaker) -> None:
+    """Also where a check finds a violation: what was lost of the history may explain it."""
+    for worker in range(len(WORKERS)):
+        workers = [dict(one) for one in WORKERS]
+        workers[worker]["ended_by_itself"] = False
+        verdict = judged(make_trace, histories=workers, replica_records=survived(0, 1, 2))
+        assert undecided(verdict) == {str(check) for check in CHECKS}
+        assert verdict.verdict is RunVerdict.UNDECIDED
+        assert verdict.doubts == [f"history of {WORKERS[worker]['worker']}: its end is missing"]
+    killed = [{**WORKERS[0], "ended_by_itself": False, "torn_lines": 1}, *WORKERS[1:]]
+    verdict = judged(make_trace, histories=killed, faults=[CLIENT_KILLED])
+    assert (verdict.verdict, verdict.doubts) == (RunVerdict.PASS, [])
+
+
+@pytest.mark.parametrize("kafka", ["4.4.0", "none"])
+def test_only_a_generated_history_needs_no_workers(make_trace: TraceMaker, kafka: str) -> None:
+    trace = make_trace(WHOLE, checks=tuple(str(check) for check in CHECKS))
+    run = msgspec.structs.replace(trace.run, cluster="generated", kafka=kafka)
+    raw = frozenset({"history"}) if kafka == "none" else frozenset()
+    verdict = judge(replace(trace, run=run, raw=raw))
+    assert verdict.verdict is RunVerdict.UNDECIDED
+    assert "run.json says" in verdict.doubts[0]
+    alone = judge(replace(make_trace(HEALTHY, checks=CHECKS), run=run))
+    assert bool(alone.doubts) is (kafka == "4.4.0")
+
+
+@pytest.mark.parametrize(
+    ("table", "by"),
+    [
+        ("replica_records", "replica_batches"),
+        ("replica_batches", "log_starts"),
+        ("group_events", "polls"),
+        ("samples", "leaderships"),
+        ("epoch_checkpoints", "replica_batches"),
+        ("commits", "committed_offsets"),
+        ("committed_offsets", "commits"),
+    ],
+)
+def test_an_emptied_table_accuses_nobody(make_trace: TraceMaker, table: str, by: str) -> None:
+    checks = (
+        Check.LOST_RECORD,
+        Check.LOST_COMMIT,
+        Check.COMMIT_REGRESSED,
+        Check.SKIPPED_RECORD,
+        Check.LOG_DIVERGENCE,
+        Check.HISTORY_COMPLETE,
+    )
+    emptied = {**WHOLE, table: []}
+    verdict = judge(make_trace(emptied, checks=checks))
+    assert verdict.verdict is RunVerdict.UNDECIDED
+    assert "violated" not in {one.verdict for one in verdict.checks.values()}
+    complete = verdict.checks[Check.HISTORY_COMPLETE]
+    expected = f"table {table} is empty, though table {by} implies rows of it"
+    assert expected in [one.cause for one in complete.examples]
+
+
+def test_cut_records_without_their_batches(make_trace: TraceMaker) -> None:
+    cut = {"broker": 1, "topic": "t", "partition": 0, "leader_epoch": 0, "record_count": 2}
+    verdict = judged(make_trace, cut_batches=[{**cut, "base_offset": 8, "last_offset": 9}])
+    causes = [one.cause for one in verdict.checks["history_complete"].examples]
+    assert causes == ["table cut_records is empty, though table cut_batches implies rows of it"]
+
+
+@pytest.mark.parametrize(
+    ("target", "injected", "verdict"),
+    [
+        ("leader:t-0 (broker 2)", 15, RunVerdict.PASS),
+        ("replicas:t-0", 15, RunVerdict.PASS),
+        ("follower:t-2 (broker 1)", 15, RunVerdict.UNDECIDED),
+        ("leader:t-0 (broker 2)", 25, RunVerdict.UNDECIDED),
+    ],
+)
+def test_a_restart_without_its_fault_leaves_the_run_undecided(
+    make_trace: TraceMaker, target: str, injected: int, verdict: RunVerdict
+) -> None:
+    """A process registers once: so the driver's history lacks a fault."""
+    again = {**registered(fenced=False, at=20 * SECOND, broker=2), "broker_epoch": 9}
+    fault = {"fault": "kill", "target": target, "landed": True, "evidence": "{}"}
+    fault["injected_micros"] = injected * SECOND
+    states = [*WHOLE["broker_states"], again]
+    found = judged(make_trace, broker_states=states, faults=[fault])
+    assert (found.verdict, bool(found.doubts)) == (verdict, verdict is RunVerdict.UNDECIDED)

@@ -3,8 +3,10 @@
 import io
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pyarrow.parquet as pq
 import pytest
 from conftest import Rows, TraceMaker
@@ -24,7 +26,7 @@ from analysis.terminal import show
 from harness.contract.checks import OF_SOME_STORIES, Check
 from harness.contract.errors import RunFolderError
 from harness.contract.run_folder import Expectation, RunFolder
-from harness.contract.tables import TABLES
+from harness.contract.tables import LATER, TABLES
 from harness.contract.verdicts import RunVerdict
 
 pytestmark = pytest.mark.spark
@@ -129,6 +131,13 @@ def test_an_empty_table_is_the_reason_where_rows_are_needed(make_trace: TraceMak
     assert found[Check.RESUMPTION].reason == "table polls is empty"
 
 
+def test_a_plan_without_checks_never_passes(make_trace: TraceMaker) -> None:
+    trace = make_trace(HEALTHY)
+    verdict = judge(replace(trace, plan=msgspec.structs.replace(trace.plan, checks=[])))
+    assert verdict.verdict is RunVerdict.UNDECIDED
+    assert verdict.doubts == ["the plan names no check"]
+
+
 def test_everything_is_lost_where_every_log_is_empty(make_trace: TraceMaker) -> None:
     rows = {**HEALTHY, "replica_records": [], "log_starts": log_bounds(0, 0)}
     found = judge(make_trace(rows, checks=(Check.LOST_RECORD,))).checks[Check.LOST_RECORD]
@@ -144,7 +153,8 @@ def test_a_table_without_a_file_is_told_as_missing(
     folder.tables.mkdir()
     pq.write_table(TABLES["resets"].empty_table(), folder.tables / "resets.parquet")
     trace = load_trace(spark, folder)
-    assert trace.missing == TABLES.keys() - {"resets"}
+    later = {table for table, columns in LATER.items() if not columns}
+    assert trace.missing == TABLES.keys() - {"resets"} - later
 
 
 def _crash_at_once(trace: Trace) -> CheckOutcome:
