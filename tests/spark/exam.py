@@ -93,6 +93,8 @@ def is_right(expected: str, said: str) -> bool:
 
 def _written(path: Path, made: Iterable[History], *, checks: list[str]) -> RunFolder:
     histories = list(made)
+    for history in histories[:-1]:
+        _end_faults(history)
     folder = RunFolder(path)
     folder.write_plan(
         Plan(
@@ -114,6 +116,13 @@ def _written(path: Path, made: Iterable[History], *, checks: list[str]) -> RunFo
         rows = [row for history in histories for row in history.rows.get(table, [])]
         write_table(folder.tables, table, rows)
     return folder
+
+
+def _end_faults(history: History) -> None:
+    """A fault that is not healed holds to the end of its own history, not into the next one."""
+    for fault in history.rows["faults"]:
+        if fault["healed_micros"] is None:
+            fault["healed_micros"] = history.at(HISTORY_SECONDS - 1)
 
 
 def _history_of(row: dict[str, Any], made: list[History]) -> str:
