@@ -175,6 +175,7 @@ def torn(
     deletes: bool = False,
     retention_ms: int | None = None,
     logged: bool = True,
+    partitions: int = 1,
 ) -> int:
     """Records 100 to 199 of epoch 0 are gone: broker 2, without them, is elected at 23 s.
 
@@ -190,6 +191,7 @@ def torn(
     """
     written(
         h,
+        partitions=partitions,
         unclean_election=configured,
         acks=acks,
         deletes=deletes,
@@ -224,7 +226,7 @@ def torn(
     returned(h, 1, at=40)
     h.truncated(1, 100, at=41)
     h.led(2, epoch, at=43, isr=[2, 1])
-    h.sampled(2, at=80, end=refilled, epoch=epoch, isr=[2, 1])
+    h.sampled(2, at=44, end=refilled, epoch=epoch, isr=[2, 1])
     if logged:
         spans = [(0, 99, 0)]
         if refilled > 100:

@@ -1,7 +1,7 @@
 """Histories about records that a group did not get, got late, or got in another order."""
 
 from .history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
-from .scenes import NEW, consumed, copies, killed, started, torn, written
+from .scenes import consumed, copies, killed, started, written
 
 
 @asks(
@@ -132,183 +132,6 @@ def marker_takes_an_offset(h: History) -> None:
             control_type="commit",
             checksum=4711,
         )
-
-
-@asks(
-    "Member 1 leaves after 50 records without a commit; member 2 resumes at the stored commit 20.",
-    source="Consumer Javadoc, at-least-once delivery: a successor starts at the last commit",
-    expects={
-        "duplicate_delivery": PERMITTED,
-        "reprocessing_amplification": PERMITTED,
-        "nonmonotonic_poll": NONE,
-        "skipped_record": NONE,
-        "duplicate_append": NONE,
-        "inconsistent_offset": NONE,
-    },
-)
-def redelivery_after_a_crash(h: History) -> None:
-    written(h)
-    h.group()
-    started(h, 0, at=5, fresh=True)
-    h.polled(0, 19, at=6)
-    h.commit(20, 0, at=7)
-    h.polled(20, 49, at=8)
-    h.changed("lost", at=15, position=50)
-    consumed(h, 20, 99, at=20, fresh=False, member="2")
-    copies(h, (1, 2), (0, 99, 0), high_watermark=100)
-
-
-@asks(
-    "One session gets ten records twice, with no seek, reset or rebalance in between.",
-    source="KafkaConsumer Javadoc: the position moves past each record that poll returns",
-    expects={"duplicate_delivery": VIOLATION, "nonmonotonic_poll": VIOLATION, "poll_skip": NONE},
-)
-def redelivery_within_a_session(h: History) -> None:
-    written(h)
-    h.group()
-    started(h, 0, at=5, fresh=True)
-    h.polled(0, 49, at=6)
-    h.polled(40, 99, at=7)
-    h.changed("caught_up", at=8, position=100)
-    h.commit(100, 0, at=9)
-    h.changed("closed", at=10)
-    copies(h, (1, 2), (0, 99, 0), high_watermark=100)
-
-
-@asks(
-    "Two groups read the same records, and one group reads two partitions in turn.",
-    source="Kafka introduction: each group gets every record; order holds within a partition",
-    expects={
-        "duplicate_delivery": NONE,
-        "reprocessing_amplification": NONE,
-        "nonmonotonic_poll": NONE,
-        "poll_skip": NONE,
-        "divergent_readers": NONE,
-        "inconsistent_offset": NONE,
-        "nonmonotonic_send": NONE,
-        "skipped_record": NONE,
-    },
-)
-def two_groups_and_two_partitions(h: History) -> None:
-    h.topic(partitions=2)
-    for partition in (0, 1):
-        h.led(1, 0, at=0.5, isr=[1, 2], starts=0, partition=partition)
-        h.sent(0, 49, at=2 + partition, sequence=500 * (1 - partition), partition=partition)
-        h.sampled(1, at=4, end=50, isr=[1, 2], partition=partition)
-        sequences = {0: 500 * (1 - partition)}
-        copies(h, (1, 2), (0, 49, 0), sequences=sequences, partition=partition)
-    for at, group in ((5, "g"), (15, "other")):
-        h.group(group)
-        h.changed("opened", at=at, group=group)
-        for partition in (0, 1):
-            h.changed("assigned", at=at + 0.3, position=0, group=group, partition=partition)
-        for half in (0, 25):
-            for partition in (0, 1):
-                h.polled(
-                    half,
-                    half + 24,
-                    at=at + 1 + half / 25,
-                    sequence=500 * (1 - partition) + half,
-                    group=group,
-                    partition=partition,
-                )
-        for partition in (0, 1):
-            h.changed("caught_up", at=at + 3, position=50, group=group, partition=partition)
-        for partition in (0, 1):
-            h.commit(50, 0, at=at + 4, group=group, partition=partition)
-        h.changed("closed", at=at + 5, group=group)
-
-
-@asks(
-    "A member resets to 100 after a truncation; offsets 100 to 199 come a second time, rewritten.",
-    source="KIP-320: after a detected truncation the position goes back to the divergence",
-    expects={
-        "nonmonotonic_poll": NOT_VIOLATION,
-        "inconsistent_offset": PERMITTED,
-        "nonmonotonic_send": NOT_VIOLATION,
-        "poll_skip": NONE,
-        "skipped_record": NONE,
-        "truncation_detected": PERMITTED,
-        "truncation_undetected": NONE,
-        "false_truncation": NONE,
-        "unjustified_reset": NONE,
-    },
-)
-def goes_back_after_a_truncation(h: History) -> None:
-    epoch = torn(h)
-    h.group()
-    started(h, 0, at=8, fresh=True)
-    h.polled(0, 199, at=9)
-    h.changed("caught_up", at=10, position=200)
-    h.commit(200, 0, at=11)
-    h.reset("truncation", 200, 100, at=28, epoch=0, member="1")
-    h.polled(100, 349, at=32, epoch=epoch, sequence=100 + NEW)
-    h.changed("caught_up", at=33, position=350)
-    h.commit(350, epoch, at=34)
-    h.changed("closed", at=35)
-
-
-@asks(
-    "A clean election replaces records that groups had read: one offset, two values.",
-    source="taxonomy B1: rewritten by truncation, permitted by an unclean election or acks below "
-    "all only; the high watermark promises that what is read stays",
-    expects={
-        "inconsistent_offset": VIOLATION,
-        "divergent_readers": VIOLATION,
-        "lost_record": VIOLATION,
-        "leader_completeness": VIOLATION,
-    },
-)
-def rewritten_by_a_clean_election(h: History) -> None:
-    torn(h, clean=True)
-    h.group()
-    h.group("late")
-    consumed(h, 0, 199, at=8)
-    late(h, 1)
-
-
-@asks(
-    "An unclean election replaces records: an early and a late group read different values.",
-    source="taxonomy B1: different epochs, unclean election",
-    expects={"inconsistent_offset": PERMITTED, "divergent_readers": PERMITTED},
-)
-def rewritten_by_an_unclean_election(h: History) -> None:
-    epoch = torn(h)
-    h.group()
-    h.group("late")
-    consumed(h, 0, 199, at=8)
-    late(h, epoch)
-
-
-def late(h: History, epoch: int) -> None:
-    """A second group reads the whole log at the end."""
-    started(h, 0, at=50, fresh=True, group="late")
-    h.polled(0, 99, at=51, group="late")
-    h.polled(100, 349, at=52, epoch=epoch, sequence=100 + NEW, group="late")
-    h.changed("caught_up", at=53, position=350, group="late")
-    h.commit(350, epoch, at=54, group="late")
-    h.changed("closed", at=55, group="late")
-
-
-@asks(
-    "Two groups read different values at one offset of one epoch.",
-    source="taxonomy B1: the same epoch; one leader writes an offset once",
-    expects={"inconsistent_offset": VIOLATION, "divergent_readers": VIOLATION},
-)
-def two_values_in_one_epoch(h: History) -> None:
-    written(h)
-    h.sent(None, at=4, sequence=700, outcome="unknown", error="TimeoutException")
-    h.group()
-    h.group("late")
-    consumed(h, 0, 99, at=5)
-    started(h, 0, at=15, fresh=True, group="late")
-    h.polled(0, 49, at=16, group="late")
-    h.polled(50, at=17, sequence=700, group="late")
-    h.polled(51, 99, at=18, group="late")
-    h.changed("caught_up", at=19, position=100, group="late")
-    h.commit(100, 0, at=20, group="late")
-    h.changed("closed", at=21, group="late")
-    copies(h, (1, 2), (0, 99, 0), high_watermark=100)
 
 
 @asks(
@@ -460,3 +283,69 @@ def resurrected(h: History, *, clean: bool) -> None:
     consumed(h, 100, 199, at=60, fresh=False, member="2")
     h.log(1, (0, 99, 0), (100, 199, 0), checkpoints={0: 0, epoch: 200}, high_watermark=200)
     h.log(2, (0, 99, 0), checkpoints={0: 0, 1: 100}, high_watermark=100)
+
+
+@asks(
+    "A group with read_committed goes past ten records of an aborted transaction.",
+    source="isolation.level=read_committed: aborted records are not delivered; KIP-98",
+    expects={
+        "poll_skip": NONE,
+        "skipped_record": NONE,
+        "lost_record": NONE,
+        "unseen_record": NOT_VIOLATION,
+        "outcome_mismatch": NONE,
+    },
+)
+def aborted_records_are_passed_over(h: History) -> None:
+    aborted(h, isolation="read_committed")
+
+
+@asks(
+    "A group with read_uncommitted goes past ten records of an aborted transaction.",
+    source="isolation.level=read_uncommitted: aborted records are delivered like others",
+    expects={"poll_skip": VIOLATION, "skipped_record": VIOLATION},
+)
+def aborted_records_are_owed_without_isolation(h: History) -> None:
+    aborted(h, isolation="read_uncommitted")
+
+
+def aborted(h: History, *, isolation: str) -> None:
+    """Offsets 50 to 59 are of a transaction that the marker at 60 aborts; a group skips them."""
+    written(h, 50)
+    h.sent(50, 59, at=4, producer="x", sequence=0, transaction=0, is_idempotent=True)
+    steps = (("initialize", "initialized"), ("begin", "begun"), ("abort", "aborted"))
+    for index, (step, change) in enumerate(steps):
+        h.add(
+            "transactions",
+            worker=h.own("w"),
+            producer=h.own("x"),
+            transactional_id=h.own("x"),
+            transaction=None if index == 0 else 0,
+            step=step,
+            change=change,
+            producer_id=7,
+            producer_epoch=0,
+            state="",
+            outcome="ok",
+            error=None,
+            seq=1000 + index,
+            began_micros=h.at((3, 3.5, 4.5)[index]),
+            at_micros=h.at((3.1, 3.6, 4.6)[index]),
+        )
+    h.sent(61, 99, at=5)
+    h.sampled(1, at=6, end=100, isr=[1, 2])
+    h.group(isolation=isolation)
+    started(h, 0, at=7, fresh=True)
+    h.polled(0, 49, at=8)
+    h.polled(61, 99, at=9)
+    h.changed("caught_up", at=10, position=100)
+    h.commit(100, 0, at=11)
+    h.changed("closed", at=12)
+    spans = ((0, 49, 0), (50, 59, 0), (61, 99, 0))
+    for broker in (1, 2):
+        h.log(broker, *spans, producers={50: "x"}, sequences={50: 0}, high_watermark=100)
+        batch = h.rows["replica_batches"][-2]
+        batch.update(producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True)
+        marker = {**batch, "base_offset": 60, "last_offset": 60, "record_count": 1}
+        marker.update(is_control=True, control_type="abort", base_sequence=-1, checksum=4712)
+        h.add("replica_batches", **{**marker, "size_bytes": 78})

@@ -1,7 +1,7 @@
 """Histories about values: written twice, never sent, damaged, refused and written all the same."""
 
 from .history import NONE, NOT_VIOLATION, PERMITTED, UNDECIDED, VIOLATION, History, asks
-from .scenes import NEW, consumed, copies, cut, killed, returned, started, torn, written
+from .scenes import consumed, copies, cut, killed, returned, started, torn, written
 
 
 def twice(h: History, *, is_idempotent: bool | None) -> None:
@@ -250,10 +250,15 @@ def torn_batch_of_a_killed_broker(h: History) -> None:
     )
 
 
-def refused(h: History, error: str, *, outcome: str = "failed", is_in_log: bool = True) -> None:
+def refused(h: History, error: str, *, is_in_log: bool = True) -> None:
     """Ten sends end with an error; their values are at offsets 100 to 109, or in no log."""
-    written(h)
-    h.sent(None, count=10, at=10, intended_at=9, sequence=100, outcome=outcome, error=error)
+    is_short = error.startswith("NotEnoughReplicas")
+    written(h, min_insync=2 if is_short else 1)
+    if is_short:
+        h.led(1, 0, at=8.5, isr=[1], elr=[2])
+    h.sent(None, count=10, at=10, intended_at=8, sequence=100, outcome="failed", error=error)
+    if is_short:
+        h.led(1, 0, at=10.5, isr=[1, 2])
     end = 110 if is_in_log else 100
     h.sampled(1, at=11, end=end, isr=[1, 2])
     h.group()
@@ -307,63 +312,6 @@ def refused_retry_of_an_appended_batch(h: History) -> None:
 )
 def refused_and_not_written(h: History) -> None:
     refused(h, "RecordTooLargeException", is_in_log=False)
-
-
-@asks(
-    "A topic is deleted and created again by order; its records are gone, its offsets begin anew.",
-    source="issue 18, section 2: no truncated loss and no orphan commits across the two; KIP-516",
-    expects={
-        "lost_record": NOT_VIOLATION,
-        "orphan_commit": NONE,
-        "epoch_regressed": NONE,
-        "leader_completeness": NONE,
-        "high_watermark_regressed": NOT_VIOLATION,
-        "inconsistent_offset": NOT_VIOLATION,
-        "nonmonotonic_send": NOT_VIOLATION,
-        "retention_overreach": NOT_VIOLATION,
-    },
-)
-def topic_created_again(h: History) -> None:
-    written(h)
-    h.group()
-    consumed(h, 0, 99, at=5)
-    h.fault("recreate", f"topic:{h.own('t')}", injected=20, proved=21)
-    h.led(1, 0, at=20.5, isr=[1, 2], starts=0, topic_id="second")
-    h.sent(0, 59, at=25, sequence=NEW)
-    h.sampled(1, at=26, end=60, isr=[1, 2])
-    started(h, 0, at=30, fresh=True, member="2")
-    h.polled(0, 59, at=31, member="2", sequence=NEW)
-    h.changed("caught_up", at=32, position=60, member="2")
-    h.commit(60, 0, at=33, member="2")
-    h.changed("closed", at=34, member="2")
-    copies(h, (1, 2), (0, 59, 0), sequences={0: NEW}, high_watermark=60)
-
-
-@asks(
-    "A topic was created again; afterwards the second topic loses acknowledged records.",
-    source="taxonomy: judged by the topic id of its time; an order excuses what came before it only",
-    expects={"lost_record": VIOLATION, "leader_completeness": VIOLATION},
-)
-def second_topic_loses_records(h: History) -> None:
-    h.topic()
-    for broker in (1, 2):
-        h.registered(broker, at=0, is_fenced=False)
-    h.led(1, 0, at=0.5, isr=[1, 2], starts=0)
-    h.sent(0, 9, at=2)
-    h.sampled(1, at=3, end=10, isr=[1, 2])
-    h.fault("recreate", f"topic:{h.own('t')}", injected=5, proved=6)
-    h.led(1, 0, at=5.5, isr=[1, 2], starts=0, topic_id="second")
-    h.sent(0, 99, at=10, sequence=NEW)
-    h.sampled(1, at=11, end=100, isr=[1, 2])
-    killed(h, 1, at=20, healed=40)
-    h.led(2, 1, at=23, isr=[2], starts=50, topic_id="second")
-    h.sampled(2, at=24, end=50, epoch=1, isr=[2])
-    cut(h, 1, 50, 99, 0, at=39, sequence=NEW + 50)
-    returned(h, 1, at=40)
-    h.truncated(1, 50, at=41)
-    h.led(2, 1, at=43, isr=[2, 1], topic_id="second")
-    h.sampled(2, at=50, end=50, epoch=1, isr=[2, 1])
-    copies(h, (1, 2), (0, 49, 0), sequences={0: NEW}, high_watermark=50)
 
 
 @asks(

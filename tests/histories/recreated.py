@@ -1,0 +1,63 @@
+"""Histories about a topic that is created again under its name."""
+
+from .history import NONE, NOT_VIOLATION, VIOLATION, History, asks
+from .scenes import NEW, consumed, copies, cut, killed, returned, started, written
+
+
+@asks(
+    "A topic is deleted and created again by order; its records are gone, its offsets begin anew.",
+    source="issue 18, section 2: no truncated loss and no orphan commits across the two; KIP-516",
+    expects={
+        "lost_record": NOT_VIOLATION,
+        "orphan_commit": NONE,
+        "epoch_regressed": NONE,
+        "leader_completeness": NONE,
+        "high_watermark_regressed": NOT_VIOLATION,
+        "inconsistent_offset": NOT_VIOLATION,
+        "nonmonotonic_send": NOT_VIOLATION,
+        "retention_overreach": NOT_VIOLATION,
+    },
+)
+def topic_created_again(h: History) -> None:
+    written(h)
+    h.group()
+    consumed(h, 0, 99, at=5)
+    h.fault("recreate", f"topic:{h.own('t')}", injected=20, proved=21)
+    h.led(1, 0, at=20.5, isr=[1, 2], starts=0, topic_id="second")
+    h.stored(None, -1, at=20.6, is_tombstone=True)
+    h.sent(0, 59, at=25, sequence=NEW)
+    h.sampled(1, at=26, end=60, isr=[1, 2])
+    started(h, 0, at=30, fresh=True, member="2")
+    h.polled(0, 59, at=31, member="2", sequence=NEW)
+    h.changed("caught_up", at=32, position=60, member="2")
+    h.commit(60, 0, at=33, member="2")
+    h.changed("closed", at=34, member="2")
+    copies(h, (1, 2), (0, 59, 0), sequences={0: NEW}, high_watermark=60)
+
+
+@asks(
+    "A topic was created again; afterwards the second topic loses acknowledged records.",
+    source="taxonomy: judged by the topic id of its time; an order excuses only what preceded it",
+    expects={"lost_record": VIOLATION, "leader_completeness": VIOLATION},
+)
+def second_topic_loses_records(h: History) -> None:
+    h.topic()
+    for broker in (1, 2):
+        h.registered(broker, at=0, is_fenced=False)
+    h.led(1, 0, at=0.5, isr=[1, 2], starts=0)
+    h.sent(0, 9, at=2)
+    h.sampled(1, at=3, end=10, isr=[1, 2])
+    h.fault("recreate", f"topic:{h.own('t')}", injected=5, proved=6)
+    h.led(1, 0, at=5.5, isr=[1, 2], starts=0, topic_id="second")
+    h.sent(0, 99, at=10, sequence=NEW)
+    h.sampled(1, at=11, end=100, isr=[1, 2])
+    killed(h, 1, at=20, healed=40)
+    h.led(2, 1, at=23, isr=[2], starts=50, topic_id="second")
+    h.sampled(2, at=24, end=50, epoch=1, isr=[2])
+    cut(h, 1, 50, 99, 0, at=39, sequence=NEW + 50)
+    returned(h, 1, at=40)
+    h.truncated(1, 50, at=41)
+    h.led(2, 1, at=43, isr=[2, 1], topic_id="second")
+    h.sampled(2, at=50, end=50, epoch=1, isr=[2, 1])
+    h.log(1, (0, 49, 0), sequences={0: NEW}, high_watermark=50)
+    h.log(2, (0, 49, 0), sequences={0: NEW}, checkpoints={0: 0, 1: 50}, high_watermark=50)
