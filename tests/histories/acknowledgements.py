@@ -1,7 +1,7 @@
 """Histories about acknowledgements: by too few in sync, or by a leader that was deposed."""
 
-from .history import NONE, NOT_VIOLATION, VIOLATION, History, asks
-from .scenes import consumed, copies, cut, failed_over, returned, started, written
+from tests.histories.history import NONE, NOT_VIOLATION, VIOLATION, History, asks
+from tests.histories.scenes import consumed, copies, cut, failed_over, returned, started, written
 
 
 @asks(

@@ -1,7 +1,7 @@
 """Histories about elections, in-sync and eligible replicas, fencing and acknowledgements."""
 
-from .history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
-from .scenes import copies, killed, returned, written
+from tests.histories.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
+from tests.histories.scenes import copies, killed, returned, written
 
 
 @asks(

@@ -1,7 +1,7 @@
 """Histories about truncations that were none, or went too far."""
 
-from .history import NONE, NOT_VIOLATION, VIOLATION, History, asks
-from .scenes import failed_over, started, torn, written
+from tests.histories.history import NONE, NOT_VIOLATION, VIOLATION, History, asks
+from tests.histories.scenes import failed_over, started, torn, written
 
 
 @asks(

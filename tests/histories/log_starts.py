@@ -1,7 +1,7 @@
 """Histories about log starts: what retention and DeleteRecords remove, and when."""
 
-from .history import NONE, NOT_VIOLATION, VIOLATION, History, asks
-from .scenes import consumed, copies, failed_over, written
+from tests.histories.history import NONE, NOT_VIOLATION, VIOLATION, History, asks
+from tests.histories.scenes import consumed, copies, failed_over, written
 
 
 @asks(

@@ -1,6 +1,6 @@
 """Histories about records that were acknowledged and are gone, or seem to be."""
 
-from .history import (
+from tests.histories.history import (
     NONE,
     NOT_EVALUABLE,
     NOT_VIOLATION,
@@ -9,7 +9,7 @@ from .history import (
     History,
     asks,
 )
-from .scenes import (
+from tests.histories.scenes import (
     NEW,
     consumed,
     copies,

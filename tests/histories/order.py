@@ -1,7 +1,7 @@
 """Histories about order: what groups get twice, out of order, or in two versions."""
 
-from .history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
-from .scenes import NEW, consumed, copies, started, torn, written
+from tests.histories.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
+from tests.histories.scenes import NEW, consumed, copies, started, torn, written
 
 
 @asks(

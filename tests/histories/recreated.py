@@ -1,7 +1,7 @@
 """Histories about a topic that is created again under its name."""
 
-from .history import NONE, NOT_VIOLATION, VIOLATION, History, asks
-from .scenes import NEW, consumed, copies, cut, killed, returned, started, written
+from tests.histories.history import NONE, NOT_VIOLATION, VIOLATION, History, asks
+from tests.histories.scenes import NEW, consumed, copies, cut, killed, returned, started, written
 
 
 @asks(

@@ -1,7 +1,7 @@
 """Histories about replicas: their logs, high watermarks, epoch caches, log starts and metadata."""
 
-from .history import NONE, NOT_VIOLATION, VIOLATION, History, asks
-from .scenes import consumed, copies, failed_over, killed, written
+from tests.histories.history import NONE, NOT_VIOLATION, VIOLATION, History, asks
+from tests.histories.scenes import consumed, copies, failed_over, killed, written
 
 NEW = 1000
 

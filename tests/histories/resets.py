@@ -1,6 +1,6 @@
 """Histories about positions that a client gave up for others."""
 
-from .history import (
+from tests.histories.history import (
     NONE,
     NOT_EVALUABLE,
     NOT_VIOLATION,
@@ -9,7 +9,7 @@ from .history import (
     History,
     asks,
 )
-from .scenes import NEW, consumed, copies, failed_over, started, torn, written
+from tests.histories.scenes import NEW, consumed, copies, failed_over, started, torn, written
 
 
 def told(

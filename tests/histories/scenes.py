@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from .history import History
+from tests.histories.history import History
 
 NEW = 1000
 """Added to an offset, it is the sequence of the record that was written there a second time."""

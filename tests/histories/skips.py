@@ -1,7 +1,7 @@
 """Histories about records that a group did not get, got late, or got in another order."""
 
-from .history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
-from .scenes import consumed, copies, killed, started, written
+from tests.histories.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
+from tests.histories.scenes import consumed, copies, killed, started, written
 
 
 @asks(

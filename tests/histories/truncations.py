@@ -1,7 +1,7 @@
 """Histories about truncated logs, and whether their readers noticed."""
 
-from .history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
-from .scenes import NEW, copies, cut, killed, returned, started, torn, written
+from tests.histories.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
+from tests.histories.scenes import NEW, copies, cut, killed, returned, started, torn, written
 
 
 def first_start(h: History, reset: str, *, at: float) -> None:

@@ -1,7 +1,15 @@
 """Histories about values: written twice, never sent, damaged, refused and written all the same."""
 
-from .history import NONE, NOT_VIOLATION, PERMITTED, UNDECIDED, VIOLATION, History, asks
-from .scenes import consumed, copies, cut, killed, returned, started, torn, written
+from tests.histories.history import (
+    NONE,
+    NOT_VIOLATION,
+    PERMITTED,
+    UNDECIDED,
+    VIOLATION,
+    History,
+    asks,
+)
+from tests.histories.scenes import consumed, copies, cut, killed, returned, started, torn, written
 
 
 def twice(h: History, *, is_idempotent: bool | None) -> None:

@@ -1,6 +1,6 @@
 """Histories about a leader that was cut off and goes on acknowledging."""
 
-from .history import (
+from tests.histories.history import (
     NONE,
     NOT_VIOLATION,
     PERMITTED,
@@ -8,7 +8,7 @@ from .history import (
     History,
     asks,
 )
-from .scenes import (
+from tests.histories.scenes import (
     NEW,
     copies,
     cut,

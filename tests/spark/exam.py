@@ -21,15 +21,11 @@ from analysis.judge import judge
 from analysis.load import load_trace
 from harness.contract.checks import Check
 from harness.contract.run_folder import Plan, RunFolder
-from harness.contract.tables import TABLES
+from harness.contract.tables import MICROS_PER_SECOND, TABLES
 from harness.contract.verdicts import CheckVerdict, FindingVerdict
 from harness.decode.tables import write_table
 from harness.generate.history import description
 from tests.histories.history import (
-    BEGINNING_MICROS,
-    BROKERS,
-    HISTORY_SECONDS,
-    MICROS_PER_SECOND,
     NONE,
     NOT_VIOLATION,
     QUESTIONS,
@@ -37,6 +33,7 @@ from tests.histories.history import (
     History,
     Question,
 )
+from tests.histories.rows import BEGINNING_MICROS, BROKERS, HISTORY_SECONDS
 
 Said = dict[str, dict[str, str]]
 """By history, then by check: the worst finding; a check without one is left out."""

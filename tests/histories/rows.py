@@ -1,0 +1,111 @@
+"""Where the rows of one history go, and how its names, brokers and times are made its own."""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.contract.run_folder import GroupPlan, TopicPlan
+from harness.contract.tables import MICROS_PER_SECOND, TABLES
+
+Row = dict[str, Any]
+BEGINNING_MICROS = 1_767_225_600 * MICROS_PER_SECOND
+HISTORY_SECONDS = 100
+BROKERS = 10
+"""Ids that a history may use: 1 to 9."""
+
+
+@dataclass
+class HistoryRows:
+    """The rows of one history, and its plan.
+
+    Names of topics, groups, producers and workers are made its own by a prefix, broker ids by an
+    offset, and times by where it begins; so write `t`, `g`, `p`, `w`, broker 1 and second 3.
+    """
+
+    name: str
+    index: int
+    alone: bool = False
+    topics: list[TopicPlan] = field(default_factory=list)
+    groups: list[GroupPlan] = field(default_factory=list)
+    rows: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
+    missing: set[str] = field(default_factory=set)
+    error: str | None = None
+    _metadata_offset: int = 0
+    _seq: int = 0
+
+    def own(self, name: str) -> str:
+        """A name as it stands in the tables; Kafka's own topics (`__...`) keep theirs."""
+        return name if name.startswith("__") or not name else f"{self.name}.{name}"
+
+    def broker(self, number: int) -> int:
+        """A broker's id as it stands in the tables; -1 (none) stays."""
+        return number if number < 0 else self.index * BROKERS + number
+
+    def at(self, seconds: float) -> int:
+        """A moment in microseconds since 1970."""
+        return (
+            BEGINNING_MICROS
+            + self.index * HISTORY_SECONDS * MICROS_PER_SECOND
+            + round(seconds * MICROS_PER_SECOND)
+        )
+
+    def add(self, table: str, **columns: Any) -> None:
+        """One row as it is to stand in the table (see docs/results.md); a column not given is null.
+
+        Use this for whatever the verbs below do not write, with `own`, `broker` and `at`.
+        """
+        if unknown := columns.keys() - set(TABLES[table].names):
+            raise KeyError(f"table {table} has no columns {sorted(unknown)}")
+        self.rows[table].append(columns)
+
+    # The plan.
+
+    def topic(
+        self,
+        topic: str = "t",
+        *,
+        partitions: int = 1,
+        replication: int = 2,
+        min_insync: int = 1,
+        unclean_election: bool = False,
+        retention_ms: int | None = None,
+        deletes: bool = False,
+    ) -> None:
+        """A topic under test. `deletes`: the scenario deletes by size or by DeleteRecords."""
+        self.topics.append(
+            TopicPlan(
+                topic=self.own(topic),
+                partitions=partitions,
+                replication=replication,
+                min_insync=min_insync,
+                unclean_election=unclean_election,
+                retention_ms=retention_ms,
+                deletes=deletes,
+            )
+        )
+
+    def group(
+        self,
+        group: str = "g",
+        topic: str = "t",
+        *,
+        commit_epoch: str = "record",
+        reset: str = "earliest",
+        isolation: str = "read_uncommitted",
+        client: str = "java",
+    ) -> None:
+        """A group under test; `commit_epoch` is the style by which it chooses the epoch."""
+        self.groups.append(
+            GroupPlan(
+                group=self.own(group),
+                client=client,
+                topic=self.own(topic),
+                commit_epoch=commit_epoch,
+                reset=reset,
+                isolation=isolation,
+            )
+        )
+
+    def _next_seq(self) -> int:
+        self._seq += 1
+        return self._seq
