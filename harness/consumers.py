@@ -15,8 +15,29 @@ _CALL_SECONDS = 60
 
 def workers_for(groups: Sequence[GroupPlan]) -> list[WorkerKind]:
     """The workers that a plan's groups need; Java's always, as it produces too."""
-    kinds = [JAVA_WORKER, *(WORKERS[Client(group.client)] for group in groups)]
+    kinds = [JAVA_WORKER, *(kind for group in groups for kind in _kinds(group))]
     return list(dict.fromkeys(kinds))
+
+
+def members_of(
+    groups: Sequence[GroupPlan], *, life: int, number: int | None = None
+) -> dict[str, GroupPlan]:
+    """The members of groups in one of their lives, by name: all, or those of one number.
+
+    A name is `<group>#<life>`, and `<group>#<life>.<number>` where the group has several members.
+    """
+    return {
+        f"{group.group}#{life}" + (f".{one}" if group.members > 1 else ""): group
+        for group in groups
+        for one in range(1, group.members + 1)
+        if number in (None, one)
+    }
+
+
+def _kinds(group: GroupPlan) -> list[WorkerKind]:
+    """The workers of a group's members, by their numbers."""
+    kind = WORKERS[Client(group.client)]
+    return [kind.copy(number) for number in range(1, group.members + 1)]
 
 
 class Consumers:
@@ -27,7 +48,9 @@ class Consumers:
     ) -> None:
         """`workers` must have all that `workers_for` names for these groups."""
         self.workers = workers
-        self._of_group = {group.group: workers[WORKERS[Client(group.client)]] for group in groups}
+        self._of_group = {
+            group.group: [workers[kind] for kind in _kinds(group)] for group in groups
+        }
 
     @property
     def java(self) -> WorkerService:
@@ -44,7 +67,7 @@ class Consumers:
         """Send each worker the command about its share of the members; answers their results.
 
         Args:
-            members: names, `<group>#<life>`.
+            members: names, as of `members_of`.
             command: makes the command about some of them.
             timeout_seconds: for each worker's answer, from when the one before has come.
 
@@ -69,7 +92,10 @@ class Consumers:
             worker.finish()
 
     def _worker(self, member: str) -> WorkerService:
-        group, _, life = member.rpartition("#")
-        if group not in self._of_group or not life:
+        group, _, place = member.rpartition("#")
+        _, _, number = place.partition(".")
+        workers = self._of_group.get(group, [])
+        index = int(number or 1) - 1
+        if not place or index >= len(workers):
             raise UsageError(f"{member} is no member of a group of the plan")
-        return self._of_group[group]
+        return workers[index]

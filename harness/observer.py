@@ -99,6 +99,21 @@ class Observer:
             last_seen=lambda: seen,
         )
 
+    def await_unfenced(self, broker_id: int) -> None:
+        """Wait until a broker, and every other that answers, sees it as unfenced.
+
+        Raises:
+            WaitTimeoutError: some do not.
+        """
+        self.await_that(
+            lambda: all(
+                broker_id in self.brokers_seen_by(i)
+                for i in {broker_id, *self.kafka.answering_brokers()}
+            ),
+            what=f"broker {broker_id} to be unfenced",
+            timeout_seconds=_READY_SECONDS,
+        )
+
     def brokers_seen_by(self, broker_id: int) -> list[int]:
         """The unfenced brokers in one broker's eyes; none while it does not answer."""
         address = self.kafka.host(broker_id).address
@@ -115,6 +130,25 @@ class Observer:
                 partial(_is_led_by_first, assignment=topic.assignment),
                 what="to be led by their first replicas, all in sync",
             )
+
+    def await_leaderless(self, topic: str, partition: int, *, according_to: int) -> None:
+        """Wait until a broker is unfenced, and knows of no leader of the partition.
+
+        Raises:
+            WaitTimeoutError: it knows of one, or is fenced.
+        """
+
+        def is_leaderless() -> bool:
+            if according_to not in self.brokers_seen_by(according_to):
+                return False
+            state = self.view(according_to, topic, partition)
+            return state is not None and state.leader < 0
+
+        self.await_that(
+            is_leaderless,
+            what=f"{topic}-{partition} to have no leader according to broker {according_to}",
+            timeout_seconds=_STATE_SECONDS,
+        )
 
     def topic_id_seen_by(self, broker_id: int, topic: str) -> str:
         """The id under which one broker knows a topic; empty where it knows of none."""

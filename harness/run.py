@@ -1,9 +1,9 @@
 """One run: the verbs in which a scenario tells its story."""
 
 from collections import ChainMap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 from cluster.kafka.service import KafkaService
 from harness.clients.commands import (
@@ -19,13 +19,15 @@ from harness.clients.commands import (
 from harness.clients.history import HistoryWriter
 from harness.clients.process import WorkerService
 from harness.clocks import read_clocks
-from harness.consumers import Consumers
+from harness.consumers import Consumers, members_of
 from harness.contract.errors import WorkerError
 from harness.contract.events import WorkerStopped
 from harness.contract.outcomes import ResetPolicy
 from harness.contract.run_folder import GroupPlan, Plan, RunFolder, TopicPlan
 from harness.contract.stages import Stage
 from harness.faults.fault import Fault, Field, HeldFault
+from harness.groups import Groups
+from harness.injections import Injections
 from harness.observer import Observer
 from harness.phases import Phases
 from harness.topics import new_topic
@@ -34,7 +36,6 @@ from harness.workload import Workload
 
 _CONSUME_SECONDS = 40
 _PRODUCE_SECONDS = 90
-_LEADERLESS_SECONDS = 60
 
 
 class Run:
@@ -45,6 +46,7 @@ class Run:
         clients: the worker with the Java clients, which produces too.
         consumers: the workers with the clients under test, Java's among them.
         workload: what writes and reads in the background.
+        groups: who is a member of which group, and what it has committed.
         transactions: what transactional producers do, step by step.
         observer: who leads what.
         plan: what the scenario set out to do.
@@ -69,18 +71,19 @@ class Run:
         self.observer = Observer(observer, kafka, history)
         self.folder = folder
         self.workload = Workload(consumers, self.observer)
+        self.groups = Groups(self.observer)
         self.transactions = Transactions(consumers.java)
         self.phases = phases
         self.plan = plan
         self._history = history
-        self._field = Field(
+        field = Field(
             kafka=kafka,
             observer=self.observer,
             history=self._history,
             clients={worker.worker: worker for worker in consumers.workers.values()},
             kept=folder.kept,
         )
-        self._held: list[HeldFault] = []
+        self._injections = Injections(field, phases)
         self._next_sequence: dict[str, int] = {}
         self._preferred: dict[tuple[str, int], int] = {}
 
@@ -161,7 +164,7 @@ class Run:
     def open(
         self, groups: Sequence[GroupPlan], *, life: int, through: int | None = None
     ) -> list[str]:
-        """Open one member of each group and return their names, `<group>#<life>`.
+        """Open the members of each group and return their names, as of `members_of`.
 
         `through` names the broker whose metadata they begin with; else it is any.
 
@@ -169,16 +172,17 @@ class Run:
         reset policy holds from the second on.
         """
         members = {
-            f"{group.group}#{life}": Member(
+            name: Member(
                 group=group.group,
-                member=f"{group.group}#{life}",
+                member=name,
                 topic=group.topic,
                 reset=ResetPolicy.EARLIEST if life == 1 else group.reset,
                 client=group.client,
                 isolation=group.isolation,
                 bootstrap=self.kafka.bootstrap_through(through),
+                settings=group.settings,
             )
-            for group in groups
+            for name, group in members_of(groups, life=life).items()
         }
         self.consumers.call(
             list(members), lambda share: OpenMembers(members=[members[name] for name in share])
@@ -235,16 +239,21 @@ class Run:
         )
         return dict(ChainMap(*ended))
 
-    def commit(self, groups: Sequence[GroupPlan], *, life: int) -> dict[str, str]:
-        """Let each group's member commit its position by the group's plan; answers outcomes."""
+    def commit(
+        self, groups: Sequence[GroupPlan], *, life: int, number: int | None = None
+    ) -> dict[str, str]:
+        """Let members commit their positions by their groups' plan; answers outcomes.
+
+        All members commit, or only those of one number.
+        """
         epochs = {topic.topic: self.observer.leader_epochs(topic) for topic in self.plan.topics}
         commits = {
-            f"{group.group}#{life}": MemberCommit(
-                member=f"{group.group}#{life}",
+            name: MemberCommit(
+                member=name,
                 commit_epoch=group.commit_epoch,
                 cluster_epochs=epochs[group.topic],
             )
-            for group in groups
+            for name, group in members_of(groups, life=life, number=number).items()
         }
         outcomes: list[dict[str, str]] = self.consumers.call(
             list(commits), lambda share: CommitPositions(commits=[commits[name] for name in share])
@@ -272,19 +281,15 @@ class Run:
 
     def inject(self, fault: Fault) -> HeldFault:
         """Inject a fault now; it is healed by `heal()`, or at the end of the run."""
-        self.phases.enter(Stage.HELD, f"{fault.verb} {fault.target}")
-        held = HeldFault.inject(fault, self._field)
-        self._held.append(held)
-        return held
+        return self._injections.inject(fault)[0]
 
-    @contextmanager
-    def fault(self, fault: Fault) -> Iterator[HeldFault]:
-        """Hold a fault for a block of the story, and heal it after, whatever happened."""
-        held = self.inject(fault)
-        try:
-            yield held
-        finally:
-            held.heal()
+    def fault(self, *faults: Fault) -> AbstractContextManager[None]:
+        """Hold faults for a block of the story, and heal them after, whatever happened.
+
+        Of several, all are injected before any is proved: the effect of one may be to come while
+        the next is injected.
+        """
+        return self._injections.hold(*faults)
 
     def await_isr(self, topic: str, partition: int, isr: Sequence[int]) -> None:
         """Wait until exactly these replicas are in sync."""
@@ -304,21 +309,6 @@ class Run:
             what=f"broker {broker} to leave the ISR of {topic}-{partition}",
         )
 
-    def await_leaderless(self, topic: str, partition: int, *, in_eyes_of: int) -> None:
-        """Wait until a broker is in service, and knows of no leader of the partition."""
-
-        def is_leaderless() -> bool:
-            if in_eyes_of not in self.observer.brokers_seen_by(in_eyes_of):
-                return False
-            state = self.observer.view(in_eyes_of, topic, partition)
-            return state is not None and state.leader < 0
-
-        self.observer.await_that(
-            is_leaderless,
-            what=f"{topic}-{partition} to have no leader in the eyes of broker {in_eyes_of}",
-            timeout_seconds=_LEADERLESS_SECONDS,
-        )
-
     def await_leader(
         self, topic: str, partition: int, broker: int, *, is_serving: bool = True
     ) -> None:
@@ -336,8 +326,7 @@ class Run:
 
     def heal(self) -> None:
         """Heal every fault that still holds, the last one first."""
-        while self._held:
-            self._held.pop().heal()
+        self._injections.heal()
 
     def watch(self) -> None:
         """Let the observer sample every broker twice a second, until the end."""
@@ -361,14 +350,18 @@ class Run:
         )
 
     def read_to_end(self, groups: Sequence[GroupPlan], *, life: int = 1) -> None:
-        """The final read: stop what goes on, and let each group's member read to the log ends."""
+        """The final read: stop what goes on, and let each group's members read to the log ends."""
         self.phases.enter(Stage.FINAL_READ, "groups read to the log ends")
         self.workload.end()
-        members = {f"{group.group}#{life}": group for group in groups}
-        ended = self.consume(list(members))
-        whole = [group for member, group in members.items() if ended[member] == "caught_up"]
+        members = list(members_of(groups, life=life))
+        ended = self.consume(members)
+        whole = [
+            group
+            for group in groups
+            if {ended[member] for member in members_of([group], life=life)} == {"caught_up"}
+        ]
         self.commit(whole, life=life)
-        self.close(list(members))
+        self.close(members)
 
     def settle(self) -> None:
         """Heal all faults and wait until every replica of the planned topics is in sync again."""

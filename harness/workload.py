@@ -1,6 +1,6 @@
 """Producers and readers that go on in the background of a story."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from harness.clients.commands import (
     CountProduced,
@@ -19,6 +19,7 @@ from harness.observer import Observer
 
 _COMMIT_INTERVAL_MS = 1000
 _DRAIN_SECONDS = 60
+_REFUSED_SECONDS = 90
 
 
 def reader(
@@ -27,10 +28,18 @@ def reader(
     *,
     client: str = Client.JAVA,
     reset: ResetPolicy = ResetPolicy.EARLIEST,
+    members: int = 1,
+    settings: Mapping[str, str | int] | None = None,
 ) -> GroupPlan:
     """A group that commits the epochs of its records, as its client does by itself."""
     return GroupPlan(
-        group=group, client=client, topic=topic, commit_epoch=CommitEpoch.RECORD, reset=reset
+        group=group,
+        client=client,
+        topic=topic,
+        commit_epoch=CommitEpoch.RECORD,
+        reset=reset,
+        members=members,
+        settings=dict(settings or {}),
     )
 
 
@@ -64,6 +73,23 @@ class Workload:
         counts: Counts = self._consumers.java.call(CountProduced(producer=producer))
         chosen = counts if partitions is None else [str(partition) for partition in partitions]
         return sum(counts[partition].get(Outcome.OK, 0) for partition in chosen)
+
+    def await_refused(self, producer: str) -> None:
+        """Wait until some value of a producer has ended without an acknowledgement.
+
+        Raises:
+            WaitTimeoutError: none has.
+        """
+
+        def refused() -> int:
+            counts: Counts = self._consumers.java.call(CountProduced(producer=producer))
+            return sum(sum(of.values()) - of.get(Outcome.OK, 0) for of in counts.values())
+
+        self._observer.await_that(
+            lambda: refused() > 0,
+            what=f"a value of {producer} to be refused",
+            timeout_seconds=_REFUSED_SECONDS,
+        )
 
     def await_acknowledged(
         self,
@@ -135,12 +161,13 @@ class Workload:
         )
         self._readers += members
 
-    def stop_reading(self) -> list[str]:
-        """Let the members end their polls; they stay open. Answers who they were."""
-        members, self._readers = self._readers, []
-        if members:
-            self._consumers.call(members, lambda share: StopConsuming(members=share))
-        return members
+    def stop_reading(self, members: Sequence[str] | None = None) -> list[str]:
+        """Let members, or all, end their polls; they stay open. Answers who they were."""
+        stopped = list(self._readers if members is None else members)
+        self._readers = [member for member in self._readers if member not in stopped]
+        if stopped:
+            self._consumers.call(stopped, lambda share: StopConsuming(members=share))
+        return stopped
 
     def end(self) -> None:
         """Stop whatever still goes on."""

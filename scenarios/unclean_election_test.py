@@ -12,7 +12,9 @@ Expect:  stale   broker 3 comes back, unclean election allowed: everything that 
                  what broker 1 acknowledged alone. Before Kafka 4.1 there are none: as `waiting`.
          waiting   as before, but without eligible leader replicas: nobody leads until broker 1 is
                  back, and nothing is lost.
-Source:  KIP-320, KIP-966.
+         ordered   broker 3 comes back, no unclean election is allowed by the configuration, and an
+                 administrator orders one on each partition: as `stale`, permitted by the order.
+Source:  KIP-320, KIP-460, KIP-966.
 """
 
 from dataclasses import replace
@@ -24,6 +26,7 @@ from cluster.kafka.topology import Topology
 from harness.contract.checks import OF_ELECTIONS, OF_LOAD, Check
 from harness.contract.run_folder import Expectation, TopicPlan
 from harness.contract.stages import Stage
+from harness.faults.elect import Elect
 from harness.faults.kill import Kill
 from harness.faults.stop import Stop
 from harness.faults.targets import Broker
@@ -52,9 +55,10 @@ class UncleanElectionScenario(Scenario):
     )
 
     @cluster(num_nodes=6)
-    @matrix(successor=["stale", "eligible", "waiting"])
+    @matrix(successor=["stale", "eligible", "waiting", "ordered"])
     def test_unclean_election(self, successor: str) -> None:
-        is_stale = successor == "stale"
+        is_ordered = successor == "ordered"
+        is_stale = successor == "stale" or is_ordered
         has_eligible = self.kafka_version >= ELIGIBLE_LEADERS_SINCE
         is_eligible = successor == "eligible" and has_eligible
         orders = TopicPlan(
@@ -62,7 +66,7 @@ class UncleanElectionScenario(Scenario):
             partitions=6,
             replication=3,
             min_insync=1 if is_stale else 2,
-            unclean_election=is_stale,
+            unclean_election=successor == "stale",
         )
         features = {ELIGIBLE_LEADERS: int(is_eligible)} if has_eligible else {}
         with self.running(
@@ -91,10 +95,14 @@ class UncleanElectionScenario(Scenario):
             first = run.inject(Kill(Broker(1)))
             run.phases.enter(Stage.HELD, f"{successor}: who comes back first?")
             (third if is_stale else second).heal()
+            if is_ordered:
+                run.observer.await_leaderless("orders", 0, according_to=3)
+                for partition in range(orders.partitions):
+                    run.inject(Elect("orders", partition, unclean=True))
             if is_stale or is_eligible:
                 run.await_leader("orders", 0, 3 if is_stale else 2, is_serving=is_stale)
             else:
-                run.await_leaderless("orders", 0, in_eyes_of=2)
+                run.observer.await_leaderless("orders", 0, according_to=2)
             first.heal()
             run.heal()
             run.phases.enter(Stage.HEALED, "all are back")

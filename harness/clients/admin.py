@@ -66,12 +66,26 @@ class AdminClient:
         )
 
     def describe_group(self, group: str) -> GroupView:
-        """A consumer group as its coordinator tells it now."""
+        """A consumer group as its coordinator tells it now.
+
+        Raises:
+            WorkerError: the coordinator does not know it, or did not answer.
+        """
+        found = self.find_group(group)
+        if found is None:
+            raise WorkerError(f"group {group} is not known to its coordinator")
+        return found
+
+    def find_group(self, group: str) -> GroupView | None:
+        """A consumer group as its coordinator reports it now; None where it knows of none."""
         groups = java_list([group])
         told = self._ask(
             f"describe group {group}",
             lambda admin: admin.describeConsumerGroups(groups).describedGroups().get(group),
+            none_for="GroupIdNotFoundException",
         )
+        if told is None:
+            return None
         return GroupView(
             type=str(told.type()),
             state=str(told.state()),
@@ -87,12 +101,28 @@ class AdminClient:
             ],
         )
 
+    def committed(self, group: str) -> dict[str, int]:
+        """A group's committed offsets, by `topic-partition`."""
+        told = self._ask(
+            f"list the committed offsets of {group}",
+            lambda admin: admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata(),
+        )
+        return {
+            str(entry.getKey()): int(entry.getValue().offset())
+            for entry in told.entrySet()
+            if entry.getValue() is not None
+        }
+
     def elect(self, order: ElectLeader) -> None:
         """Elect a leader; one that leads already is no error."""
         kind = java_class("org.apache.kafka.common.ElectionType")
         election = kind.UNCLEAN if order.unclean else kind.PREFERRED
         partitions = java_class("java.util.Set").of(_partition(order.topic, order.partition))
-        self._ask("elect a leader", lambda admin: admin.electLeaders(election, partitions).all())
+        self._ask(
+            "elect a leader",
+            lambda admin: admin.electLeaders(election, partitions).all(),
+            none_for="ElectionNotNeededException",
+        )
 
     def delete_records(self, order: DeleteRecords) -> int:
         """Delete a partition's records below an offset; returns the log start after it."""
@@ -150,8 +180,8 @@ class AdminClient:
         if self._opened is not None:
             self._opened.close()
 
-    def _ask(self, what: str, call: Any) -> Any:
-        """The result of a call's future.
+    def _ask(self, what: str, call: Any, *, none_for: str = "") -> Any:
+        """The result of a call's future; None where Kafka's exception has the name `none_for`.
 
         Raises:
             WorkerError: the cluster refused; names Kafka's exception.
@@ -160,7 +190,7 @@ class AdminClient:
             return call(self._admin()).get()
         except jpype.JException as error:
             cause = error.getCause() if error.getCause() is not None else error
-            if exception_name(cause) == "ElectionNotNeededException":
+            if exception_name(cause) == none_for:
                 return None
             raise WorkerError(
                 f"the cluster would not {what}: {exception_name(cause)}: {cause.getMessage()}"

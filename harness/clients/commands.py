@@ -10,6 +10,7 @@ from harness.clients.observer_commands import (
     Decode,
     DeleteRecords,
     DeleteTopic,
+    DescribeGroup,
     DescribeTopic,
     DescribeTransactions,
     ElectLeader,
@@ -19,6 +20,7 @@ from harness.clients.observer_commands import (
     FindTopicId,
     Inspect,
     ListBrokers,
+    ListCommitted,
     Reassign,
     VisitGroup,
     Watch,
@@ -145,6 +147,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     """A consumer to open: a member of `group`, subscribed to `topic`; `client` is which.
 
     bootstrap: `bootstrap.servers`; None: the worker's own.
+    settings: further ones, by the client's own names.
     """
 
     group: str
@@ -154,6 +157,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     client: str = Client.JAVA
     isolation: str = Isolation.READ_UNCOMMITTED
     bootstrap: str | None = None
+    settings: dict[str, str | int] = {}
 
 
 class OpenMembers(Command, frozen=True, kw_only=True):
@@ -254,6 +258,8 @@ AnyCommand = (
     | DescribeTopic
     | FindTopicId
     | VisitGroup
+    | DescribeGroup
+    | ListCommitted
     | Inspect
     | Watch
     | ListBrokers

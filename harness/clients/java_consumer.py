@@ -46,6 +46,7 @@ class JavaMember(GroupMember):
                     "key.deserializer": _STRING_DESERIALIZER,
                     "value.deserializer": _STRING_DESERIALIZER,
                     **(_CONSUMER_PROTOCOL if is_kip_848 else {}),
+                    **{name: str(value) for name, value in self.member.settings.items()},
                 }
             )
         )

@@ -55,6 +55,7 @@ class KafkaPythonMember(GroupMember):
             auto_offset_reset=str(self.member.reset),
             isolation_level=str(self.member.isolation),
             enable_auto_commit=False,
+            **self.member.settings,
         )
 
     def _fetch(self) -> list[Batch]:

@@ -1,6 +1,6 @@
 """Which worker serves which client, and in which version."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 
 from harness.contract.clients import Client
@@ -12,6 +12,10 @@ class WorkerKind:
 
     worker: str
     module: str
+
+    def copy(self, number: int) -> "WorkerKind":
+        """The worker of a group's members of this number, from 1: `clients`, then `clients-2`."""
+        return self if number == 1 else replace(self, worker=f"{self.worker}-{number}")
 
 
 JAVA_WORKER = WorkerKind("clients", "harness.clients.java_worker")

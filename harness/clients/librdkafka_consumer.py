@@ -65,6 +65,7 @@ class LibrdkafkaMember(GroupMember):
                 "enable.auto.commit": False,
                 "enable.partition.eof": True,
                 "debug": _CLIENT_LOG,
+                **self.member.settings,
             },
             logger=self._log,
         )

@@ -138,6 +138,21 @@ class FindCoordinator(Command, frozen=True, kw_only=True):
     of_transactions: bool
 
 
+class DescribeGroup(Command, frozen=True, kw_only=True):
+    """Ask a group's coordinator for its state and members; answers a `GroupView`, or None.
+
+    None: it does not know the group (yet).
+    """
+
+    group: str
+
+
+class ListCommitted(Command, frozen=True, kw_only=True):
+    """Ask a group's coordinator for its committed offsets; answers them by `topic-partition`."""
+
+    group: str
+
+
 class ListBrokers(Command, frozen=True, kw_only=True):
     """Ask one broker which brokers are registered and not fenced; answers their sorted ids."""
 

@@ -24,6 +24,7 @@ from harness.clients.observer_commands import (
     Decode,
     DeleteRecords,
     DeleteTopic,
+    DescribeGroup,
     DescribeTopic,
     DescribeTransactions,
     ElectLeader,
@@ -33,6 +34,7 @@ from harness.clients.observer_commands import (
     FindTopicId,
     Inspect,
     ListBrokers,
+    ListCommitted,
     PartitionState,
     Reassign,
     VisitGroup,
@@ -117,6 +119,10 @@ class ObserverRole(Role):
                 return self._admin.elect(command)
             case DeleteRecords():
                 return self._admin.delete_records(command)
+            case DescribeGroup(group=group):
+                return msgspec.to_builtins(self._admin.find_group(group))
+            case ListCommitted(group=group):
+                return self._admin.committed(group)
             case AlterTopic():
                 return self._admin.alter_topic(command)
             case Reassign():

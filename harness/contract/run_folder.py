@@ -39,7 +39,8 @@ class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
     """A consumer group under test: what it reads, commits, and does without a valid position.
 
     `labels` are further things by which the scenario tells its groups apart, e.g. log_end=above;
-    `isolation` is its `isolation.level`.
+    `isolation` is its `isolation.level`. Its `members` are open at the same time, each in a worker
+    of its own. `settings` are further ones of the client, by the client's own names.
     """
 
     group: str
@@ -49,6 +50,8 @@ class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
     reset: str
     labels: dict[str, str] = {}
     isolation: str = Isolation.READ_UNCOMMITTED
+    members: int = 1
+    settings: dict[str, str | int] = {}
 
 
 class Expectation(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,11 +18,11 @@ class Bounce(BrokerFault):
         self._before: dict[int, NodeProcess] = {}
 
     def inject_broker(self, field: Field, broker: int) -> None:
-        """Stop and start it; the next one follows when every broker sees it as unfenced."""
+        """Stop and start it; the next one follows when all brokers see it as unfenced."""
         self._before[broker] = field.kafka.process(broker)
         field.kafka.stop_server(broker)
         field.kafka.start_server(broker)
-        field.observer.await_brokers(field.kafka.answering_brokers())
+        field.observer.await_unfenced(broker)
 
     def prove_broker(self, field: Field, broker: int) -> Evidence:
         """Landed when another process serves."""

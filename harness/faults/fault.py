@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -104,23 +105,24 @@ class HeldFault:
 
     @classmethod
     def inject(cls, fault: Fault, on: Field) -> "HeldFault":
-        """Inject a fault, prove it and hold it; one whose injection or proof fails is healed."""
+        """Inject a fault and hold it, unproved."""
         fault.prepare(on)
         held = cls(fault, on.next_number(), on)
         held._changed("injected")
-        try:
+        with held._healed_on_error():
             fault.inject(on)
-            held.evidence = fault.prove(on)
-        except BaseException:
-            held.heal()
-            raise
-        held._changed(
-            "proved",
-            landed=held.evidence.landed,
-            evidence=held.evidence.facts,
-            forced_ms=held.evidence.forced_ms,
-        )
         return held
+
+    def prove(self) -> None:
+        """Wait for the evidence of its effect."""
+        with self._healed_on_error():
+            self.evidence = self.fault.prove(self._field)
+        self._changed(
+            "proved",
+            landed=self.evidence.landed,
+            evidence=self.evidence.facts,
+            forced_ms=self.evidence.forced_ms,
+        )
 
     def heal(self) -> None:
         """Heal the fault; nothing happens the second time."""
@@ -130,6 +132,14 @@ class HeldFault:
         self._changed("heal_began")
         self.fault.heal(self._field)
         self._changed("healed")
+
+    @contextmanager
+    def _healed_on_error(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self.heal()
+            raise
 
     def _changed(self, change: str, **evidence: Any) -> None:
         self._field.history.write(

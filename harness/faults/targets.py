@@ -51,15 +51,27 @@ class FollowerOf:
 
     def resolve(self, observer: Observer) -> list[int]:
         """An in-sync follower now."""
-        state = observer.partition(self.topic, self.partition)
-        followers = [] if state is None else [i for i in state.isr if i != state.leader]
-        if not followers:
-            raise FaultError(f"{self} can't be resolved: no follower is in sync now")
-        return [followers[0]]
+        return _followers(self, observer, self.topic, self.partition)[:1]
 
     def __str__(self) -> str:
         """Read as `follower:orders-0`."""
         return f"follower:{self.topic}-{self.partition}"
+
+
+@dataclass(frozen=True)
+class FollowersOf:
+    """All followers of a partition that are in the ISR."""
+
+    topic: str
+    partition: int
+
+    def resolve(self, observer: Observer) -> list[int]:
+        """The in-sync followers now."""
+        return _followers(self, observer, self.topic, self.partition)
+
+    def __str__(self) -> str:
+        """Read as `followers:orders-0`."""
+        return f"followers:{self.topic}-{self.partition}"
 
 
 @dataclass(frozen=True)
@@ -167,6 +179,14 @@ class Minority:
         return f"minority:{self.of}"
 
 
+def _followers(target: Target, observer: Observer, topic: str, partition: int) -> list[int]:
+    state = observer.partition(topic, partition)
+    followers = [] if state is None else [i for i in state.isr if i != state.leader]
+    if not followers:
+        raise FaultError(f"{target} can't be resolved: no follower is in sync now")
+    return followers
+
+
 def parse_target(text: str) -> Target:
     """The servers that a text names, in one of `TARGET_FORMS`.
 
@@ -187,9 +207,9 @@ def parse_target(text: str) -> Target:
 
 
 TARGET_FORMS = (
-    "leader:TOPIC-PARTITION, follower:TOPIC-PARTITION, broker:ID, coordinator:GROUP, "
-    "transaction-coordinator:TRANSACTIONAL_ID, controller, minority:brokers, minority:controllers "
-    "or all"
+    "leader:TOPIC-PARTITION, follower:TOPIC-PARTITION, followers:TOPIC-PARTITION, broker:ID, "
+    "coordinator:GROUP, transaction-coordinator:TRANSACTIONAL_ID, controller, minority:brokers, "
+    "minority:controllers or all"
 )
 
 _WITHOUT_NAMES: list[Target] = [ActiveController(), AllBrokers(), *(Minority(of) for of in Of)]
@@ -201,4 +221,5 @@ _OF_NAMES: dict[str, Callable[[str], Target]] = {
 _OF_PARTITIONS: dict[str, Callable[[str, int], Target]] = {
     "leader": LeaderOf,
     "follower": FollowerOf,
+    "followers": FollowersOf,
 }

@@ -8,6 +8,7 @@ from harness.faults.language import FORMS, VERBS, parse_fault
 SERVERS = (
     "leader:orders-0",
     "follower:orders-with-dashes-3",
+    "followers:orders-0",
     "broker:2",
     "coordinator:readers",
     "transaction-coordinator:payments",

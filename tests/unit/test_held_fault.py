@@ -72,6 +72,7 @@ def test_a_fault_is_injected_after_its_preparation_and_proved_after_its_injectio
 ) -> None:
     on, fault = field(history), told(history)
     held = HeldFault.inject(fault, on)
+    held.prove()
     held.heal()
     held.heal()
     assert fault.steps == [
@@ -102,7 +103,7 @@ def test_what_cannot_be_prepared_is_no_fault_of_the_run(history: Path) -> None:
 def test_what_fails_once_it_is_injected_is_healed_and_said_to_be(history: Path, step: str) -> None:
     fault = told(history, fails_in=step)
     with pytest.raises(FaultError):
-        HeldFault.inject(fault, field(history))
+        HeldFault.inject(fault, field(history)).prove()
     assert fault.steps[-1][0] == "heal"
     assert [line["change"] for line in lines(history)] == ["injected", "heal_began", "healed"]
 
