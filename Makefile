@@ -13,7 +13,7 @@ BENCH_READY := .venv/.ready-bench
 SEED_OPTION := $(if $(SEED),--seed $(SEED))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo scenario nightly reproduction mutation mutants bench-analysis report playground docker-image test lint format lock doctor clean
+.PHONY: help demo scenario nightly reproduction commit-epochs mutation mutants bench-analysis report playground docker-image test lint format lock doctor clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,10 @@ nightly: $(READY) ## Run a suite, or go on with one: [SUITE=smoke] [CLUSTER=] [S
 reproduction: $(READY) ## How often each headline scenario reaches its hazard (half an hour); writes docs/reproduction.md
 	$(FENCEPOST) nightly --suite reproduction --cluster $(CLUSTER) --results $(RESULTS) $(SEED_OPTION) || test $$? -le 2
 	.venv/bin/python -m bench.reproduction $(RESULTS)
+
+commit-epochs: $(READY) ## Five runs of the demo (five minutes); writes the counts of README.md and docs/commit-epoch.md
+	$(FENCEPOST) nightly --suite commit_epoch --cluster $(CLUSTER) --results $(RESULTS) || test $$? -le 2
+	.venv/bin/python -m bench.commit_epochs $$(ls -d $(RESULTS)/nightly/commit_epoch-* | tail -n 1)
 
 mutation: $(READY) ## What each check finds of what was planted (minutes, no cluster); writes docs/mutation.md
 	.venv/bin/python -m bench.mutation $(SEEDS)
