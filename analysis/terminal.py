@@ -102,17 +102,15 @@ def _styles(rows: list[StyleRow]) -> Table:
         table.add_column(name, no_wrap=True)
     for name in ("resumed at", "redelivered", "never delivered"):
         table.add_column(name, justify="right")
-    table.add_column("exception")
     for row in rows:
         table.add_row(
             *(escape(row.labels.get(name, "")) for name in labels),
             escape(row.style),
             f"({_told(row.committed_offset)}, {_told(row.committed_epoch)})",
             f"{row.groups} of {row.of}",
-            _told(row.resumed_at),
+            "raises" if row.exception else _told(row.resumed_at),
             _told(row.redelivered),
             f"[red]{row.never_delivered}[/]" if row.never_delivered else _told(row.never_delivered),
-            row.exception or "",
         )
     return table
 
