@@ -95,15 +95,20 @@ def brief(rows: Iterable[StyleRow], *, log_end: str) -> list[str]:
     return lines
 
 
-def conditions(verdicts: Sequence[Verdict]) -> str:
-    """Which runs the tables sum up, and which epochs their clients had at the commits."""
+def runs_in_words(verdicts: Sequence[Verdict]) -> str:
+    """Which runs the tables sum up."""
     kafka = ", ".join(sorted({verdict.kafka for verdict in verdicts}))
     seeds = ", ".join(str(seed) for seed in sorted(verdict.seed for verdict in verdicts))
     judged = Counter(str(verdict.verdict) for verdict in verdicts)
     verdict_counts = ", ".join(f"{verdict} {count}" for verdict, count in sorted(judged.items()))
+    return f"{len(verdicts)} runs (seeds {seeds}), Kafka {kafka}; verdicts: {verdict_counts}."
+
+
+def conditions(verdicts: Sequence[Verdict]) -> str:
+    """Which runs the tables sum up, and which epochs their clients had at the commits."""
     known = epochs_known(row for verdict in verdicts for row in verdict.resumption)
     lines = [
-        f"{len(verdicts)} runs (seeds {seeds}), Kafka {kafka}; verdicts: {verdict_counts}.",
+        runs_in_words(verdicts),
         "",
         "| epoch at the commit, of | in how many groups |",
         "|---|---|",
@@ -148,7 +153,9 @@ def main() -> None:
         verdicts = read(Path(folder) for folder in sys.argv[1:])
         rows = summed(verdicts)
         texts = {
-            "brief": "\n".join([_BRIEF_HEAD, *brief(rows, log_end="above")]),
+            "brief": "\n".join(
+                [_BRIEF_HEAD, *brief(rows, log_end="above"), "", runs_in_words(verdicts)]
+            ),
             "matrix": "\n".join([_MATRIX_HEAD, *matrix(rows)]),
             "conditions": conditions(verdicts),
         }
