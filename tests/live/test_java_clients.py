@@ -4,19 +4,22 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
+from harness.contract.clients import clients_of
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
 
 ROOT = Path(__file__).resolve().parents[2]
+VERSIONS = ["4.4.0", "3.9.0"]
 
 
-def test_a_producer_tells_the_settings_that_it_came_to(tmp_path: Path) -> None:
-    """As the documentation of `enable.idempotence` has it: acks other than all switch it off."""
-    program = Path(__file__).with_name("producer_settings.py")
+def facts(folder: Path, kafka: str, what: str) -> dict[str, Any]:
+    program = Path(__file__).with_name("java_facts.py")
     said = subprocess.run(
-        [sys.executable, str(program), str(tmp_path)],
+        [sys.executable, str(program), kafka, str(folder), what],
         cwd=ROOT,
         env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(Path.home())},
         capture_output=True,
@@ -24,9 +27,16 @@ def test_a_producer_tells_the_settings_that_it_came_to(tmp_path: Path) -> None:
         check=False,
     )
     assert said.returncode == 0, said.stderr
+    told: dict[str, Any] = json.loads(said.stdout.splitlines()[-1])
+    return told
+
+
+@pytest.mark.parametrize("kafka", VERSIONS)
+def test_a_producer_tells_the_settings_that_it_came_to(tmp_path: Path, kafka: str) -> None:
+    """As the documentation of `enable.idempotence` has it: acks other than all switch it off."""
     told = {
         name: (row["idempotent"], row["in_flight_max"])
-        for name, row in json.loads(said.stdout.splitlines()[-1]).items()
+        for name, row in facts(tmp_path, kafka, "producers").items()
     }
     assert told == {
         "acks=all": (True, 5),
@@ -37,3 +47,15 @@ def test_a_producer_tells_the_settings_that_it_came_to(tmp_path: Path) -> None:
         "ten in flight": (False, 10),
         "transactional": (True, 5),
     }
+
+
+@pytest.mark.parametrize("kafka", VERSIONS)
+def test_a_consumers_state_is_read_with_both_protocols(tmp_path: Path, kafka: str) -> None:
+    """A position that awaits validation is none that a plain commit takes."""
+    told = facts(tmp_path, kafka, "consumers")
+    assert set(told) == {client for client in clients_of(kafka) if client.startswith("java")}
+    unknown = {"metadata_epoch": -1, "generation": -1}
+    valid = {"position": {"offset": 5, "epoch": 3}, "leader_epoch": -1}
+    awaiting = {"position": None, "leader_epoch": 4}
+    for states in told.values():
+        assert states == [valid | unknown, awaiting | unknown]

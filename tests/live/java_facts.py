@@ -1,0 +1,102 @@
+"""Prints what is read from the Java clients' own fields. Needs no broker.
+
+A program of its own, since a process has one JVM: `java_facts.py KAFKA FOLDER producers|consumers`.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from cluster.kafka import distribution
+from harness.clients.commands import Member
+from harness.clients.history import HistoryWriter
+from harness.clients.java_consumer import JavaMember
+from harness.clients.java_producer import open_producer, settings_of
+from harness.clients.jvm import java_class, start_jvm
+from harness.contract.clients import clients_of
+
+BOOTSTRAP = "127.0.0.1:9"
+SETTINGS: dict[str, dict[str, str]] = {
+    "acks=all": {"acks": "all"},
+    "acks=1": {"acks": "1"},
+    "acks=0": {"acks": "0"},
+    "without idempotence": {"acks": "all", "enable.idempotence": "false"},
+    "one in flight": {"acks": "all", "max.in.flight.requests.per.connection": "1"},
+    "ten in flight": {
+        "enable.idempotence": "false",
+        "max.in.flight.requests.per.connection": "10",
+    },
+    "transactional": {"acks": "all", "transactional.id": "t"},
+}
+
+
+class AssignedMember(JavaMember):
+    """A member that is given a partition by hand, so that it needs no group."""
+
+    def take_over(self, offset: int, *, epoch: int, leader_epoch: int | None) -> dict[str, Any]:
+        """Take a position over; returns the state that is read then.
+
+        With the epoch of its leader, a position awaits validation: nobody answers here.
+        """
+        partition = java_class("org.apache.kafka.common.TopicPartition")("t", 0)
+        if not self._assignment():
+            self._consumer.unsubscribe()
+            self._consumer.assign(java_class("java.util.List").of(partition))
+        leader = java_class("org.apache.kafka.clients.Metadata$LeaderAndEpoch")
+        position = java_class(
+            "org.apache.kafka.clients.consumer.internals.SubscriptionState$FetchPosition"
+        )
+        self._subscriptions.seekUnvalidated(
+            partition,
+            position(offset, _optional(epoch), leader(_optional(None), _optional(leader_epoch))),
+        )
+        (state,) = self._states([("t", 0)]).values()
+        told: dict[str, Any] = msgspec.to_builtins(state)
+        return told | {"generation": self._generation()}
+
+
+def _optional(number: int | None) -> Any:
+    optional = java_class("java.util.Optional")
+    if number is None:
+        return optional.empty()
+    return optional.of(java_class("java.lang.Integer")(number))
+
+
+def producers() -> dict[str, Any]:
+    """The settings in force, by those that were given."""
+    told = {}
+    for name, settings in SETTINGS.items():
+        producer = open_producer(name, bootstrap=BOOTSTRAP, settings=settings)
+        told[name] = msgspec.to_builtins(settings_of(producer))
+        producer.close()
+    return told
+
+
+def consumers(kafka: str, folder: Path) -> dict[str, Any]:
+    """By client: its state at 5 without a known leader, and at 6 under leader epoch 4."""
+    told = {}
+    for client in clients_of(kafka):
+        if not client.startswith("java"):
+            continue
+        plan = Member(group="g", member="g#1", topic="t", reset="none", client=client)
+        member = AssignedMember(plan, BOOTSTRAP, HistoryWriter(folder / f"{client}.jsonl"))
+        told[str(client)] = [
+            member.take_over(5, epoch=3, leader_epoch=None),
+            member.take_over(6, epoch=3, leader_epoch=4),
+        ]
+        member.close()
+    return told
+
+
+def main() -> None:
+    """Print them as one line of JSON."""
+    kafka, folder, what = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
+    start_jvm(distribution.ensure(kafka, progress=False), log=folder / "jvm.log")
+    print(json.dumps(producers() if what == "producers" else consumers(kafka, folder)))
+
+
+if __name__ == "__main__":
+    main()
