@@ -157,13 +157,13 @@ class GroupMember(ABC):
         partitions = sorted(self._last_assignment)
         known = self._known(partitions, order)
         wanted = {tp: chosen(style, one) for tp, one in known.items()}
+        self._last_generation = self._generation()
         began_micros = time.time_ns() // 1000
         errors = self._commit(
             {tp: at for tp, at in wanted.items() if at is not None},
             is_plain=style is CommitEpoch.RECORD,
         )
         after = self._states(partitions) if self.tells_its_state else {}
-        self._last_generation = self._generation()
         outcomes = []
         for tp, at in wanted.items():
             state, ended = known[tp].state, after.get(tp, ClientState(position=None))

@@ -83,10 +83,14 @@ class ScriptedMember(GroupMember):
 
 
 class TellingMember(ScriptedMember):
-    """A member whose client tells its state, which changes between any two looks at it."""
+    """A member whose client tells its state, which changes between any two looks at it.
+
+    A commit ends its generation, as one does that the coordinator refuses.
+    """
 
     tells_its_state = True
     awaits_validation = False
+    generation = 9
 
     def _states(self, partitions: Iterable[Partition]) -> dict[Partition, ClientState]:
         self._looks = getattr(self, "_looks", 0) + 1
@@ -96,8 +100,14 @@ class TellingMember(ScriptedMember):
             for tp in partitions
         }
 
+    def _commit(
+        self, positions: Mapping[Partition, OffsetAndEpoch], *, is_plain: bool
+    ) -> dict[Partition, str]:
+        self.generation = -1
+        return super()._commit(positions, is_plain=is_plain)
+
     def _generation(self) -> int:
-        return 9
+        return self.generation
 
 
 class ScriptedRole(MemberRole):
