@@ -1,0 +1,355 @@
+"""Lies about what producers sent and what consumers were delivered."""
+
+from random import Random
+
+from bench.lies.genuine import Row, Tables
+from bench.lies.lie import (
+    PERMITTED,
+    VIOLATION,
+    Change,
+    Lie,
+    Verb,
+    Where,
+    alter,
+    alter_all,
+    chosen,
+    drop,
+    drop_all,
+    plus,
+    repeat,
+    swap,
+)
+from bench.lies.stories import BASELINE, EARLIEST, FIRST, SECOND, TRUNCATION
+from harness.contract.checks import Check
+from harness.contract.tables import MICROS_PER_SECOND
+
+NOWHERE = "nobody:0:00000000"
+A_RECORD = ("topic", "partition", "offset")
+"""What tells a record in every replica and delivery."""
+A_POLL = ("member", "seq")
+
+
+def of_group(group: str, first: int, last: int) -> Where:
+    """Rows of a group at some offsets."""
+    return lambda row: row["group"] == group and first <= row["offset"] <= last
+
+
+def at_offsets(first: int, last: int) -> Where:
+    """Rows at some offsets."""
+    return lambda row: row["offset"] is not None and first <= row["offset"] <= last
+
+
+def again_after(row: Row) -> int:
+    """A place at the end of a poll."""
+    return int(row["position_in_poll"]) + 100_000
+
+
+def value_of_another_offset(tables: Tables, random: Random) -> None:
+    """Deliver at one offset the value of the next one, and the other way round."""
+    one = chosen(tables, "polls", of_group(FIRST, 300, 600), random)[0]
+    where = of_group(FIRST, one["offset"] + 1, one["offset"] + 1)
+    other = chosen(tables, "polls", where, random)[0]
+    one["value"], other["value"] = other["value"], one["value"]
+
+
+def never_written(row: Row) -> str:
+    """A value like a row's, that no producer wrote."""
+    return str(row["value"]).replace(":", ":9", 1)
+
+
+def _send(
+    name: str, verb: Verb, check: Check, change: Change, *, story: str = BASELINE
+) -> Lie:
+    return Lie(
+        name=name, verb=verb, table="sends", story=story, check=check, verdict=VIOLATION,
+        change=change,
+    )  # fmt: skip
+
+
+def _poll(
+    name: str, verb: Verb, check: Check, change: Change, *, story: str = BASELINE
+) -> Lie:
+    return Lie(
+        name=name, verb=verb, table="polls", story=story, check=check, verdict=VIOLATION,
+        change=change,
+    )  # fmt: skip
+
+
+SENDS = (
+    _send(
+        "a delivered value was never sent",
+        Verb.DROP,
+        Check.PHANTOM_RECORD,
+        drop("sends", at_offsets(100, 900)),
+    ),
+    _send(
+        "a value in the log is reported as surely failed",
+        Verb.ALTER,
+        Check.OUTCOME_MISMATCH,
+        alter(
+            "sends", at_offsets(100, 900),
+            outcome="failed", error="RecordTooLargeException", offset=None,
+        ),
+    ),
+    _send(
+        "an acknowledgement names the offset of another value",
+        Verb.SHIFT,
+        Check.INCONSISTENT_OFFSET,
+        alter("sends", at_offsets(100, 900), offset=plus("offset", 1)),
+    ),
+    _send(
+        "another value was acknowledged than the one in the log",
+        Verb.ALTER,
+        Check.LOST_RECORD,
+        alter("sends", at_offsets(100, 900), value=never_written, sequence=plus("sequence", 90000)),
+    ),
+    _send(
+        "one more value was acknowledged, beyond the log's end",
+        Verb.REPEAT,
+        Check.LOST_RECORD,
+        repeat(
+            "sends", at_offsets(1999, 1999),
+            value=never_written, sequence=plus("sequence", 90000), offset=plus("offset", 1),
+        ),
+    ),
+    _send(
+        "two values of an idempotent producer swap their sequence numbers",
+        Verb.SWAP,
+        Check.NONMONOTONIC_SEND,
+        swap("sends", at_offsets(100, 500), "sequence", by="offset"),
+    ),
+    _send(
+        "two values swap their offsets in the acknowledgements",
+        Verb.SWAP,
+        Check.INCONSISTENT_OFFSET,
+        swap("sends", at_offsets(100, 500), "offset", by="sequence"),
+    ),
+    _send(
+        "a value waited 60 s for its acknowledgement",
+        Verb.SHIFT,
+        Check.PRODUCE_UNAVAILABLE,
+        alter(
+            "sends", at_offsets(1500, 1900),
+            answered_micros=plus("answered_micros", 60 * MICROS_PER_SECOND),
+        ),
+    ),
+    _send(
+        "the last values of a producer all failed for 60 s",
+        Verb.ALTER,
+        Check.STUCK_PRODUCER,
+        lambda tables, _: fail_last_values(tables),
+    ),
+    _send(
+        "a value of acks=all that survived is acknowledged at an abandoned offset",
+        Verb.SHIFT,
+        Check.INCONSISTENT_OFFSET,
+        alter("sends", at_offsets(20, 40), offset=plus("offset", 5)),
+        story=TRUNCATION,
+    ),
+)
+
+
+def fail_last_values(tables: Tables) -> None:
+    """Add values that a producer gave up one after the other, for a minute."""
+    last = max(tables["sends"], key=lambda row: row["sequence"])
+    for number in range(1, 31):
+        moment = last["answered_micros"] + number * 2 * MICROS_PER_SECOND
+        tables["sends"].append(
+            {
+                **last,
+                "sequence": last["sequence"] + number,
+                "value": f"{last['producer']}:{last['sequence'] + number}:00000000",
+                "offset": None,
+                "outcome": "failed",
+                "error": "NotEnoughReplicasException",
+                "intended_micros": moment,
+                "answered_micros": moment + 2 * MICROS_PER_SECOND,
+            }
+        )
+
+
+POLLS = (
+    _poll(
+        "one record was not delivered",
+        Verb.DROP,
+        Check.SKIPPED_RECORD,
+        drop("polls", of_group(FIRST, 100, 900)),
+    ),
+    _poll(
+        "one record in the middle of a poll was not delivered",
+        Verb.DROP,
+        Check.POLL_SKIP,
+        drop("polls", of_group(FIRST, 100, 400)),
+    ),
+    _poll(
+        "the records of a whole poll were not delivered",
+        Verb.DROP,
+        Check.SKIPPED_RECORD,
+        drop("polls", of_group(FIRST, 600, 900), same=A_POLL),
+    ),
+    _poll(
+        "a group's first 500 records were not delivered",
+        Verb.DROP,
+        Check.SKIPPED_RECORD,
+        drop_all("polls", of_group(FIRST, 0, 499)),
+    ),
+    _poll(
+        "a member's records after the group's commit were not delivered",
+        Verb.DROP,
+        Check.SKIPPED_RECORD,
+        drop_all("polls", of_group(FIRST, 1000, 1099)),
+    ),
+    _poll(
+        "a group was delivered nothing, and committed",
+        Verb.DROP,
+        Check.COMMIT_BEYOND_PROCESSED,
+        drop_all("polls", of_group(FIRST, 0, 10_000)),
+    ),
+    _poll(
+        "of two groups one was not delivered a record that the other was",
+        Verb.DROP,
+        Check.DIVERGENT_READERS,
+        drop("polls", of_group(SECOND, 100, 900)),
+    ),
+    _poll(
+        "a record after a truncation was not delivered",
+        Verb.DROP,
+        Check.SKIPPED_RECORD,
+        drop("polls", of_group(EARLIEST, 220, 340)),
+        story=TRUNCATION,
+    ),
+    _poll(
+        "records that took over truncated offsets were not delivered",
+        Verb.DROP,
+        Check.SKIPPED_RECORD,
+        drop_all("polls", lambda row: row["group"] == EARLIEST and row["leader_epoch"] > 1
+                 and row["offset"] < 150),
+        story=TRUNCATION,
+    ),
+    Lie(
+        name="a record was delivered twice",
+        verb=Verb.REPEAT,
+        table="polls",
+        story=BASELINE,
+        check=Check.DUPLICATE_DELIVERY,
+        verdict=PERMITTED,
+        change=repeat("polls", of_group(FIRST, 100, 900), position_in_poll=again_after),
+    ),
+    _poll(
+        "a record came again at the end of the poll",
+        Verb.REPEAT,
+        Check.NONMONOTONIC_POLL,
+        repeat("polls", of_group(FIRST, 100, 400), position_in_poll=again_after),
+    ),
+    _poll(
+        "two records of a poll came in the wrong order",
+        Verb.SWAP,
+        Check.NONMONOTONIC_POLL,
+        swap("polls", of_group(FIRST, 100, 400), "position_in_poll", by="offset"),
+    ),
+    _poll(
+        "two offsets were delivered with each other's values",
+        Verb.SWAP,
+        Check.INCONSISTENT_OFFSET,
+        value_of_another_offset,
+    ),
+    _poll(
+        "a value was delivered that nobody wrote",
+        Verb.ALTER,
+        Check.PHANTOM_RECORD,
+        alter("polls", of_group(FIRST, 100, 900), value=never_written),
+    ),
+    _poll(
+        "a delivered value differs from the one in the log",
+        Verb.ALTER,
+        Check.INCONSISTENT_OFFSET,
+        alter("polls", of_group(FIRST, 100, 900), value=never_written),
+    ),
+    _poll(
+        "of two groups one was delivered another value",
+        Verb.ALTER,
+        Check.DIVERGENT_READERS,
+        alter("polls", of_group(SECOND, 100, 900), value=never_written),
+    ),
+    _poll(
+        "a delivered value has a wrong checksum",
+        Verb.ALTER,
+        Check.CORRUPTED_RECORD,
+        alter("polls", of_group(FIRST, 100, 900), value=NOWHERE, is_intact=False),
+    ),
+    _poll(
+        "a delivered value is not intact",
+        Verb.ALTER,
+        Check.CORRUPTED_RECORD,
+        alter("polls", of_group(EARLIEST, 0, 40), is_intact=False),
+        story=TRUNCATION,
+    ),
+    _poll(
+        "one delivery has a lower epoch than the one before",
+        Verb.ALTER,
+        Check.RECORD_EPOCH_REGRESSED,
+        alter("polls", of_group(EARLIEST, 220, 340), leader_epoch=0),
+        story=TRUNCATION,
+    ),
+    _poll(
+        "one delivery has a higher epoch than the one after",
+        Verb.ALTER,
+        Check.RECORD_EPOCH_REGRESSED,
+        alter("polls", of_group(EARLIEST, 60, 90), leader_epoch=3),
+        story=TRUNCATION,
+    ),
+    _poll(
+        "a delivery belongs to another group",
+        Verb.ALTER,
+        Check.SKIPPED_RECORD,
+        alter("polls", of_group(FIRST, 100, 900), group=SECOND, member=f"{SECOND}#1"),
+    ),
+    _poll(
+        "a delivery is one offset further",
+        Verb.SHIFT,
+        Check.INCONSISTENT_OFFSET,
+        alter("polls", of_group(FIRST, 100, 900), offset=plus("offset", 1)),
+    ),
+    _poll(
+        "all deliveries of a poll are one offset back",
+        Verb.SHIFT,
+        Check.INCONSISTENT_OFFSET,
+        alter("polls", of_group(FIRST, 600, 900), same=A_POLL, offset=plus("offset", -1)),
+    ),
+    _poll(
+        "a delivery is in another partition",
+        Verb.ALTER,
+        Check.SKIPPED_RECORD,
+        alter("polls", of_group(FIRST, 100, 900), partition=1),
+    ),
+    _poll(
+        "records that were truncated come back in a later session",
+        Verb.SHIFT,
+        Check.INCONSISTENT_OFFSET,
+        alter_all(
+            "polls",
+            lambda row: row["group"] == EARLIEST and row["leader_epoch"] > 1
+            and row["offset"] in (310, 311),
+            value=never_written,
+        ),
+        story=TRUNCATION,
+    ),
+    _poll(
+        "a group that was told nothing of a truncation read on from its old position",
+        Verb.DROP,
+        Check.TRUNCATION_UNDETECTED,
+        lambda tables, random: went_on_unaware(tables, random),
+        story=TRUNCATION,
+    ),
+)
+
+
+def went_on_unaware(tables: Tables, random: Random) -> None:
+    """Drop a group's notice of a truncation, and what it was delivered below its old position."""
+    drop_all("resets", lambda row: row["group"] == EARLIEST and row["cause"] == "truncation")(
+        tables, random
+    )
+    drop_all(
+        "polls",
+        lambda row: row["group"] == EARLIEST and row["leader_epoch"] > 1 and row["offset"] < 200,
+    )(tables, random)

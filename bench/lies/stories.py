@@ -1,0 +1,32 @@
+"""The genuine runs that lies are told about."""
+
+from bench.lies.genuine import Story
+
+BASELINE = "baseline"
+TRUNCATION = "truncation"
+TRANSACTIONS = "transactions"
+RETENTION = "retention"
+FAILOVER = "failover"
+ZOMBIE = "zombie"
+
+EARLIEST, RAISING = "above.record.earliest", "above.record.none"
+"""Of TRUNCATION: a group that resumed where the branches part, and one that raised there."""
+FORCED, EPOCHLESS = "above.forced.earliest", "above.none.earliest"
+FIRST, SECOND = "orders.record", "orders.forced"
+"""Of BASELINE: two groups that read the same records."""
+
+STORIES = {
+    BASELINE: Story(scenario="baseline", topics=("orders",), partitions=(0,)),
+    TRUNCATION: Story(
+        scenario="commit_epoch", topics=("above",), groups=(EARLIEST, RAISING, FORCED, EPOCHLESS)
+    ),
+    TRANSACTIONS: Story(scenario="zombie_producer", parameters={"recipe": "fence"}),
+    RETENTION: Story(
+        scenario="retention_deletion",
+        parameters={"by": "time", "leader": "in office"},
+        partitions=(0,),
+    ),
+    FAILOVER: Story(scenario="controller_failover", partitions=(0,)),
+    ZOMBIE: Story(scenario="zombie_leader", partitions=(0,)),
+}
+SCENARIOS = tuple(dict.fromkeys(story.scenario for story in STORIES.values()))

@@ -1,0 +1,145 @@
+"""Tell lies about rows, many to a trace, and see which checks notice them."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+from pyspark.sql import SparkSession
+
+from analysis.checks.registry import CHECKS
+from analysis.load import SMALL_INPUT_ROWS, Trace, load_trace
+from bench.lies.genuine import Genuine, Row, Tables, write_rows
+from bench.lies.laying import PREFIX, joined, universe_of
+from bench.lies.lie import Lie, NoPlaceError
+from harness.contract.checks import Check
+from harness.contract.run_folder import RunFolder
+from harness.contract.verdicts import FindingVerdict
+
+Seen = Counter[tuple[Any, ...]]
+"""Findings, as (check, verdict, kind, topic, partition, group, offsets), without the universe."""
+_SHARED_BY_ALL = (Check.CLOCK_SKEW, Check.PHASE_OVERRUN)
+"""They judge all universes at once."""
+
+
+@dataclass
+class Told:
+    """What became of a lie.
+
+    Attributes:
+        noticed: by (check, verdict): how many findings the genuine run does not have.
+        error: why it could not be told.
+    """
+
+    lie: Lie
+    noticed: Counter[tuple[str, str]] = field(default_factory=Counter)
+    error: str = ""
+
+    @property
+    def is_noticed(self) -> bool:
+        """Whether the named check found something of the named verdict."""
+        return bool(self.noticed[str(self.lie.check), str(self.lie.verdict)])
+
+    @property
+    def accusers(self) -> list[str]:
+        """The checks that accuse somebody because of a lie that only damages evidence."""
+        if self.lie.verdict != FindingVerdict.UNDECIDED:
+            return []
+        return sorted({c for c, verdict in self.noticed if verdict == FindingVerdict.VIOLATION})
+
+
+def tell_all(
+    spark: SparkSession,
+    lies: Iterable[Lie],
+    genuine: dict[str, Genuine],
+    place: Path,
+    seed: int,
+) -> Iterator[Told]:
+    """Tell lies in as few traces as are small, each beside the genuine run that it changes."""
+    for number, batch in enumerate(_batches(lies, genuine)):
+        yield from _tell(spark, batch, genuine, RunFolder(place / f"lies-{number}"), seed)
+
+
+def _batches(lies: Iterable[Lie], genuine: dict[str, Genuine]) -> Iterator[list[Lie]]:
+    batch: list[Lie] = []
+    rows = 0
+    for lie in sorted(lies, key=lambda one: one.story):
+        is_new = lie.story not in {one.story for one in batch}
+        more = genuine[lie.story].rows * (1 + is_new)
+        if batch and rows + more > SMALL_INPUT_ROWS:
+            yield batch
+            batch, rows, more = [], 0, genuine[lie.story].rows * 2
+        batch.append(lie)
+        rows += more
+    if batch:
+        yield batch
+
+
+def _tell(
+    spark: SparkSession, lies: list[Lie], genuine: dict[str, Genuine], folder: RunFolder, seed: int
+) -> Iterator[Told]:
+    stories = sorted({lie.story for lie in lies})
+    parts: list[tuple[Genuine, Tables]] = [
+        (genuine[story], genuine[story].copy()) for story in stories
+    ]
+    told: list[Told] = []
+    for lie in lies:
+        tables = genuine[lie.story].copy()
+        one = Told(lie)
+        try:
+            lie.change(tables, Random(f"{seed} {lie.name}"))  # noqa: S311 - not for secrets
+        except NoPlaceError as error:
+            one.error = str(error)
+            yield one
+            continue
+        parts.append((genuine[lie.story], tables))
+        told.append(one)
+    seen = _found(spark, parts, folder)
+    base = {story: seen[index] for index, story in enumerate(stories)}
+    for index, one in enumerate(told, len(stories)):
+        new = seen[index] - base[one.lie.story]
+        for (check, verdict, *_), count in new.items():
+            one.noticed[check, verdict] += count
+        yield one
+
+
+def _found(
+    spark: SparkSession, parts: list[tuple[Genuine, Tables]], folder: RunFolder
+) -> dict[int, Seen]:
+    """By universe: what all checks found."""
+    plan, tables = joined(parts)
+    folder.write_plan(plan)
+    began = min(genuine.run.started_micros for genuine, _ in parts)
+    run = msgspec.structs.replace(parts[0][0].run, started_micros=began, ended_micros=None)
+    folder.write_run(run)
+    for table, rows in tables.items():
+        write_rows(folder, table, rows)
+    trace = load_trace(spark, folder)
+    seen: dict[int, Seen] = defaultdict(Counter)
+    checks = [check for check in CHECKS if check not in _SHARED_BY_ALL]
+    for check, rows in zip(
+        checks, trace.each(lambda one: findings(trace, one), checks), strict=True
+    ):
+        for row in rows:
+            universe = universe_of(row, began)
+            if universe is not None:
+                seen[universe][_signature(check, row)] += 1
+    return seen
+
+
+def findings(trace: Trace, check: Check) -> list[Row]:
+    """What a check finds; nothing where a table that it needs is missing."""
+    if CHECKS[check].lacks(trace):
+        return []
+    rows = [row.asDict() for row in CHECKS[check].judge(trace).findings.collect()]
+    return [{**row, "evidence": msgspec.json.decode(row["evidence"])} for row in rows]
+
+
+def _signature(check: Check, row: Row) -> tuple[Any, ...]:
+    where = (row[name] for name in ("topic", "group"))
+    names = (PREFIX.sub("", name) if name else name for name in where)
+    numbers = (row[name] for name in ("partition", "offset_first", "offset_last"))
+    return (str(check), row["verdict"], row["kind"], *names, *numbers)
