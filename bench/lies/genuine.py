@@ -86,10 +86,7 @@ def read_genuine(folder: RunFolder, story: Story) -> Genuine:
         if one.topic in names and (not story.groups or one.group in story.groups)
     ]
     kept = _keeper(story, names, {one.group for one in groups})
-    tables = {
-        table: [row for row in read_rows(folder, table) if kept(row)]
-        for table in TABLES
-    }
+    tables = {table: [row for row in read_rows(folder, table) if kept(row)] for table in TABLES}
     plan = msgspec.structs.replace(plan, topics=topics, groups=groups)
     return Genuine(folder, plan, folder.run(), tables)
 

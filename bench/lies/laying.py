@@ -40,15 +40,11 @@ class Universe:
 
     def laid(self, tables: Tables) -> Tables:
         """Rows with the universe's own names, numbers and times."""
-        return {
-            table: [self._laid(table, row) for row in rows] for table, rows in tables.items()
-        }
+        return {table: [self._laid(table, row) for row in rows] for table, rows in tables.items()}
 
     def topics(self, plan: Plan) -> list[TopicPlan]:
         """The plan's topics."""
-        return [
-            msgspec.structs.replace(one, topic=self.prefix + one.topic) for one in plan.topics
-        ]
+        return [msgspec.structs.replace(one, topic=self.prefix + one.topic) for one in plan.topics]
 
     def groups(self, plan: Plan) -> list[GroupPlan]:
         """The plan's groups."""

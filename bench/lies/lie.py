@@ -68,6 +68,17 @@ def anywhere(_: Row) -> bool:
     return True
 
 
+def having(**values: Any) -> Where:
+    """Rows that have these values."""
+    return lambda row: all(row[name] == value for name, value in values.items())
+
+
+def within(first: int, last: int, column: str = "offset", **values: Any) -> Where:
+    """Rows that have these values, and between two numbers in a column."""
+    fits = having(**values)
+    return lambda row: fits(row) and row[column] is not None and first <= row[column] <= last
+
+
 def fitting(tables: Tables, table: str, where: Where) -> list[Row]:
     """The rows that a lie may be told of.
 
@@ -83,7 +94,7 @@ def fitting(tables: Tables, table: str, where: Where) -> list[Row]:
 def chosen(
     tables: Tables, table: str, where: Where, random: Random, same: tuple[str, ...] = ()
 ) -> list[Row]:
-    """A row by chance, with all rows that have the same values in some columns, if any are named."""
+    """A row by chance, with all that have the same values in some columns, if any are named."""
     one = random.choice(fitting(tables, table, where))
     if not same:
         return [one]

@@ -15,9 +15,12 @@ from bench.lies.lie import (
     chosen,
     drop,
     drop_all,
+    having,
     plus,
     repeat,
     swap,
+    within,
+    without,
 )
 from bench.lies.stories import BASELINE, EARLIEST, FIRST, SECOND, TRUNCATION
 from harness.contract.checks import Check
@@ -27,21 +30,37 @@ NOWHERE = "nobody:0:00000000"
 A_RECORD = ("topic", "partition", "offset")
 """What tells a record in every replica and delivery."""
 A_POLL = ("member", "seq")
+NEW = 3
+"""The epoch of the records that took over, in TRUNCATION."""
 
 
-def of_group(group: str, first: int, last: int) -> Where:
+def of_group(group: str, first: int, last: int, **values: int) -> Where:
     """Rows of a group at some offsets."""
-    return lambda row: row["group"] == group and first <= row["offset"] <= last
+    return within(first, last, group=group, **values)
 
 
 def at_offsets(first: int, last: int) -> Where:
     """Rows at some offsets."""
-    return lambda row: row["offset"] is not None and first <= row["offset"] <= last
+    return within(first, last)
 
 
 def again_after(row: Row) -> int:
     """A place at the end of a poll."""
     return int(row["position_in_poll"]) + 100_000
+
+
+def undelivered(where: Where) -> Change:
+    """Drop a delivery, as if its poll had not returned the record."""
+
+    def change(tables: Tables, random: Random) -> None:
+        gone = chosen(tables, "polls", where, random)
+        tables["polls"] = without(tables["polls"], gone)
+        for row in tables["polls"]:
+            is_of_poll = all(row[name] == gone[0][name] for name in A_POLL)
+            if is_of_poll and row["position_in_poll"] > gone[0]["position_in_poll"]:
+                row["position_in_poll"] -= 1
+
+    return change
 
 
 def value_of_another_offset(tables: Tables, random: Random) -> None:
@@ -57,18 +76,14 @@ def never_written(row: Row) -> str:
     return str(row["value"]).replace(":", ":9", 1)
 
 
-def _send(
-    name: str, verb: Verb, check: Check, change: Change, *, story: str = BASELINE
-) -> Lie:
+def _send(name: str, verb: Verb, check: Check, change: Change, *, story: str = BASELINE) -> Lie:
     return Lie(
         name=name, verb=verb, table="sends", story=story, check=check, verdict=VIOLATION,
         change=change,
     )  # fmt: skip
 
 
-def _poll(
-    name: str, verb: Verb, check: Check, change: Change, *, story: str = BASELINE
-) -> Lie:
+def _poll(name: str, verb: Verb, check: Check, change: Change, *, story: str = BASELINE) -> Lie:
     return Lie(
         name=name, verb=verb, table="polls", story=story, check=check, verdict=VIOLATION,
         change=change,
@@ -87,8 +102,11 @@ SENDS = (
         Verb.ALTER,
         Check.OUTCOME_MISMATCH,
         alter(
-            "sends", at_offsets(100, 900),
-            outcome="failed", error="RecordTooLargeException", offset=None,
+            "sends",
+            at_offsets(100, 900),
+            outcome="failed",
+            error="RecordTooLargeException",
+            offset=None,
         ),
     ),
     _send(
@@ -108,8 +126,11 @@ SENDS = (
         Verb.REPEAT,
         Check.LOST_RECORD,
         repeat(
-            "sends", at_offsets(1999, 1999),
-            value=never_written, sequence=plus("sequence", 90000), offset=plus("offset", 1),
+            "sends",
+            at_offsets(1999, 1999),
+            value=never_written,
+            sequence=plus("sequence", 90000),
+            offset=plus("offset", 1),
         ),
     ),
     _send(
@@ -129,7 +150,8 @@ SENDS = (
         Verb.SHIFT,
         Check.PRODUCE_UNAVAILABLE,
         alter(
-            "sends", at_offsets(1500, 1900),
+            "sends",
+            at_offsets(1500, 1900),
             answered_micros=plus("answered_micros", 60 * MICROS_PER_SECOND),
         ),
     ),
@@ -168,18 +190,24 @@ def fail_last_values(tables: Tables) -> None:
         )
 
 
+def went_on_unaware(tables: Tables, random: Random) -> None:
+    """Drop a group's notice of a truncation, and what it was delivered below its old position."""
+    drop_all("resets", having(group=EARLIEST, cause="truncation"))(tables, random)
+    drop_all("polls", of_group(EARLIEST, 0, 199, leader_epoch=NEW))(tables, random)
+
+
 POLLS = (
     _poll(
         "one record was not delivered",
         Verb.DROP,
         Check.SKIPPED_RECORD,
-        drop("polls", of_group(FIRST, 100, 900)),
+        undelivered(of_group(FIRST, 100, 900)),
     ),
     _poll(
         "one record in the middle of a poll was not delivered",
         Verb.DROP,
         Check.POLL_SKIP,
-        drop("polls", of_group(FIRST, 100, 400)),
+        undelivered(of_group(FIRST, 100, 400)),
     ),
     _poll(
         "the records of a whole poll were not delivered",
@@ -209,21 +237,20 @@ POLLS = (
         "of two groups one was not delivered a record that the other was",
         Verb.DROP,
         Check.DIVERGENT_READERS,
-        drop("polls", of_group(SECOND, 100, 900)),
+        undelivered(of_group(SECOND, 100, 900)),
     ),
     _poll(
         "a record after a truncation was not delivered",
         Verb.DROP,
         Check.SKIPPED_RECORD,
-        drop("polls", of_group(EARLIEST, 220, 340)),
+        undelivered(of_group(EARLIEST, 220, 340)),
         story=TRUNCATION,
     ),
     _poll(
         "records that took over truncated offsets were not delivered",
         Verb.DROP,
         Check.SKIPPED_RECORD,
-        drop_all("polls", lambda row: row["group"] == EARLIEST and row["leader_epoch"] > 1
-                 and row["offset"] < 150),
+        drop_all("polls", of_group(EARLIEST, 100, 149, leader_epoch=NEW)),
         story=TRUNCATION,
     ),
     Lie(
@@ -323,33 +350,17 @@ POLLS = (
         alter("polls", of_group(FIRST, 100, 900), partition=1),
     ),
     _poll(
-        "records that were truncated come back in a later session",
-        Verb.SHIFT,
+        "records after a truncation were delivered with other values",
+        Verb.ALTER,
         Check.INCONSISTENT_OFFSET,
-        alter_all(
-            "polls",
-            lambda row: row["group"] == EARLIEST and row["leader_epoch"] > 1
-            and row["offset"] in (310, 311),
-            value=never_written,
-        ),
+        alter_all("polls", of_group(EARLIEST, 310, 311), value=never_written),
         story=TRUNCATION,
     ),
     _poll(
         "a group that was told nothing of a truncation read on from its old position",
         Verb.DROP,
         Check.TRUNCATION_UNDETECTED,
-        lambda tables, random: went_on_unaware(tables, random),
+        went_on_unaware,
         story=TRUNCATION,
     ),
 )
-
-
-def went_on_unaware(tables: Tables, random: Random) -> None:
-    """Drop a group's notice of a truncation, and what it was delivered below its old position."""
-    drop_all("resets", lambda row: row["group"] == EARLIEST and row["cause"] == "truncation")(
-        tables, random
-    )
-    drop_all(
-        "polls",
-        lambda row: row["group"] == EARLIEST and row["leader_epoch"] > 1 and row["offset"] < 200,
-    )(tables, random)

@@ -10,9 +10,11 @@ from bench.lies.lie import (
     Where,
     alter,
     drop,
+    having,
     plus,
     repeat,
     swap,
+    within,
 )
 from bench.lies.stories import BASELINE, TRUNCATION
 from harness.contract.checks import Check
@@ -24,7 +26,7 @@ _SECOND = MICROS_PER_SECOND
 
 def state(topic: str, partition_epoch: int) -> Where:
     """One state of a partition in the metadata log."""
-    return lambda row: (row["topic"], row["partition_epoch"]) == (topic, partition_epoch)
+    return having(topic=topic, partition_epoch=partition_epoch)
 
 
 def led(topic: str, leader_epoch: int) -> Where:
@@ -80,15 +82,15 @@ LEADERSHIPS = (
          alter("leaderships", state("above", 3), leader=2, isr=[1, 2])),
     _lie("two states of a partition are the other way round", Verb.SWAP, "leaderships",
          Check.EPOCH_REGRESSED,
-         swap("leaderships", lambda row: row["topic"] == "above" and row["partition_epoch"] in (2, 5),
+         swap("leaderships", within(3, 4, "partition_epoch", topic="above"),
               "metadata_offset", by="partition_epoch")),
     _lie("an election that a broker told of is missing", Verb.DROP, "leaderships",
          Check.METADATA_DIVERGENCE,
-         drop("leaderships", lambda row: row["topic"] == "above" and row["leader_epoch"] == 1,
+         drop("leaderships", having(topic="above", leader_epoch=1),
               same=("topic", "leader_epoch"))),
     _lie("the last election has a higher epoch than any broker told", Verb.SHIFT,
          "leaderships", Check.METADATA_DIVERGENCE,
-         alter("leaderships", lambda row: row["topic"] == "above" and row["leader_epoch"] == 3,
+         alter("leaderships", having(topic="above", leader_epoch=3),
                same=("topic", "leader_epoch"), leader_epoch=4)),
     _lie("a broker from outside the ISR is elected", Verb.ALTER, "leaderships",
          Check.UNCLEAN_ELECTION_UNCONFIGURED,
@@ -110,21 +112,21 @@ LEADERSHIPS = (
          at_micros=plus("at_micros", -20 * _SECOND)), story=BASELINE),
     _lie("an epoch begins after it was committed", Verb.SHIFT, "leaderships",
          Check.COMMITTED_EPOCH_UNKNOWN,
-         alter("leaderships", lambda row: row["topic"] == "above" and row["leader_epoch"] == 1,
+         alter("leaderships", having(topic="above", leader_epoch=1),
                same=("topic", "leader_epoch"), at_micros=plus("at_micros", 60 * _SECOND))),
 )  # fmt: skip
 BROKERS = (
     _lie("a broker is never in service, and is in the ISR", Verb.ALTER, "broker_states",
          Check.FENCED_IN_ISR,
-         alter("broker_states", lambda row: row["broker"] == 2, same=("broker",),
+         alter("broker_states", having(broker=2), same=("broker",),
                is_fenced=True)),
     _lie("a broker that shuts down comes into the ISR", Verb.ALTER, "broker_states",
          Check.FENCED_IN_ISR,
-         alter("broker_states", lambda row: row["broker"] == 2, same=("broker",),
+         alter("broker_states", having(broker=2), same=("broker",),
                in_controlled_shutdown=True)),
     _lie("a broker of the ISR has no registration", Verb.DROP, "broker_states",
          Check.FENCED_IN_ISR,
-         drop("broker_states", lambda row: row["broker"] == 1, same=("broker",)),
+         drop("broker_states", having(broker=1), same=("broker",)),
          verdict=UNDECIDED),
 )  # fmt: skip
 SAMPLES = (

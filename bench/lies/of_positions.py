@@ -33,10 +33,13 @@ def of(group: str, offset: int | None = None) -> Where:
 
 def event(group: str, change: str, member: int) -> Where:
     """Events of a group's member."""
-    return lambda row: (row["group"], row["change"], row["member"]) == (
-        group,
-        change,
-        f"{group}#{member}",
+    return lambda row: (
+        (row["group"], row["change"], row["member"])
+        == (
+            group,
+            change,
+            f"{group}#{member}",
+        )
     )
 
 
@@ -139,32 +142,78 @@ def of_cause(group: str, cause: str) -> Where:
 
 
 COMMITS = (
-    _lie("a stored commit was not asked for", Verb.DROP, "commits", Check.HISTORY_COMPLETE,
-         drop("commits", of(FIRST, 1000)), verdict=UNDECIDED),
-    _lie("a stored commit is reported as failed for good", Verb.ALTER, "commits",
-         Check.COMMIT_MISMATCH,
-         alter("commits", of(FIRST, 1000), outcome="failed", error="CommitFailedException")),
-    _lie("a client says that it had nothing to commit, and a commit is stored", Verb.ALTER,
-         "commits", Check.COMMIT_MISMATCH,
-         alter("commits", of(FIRST, 1000), outcome="nothing", offset=None)),
-    _lie("another offset was asked for than is stored", Verb.SHIFT, "commits",
-         Check.COMMIT_MISMATCH, alter("commits", of(FIRST, 1000), offset=plus("offset", -10))),
-    _lie("another epoch was asked for than is stored", Verb.SHIFT, "commits",
-         Check.COMMIT_MISMATCH,
-         alter("commits", of(EARLIEST, 200), committed_epoch=0), story=TRUNCATION),
-    _lie("a commit waited 60 s", Verb.SHIFT, "commits", Check.COMMIT_UNAVAILABLE,
-         alter("commits", of(FIRST, 2000),
-               committed_micros=plus("committed_micros", 60 * _SECOND))),
-    _lie("a commit of an old generation was taken", Verb.ADD, "commits",
-         Check.COMMIT_FROM_OLD_GENERATION, an_old_members_commit),
-    _lie("a commit belongs to the generation before", Verb.ALTER, "commits",
-         Check.COMMIT_FROM_OLD_GENERATION,
-         alter("commits", of(FIRST, 2000), generation=1, member=f"{FIRST}#1")),
-    _lie("a commit is acknowledged that was never stored", Verb.REPEAT, "commits",
-         Check.LOST_COMMIT,
-         repeat("commits", of(FIRST, 2000), offset=1999, seq=plus("seq", 1),
-                began_micros=plus("committed_micros", 10_000),
-                committed_micros=plus("committed_micros", 20_000))),
+    _lie(
+        "a stored commit was not asked for",
+        Verb.DROP,
+        "commits",
+        Check.HISTORY_COMPLETE,
+        drop("commits", of(FIRST, 1000)),
+        verdict=UNDECIDED,
+    ),
+    _lie(
+        "a stored commit is reported as failed for good",
+        Verb.ALTER,
+        "commits",
+        Check.COMMIT_MISMATCH,
+        alter("commits", of(FIRST, 1000), outcome="failed", error="CommitFailedException"),
+    ),
+    _lie(
+        "a client says that it had nothing to commit, and a commit is stored",
+        Verb.ALTER,
+        "commits",
+        Check.COMMIT_MISMATCH,
+        alter("commits", of(FIRST, 1000), outcome="nothing", offset=None),
+    ),
+    _lie(
+        "another offset was asked for than is stored",
+        Verb.SHIFT,
+        "commits",
+        Check.COMMIT_MISMATCH,
+        alter("commits", of(FIRST, 1000), offset=plus("offset", -10)),
+    ),
+    _lie(
+        "another epoch was asked for than is stored",
+        Verb.SHIFT,
+        "commits",
+        Check.COMMIT_MISMATCH,
+        alter("commits", of(EARLIEST, 200), committed_epoch=0),
+        story=TRUNCATION,
+    ),
+    _lie(
+        "a commit waited 60 s",
+        Verb.SHIFT,
+        "commits",
+        Check.COMMIT_UNAVAILABLE,
+        alter("commits", of(FIRST, 2000), committed_micros=plus("committed_micros", 60 * _SECOND)),
+    ),
+    _lie(
+        "a commit of an old generation was taken",
+        Verb.ADD,
+        "commits",
+        Check.COMMIT_FROM_OLD_GENERATION,
+        an_old_members_commit,
+    ),
+    _lie(
+        "a commit belongs to the generation before",
+        Verb.ALTER,
+        "commits",
+        Check.COMMIT_FROM_OLD_GENERATION,
+        alter("commits", of(FIRST, 2000), generation=1, member=f"{FIRST}#1"),
+    ),
+    _lie(
+        "a commit is acknowledged that was never stored",
+        Verb.REPEAT,
+        "commits",
+        Check.LOST_COMMIT,
+        repeat(
+            "commits",
+            of(FIRST, 2000),
+            offset=1999,
+            seq=plus("seq", 1),
+            began_micros=plus("committed_micros", 10_000),
+            committed_micros=plus("committed_micros", 20_000),
+        ),
+    ),
 )
 STORED = (
     _lie("an acknowledged commit is not stored", Verb.DROP, "committed_offsets",

@@ -1,0 +1,163 @@
+"""Lies about whole tables and files, and about evidence as such: told one by one.
+
+Each is judged as a run is, from its folder on, since gaps make the judge doubt a run as a whole.
+"""
+
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import msgspec
+from pyspark.sql import SparkSession
+
+from analysis.judge import judge
+from analysis.load import load_trace
+from bench.lies.genuine import Genuine, read_rows, write_rows
+from bench.lies.lie import Change, NoPlaceError, Verb
+from harness.collect import decode_clients, decode_server_logs
+from harness.contract.checks import Check
+from harness.contract.errors import FencepostError
+from harness.contract.run_folder import RunFolder
+from harness.contract.verdicts import CheckVerdict, RunVerdict, Verdict
+
+Damage = Callable[[RunFolder, Random], None]
+"""Changes a copy of a run's folder."""
+
+UNCLEAR = (CheckVerdict.NOT_EVALUABLE, CheckVerdict.UNDECIDED)
+ACCUSERS = (
+    Check.LOST_RECORD,
+    Check.SKIPPED_RECORD,
+    Check.PHANTOM_RECORD,
+    Check.OUTCOME_MISMATCH,
+    Check.COMMIT_BEYOND_PROCESSED,
+    Check.COMMIT_BEYOND_LOG,
+    Check.LOST_COMMIT,
+    Check.COMMIT_MISMATCH,
+    Check.START_MISMATCH,
+    Check.ORPHAN_COMMIT,
+    Check.COMMITTED_EPOCH_UNKNOWN,
+    Check.TRUNCATION_UNDETECTED,
+    Check.UNJUSTIFIED_RESET,
+    Check.LEADER_COMPLETENESS,
+    Check.ISR_INCOMPLETE,
+    Check.METADATA_DIVERGENCE,
+    Check.UNCLEAN_ELECTION_UNCONFIGURED,
+    Check.PRODUCE_UNAVAILABLE,
+    Check.HISTORY_COMPLETE,
+)
+"""Checks that accuse somebody of what is merely missing, if any does."""
+_COPIED = ("history", "clients", "brokers", "tables")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileLie:
+    """One lie about a table, a file or what is known of the evidence.
+
+    Attributes:
+        of: the table or file.
+        check: must have one of `verdicts`; None: the run as a whole must not pass.
+        decodes: whether histories and logs are decoded anew, since they are what is changed.
+    """
+
+    name: str
+    verb: Verb
+    of: str
+    check: Check | None
+    change: Damage
+    verdicts: tuple[CheckVerdict, ...] = UNCLEAR
+    decodes: bool = False
+
+
+@dataclass(frozen=True)
+class ToldAlone:
+    """What became of a lie.
+
+    Attributes:
+        verdict: of the run; an error's text where it could not be judged.
+        seen: the named check's verdict.
+        accusers: checks that are violated, and are not in the genuine run.
+    """
+
+    lie: FileLie
+    verdict: str
+    seen: str
+    accusers: tuple[str, ...] = ()
+    error: str = ""
+
+    @property
+    def is_noticed(self) -> bool:
+        """Whether the run does not pass, and the named check has a verdict that says so."""
+        is_permitted = CheckVerdict.PERMITTED in self.lie.verdicts
+        is_clear = self.verdict == RunVerdict.PASS and not is_permitted
+        is_seen = self.lie.check is None or self.seen in self.lie.verdicts
+        return not self.error and not is_clear and is_seen
+
+
+def of_rows(change: Change) -> Damage:
+    """Change rows of the tables."""
+
+    def damage(folder: RunFolder, random: Random) -> None:
+        names = [path.stem for path in folder.tables.glob("*.parquet")]
+        tables = {table: read_rows(folder, table) for table in names}
+        before = {table: [dict(row) for row in rows] for table, rows in tables.items()}
+        change(tables, random)
+        for table in names:
+            if tables[table] != before[table]:
+                write_rows(folder, table, tables[table])
+
+    return damage
+
+
+def tell_alone(
+    spark: SparkSession, lies: Iterable[FileLie], genuine: Genuine, place: Path, seed: int
+) -> Iterator[ToldAlone]:
+    """Tell each lie in a copy of a run's folder, and judge that."""
+    lies = list(lies)
+    copy = copied(genuine.folder, place / "genuine")
+    _plan_checks(copy, [lie.check for lie in lies])
+    before = judge(load_trace(spark, copy))
+    for number, lie in enumerate(lies):
+        folder = copied(genuine.folder, place / f"alone-{number}")
+        _plan_checks(folder, [lie.check])
+        try:
+            lie.change(folder, Random(f"{seed} {lie.name}"))  # noqa: S311 - not for secrets
+            if lie.decodes:
+                decode_clients(folder)
+                decode_server_logs(folder)
+            yield _compared(lie, before, judge(load_trace(spark, folder)))
+        except (NoPlaceError, FencepostError) as error:
+            yield ToldAlone(lie, "", "", error=f"{type(error).__name__}: {error}")
+        shutil.rmtree(folder.path)
+
+
+def copied(folder: RunFolder, place: Path) -> RunFolder:
+    """A copy of a run's folder, without segments, which are decoded already."""
+    place.mkdir(parents=True)
+    for name in _COPIED:
+        if (folder.path / name).exists():
+            shutil.copytree(folder.path / name, place / name)
+    for file in folder.path.glob("*.json"):
+        shutil.copy(file, place)
+    for replica in folder.segments.glob("*/*"):
+        shutil.copytree(replica, place / "segments" / replica.parent.name / replica.name)
+    return RunFolder(place)
+
+
+def _plan_checks(folder: RunFolder, checks: Iterable[Check | None]) -> None:
+    named = {str(check) for check in checks if check is not None}
+    known = sorted(named | {str(check) for check in ACCUSERS})
+    folder.write_plan(msgspec.structs.replace(folder.plan(), checks=known))
+
+
+def _compared(lie: FileLie, before: Verdict, after: Verdict) -> ToldAlone:
+    accusers = [
+        name
+        for name, result in after.checks.items()
+        if result.verdict == CheckVerdict.VIOLATED
+        and before.checks[name].verdict != CheckVerdict.VIOLATED
+    ]
+    named = after.checks.get(str(lie.check))
+    seen = str(named.verdict) if named else ""
+    return ToldAlone(lie, str(after.verdict), seen, tuple(accusers))

@@ -1,0 +1,120 @@
+"""Lies about whole tables: gone, empty, with other columns, damaged."""
+
+from collections.abc import Callable
+from random import Random
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bench.lies.alone import Damage, FileLie
+from bench.lies.lie import Verb
+from harness.contract.checks import Check
+from harness.contract.run_folder import RunFolder
+from harness.contract.tables import TABLES
+
+KEY_OF = {
+    "sends": ("value", Check.LOST_RECORD),
+    "polls": ("offset", Check.SKIPPED_RECORD),
+    "commits": ("offset", Check.LOST_COMMIT),
+    "committed_offsets": ("offset", Check.COMMIT_BEYOND_LOG),
+    "group_events": ("change", Check.UNJUSTIFIED_RESET),
+    "resets": ("from_offset", Check.UNJUSTIFIED_RESET),
+    "leaderships": ("leader_epoch", Check.EPOCH_REGRESSED),
+    "broker_states": ("is_fenced", Check.FENCED_IN_ISR),
+    "replica_batches": ("base_offset", Check.LOG_DIVERGENCE),
+    "replica_records": ("value", Check.LOST_RECORD),
+    "epoch_checkpoints": ("start_offset", Check.EPOCH_CACHE_MISMATCH),
+    "log_starts": ("log_end_offset", Check.LOST_RECORD),
+    "truncations": ("to_offset", Check.OVER_TRUNCATION),
+    "cut_batches": ("base_offset", Check.LOSS_ESTIMATE),
+    "cut_records": ("value", Check.LOSS_ESTIMATE),
+    "samples": ("log_end_offset", Check.HIGH_WATERMARK_REGRESSED),
+    "faults": ("landed", Check.FAULT_LANDED),
+    "phases": ("stage", Check.PHASE_OVERRUN),
+    "clocks": ("ahead_micros", Check.CLOCK_SKEW),
+    "histories": ("missing_seqs", Check.HISTORY_COMPLETE),
+    "servers": ("replicas", Check.HISTORY_COMPLETE),
+    "unread_segments": ("error", Check.HISTORY_COMPLETE),
+    "metadata_batches": ("checksum", Check.METADATA_DIVERGENCE),
+}
+"""By table: a column that its checks can't do without, and one of these checks."""
+
+
+def remove(table: str) -> Damage:
+    """Remove a table's file."""
+    return lambda folder, _: (folder.tables / f"{table}.parquet").unlink()
+
+
+def empty(table: str) -> Damage:
+    """Leave a table without rows."""
+    return lambda folder, _: pq.write_table(
+        TABLES[table].empty_table(), folder.tables / f"{table}.parquet"
+    )
+
+
+def rename(table: str, column: str) -> Damage:
+    """Give a column another name."""
+
+    def damage(folder: RunFolder, _: Random) -> None:
+        path = folder.tables / f"{table}.parquet"
+        rows = pq.read_table(path)
+        names = [f"{name}_" if name == column else name for name in rows.column_names]
+        pq.write_table(rows.rename_columns(names), path)
+
+    return damage
+
+
+def without_column(table: str, column: str) -> Damage:
+    """Leave a column out."""
+
+    def damage(folder: RunFolder, _: Random) -> None:
+        path = folder.tables / f"{table}.parquet"
+        pq.write_table(pq.read_table(path).drop_columns([column]), path)
+
+    return damage
+
+
+def retype(table: str, column: str) -> Damage:
+    """Write a column as text."""
+
+    def damage(folder: RunFolder, _: Random) -> None:
+        path = folder.tables / f"{table}.parquet"
+        rows = pq.read_table(path)
+        index = rows.column_names.index(column)
+        texts = pa.array([f"<{value}>" for value in rows.column(column).to_pylist()])
+        pq.write_table(rows.set_column(index, column, texts), path)
+
+    return damage
+
+
+def damage_file(table: str) -> Damage:
+    """Cut a table's file in the middle."""
+
+    def damage(folder: RunFolder, _: Random) -> None:
+        path = folder.tables / f"{table}.parquet"
+        content = path.read_bytes()
+        path.write_bytes(content[: len(content) // 2])
+
+    return damage
+
+
+def _lies(verb: Verb, text: str, make: Callable[[str, str], Damage]) -> tuple[FileLie, ...]:
+    return tuple(
+        FileLie(
+            name=f"table {table} {text.format(column=column)}",
+            verb=verb,
+            of=table,
+            check=check,
+            change=make(table, column),
+        )
+        for table, (column, check) in KEY_OF.items()
+    )
+
+
+REMOVED = _lies(Verb.REMOVE, "is missing", lambda table, _: remove(table))
+EMPTIED = _lies(Verb.EMPTY, "is empty", lambda table, _: empty(table))
+RENAMED = _lies(Verb.RENAME, "has column {column} under another name", rename)
+_TEXTS = ("value", "change", "stage", "error")
+RETYPED = _lies(Verb.RETYPE, "has column {column} as text", retype)
+WITHOUT = _lies(Verb.DROP, "has no column {column}", without_column)
+DAMAGED = _lies(Verb.TRUNCATE, "is half a file", lambda table, _: damage_file(table))

@@ -1,0 +1,150 @@
+"""Lies about transactions: what was committed, fenced, marked and delivered."""
+
+from random import Random
+
+from bench.lies.genuine import Tables
+from bench.lies.lie import (
+    VIOLATION,
+    Change,
+    Lie,
+    Verb,
+    alter,
+    chosen,
+    drop,
+    drop_all,
+    fitting,
+    having,
+)
+from bench.lies.of_clients import A_POLL, undelivered
+from bench.lies.of_replicas import A_BATCH
+from bench.lies.stories import TRANSACTIONS
+from harness.contract.checks import Check
+from harness.contract.tables import MICROS_PER_SECOND
+
+READER = "read_committed.orders"
+ZOMBIE, SUCCESSOR = "sends-on.zombie", "sends-on.successor"
+_BEFORE_MICROS = 30 * MICROS_PER_SECOND
+
+
+def values_of(tables: Tables, producer: str, outcome: str = "ok") -> set[str]:
+    """The values that a producer sent in its last transaction."""
+    rows = fitting(tables, "sends", having(producer=producer, outcome=outcome))
+    last = max(row["transaction"] or 0 for row in rows)
+    return {row["value"] for row in rows if (row["transaction"] or 0) == last}
+
+
+def not_delivered(*, is_whole: bool) -> Change:
+    """Drop deliveries of a committed transaction: one, or all of them."""
+
+    def change(tables: Tables, random: Random) -> None:
+        values = values_of(tables, SUCCESSOR)
+        if is_whole:
+            drop_all("polls", lambda row: row["group"] == READER and row["value"] in values)(
+                tables, random
+            )
+        else:
+            undelivered(lambda row: row["group"] == READER and row["value"] in values)(
+                tables, random
+            )
+
+    return change
+
+
+def deliver_aborted(tables: Tables, random: Random) -> None:
+    """Deliver a value of an aborted transaction to a group that reads committed values."""
+    aborted = values_of(tables, ZOMBIE)
+    record = chosen(tables, "replica_records", lambda row: row["value"] in aborted, random)[0]
+    where = having(group=READER, partition=record["partition"], topic=record["topic"])
+    after = [row for row in fitting(tables, "polls", where) if row["offset"] > record["offset"]]
+    one = min(after, key=lambda row: row["offset"])
+    for row in tables["polls"]:
+        is_of_poll = all(row[name] == one[name] for name in A_POLL)
+        if is_of_poll and row["position_in_poll"] >= one["position_in_poll"] and row is not one:
+            row["position_in_poll"] += 1
+    names = ("offset", "leader_epoch", "value")
+    tables["polls"].append({**one, **{name: record[name] for name in names}})
+    one["position_in_poll"] += 1
+
+
+def marker_of(producer: str, becomes: str | None) -> Change:
+    """Change the markers that end a producer's last transaction, or drop them, in every replica."""
+
+    def change(tables: Tables, random: Random) -> None:
+        values = values_of(tables, producer)
+        written = chosen(tables, "replica_records", lambda row: row["value"] in values, random)[0]
+        log = having(topic=written["topic"], partition=written["partition"])
+        batch = next(
+            row
+            for row in fitting(tables, "replica_batches", log)
+            if row["base_offset"] <= written["offset"] <= row["last_offset"]
+        )
+        markers = [
+            row
+            for row in fitting(tables, "replica_batches", having(is_control=True))
+            if log(row)
+            and row["producer_id"] == batch["producer_id"]
+            and row["base_offset"] > written["offset"]
+        ]
+        first = min(row["base_offset"] for row in markers)
+        where = having(topic=written["topic"], partition=written["partition"], base_offset=first)
+        if becomes is None:
+            drop("replica_batches", where, same=A_BATCH)(tables, random)
+        else:
+            alter("replica_batches", where, same=A_BATCH, control_type=becomes)(tables, random)
+
+    return change
+
+
+def _lie(name: str, verb: Verb, table: str, check: Check, change: Change) -> Lie:
+    return Lie(
+        name=name,
+        verb=verb,
+        table=table,
+        story=TRANSACTIONS,
+        check=check,
+        verdict=VIOLATION,
+        change=change,
+    )
+
+
+STEPS = (
+    _lie("a record of a committed transaction was not delivered", Verb.DROP, "polls",
+         Check.TORN_TRANSACTION, not_delivered(is_whole=False)),
+    _lie("no record of a committed transaction was delivered", Verb.DROP, "polls",
+         Check.TORN_TRANSACTION, not_delivered(is_whole=True)),
+    _lie("a value of an aborted transaction was delivered", Verb.ADD, "polls",
+         Check.ABORTED_READ, deliver_aborted),
+    _lie("records of a transaction were delivered before its commit", Verb.SHIFT, "polls",
+         Check.PRECOMMITTED_READ,
+         alter("polls", having(group=READER), same=A_POLL,
+               polled_micros=lambda row: row["polled_micros"] - _BEFORE_MICROS)),
+    _lie("the marker of a committed transaction aborts", Verb.ALTER, "replica_batches",
+         Check.MISAPPLIED_MARKER, marker_of(SUCCESSOR, "abort")),
+    _lie("the marker of an aborted transaction commits", Verb.ALTER, "replica_batches",
+         Check.MISAPPLIED_MARKER, marker_of(ZOMBIE, "commit")),
+    _lie("the marker of a committed transaction is missing", Verb.DROP, "replica_batches",
+         Check.HANGING_TRANSACTION, marker_of(SUCCESSOR, None)),
+    _lie("a fenced producer's commit was taken", Verb.ALTER, "transactions",
+         Check.ZOMBIE_PRODUCER_ACCEPTED,
+         alter("transactions", having(producer=ZOMBIE, step="commit", outcome="failed"),
+               change="committed", outcome="ok", error=None)),
+    _lie("a fenced producer's value was acknowledged", Verb.ALTER, "sends",
+         Check.ZOMBIE_PRODUCER_ACCEPTED,
+         alter("sends", having(producer=ZOMBIE, outcome="failed"), outcome="ok", error=None,
+               offset=400)),
+    _lie("a batch has a higher producer epoch than the next", Verb.SHIFT, "replica_batches",
+         Check.ZOMBIE_PRODUCER_ACCEPTED,
+         alter("replica_batches", having(is_control=False, is_transactional=True, base_offset=0),
+               same=A_BATCH, producer_epoch=99)),
+    _lie("the offsets of a committed transaction were aborted", Verb.ALTER,
+         "committed_offsets", Check.OUTPUT_WITHOUT_OFFSETS,
+         alter("committed_offsets", having(group="copier", marker="commit"), marker="abort",
+               same=("group", "producer_id", "producer_epoch"))),
+    _lie("the offsets of a committed transaction are not stored", Verb.DROP,
+         "committed_offsets", Check.OUTPUT_WITHOUT_OFFSETS,
+         drop("committed_offsets", having(group="copier", marker="commit"),
+              same=("group", "producer_id", "producer_epoch"))),
+    _lie("the copies of a transaction were aborted, its offsets were not", Verb.ALTER,
+         "replica_batches", Check.OFFSETS_WITHOUT_OUTPUT,
+         marker_of("copies.successor", "abort")),
+)  # fmt: skip
