@@ -16,6 +16,7 @@ from analysis.judge import judge
 from analysis.load import load_trace
 from bench.lies.genuine import Genuine, read_rows, write_rows
 from bench.lies.lie import Change, NoPlaceError, Verb
+from bench.lies.stories import TRUNCATION
 from harness.collect import decode_clients, decode_server_logs
 from harness.contract.checks import Check
 from harness.contract.errors import FencepostError
@@ -58,6 +59,7 @@ class FileLie:
     Attributes:
         of: the table or file.
         check: must have one of `verdicts`; None: the run as a whole must not pass.
+        story: of which genuine run, by its name in `bench.lies.stories`.
         decodes: whether histories and logs are decoded anew, since they are what is changed.
     """
 
@@ -68,6 +70,7 @@ class FileLie:
     change: Damage
     verdicts: tuple[CheckVerdict, ...] = UNCLEAR
     decodes: bool = False
+    story: str = TRUNCATION
 
 
 @dataclass(frozen=True)
@@ -111,16 +114,22 @@ def of_rows(change: Change) -> Damage:
 
 
 def tell_alone(
-    spark: SparkSession, lies: Iterable[FileLie], genuine: Genuine, place: Path, seed: int
+    spark: SparkSession,
+    lies: Iterable[FileLie],
+    genuine: Genuine,
+    place: Path,
+    seed: int,
+    *,
+    accusers: Iterable[Check] = ACCUSERS,
 ) -> Iterator[ToldAlone]:
-    """Tell each lie in a copy of a run's folder, and judge that."""
-    lies = list(lies)
+    """Tell each lie in a copy of a run's folder, and judge that by its check and some others."""
+    lies, accusers = list(lies), tuple(accusers)
     copy = copied(genuine.folder, place / "genuine")
-    _plan_checks(copy, [lie.check for lie in lies])
+    _plan_checks(copy, [*(lie.check for lie in lies), *accusers])
     before = judge(load_trace(spark, copy))
     for number, lie in enumerate(lies):
         folder = copied(genuine.folder, place / f"alone-{number}")
-        _plan_checks(folder, [lie.check])
+        _plan_checks(folder, [lie.check, *accusers])
         try:
             lie.change(folder, Random(f"{seed} {lie.name}"))  # noqa: S311 - not for secrets
             if lie.decodes:
@@ -146,9 +155,8 @@ def copied(folder: RunFolder, place: Path) -> RunFolder:
 
 
 def _plan_checks(folder: RunFolder, checks: Iterable[Check | None]) -> None:
-    named = {str(check) for check in checks if check is not None}
-    known = sorted(named | {str(check) for check in ACCUSERS})
-    folder.write_plan(msgspec.structs.replace(folder.plan(), checks=known))
+    named = sorted({str(check) for check in checks if check is not None})
+    folder.write_plan(msgspec.structs.replace(folder.plan(), checks=named))
 
 
 def _compared(lie: FileLie, before: Verdict, after: Verdict) -> ToldAlone:

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from bench.lies.alone import Damage, FileLie
+from bench.lies.alone import UNCLEAR, Damage, FileLie
 from bench.lies.lie import NoPlaceError, Verb
 from harness.contract.checks import Check
 from harness.contract.run_folder import GENERATED, Plan, RunDescription, RunFolder
@@ -161,9 +161,8 @@ def _history(
     change: Callable[[Lines, Random], Lines],
     *,
     check: Check | None = Check.HISTORY_COMPLETE,
-    verdicts: tuple[CheckVerdict, ...] | None = None,
+    verdicts: tuple[CheckVerdict, ...] = UNCLEAR,
 ) -> FileLie:
-    given = {} if verdicts is None else {"verdicts": verdicts}
     return FileLie(
         name=f"the history of the {worker} {name}",
         verb=verb,
@@ -171,7 +170,7 @@ def _history(
         check=check,
         change=lines_of(worker, change),
         decodes=True,
-        **given,
+        verdicts=verdicts,
     )
 
 

@@ -1,6 +1,7 @@
 """Lies about commits, what is stored of them, members of groups and resets."""
 
 from random import Random
+from typing import Any
 
 from bench.lies.genuine import Row, Tables
 from bench.lies.lie import (
@@ -43,7 +44,7 @@ def event(group: str, change: str, member: int) -> Where:
     )
 
 
-def asked_and_stored(group: str, at: int, **values: object) -> Change:
+def asked_and_stored(group: str, at: int, **values: Any) -> Change:
     """Change a commit where the client asked for it, and where Kafka stored it."""
     tables = ("commits", "committed_offsets")
     return both(*(alter(table, of(group, at), **values) for table in tables))
@@ -82,18 +83,18 @@ def an_old_members_commit(tables: Tables, random: Random) -> None:
             **late,
             "member": f"{FIRST}#1",
             "generation": 1,
-            "offset": 1500,
-            "began_micros": late["committed_micros"] + 20_000,
-            "committed_micros": late["committed_micros"] + 40_000,
-            "seq": late["seq"] + 1,
+            "offset": 900,
+            "began_micros": late["began_micros"] - 200_000,
+            "committed_micros": late["began_micros"] - 180_000,
+            "seq": late["seq"] - 1,
         }
     )
     tables["committed_offsets"].append(
         {
             **stored,
-            "offset": 1500,
-            "offsets_offset": stored["offsets_offset"] + 500,
-            "committed_micros": late["committed_micros"] + 30_000,
+            "offset": 900,
+            "offsets_offset": stored["offsets_offset"] - 2,
+            "committed_micros": late["began_micros"] - 190_000,
         }
     )
 

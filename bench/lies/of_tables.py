@@ -1,6 +1,6 @@
 """Lies about whole tables: gone, empty, with other columns, damaged."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from random import Random
 
 import pyarrow as pa
@@ -13,7 +13,7 @@ from harness.contract.run_folder import RunFolder
 from harness.contract.tables import TABLES
 
 KEY_OF = {
-    "sends": ("value", Check.LOST_RECORD),
+    "sends": ("outcome", Check.LOST_RECORD),
     "polls": ("offset", Check.SKIPPED_RECORD),
     "commits": ("offset", Check.LOST_COMMIT),
     "committed_offsets": ("offset", Check.COMMIT_BEYOND_LOG),
@@ -98,23 +98,30 @@ def damage_file(table: str) -> Damage:
     return damage
 
 
-def _lies(verb: Verb, text: str, make: Callable[[str, str], Damage]) -> tuple[FileLie, ...]:
+def _lies(
+    verb: Verb,
+    text: str,
+    make: Callable[[str, str], Damage],
+    of: Iterable[str] = tuple(KEY_OF),
+) -> tuple[FileLie, ...]:
     return tuple(
         FileLie(
-            name=f"table {table} {text.format(column=column)}",
+            name=f"table {table} {text.format(column=KEY_OF[table][0])}",
             verb=verb,
             of=table,
-            check=check,
-            change=make(table, column),
+            check=KEY_OF[table][1],
+            change=make(table, KEY_OF[table][0]),
         )
-        for table, (column, check) in KEY_OF.items()
+        for table in of
     )
 
+
+_FEW = ("sends", "polls", "committed_offsets", "leaderships", "replica_records", "log_starts")
+"""Tables for which every kind of unreadable file is tried; one reader reads them all."""
 
 REMOVED = _lies(Verb.REMOVE, "is missing", lambda table, _: remove(table))
 EMPTIED = _lies(Verb.EMPTY, "is empty", lambda table, _: empty(table))
 RENAMED = _lies(Verb.RENAME, "has column {column} under another name", rename)
-_TEXTS = ("value", "change", "stage", "error")
-RETYPED = _lies(Verb.RETYPE, "has column {column} as text", retype)
-WITHOUT = _lies(Verb.DROP, "has no column {column}", without_column)
-DAMAGED = _lies(Verb.TRUNCATE, "is half a file", lambda table, _: damage_file(table))
+RETYPED = _lies(Verb.RETYPE, "has column {column} as text", retype, of=_FEW)
+WITHOUT = _lies(Verb.DROP, "has no column {column}", without_column, of=_FEW)
+DAMAGED = _lies(Verb.TRUNCATE, "is half a file", lambda table, _: damage_file(table), of=_FEW)

@@ -6,8 +6,6 @@ BASELINE = "baseline"
 TRUNCATION = "truncation"
 TRANSACTIONS = "transactions"
 RETENTION = "retention"
-FAILOVER = "failover"
-ZOMBIE = "zombie"
 
 EARLIEST, RAISING = "above.record.earliest", "above.record.none"
 """Of TRUNCATION: a group that resumed where the branches part, and one that raised there."""
@@ -26,7 +24,5 @@ STORIES = {
         parameters={"by": "time", "leader": "in office"},
         partitions=(0,),
     ),
-    FAILOVER: Story(scenario="controller_failover", partitions=(0,)),
-    ZOMBIE: Story(scenario="zombie_leader", partitions=(0,)),
 }
 SCENARIOS = tuple(dict.fromkeys(story.scenario for story in STORIES.values()))

@@ -60,7 +60,8 @@ def tell_all(
 ) -> Iterator[Told]:
     """Tell lies in as few traces as are small, each beside the genuine run that it changes."""
     for number, batch in enumerate(_batches(lies, genuine)):
-        yield from _tell(spark, batch, genuine, RunFolder(place / f"lies-{number}"), seed)
+        folder = RunFolder(place / f"lies-{number}")
+        yield from tell(spark, batch, genuine, folder, seed)
 
 
 def _batches(lies: Iterable[Lie], genuine: dict[str, Genuine]) -> Iterator[list[Lie]]:
@@ -78,9 +79,16 @@ def _batches(lies: Iterable[Lie], genuine: dict[str, Genuine]) -> Iterator[list[
         yield batch
 
 
-def _tell(
-    spark: SparkSession, lies: list[Lie], genuine: dict[str, Genuine], folder: RunFolder, seed: int
+def tell(
+    spark: SparkSession,
+    lies: list[Lie],
+    genuine: dict[str, Genuine],
+    folder: RunFolder,
+    seed: int,
+    *,
+    checks: Iterable[Check] = tuple(CHECKS),
 ) -> Iterator[Told]:
+    """Tell lies in one trace, and judge it by some checks."""
     stories = sorted({lie.story for lie in lies})
     parts: list[tuple[Genuine, Tables]] = [
         (genuine[story], genuine[story].copy()) for story in stories
@@ -97,7 +105,7 @@ def _tell(
             continue
         parts.append((genuine[lie.story], tables))
         told.append(one)
-    seen = _found(spark, parts, folder)
+    seen = _found(_written(spark, parts, folder), checks)
     base = {story: seen[index] for index, story in enumerate(stories)}
     for index, one in enumerate(told, len(stories)):
         new = seen[index] - base[one.lie.story]
@@ -106,10 +114,8 @@ def _tell(
         yield one
 
 
-def _found(
-    spark: SparkSession, parts: list[tuple[Genuine, Tables]], folder: RunFolder
-) -> dict[int, Seen]:
-    """By universe: what all checks found."""
+def _written(spark: SparkSession, parts: list[tuple[Genuine, Tables]], folder: RunFolder) -> Trace:
+    """A trace of all parts, each in a universe of its own."""
     plan, tables = joined(parts)
     folder.write_plan(plan)
     began = min(genuine.run.started_micros for genuine, _ in parts)
@@ -117,14 +123,17 @@ def _found(
     folder.write_run(run)
     for table, rows in tables.items():
         write_rows(folder, table, rows)
-    trace = load_trace(spark, folder)
+    return load_trace(spark, folder)
+
+
+def _found(trace: Trace, checks: Iterable[Check]) -> dict[int, Seen]:
+    """By universe: what the checks found."""
     seen: dict[int, Seen] = defaultdict(Counter)
-    checks = [check for check in CHECKS if check not in _SHARED_BY_ALL]
-    for check, rows in zip(
-        checks, trace.each(lambda one: findings(trace, one), checks), strict=True
-    ):
+    asked = [check for check in checks if check not in _SHARED_BY_ALL]
+    all_found = trace.each(lambda check: findings(trace, check), asked)
+    for check, rows in zip(asked, all_found, strict=True):
         for row in rows:
-            universe = universe_of(row, began)
+            universe = universe_of(row, trace.run.started_micros)
             if universe is not None:
                 seen[universe][_signature(check, row)] += 1
     return seen

@@ -1,0 +1,85 @@
+"""`python -m bench.lies [--runs DIR] [--only WORD]`: tell every lie, and write docs/lies.md.
+
+Without finished runs, it makes them: one of each scenario that lies are told about. Exits 1 if a
+lie is not noticed by the check that it names, or if one that only damages evidence makes a check
+accuse somebody.
+"""
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from analysis.session import open_session
+from bench.folders import own_folder
+from bench.lies.alone import ToldAlone, tell_alone
+from bench.lies.every import ALONE, ROWS
+from bench.lies.genuine import find_genuine, read_genuine
+from bench.lies.page import failures, page
+from bench.lies.stories import SCENARIOS, STORIES
+from bench.lies.telling import Told, tell_all
+
+_ROOT = Path(__file__).resolve().parents[2]
+_PAGE = _ROOT / "docs" / "lies.md"
+_SEED = 19902
+
+
+def main() -> None:
+    """Tell the lies, and write the page unless only some were told."""
+    asked = _arguments()
+    console = Console(stderr=True)
+    told: list[Told] = []
+    alone: list[ToldAlone] = []
+    with own_folder("lies") as place:
+        runs = asked.runs or [_make_runs(place / "runs", console)]
+        rows = [lie for lie in ROWS if asked.only in f"{lie.name} {lie.check} {lie.story}"]
+        files = [lie for lie in ALONE if asked.only in f"{lie.name} {lie.check} {lie.story}"]
+        wanted = sorted({lie.story for lie in rows} | {lie.story for lie in files})
+        folders = {name: find_genuine(runs, STORIES[name]) for name in wanted}
+        genuine = {name: read_genuine(folders[name], STORIES[name]) for name in wanted}
+        spark = open_session()
+        for one in tell_all(spark, rows, genuine, place, _SEED):
+            told.append(one)
+            _progress(console, one)
+        for story in wanted:
+            of_story = [lie for lie in files if lie.story == story]
+            for other in tell_alone(spark, of_story, genuine[story], place / story, _SEED):
+                alone.append(other)
+                _progress(console, other)
+        spark.stop()
+    wrong = list(failures(told, alone))
+    for line in wrong:
+        console.print(line, highlight=False, soft_wrap=True, markup=False)
+    console.print(f"{len(told) + len(alone)} lies, {len(wrong)} not as they should be")
+    if not asked.only:
+        _PAGE.write_text(page(told, alone, STORIES, _SEED))
+        console.print(f"wrote {_PAGE}")
+    sys.exit(1 if wrong else 0)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.lies", description=__doc__)
+    parser.add_argument("--runs", type=Path, nargs="*", help="folders of finished runs")
+    parser.add_argument("--only", default="", help="lies whose name, check or story has this text")
+    return parser.parse_args()
+
+
+def _make_runs(place: Path, console: Console) -> Path:
+    """Run every scenario that lies are told about; what the judge says of it does not matter."""
+    for scenario in SCENARIOS:
+        console.print(f"running {scenario}", style="dim")
+        command = [sys.executable, "-m", "harness", "run", scenario, "--results", str(place)]
+        subprocess.run(command, cwd=_ROOT, check=False, stdout=subprocess.DEVNULL)
+    return place
+
+
+def _progress(console: Console, one: Told | ToldAlone) -> None:
+    is_well = one.is_noticed and not one.accusers and not one.error
+    mark = "noticed" if is_well else "NOT AS IT SHOULD BE"
+    console.print(f"{mark}: {one.lie.name}", style="dim" if is_well else "bold", highlight=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""All lies that there are, by how they are told."""
+
+from bench.lies import (
+    of_clients,
+    of_evidence,
+    of_files,
+    of_metadata,
+    of_positions,
+    of_replicas,
+    of_retention,
+    of_tables,
+    of_transactions,
+)
+from bench.lies.alone import UNCLEAR, FileLie, of_rows
+from bench.lies.lie import Lie
+from harness.contract.verdicts import FindingVerdict
+
+_ABOUT_ROWS = (
+    *of_clients.SENDS,
+    *of_clients.POLLS,
+    *of_positions.COMMITS,
+    *of_positions.STORED,
+    *of_positions.EVENTS,
+    *of_positions.RESETS,
+    *of_replicas.BATCHES,
+    *of_replicas.LOGS,
+    *of_metadata.LEADERSHIPS,
+    *of_metadata.BROKERS,
+    *of_metadata.SAMPLES,
+    *of_metadata.QUORUM,
+    *of_metadata.FAULTS,
+    *of_retention.DELETIONS,
+    *of_transactions.STEPS,
+)
+
+
+def _by_itself(lie: Lie) -> FileLie:
+    """A lie about rows that damages evidence, which makes the judge doubt the run as a whole."""
+    return FileLie(
+        name=lie.name,
+        verb=lie.verb,
+        of=lie.table,
+        story=lie.story,
+        check=lie.check,
+        change=of_rows(lie.change),
+        verdicts=UNCLEAR,
+    )
+
+
+ROWS = tuple(lie for lie in _ABOUT_ROWS if lie.verdict != FindingVerdict.UNDECIDED)
+"""Told many to a trace."""
+ALONE = (
+    *(_by_itself(lie) for lie in _ABOUT_ROWS if lie.verdict == FindingVerdict.UNDECIDED),
+    *of_tables.REMOVED,
+    *of_tables.EMPTIED,
+    *of_tables.RENAMED,
+    *of_tables.RETYPED,
+    *of_tables.WITHOUT,
+    *of_tables.DAMAGED,
+    *of_evidence.EVIDENCE,
+    *of_files.HISTORIES,
+    *of_files.LOGS,
+    *of_files.DESCRIPTIONS,
+)
+"""Told one by one."""

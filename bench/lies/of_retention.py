@@ -1,0 +1,63 @@
+"""Lies about logs whose beginning was deleted, and what groups made of that."""
+
+from bench.lies.lie import (
+    VIOLATION,
+    Change,
+    Lie,
+    Verb,
+    alter,
+    having,
+    plus,
+    repeat,
+    within,
+)
+from bench.lies.of_replicas import batch, lose_batch, on
+from bench.lies.stories import RETENTION
+from harness.contract.checks import Check
+from harness.contract.tables import MICROS_PER_SECOND
+
+LAGGING = "lagging.earliest"
+_LATE = 10 * MICROS_PER_SECOND
+
+
+def _lie(name: str, verb: Verb, table: str, check: Check, change: Change) -> Lie:
+    return Lie(
+        name=name,
+        verb=verb,
+        table=table,
+        story=RETENTION,
+        check=check,
+        verdict=VIOLATION,
+        change=change,
+    )
+
+
+DELETIONS = (
+    _lie("a group was reset as out of range, from a position that retention left", Verb.SHIFT,
+         "resets", Check.UNJUSTIFIED_RESET,
+         alter("resets", having(group=LAGGING, cause="out_of_range"),
+               from_offset=lambda row: row["to_offset"] + 200)),
+    _lie("a leader's log start went back after retention", Verb.REPEAT, "samples",
+         Check.RETENTION_OVERREACH,
+         repeat("samples", lambda row: row["log_start_offset"] > 0,
+                log_start_offset=plus("log_start_offset", -100),
+                at_micros=plus("at_micros", _LATE), asked_micros=plus("asked_micros", _LATE))),
+    _lie("a record that retention had deleted was delivered", Verb.REPEAT, "polls",
+         Check.EXPIRED_READ,
+         repeat("polls", having(member=f"{LAGGING}#2"), offset=500,
+                position_in_poll=lambda _: -1)),
+    _lie("retention deleted beyond the high watermark", Verb.SHIFT, "log_starts",
+         Check.RETENTION_OVERREACH,
+         alter("log_starts", on(1), log_start_offset=plus("log_end_offset", 5),
+               log_end_offset=plus("log_end_offset", 5))),
+    _lie("an epoch begins below the log start that retention left", Verb.SHIFT,
+         "epoch_checkpoints", Check.EPOCH_CACHE_MISMATCH,
+         alter("epoch_checkpoints", on(1), start_offset=plus("start_offset", -100))),
+    _lie("the newest batch is missing in every replica, and retention did not reach it",
+         Verb.DROP, "replica_batches", Check.LOST_RECORD,
+         lose_batch(batch(4880, 4940), 1, 2, 3, is_end=True)),
+    _lie("a record that retention left was not delivered", Verb.DROP, "polls",
+         Check.SKIPPED_RECORD,
+         alter("polls", within(4000, 4400, member=f"{LAGGING}#2"), group="current",
+               member="current#1")),
+)  # fmt: skip
