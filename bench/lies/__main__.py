@@ -16,10 +16,11 @@ from analysis.session import open_session
 from bench.folders import own_folder
 from bench.lies.alone import ToldAlone, tell_alone
 from bench.lies.every import ALONE, ROWS
-from bench.lies.genuine import find_genuine, read_genuine
+from bench.lies.genuine import Genuine, find_genuine, read_genuine
 from bench.lies.page import failures, page
 from bench.lies.stories import SCENARIOS, STORIES
 from bench.lies.telling import Told, tell_all
+from harness.contract.errors import UsageError
 
 _ROOT = Path(__file__).resolve().parents[2]
 _PAGE = _ROOT / "docs" / "lies.md"
@@ -37,15 +38,16 @@ def main() -> None:
         rows = [lie for lie in ROWS if asked.only in f"{lie.name} {lie.check} {lie.story}"]
         files = [lie for lie in ALONE if asked.only in f"{lie.name} {lie.check} {lie.story}"]
         wanted = sorted({lie.story for lie in rows} | {lie.story for lie in files})
-        folders = {name: find_genuine(runs, STORIES[name]) for name in wanted}
-        genuine = {name: read_genuine(folders[name], STORIES[name]) for name in wanted}
+        genuine, missing = _genuine(runs, wanted)
+        told += [Told(lie, error=missing[lie.story]) for lie in rows if lie.story in missing]
+        rows = [lie for lie in rows if lie.story in genuine]
         spark = open_session()
         for one in tell_all(spark, rows, genuine, place, _SEED):
             told.append(one)
             _progress(console, one)
-        for story in wanted:
+        for story, run in genuine.items():
             of_story = [lie for lie in files if lie.story == story]
-            for other in tell_alone(spark, of_story, genuine[story], place / story, _SEED):
+            for other in tell_alone(spark, of_story, run, place / story, _SEED):
                 alone.append(other)
                 _progress(console, other)
         spark.stop()
@@ -64,6 +66,18 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--runs", type=Path, nargs="*", help="folders of finished runs")
     parser.add_argument("--only", default="", help="lies whose name, check or story has this text")
     return parser.parse_args()
+
+
+def _genuine(runs: list[Path], stories: list[str]) -> tuple[dict[str, Genuine], dict[str, str]]:
+    """The genuine run of each story, and why there is none."""
+    found: dict[str, Genuine] = {}
+    missing: dict[str, str] = {}
+    for name in stories:
+        try:
+            found[name] = read_genuine(find_genuine(runs, STORIES[name]), STORIES[name])
+        except UsageError as error:
+            missing[name] = str(error)
+    return found, missing
 
 
 def _make_runs(place: Path, console: Console) -> Path:

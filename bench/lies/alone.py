@@ -12,8 +12,9 @@ from random import Random
 import msgspec
 from pyspark.sql import SparkSession
 
+from analysis.checks.registry import CHECKS
 from analysis.judge import judge
-from analysis.load import load_trace
+from analysis.load import Trace, load_trace
 from bench.lies.genuine import Genuine, read_rows, write_rows
 from bench.lies.lie import Change, NoPlaceError, Verb
 from bench.lies.stories import TRUNCATION
@@ -59,6 +60,7 @@ class FileLie:
     Attributes:
         of: the table or file.
         check: must have one of `verdicts`; None: the run as a whole must not pass.
+        tables: only checks that ask for one of these can accuse anybody because of it; empty: all.
         story: of which genuine run, by its name in `bench.lies.stories`.
         decodes: whether histories and logs are decoded anew, since they are what is changed.
     """
@@ -70,6 +72,7 @@ class FileLie:
     change: Damage
     verdicts: tuple[CheckVerdict, ...] = UNCLEAR
     decodes: bool = False
+    tables: tuple[str, ...] = ()
     story: str = TRUNCATION
 
 
@@ -127,9 +130,11 @@ def tell_alone(
     copy = copied(genuine.folder, place / "genuine")
     _plan_checks(copy, [*(lie.check for lie in lies), *accusers])
     before = judge(load_trace(spark, copy))
+    touched = _touched(load_trace(spark, copy), accusers)
     for number, lie in enumerate(lies):
         folder = copied(genuine.folder, place / f"alone-{number}")
-        _plan_checks(folder, [lie.check, *accusers])
+        asked = [one for one in accusers if not lie.tables or touched[one] & set(lie.tables)]
+        _plan_checks(folder, [lie.check, *asked])
         try:
             lie.change(folder, Random(f"{seed} {lie.name}"))  # noqa: S311 - not for secrets
             if lie.decodes:
@@ -152,6 +157,17 @@ def copied(folder: RunFolder, place: Path) -> RunFolder:
     for replica in folder.segments.glob("*/*"):
         shutil.copytree(replica, place / "segments" / replica.parent.name / replica.name)
     return RunFolder(place)
+
+
+def _touched(trace: Trace, checks: Iterable[Check]) -> dict[Check, set[str]]:
+    """By check: the tables that it asks for."""
+    tables: dict[Check, set[str]] = {check: set() for check in checks}
+    for check in tables:
+        if check in CHECKS:
+            with trace.touched() as asked:
+                CHECKS[check].judge(trace)
+            tables[check] = set(asked)
+    return tables
 
 
 def _plan_checks(folder: RunFolder, checks: Iterable[Check | None]) -> None:

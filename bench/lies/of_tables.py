@@ -109,6 +109,7 @@ def _lies(
             name=f"table {table} {text.format(column=KEY_OF[table][0])}",
             verb=verb,
             of=table,
+            tables=(table,),
             check=KEY_OF[table][1],
             change=make(table, KEY_OF[table][0]),
         )
