@@ -210,8 +210,6 @@ HISTORIES = (
              altered_one(b'"change":"proved"', landed=False), check=Check.FAULT_LANDED),
     _history(DRIVER, "names no fault", Verb.DROP, renumbered_without(b"FaultChanged")),
     _history(DRIVER, "lacks a kill of a broker", Verb.DROP, renumbered_without(b'"kill"')),
-    _history(CLIENTS, "lacks every poll, and is numbered anew", Verb.DROP,
-             renumbered_without(b"Polled")),
     _history(CLIENTS, "lacks every commit, and is numbered anew", Verb.DROP,
              renumbered_without(b'"Committed"')),
 )  # fmt: skip

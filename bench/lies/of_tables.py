@@ -121,7 +121,12 @@ _FEW = ("sends", "polls", "committed_offsets", "leaderships", "replica_records",
 """Tables for which every kind of unreadable file is tried; one reader reads them all."""
 
 REMOVED = _lies(Verb.REMOVE, "is missing", lambda table, _: remove(table))
-EMPTIED = _lies(Verb.EMPTY, "is empty", lambda table, _: empty(table))
+EMPTIED = _lies(
+    Verb.EMPTY,
+    "is empty",
+    lambda table, _: empty(table),
+    of=tuple(table for table in KEY_OF if table != "unread_segments"),
+)
 RENAMED = _lies(Verb.RENAME, "has column {column} under another name", rename)
 RETYPED = _lies(Verb.RETYPE, "has column {column} as text", retype, of=_FEW)
 WITHOUT = _lies(Verb.DROP, "has no column {column}", without_column, of=_FEW)
