@@ -2,12 +2,19 @@
 
 Cluster: 3 brokers, 1 controller; one topic of 6 partitions with 3 replicas, 2 of them in sync.
 Load:    an acks=all producer, and a group that reads and commits, all the time.
-Fault:   a follower of orders-0 falls behind, by one of four recipes: its node stands still until
-         it is fenced, then goes on; it is cut from the controller only, and goes on fetching; it is
-         cut from every server; it loses its disk.
+Fault:   a follower of orders-0 falls behind, by one of six recipes.
+         pause   its node is paused until it is fenced, then resumes.
+         controllers   it is partitioned from the controller only, and goes on fetching.
+         stale   as before; then the leader changes, while the old one is alive: the follower goes
+                 on fetching from it under its stale epoch, until its log says that it was refused.
+         both    it is partitioned from every server.
+         wipe    it loses its disk.
+         fill    its disk is full, so that its server ends.
 Expect:  no fenced broker is in an ISR of a partition that is led, though it may fetch all the time
-         (KIP-841); nothing is lost, and no reset is without a reason.
-Source:  KIP-320, KIP-841, KIP-903.
+         (KIP-841). A fetch under a stale epoch is refused with FENCED_LEADER_EPOCH, and the
+         follower waits for the new leader and epoch. Nothing is lost, and no reset is without a
+         reason.
+Source:  KAFKA-6880, KIP-320, KIP-841, KIP-903.
 """
 
 from ducktape.mark import matrix
@@ -19,21 +26,29 @@ from harness.contract.run_folder import TopicPlan
 from harness.contract.stages import Stage
 from harness.faults.broker_fault import BrokerFault
 from harness.faults.cut import Cut, Links
+from harness.faults.elect import Elect
+from harness.faults.fill import Fill
 from harness.faults.pause import Pause
-from harness.faults.targets import FollowerOf
+from harness.faults.stop import Stop
+from harness.faults.targets import Broker, FollowerOf, LeaderOf
 from harness.faults.wipe import Wipe
+from harness.run import Run
 from harness.scenario import Scenario
 from harness.workload import reader
 
 RECORDS_PER_SECOND = 2000
 WITHOUT_IT = 500
 FOLLOWER = FollowerOf("orders", 0)
+LAST_REPLICA = Broker(3)
 RECIPES: dict[str, BrokerFault] = {
     "pause": Pause(FOLLOWER),
     "controllers": Cut(FOLLOWER, Links.CONTROLLERS),
+    "stale": Cut(LAST_REPLICA, Links.CONTROLLERS),
     "both": Cut(FOLLOWER, Links.BOTH),
     "wipe": Wipe(FOLLOWER),
+    "fill": Fill(FOLLOWER),
 }
+REFUSED_SECONDS = 30
 
 
 class ZombieFollowerScenario(Scenario):
@@ -69,11 +84,50 @@ class ZombieFollowerScenario(Scenario):
                 readers=self.groups,
             )
             load.await_acknowledged(["writer"], WITHOUT_IT)
+            if recipe == "stale":
+                self.lead_by_second(run)
             with run.fault(fault):
                 run.await_out_of_isr("orders", 0, fault.broker)
+                if recipe == "stale":
+                    self.change_leader(run, fault.broker)
                 run.phases.enter(Stage.HELD, "the others go on")
                 load.await_acknowledged(["writer"], WITHOUT_IT)
             run.phases.enter(Stage.HEALED, "it catches up")
             load.await_acknowledged(["writer"], WITHOUT_IT)
             run.settle()
             run.read_to_end(self.groups)
+
+    def lead_by_second(self, run: Run) -> None:
+        """Let the second replica lead, so that the first can be elected again."""
+        with run.fault(Stop(LeaderOf("orders", 0))):
+            run.await_leader("orders", 0, 2)
+        run.settle()
+
+    def change_leader(self, run: Run, follower: int) -> None:
+        """Elect the preferred leader, and wait until the old leader has refused the follower.
+
+        The old leader logs that it follows under the new epoch, the follower that its fetch from
+        the old leader was answered with FENCED_LEADER_EPOCH.
+
+        Raises:
+            WaitTimeoutError: they did not, so that this run can not answer the question.
+        """
+        before = run.observer.await_state("orders", 0, lambda _: True, what="any view of orders-0")
+        run.inject(Elect("orders", 0, unclean=False))
+        epoch = run.leader_epoch("orders", 0)
+        deposed = f"Follower orders-0 starts at leader epoch {epoch} "
+        refused = (
+            f"[ReplicaFetcher replicaId={follower}, leaderId={before.leader}, fetcherId=0] "
+            f"Partition orders-0 has an older epoch ({before.leader_epoch})"
+        )
+        run.observer.await_that(
+            lambda: deposed in self.log(run, before.leader) and refused in self.log(run, follower),
+            what=f"broker {before.leader} to refuse fetches of broker {follower} under epoch "
+            f"{before.leader_epoch}",
+            timeout_seconds=REFUSED_SECONDS,
+            recent=lambda: run.kafka.log_tail(follower),
+        )
+
+    def log(self, run: Run, broker: int) -> str:
+        """A broker's log so far."""
+        return run.kafka.host(broker).read(run.kafka.log_file(broker)).decode(errors="replace")

@@ -1,0 +1,82 @@
+"""What does a leader serve while fewer replicas are in sync than min.insync.replicas asks for?
+
+Cluster: 3 brokers, 1 controller; one topic of 3 partitions with 3 replicas, all led by broker 1,
+         min.insync.replicas 2.
+Load:    two producers, acks=1 and acks=all, and a group that reads and commits, all the time.
+Fault:   the nodes of both followers are paused until they are fenced and out of the ISR; they
+         resume once acks=all was refused.
+Expect:  the leader stays the same. It acknowledges acks=1, and refuses acks=all. Its high watermark
+         stands still, so that nothing of this is delivered until a second replica is in sync again.
+         Then everything that was acknowledged is delivered, and nothing is lost.
+Source:  KAFKA-15583 (since 3.7), KIP-966.
+"""
+
+from ducktape.mark.resource import cluster
+
+from cluster.kafka.topology import Topology
+from harness.contract.checks import OF_LOAD, Check
+from harness.contract.errors import FaultError
+from harness.contract.run_folder import TopicPlan
+from harness.contract.stages import Stage
+from harness.faults.pause import Pause
+from harness.faults.targets import FollowersOf
+from harness.run import Run
+from harness.scenario import Scenario
+from harness.workload import reader
+
+RECORDS_PER_SECOND = 500
+TOGETHER, ALONE, AFTERWARDS = 500, 1000, 500
+
+
+class BelowMinInsyncScenario(Scenario):
+    """One replica of three is left in sync."""
+
+    topology = Topology(brokers=3, controllers=1)
+    orders = TopicPlan(
+        topic="orders", partitions=3, replication=3, min_insync=2, unclean_election=False
+    )
+    groups = (reader("readers", "orders"),)
+    checks = (
+        *OF_LOAD,
+        Check.FENCED_IN_ISR,
+        Check.SERVED_UNDER_FENCED_EPOCH,
+        Check.MIN_INSYNC_BREACHED,
+        Check.FAULT_LANDED,
+        Check.HISTORY_COMPLETE,
+    )
+
+    @cluster(num_nodes=6)
+    def test_below_min_insync(self) -> None:
+        with self.running(topics=[self.orders], groups=self.groups) as run:
+            run.create(assignment=[1, 2, 3])
+            run.watch()
+            load = run.workload
+            run.start_load(
+                self.orders,
+                producers={"one": "1", "all": "all"},
+                records_per_second=RECORDS_PER_SECOND,
+                readers=self.groups,
+            )
+            load.await_acknowledged(["one", "all"], TOGETHER)
+            with run.fault(Pause(FollowersOf("orders", 0))):
+                for partition in range(self.orders.partitions):
+                    run.await_isr("orders", partition, [1])
+                run.phases.enter(Stage.HELD, "the leader acknowledges acks=1 alone")
+                before = run.log_ends(self.orders)
+                load.await_acknowledged(["one"], ALONE)
+                load.await_refused("all")
+                self.require_still(run, before)
+            run.phases.enter(Stage.HEALED, "the followers are back")
+            load.await_acknowledged(["one", "all"], AFTERWARDS)
+            run.settle()
+            run.read_to_end(self.groups)
+
+    def require_still(self, run: Run, before: dict[int, int]) -> None:
+        """The high watermarks are where they were when the last follower had left the ISR.
+
+        Raises:
+            FaultError: they moved, so that this run is not about what it asks.
+        """
+        after = run.log_ends(self.orders)
+        if after != before:
+            raise FaultError(f"high watermarks moved from {before} to {after} with an ISR of one")

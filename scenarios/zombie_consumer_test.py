@@ -1,0 +1,114 @@
+"""Can a consumer that was paused past its session still commit, or keep what others took over?
+
+Cluster: 3 brokers, 1 controller; one topic of 6 partitions with 3 replicas, 2 of them in sync.
+Load:    an acks=all producer all the time; two groups, one of the classic group protocol and one of
+         KIP-848's, with two members each, in two processes.
+Fault:   the process with the second member of each group is paused until its session has expired
+         and the first member has taken over its partitions and committed beyond it. By recipe, the
+         second member `reads on`, so that it is paused between polls and commits, or it `commits`:
+         it has stopped polling with a position that is not committed, and its first call once it
+         resumes is a commit.
+Expect:  the coordinator refuses the commit of an expired member, so that no commit goes back. What
+         the member had read beyond its last commit is delivered to its successor again. It may
+         believe that it still owns its partitions until it polls; then it joins its group again.
+Source:  KIP-62, KIP-848, KIP-1251.
+"""
+
+from ducktape.mark import matrix
+from ducktape.mark.resource import cluster
+
+from cluster.kafka.topology import Topology
+from harness.clients.kinds import JAVA_WORKER
+from harness.consumers import members_of
+from harness.contract.checks import OF_LOAD, OF_MEMBERS, OF_SEVERAL_READERS, Check
+from harness.contract.clients import Client
+from harness.contract.run_folder import Expectation, TopicPlan
+from harness.contract.stages import Stage
+from harness.faults.client import PauseClient
+from harness.scenario import Scenario
+from harness.workload import reader
+
+RECORDS_PER_SECOND = 1000
+BEFORE, AFTERWARDS = 1500, 1500
+SURVIVOR, ZOMBIE = 1, 2
+SESSION_MS, HEARTBEAT_MS = "6000", "1000"
+
+
+class ZombieConsumerScenario(Scenario):
+    """The same story for each recipe."""
+
+    topology = Topology(
+        brokers=3,
+        controllers=1,
+        settings={
+            "group.consumer.min.session.timeout.ms": SESSION_MS,
+            "group.consumer.session.timeout.ms": SESSION_MS,
+            "group.consumer.min.heartbeat.interval.ms": HEARTBEAT_MS,
+            "group.consumer.heartbeat.interval.ms": HEARTBEAT_MS,
+        },
+    )
+    orders = TopicPlan(
+        topic="orders", partitions=6, replication=3, min_insync=2, unclean_election=False
+    )
+    groups = (
+        reader(
+            "classic",
+            "orders",
+            members=2,
+            settings={"session.timeout.ms": SESSION_MS, "heartbeat.interval.ms": HEARTBEAT_MS},
+        ),
+        reader("consumer", "orders", client=Client.JAVA_CONSUMER, members=2),
+    )
+    checks = (
+        *OF_LOAD,
+        *OF_MEMBERS,
+        *OF_SEVERAL_READERS,
+        Check.FAULT_LANDED,
+        Check.HISTORY_COMPLETE,
+    )
+
+    @cluster(num_nodes=7)
+    @matrix(recipe=["reads on", "commits"])
+    def test_zombie_consumer(self, recipe: str) -> None:
+        groups = self.groups_here(self.groups)
+        expects = [
+            Expectation(
+                check=Check.DUPLICATE_DELIVERY,
+                groups=[group.group for group in groups],
+                verdict="permitted",
+            )
+        ]
+        zombies = list(members_of(groups, life=1, number=ZOMBIE))
+        with self.running(topics=[self.orders], groups=groups, expects=expects) as run:
+            run.create(assignment=[1, 2, 3], is_spread=True)
+            run.watch()
+            load = run.workload
+            run.start_load(
+                self.orders,
+                producers={"writer": "all"},
+                records_per_second=RECORDS_PER_SECOND,
+                readers=groups,
+            )
+            for group in groups:
+                run.groups.await_members(group.group, 2)
+            load.await_acknowledged(["writer"], BEFORE)
+            if recipe == "commits":
+                load.stop_reading(zombies)
+
+            with run.fault(PauseClient(JAVA_WORKER.copy(ZOMBIE).worker)):
+                ends = run.log_ends(self.orders)
+                run.phases.enter(Stage.HELD, "the first members take over")
+                for group in groups:
+                    run.groups.await_members(group.group, 1)
+                    run.groups.await_committed_above(
+                        group.group, {f"orders-{number}": end for number, end in ends.items()}
+                    )
+            run.phases.enter(Stage.HEALED, "the second members are back")
+            if recipe == "commits":
+                run.commit(groups, life=1, number=ZOMBIE)
+                load.start_reading(zombies)
+            for group in groups:
+                run.groups.await_members(group.group, 2)
+            load.await_acknowledged(["writer"], AFTERWARDS)
+            run.settle()
+            run.read_to_end(groups)
