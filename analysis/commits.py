@@ -8,22 +8,26 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.load import Trace
 from analysis.lookups import given_at, logged_at
+from analysis.offsets import offsets_of
 from analysis.positions import PARTITION
 from harness.contract.outcomes import CommitEpoch
 
 COMMIT = (*PARTITION, "offsets_partition", "offsets_offset")
+OF_RECORDS = (str(CommitEpoch.RECORD), str(CommitEpoch.APPLICATION))
+"""Styles by which the epoch of the record before is committed."""
 COMMIT_CLOCK_MICROS = 1000
-"""A commit record's timestamp is cut to milliseconds."""
+"""A commit record's timestamp is in milliseconds."""
 
 
 def stored_commits(trace: Trace) -> DataFrame:
-    """One row per stored commit, tombstones left out.
+    """One row per commit that survived, about topics as they are at the end; no tombstones.
 
     - COMMIT, offset, committed_epoch, committed_micros, is_transactional.
     - previous_offset, previous_epoch, previous_micros: of the commit before of that group and
       partition, if both came by a transaction or neither; null after a tombstone.
     - polled_epoch, polled_at: of the record before (offset - 1), as the group was delivered it last
-      before the commit. logged_epoch: as the surviving log has it. record_epoch: the first of both.
+      before the commit. logged_epoch: as the surviving log has it, control batches included.
+      record_epoch: the first of both.
     - led_epoch: the partition's leader epoch when the commit was stored.
     - commit_epoch: the group's way to choose an epoch, by the plan.
     - could_know: whether the group had an epoch to commit: it polled the record before since it was
@@ -35,15 +39,15 @@ def stored_commits(trace: Trace) -> DataFrame:
 
 def _stored_commits(trace: Trace) -> DataFrame:
     in_order = Window.partitionBy(*PARTITION, F.expr("coalesce(producer_id >= 0, false)")).orderBy(
-        "committed_micros", "offsets_offset"
+        "offsets_offset", "committed_micros"
     )
     could_know = (
         (F.col("polled_at") >= F.coalesce("opened_at", "polled_at"))
-        | (F.coalesce("commit_epoch", F.lit(str(CommitEpoch.RECORD))) != str(CommitEpoch.RECORD))
+        | ~F.coalesce("commit_epoch", F.lit(str(CommitEpoch.RECORD))).isin(*OF_RECORDS)
         | ((F.col("previous_offset") == F.col("offset")) & (F.col("previous_epoch") >= 0))
     )
     commits = (
-        trace["committed_offsets"]
+        offsets_of(trace)
         .withColumn("previous_offset", F.lag("offset").over(in_order))
         .withColumn("previous_epoch", F.lag("committed_epoch").over(in_order))
         .withColumn("previous_micros", F.lag("committed_micros").over(in_order))
@@ -72,7 +76,12 @@ def _stored_commits(trace: Trace) -> DataFrame:
         .groupBy(*COMMIT)
         .agg(F.max("opened_micros").alias("opened_at"))
     )
-    logged = logged_at(points, trace).toDF("topic", "partition", "before", "logged_epoch")
+    logged = (
+        logged_at(points, trace)
+        .union(_control_records(trace))
+        .groupBy("topic", "partition", F.col("offset").alias("before"))
+        .agg(F.max("leader_epoch").alias("logged_epoch"))
+    )
     led = trace["leaderships"].select("topic", "partition", "leader_epoch", "at_micros")
     led_then = (
         commits.join(F.broadcast(led), on=["topic", "partition"], how="inner")
@@ -105,4 +114,14 @@ def _stored_commits(trace: Trace) -> DataFrame:
             "commit_epoch",
             "could_know",
         )
+    )
+
+
+def _control_records(trace: Trace) -> DataFrame:
+    """(topic, partition, offset, leader_epoch): of surviving replicas; a batch holds one."""
+    return (
+        trace["replica_batches"]
+        .where("is_control")
+        .join(F.broadcast(trace.survivors), on=["topic", "partition", "broker"], how="left_semi")
+        .select("topic", "partition", F.col("base_offset").alias("offset"), "leader_epoch")
     )

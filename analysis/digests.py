@@ -46,8 +46,8 @@ def digest(*columns: str) -> Iterable[Column]:
     hashed = F.xxhash64(*columns)
     yield F.count(F.lit(1)).alias("records")
     yield F.bit_xor(hashed).alias("_xor")
-    # Cut to 48 bits, so that sums of many can't overflow.
-    yield F.sum(F.shiftrightunsigned(hashed, 16)).alias("_sum")
+    # Of 31 bits, so that a sum overflows beyond 2^32 rows only.
+    yield F.sum(F.shiftrightunsigned(hashed, 33)).alias("_sum")
 
 
 def summed(prefix: str = "", *, where: Column | None = None) -> Iterable[Column]:

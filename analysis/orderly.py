@@ -7,6 +7,7 @@ repeated or made up. `analysis.suspects` tells the others.
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from analysis.beginnings import beginnings
 from analysis.digests import BUCKET, DIGEST, LOG, bucket_start, is_same, summed
 from analysis.fates import markers, with_fates
 from analysis.load import Trace
@@ -114,7 +115,7 @@ def unlike_in_groups(trace: Trace) -> DataFrame:
     readers = F.broadcast(trace.readers.select("group", "topic", "isolation"))
     expected = log_buckets(trace).join(readers, on="topic", how="left")
     reached = positions(trace).join(
-        given(trace).groupBy(*PARTITION).agg(F.min("first_offset").alias("_from")),
+        beginnings(trace).withColumnRenamed("first_offset", "_from"),
         on=list(PARTITION),
         how="left",
     )

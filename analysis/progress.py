@@ -1,12 +1,14 @@
-"""What groups went past, and what they were given again: what several checks ask."""
+"""Where groups began, what they went past, and what was delivered to them again."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
+from analysis.beginnings import beginnings
 from analysis.digests import outside
 from analysis.load import Trace
-from analysis.positions import PARTITION, final_positions
+from analysis.positions import PARTITION, endings, positions
+from analysis.state import of_present_topic
 from harness.contract.outcomes import Isolation
 
 
@@ -24,9 +26,10 @@ def _never_delivered(trace: Trace) -> DataFrame:
     is_passed = (F.col("offset") >= F.col("first_offset")) & (
         F.col("offset") < F.col("final_position")
     )
-    positions = F.broadcast(final_positions(trace))
-    passed = closeup.surviving(trace).join(positions, on=["topic", "partition"], how="inner")
-    missed = outside(passed.where(is_passed), closeup.polls(trace), *PARTITION, "value")
+    reached = F.broadcast(final_positions(trace))
+    passed = closeup.surviving(trace).join(reached, on=["topic", "partition"], how="inner")
+    delivered = of_present_topic(closeup.polls(trace), trace, "polled_micros")
+    missed = outside(passed.where(is_passed), delivered, *PARTITION, "value")
     committed = [
         group.group for group in trace.plan.groups if group.isolation == Isolation.READ_COMMITTED
     ]
@@ -37,6 +40,22 @@ def _never_delivered(trace: Trace) -> DataFrame:
             written.withColumn("_written", F.lit(1)), on="value", how="left"
         ).where(~is_hidden)
     return missed.select(*PARTITION, "offset", "leader_epoch")
+
+
+def final_positions(trace: Trace) -> DataFrame:
+    """How far groups went that did not end by raising.
+
+    Columns: group, topic, partition, first_offset, final_position.
+
+    first_offset as of `beginnings`; final_position as in `positions`.
+    """
+    calm = endings(trace).where(F.col("last_change") != "failed").select("group")
+    return (
+        positions(trace)
+        .join(beginnings(trace), on=list(PARTITION), how="inner")
+        .join(calm, on="group", how="left_semi")
+        .select(*PARTITION, "first_offset", F.col("position").alias("final_position"))
+    )
 
 
 def repeated(trace: Trace) -> DataFrame:

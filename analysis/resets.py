@@ -4,56 +4,69 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.load import Trace
+from analysis.offsets import IN_LOG, IS_STORED, offsets_of
 from analysis.positions import PARTITION
 from analysis.progress import never_delivered
+from analysis.state import of_present_topic
 from harness.contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
 _LOG_CLOCK_MICROS = 1000
-"""A line of a client's log has its time cut to milliseconds."""
+"""A line of a client's log has its time in milliseconds."""
+_LATE_MICROS = MICROS_PER_SECOND
+"""A client may write the line or raise the exception so long after it went on."""
+_IS_NOTICE = "(?i)truncat|out_?of_?range|no_?offset|offset_?reset"
+"""Exceptions of clients about a position that is not valid, or that they do not have."""
 
 
 def resets_of(trace: Trace) -> DataFrame:
-    """Resets, without the first start of a group that had committed nothing."""
-    committed = (
-        trace["committed_offsets"]
-        .where("not is_tombstone")
-        .groupBy(*PARTITION)
-        .agg(F.min("committed_micros").alias("first_commit_micros"))
-    )
-    is_first_start = (F.col("cause") == "no_commit") & (
-        F.col("first_commit_micros").isNull() | (F.col("first_commit_micros") > F.col("at_micros"))
+    """Resets of the present topics, without those for want of a commit where none stood."""
+    key = (*PARTITION, "member", "at_micros")
+    resets = of_present_topic(trace["resets"], trace, "at_micros")
+    stood = (
+        resets.where("cause = 'no_commit'")
+        .select(*key)
+        .distinct()
+        .join(offsets_of(trace), on=list(PARTITION), how="inner")
+        .where(f"committed_micros <= at_micros and (is_tombstone or {IS_STORED})")
+        .groupBy(*key)
+        .agg(F.max_by("is_tombstone", F.expr(IN_LOG)).alias("was_deleted"))
     )
     return (
-        trace["resets"]
-        .join(committed, on=list(PARTITION), how="left")
-        .where(~is_first_start)
-        .drop("first_commit_micros")
+        resets.join(stood, on=list(key), how="left")
+        .where("cause != 'no_commit' or not coalesce(was_deleted, true)")
+        .drop("was_deleted")
     )
 
 
 def noticed(trace: Trace, gone: DataFrame) -> DataFrame:
-    """(group, topic, partition) of those whose client told of the loss.
+    """(group, topic, partition, first_micros, until_micros) of those whose client reported it.
+
+    A reset of that partition counts, or an exception about truncations or missing offsets that
+    names it, or no partition at all; only between first_micros and until_micros.
 
     Args:
         trace: the run.
-        gone: with group, topic, partition, first_micros: when the first lost record was polled.
-
-    Only a reset of that very partition counts, or an exception that names it or no partition at
-    all, and only one since first_micros.
+        gone: with group, topic, partition, first_micros (when the first lost record was polled),
+            until_micros (when the group went on).
     """
-    since = gone.select(*PARTITION, "first_micros")
-    is_since = F.col("at_micros") + _LOG_CLOCK_MICROS > F.col("first_micros")
+    key = (*PARTITION, "first_micros", "until_micros")
+    since = gone.select(*key).distinct()
+    is_meanwhile = F.expr(
+        f"at_micros + {_LOG_CLOCK_MICROS} > first_micros"
+        f" and at_micros <= until_micros + {_LATE_MICROS}"
+    )
     reset_since = (
         trace["resets"]
         .where("cause in ('truncation', 'out_of_range')")
         .select(*PARTITION, "at_micros")
         .join(since, on=list(PARTITION), how="inner")
-        .where(is_since)
+        .where(is_meanwhile)
     )
     raised = (
         trace["group_events"]
         .where("change = 'failed'")
+        .where(F.coalesce(F.rlike(F.col("exception"), F.lit(_IS_NOTICE)), F.expr("false")))
         .select(
             "group",
             "at_micros",
@@ -69,8 +82,8 @@ def noticed(trace: Trace, gone: DataFrame) -> DataFrame:
     name = F.concat(F.lit(r"\b\Q"), "topic", F.lit("-"), "partition", F.lit(r"\E\b"))
     is_in_message = F.coalesce(F.rlike(F.col("message"), name), F.lit(0).cast("boolean"))
     names_it = (F.coalesce("named_topic", F.lit("")) == "") | is_named | is_in_message
-    raised_since = raised.join(since, on="group", how="inner").where(is_since & names_it)
-    return reset_since.select(*PARTITION).union(raised_since.select(*PARTITION))
+    raised_since = raised.join(since, on="group", how="inner").where(is_meanwhile & names_it)
+    return reset_since.select(*key).union(raised_since.select(*key))
 
 
 def with_committed_epochs(resets: DataFrame, trace: Trace) -> DataFrame:

@@ -7,7 +7,8 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
 from analysis.load import Trace
-from analysis.positions import PARTITION, endings, last_commits
+from analysis.offsets import last_commits, offsets_of
+from analysis.positions import PARTITION, endings
 from analysis.progress import never_delivered
 from analysis.stretches import given
 from harness.contract.verdicts import Resumption
@@ -157,7 +158,7 @@ def _pauses(trace: Trace) -> DataFrame:
 def _commits_before(trace: Trace, reopened: DataFrame, pauses: DataFrame) -> DataFrame:
     """What the coordinator held when the last member was opened, or went on after its pause."""
     stored = (
-        trace["committed_offsets"]
+        offsets_of(trace)
         .join(reopened, on="group", how="inner")
         .join(pauses, on=list(PARTITION), how="left")
     )

@@ -8,7 +8,7 @@ leaders' samples, the metadata log, and the end of the run.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.creations import IS_CREATED
+from analysis.creations import created_again, creations
 from analysis.load import Trace
 from analysis.stretches import given
 
@@ -27,17 +27,16 @@ _UNCACHED = """
 It has no record on the surviving branch, so it ends where the next one starts."""
 
 
-def recreated(trace: Trace) -> DataFrame:
-    """(topic, partition, began_micros): of topics created again, when the present one was."""
-    return trace.shared("recreated", lambda: _recreated(trace))
-
-
 def of_present_topic(rows: DataFrame, trace: Trace, at: str) -> DataFrame:
     """Rows whose time, a column by its name, is not before their topic was created again."""
+    again = created_again(trace)
+    if trace.once("no topic was created again", again.isEmpty):
+        return rows
+    began = creations(trace).where("is_last").join(again, on=list(_LOG), how="left_semi")
     return (
-        rows.join(F.broadcast(recreated(trace)), on=list(_LOG), how="left")
-        .where(f"began_micros is null or {at} >= began_micros")
-        .drop("began_micros")
+        rows.join(F.broadcast(began.select(*_LOG, "created_micros")), on=list(_LOG), how="left")
+        .where(f"created_micros is null or {at} >= created_micros")
+        .drop("created_micros")
     )
 
 
@@ -55,7 +54,7 @@ def with_log_starts(moments: DataFrame, trace: Trace) -> DataFrame:
     key = (*_LOG, "at_micros")
     then = moments.select(*key).distinct()
     known = (
-        then.join(F.broadcast(_known_starts(trace)), on=list(_LOG), how="left")
+        then.join(F.broadcast(log_start_reports(trace)), on=list(_LOG), how="left")
         .groupBy(*key)
         .agg(
             F.expr("max(log_start) filter (where is_low and first_micros <= at_micros)").alias(
@@ -107,6 +106,45 @@ def timelines(trace: Trace) -> DataFrame:
     )
 
 
+def fork_then(epoch: str, until: str) -> str:
+    """SQL: where the log had left an epoch by then; null while no newer epoch had started.
+
+    Offsets at or above it were not of that epoch or an older one. To be asked of rows with a
+    `timeline`; where the start of a newer epoch has two bounds, the fork is told too high.
+
+    Args:
+        epoch: SQL, the epoch.
+        until: SQL, the latest time at which the newer epoch may have begun.
+    """
+    return (
+        f"array_min(transform(filter(timeline, one -> one.leader_epoch > {epoch}"
+        f" and coalesce(one.from_micros <= {until}, true)), one -> one.start_high))"
+    )
+
+
+def kept_fork(epoch: str, offset: str) -> str:
+    """SQL: the struct of `timeline` with which the surviving branch left an epoch below an offset.
+
+    The lowest newer epoch of the surviving branch that starts below it; null if none does.
+
+    Args:
+        epoch: SQL, the epoch.
+        offset: SQL, the offset.
+    """
+    return (
+        f"array_min(filter(timeline, one -> one.is_kept and one.leader_epoch > {epoch}"
+        f" and one.start_high < {offset}))"
+    )
+
+
+def has_begun(epoch: str, until: str) -> Column:
+    """Whether an epoch, or a newer one, had begun by then."""
+    return F.expr(
+        f"coalesce(size(filter(timeline, one -> one.leader_epoch >= {epoch}"
+        f" and coalesce(one.from_micros <= {until}, true))) > 0, false)"
+    )
+
+
 def is_overwritten(epoch: str, offset: str, until: str) -> Column:
     """Whether a newer epoch started below an offset by then: the position was truncated.
 
@@ -132,21 +170,10 @@ def _is_overwritten(epoch: str, offset: str, until: str, start: str) -> Column:
     )
 
 
-def _recreated(trace: Trace) -> DataFrame:
-    in_log = Window.partitionBy(*_LOG).orderBy("metadata_offset")
-    return (
-        trace["leaderships"]
-        .withColumn("_id_before", F.lag("topic_id").over(in_log))
-        .withColumn("_place", F.row_number().over(in_log))
-        .where(f"_place > 1 and ({IS_CREATED} or topic_id != _id_before)")
-        .groupBy(*_LOG)
-        .agg(F.max("at_micros").alias("began_micros"))
-    )
+def log_start_reports(trace: Trace) -> DataFrame:
+    """(topic, partition, log_start, is_low, is_high, is_logged, reason, first_micros, last_micros).
 
-
-def _known_starts(trace: Trace) -> DataFrame:
-    """Log starts that were reported, each once a source, with the first and the last time.
-
+    Each log start that was reported, once a source (is_logged: by a server's log, with its reason).
     is_low: the leader's was at least that from then on; is_high: it was at most that until then.
     """
     return trace.shared("known_log_starts", lambda: _reported_starts(trace))
@@ -163,6 +190,7 @@ def _reported_starts(trace: Trace) -> DataFrame:
             "true as is_low",
             "true as is_high",
             "false as is_logged",
+            "cast(null as string) as reason",
         )
     )
     led = trace["leaderships"].selectExpr(
@@ -184,10 +212,11 @@ def _reported_starts(trace: Trace) -> DataFrame:
         f"broker = leader or reason = '{_OF_LEADER}' as is_low",
         "broker = leader as is_high",
         "true as is_logged",
+        "reason",
     )
     return (
         of_present_topic(sampled.union(logged), trace, "at_micros")
-        .groupBy(*_LOG, "log_start", "is_low", "is_high", "is_logged")
+        .groupBy(*_LOG, "log_start", "is_low", "is_high", "is_logged", "reason")
         .agg(F.min("at_micros").alias("first_micros"), F.max("at_micros").alias("last_micros"))
     )
 

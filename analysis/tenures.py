@@ -4,6 +4,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.load import Trace
+from analysis.offsets import IN_LOG, all_offsets
 from analysis.positions import PARTITION
 from analysis.stretches import given
 
@@ -15,7 +16,8 @@ def tenures(trace: Trace) -> DataFrame:
     """One row per assignment of a partition to a member, as the member noticed it.
 
     - TENURE; from_seq and the next assignment's bound it in the member's history.
-    - from_micros: when it was noticed; position: the member's then, after its first poll.
+    - from_micros: when it was noticed; position: the member's then, after its first poll;
+      generation: the group's, or the member's epoch; -1 where not known.
     - left_micros: when the member noticed that it was revoked or lost, or closed; null if it never
       did.
     - before_micros: the last that is known of the member's assignment before; null if none was.
@@ -35,6 +37,7 @@ def _tenures(trace: Trace) -> DataFrame:
             F.col("seq").alias("from_seq"),
             F.col("at_micros").alias("from_micros"),
             "position",
+            F.coalesce("generation", F.lit(-1)).alias("generation"),
             F.lead("seq").over(by_member).alias("next_seq"),
         )
     )
@@ -95,17 +98,19 @@ def commits_at_start(trace: Trace) -> DataFrame:
     """The tenures that began with a commit, and which one stood then.
 
     TENURE, from_micros, before_micros, position, first_offset, first_micros, committed_offset,
-    committed_epoch, committed_micros. Left out are groups that commit by transactions: what was
-    aborted stood never.
+    committed_epoch, committed_micros; and gone_offset: of a later commit until then that did not
+    survive in the coordinators' log, null if there was none. Left out are groups that commit by
+    transactions: what was aborted stood never.
     """
     return trace.shared("commits_at_start", lambda: _commits_at_start(trace))
 
 
 def _commits_at_start(trace: Trace) -> DataFrame:
-    stored = trace["committed_offsets"].select(
+    stored = all_offsets(trace).select(
         *PARTITION,
         "committed_micros",
-        F.struct("committed_micros", "offsets_offset").alias("stored_at"),
+        "survives",
+        F.expr(IN_LOG).alias("in_log"),
         F.struct(
             F.col("offset").alias("committed_offset"), "committed_epoch", "committed_micros"
         ).alias("commit"),
@@ -119,9 +124,15 @@ def _commits_at_start(trace: Trace) -> DataFrame:
         .where("committed_micros <= from_micros")
         .groupBy(*began.columns)
         .agg(
-            F.max_by("commit", "stored_at").alias("commit"),
+            F.expr("max_by(commit, in_log) filter (where survives)").alias("commit"),
+            F.expr("max_by(commit, committed_micros) filter (where not survives)").alias("gone"),
             F.max("is_transactional").alias("is_transactional"),
         )
         .where("not is_transactional and commit.committed_offset is not null")
-        .select(*began.columns, "commit.*")
+        .selectExpr(
+            *began.columns,
+            "commit.*",
+            "if(gone.committed_micros >= commit.committed_micros, gone.committed_offset, null)"
+            " as gone_offset",
+        )
     )

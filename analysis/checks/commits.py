@@ -9,13 +9,16 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.checks.base import CheckOutcome, count, findings
 from analysis.commits import COMMIT, COMMIT_CLOCK_MICROS, stored_commits
+from analysis.elections import elections
 from analysis.load import Trace
 from analysis.lookups import written_at
+from analysis.offsets import IN_LOG, OFFSETS_TOPIC, all_offsets, offsets_of
 from analysis.positions import PARTITION
-from analysis.reigns import fork_of
+from analysis.state import fork_then, of_present_topic, timelines
 from harness.contract.outcomes import Isolation, Outcome
 
 _LOG = ("topic", "partition")
+_FOREVER = "9223372036854775807"
 
 
 def commit_regressed(trace: Trace) -> CheckOutcome:
@@ -38,6 +41,7 @@ def commit_regressed(trace: Trace) -> CheckOutcome:
     unknown = (
         trace["commits"]
         .where(F.col("outcome") == str(Outcome.UNKNOWN))
+        .where("offset is not null")
         .groupBy(*PARTITION)
         .agg(F.collect_set("offset").alias("unknown"))
     )
@@ -148,12 +152,12 @@ def commit_beyond_log(trace: Trace) -> CheckOutcome:
     newest = trace["leaderships"].groupBy(*_LOG).agg(F.max("leader_epoch").alias("newest_epoch"))
     found = (
         open_ones.join(next_end, on=list(COMMIT), how="left")
-        .join(F.broadcast(trace.epoch_starts), on=list(_LOG), how="left")
+        .join(F.broadcast(timelines(trace)), on=list(_LOG), how="left")
         .join(F.broadcast(trace.log_bounds), on=list(_LOG), how="left")
         .join(F.broadcast(newest), on=list(_LOG), how="left")
         .selectExpr(
             "*",
-            f"coalesce(sampled_end, {fork_of('led_epoch')},"
+            f"coalesce(sampled_end, {fork_then('led_epoch', _FOREVER)},"
             " if(led_epoch = newest_epoch, log_end, null)) as end",
         )
         .where("end is null or end < offset")
@@ -178,40 +182,109 @@ def commit_beyond_log(trace: Trace) -> CheckOutcome:
 
 
 def lost_commit(trace: Trace) -> CheckOutcome:
-    """D6: the coordinator acknowledged a commit, and did not store it.
+    """D6: the coordinator acknowledged a commit, and the surviving log does not have it.
 
-    Judged are acknowledged commits. Undecided where a later one of that group and partition is
-    stored: compaction may have removed the older. Source: OffsetCommit is answered once every
-    in-sync replica of `__consumer_offsets` has the record (`GroupCoordinator.commitOffsets`).
+    Judged are acknowledged commits, against what replicas in the last ISR of the group's partition
+    of `__consumer_offsets` hold. Permitted by an unclean election of that partition since the
+    commit. Undecided where a later one of that group and partition is stored: compaction may have
+    removed the older, unless a replica that did not survive still has it at an offset that the
+    surviving log gave to another. Source: OffsetCommit is answered once every in-sync replica of
+    `__consumer_offsets` has the record (`GroupCoordinator.commitOffsets`).
     """
-    acknowledged = trace["commits"].where(F.col("outcome") == str(Outcome.OK))
-    stored = trace["committed_offsets"].select(*PARTITION, "offset").distinct()
+    acknowledged = of_present_topic(
+        trace["commits"].where(F.col("outcome") == str(Outcome.OK)).where("offset is not null"),
+        trace,
+        "committed_micros",
+    )
+    stored = offsets_of(trace).select(*PARTITION, "offset").distinct()
     newest = (
-        trace["committed_offsets"]
+        offsets_of(trace)
         .groupBy(*PARTITION)
-        .agg(F.max("committed_micros").alias("last_micros"))
+        .agg(F.max("committed_micros").alias("last_micros"), F.expr(f"max({IN_LOG}) as last_at"))
     )
-    found = acknowledged.join(stored, on=[*PARTITION, "offset"], how="left_anti").join(
-        newest, on=list(PARTITION), how="left"
+    elsewhere = (
+        all_offsets(trace)
+        .where("not survives")
+        .groupBy(*PARTITION, "offset")
+        .agg(F.expr(f"max({IN_LOG}) as gone_at"), F.max("brokers").alias("brokers"))
     )
-    is_superseded = F.coalesce(
-        F.col("last_micros") > F.col("committed_micros") + trace.clock_micros, F.lit(False)
+    found = (
+        acknowledged.join(stored, on=[*PARTITION, "offset"], how="left_anti")
+        .join(newest, on=list(PARTITION), how="left")
+        .join(elsewhere, on=[*PARTITION, "offset"], how="left")
     )
+    found = _with_unclean_elections(found, trace)
+    later = F.col("last_micros") > F.col("committed_micros") + trace.clock_micros
+    is_retaken = F.expr("gone_at is not null and last_at.offsets_offset <= gone_at.offsets_offset")
+    is_superseded = F.coalesce(later & ~F.coalesce(is_retaken, F.expr("false")), F.expr("false"))
+    is_permitted = F.col("election").isNotNull()
     return CheckOutcome(
         findings(
             found,
-            evidence=("member", "committed_epoch", "commit_epoch", "last_micros"),
+            evidence=(
+                "member",
+                "committed_epoch",
+                "commit_epoch",
+                "last_micros",
+                "brokers",
+                "election",
+            ),
             kind=F.when(is_superseded, "superseded").otherwise("lost"),
-            verdict=F.when(is_superseded, "undecided").otherwise("violation"),
+            verdict=F.when(is_superseded, "undecided")
+            .when(is_permitted, "permitted")
+            .otherwise("violation"),
             offset_first=F.col("offset"),
             offset_last=F.col("offset"),
             at=F.col("committed_micros"),
-            cause=F.when(
-                is_superseded, "acknowledged, not stored; compaction may have removed it"
-            ).otherwise("acknowledged, but neither it nor a later one is in __consumer_offsets"),
+            cause=F.when(is_superseded, "acknowledged, not stored; compaction may have removed it")
+            .when(
+                is_permitted,
+                F.format_string("lost by an unclean election of its partition: %s", "election"),
+            )
+            .when(
+                F.col("gone_at").isNotNull(),
+                "acknowledged, but only a replica that is not in sync has it",
+            )
+            .otherwise("acknowledged, but neither it nor a later one is in __consumer_offsets"),
         ),
         count(acknowledged),
     )
+
+
+def _with_unclean_elections(lost: DataFrame, trace: Trace) -> DataFrame:
+    """Add election: the first unclean one of the group's offsets partition since the commit.
+
+    Of a group without any commit in the surviving log, that of any offsets partition.
+    """
+    unclean = (
+        elections(trace)
+        .where(f"topic = '{OFFSETS_TOPIC}' and is_unclean")
+        .selectExpr(
+            "partition as _unclean",
+            "at_micros as _elected",
+            "format_string('epoch %s, broker %s, metadata offset %s', epoch, leader,"
+            " metadata_offset) as _election",
+        )
+    )
+    key = (*PARTITION, "member", "seq")
+    since = (
+        lost.select(
+            *key,
+            "committed_micros",
+            F.expr("coalesce(gone_at.offsets_partition, last_at.offsets_partition) as _own"),
+        )
+        .join(
+            F.broadcast(unclean),
+            on=F.expr(
+                f"_elected > committed_micros - {trace.clock_micros}"
+                " and coalesce(_unclean = _own, true)"
+            ),
+            how="inner",
+        )
+        .groupBy(*key)
+        .agg(F.expr("min_by(_election, _elected)").alias("election"))
+    )
+    return lost.join(since, on=list(key), how="left")
 
 
 def _with_reset_to(commits: DataFrame, trace: Trace) -> DataFrame:

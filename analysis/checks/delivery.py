@@ -9,8 +9,9 @@ from analysis.checks.base import CheckOutcome, Totals, count_records, findings, 
 from analysis.checks.summaries import summary_of_losses
 from analysis.digests import outside, within
 from analysis.load import Trace
-from analysis.positions import PARTITION, last_commits
-from analysis.progress import never_delivered, repeated
+from analysis.positions import PARTITION
+from analysis.progress import repeated
+from analysis.skips import skips
 from harness.contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")
@@ -118,17 +119,35 @@ def _told_loss() -> Column:
 
 
 def skipped_record(trace: Trace) -> CheckOutcome:
-    """A1s: in the surviving log, and the group's position went past it without a delivery."""
+    """A1s: in the surviving log, and the group's position went past it without a delivery.
+
+    Counted from where the group began. Permitted where a reset by `auto.offset.reset=latest` led
+    past it, and where a group that commits without epochs had read a record that was truncated
+    there: no client can tell. A truncation that the client noticed, but placed above the record,
+    permits nothing.
+    """
     by_policy = F.col("jumped_to").isNotNull()
-    permitted = by_policy | (F.col("commit_epoch") == str(CommitEpoch.NONE))
+    by_style = F.col("is_replaced") & (F.col("commit_epoch") == str(CommitEpoch.NONE))
     kind = (
         F.when(by_policy, "jumped by reset")
         .when(F.col("truncated_to").isNotNull(), "truncation seen too high")
         .otherwise("passed in silence")
     )
+    found = spans(
+        trace,
+        skips(trace),
+        *PARTITION,
+        "commit_epoch",
+        "committed_offset",
+        "committed_epoch",
+        "jumped_to",
+        "truncated_to",
+        "is_replaced",
+        "leader_epoch",
+    )
     return CheckOutcome(
         findings(
-            _skips(trace),
+            found,
             evidence=(
                 "records",
                 "leader_epoch",
@@ -137,51 +156,17 @@ def skipped_record(trace: Trace) -> CheckOutcome:
                 "commit_epoch",
                 "jumped_to",
                 "truncated_to",
+                "is_replaced",
             ),
             kind=kind,
-            verdict=F.when(permitted, "permitted").otherwise("violation"),
-            cause=_cause_of_skip(),
+            verdict=F.when(by_policy | by_style, "permitted").otherwise("violation"),
+            cause=_cause_of_skip(by_style),
         ),
         trace.rows["polls"],
     )
 
 
-def _skips(trace: Trace) -> DataFrame:
-    """Spans of skipped records with the group's last commit and the reset that passed them.
-
-    jumped_to is set where `auto.offset.reset=latest` did, truncated_to where the client noticed a
-    truncation, but placed it above them.
-    """
-    told = trace["resets"].where("to_offset is not null")
-    latest = told.where("cause in ('out_of_range', 'no_commit') and policy = 'latest'")
-    jumped = latest.groupBy(*PARTITION).agg(F.max("to_offset").alias("jumped"))
-    truncation = told.where("cause = 'truncation'")
-    truncated = truncation.groupBy(*PARTITION).agg(F.max("to_offset").alias("truncated"))
-    known = (
-        never_delivered(trace)
-        .join(F.broadcast(trace.groups), on="group", how="left")
-        .join(last_commits(trace["committed_offsets"]), on=list(PARTITION), how="left")
-        .join(jumped, on=list(PARTITION), how="left")
-        .join(truncated, on=list(PARTITION), how="left")
-        .withColumn("jumped_to", F.when(F.col("offset") < F.col("jumped"), F.col("jumped")))
-        .withColumn(
-            "truncated_to", F.when(F.col("offset") < F.col("truncated"), F.col("truncated"))
-        )
-    )
-    return spans(
-        trace,
-        known,
-        *PARTITION,
-        "commit_epoch",
-        "committed_offset",
-        "committed_epoch",
-        "jumped_to",
-        "truncated_to",
-        "leader_epoch",
-    )
-
-
-def _cause_of_skip() -> Column:
+def _cause_of_skip(by_style: Column) -> Column:
     silent = F.format_string(
         "committed (%s, epoch %s) was taken as valid in a log that has these records of epoch %s"
         " instead of those that were read",
@@ -197,9 +182,10 @@ def _cause_of_skip() -> Column:
     )
     return (
         F.when(F.col("jumped_to").isNotNull(), "auto.offset.reset=latest jumped over them")
-        .when(F.col("commit_epoch") == str(CommitEpoch.NONE), "no epoch was committed to validate")
+        .when(by_style, "no epoch was committed to validate")
         .when(F.col("truncated_to").isNotNull(), too_high)
-        .otherwise(silent)
+        .when(F.col("is_replaced"), silent)
+        .otherwise("no truncation and no reset explains it")
     )
 
 

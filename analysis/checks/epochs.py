@@ -9,25 +9,15 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.branches import reads
 from analysis.checks.base import CheckOutcome, count, findings
-from analysis.commits import COMMIT_CLOCK_MICROS, stored_commits
+from analysis.commits import COMMIT, COMMIT_CLOCK_MICROS, OF_RECORDS, stored_commits
+from analysis.elections import permit_in_words, with_permit
 from analysis.load import Trace
 from analysis.lookups import deliveries
 from analysis.positions import PARTITION
-from analysis.reigns import fork_of
+from analysis.state import kept_fork, of_present_topic, timelines
 from harness.contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")
-_CHOSEN = tuple(
-    str(style)
-    for style in (
-        CommitEpoch.POSITION,
-        CommitEpoch.METADATA,
-        CommitEpoch.MAX,
-        CommitEpoch.FORCED,
-        CommitEpoch.STALE,
-    )
-)
-"""Where the application says which epoch to commit, and not the record's."""
 
 
 def record_epoch_regressed(trace: Trace) -> CheckOutcome:
@@ -36,7 +26,7 @@ def record_epoch_regressed(trace: Trace) -> CheckOutcome:
     Along a log epochs never fall, so the group was served from two branches (KIP-101, KIP-320).
     Between two members it is undecided if both deliveries lie within the clocks' bound.
     """
-    of_epoch = reads(trace)
+    of_epoch = of_present_topic(reads(trace), trace, "first_micros")
     older = of_epoch.selectExpr(
         *PARTITION, "epoch as older", "offset_max as older_max", "last_micros as older_last"
     )
@@ -49,7 +39,7 @@ def record_epoch_regressed(trace: Trace) -> CheckOutcome:
         for name in ("last_offset", "leader_epoch", "member", "at_micros")
     }
     found = (
-        deliveries(trace)
+        of_present_topic(deliveries(trace), trace, "at_micros")
         .where("leader_epoch >= 0")
         .join(F.broadcast(suspects), on=list(PARTITION), how="left_semi")
         .withColumns(last)
@@ -91,24 +81,28 @@ def committed_epoch_missing(trace: Trace) -> CheckOutcome:
     """E2: no epoch was committed although the record before had one (KAFKA-20507).
 
     A group that commits its records' epochs, but resumed there and polled nothing before, can only
-    know the epoch that it had committed: without one it is left out.
+    know the epoch that it had committed: without one it is left out. Permitted where the group's
+    style of committing does not take the record's epoch.
     """
     return _compare(
         _known(trace).where("could_know"),
         where=F.col("committed_epoch") == -1,
         kind="missing",
-        permitted=F.col("commit_epoch") == str(CommitEpoch.NONE),
+        permitted=_is_chosen(),
         cause="committed without an epoch: nobody can validate the position",
     )
 
 
 def committed_epoch_stale(trace: Trace) -> CheckOutcome:
-    """E3: below the epoch of the record before."""
+    """E3: below the epoch of the record before.
+
+    Permitted where the group's style of committing does not take the record's epoch.
+    """
     return _compare(
         _known(trace),
         where=(F.col("committed_epoch") >= 0) & (F.col("committed_epoch") < F.col("record_epoch")),
         kind="stale",
-        permitted=F.lit(False),
+        permitted=_is_chosen(),
         cause="older than the record before: the position looks truncated although it is not",
     )
 
@@ -126,12 +120,15 @@ def committed_epoch_behind_leader(trace: Trace) -> CheckOutcome:
 
 
 def committed_epoch_ahead(trace: Trace) -> CheckOutcome:
-    """E6: above the epoch of the record before: it can hide a truncation."""
+    """E6: above the epoch of the record before: it can hide a truncation.
+
+    Permitted where the group's style of committing does not take the record's epoch.
+    """
     return _compare(
         _known(trace),
         where=F.col("committed_epoch") > F.col("record_epoch"),
         kind="ahead",
-        permitted=F.col("commit_epoch").isin(*_CHOSEN),
+        permitted=_is_chosen(),
         cause="newer than the record before: a truncation below it can't be noticed",
     )
 
@@ -151,9 +148,7 @@ def committed_epoch_regressed(trace: Trace) -> CheckOutcome:
             pairs.where("committed_epoch < previous_epoch"),
             evidence=("previous_offset", "previous_epoch", "committed_epoch", "commit_epoch"),
             kind=F.lit("regressed"),
-            verdict=F.when(F.col("commit_epoch").isin(*_CHOSEN), "permitted").otherwise(
-                "violation"
-            ),
+            verdict=F.when(_is_chosen(), "permitted").otherwise("violation"),
             offset_first=F.col("previous_offset"),
             offset_last=F.col("offset"),
             at=F.col("committed_micros"),
@@ -210,18 +205,36 @@ def orphan_commit(trace: Trace) -> CheckOutcome:
 
     A later epoch starts below the offset on the surviving branch. Left out are epochs below the
     record's own, which only look so: they are `committed_epoch_stale`. What a group was delivered
-    lay below the high watermark, so only an unclean election may abandon it (KIP-101, KIP-966).
+    lay below the high watermark, so only an election may abandon it that is unclean, or whose
+    leader had lost its log (KIP-101, KIP-966): permitted by that election, undecided where the
+    metadata log does not have all elections since.
     """
-    told = (
+    judged = (
         stored_commits(trace)
         .where("committed_epoch >= 0")
-        .join(F.broadcast(trace.epoch_starts), on=list(_LOG), how="inner")
-        .selectExpr("*", f"{fork_of('committed_epoch')} as forked_at")
+        .join(F.broadcast(timelines(trace)), on=list(_LOG), how="inner")
+        .selectExpr("*", f"{kept_fork('committed_epoch', 'offset')} as fork")
     )
-    found = (
-        told.where("forked_at < offset and coalesce(record_epoch, -1) <= committed_epoch")
-        .join(F.broadcast(trace.topics.select("topic", "unclean_election")), on="topic", how="left")
-        .selectExpr("*", "offset - forked_at as records")
+    orphans = judged.where(
+        "fork is not null and coalesce(record_epoch, -1) <= committed_epoch"
+    ).selectExpr(
+        *COMMIT,
+        "offset",
+        "committed_epoch",
+        "committed_micros",
+        "record_epoch",
+        "led_epoch",
+        "commit_epoch",
+        "fork.start_high as forked_at",
+        "fork.leader_epoch as later_epoch",
+        "offset - fork.start_high as records",
+    )
+    found = with_permit(
+        trace.materialized(orphans),
+        trace,
+        after="committed_epoch",
+        to="later_epoch",
+        offset="forked_at",
     )
     return CheckOutcome(
         findings(
@@ -229,28 +242,43 @@ def orphan_commit(trace: Trace) -> CheckOutcome:
             evidence=(
                 "committed_epoch",
                 "forked_at",
+                "later_epoch",
                 "records",
                 "record_epoch",
                 "led_epoch",
                 "commit_epoch",
+                "permit",
             ),
             kind=F.when(F.col("led_epoch") > F.col("committed_epoch"), "committed late").otherwise(
                 "truncated later"
             ),
-            verdict=F.when(F.col("unclean_election"), "permitted").otherwise("violation"),
+            verdict=F.when(F.col("permit").isNotNull(), "permitted")
+            .when(F.col("is_untold"), "undecided")
+            .otherwise("violation"),
             offset_first=F.col("offset"),
             offset_last=F.col("offset"),
             at=F.col("committed_micros"),
-            cause=F.format_string(
-                "the surviving branch leaves epoch %s at %s: %s records before the position are"
-                " not the ones that were read",
-                "committed_epoch",
-                "forked_at",
-                "records",
+            cause=F.concat(
+                F.format_string(
+                    "the surviving branch leaves epoch %s at %s: %s records before the position are"
+                    " not the ones that were read",
+                    "committed_epoch",
+                    "forked_at",
+                    "records",
+                ),
+                F.when(F.col("permit").isNull(), F.lit("")).otherwise(
+                    F.concat(F.lit("; "), permit_in_words())
+                ),
             ),
         ),
-        count(told),
+        count(judged),
     )
+
+
+def _is_chosen() -> Column:
+    """Whether the group's style of committing does not take the epoch of the record before."""
+    style = F.coalesce("commit_epoch", F.lit(str(CommitEpoch.RECORD)))
+    return ~style.isin(*OF_RECORDS)
 
 
 def _compare(

@@ -5,7 +5,9 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.checks.base import CheckOutcome, count, findings
 from analysis.load import Trace
-from analysis.positions import PARTITION, last_commits
+from analysis.offsets import last_commits, offsets_of
+from analysis.positions import PARTITION
+from analysis.state import log_start_reports, timelines, with_log_starts
 from analysis.tenures import commits_at_start
 from harness.contract.tables import MICROS_PER_SECOND
 
@@ -17,58 +19,73 @@ _AT_END = "9223372036854775807"
 def commit_expired(trace: Trace) -> CheckOutcome:
     """D8: a commit that stood lay below the log start: the group is out of range.
 
-    Judged are the commits that stood when a member was assigned the partition, by the leader's
-    samples until then, and those that stand at the end of the run. The headroom is the time from
-    the commit to the first sample whose log start is above it. Permitted where the plan deletes.
-    Source: KIP-107 and `log.retention.*`; an offset below the log start is answered with
-    OFFSET_OUT_OF_RANGE.
+    Judged are the commits that stood when a member was assigned the partition, by the leader's log
+    start then, and those that stand at the end of the run. The headroom is the time from the
+    commit to the first report of a log start above it. Permitted by the deletion that passed it,
+    where the plan deletes. Source: KIP-107 and `log.retention.*`; an offset below the log start is
+    answered with OFFSET_OUT_OF_RANGE.
     """
-    told = _standing(trace).where("start_then is not null")
-    found = told.where("start_then > offset").selectExpr("*", "start_then - offset as records")
+    stood = _standing(trace)
+    found = stood.where("start_low > offset").selectExpr("*", "start_low - offset as records")
     return CheckOutcome(
         findings(
             found,
-            evidence=("committed_epoch", "start_then", "records", "headroom_seconds", "stood"),
+            evidence=(
+                "committed_epoch",
+                "start_low",
+                "records",
+                "headroom_seconds",
+                "reason",
+                "stood",
+            ),
             kind=F.col("stood"),
             verdict=_verdict(),
             offset_first=F.col("offset"),
-            offset_last=F.col("start_then") - 1,
+            offset_last=F.col("start_low") - 1,
             at=F.coalesce("expired_micros", "committed_micros"),
             cause=F.format_string(
-                "committed %s, and the log began at %s: %s records behind",
+                "committed %s, and the log began at %s: %s records behind%s",
                 "offset",
-                "start_then",
+                "start_low",
                 "records",
+                F.when(F.col("reason").isNull(), F.lit("")).otherwise(
+                    F.format_string(" (%s)", "reason")
+                ),
             ),
         ),
-        count(told),
+        count(stood),
     )
 
 
 def committed_epoch_expired(trace: Trace) -> CheckOutcome:
-    """E5: the committed epoch is below the oldest that the leader's epoch cache still has.
+    """E5: the committed epoch is below the oldest that the leader's epoch cache had then.
 
-    Judged are the commits of D8 that have an epoch, by the cache at the end of the run; one that
-    stood earlier only if the log start is the same since. The headroom is a lower bound: the time
-    from the commit until the log start passed its offset. Permitted where the plan deletes. Source:
-    `LeaderEpochFileCache.truncateFromStartAsyncFlush`, and `endOffsetFor`, which can't answer for
-    such an epoch (KAFKA-19902).
+    Judged are the commits of D8 that have an epoch. The cache drops an epoch once a newer one
+    starts at or below the log start. The headroom is a lower bound: the time from the commit until
+    the log start passed its offset. Permitted by the deletion that passed it, where the plan
+    deletes. Source: `LeaderEpochFileCache.truncateFromStartAsyncFlush`, and `endOffsetFor`, which
+    can't answer for such an epoch (KAFKA-19902).
     """
     told = (
         _standing(trace)
-        .where("committed_epoch >= 0 and start_then = log_start")
-        .join(F.broadcast(trace.epoch_starts), on=list(_LOG), how="inner")
-        .selectExpr("*", "array_min(epochs).leader_epoch as oldest_epoch")
+        .where("committed_epoch >= 0")
+        .join(F.broadcast(timelines(trace)), on=list(_LOG), how="inner")
+        .selectExpr(
+            "*",
+            "array_max(filter(timeline, one -> one.is_kept and one.start_high <= start_low"
+            " and coalesce(one.from_micros <= stood_micros, true))).leader_epoch as oldest_epoch",
+        )
     )
-    found = told.where("log_start > 0 and committed_epoch < oldest_epoch")
+    found = told.where("start_low > 0 and committed_epoch < oldest_epoch")
     return CheckOutcome(
         findings(
             found,
             evidence=(
                 "committed_epoch",
                 "oldest_epoch",
-                "log_start",
+                "start_low",
                 "headroom_seconds",
+                "reason",
                 "stood",
             ),
             kind=F.col("stood"),
@@ -95,8 +112,9 @@ def _verdict() -> Column:
 def _standing(trace: Trace) -> DataFrame:
     """Commits that stood when somebody asked for them, with the log start that held then.
 
-    _KEY, stood (`at an assignment`, `at the end`), log_start (of the end), start_then,
-    expired_micros and headroom_seconds (null where no sample tells), retention_ms, deletes.
+    _KEY, stood (`at an assignment`, `at the end`), start_low (the least that the log start was
+    then), expired_micros, headroom_seconds and reason (of the first log start above the commit
+    since then; null where none is reported, or without a reason), retention_ms, deletes.
     """
     return trace.shared("standing_commits", lambda: _standing_commits(trace))
 
@@ -110,7 +128,7 @@ def _standing_commits(trace: Trace) -> DataFrame:
         "from_micros as stood_micros",
         "'at an assignment' as stood",
     )
-    at_end = last_commits(trace["committed_offsets"]).selectExpr(
+    at_end = last_commits(offsets_of(trace)).selectExpr(
         *PARTITION,
         "committed_offset as offset",
         "committed_epoch",
@@ -119,38 +137,40 @@ def _standing_commits(trace: Trace) -> DataFrame:
         "'at the end' as stood",
     )
     standing = trace.materialized(at_assignments.union(at_end))
-    starts = (
-        trace["samples"]
-        .where("broker = leader and log_start_offset >= 0")
-        .select(*_LOG, "log_start_offset", "at_micros")
-        .groupBy(*_LOG, "log_start_offset")
-        .agg(F.min("at_micros").alias("first_micros"))
+    moments = standing.where(f"stood_micros < {_AT_END}").selectExpr(
+        *_LOG, "stood_micros as at_micros"
     )
-    sampled = (
-        standing.join(F.broadcast(starts), on=list(_LOG), how="inner")
-        .where("first_micros <= stood_micros")
+    then = with_log_starts(moments.distinct(), trace).selectExpr(
+        *_LOG, "at_micros as stood_micros", "start_low as started_then"
+    )
+    expired = (
+        standing.select(*_KEY)
+        .join(F.broadcast(log_start_reports(trace)), on=list(_LOG), how="inner")
+        .where(
+            "log_start > offset and first_micros > committed_micros"
+            " and first_micros <= stood_micros"
+        )
         .groupBy(*_KEY)
         .agg(
-            F.max("log_start_offset").alias("sampled_start"),
-            F.expr(
-                "min(first_micros) filter (where log_start_offset > offset"
-                " and first_micros > committed_micros)"
-            ).alias("expired_micros"),
+            F.min("first_micros").alias("expired_micros"),
+            F.expr("min_by(reason, first_micros) filter (where reason is not null)").alias(
+                "reason"
+            ),
         )
     )
     topics = trace.topics.select("topic", "retention_ms", "deletes")
     return (
-        standing.join(sampled, on=list(_KEY), how="left")
+        standing.join(then, on=[*_LOG, "stood_micros"], how="left")
+        .join(expired, on=list(_KEY), how="left")
         .join(F.broadcast(trace.log_bounds), on=list(_LOG), how="inner")
         .join(F.broadcast(topics), on="topic", how="left")
         .selectExpr(
             *_KEY,
             "stood",
-            "log_start",
-            f"if(stood_micros = {_AT_END}, log_start,"
-            " if(sampled_start > log_start, log_start, sampled_start)) as start_then",
+            f"if(stood_micros = {_AT_END}, log_start, started_then) as start_low",
             "expired_micros",
             f"(expired_micros - committed_micros) / {MICROS_PER_SECOND} as headroom_seconds",
+            "reason",
             "retention_ms",
             "deletes",
         )

@@ -6,6 +6,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from analysis.checks.base import CheckOutcome, count, findings
 from analysis.commits import COMMIT_CLOCK_MICROS
 from analysis.load import Trace
+from analysis.offsets import all_offsets
 from analysis.positions import PARTITION
 from analysis.progress import never_delivered
 from analysis.tenures import TENURE, commits_at_start, tenures
@@ -19,13 +20,28 @@ def commit_from_old_generation(trace: Trace) -> CheckOutcome:
     """D4: a member's commit was taken although another member owned the partition by then.
 
     Judged are acknowledged commits on partitions that several members of the group owned in turn.
-    The other one was assigned it after the committer was, and had not given it back; and the
-    commit was stored after that. Undecided where the other one committed the same offset too: which
-    of both was stored can't be told. Source: the coordinator must answer ILLEGAL_GENERATION,
-    UNKNOWN_MEMBER_ID or STALE_MEMBER_EPOCH (KIP-848; `ConsumerGroup.validateOffsetCommit`).
+    The other one was assigned it under a newer generation (or member epoch), and the commit was
+    stored after that. Where a generation is not known, the other one was assigned it after the
+    committer was, and had not given it back. Undecided where the other one committed the same
+    offset too: which of both was stored can't be told. Source: the coordinator must answer
+    ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID or STALE_MEMBER_EPOCH (KIP-848;
+    `ConsumerGroup.validateOffsetCommit`).
     """
+    key = (
+        *PARTITION,
+        "member",
+        "seq",
+        "offset",
+        "committed_epoch",
+        "committed_micros",
+        "generation",
+    )
     owners = tenures(trace).selectExpr(
-        *PARTITION, "member as owner", "from_micros as owned_micros", "left_micros as given_micros"
+        *PARTITION,
+        "member as owner",
+        "generation as owner_generation",
+        "from_micros as owned_micros",
+        "left_micros as given_micros",
     )
     shared = (
         owners.groupBy(*PARTITION)
@@ -37,23 +53,26 @@ def commit_from_old_generation(trace: Trace) -> CheckOutcome:
         trace["commits"]
         .where(F.col("outcome") == str(Outcome.OK))
         .join(F.broadcast(shared), on=list(PARTITION), how="left_semi")
-        .select(*PARTITION, "member", "seq", "offset", "committed_epoch", "committed_micros")
+        .selectExpr(*key[:-1], "coalesce(generation, -1) as generation")
     )
     own = tenures(trace).select(*PARTITION, "member", "from_seq", "from_micros")
-    key = (*PARTITION, "member", "seq", "offset", "committed_epoch", "committed_micros")
+    is_known = "generation >= 0 and owner_generation >= 0"
+    is_newer = (
+        f"if({is_known}, owner_generation > generation, owned_micros > own_micros"
+        " and (given_micros is null or given_micros > committed_micros))"
+    )
     overtaken = (
         commits.join(own, on=[*PARTITION, "member"], how="inner")
         .where("from_seq <= seq")
         .groupBy(*key)
         .agg(F.max("from_micros").alias("own_micros"))
         .join(owners, on=list(PARTITION), how="inner")
-        .where("owner != member and owned_micros > own_micros")
+        .where(f"owner != member and {is_newer}")
         .where(f"owned_micros + {trace.clock_micros} < committed_micros")
-        .where("given_micros is null or given_micros > committed_micros")
         .groupBy(*key)
         .agg(F.max("owned_micros").alias("owned_micros"), F.max("owner").alias("owner"))
     )
-    stored = trace["committed_offsets"].select(
+    stored = all_offsets(trace).select(
         *PARTITION, "offset", F.col("committed_micros").alias("stored_micros")
     )
     by_owner = commits.select(
@@ -73,7 +92,14 @@ def commit_from_old_generation(trace: Trace) -> CheckOutcome:
     return CheckOutcome(
         findings(
             found,
-            evidence=("member", "owner", "owned_micros", "committed_epoch", "committed_by_owner"),
+            evidence=(
+                "member",
+                "generation",
+                "owner",
+                "owned_micros",
+                "committed_epoch",
+                "committed_by_owner",
+            ),
             kind=F.lit("not the owner"),
             verdict=F.when(F.col("committed_by_owner") > 0, "undecided").otherwise("violation"),
             offset_first=F.col("offset"),
@@ -86,28 +112,46 @@ def commit_from_old_generation(trace: Trace) -> CheckOutcome:
 
 
 def double_ownership(trace: Trace) -> CheckOutcome:
-    """D5: two members of a group were delivered records of a partition in the same time.
+    """D5: two members of a group owned a partition at the same time.
 
-    Judged are pairs of assignments of a partition to different members. A member that is cut off or
-    stands still can't know that it was expelled: permitted if a fault was in force from the first
-    one's assignment to the overlap's end. Undecided if they overlap by less than the clocks' bound.
-    Source: a partition is handed over only once its owner gave it up (KIP-429, KIP-848).
+    Judged are pairs of assignments of a partition to different members. Two members that are
+    assigned it under one generation (or member epoch), before the first gave it back, are a
+    violation. Under different ones, a member that was paused or partitioned off can't know that it
+    was expelled: permitted. Where a generation is not known, deliveries to both decide: permitted
+    if a fault was in force from the first one's assignment to the overlap's end, undecided if they
+    overlap by less than the clocks' bound. Source: a partition is handed over only once its owner
+    gave it up (KIP-429, KIP-848).
     """
-    served = tenures(trace).where("first_micros is not null")
-    other = served.selectExpr(
+    owned = tenures(trace)
+    other = owned.selectExpr(
         *PARTITION,
         "member as other",
+        "generation as other_generation",
         "from_micros as other_from",
         "first_micros as other_first",
         "last_micros as other_last",
     )
-    pairs = served.join(other, on=list(PARTITION), how="inner").where(
-        "member != other and (from_micros, member) < (other_from, other)"
+    is_known = "generation >= 0 and other_generation >= 0"
+    pairs = (
+        owned.join(other, on=list(PARTITION), how="inner")
+        .where("member != other and (from_micros, member) < (other_from, other)")
+        .selectExpr(
+            "*",
+            f"{is_known} and generation = other_generation"
+            " and (left_micros is null or left_micros > other_from) as is_same",
+            f"{is_known} and generation != other_generation as is_older",
+            "coalesce(other_first <= last_micros, false) as is_overlapping",
+        )
+        .where("is_same or (first_micros is not null and other_first is not null)")
     )
     faults = F.broadcast(trace["faults"].select("injected_micros", "healed_micros"))
     overlaps = (
-        pairs.where("other_first <= last_micros")
-        .selectExpr("*", "least(last_micros, other_last) as until_micros")
+        pairs.where("is_same or is_overlapping")
+        .selectExpr(
+            "*",
+            "if(is_overlapping, least(last_micros, other_last), other_from) as until_micros",
+            "if(is_overlapping, other_first, other_from) as at_micros",
+        )
         .join(
             faults,
             on=F.expr(
@@ -115,22 +159,43 @@ def double_ownership(trace: Trace) -> CheckOutcome:
             ),
             how="left",
         )
-        .groupBy(*TENURE, "other", "other_first", "until_micros")
+        .groupBy(
+            *TENURE,
+            "generation",
+            "other",
+            "other_generation",
+            "is_same",
+            "is_older",
+            "at_micros",
+            "until_micros",
+        )
         .agg(F.count("injected_micros").alias("faults"))
-        .selectExpr("*", f"(until_micros - other_first) / {_MICROS_PER_MS} as overlap_ms")
+        .selectExpr("*", f"(until_micros - at_micros) / {_MICROS_PER_MS} as overlap_ms")
     )
     is_close = F.col("overlap_ms") * _MICROS_PER_MS <= trace.clock_micros
     return CheckOutcome(
         findings(
             overlaps,
-            evidence=("member", "other", "overlap_ms", "faults"),
-            kind=F.lit("overlap"),
-            verdict=F.when(is_close, "undecided")
+            evidence=("member", "generation", "other", "other_generation", "overlap_ms", "faults"),
+            kind=F.when(F.col("is_same"), "one generation").otherwise("overlap"),
+            verdict=F.when(F.col("is_same"), "violation")
+            .when(F.col("is_older"), "permitted")
+            .when(is_close, "undecided")
             .when(F.col("faults") > 0, "permitted")
             .otherwise("violation"),
-            at=F.col("other_first"),
-            cause=F.format_string(
-                "%s went on for %.0f ms after %s was served", "member", "overlap_ms", "other"
+            at=F.col("at_micros"),
+            cause=F.when(
+                F.col("is_same"),
+                F.format_string(
+                    "%s and %s were assigned it under generation %s",
+                    "member",
+                    "other",
+                    "generation",
+                ),
+            ).otherwise(
+                F.format_string(
+                    "%s went on for %.0f ms after %s was served", "member", "overlap_ms", "other"
+                )
             ),
         ),
         count(pairs),
@@ -140,16 +205,18 @@ def double_ownership(trace: Trace) -> CheckOutcome:
 def start_mismatch(trace: Trace) -> CheckOutcome:
     """D7: a member's first position on a partition is not what its group had committed.
 
-    Judged are assignments with a commit before. The first position is that of the first delivery,
-    or the member's own where there was none. Further on than committed is a mismatch only if the
-    group thereby went past records that it never got. Permitted where the member was reset before
-    that delivery, and after its assignment before.
+    A commit counts as the coordinators' surviving log has it, in its order; one that was lost since
+    may have stood then, so that a start there is right too. Judged are assignments with a commit
+    before. The first position is that of the first delivery, or the member's own where there was
+    none. Further on than committed is a mismatch only if the group thereby went past records that
+    it never got. Permitted where the member was reset before that delivery, and after its
+    assignment before.
 
     Source: `ConsumerCoordinator.initWithCommittedOffsetsIfNeeded`.
     """
     begun = commits_at_start(trace)
     apart = begun.selectExpr("*", "coalesce(first_offset, position) as start").where(
-        "start != committed_offset"
+        "start != committed_offset and coalesce(start != gone_offset, true)"
     )
     times = ("before_micros", "from_micros", "first_micros")
     key = (*TENURE, *times, "start", "committed_offset", "committed_epoch")

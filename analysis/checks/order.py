@@ -11,8 +11,9 @@ from analysis import closeup
 from analysis.checks.base import CheckOutcome, count_records, findings, spans
 from analysis.fates import committed_readers
 from analysis.load import Trace
+from analysis.offsets import IS_STORED
 from analysis.passed import on_branch, passed
-from analysis.positions import PARTITION, is_stored
+from analysis.positions import PARTITION
 from analysis.sessions import jumps
 from analysis.transactions import writes
 
@@ -145,7 +146,7 @@ def nonmonotonic_poll(trace: Trace) -> CheckOutcome:
     back = jumps(trace).where("not is_anew and reset_to is null and first_offset <= prev_offset")
     stored = (
         trace["committed_offsets"]
-        .where(is_stored())
+        .where(IS_STORED)
         .groupBy(*PARTITION, F.col("offset").alias("first_offset"))
         .agg(F.min("committed_micros").alias("_committed"))
     )

@@ -1,6 +1,6 @@
 """Truncations and resets: noticed, missed, or for no reason (taxonomy F)."""
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
@@ -16,10 +16,20 @@ from analysis.resets import (
     with_log_ends,
     with_skips,
 )
+from analysis.state import (
+    has_begun,
+    is_overwritten,
+    may_be_overwritten,
+    of_present_topic,
+    timelines,
+    with_log_starts,
+)
 from analysis.stretches import given
 from harness.contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")
+_IN_ORDER = "struct(at_micros, seq, first_place)"
+_FOREVER = "9223372036854775807"
 
 
 def reset(trace: Trace) -> CheckOutcome:
@@ -66,50 +76,65 @@ def reset(trace: Trace) -> CheckOutcome:
 
 
 def unjustified_reset(trace: Trace) -> CheckOutcome:
-    """F7: reset although the position lay within the log and on its surviving branch.
+    """F7: reset although the position lay within the log and on its branch at that time.
 
-    This is KAFKA-19902's symptom. The log's end is that of the leader's newest sample before the
-    reset, in the epoch that was led then. Undecided without such a sample, where only a later
-    sample (or the end of the run) reaches the position, and where the position had no epoch, nor
-    had the group committed that offset with one.
+    This is KAFKA-19902's symptom. The position is held against the leader's log start then, its log
+    end, and the start of each newer leader epoch that had begun. Undecided where one of them has
+    bounds on both sides of the position, where no sample tells the log's end before the reset, and
+    where the position had no epoch, nor had the group committed that offset with one.
     """
+    until = f"at_micros + {trace.clock_micros}"
     within = (
-        with_log_ends(with_committed_epochs(resets_of(trace), trace), trace)
-        .join(trace.log_bounds, on=list(_LOG), how="inner")
+        with_log_starts(with_log_ends(with_committed_epochs(resets_of(trace), trace), trace), trace)
+        .join(trace.log_bounds.select(*_LOG, "log_end"), on=list(_LOG), how="inner")
+        .join(F.broadcast(timelines(trace)), on=list(_LOG), how="left")
         .withColumn("end_after", F.coalesce("end_after", "log_end"))
-        .where("from_offset >= log_start and from_offset <= greatest(end_before, end_after)")
+        .where("from_offset >= start_low and from_offset <= greatest(end_before, end_after)")
+        .withColumn("has_no_epoch", F.col("from_epoch") < 0)
+        .withColumn("is_off", is_overwritten("from_epoch", "from_offset", until))
+        .withColumn("may_be_off", may_be_overwritten("from_epoch", "from_offset", until))
+        .withColumn("is_known", F.col("timeline").isNull() | has_begun("from_epoch", until))
     )
-    judged = within.join(trace.epoch_starts, on=list(_LOG), how="left").withColumn(
-        "on_branch", _is_on_branch()
-    )
-    found = judged.where(F.col("on_branch") | (F.col("from_epoch") < 0))
-    has_no_epoch = F.col("from_epoch") < 0
-    has_no_sample = F.col("end_before").isNull()
-    is_covered = F.col("from_offset") <= F.col("end_before")
+    found = within.where("has_no_epoch or (is_known and not is_off)")
+    doubts = {
+        "within the log as it was, but without an epoch to judge by": F.col("has_no_epoch"),
+        "the log start at that time has bounds on both sides of the position": F.coalesce(
+            F.col("from_offset") < F.col("start_high"), F.lit(0) == 0
+        ),
+        "no source says where a newer leader epoch started": (
+            F.col("timeline").isNull() | F.col("may_be_off")
+        ),
+        "no sample of its leader before the reset tells the log's end": F.col(
+            "end_before"
+        ).isNull(),
+        "beyond the log's end in the last sample before; a later one covers it": (
+            F.col("from_offset") > F.col("end_before")
+        ),
+    }
+    doubt = F.coalesce(*(F.when(holds, F.lit(words)) for words, holds in doubts.items()))
     return CheckOutcome(
         findings(
-            found,
+            found.withColumn("doubt", doubt),
             evidence=(
                 "policy",
                 "from_offset",
                 "from_epoch",
                 "to_offset",
-                "log_start",
+                "start_low",
+                "start_high",
                 "end_before",
                 "end_after",
                 "log_line",
             ),
             kind=F.col("cause"),
-            verdict=F.when(is_covered & ~has_no_epoch, "violation").otherwise("undecided"),
+            verdict=F.when(F.col("doubt").isNull(), "violation").otherwise("undecided"),
             offset_first=F.col("from_offset"),
             offset_last=F.col("to_offset"),
             at=F.col("at_micros"),
-            cause=F.when(has_no_epoch, "within the log as it was, but without an epoch to judge by")
-            .when(has_no_sample, "no sample of its leader before the reset tells the log's end")
-            .when(
-                is_covered, "the position lay on the surviving branch, and was reset all the same"
-            )
-            .otherwise("beyond the log's end in the last sample before; a later one covers it"),
+            cause=F.coalesce(
+                "doubt",
+                F.lit("the position lay on the surviving branch, and was reset"),
+            ),
         ),
         members_judged(trace),
     )
@@ -118,41 +143,26 @@ def unjustified_reset(trace: Trace) -> CheckOutcome:
 def truncation_undetected(trace: Trace) -> CheckOutcome:
     """F2: read records that a truncation then removed, went on in a later epoch, and never knew.
 
-    What lies below the log start was deleted, not truncated, as far as anybody can tell. A value
-    that came corrupted is in no log, and tells nothing: `corrupted_record` does.
+    The group went on above the first of these records, so that it never got what took their place.
+    Each truncation needs a notice of its own, between the first of these records and the delivery
+    with which the group went on. Records below the log start were truncated if a newer epoch
+    started at or below them, else deleted. A value that came corrupted is in no log, and tells
+    nothing: `corrupted_record` does. Permitted where another member went on from a commit without
+    an epoch (`OffsetAndMetadata(long)`), which no client can validate.
     """
-    starts = trace.log_bounds.select(*_LOG, "log_start")
-    polls = closeup.polls(trace).where("is_intact")
-    gone = trace.materialized(
-        outside(polls, closeup.surviving(trace), *_LOG, "value")
-        .join(F.broadcast(starts), on=list(_LOG), how="left")
-        .where("log_start is null or offset >= log_start")
-        .groupBy(*PARTITION)
-        .agg(
-            F.min("offset").alias("offset_first"),
-            F.max("offset").alias("offset_last"),
-            F.count_distinct("value").alias("records"),
-            F.max("leader_epoch").alias("gone_epoch"),
-            F.min("polled_micros").alias("first_micros"),
-            F.max("polled_micros").alias("at"),
-        ),
-        is_close=True,
+    silent = _went_on(trace, _truncated_reads(trace)).join(
+        F.broadcast(trace.groups), on="group", how="left"
     )
-    reached = given(trace).groupBy(*PARTITION).agg(F.max("leader_epoch").alias("reached_epoch"))
-    silent = (
-        gone.join(reached, on=list(PARTITION), how="inner")
-        .where("reached_epoch > gone_epoch")
-        .join(F.broadcast(trace.groups), on="group", how="left")
+    found = silent.join(
+        noticed(trace, silent), on=[*PARTITION, "first_micros", "until_micros"], how="left_anti"
     )
-    found = silent.join(noticed(trace, silent), on=list(PARTITION), how="left_anti")
+    is_none = (F.col("commit_epoch") == str(CommitEpoch.NONE)) & F.col("is_resumed")
     return CheckOutcome(
         findings(
             found,
-            evidence=("records", "gone_epoch", "reached_epoch", "commit_epoch"),
+            evidence=("records", "gone_epoch", "reached_epoch", "went_on_at", "commit_epoch"),
             kind=F.lit("silent"),
-            verdict=F.when(F.col("commit_epoch") == str(CommitEpoch.NONE), "permitted").otherwise(
-                "violation"
-            ),
+            verdict=F.when(is_none, "permitted").otherwise("violation"),
             cause=F.format_string(
                 "%s records of epoch %s were read, then truncated; the group went on in epoch %s",
                 "records",
@@ -164,19 +174,67 @@ def truncation_undetected(trace: Trace) -> CheckOutcome:
     )
 
 
+def _truncated_reads(trace: Trace) -> DataFrame:
+    """What groups read and a truncation removed, by group, partition and epoch."""
+    starts = trace.log_bounds.select(*_LOG, "log_start")
+    polls = of_present_topic(
+        closeup.polls(trace).where("is_intact"), trace, f"polled_micros - {trace.clock_micros}"
+    )
+    is_truncated = is_overwritten("leader_epoch", "offset + 1", _FOREVER)
+    return trace.materialized(
+        outside(polls, closeup.surviving(trace), *_LOG, "value")
+        .join(F.broadcast(starts), on=list(_LOG), how="left")
+        .join(F.broadcast(timelines(trace)), on=list(_LOG), how="left")
+        .where((F.expr("log_start is null or offset >= log_start")) | is_truncated)
+        .groupBy(*PARTITION, F.col("leader_epoch").alias("gone_epoch"))
+        .agg(
+            F.min("offset").alias("offset_first"),
+            F.max("offset").alias("offset_last"),
+            F.count_distinct("value").alias("records"),
+            F.min("polled_micros").alias("first_micros"),
+            F.max("polled_micros").alias("at"),
+            F.max_by("member", "polled_micros").alias("gone_member"),
+        ),
+        is_close=True,
+    )
+
+
+def _went_on(trace: Trace, gone: DataFrame) -> DataFrame:
+    """Those after which the group's next delivery of a later epoch lay above the first of them.
+
+    Adds reached_epoch, went_on_at (offset), until_micros, is_resumed (whether another member, or
+    another assignment, went on).
+    """
+    key = (*PARTITION, "gone_epoch")
+    assigned = (
+        trace["group_events"]
+        .where("change in ('assigned', 'opened')")
+        .select("group", F.col("at_micros").alias("assigned_micros"))
+    )
+    after = (
+        gone.join(given(trace), on=list(PARTITION), how="inner")
+        .where("leader_epoch > gone_epoch and at_micros >= first_micros")
+        .groupBy(*key)
+        .agg(
+            F.expr(f"min_by(leader_epoch, {_IN_ORDER})").alias("reached_epoch"),
+            F.expr(f"min_by(first_offset, {_IN_ORDER})").alias("went_on_at"),
+            F.expr(f"min_by(member, {_IN_ORDER})").alias("next_member"),
+            F.min("at_micros").alias("until_micros"),
+        )
+    )
+    went_on = gone.join(after, on=list(key), how="inner").where("went_on_at > offset_first")
+    again = (
+        went_on.select(*key, "at", "until_micros")
+        .join(assigned, on="group", how="inner")
+        .where("assigned_micros > at and assigned_micros <= until_micros")
+        .select(*key, F.lit(1).alias("is_again"))
+        .distinct()
+    )
+    return went_on.join(again, on=list(key), how="left").withColumn(
+        "is_resumed", F.expr("next_member != gone_member or is_again is not null")
+    )
+
+
 def members_judged(trace: Trace) -> DataFrame:
     """Every opened member was judged: it could have reset."""
     return count(trace["group_events"].where("change = 'opened'"))
-
-
-def _is_on_branch() -> Column:
-    """The position's epoch is on the branch, and no later epoch starts below the position."""
-    has_epoch = F.exists("epochs", lambda epoch: epoch["leader_epoch"] == F.col("from_epoch"))
-    overwritten = F.exists(
-        "epochs",
-        lambda epoch: (
-            (epoch["leader_epoch"] > F.col("from_epoch"))
-            & (epoch["start_offset"] < F.col("from_offset"))
-        ),
-    )
-    return F.coalesce(has_epoch & ~overwritten, F.lit(False))

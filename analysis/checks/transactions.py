@@ -11,7 +11,7 @@ from analysis.checks.base import CheckOutcome, count_records, findings, spans
 from analysis.digests import outside
 from analysis.fates import committed_readers
 from analysis.load import Trace
-from analysis.positions import final_positions
+from analysis.progress import final_positions
 from analysis.stretches import one_record
 from analysis.transactions import settled_writes, writes
 

@@ -10,8 +10,16 @@ from analysis.checks.resets import members_judged
 from analysis.load import Trace
 from analysis.lookups import given_at
 from analysis.positions import PARTITION
-from analysis.reigns import fork_of, reigns
+from analysis.reigns import reigns
 from analysis.resets import noticed
+from analysis.state import (
+    fork_then,
+    is_overwritten,
+    may_be_overwritten,
+    of_present_topic,
+    timelines,
+    with_log_starts,
+)
 from harness.contract.outcomes import CommitEpoch
 from harness.contract.tables import MICROS_PER_SECOND
 
@@ -77,14 +85,18 @@ def truncation_detected(trace: Trace) -> CheckOutcome:
 
 
 def false_truncation(trace: Trace) -> CheckOutcome:
-    """F3: a client reported a truncation of a position that is on the surviving branch.
+    """F3: a client reported a truncation of a position that was on its branch at that time.
 
-    So it is by the epoch under which the group was delivered the record before, whatever epoch the
-    position had: that may be stale. Where it was delivered none, undecided if the position's own
-    epoch is on that branch, or unknown: the log may have been too short then. Every opened member
-    was judged. Source: KIP-320, KAFKA-19902.
+    The position is judged by the epoch under which the group was delivered the record before,
+    whatever epoch the position had: that may be stale. Where it was delivered none, undecided if
+    the position's own epoch was on that branch, or unknown: the log may have been too short then.
+    Undecided as well where the log start then, or the start of a newer epoch, has bounds on both
+    sides. Every opened member was judged. Source: KIP-320, KAFKA-19902.
     """
-    reports = _reports(trace).join(F.broadcast(trace.log_bounds), on=list(_LOG), how="inner")
+    until = f"at_micros + {trace.clock_micros}"
+    reports = with_log_starts(_reports(trace), trace).join(
+        F.broadcast(trace.log_bounds.select(*_LOG, "log_end")), on=list(_LOG), how="inner"
+    )
     before = reports.selectExpr(
         *PARTITION, "from_offset", "from_offset - 1 as offset", "at_micros as reported"
     )
@@ -98,29 +110,30 @@ def false_truncation(trace: Trace) -> CheckOutcome:
     read = trace.materialized(read, is_close=True)
     judged = (
         reports.join(read, on=[*PARTITION, "from_offset", "at_micros"], how="left")
-        .selectExpr("*", f"{fork_of('read_epoch')} as read_forked_at")
-        .where("from_offset between log_start and log_end")
-        .selectExpr(
-            "*",
-            "coalesce(forked_at >= from_offset, true) as is_intact",
-            "read_epoch is null as is_unread",
-        )
-        .where("if(is_unread, is_intact, coalesce(read_forked_at >= from_offset, true))")
+        .where("from_offset between start_low and log_end")
+        .withColumn("is_unread", F.col("read_epoch").isNull())
+        .withColumn("known_epoch", F.coalesce("read_epoch", "from_epoch"))
+        .withColumn("is_off", is_overwritten("known_epoch", "from_offset", until))
+        .withColumn("may_be_off", may_be_overwritten("known_epoch", "from_offset", until))
+        .where("known_epoch < 0 or not is_off")
     )
+    is_unsure = F.expr("may_be_off or from_offset < start_high")
     return CheckOutcome(
         findings(
             judged,
-            evidence=("member", "policy", "from_epoch", "to_offset", "read_epoch", "log_start"),
+            evidence=("member", "policy", "from_epoch", "to_offset", "read_epoch", "start_high"),
             kind=F.when(F.col("is_unread"), "unread")
             .when(F.col("from_epoch") < F.col("read_epoch"), "stale epoch")
             .otherwise("position intact"),
-            verdict=F.when(F.col("is_unread"), "undecided").otherwise("violation"),
+            verdict=F.when(F.col("is_unread") | is_unsure, "undecided").otherwise("violation"),
             offset_first=F.coalesce("to_offset", "from_offset"),
             offset_last=F.col("from_offset"),
             at=F.col("at_micros"),
             cause=F.when(
                 F.col("is_unread"), "nothing that the group read tells whether it was truncated"
-            ).otherwise(
+            )
+            .when(is_unsure, "no source tells where the log, or a newer epoch, started then")
+            .otherwise(
                 F.format_string(
                     "the record before is intact, of epoch %s; the position had epoch %s",
                     "read_epoch",
@@ -151,12 +164,17 @@ def silent_revalidation(trace: Trace) -> CheckOutcome:
             (F.lag("last_offset").over(in_order) + 1).alias("position"),
             F.lag("forked_at").over(in_order).alias("forked_at"),
             F.lag("last_micros").over(in_order).alias("first_micros"),
+            F.col("first_micros").alias("until_micros"),
         )
         .where("previous_epoch < epoch")
     )
     beyond = passages.where("forked_at < position and went_on_at >= position")
     found = (
-        beyond.join(noticed(trace, beyond), on=list(PARTITION), how="left_anti")
+        beyond.join(
+            noticed(trace, beyond),
+            on=[*PARTITION, "first_micros", "until_micros"],
+            how="left_anti",
+        )
         .join(F.broadcast(trace.groups.select("group", "commit_epoch")), on="group", how="left")
         .selectExpr("*", "position - forked_at as appended")
     )
@@ -243,11 +261,12 @@ def loss_estimate(trace: Trace) -> CheckOutcome:
 
 
 def _reports(trace: Trace) -> DataFrame:
-    """Reports of truncations by clients: _RESET, epochs, forked_at (of the position's epoch)."""
+    """Reports of truncations by clients: _RESET, timeline, forked_at (of the position's epoch)."""
+    forked_at = fork_then("from_epoch", f"at_micros + {trace.clock_micros}")
     return (
-        trace["resets"]
+        of_present_topic(trace["resets"], trace, "at_micros")
         .where("cause = 'truncation' and from_offset is not null")
         .select(*_RESET)
-        .join(F.broadcast(trace.epoch_starts), on=list(_LOG), how="inner")
-        .selectExpr("*", f"if(from_epoch < 0, null, {fork_of('from_epoch')}) as forked_at")
+        .join(F.broadcast(timelines(trace)), on=list(_LOG), how="inner")
+        .selectExpr("*", f"if(from_epoch < 0, null, {forked_at}) as forked_at")
     )

@@ -1,0 +1,55 @@
+"""Where each group began on a partition: from there on, records must be delivered to it."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.load import Trace
+from analysis.offsets import offsets_of
+from analysis.positions import PARTITION
+from analysis.state import of_present_topic, with_log_starts
+from analysis.stretches import given
+from harness.contract.outcomes import ResetPolicy
+
+
+def beginnings(trace: Trace) -> DataFrame:
+    """(group, topic, partition, first_offset): where each group that was delivered anything began.
+
+    That is its first position, or the first offset delivered to it, whichever is lower. A group
+    with `auto.offset.reset=earliest`, no commit and no reset before its first delivery began at the
+    log start of that time.
+    """
+    return trace.shared("beginnings", lambda: _beginnings(trace))
+
+
+def _beginnings(trace: Trace) -> DataFrame:
+    delivered = (
+        of_present_topic(given(trace), trace, "at_micros")
+        .groupBy(*PARTITION)
+        .agg(F.min("first_offset").alias("delivered"), F.min("at_micros").alias("at_micros"))
+    )
+    assigned = (
+        of_present_topic(trace["group_events"], trace, "at_micros")
+        .where("change = 'assigned' and position is not null")
+        .groupBy(*PARTITION)
+        .agg(F.min_by("position", F.struct("at_micros", "seq")).alias("assigned"))
+    )
+    # What a group resumed from, or was reset to, before its first delivery.
+    led = (
+        offsets_of(trace)
+        .select(*PARTITION, F.col("committed_micros").alias("led_micros"))
+        .union(trace["resets"].select(*PARTITION, F.col("at_micros").alias("led_micros")))
+        .groupBy(*PARTITION)
+        .agg(F.min("led_micros").alias("led_micros"))
+    )
+    policies = F.broadcast(trace.groups.select("group", "reset"))
+    is_at_start = f"reset = '{ResetPolicy.EARLIEST}' and coalesce(led_micros > at_micros, true)"
+    return (
+        with_log_starts(delivered, trace)
+        .join(assigned, on=list(PARTITION), how="left")
+        .join(led, on=list(PARTITION), how="left")
+        .join(policies, on="group", how="left")
+        .selectExpr(
+            *PARTITION,
+            f"least(delivered, assigned, if({is_at_start}, start_high, null)) as first_offset",
+        )
+    )

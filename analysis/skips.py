@@ -1,0 +1,125 @@
+"""Why a group went past records of the surviving log that were never delivered to it."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.load import Trace
+from analysis.offsets import last_commits, offsets_of
+from analysis.positions import PARTITION
+from analysis.progress import never_delivered
+from analysis.state import fork_then, of_present_topic, timelines
+from analysis.stretches import given
+from harness.contract.tables import MICROS_PER_SECOND
+
+_LOG = ("topic", "partition")
+_RESET = (*PARTITION, "member", "at_micros", "to_offset", "cause", "policy")
+_LATE_MICROS = MICROS_PER_SECOND
+"""A client may write the line of a reset so long after it went on."""
+_NEVER = 2**62
+_FOREVER = str(2**63 - 1)
+
+
+def skips(trace: Trace) -> DataFrame:
+    """Rows of `never_delivered`, each with what explains it.
+
+    - commit_epoch, committed_offset, committed_epoch: of the group's plan and its last commit.
+    - jumped_to: the offset to which `auto.offset.reset=latest` led past it.
+    - truncated_to: the offset to which the client went for a truncation that it placed above it.
+    - is_replaced: whether it took the place of a record that was delivered to the group before, and
+      then truncated.
+    """
+    skipped = trace.materialized(never_delivered(trace), is_close=True)
+    return (
+        skipped.join(
+            F.broadcast(trace.groups.select("group", "commit_epoch")), on="group", how="left"
+        )
+        .join(last_commits(offsets_of(trace)), on=list(PARTITION), how="left")
+        .join(_passed_by_resets(skipped, trace), on=[*PARTITION, "offset"], how="left")
+        .join(_replaced(skipped, trace), on=[*PARTITION, "offset", "leader_epoch"], how="left")
+        .withColumn("is_replaced", F.coalesce("is_replaced", F.expr("false")))
+    )
+
+
+def _passed_by_resets(skipped: DataFrame, trace: Trace) -> DataFrame:
+    """(group, topic, partition, offset, jumped_to, truncated_to): what a reset led past."""
+    is_latest = "cause in ('out_of_range', 'no_commit') and policy = 'latest'"
+    return (
+        skipped.select(*PARTITION, "offset")
+        .join(F.broadcast(_ranges(trace)), on=list(PARTITION), how="inner")
+        .where("offset >= covers_from and offset < to_offset")
+        .groupBy(*PARTITION, "offset")
+        .agg(
+            F.expr(f"max(to_offset) filter (where {is_latest})").alias("jumped_to"),
+            F.expr("max(to_offset) filter (where cause = 'truncation')").alias("truncated_to"),
+        )
+    )
+
+
+def _ranges(trace: Trace) -> DataFrame:
+    """Resets with covers_from: from there on, up to to_offset, they led past records.
+
+    That is the position that was reset; or where its branch ended, if a truncation had removed what
+    the group read last; but not below what the group had reached on the branch before.
+    """
+    resets = (
+        of_present_topic(trace["resets"], trace, "at_micros")
+        .where("to_offset is not null")
+        .groupBy(*_RESET)
+        .agg(F.max("from_offset").alias("from_offset"))
+    )
+    read = given(trace).selectExpr(
+        *PARTITION,
+        "at_micros as read_micros",
+        "struct(at_micros, seq, last_place) as read_at",
+        "last_offset",
+        "leader_epoch as read_epoch",
+    )
+    forked_at = fork_then("read_epoch", f"at_micros + {trace.clock_micros}")
+    before = (
+        resets.join(read, on=list(PARTITION), how="inner")
+        .where(
+            f"read_micros <= at_micros - {_LATE_MICROS}"
+            " or (read_micros <= at_micros and last_offset < to_offset)"
+        )
+        .groupBy(*_RESET, "read_epoch")
+        .agg(F.max("last_offset").alias("last_offset"), F.max("read_at").alias("read_at"))
+        .join(F.broadcast(timelines(trace)), on=list(_LOG), how="left")
+        .selectExpr("*", f"{forked_at} as forked_at")
+        .groupBy(*_RESET)
+        .agg(
+            F.expr(f"max(least(last_offset + 1, coalesce(forked_at, {_NEVER})))").alias("reached"),
+            F.max_by("forked_at", "read_at").alias("forked_at"),
+        )
+    )
+    return (
+        resets.join(before, on=list(_RESET), how="left")
+        .withColumn("reached", F.coalesce("reached", F.lit(0)))
+        .selectExpr(
+            *PARTITION,
+            "to_offset",
+            "cause",
+            "policy",
+            "greatest(reached, least(coalesce(from_offset, reached),"
+            f" coalesce(forked_at, {_NEVER}))) as covers_from",
+        )
+    )
+
+
+def _replaced(skipped: DataFrame, trace: Trace) -> DataFrame:
+    """(group, topic, partition, offset, leader_epoch, is_replaced): as of `skips`."""
+    older = (
+        of_present_topic(given(trace), trace, "at_micros")
+        .where("leader_epoch >= 0")
+        .groupBy(*PARTITION, F.col("leader_epoch").alias("read_epoch"))
+        .agg(F.max("last_offset").alias("last_read"))
+        .join(F.broadcast(timelines(trace)), on=list(_LOG), how="left")
+        .selectExpr("*", f"{fork_then('read_epoch', _FOREVER)} as forked_at")
+        .select(*PARTITION, "read_epoch", "last_read", "forked_at")
+    )
+    return (
+        skipped.select(*PARTITION, "offset", "leader_epoch")
+        .join(F.broadcast(older), on=list(PARTITION), how="inner")
+        .where("read_epoch < leader_epoch and offset >= forked_at and offset <= last_read")
+        .select(*PARTITION, "offset", "leader_epoch", F.expr("true").alias("is_replaced"))
+        .distinct()
+    )
