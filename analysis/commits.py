@@ -27,7 +27,8 @@ def stored_commits(trace: Trace) -> DataFrame:
       partition, if both came by a transaction or neither; null after a tombstone.
     - polled_epoch, polled_at: of the record before (offset - 1), as the group was delivered it last
       before the commit. logged_epoch: as the surviving log has it, control batches included.
-      record_epoch: the first of both.
+      record_epoch: the first of both. is_after_control: whether the record before is a control
+      record, which is delivered to nobody.
     - led_epoch: the partition's leader epoch when the commit was stored.
     - commit_epoch: the group's way to choose an epoch, by the plan.
     - could_know: whether the group had an epoch to commit: it polled the record before since it was
@@ -78,9 +79,13 @@ def _stored_commits(trace: Trace) -> DataFrame:
     )
     logged = (
         logged_at(points, trace)
+        .withColumn("is_control", F.expr("false"))
         .union(_control_records(trace))
         .groupBy("topic", "partition", F.col("offset").alias("before"))
-        .agg(F.max("leader_epoch").alias("logged_epoch"))
+        .agg(
+            F.max("leader_epoch").alias("logged_epoch"),
+            F.max("is_control").alias("is_after_control"),
+        )
     )
     led = trace["leaderships"].select("topic", "partition", "leader_epoch", "at_micros")
     led_then = (
@@ -110,6 +115,7 @@ def _stored_commits(trace: Trace) -> DataFrame:
             "polled_at",
             "logged_epoch",
             "record_epoch",
+            F.coalesce("is_after_control", F.expr("false")).alias("is_after_control"),
             "led_epoch",
             "commit_epoch",
             "could_know",
@@ -123,5 +129,7 @@ def _control_records(trace: Trace) -> DataFrame:
         trace["replica_batches"]
         .where("is_control")
         .join(F.broadcast(trace.survivors), on=["topic", "partition", "broker"], how="left_semi")
-        .select("topic", "partition", F.col("base_offset").alias("offset"), "leader_epoch")
+        .selectExpr(
+            "topic", "partition", "base_offset as offset", "leader_epoch", "true as is_control"
+        )
     )

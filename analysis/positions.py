@@ -32,23 +32,36 @@ def endings(trace: Trace) -> DataFrame:
 
 
 def positions(trace: Trace) -> DataFrame:
-    """(group, topic, partition, position): how far each group went, however it ended.
+    """How far each group went, however it ended.
+
+    Columns: group, topic, partition, position, seen_micros, is_polled.
 
     position is what it told of last, or the one after its last poll where it was killed before it
-    told.
+    told (is_polled); seen_micros is when.
     """
     told = (
         of_present_topic(trace["group_events"], trace, "at_micros")
         .where(F.col("change").isin("caught_up", "stalled") & F.col("position").isNotNull())
-        .select(*PARTITION, "position", F.struct("at_micros", "seq").alias("moment"))
+        .select(
+            *PARTITION,
+            "position",
+            F.struct("at_micros", "seq").alias("moment"),
+            F.lit(0).alias("polled"),
+        )
     )
     polled = of_present_topic(given(trace), trace, "at_micros").select(
         *PARTITION,
         (F.col("last_offset") + 1).alias("position"),
         F.struct("at_micros", "seq").alias("moment"),
+        F.lit(1).alias("polled"),
     )
+    last = F.struct("moment", "position")
     return (
         told.union(polled)
         .groupBy(*PARTITION)
-        .agg(F.max_by("position", F.struct("moment", "position")).alias("position"))
+        .agg(
+            F.max_by("position", last).alias("position"),
+            F.max("moment.at_micros").alias("seen_micros"),
+            (F.max_by("polled", last) == 1).alias("is_polled"),
+        )
     )

@@ -8,14 +8,18 @@ from analysis.beginnings import beginnings
 from analysis.digests import outside
 from analysis.load import Trace
 from analysis.positions import PARTITION, endings, positions
-from analysis.state import of_present_topic
+from analysis.state import of_present_topic, timelines, with_log_starts
+from analysis.stretches import given
 from harness.contract.outcomes import Isolation
+
+_LOG = ("topic", "partition")
 
 
 def never_delivered(trace: Trace) -> DataFrame:
     """(group, topic, partition, offset, leader_epoch): surviving records that a group went past.
 
-    A record counts as delivered if its value was, at whatever offset: a truncation gives an offset
+    The log held them at that time: some were deleted later. A record counts as delivered if its
+    value was, at whatever offset: a truncation gives an offset
     to another record. What a transaction wrote is not told of groups that read committed values:
     whether they should have it is for `torn_transaction` to judge.
     """
@@ -28,8 +32,14 @@ def _never_delivered(trace: Trace) -> DataFrame:
     )
     reached = F.broadcast(final_positions(trace))
     passed = closeup.surviving(trace).join(reached, on=["topic", "partition"], how="inner")
-    delivered = of_present_topic(closeup.polls(trace), trace, "polled_micros")
-    missed = outside(passed.where(is_passed), delivered, *PARTITION, "value")
+    candidates = passed.where(is_passed).select(*PARTITION, "offset", "leader_epoch", "value")
+    if trace.once("records were deleted", lambda: not _deleted(trace).isEmpty()):
+        candidates = candidates.union(_passed_before_deletion(trace))
+    polls = of_present_topic(closeup.polls(trace), trace, "polled_micros")
+    damaged = polls.where("not is_intact").select(*PARTITION, "offset", "leader_epoch")
+    missed = outside(candidates, polls, *PARTITION, "value").join(
+        F.broadcast(damaged.distinct()), on=[*PARTITION, "offset", "leader_epoch"], how="left_anti"
+    )
     committed = [
         group.group for group in trace.plan.groups if group.isolation == Isolation.READ_COMMITTED
     ]
@@ -42,19 +52,64 @@ def _never_delivered(trace: Trace) -> DataFrame:
     return missed.select(*PARTITION, "offset", "leader_epoch")
 
 
+def _deleted(trace: Trace) -> DataFrame:
+    return trace.log_bounds.where("log_start > 0").select(*_LOG, "log_start")
+
+
+def _passed_before_deletion(trace: Trace) -> DataFrame:
+    """Records below the log start, in segments that are still there, that a group went past before.
+
+    The log start was at or below them, by its upper bound, when the group was delivered a record
+    above them.
+    """
+    polled = given(trace).join(F.broadcast(_deleted(trace)), on=list(_LOG), how="left_semi")
+    passed_to = (
+        with_log_starts(of_present_topic(polled, trace, "at_micros"), trace)
+        .groupBy(*PARTITION, "start_high")
+        .agg(F.max("first_offset").alias("passed_to"))
+        .join(beginnings(trace), on=list(PARTITION), how="inner")
+    )
+    return (
+        closeup.replica_records(trace)
+        .join(F.broadcast(trace.survivors), on=[*_LOG, "broker"], how="left_semi")
+        .join(F.broadcast(_deleted(trace)), on=list(_LOG), how="inner")
+        .where("offset < log_start")
+        .select(*_LOG, "offset", "leader_epoch", "value")
+        .distinct()
+        .join(F.broadcast(passed_to), on=list(_LOG), how="inner")
+        .where("offset >= greatest(start_high, first_offset) and offset < passed_to")
+        .select(*PARTITION, "offset", "leader_epoch", "value")
+        .distinct()
+    )
+
+
 def final_positions(trace: Trace) -> DataFrame:
     """How far groups went that did not end by raising.
 
     Columns: group, topic, partition, first_offset, final_position.
 
-    first_offset as of `beginnings`; final_position as in `positions`.
+    first_offset as of `beginnings`; final_position as in `positions`, but not above where a newer
+    leader epoch started after the group was seen last: it did not go on there.
     """
     calm = endings(trace).where(F.col("last_change") != "failed").select("group")
+    last_read = (
+        given(trace)
+        .groupBy(*PARTITION)
+        .agg(
+            F.max_by("leader_epoch", F.struct("at_micros", "seq", "last_place")).alias("read_epoch")
+        )
+    )
+    since = (
+        "array_min(transform(filter(timeline, one -> one.leader_epoch > read_epoch"
+        " and (is_polled or one.from_micros > seen_micros)), one -> one.start_high))"
+    )
     return (
         positions(trace)
         .join(beginnings(trace), on=list(PARTITION), how="inner")
         .join(calm, on="group", how="left_semi")
-        .select(*PARTITION, "first_offset", F.col("position").alias("final_position"))
+        .join(last_read, on=list(PARTITION), how="left")
+        .join(F.broadcast(timelines(trace)), on=list(_LOG), how="left")
+        .selectExpr(*PARTITION, "first_offset", f"least(position, {since}) as final_position")
     )
 
 

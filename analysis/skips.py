@@ -25,6 +25,7 @@ def skips(trace: Trace) -> DataFrame:
     - commit_epoch, committed_offset, committed_epoch: of the group's plan and its last commit.
     - jumped_to: the offset to which `auto.offset.reset=latest` led past it.
     - truncated_to: the offset to which the client went for a truncation that it placed above it.
+    - is_gapped: whether a history that has deliveries to the group lacks events.
     - is_replaced: whether it took the place of a record that was delivered to the group before, and
       then truncated.
     """
@@ -36,7 +37,24 @@ def skips(trace: Trace) -> DataFrame:
         .join(last_commits(offsets_of(trace)), on=list(PARTITION), how="left")
         .join(_passed_by_resets(skipped, trace), on=[*PARTITION, "offset"], how="left")
         .join(_replaced(skipped, trace), on=[*PARTITION, "offset", "leader_epoch"], how="left")
+        .join(F.broadcast(_gapped(trace)), on="group", how="left")
         .withColumn("is_replaced", F.coalesce("is_replaced", F.expr("false")))
+        .withColumn("is_gapped", F.coalesce("is_gapped", F.expr("false")))
+    )
+
+
+def _gapped(trace: Trace) -> DataFrame:
+    """(group, is_gapped): groups with a member in a history that lacks events."""
+    lacking = (
+        trace.present("histories").where("missing_seqs > 0 or malformed_lines > 0").select("worker")
+    )
+    return (
+        given(trace)
+        .select("group", "worker")
+        .distinct()
+        .join(F.broadcast(lacking), on="worker", how="left_semi")
+        .select("group", F.expr("true").alias("is_gapped"))
+        .distinct()
     )
 
 

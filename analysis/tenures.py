@@ -100,21 +100,25 @@ def commits_at_start(trace: Trace) -> DataFrame:
     TENURE, from_micros, before_micros, position, first_offset, first_micros, committed_offset,
     committed_epoch, committed_micros; and gone_offset: of a later commit until then that did not
     survive in the coordinators' log, null if there was none. Left out are groups that commit by
-    transactions: what was aborted stood never.
+    transactions, of which it is not known when they ended; what was aborted stood never.
     """
     return trace.shared("commits_at_start", lambda: _commits_at_start(trace))
 
 
 def _commits_at_start(trace: Trace) -> DataFrame:
-    stored = all_offsets(trace).select(
-        *PARTITION,
-        "committed_micros",
-        "survives",
-        F.expr(IN_LOG).alias("in_log"),
-        F.struct(
-            F.col("offset").alias("committed_offset"), "committed_epoch", "committed_micros"
-        ).alias("commit"),
-        F.expr("coalesce(producer_id >= 0, false)").alias("is_transactional"),
+    stored = (
+        all_offsets(trace)
+        .where("not marker <=> 'abort'")
+        .select(
+            *PARTITION,
+            "committed_micros",
+            "survives",
+            F.expr(IN_LOG).alias("in_log"),
+            F.struct(
+                F.col("offset").alias("committed_offset"), "committed_epoch", "committed_micros"
+            ).alias("commit"),
+            F.expr("coalesce(producer_id >= 0, false)").alias("is_transactional"),
+        )
     )
     began = tenures(trace).select(
         *TENURE, "from_micros", "before_micros", "position", "first_offset", "first_micros"

@@ -89,15 +89,19 @@ def commit_regressed(trace: Trace) -> CheckOutcome:
 def commit_beyond_processed(trace: Trace) -> CheckOutcome:
     """D2: the record before the committed offset is in the log, and the group never had it.
 
-    Judged are commits whose record before is known. Permitted where a reset had led exactly there.
-    Left out is what a transaction wrote where the group reads committed values. Source:
-    `KafkaConsumer.commitSync`: what is committed is the offset of the next record to be consumed.
+    Judged are commits whose record before is known, and no control record. Permitted where a reset
+    had led exactly there; a group's first commit at the position where it started without one goes
+    past nothing. Left out is what a transaction wrote where the group reads committed values.
+    Source: `KafkaConsumer.commitSync`: what is committed is the offset of the next record to be
+    consumed.
     """
-    known = stored_commits(trace).where("record_epoch is not null")
+    known = stored_commits(trace).where("record_epoch is not null and not is_after_control")
     beyond = known.where(
         "polled_at is null and (previous_offset is null or previous_offset != offset)"
     )
-    found = _with_reset_to(_readable(trace.materialized(beyond), trace), trace)
+    found = _with_reset_to(_readable(trace.materialized(beyond), trace), trace).where(
+        "not (previous_offset is null and reset_cause <=> 'no_commit')"
+    )
     return CheckOutcome(
         findings(
             found,

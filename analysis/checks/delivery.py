@@ -11,6 +11,7 @@ from analysis.digests import outside, within
 from analysis.load import Trace
 from analysis.positions import PARTITION
 from analysis.progress import repeated
+from analysis.returns import moved_back
 from analysis.skips import skips
 from harness.contract.outcomes import CommitEpoch
 
@@ -123,8 +124,8 @@ def skipped_record(trace: Trace) -> CheckOutcome:
 
     Counted from where the group began. Permitted where a reset by `auto.offset.reset=latest` led
     past it, and where a group that commits without epochs had read a record that was truncated
-    there: no client can tell. A truncation that the client noticed, but placed above the record,
-    permits nothing.
+    there: no client can tell. Undecided where the history of a member lacks events. A truncation
+    that the client noticed, but placed above the record, permits nothing.
     """
     by_policy = F.col("jumped_to").isNotNull()
     by_style = F.col("is_replaced") & (F.col("commit_epoch") == str(CommitEpoch.NONE))
@@ -143,6 +144,7 @@ def skipped_record(trace: Trace) -> CheckOutcome:
         "jumped_to",
         "truncated_to",
         "is_replaced",
+        "is_gapped",
         "leader_epoch",
     )
     return CheckOutcome(
@@ -159,7 +161,9 @@ def skipped_record(trace: Trace) -> CheckOutcome:
                 "is_replaced",
             ),
             kind=kind,
-            verdict=F.when(by_policy | by_style, "permitted").otherwise("violation"),
+            verdict=F.when(by_policy | by_style, "permitted")
+            .when(F.col("is_gapped"), "undecided")
+            .otherwise("violation"),
             cause=_cause_of_skip(by_style),
         ),
         trace.rows["polls"],
@@ -190,15 +194,55 @@ def _cause_of_skip(by_style: Column) -> Column:
 
 
 def duplicate_delivery(trace: Trace) -> CheckOutcome:
-    """A4: the same record delivered to a group more than once. At-least-once permits it."""
-    found = spans(trace, repeated(trace), *PARTITION, "deliveries")
+    """A4: the same record, or the same value at another offset, delivered to a group again.
+
+    At-least-once delivery permits it, across a reset, a rebalance or a return to a commit of the
+    group. Within a session of reading nothing permits it: a position moves past each record that
+    poll returns (`KafkaConsumer`). A value at several offsets was appended more than once.
+    """
+    back = moved_back(trace).where("not is_permitted")
+    ranges = back.select(*PARTITION, "first_offset", "prev_offset").distinct()
+    within_session = (
+        repeated(trace)
+        .select(*PARTITION, "offset")
+        .join(F.broadcast(ranges), on=list(PARTITION), how="inner")
+        .where("offset between first_offset and prev_offset")
+        .select(*PARTITION, "offset", F.expr("true").alias("_is_within"))
+        .distinct()
+    )
+    again = (
+        repeated(trace)
+        .join(within_session, on=[*PARTITION, "offset"], how="left")
+        .selectExpr(
+            *PARTITION,
+            "offset",
+            "deliveries",
+            "if(_is_within, 'within a session', 'redelivered') as kind",
+        )
+    )
+    several = (
+        closeup.polls(trace)
+        .where("is_intact")
+        .groupBy(*PARTITION, "value")
+        .agg(F.max("offset").alias("offset"), F.count_distinct("offset").alias("deliveries"))
+        .where("deliveries > 1")
+        .select(*PARTITION, "offset", "deliveries", F.lit("at several offsets").alias("kind"))
+    )
+    found = spans(trace, again.union(several), *PARTITION, "deliveries", "kind")
+    causes = {
+        "redelivered": "delivery is at least once: the group went back",
+        "at several offsets": "delivery is at least once: the value is in the log more than once",
+    }
     return CheckOutcome(
         findings(
             found,
             evidence=("records", "deliveries"),
-            kind=F.lit("redelivered"),
-            verdict=F.lit("permitted"),
-            cause=F.lit("delivery is at least once: the group went back"),
+            kind=F.col("kind"),
+            verdict=F.when(F.col("kind") == "within a session", "violation").otherwise("permitted"),
+            cause=F.coalesce(
+                *(F.when(F.col("kind") == kind, F.lit(text)) for kind, text in causes.items()),
+                F.lit("delivered again in one session, without a reset or a rebalance"),
+            ),
         ),
         trace.rows["polls"],
     )

@@ -116,11 +116,11 @@ def double_ownership(trace: Trace) -> CheckOutcome:
 
     Judged are pairs of assignments of a partition to different members. Two members that are
     assigned it under one generation (or member epoch), before the first gave it back, are a
-    violation. Under different ones, a member that was paused or partitioned off can't know that it
-    was expelled: permitted. Where a generation is not known, deliveries to both decide: permitted
-    if a fault was in force from the first one's assignment to the overlap's end, undecided if they
-    overlap by less than the clocks' bound. Source: a partition is handed over only once its owner
-    gave it up (KIP-429, KIP-848).
+    violation. Under different ones, the older member learns only when it polls that it was
+    expelled, which is no fault of the group. Where a generation is not known, deliveries to both
+    decide: permitted if a fault was in force from the first one's assignment to the overlap's end,
+    undecided if they overlap by less than the clocks' bound. Source: a partition is handed over
+    only once its owner gave it up (KIP-429, KIP-848).
     """
     owned = tenures(trace)
     other = owned.selectExpr(
@@ -146,7 +146,7 @@ def double_ownership(trace: Trace) -> CheckOutcome:
     )
     faults = F.broadcast(trace["faults"].select("injected_micros", "healed_micros"))
     overlaps = (
-        pairs.where("is_same or is_overlapping")
+        pairs.where("is_same or (is_overlapping and not is_older)")
         .selectExpr(
             "*",
             "if(is_overlapping, least(last_micros, other_last), other_from) as until_micros",
@@ -165,7 +165,6 @@ def double_ownership(trace: Trace) -> CheckOutcome:
             "other",
             "other_generation",
             "is_same",
-            "is_older",
             "at_micros",
             "until_micros",
         )
@@ -179,7 +178,6 @@ def double_ownership(trace: Trace) -> CheckOutcome:
             evidence=("member", "generation", "other", "other_generation", "overlap_ms", "faults"),
             kind=F.when(F.col("is_same"), "one generation").otherwise("overlap"),
             verdict=F.when(F.col("is_same"), "violation")
-            .when(F.col("is_older"), "permitted")
             .when(is_close, "undecided")
             .when(F.col("faults") > 0, "permitted")
             .otherwise("violation"),

@@ -16,6 +16,8 @@ _LOG = ("topic", "partition")
 _ASKED = (*PARTITION, "member", "seq")
 _UNTOLD_SECONDS = 30
 """A commit began at most so long before it was answered, in histories that do not tell when."""
+_RETRY_MICROS = MICROS_PER_SECOND // 10
+"""`retry.backoff.ms`: a commit that took less was tried once."""
 _FAILED = (*PARTITION, "member", "seq", "at_micros", "position", "divergent_offset")
 
 
@@ -24,8 +26,10 @@ def commit_mismatch(trace: Trace) -> CheckOutcome:
 
     Judged are the commits that clients report. A commit that was acknowledged is stored with its
     offset and its epoch; one that surely failed, and one that had nothing to commit, is not stored.
-    A stored commit that no client reports is undecided: the history lacks it. Source:
-    `GroupCoordinator.commitOffsets`; an error without a retry says that nothing was written.
+    Undecided where a commit that failed took so long that the client may have retried it: an
+    earlier attempt may have been stored. Undecided too is a stored commit that no client reports:
+    the history lacks it. Source: `GroupCoordinator.commitOffsets`,
+    `ConsumerCoordinator.commitOffsetsSync`.
     """
     asked = _asked(trace)
     stored = _unexplained(trace, asked)
@@ -60,6 +64,9 @@ def commit_mismatch(trace: Trace) -> CheckOutcome:
     )
     found = meanwhile.withColumn("kind", F.coalesce("kind", F.lit("not in the history")))
     is_missing = F.col("kind") == "not in the history"
+    may_be_retried = F.expr(
+        f"outcome = 'failed' and coalesce(took_micros >= {_RETRY_MICROS}, true)"
+    )
     return CheckOutcome(
         findings(
             found,
@@ -72,7 +79,7 @@ def commit_mismatch(trace: Trace) -> CheckOutcome:
                 "stored_epoch",
             ),
             kind=F.col("kind"),
-            verdict=F.when(is_missing, "undecided").otherwise("violation"),
+            verdict=F.when(is_missing | may_be_retried, "undecided").otherwise("violation"),
             offset_first=F.col("stored_offset"),
             offset_last=F.col("stored_offset"),
             at=F.col("stored_micros"),
@@ -100,7 +107,10 @@ def commit_mismatch(trace: Trace) -> CheckOutcome:
 
 
 _IS_EQUAL = "stored_offset = offset and stored_epoch = committed_epoch"
-_OF_ASKED = "struct(kind, member, outcome, offset as asked_offset, committed_epoch as asked_epoch)"
+_OF_ASKED = """
+    struct(kind, member, outcome, offset as asked_offset, committed_epoch as asked_epoch,
+        took_micros)
+"""
 
 
 def _asked(trace: Trace) -> DataFrame:
@@ -121,6 +131,7 @@ def _asked_commits(trace: Trace) -> DataFrame:
         "offset",
         "committed_epoch",
         "outcome",
+        "committed_micros - began_micros as took_micros",
         f"{began} as asked_first",
         f"committed_micros + {trace.clock_micros} as asked_last",
     )
@@ -168,7 +179,7 @@ def _unexplained(trace: Trace, asked: DataFrame) -> DataFrame:
     )
     controls = (
         stored_commits(trace)
-        .where("polled_epoch is null and committed_epoch = logged_epoch")
+        .where("is_after_control and committed_epoch = logged_epoch")
         .select(*COMMIT, F.expr("true").alias("is_of_control"))
         .distinct()
     )

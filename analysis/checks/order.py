@@ -11,10 +11,9 @@ from analysis import closeup
 from analysis.checks.base import CheckOutcome, count_records, findings, spans
 from analysis.fates import committed_readers
 from analysis.load import Trace
-from analysis.offsets import IS_STORED
 from analysis.passed import on_branch, passed
 from analysis.positions import PARTITION
-from analysis.sessions import jumps
+from analysis.returns import moved_back
 from analysis.transactions import writes
 
 _LOG = ("topic", "partition")
@@ -143,16 +142,7 @@ def nonmonotonic_poll(trace: Trace) -> CheckOutcome:
     Permitted where the member went back to an offset that its group had committed before, which a
     rebalance does that is over within one poll.
     """
-    back = jumps(trace).where("not is_anew and reset_to is null and first_offset <= prev_offset")
-    stored = (
-        trace["committed_offsets"]
-        .where(IS_STORED)
-        .groupBy(*PARTITION, F.col("offset").alias("first_offset"))
-        .agg(F.min("committed_micros").alias("_committed"))
-    )
-    found = back.join(stored, on=[*PARTITION, "first_offset"], how="left").withColumn(
-        "is_commit", F.expr(f"coalesce(_committed <= at_micros + {trace.clock_micros}, false)")
-    )
+    found = moved_back(trace)
     return CheckOutcome(
         findings(
             found,
@@ -160,9 +150,7 @@ def nonmonotonic_poll(trace: Trace) -> CheckOutcome:
             kind=F.when(F.col("seq") == F.col("prev_seq"), "within a poll")
             .when(F.col("is_commit"), "back to its commit")
             .otherwise("between polls"),
-            verdict=F.when(
-                F.col("is_commit") & (F.col("seq") != F.col("prev_seq")), "permitted"
-            ).otherwise("violation"),
+            verdict=F.when(F.col("is_permitted"), "permitted").otherwise("violation"),
             offset_first=F.col("first_offset"),
             offset_last=F.col("prev_offset"),
             at=F.col("at_micros"),

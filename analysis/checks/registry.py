@@ -17,6 +17,7 @@ from analysis.checks import (
     logs,
     markers,
     metadata,
+    mismatches,
     order,
     over_truncation,
     presence,
@@ -73,6 +74,9 @@ CHECKS: dict[Check, CheckDefinition] = {
     ),
     Check.DOUBLE_OWNERSHIP: _MEMBERS,
     Check.LOST_COMMIT: CheckDefinition(commits.lost_commit, needs=("commits",)),
+    Check.COMMIT_MISMATCH: CheckDefinition(
+        mismatches.commit_mismatch, needs=("commits", "committed_offsets")
+    ),
     Check.START_MISMATCH: CheckDefinition(
         groups.start_mismatch, needs=("group_events", "committed_offsets", "polls")
     ),
@@ -123,6 +127,10 @@ CHECKS: dict[Check, CheckDefinition] = {
     Check.SILENT_REVALIDATION: replace(_BRANCHES, judge=truncations.silent_revalidation),
     Check.LOSS_ESTIMATE: CheckDefinition(
         truncations.loss_estimate, needs=("sends", "log_starts", "epoch_checkpoints", "leaderships")
+    ),
+    Check.DIVERGENCE_MISMATCH: CheckDefinition(
+        mismatches.divergence_mismatch,
+        needs=("group_events", "epoch_checkpoints", "log_starts"),
     ),
     Check.OVER_TRUNCATION: CheckDefinition(
         over_truncation.over_truncation,

@@ -1,0 +1,32 @@
+"""Where a member was delivered lower offsets again, within a session of reading."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis.load import Trace
+from analysis.offsets import IS_STORED
+from analysis.positions import PARTITION
+from analysis.sessions import jumps
+
+
+def moved_back(trace: Trace) -> DataFrame:
+    """Rows of `jumps` that go back although nothing began anew, with is_commit and is_permitted.
+
+    is_commit: the group had committed that offset. is_permitted: it did, and the member went back
+    there from one poll to the next, which a rebalance does that is over within one poll.
+    """
+    back = jumps(trace).where("not is_anew and reset_to is null and first_offset <= prev_offset")
+    stored = (
+        trace["committed_offsets"]
+        .where(IS_STORED)
+        .groupBy(*PARTITION, F.col("offset").alias("first_offset"))
+        .agg(F.min("committed_micros").alias("_committed"))
+    )
+    return (
+        back.join(stored, on=[*PARTITION, "first_offset"], how="left")
+        .withColumn(
+            "is_commit", F.expr(f"coalesce(_committed <= at_micros + {trace.clock_micros}, false)")
+        )
+        .withColumn("is_permitted", F.expr("is_commit and seq != prev_seq"))
+        .drop("_committed")
+    )
