@@ -15,7 +15,7 @@ _LOG_CLOCK_MICROS = 1000
 """A line of a client's log has its time in milliseconds."""
 _LATE_MICROS = MICROS_PER_SECOND
 """A client may write the line or raise the exception so long after it went on."""
-_IS_NOTICE = "(?i)truncat|out_?of_?range|no_?offset|offset_?reset"
+IS_NOTICE = "(?i)truncat|out_?of_?range|no_?offset|offset_?reset"
 """Exceptions of clients about a position that is not valid, or that they do not have."""
 
 
@@ -66,7 +66,7 @@ def noticed(trace: Trace, gone: DataFrame) -> DataFrame:
     raised = (
         trace["group_events"]
         .where("change = 'failed'")
-        .where(F.coalesce(F.rlike(F.col("exception"), F.lit(_IS_NOTICE)), F.expr("false")))
+        .where(F.coalesce(F.rlike(F.col("exception"), F.lit(IS_NOTICE)), F.expr("false")))
         .select(
             "group",
             "at_micros",

@@ -9,6 +9,7 @@ from analysis.positions import PARTITION
 from analysis.progress import never_delivered
 from analysis.state import fork_then, of_present_topic, timelines
 from analysis.stretches import given
+from harness.contract.outcomes import CommitEpoch
 from harness.contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
@@ -27,7 +28,7 @@ def skips(trace: Trace) -> DataFrame:
     - truncated_to: the offset to which the client went for a truncation that it placed above it.
     - is_gapped: whether a history that has deliveries to the group lacks events.
     - is_replaced: whether it took the place of a record that was delivered to the group before, and
-      then truncated.
+      then truncated; false where a reset led past it.
     """
     skipped = trace.materialized(never_delivered(trace), is_close=True)
     return (
@@ -38,7 +39,13 @@ def skips(trace: Trace) -> DataFrame:
         .join(_passed_by_resets(skipped, trace), on=[*PARTITION, "offset"], how="left")
         .join(_replaced(skipped, trace), on=[*PARTITION, "offset", "leader_epoch"], how="left")
         .join(F.broadcast(_gapped(trace)), on="group", how="left")
-        .withColumn("is_replaced", F.coalesce("is_replaced", F.expr("false")))
+        .withColumn(
+            "is_replaced",
+            F.expr(
+                "coalesce(is_replaced, false) and jumped_to is null"
+                f" and (truncated_to is null or commit_epoch = '{CommitEpoch.NONE}')"
+            ),
+        )
         .withColumn("is_gapped", F.coalesce("is_gapped", F.expr("false")))
     )
 

@@ -14,6 +14,7 @@ from analysis.load import Trace
 from analysis.lookups import written_at
 from analysis.offsets import IN_LOG, OFFSETS_TOPIC, all_offsets, offsets_of
 from analysis.positions import PARTITION
+from analysis.resets import IS_NOTICE
 from analysis.state import fork_then, of_present_topic, timelines
 from harness.contract.outcomes import Isolation, Outcome
 
@@ -38,6 +39,18 @@ def commit_regressed(trace: Trace) -> CheckOutcome:
         .select(*PARTITION, "to_offset", F.col("at_micros").alias("reset_micros"), "cause")
         .withColumnRenamed("cause", "reset_cause")
     )
+    raised = (
+        trace["group_events"]
+        .where("change = 'failed'")
+        .where(F.coalesce(F.rlike(F.col("exception"), F.lit(IS_NOTICE)), F.expr("false")))
+        .selectExpr(
+            *PARTITION,
+            "coalesce(divergent_offset, 0L) as to_offset",
+            "at_micros as reset_micros",
+            "exception as reset_cause",
+        )
+    )
+    resets = resets.union(raised)
     unknown = (
         trace["commits"]
         .where(F.col("outcome") == str(Outcome.UNKNOWN))

@@ -95,7 +95,9 @@ def unjustified_reset(trace: Trace) -> CheckOutcome:
         .withColumn("may_be_off", may_be_overwritten("from_epoch", "from_offset", until))
         .withColumn("is_known", F.col("timeline").isNull() | has_begun("from_epoch", until))
     )
-    found = within.where("has_no_epoch or (is_known and not is_off)")
+    found = within.where(
+        "if(has_no_epoch, coalesce(from_offset <= end_before, true), is_known and not is_off)"
+    )
     doubts = {
         "within the log as it was, but without an epoch to judge by": F.col("has_no_epoch"),
         "the log start at that time has bounds on both sides of the position": F.coalesce(

@@ -19,7 +19,10 @@ pytestmark = pytest.mark.spark
         (-1, "none", Check.COMMITTED_EPOCH_MISSING, CheckVerdict.PERMITTED),
         (0, "record", Check.COMMITTED_EPOCH_STALE, CheckVerdict.VIOLATED),
         (1, "record", Check.COMMITTED_EPOCH_BEHIND_LEADER, CheckVerdict.PERMITTED),
+        (0, "application", Check.COMMITTED_EPOCH_STALE, CheckVerdict.VIOLATED),
+        (0, "stale", Check.COMMITTED_EPOCH_STALE, CheckVerdict.PERMITTED),
         (2, "record", Check.COMMITTED_EPOCH_AHEAD, CheckVerdict.VIOLATED),
+        (2, "application", Check.COMMITTED_EPOCH_AHEAD, CheckVerdict.VIOLATED),
         (2, "forced", Check.COMMITTED_EPOCH_AHEAD, CheckVerdict.PERMITTED),
     ],
 )
@@ -60,7 +63,9 @@ def test_committed_epoch_against_the_record_and_the_leader(
         ([committed(2, -1)], polled(1), "record", CheckVerdict.VIOLATED, 1),
         # The group's first life polled the record before, not the life that commits.
         ([committed(2, -1, at=900_000)], polled(1), "record", "not_evaluable", 0),
-        ([committed(2, -1)], [], "forced", CheckVerdict.VIOLATED, 1),
+        # The style says what is committed: that is measured (`CommitEpoch`).
+        ([committed(2, -1)], [], "forced", CheckVerdict.PERMITTED, 1),
+        ([committed(2, -1)], polled(1), "application", CheckVerdict.VIOLATED, 1),
         ([committed(2, -1)], [], "none", CheckVerdict.PERMITTED, 1),
     ],
 )
