@@ -3,11 +3,13 @@
 Cluster: 3 brokers; one topic of 6 partitions with 3 replicas; segments of half a second.
 Load:    an acks=all producer all the time; group `current` reads on and commits; the groups
          `lagging.*` have read and committed a little, and stopped.
-Fault:   everything that is in the log expires, by time, by size or by DeleteRecords; once also
-         while the leader of a partition is killed. Then the lagging groups are opened again.
+Fault:   everything that is in the log expires, by time (retention.ms is set to three seconds), by
+         size or by DeleteRecords; once also while the leader of a partition is killed. Then the
+         lagging groups are opened again.
 Expect:  the lagging groups' commits are out of range: each resets by its policy, or raises, and
          what they had not read is lost to them (expired unread), which is permitted and counted.
-         Group `current` keeps up and loses nothing: what expired behind it is no loss.
+         Group `current` keeps up and loses nothing: what expired behind it is no loss. By time, no
+         record is deleted that is younger than retention.ms.
 Source:  KAFKA-19902 (what resets a group), KIP-107 (DeleteRecords).
 """
 
@@ -15,6 +17,7 @@ from contextlib import ExitStack
 
 from ducktape.mark import parametrize
 from ducktape.mark.resource import cluster
+from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
 from harness.contract.checks import OF_LOAD, OF_MEMBERS, OF_SEVERAL_READERS, Check
@@ -28,6 +31,7 @@ from harness.scenario import Scenario
 from harness.workload import reader
 
 RECORDS_PER_SECOND = 2000
+RETENTION_MS = 3000
 READ_BEFORE_LAGGING, UNREAD, AFTERWARDS = 1000, 4000, 1000
 
 
@@ -36,12 +40,7 @@ class RetentionDeletionScenario(Scenario):
 
     topology = Topology(brokers=3)
     orders = TopicPlan(
-        topic="orders",
-        partitions=6,
-        replication=3,
-        min_insync=2,
-        unclean_election=False,
-        deletes=True,
+        topic="orders", partitions=6, replication=3, min_insync=2, unclean_election=False
     )
     current = reader("current", "orders")
     lagging = tuple(reader(f"lagging.{reset}", "orders", reset=reset) for reset in ResetPolicy)
@@ -71,13 +70,17 @@ class RetentionDeletionScenario(Scenario):
     @parametrize(by="order", leader="in office")
     @parametrize(by="time", leader="killed")
     def test_retention_deletion(self, by: str, leader: str) -> None:
-        with self.running(topics=[self.orders], groups=self.groups, expects=self.expects) as run:
+        is_by_time = by == By.TIME
+        orders = replace(
+            self.orders, retention_ms=RETENTION_MS if is_by_time else None, deletes=not is_by_time
+        )
+        with self.running(topics=[orders], groups=self.groups, expects=self.expects) as run:
             run.create(assignment=[1, 2, 3], is_spread=True, settings=EXPIRING_TOPIC)
             run.watch()
 
             load = run.workload
             run.start_load(
-                self.orders,
+                orders,
                 producers={"writer": "all"},
                 records_per_second=RECORDS_PER_SECOND,
                 readers=[self.current],
@@ -94,7 +97,7 @@ class RetentionDeletionScenario(Scenario):
             with ExitStack() as faults:
                 if leader == "killed":
                     faults.enter_context(run.fault(Kill(LeaderOf("orders", 0))))
-                with run.fault(Expire(self.orders, By(by))):
+                with run.fault(Expire(orders, By(by))):
                     load.await_acknowledged(["writer"], AFTERWARDS)
             run.settle()
             load.stop_producers()

@@ -4,12 +4,12 @@ import enum
 from collections.abc import Callable
 
 from harness.clients.observer_commands import AlterTopic, DeleteRecords, PartitionState
+from harness.contract.errors import FaultError
 from harness.contract.run_folder import TopicPlan
 from harness.faults.fault import Evidence, Fault, Field
 
 _ROLL_MS = "500"
 _BYTES_KEPT = str(64 << 10)
-_MS_KEPT = "3000"
 _READ_MEANWHILE = 500
 """So many records further, a reader that keeps up has read what DeleteRecords then removes."""
 
@@ -27,10 +27,6 @@ class By(enum.StrEnum):
     ORDER = "order"
 
 
-_SETTINGS = {
-    By.TIME: {"retention.ms": _MS_KEPT, "retention.bytes": _UNBOUNDED},
-    By.SIZE: {"retention.ms": _UNBOUNDED, "retention.bytes": _BYTES_KEPT},
-}
 _UNEXPIRING = {"retention.ms": _UNBOUNDED, "retention.bytes": _UNBOUNDED}
 
 EXPIRING_TOPIC = {"segment.ms": _ROLL_MS, **_UNEXPIRING}
@@ -42,7 +38,15 @@ class Expire(Fault):
     """The log start of every partition passes an offset that was within the log before."""
 
     def __init__(self, topic: TopicPlan, by: By) -> None:
-        """The topic must have been created with EXPIRING_TOPIC, and be written to all the time."""
+        """The topic must have been created with EXPIRING_TOPIC, and be written to all the time.
+
+        By time, records expire by the `retention_ms` of its plan, so that they are judged by it.
+
+        Raises:
+            FaultError: they are to expire by time, and the plan has none.
+        """
+        if by is By.TIME and topic.retention_ms is None:
+            raise FaultError(f"the plan of topic {topic.topic} has no retention_ms to expire by")
         self._topic, self._by = topic, by
         self._before: dict[int, PartitionState] = {}
 
@@ -80,7 +84,7 @@ class Expire(Fault):
                 )
                 field.observer.worker.call(order)
         else:
-            self._alter(field, _SETTINGS[self._by])
+            self._alter(field, self._settings())
 
     def prove(self, field: Field) -> Evidence:
         """Landed when each partition's log start has passed its log end of before."""
@@ -106,12 +110,17 @@ class Expire(Fault):
         if self._by is not By.ORDER:
             self._alter(field, _UNEXPIRING)
 
+    def _settings(self) -> dict[str, str]:
+        if self._by is By.SIZE:
+            return {"retention.ms": _UNBOUNDED, "retention.bytes": _BYTES_KEPT}
+        return {"retention.ms": str(self._topic.retention_ms), "retention.bytes": _UNBOUNDED}
+
     def _forced_ms(self, field: Field) -> dict[str, int]:
         """What must pass: a segment that grows until then is old, and somebody looks."""
         looks = field.kafka.settings_ms("log.retention.check.interval.ms")
         match self._by:
             case By.TIME:
-                return {"retention.ms": int(_MS_KEPT), **looks}
+                return {"retention.ms": self._topic.retention_ms or 0, **looks}
             case By.SIZE:
                 return {"segment.ms": int(_ROLL_MS), **looks}
             case By.ORDER:

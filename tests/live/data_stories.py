@@ -13,6 +13,7 @@ from effects import (
     segments,
     topic_ids_on_disk,
 )
+from msgspec.structs import replace
 from stage import GROUPS, OF_BOTH_PROTOCOLS, ORDERS, PLAIN, SCRAP, SECONDS
 
 from harness.clients.observer_commands import AlterTopic, DescribeTopic
@@ -86,7 +87,7 @@ def expire(by: By) -> Callable[[Run], None]:
             lambda state: state.log_end_offset >= newest,
             what=f"to have {newest} on all in-sync replicas: records above that are not deleted",
         )
-        with run.fault(Expire(ORDERS, by)):
+        with run.fault(Expire(replace(ORDERS, retention_ms=3000), by)):
             wait_until(
                 lambda: segments(folder)[0] >= newest,
                 what=f"the segments below {newest} to be gone",

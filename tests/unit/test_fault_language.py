@@ -1,8 +1,11 @@
 """Which fault a verb and a target name."""
 
 import pytest
+from msgspec.structs import replace
 
-from harness.contract.errors import UsageError
+from harness.contract.errors import FaultError, UsageError
+from harness.contract.run_folder import TopicPlan
+from harness.faults.expire import By, Expire
 from harness.faults.language import FORMS, VERBS, parse_fault
 
 SERVERS = (
@@ -65,6 +68,16 @@ def test_what_makes_no_sense_is_told_with_what_does(verb: str, target: str) -> N
 def test_an_unknown_verb_is_told_with_those_that_there_are() -> None:
     with pytest.raises(UsageError, match="there is no verb 'shoot'; there are: kill, "):
         parse_fault("shoot", "all")
+
+
+def test_records_expire_by_the_time_that_their_topic_is_planned_with() -> None:
+    orders = TopicPlan(
+        topic="orders", partitions=1, replication=1, min_insync=1, unclean_election=False
+    )
+    assert Expire(replace(orders, retention_ms=3000), By.TIME).verb == "expire by time"
+    assert Expire(orders, By.SIZE).verb == "expire by size"
+    with pytest.raises(FaultError, match="no retention_ms"):
+        Expire(orders, By.TIME)
 
 
 def test_each_verb_is_named_once() -> None:
