@@ -4,6 +4,7 @@ from random import Random
 
 from bench.lies.genuine import Tables
 from bench.lies.lie import (
+    UNDECIDED,
     VIOLATION,
     Change,
     Lie,
@@ -20,6 +21,7 @@ from bench.lies.of_replicas import A_BATCH
 from bench.lies.stories import TRANSACTIONS
 from harness.contract.checks import Check
 from harness.contract.tables import MICROS_PER_SECOND
+from harness.contract.verdicts import FindingVerdict
 
 READER = "read_committed.orders"
 ZOMBIE, SUCCESSOR = "sends-on.zombie", "sends-on.successor"
@@ -95,14 +97,22 @@ def marker_of(producer: str, becomes: str | None) -> Change:
     return change
 
 
-def _lie(name: str, verb: Verb, table: str, check: Check, change: Change) -> Lie:
+def _lie(
+    name: str,
+    verb: Verb,
+    table: str,
+    check: Check,
+    change: Change,
+    *,
+    verdict: FindingVerdict = VIOLATION,
+) -> Lie:
     return Lie(
         name=name,
         verb=verb,
         table=table,
         story=TRANSACTIONS,
         check=check,
-        verdict=VIOLATION,
+        verdict=verdict,
         change=change,
     )
 
@@ -121,7 +131,7 @@ STEPS = (
     _lie("the marker of a committed transaction aborts", Verb.ALTER, "replica_batches",
          Check.MISAPPLIED_MARKER, marker_of(SUCCESSOR, "abort")),
     _lie("the marker of an aborted transaction commits", Verb.ALTER, "replica_batches",
-         Check.MISAPPLIED_MARKER, marker_of(ZOMBIE, "commit")),
+         Check.MISAPPLIED_MARKER, marker_of(ZOMBIE, "commit"), verdict=UNDECIDED),
     _lie("the marker of a committed transaction is missing", Verb.DROP, "replica_batches",
          Check.HANGING_TRANSACTION, marker_of(SUCCESSOR, None)),
     _lie("a fenced producer's commit was taken", Verb.ALTER, "transactions",
