@@ -1,13 +1,15 @@
 """All lies that there are, by how they are told."""
 
 from bench.lies import (
-    of_clients,
+    of_commits,
     of_evidence,
     of_files,
+    of_members,
     of_metadata,
-    of_positions,
+    of_polls,
     of_replicas,
     of_retention,
+    of_sends,
     of_tables,
     of_transactions,
 )
@@ -16,12 +18,12 @@ from bench.lies.lie import Lie
 from harness.contract.verdicts import FindingVerdict
 
 _ABOUT_ROWS = (
-    *of_clients.SENDS,
-    *of_clients.POLLS,
-    *of_positions.COMMITS,
-    *of_positions.STORED,
-    *of_positions.EVENTS,
-    *of_positions.RESETS,
+    *of_sends.SENDS,
+    *of_polls.POLLS,
+    *of_commits.COMMITS,
+    *of_commits.STORED,
+    *of_members.EVENTS,
+    *of_members.RESETS,
     *of_replicas.BATCHES,
     *of_replicas.LOGS,
     *of_metadata.LEADERSHIPS,

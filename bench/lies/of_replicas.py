@@ -17,7 +17,7 @@ from bench.lies.lie import (
     repeat,
     without,
 )
-from bench.lies.of_clients import A_RECORD, at_offsets
+from bench.lies.of_sends import A_RECORD, at_offsets
 from bench.lies.stories import BASELINE, TRUNCATION
 from harness.contract.checks import Check
 from harness.contract.verdicts import FindingVerdict

@@ -16,7 +16,7 @@ from bench.lies.lie import (
     fitting,
     having,
 )
-from bench.lies.of_clients import A_POLL, undelivered
+from bench.lies.of_polls import A_POLL, undelivered
 from bench.lies.of_replicas import A_BATCH
 from bench.lies.stories import TRANSACTIONS
 from harness.contract.checks import Check

@@ -1,4 +1,4 @@
-"""Lies about what producers sent and what consumers were delivered."""
+"""Lies about what consumers were delivered."""
 
 from random import Random
 from typing import Any
@@ -23,13 +23,11 @@ from bench.lies.lie import (
     within,
     without,
 )
+from bench.lies.of_sends import never_written
 from bench.lies.stories import BASELINE, EARLIEST, FIRST, SECOND, TRUNCATION
 from harness.contract.checks import Check
-from harness.contract.tables import MICROS_PER_SECOND
 
 NOWHERE = "nobody:0:00000000"
-A_RECORD = ("topic", "partition", "offset")
-"""What tells a record in every replica and delivery."""
 A_POLL = ("member", "seq")
 NEW = 3
 """The epoch of the records that took over, in TRUNCATION."""
@@ -38,11 +36,6 @@ NEW = 3
 def of_group(group: str, first: int, last: int, **values: Any) -> Where:
     """Rows of a group at some offsets."""
     return within(first, last, group=group, **values)
-
-
-def at_offsets(first: int, last: int) -> Where:
-    """Rows at some offsets."""
-    return within(first, last)
 
 
 def again_after(row: Row) -> int:
@@ -72,16 +65,10 @@ def value_of_another_offset(tables: Tables, random: Random) -> None:
     one["value"], other["value"] = other["value"], one["value"]
 
 
-def never_written(row: Row) -> str:
-    """A value like a row's, that no producer wrote."""
-    return str(row["value"]).replace(":", ":9", 1)
-
-
-def _send(name: str, verb: Verb, check: Check, change: Change, *, story: str = BASELINE) -> Lie:
-    return Lie(
-        name=name, verb=verb, table="sends", story=story, check=check, verdict=VIOLATION,
-        change=change,
-    )  # fmt: skip
+def went_on_unaware(tables: Tables, random: Random) -> None:
+    """Drop a group's notice of a truncation, and what it was delivered below its old position."""
+    drop_all("resets", having(group=EARLIEST, cause="truncation"))(tables, random)
+    drop_all("polls", of_group(EARLIEST, 0, 199, leader_epoch=NEW))(tables, random)
 
 
 def _poll(name: str, verb: Verb, check: Check, change: Change, *, story: str = BASELINE) -> Lie:
@@ -89,112 +76,6 @@ def _poll(name: str, verb: Verb, check: Check, change: Change, *, story: str = B
         name=name, verb=verb, table="polls", story=story, check=check, verdict=VIOLATION,
         change=change,
     )  # fmt: skip
-
-
-SENDS = (
-    _send(
-        "a delivered value was never sent",
-        Verb.DROP,
-        Check.PHANTOM_RECORD,
-        drop("sends", at_offsets(100, 900)),
-    ),
-    _send(
-        "a value in the log is reported as surely failed",
-        Verb.ALTER,
-        Check.OUTCOME_MISMATCH,
-        alter(
-            "sends",
-            at_offsets(100, 900),
-            outcome="failed",
-            error="RecordTooLargeException",
-            offset=None,
-        ),
-    ),
-    _send(
-        "an acknowledgement names the offset of another value",
-        Verb.SHIFT,
-        Check.NONMONOTONIC_SEND,
-        alter("sends", at_offsets(100, 900), offset=plus("offset", 2)),
-    ),
-    _send(
-        "another value was acknowledged than the one in the log",
-        Verb.ALTER,
-        Check.LOST_RECORD,
-        alter("sends", at_offsets(100, 900), value=never_written, sequence=plus("sequence", 90000)),
-    ),
-    _send(
-        "one more value was acknowledged, beyond the log's end",
-        Verb.REPEAT,
-        Check.LOST_RECORD,
-        repeat(
-            "sends",
-            at_offsets(1999, 1999),
-            value=never_written,
-            sequence=plus("sequence", 90000),
-            offset=plus("offset", 1),
-        ),
-    ),
-    _send(
-        "two values of an idempotent producer swap their sequence numbers",
-        Verb.SWAP,
-        Check.NONMONOTONIC_SEND,
-        swap("sends", at_offsets(100, 500), "sequence", by="offset"),
-    ),
-    _send(
-        "two values swap their offsets in the acknowledgements",
-        Verb.SWAP,
-        Check.NONMONOTONIC_SEND,
-        swap("sends", at_offsets(100, 500), "offset", by="sequence"),
-    ),
-    _send(
-        "a value waited 60 s for its acknowledgement",
-        Verb.SHIFT,
-        Check.PRODUCE_UNAVAILABLE,
-        alter(
-            "sends",
-            at_offsets(1500, 1900),
-            answered_micros=plus("answered_micros", 60 * MICROS_PER_SECOND),
-        ),
-    ),
-    _send(
-        "the last values of a producer all failed for 60 s",
-        Verb.ALTER,
-        Check.STUCK_PRODUCER,
-        lambda tables, _: fail_last_values(tables),
-    ),
-    _send(
-        "a value before a truncation is acknowledged five offsets later",
-        Verb.SHIFT,
-        Check.NONMONOTONIC_SEND,
-        alter("sends", at_offsets(20, 40), offset=plus("offset", 5)),
-        story=TRUNCATION,
-    ),
-)
-
-
-def fail_last_values(tables: Tables) -> None:
-    """Add values that a producer gave up one after the other, for a minute."""
-    last = max(tables["sends"], key=lambda row: row["sequence"])
-    for number in range(1, 31):
-        moment = last["answered_micros"] + number * 2 * MICROS_PER_SECOND
-        tables["sends"].append(
-            {
-                **last,
-                "sequence": last["sequence"] + number,
-                "value": f"{last['producer']}:{last['sequence'] + number}:00000000",
-                "offset": None,
-                "outcome": "failed",
-                "error": "NotEnoughReplicasException",
-                "intended_micros": moment,
-                "answered_micros": moment + 2 * MICROS_PER_SECOND,
-            }
-        )
-
-
-def went_on_unaware(tables: Tables, random: Random) -> None:
-    """Drop a group's notice of a truncation, and what it was delivered below its old position."""
-    drop_all("resets", having(group=EARLIEST, cause="truncation"))(tables, random)
-    drop_all("polls", of_group(EARLIEST, 0, 199, leader_epoch=NEW))(tables, random)
 
 
 POLLS = (
