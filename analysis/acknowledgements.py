@@ -5,9 +5,10 @@ Where it was lost, this is told, the first that can be:
 
 - `seen`: the value stood at that offset in a poll, or stands in any replica, surviving or not, or
   stood in one when a fault on its server ended.
-- `truncation`: a single broker that had led the partition cut its log at or below the offset
-  since the value was sent. A record is gone only if its leader's log was cut, so it was that one,
-  in its last reign that began before the acknowledgement.
+- `truncation`: a single broker that had led the partition truncated its log at or below the offset
+  since the value was sent. A record is gone only if its leader's log was truncated, so it was that
+  one, in its last reign that began before the acknowledgement. Of what retention has deleted since,
+  only if it led when the acknowledgement came.
 - `offset`: the leader in force when the value was sent gave the offset to another record, which
   survived, so the leader before it acknowledged this one.
 - `guess`: who led when the acknowledgement came. A zombie's is guessed wrongly.
@@ -37,7 +38,7 @@ def lost(trace: Trace) -> DataFrame:
     columns of `sends`, and log_start, known_by, held_by (the brokers whose replicas held it before
     they were cut, as far as somebody looked), acknowledged_epoch, acknowledged_by,
     newer_epoch and until_micros (how that leader's reign ended; null if it did not),
-    truncated_to and truncated_micros (where known by truncation).
+    truncated_to and truncated_micros (where that leader logged that it truncated them).
     """
     return trace.shared("lost", lambda: _lost(trace), is_close=True)
 
@@ -83,7 +84,16 @@ def _lost(trace: Trace) -> DataFrame:
     # When it was sent at the earliest, by any node's clock.
     sent = f"coalesce(intended_micros, answered_micros) - {trace.clock_micros}"
     has_begun = "one.from_micros <= answered_micros"
-    is_cut = "cut_by is not null and (log_start is null or offset >= log_start)"
+    # Below the log start a record is missing anyway, so that a truncation proves less: the leader
+    # in force at the acknowledgement must have truncated it, after its reign.
+    has_ended = f"first_cut.at_micros >= {{}}.until_micros - {trace.clock_micros}"
+    is_cut = (
+        f"coalesce(offset >= log_start, true) or cut_reign = guess and {has_ended.format('guess')}"
+    )
+    is_cut_too = (
+        f"known_by = 'truncation' or known_by = 'seen' and cut_by = reign.broker"
+        f" and {has_ended.format('reign')}"
+    )
     is_seen = (
         f"one.epoch = seen_epoch and one.from_micros <= answered_micros + {trace.clock_micros}"
     )
@@ -108,12 +118,12 @@ def _lost(trace: Trace) -> DataFrame:
         .selectExpr(
             "*",
             f"array_max(filter(reigns, one -> {is_seen})) as seen",
-            f"if({is_cut}, array_max(filter(reigns, one -> one.broker = cut_by and {has_begun})),"
-            " null) as truncation",
+            f"array_max(filter(reigns, one -> one.broker = cut_by and {has_begun})) as cut_reign",
             f"array_max(filter(reigns, one -> {had_ended})) as before",
             f"array_max(filter(reigns, one -> one.from_micros <= {sent})) as led_then",
             f"array_max(filter(reigns, one -> {has_begun})) as guess",
         )
+        .selectExpr("*", f"if({is_cut}, cut_reign, null) as truncation")
         .selectExpr("*", f"{way} as known_by")
         .selectExpr(
             "*",
@@ -129,8 +139,8 @@ def _lost(trace: Trace) -> DataFrame:
             "reign.broker as acknowledged_by",
             "reign.newer_epoch as newer_epoch",
             "reign.until_micros as until_micros",
-            "if(known_by = 'truncation', first_cut.to_offset, null) as truncated_to",
-            "if(known_by = 'truncation', first_cut.at_micros, null) as truncated_micros",
+            f"if({is_cut_too}, first_cut.to_offset, null) as truncated_to",
+            f"if({is_cut_too}, first_cut.at_micros, null) as truncated_micros",
         )
     )
 

@@ -1,4 +1,4 @@
-"""Every change of a partition's leader: of what kind it was, and where its leader epoch started.
+"""Every election of a partition's leader: of what kind it was, and which losses it permits.
 
 Whether records may be lost is decided by the election that lost them, never by a topic's setting
 alone. An election permits a loss if its leader came from outside the ISR and the eligible leader
@@ -12,9 +12,9 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.creations import changes, creations
 from analysis.load import Trace
+from analysis.state import timelines
 
 _LOG = ("topic", "partition")
-_EPOCH = (*_LOG, "creation", "epoch")
 _IS_ELECTION = "leader >= 0 and (was is null or leader_epoch != was.leader_epoch)"
 _IS_UNCLEAN = """
     was is not null and isr = array(leader)
@@ -48,58 +48,51 @@ _PERMITS = """
         end
     end
 """
-_PERMIT = ("epoch", "leader", "metadata_offset", "at_micros", "start", "permits")
+_TAILS = ("cut tails", "cut tail")
+_PERMIT = ("epoch", "leader", "metadata_offset", "at_micros", "permits")
 
 
 def elections(trace: Trace) -> DataFrame:
     """Every election of a leader, in each partition.
 
     Columns: topic, partition, creation, topic_id, epoch, leader, kind, is_unclean, permits,
-    metadata_offset, at_micros, isr_before, elr_before, start, is_exact.
+    metadata_offset, at_micros, isr_before, elr_before.
 
     kind: `first` (the partition was created), `clean` (out of the ISR), `eligible` (out of the
         eligible leader replicas), `reassigned` (with other replicas), `configured`, `ordered`,
         `last known leader` and `unconfigured` (unclean, and what allowed it), `unknown` (the state
         before it is not in the metadata log).
     permits: what permits this election to lose records, in words; null if nothing does.
-    start, is_exact: as of `starts`; null where it is not known.
     """
     return trace.shared("elections", lambda: _elections(trace))
-
-
-def starts(trace: Trace) -> DataFrame:
-    """(topic, partition, creation, epoch, start, is_exact): where each leader epoch started.
-
-    Exact is what the leader logged when it began to lead, also of epochs that retention has
-    removed since, and what a leader-epoch-checkpoint has above its log start. The oldest epoch of
-    a checkpoint is moved to the log start by retention, so that its start is `start` at most.
-    Checkpoints of surviving replicas go before others.
-    """
-    return trace.shared("starts", lambda: _starts(trace))
 
 
 def with_permit(rows: DataFrame, trace: Trace, *, after: str, to: str, offset: str) -> DataFrame:
     """Rows with the first election that permits their loss by truncation.
 
-    Adds `permit`, a struct of epoch, leader, metadata_offset, at_micros, start and permits (in
-    words), null if no election permits it; and `is_untold`, whether an election in between is not
-    known, so that the absence of a permit proves nothing.
+    Adds `permit`, a struct of epoch, leader, metadata_offset, at_micros and permits (in words),
+    null if no election permits it; and `is_untold`, whether an election in between is not known, so
+    that the absence of a permit proves nothing. An election that permits came after the epoch that
+    held the records, not after the one that took over, and started at or below the offset: also
+    where it is not known where it started.
 
     Args:
-        rows: with topic, partition of the last creation of a topic.
+        rows: with topic, partition, of the present topic of that name.
         trace: the run.
         after: the epoch that held the records, in SQL; null if it is not known.
         to: the epoch that took over without them, in SQL.
         offset: the first offset that is lost, in SQL.
     """
     is_between = f"one.epoch > {after} and one.epoch <= {to}"
+    known = rows if "timeline" in rows.columns else with_timelines(rows, trace)
     return (
-        rows.join(F.broadcast(_of_log(trace)), on=list(_LOG), how="left")
+        known.join(F.broadcast(_of_log(trace)), on=list(_LOG), how="left")
         .withColumn(
             "permit",
             F.expr(
                 f"array_min(filter(_permits, one -> {is_between}"
-                f" and coalesce(one.start <= {offset}, true)))"
+                f" and not exists(timeline, other -> other.leader_epoch = one.epoch"
+                f" and other.start_low > {offset})))"
             ),
         )
         .withColumn(
@@ -110,19 +103,51 @@ def with_permit(rows: DataFrame, trace: Trace, *, after: str, to: str, offset: s
                 f" or exists(_known, one -> {is_between} and one.kind = 'unknown')"
             ),
         )
-        .drop("_permits", "_known")
+        .select(*rows.columns, "permit", "is_untold")
     )
 
 
-def permit_in_words() -> Column:
-    """Of rows of `with_permit`: the event, such as `unclean election by order of broker 2 ...`."""
-    return F.format_string(
-        "%s: broker %s, epoch %s, metadata offset %s",
-        "permit.permits",
-        "permit.leader",
-        "permit.epoch",
-        "permit.metadata_offset",
+def with_timelines(rows: DataFrame, trace: Trace) -> DataFrame:
+    """Rows with the `timeline` of their partition, null where nothing is known."""
+    return rows.join(F.broadcast(timelines(trace)), on=list(_LOG), how="left")
+
+
+def took_over(epoch: str, offset: str) -> str:
+    """SQL: the first epoch after one that surely began without an offset, as of a `timeline`.
+
+    A struct (leader_epoch, start_low, start_high, from_micros, is_kept); null if there is none.
+    Epochs whose branch was abandoned itself do not count.
+    """
+    return (
+        f"array_min(filter(timeline, one -> one.leader_epoch > {epoch}"
+        f" and one.start_high <= {offset} and one.is_kept))"
     )
+
+
+def tails_cut(trace: Trace) -> DataFrame:
+    """(tails): the faults that cut off the tails of all replicas of a partition, in one row.
+
+    An array of structs (target, injected_micros, log_end): records at or above log_end are gone
+    from each replica; null where the evidence does not say.
+    """
+    log_end = "regexp_extract(evidence, '\"log_end_after\": *([0-9]+)', 1)"
+    return (
+        trace["faults"]
+        .where(F.col("fault").isin(*_TAILS))
+        .selectExpr("target", "injected_micros", f"bigint(nullif({log_end}, '')) as log_end")
+        .agg(F.collect_list(F.struct("target", "injected_micros", "log_end")).alias("tails"))
+    )
+
+
+def permit_in_words(permit: str = "permit") -> Column:
+    """Of rows of `with_permit`: the event; empty if there is none."""
+    return F.when(
+        F.col(permit).isNotNull(),
+        F.format_string(
+            "%s: broker %s, epoch %s, metadata offset %s",
+            *(f"{permit}.{name}" for name in ("permits", "leader", "epoch", "metadata_offset")),
+        ),
+    ).otherwise("")
 
 
 def _of_log(trace: Trace) -> DataFrame:
@@ -200,7 +225,6 @@ def _elections(trace: Trace) -> DataFrame:
             "was.isr as isr_before",
             "was.elr as elr_before",
         )
-        .join(F.broadcast(starts(trace)), on=list(_EPOCH), how="left")
     )
 
 
@@ -243,40 +267,5 @@ def _faults(trace: Trace) -> DataFrame:
     return trace["faults"].agg(
         of("elect unclean").alias("orders"),
         of("wipe").alias("wipes"),
-        of("cut tails", "cut tail").alias("tails"),
-    )
-
-
-def _starts(trace: Trace) -> DataFrame:
-    began = F.broadcast(creations(trace).select(*_LOG, "creation", "created_micros", "is_last"))
-    logged = (
-        trace["leader_epoch_starts"]
-        .select(*_LOG, F.col("leader_epoch").alias("epoch"), "start_offset", "at_micros")
-        .join(began, on=list(_LOG), how="inner")
-        .where(f"creation = 0 or created_micros <= at_micros + {trace.clock_micros}")
-        .groupBy(*_LOG, "epoch", "start_offset", "at_micros")
-        .agg(F.max("creation").alias("creation"))
-        .selectExpr(*_EPOCH, "struct(0 as rank, start_offset as start, true as is_exact) as told")
-    )
-    log_starts = trace["log_starts"].select(*_LOG, "broker", "log_start_offset")
-    speaking = trace.survivors.withColumn("is_survivor", F.expr("true"))
-    checkpointed = (
-        trace["epoch_checkpoints"]
-        .join(F.broadcast(log_starts), on=[*_LOG, "broker"], how="left")
-        .join(F.broadcast(speaking), on=[*_LOG, "broker"], how="left")
-        .join(began.where("is_last"), on=list(_LOG), how="inner")
-        .selectExpr(
-            *_LOG,
-            "creation",
-            "leader_epoch as epoch",
-            "struct(if(is_survivor, 1, 2) as rank, start_offset as start,"
-            " coalesce(log_start_offset, 0) = 0 or start_offset > log_start_offset as is_exact)"
-            " as told",
-        )
-    )
-    return (
-        logged.unionByName(checkpointed)
-        .groupBy(*_EPOCH)
-        .agg(F.min("told").alias("told"))
-        .select(*_EPOCH, "told.start", "told.is_exact")
+        of(*_TAILS).alias("tails"),
     )

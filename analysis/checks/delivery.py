@@ -4,11 +4,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
-from analysis.acknowledgements import lost
-from analysis.checks.base import CheckOutcome, Totals, count_records, findings, spans
-from analysis.checks.summaries import summary_of_losses
+from analysis.checks.base import CheckOutcome, findings, spans
 from analysis.commits import OF_RECORDS
-from analysis.digests import outside, within
+from analysis.digests import outside
 from analysis.load import Trace
 from analysis.positions import PARTITION
 from analysis.progress import repeated
@@ -17,107 +15,6 @@ from analysis.skips import skips
 from harness.contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")
-_CAUSE_OF_LOSS = """
-    case
-        when later is not null or truncated_to is not null then 'truncated'
-        when offset < log_start and subscribed > 0 and missed <= 0 then 'expired'
-        when offset < log_start then 'expired_unread'
-        else 'unexplained'
-    end
-"""
-_MAY_BE_LOST = """
-    cause = 'truncated' and (unclean_election or acks != 'all')
-    or cause = 'expired_unread' and (retention_ms is not null or deletes)
-"""
-
-
-def lost_record(trace: Trace) -> CheckOutcome:
-    """A1: acknowledged, and not in the surviving log, unless deleted after every group had it.
-
-    Causes: `truncated` (the acknowledging leader cut it off, or a later epoch starts at or below
-    the offset on the surviving branch), `expired_unread` (below the log start, and a group that
-    reads the topic never had it, or none reads it), `unexplained`.
-    """
-    judged = (
-        _with_readers(lost(trace), trace)
-        .join(F.broadcast(trace.epoch_starts), on=list(_LOG), how="left")
-        .join(F.broadcast(trace.topics), on="topic", how="left")
-        .select("*", _later_epoch().alias("later"))
-        .selectExpr("*", "subscribed - groups_had as missed")
-        .selectExpr("*", f"{_CAUSE_OF_LOSS} as cause")
-        .where("cause != 'expired'")
-        .selectExpr(
-            *_LOG,
-            "offset",
-            "cause",
-            "acks",
-            "acknowledged_epoch",
-            "acknowledged_by as broker",
-            "known_by",
-            "held_by",
-            "truncated_to",
-            "later.leader_epoch as later_epoch",
-            "later.start_offset as later_start",
-            "if(cause = 'expired_unread', missed, null) as groups_missed",
-            f"if({_MAY_BE_LOST}, 'permitted', 'violation') as verdict",
-            "producer",
-            "answered_micros",
-            "truncated_micros",
-        )
-    )
-    keys = judged.columns[judged.columns.index("cause") : judged.columns.index("producer")]
-    found = spans(
-        trace,
-        judged,
-        *_LOG,
-        *keys,
-        at=F.min("answered_micros"),
-        producer=F.min("producer"),
-        truncated_micros=F.min("truncated_micros"),
-    )
-    told = findings(
-        found,
-        evidence=(
-            "records",
-            "acks",
-            "acknowledged_epoch",
-            "broker",
-            "known_by",
-            "held_by",
-            "producer",
-            "truncated_to",
-            "truncated_micros",
-            "later_epoch",
-            "later_start",
-            "groups_missed",
-        ),
-        kind=F.col("cause"),
-        verdict=F.col("verdict"),
-        cause=_told_loss(),
-    )
-    totals = (*_LOG, "verdict", "acks", "cause", "later_epoch", "later_start")
-    return CheckOutcome(
-        told,
-        count_records(closeup.in_brief(trace)),
-        Totals(found.select(*totals, "records"), summary_of_losses),
-    )
-
-
-def _told_loss() -> Column:
-    guess = F.when(F.col("known_by") == "guess", F.lit(" (a guess: it led then)")).otherwise("")
-    cut = F.when(
-        F.col("truncated_to").isNotNull(),
-        F.format_string(" when broker %s cut its log to %s", "broker", "truncated_to"),
-    ).otherwise("")
-    return F.format_string(
-        "%s records acknowledged (acks=%s) under epoch %s%s: %s%s",
-        "records",
-        "acks",
-        "acknowledged_epoch",
-        guess,
-        "cause",
-        cut,
-    )
 
 
 def skipped_record(trace: Trace) -> CheckOutcome:
@@ -277,30 +174,3 @@ def _each_poll(trace: Trace, polls: DataFrame, *, kind: str, cause: str) -> Chec
         ),
         trace.rows["polls"],
     )
-
-
-def _with_readers(gone: DataFrame, trace: Trace) -> DataFrame:
-    """Add groups_had: of what was deleted, how many of the plan's groups had the record."""
-    deleted = gone.where("offset < log_start")
-    planned = F.broadcast(trace.groups.select("group"))
-    polls = closeup.polls(trace).join(planned, on="group", how="left_semi")
-    had = (
-        within(polls, deleted, *_LOG, "value")
-        .groupBy(*_LOG, "value")
-        .agg(F.count_distinct("group").alias("groups_had"))
-    )
-    return gone.join(had, on=[*_LOG, "value"], how="left").withColumn(
-        "groups_had", F.coalesce("groups_had", F.lit(0))
-    )
-
-
-def _later_epoch() -> Column:
-    """The first epoch after the acknowledgement's that starts at or below the offset, or null."""
-    overtaking = F.filter(
-        "epochs",
-        lambda epoch: (
-            (epoch["leader_epoch"] > F.col("acknowledged_epoch"))
-            & (epoch["start_offset"] <= F.col("offset"))
-        ),
-    )
-    return F.array_min(overtaking)

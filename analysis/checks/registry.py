@@ -15,6 +15,7 @@ from analysis.checks import (
     isolation,
     liveness,
     logs,
+    losses,
     markers,
     metadata,
     mismatches,
@@ -51,7 +52,7 @@ _BRANCHES = CheckDefinition(
 
 CHECKS: dict[Check, CheckDefinition] = {
     Check.LOST_RECORD: CheckDefinition(
-        delivery.lost_record, needs=("sends", "log_starts", "epoch_checkpoints", "leaderships")
+        losses.lost_record, needs=("sends", "log_starts", "epoch_checkpoints", "leaderships")
     ),
     Check.SKIPPED_RECORD: CheckDefinition(
         delivery.skipped_record, needs=("polls", "group_events", "log_starts")

@@ -36,7 +36,8 @@ _ELECTED = {"leaderships": [led(0, at=10), led(1, at=250 * MS, leader=2)]}
             {},
             "truncated",
             (2, 3),
-            "2 records acknowledged (acks=all) under epoch 0 (a guess: it led then): truncated",
+            "2 records acknowledged (acks=all) under epoch 0 (a guess: it led then): truncated;"
+            " unclean election by configuration: broker 2, epoch 1, metadata offset 250",
         ),
         (
             Check.LOST_RECORD,
@@ -46,7 +47,7 @@ _ELECTED = {"leaderships": [led(0, at=10), led(1, at=250 * MS, leader=2)]}
             (2, 3),
             (
                 "2 records acknowledged (acks=all) under epoch 0: truncated"
-                " when broker 1 cut its log to 2"
+                " when broker 1 truncated its log to 2"
             ),
         ),
         (

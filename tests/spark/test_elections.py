@@ -1,12 +1,12 @@
-"""Elections in histories of a few changes: their kind, what they permit, where epochs started."""
+"""Elections in histories of a few changes: their kind, and which losses they permit."""
 
 from typing import Any
 
 import pytest
 from conftest import TraceMaker
-from micro import Row, epochs, led, log_bounds
+from micro import Row, epoch_started, led
 
-from analysis.elections import elections, permit_in_words, starts, with_permit
+from analysis.elections import elections, permit_in_words, with_permit
 
 pytestmark = pytest.mark.spark
 
@@ -142,46 +142,6 @@ def test_another_topic_id_is_another_creation(make_trace: TraceMaker) -> None:
     ]
 
 
-def started(epoch: int, start: int, *, at: int) -> Row:
-    return {
-        "topic": "t",
-        "partition": 0,
-        "broker": 1,
-        "leader_epoch": epoch,
-        "start_offset": start,
-        "at_micros": at * SECOND,
-    }
-
-
-def test_where_an_epoch_started_its_leader_logged_best(make_trace: TraceMaker) -> None:
-    rows = {
-        "leaderships": [*CLEAN, state(2, at=20, leader=1, isr=[1])],
-        "leader_epoch_starts": [started(0, 0, at=0)],
-        # Retention has moved the oldest epoch's line to the log start.
-        "epoch_checkpoints": epochs((1, 50), (2, 70)),
-        "log_starts": log_bounds(50, 90),
-    }
-    found = starts(make_trace(rows)).orderBy("epoch").collect()
-    assert [(row["epoch"], row["start"], row["is_exact"]) for row in found] == [
-        (0, 0, True),
-        (1, 50, False),
-        (2, 70, True),
-    ]
-
-
-def test_epochs_of_a_topic_that_was_created_again_are_others(make_trace: TraceMaker) -> None:
-    again = {**CREATED, "at_micros": 30 * SECOND, "metadata_offset": 30 * SECOND}
-    rows = {
-        "leaderships": [*CLEAN, again],
-        "leader_epoch_starts": [started(1, 40, at=10), started(0, 0, at=31)],
-    }
-    found = starts(make_trace(rows)).collect()
-    assert {(row["creation"], row["epoch"], row["start"]) for row in found} == {
-        (0, 1, 40),
-        (1, 0, 0),
-    }
-
-
 @pytest.mark.parametrize(
     ("leaderships", "start", "offset", "permitted", "is_untold"),
     [
@@ -203,7 +163,10 @@ def test_a_loss_is_permitted_by_an_election(
     is_untold: bool,
 ) -> None:
     trace = make_trace(
-        {"leaderships": leaderships, "leader_epoch_starts": [started(1, start, at=10)]}
+        {
+            "leaderships": leaderships,
+            "leader_epoch_starts": [epoch_started(1, start, at=10 * SECOND)],
+        }
     )
     lost = trace["leaderships"].limit(1).selectExpr("topic", "partition", f"{offset} as offset")
     judged = with_permit(lost, trace, after="0", to="1", offset="offset")

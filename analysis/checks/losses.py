@@ -1,0 +1,238 @@
+"""What became of acknowledged records that are gone (taxonomy A1)."""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from analysis import closeup
+from analysis.acknowledgements import lost
+from analysis.checks.base import CheckOutcome, Totals, count_records, findings, spans
+from analysis.checks.summaries import summary_of_losses
+from analysis.creations import creations
+from analysis.deletions import deletion_in_words, with_deletion
+from analysis.digests import within
+from analysis.elections import permit_in_words, tails_cut, took_over, with_permit, with_timelines
+from analysis.load import Trace
+from analysis.unmatched import logs_without_records
+from harness.contract.tables import MICROS_PER_SECOND
+
+_LOG = ("topic", "partition")
+_HEARD_MICROS = 5 * MICROS_PER_SECOND
+"""After so long, every broker has heard that a topic was deleted."""
+_CAUSE = """
+    case
+        when answered_micros <= created_micros + {clock} then 'deleted with its topic'
+        when later is not null or truncated_to is not null then 'truncated'
+        when is_tail then 'tail cut off'
+        when offset < log_start and subscribed > 0 and missed <= 0 then 'expired'
+        when offset < log_start then 'expired_unread'
+        else 'unexplained'
+    end
+"""
+_VERDICT = """
+    case
+        when cause in ('deleted with its topic', 'tail cut off') then 'permitted'
+        when cause = 'truncated' then case
+            when permit is not null or acks != 'all' then 'permitted'
+            when is_untold then 'undecided'
+            else 'violation'
+        end
+        when cause = 'expired_unread' then
+            if(retention_ms is not null or deletes or is_ordered, 'permitted', 'violation')
+        when answered_micros <= created_micros + {heard} then 'undecided'
+        else 'violation'
+    end
+"""
+_MAY_BE_TRUNCATED = """
+    coalesce(offset >= log_start, true)
+    or exists(timeline, one -> one.leader_epoch > acknowledged_epoch
+        and coalesce(one.start_low, 0) <= offset)
+"""
+"""No newer epoch is known to have started above all that was deleted since."""
+_IS_TAIL = """
+    exists(tails, one -> one.target = concat('replicas:', topic, '-', partition)
+        and answered_micros <= one.injected_micros + {clock}
+        and offset >= coalesce(one.log_end, 0))
+"""
+_IS_UNMATCHED = (
+    "verdict = 'violation' and coalesce(offset between unmatched_first and unmatched_last, false)"
+)
+_IS_ORDERED = "ordered_micros <= coalesce(deletion.at_micros, ordered_micros)"
+_KEYS = (
+    "cause",
+    "acks",
+    "acknowledged_epoch",
+    "broker",
+    "known_by",
+    "held_by",
+    "truncated_to",
+    "later_epoch",
+    "later_start",
+    "groups_missed",
+    "permitted_by",
+    "deletion",
+    "created_at",
+    "is_unmatched",
+    "verdict",
+)
+_EVIDENCE = (
+    "records",
+    "acks",
+    "acknowledged_epoch",
+    "broker",
+    "known_by",
+    "held_by",
+    "producer",
+    "truncated_to",
+    "truncated_micros",
+    "later_epoch",
+    "later_start",
+    "groups_missed",
+    "permitted_by",
+    "deletion",
+)
+
+
+def lost_record(trace: Trace) -> CheckOutcome:
+    """A1: acknowledged, and not in the surviving log, unless deleted after every group had it.
+
+    Causes: `truncated` (a later epoch started at or below the offset, or the acknowledging leader
+    truncated it), `expired_unread` (below the log start, and a group that reads the topic never had
+    it, or none reads it), `deleted with its topic` (acknowledged before the topic was created
+    again), `tail cut off` (by a fault of the run), `unexplained`. A truncation comes before
+    retention: what was truncated first was not deleted.
+
+    Permitted names its event. A truncation is permitted by an election between the epoch of the
+    acknowledgement and the one that took over, see `analysis.elections`; with acks=0 and acks=1 by
+    the end of the leader that acknowledged. A deletion is permitted by retention, or by an order.
+    Undecided where such an election is not known, where the records of a replica were not decoded,
+    or where the old topic may have acknowledged.
+    """
+    judged = _judged(trace)
+    found = spans(
+        trace,
+        judged,
+        *_LOG,
+        *_KEYS,
+        at=F.min("answered_micros"),
+        producer=F.min("producer"),
+        truncated_micros=F.min("truncated_micros"),
+    )
+    told = findings(
+        found,
+        evidence=_EVIDENCE,
+        kind=F.col("cause"),
+        verdict=F.col("verdict"),
+        cause=_in_words(),
+    )
+    totals = (*_LOG, "verdict", "acks", "cause", "later_epoch", "later_start")
+    return CheckOutcome(
+        told,
+        count_records(closeup.in_brief(trace)),
+        Totals(found.select(*totals, "records"), summary_of_losses),
+    )
+
+
+def _judged(trace: Trace) -> DataFrame:
+    """Lost records with their cause and verdict; without those that expired after all had them."""
+    clock = trace.clock_micros
+    # Below the log start a record is missing anyway: a guessed epoch must be beyond doubt.
+    is_sure = (
+        "coalesce(offset >= log_start, true) or known_by != 'guess'"
+        f" or answered_micros + {clock} < until_micros"
+    )
+    then = f"array_max(filter(timeline, one -> one.from_micros <= truncated_micros + {clock}))"
+    later = took_over("acknowledged_epoch", "offset")
+    events = (
+        with_timelines(_with_readers(lost(trace), trace), trace)
+        .withColumn("later", F.expr(f"if({is_sure}, {later}, null)"))
+        .withColumn("truncated_to", F.expr(f"if({_MAY_BE_TRUNCATED}, truncated_to, null)"))
+        .withColumn("_to", F.expr(f"coalesce(later.leader_epoch, {then}.leader_epoch)"))
+    )
+    permitted = with_permit(events, trace, after="acknowledged_epoch", to="_to", offset="offset")
+    permitted = with_deletion(permitted, trace, offset="offset")
+    again = creations(trace).where("is_last and creation > 0")
+    return (
+        permitted.join(F.broadcast(trace.topics), on="topic", how="left")
+        .join(F.broadcast(again.select(*_LOG, "created_micros", "created_at")), [*_LOG], how="left")
+        .join(F.broadcast(_orders(trace)), on="topic", how="left")
+        .join(F.broadcast(logs_without_records(trace)), on=list(_LOG), how="left")
+        .crossJoin(F.broadcast(tails_cut(trace)))
+        .withColumn("is_tail", F.expr(_IS_TAIL.format(clock=clock)))
+        .withColumn("is_ordered", F.expr(_IS_ORDERED))
+        .withColumn("missed", F.expr("subscribed - groups_had"))
+        .withColumn("cause", F.expr(_CAUSE.format(clock=clock)))
+        .where("cause != 'expired'")
+        .withColumn("verdict", F.expr(_VERDICT.format(heard=_HEARD_MICROS)))
+        .withColumn("is_unmatched", F.expr(_IS_UNMATCHED))
+        .selectExpr(
+            *_LOG,
+            "offset",
+            "cause",
+            "acks",
+            "acknowledged_epoch",
+            "acknowledged_by as broker",
+            "known_by",
+            "held_by",
+            "truncated_to",
+            "later.leader_epoch as later_epoch",
+            "later.start_high as later_start",
+            "if(cause = 'expired_unread', missed, null) as groups_missed",
+            "if(cause = 'truncated', permit, null) as permitted_by",
+            "if(cause = 'expired_unread', deletion, null) as deletion",
+            "if(cause = 'deleted with its topic', created_at, null) as created_at",
+            "is_unmatched",
+            "if(is_unmatched, 'undecided', verdict) as verdict",
+            "producer",
+            "answered_micros",
+            "truncated_micros",
+        )
+    )
+
+
+def _orders(trace: Trace) -> DataFrame:
+    """(topic, ordered_micros): when the run first had records of a topic deleted."""
+    ordered = trace["faults"].where("fault like 'expire by %' and target like 'topic:%'")
+    return ordered.groupBy(F.expr("replace(target, 'topic:') as topic")).agg(
+        F.min("injected_micros").alias("ordered_micros")
+    )
+
+
+def _with_readers(gone: DataFrame, trace: Trace) -> DataFrame:
+    """Add groups_had: of what was deleted, how many of the plan's groups had the record."""
+    deleted = gone.where("offset < log_start")
+    planned = F.broadcast(trace.groups.select("group"))
+    polls = closeup.polls(trace).join(planned, on="group", how="left_semi")
+    had = (
+        within(polls, deleted, *_LOG, "value")
+        .groupBy(*_LOG, "value")
+        .agg(F.count_distinct("group").alias("groups_had"))
+    )
+    return gone.join(had, on=[*_LOG, "value"], how="left").withColumn(
+        "groups_had", F.coalesce("groups_had", F.lit(0))
+    )
+
+
+def _in_words() -> Column:
+    guess = F.when(F.col("known_by") == "guess", F.lit(" (a guess: it led then)")).otherwise("")
+    truncated = F.when(
+        F.col("truncated_to").isNotNull(),
+        F.format_string(" when broker %s truncated its log to %s", "broker", "truncated_to"),
+    ).otherwise("")
+    permit = F.when(
+        F.col("permitted_by").isNotNull(),
+        F.concat(F.lit("; "), permit_in_words("permitted_by")),
+    ).otherwise("")
+    again = F.when(
+        F.col("created_at").isNotNull(),
+        F.format_string(", which metadata offset %s created again", "created_at"),
+    ).otherwise("")
+    doubt = F.when(F.col("is_unmatched"), "; not all records of this log were decoded")
+    told = F.format_string(
+        "%s records acknowledged (acks=%s) under epoch %s%s: %s",
+        "records",
+        "acks",
+        "acknowledged_epoch",
+        guess,
+        "cause",
+    )
+    return F.concat(told, truncated, permit, deletion_in_words(), again, doubt.otherwise(""))
