@@ -5,6 +5,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.load import Trace
 from analysis.reigns import fork_of, reigns, states
+from analysis.state import of_present_topic
 
 _LOG = ("topic", "partition")
 CUT = (*_LOG, "broker", "to_offset", "cut_micros")
@@ -22,9 +23,11 @@ def survivors_above(trace: Trace) -> DataFrame:
     intervals = spans.selectExpr(
         *_LOG, "epoch", "start", f"coalesce({fork_of('epoch')}, log_end) as end"
     )
-    led = reigns(trace).selectExpr(*_LOG, "epoch", "broker as leader", "until_micros")
+    led = of_present_topic(reigns(trace), trace, "from_micros").selectExpr(
+        *_LOG, "epoch", "broker as leader", "until_micros"
+    )
     return (
-        trace["truncations"]
+        of_present_topic(trace["truncations"], trace, "at_micros")
         .withColumnRenamed("at_micros", "cut_micros")
         .select(*CUT)
         .join(intervals, on=list(_LOG), how="inner")

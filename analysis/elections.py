@@ -48,6 +48,11 @@ _PERMITS = """
         end
     end
 """
+IF_PERMITTED = """
+    case when permit is not null then 'permitted'
+        when is_untold then 'undecided' else 'violation' end
+"""
+"""SQL: the verdict on rows of `with_permit` that nothing else may permit."""
 _TAILS = ("cut tails", "cut tail")
 _PERMIT = ("epoch", "leader", "metadata_offset", "at_micros", "permits")
 
@@ -124,6 +129,25 @@ def took_over(epoch: str, offset: str) -> str:
     )
 
 
+def permitted_from(trace: Trace) -> DataFrame:
+    """(topic, partition, permitted_from): from where on records may be gone by right.
+
+    The lowest start of an epoch whose election permits a loss; 0 where it is not known where it
+    started. Only partitions that had such an election.
+    """
+    start = "array_min(filter(timeline, one -> one.leader_epoch = epoch)).start_low"
+    permits = _of_present_topics(trace).where("permits is not null or kind = 'unknown'")
+    return trace.shared(
+        "permitted_from",
+        lambda: (
+            with_timelines(permits.select(*_LOG, "epoch"), trace)
+            .selectExpr(*_LOG, f"coalesce({start}, 0) as start")
+            .groupBy(*_LOG)
+            .agg(F.min("start").alias("permitted_from"))
+        ),
+    )
+
+
 def tails_cut(trace: Trace) -> DataFrame:
     """(tails): the faults that cut off the tails of all replicas of a partition, in one row.
 
@@ -150,13 +174,21 @@ def permit_in_words(permit: str = "permit") -> Column:
     ).otherwise("")
 
 
+def after_cause() -> Column:
+    """What follows a cause: the event that permits it, or that it is not known."""
+    return (
+        F.when(F.col("permit").isNotNull(), F.concat(F.lit("; "), permit_in_words()))
+        .when(F.col("is_untold"), "; how its leader was elected is not known")
+        .otherwise("")
+    )
+
+
 def _of_log(trace: Trace) -> DataFrame:
     """(topic, partition, _known, _permits): the elections of the last creation, as arrays."""
     return trace.shared(
         "elections_of_log",
         lambda: (
-            elections(trace)
-            .join(creations(trace).where("is_last"), on=[*_LOG, "creation"], how="left_semi")
+            _of_present_topics(trace)
             .groupBy(*_LOG)
             .agg(
                 F.collect_list(F.struct("epoch", "kind")).alias("_known"),
@@ -166,6 +198,11 @@ def _of_log(trace: Trace) -> DataFrame:
             )
         ),
     )
+
+
+def _of_present_topics(trace: Trace) -> DataFrame:
+    present = creations(trace).where("is_last")
+    return elections(trace).join(present, on=[*_LOG, "creation"], how="left_semi")
 
 
 def _elections(trace: Trace) -> DataFrame:

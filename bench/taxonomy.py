@@ -11,6 +11,7 @@ CLASSES: tuple[tuple[str, str], ...] = (
     ("A7", "resurrected_record"),
     ("A8", "aborted_read"),
     ("A9", "expired_read"),
+    ("A10", "outcome_mismatch"),
     ("B1", "inconsistent_offset"),
     ("B2", "nonmonotonic_send"),
     ("B3", "poll_skip"),

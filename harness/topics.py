@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from harness.clients.observer_commands import NewTopic
+from harness.contract.errors import UsageError
 from harness.contract.run_folder import TopicPlan
 
 
@@ -12,7 +13,15 @@ def new_topic(
     """A planned topic with replicas on these brokers, of which the first leads.
 
     With `is_spread` each partition's replicas begin one broker further, so that all lead.
+
+    Raises:
+        UsageError: the topic would be compacted.
     """
+    if "compact" in settings.get("cleanup.policy", ""):
+        raise UsageError(
+            f"topic {plan.topic}: cleanup.policy={settings['cleanup.policy']} removes superseded"
+            " records, which the analysis would report as lost. Use cleanup.policy=delete."
+        )
     config = {
         "min.insync.replicas": str(plan.min_insync),
         "unclean.leader.election.enable": str(plan.unclean_election).lower(),

@@ -6,6 +6,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from analysis import closeup
 from analysis.checks.base import CheckOutcome, count, count_records, findings
 from analysis.creations import created_once
+from analysis.elections import IF_PERMITTED, after_cause, with_permit
 from analysis.load import Trace
 from analysis.reigns import small_isrs
 from analysis.told import in_order
@@ -21,8 +22,9 @@ def high_watermark_regressed(trace: Trace) -> CheckOutcome:
     """G4: a leader told a high watermark below one that was told before.
 
     A leader's only grows, and a new one tells none until it has reached the start of its epoch
-    (KIP-207), which lies above all that was committed before. Permitted across epochs of a topic
-    with unclean elections. Judged are partitions that were created once.
+    (KIP-207), which lies above all that was committed before. Permitted across epochs by an
+    election in between that permits a loss (`analysis.elections`). Judged are partitions that were
+    created once.
     """
     told = _of_leaders(trace).where("log_end_offset >= 0")
     within = (
@@ -46,28 +48,35 @@ def high_watermark_regressed(trace: Trace) -> CheckOutcome:
             F.max("log_end_offset").alias("highest"),
             F.min_by("at_micros", "log_end_offset").alias("at"),
         )
-        .withColumn("offset_last", F.max("highest").over(earlier))
+        .withColumn("_before", F.max(F.struct("highest", "leader_epoch")).over(earlier))
+        .withColumn("offset_last", F.col("_before.highest"))
         .where("offset_first < offset_last")
         .withColumn("kind", F.lit("across epochs"))
-        .drop("highest")
+        .withColumn("epoch_before", F.col("_before.leader_epoch"))
+        .drop("highest", "_before")
     )
-    found = within.unionByName(across).join(
-        F.broadcast(trace.topics.select("topic", "unclean_election")), on="topic", how="left"
+    found = with_permit(
+        within.withColumn("epoch_before", F.col("leader_epoch")).unionByName(across),
+        trace,
+        after="epoch_before",
+        to="leader_epoch",
+        offset="offset_last - 1",
     )
     return CheckOutcome(
         findings(
             found,
-            evidence=("leader_epoch",),
+            evidence=("leader_epoch", "epoch_before", "permit"),
             kind=F.col("kind"),
-            verdict=F.expr(
-                "if(kind = 'across epochs' and unclean_election, 'permitted', 'violation')"
-            ),
-            cause=F.format_string(
-                "in epoch %s the leader told %s, after %s had been told (%s)",
-                "leader_epoch",
-                "offset_first",
-                "offset_last",
-                "kind",
+            verdict=F.expr(f"if(kind = 'across epochs', {IF_PERMITTED}, 'violation')"),
+            cause=F.concat(
+                F.format_string(
+                    "in epoch %s the leader reported %s, after %s had been reported (%s)",
+                    "leader_epoch",
+                    "offset_first",
+                    "offset_last",
+                    "kind",
+                ),
+                F.when(F.col("kind") == "across epochs", after_cause()).otherwise(""),
             ),
         ),
         count(told),

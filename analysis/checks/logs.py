@@ -10,9 +10,18 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from analysis.acknowledgements import lost
 from analysis.checks.base import CheckOutcome, count, findings
 from analysis.creations import created_once
+from analysis.elections import (
+    IF_PERMITTED,
+    after_cause,
+    permitted_from,
+    with_permit,
+    with_timelines,
+)
 from analysis.load import Trace
 from analysis.reigns import reigns
+from analysis.state import of_present_topic
 from analysis.stretches import given
+from analysis.unmatched import unmatched
 
 _LOG = ("topic", "partition")
 _BATCH = (
@@ -34,8 +43,8 @@ def log_divergence(trace: Trace) -> CheckOutcome:
     A replica holds as committed what lies below its checkpointed high watermark; one of the last
     ISR also what lies below the newest that the last leader told. Below the lower of both bounds,
     a batch of one must be in the other (KIP-101). Ends may differ, and so may tails that nobody
-    committed. A replica out of the ISR is not judged where elections may be unclean, or where the
-    topic was created again: then what it had committed may be gone by right.
+    committed. Of a replica out of the ISR what lies at or above the start of an epoch whose
+    election permits a loss may be gone by right, and all of it where the topic was created again.
     """
     replicas = trace.shared("replica_bounds", lambda: _replica_bounds(trace))
     copies = (
@@ -91,43 +100,48 @@ def leader_completeness(trace: Trace) -> CheckOutcome:
 
     Known as committed in an epoch: what its leader's high watermark had passed when it told it,
     what a consumer got, and what was acknowledged with acks=all and lost. A later epoch that
-    starts below began without it. Permitted where elections may be unclean.
+    started below began without it, also if retention has removed it since. Permitted by the
+    election that permits the loss (`analysis.elections`); undecided where that is not known.
     """
     committed = trace.shared("committed", lambda: _committed(trace))
-    starts = trace.epoch_starts.select(*_LOG, F.explode("epochs").alias("next")).selectExpr(
-        *_LOG, "next.leader_epoch as next_epoch", "next.start_offset as next_start"
-    )
-    followed = (
-        committed.join(F.broadcast(starts), on=list(_LOG), how="inner")
-        .where("next_epoch > leader_epoch")
-        .groupBy(*_LOG, "leader_epoch", "committed")
-        .agg(
-            F.min_by("next_epoch", F.struct("next_start", "next_epoch")).alias("next_epoch"),
-            F.min("next_start").alias("next_start"),
-        )
-    )
+    is_later = "one.leader_epoch > leader_epoch and one.start_high is not null"
+    followed = with_timelines(committed, trace).where(f"exists(timeline, one -> {is_later})")
     elected = reigns(trace).selectExpr(
         *_LOG, "epoch as next_epoch", "broker as leader", "from_micros as at"
     )
+    lacking = followed.selectExpr(
+        "*",
+        f"array_min(filter(timeline, one -> {is_later} and one.start_high < committed)) as next",
+    ).selectExpr(
+        *followed.columns, "next.leader_epoch as next_epoch", "next.start_high as next_start"
+    )
     found = (
-        followed.where("next_start < committed")
-        .join(F.broadcast(elected), on=[*_LOG, "next_epoch"], how="left")
-        .join(F.broadcast(trace.topics.select("topic", "unclean_election")), on="topic", how="left")
+        with_permit(
+            lacking.where("next_epoch is not null"),
+            trace,
+            after="leader_epoch",
+            to="next_epoch",
+            offset="next_start",
+        )
+        .join(F.broadcast(of_present_topic(elected, trace, "at")), [*_LOG, "next_epoch"], "left")
         .selectExpr("*", "next_start as offset_first", "committed - 1 as offset_last")
     )
     return CheckOutcome(
         findings(
             found,
-            evidence=("leader", "next_epoch", "next_start", "leader_epoch", "committed"),
+            evidence=("leader", "next_epoch", "next_start", "leader_epoch", "committed", "permit"),
             kind=F.lit("incomplete"),
-            verdict=F.expr("if(unclean_election, 'permitted', 'violation')"),
-            cause=F.format_string(
-                "broker %s began epoch %s at %s, but epoch %s had committed up to %s",
-                "leader",
-                "next_epoch",
-                "next_start",
-                "leader_epoch",
-                "committed",
+            verdict=F.expr(IF_PERMITTED),
+            cause=F.concat(
+                F.format_string(
+                    "broker %s began epoch %s at %s, but epoch %s had committed up to %s",
+                    "leader",
+                    "next_epoch",
+                    "next_start",
+                    "leader_epoch",
+                    "committed",
+                ),
+                after_cause(),
             ),
         ),
         count(followed),
@@ -173,6 +187,30 @@ def isr_incomplete(trace: Trace) -> CheckOutcome:
     )
 
 
+def batches_against_records(trace: Trace) -> DataFrame:
+    """Findings of replicas whose decoded batches and records differ: undecided, with their offsets.
+
+    Where one of both tables is empty, there is nothing to compare.
+    """
+    of_both = trace.rows["replica_batches"] > 0 and trace.rows["replica_records"] > 0
+    return findings(
+        unmatched(trace).where(F.lit(of_both)),
+        evidence=("broker", "leader_epoch", "batched", "recorded"),
+        kind=F.lit("batches and records differ"),
+        verdict=F.lit("undecided"),
+        cause=F.format_string(
+            "broker %s, epoch %s: replica_batches has %s records between %s and %s,"
+            " replica_records has %s",
+            "broker",
+            "leader_epoch",
+            "batched",
+            "offset_first",
+            "offset_last",
+            "recorded",
+        ),
+    )
+
+
 def _last_states(trace: Trace) -> DataFrame:
     """(topic, partition, leader, leader_epoch, isr, replicas): the last of each."""
     state = F.struct("leader", "leader_epoch", "isr", "replicas")
@@ -208,7 +246,7 @@ def _replica_bounds(trace: Trace) -> DataFrame:
         trace["log_starts"]
         .join(F.broadcast(last.select(*_LOG, "isr", "replicas")), on=list(_LOG), how="inner")
         .join(F.broadcast(_last_high_watermarks(trace)), on=list(_LOG), how="left")
-        .join(F.broadcast(trace.topics.select("topic", "unclean_election")), on="topic", how="left")
+        .join(F.broadcast(permitted_from(trace)), on=list(_LOG), how="left")
         .join(F.broadcast(once), on=list(_LOG), how="left")
         .selectExpr(
             *_LOG,
@@ -218,8 +256,8 @@ def _replica_bounds(trace: Trace) -> DataFrame:
             """least(log_end_offset, case
                 when array_contains(isr, broker) then
                     greatest(coalesce(high_watermark_checkpoint, 0), coalesce(high_watermark, 0))
-                when unclean_election or is_once is null then 0
-                else coalesce(high_watermark_checkpoint, 0)
+                when is_once is null then 0
+                else least(coalesce(high_watermark_checkpoint, 0), permitted_from)
             end) as bound""",
         )
     )

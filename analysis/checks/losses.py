@@ -38,7 +38,7 @@ _VERDICT = """
         end
         when cause = 'expired_unread' then
             if(retention_ms is not null or deletes or is_ordered, 'permitted', 'violation')
-        when answered_micros <= created_micros + {heard} then 'undecided'
+        when answered_micros <= created_micros + {heard} or is_maybe_older then 'undecided'
         else 'violation'
     end
 """
@@ -53,6 +53,12 @@ _IS_TAIL = """
         and answered_micros <= one.injected_micros + {clock}
         and offset >= coalesce(one.log_end, 0))
 """
+_IS_MAYBE_OLDER = """
+    known_by = 'guess' and acks != 'all'
+    and exists(timeline, one -> one.leader_epoch = acknowledged_epoch and one.leader_epoch > 0
+        and coalesce(one.start_low, 0) <= offset)
+"""
+"""A leader that was deposed may have acknowledged, and then truncated them."""
 _IS_UNMATCHED = (
     "verdict = 'violation' and coalesce(offset between unmatched_first and unmatched_last, false)"
 )
@@ -105,7 +111,7 @@ def lost_record(trace: Trace) -> CheckOutcome:
     acknowledgement and the one that took over, see `analysis.elections`; with acks=0 and acks=1 by
     the end of the leader that acknowledged. A deletion is permitted by retention, or by an order.
     Undecided where such an election is not known, where the records of a replica were not decoded,
-    or where the old topic may have acknowledged.
+    or where the old topic, or with acks=1 a deposed leader, may have acknowledged.
     """
     judged = _judged(trace)
     found = spans(
@@ -159,6 +165,7 @@ def _judged(trace: Trace) -> DataFrame:
         .crossJoin(F.broadcast(tails_cut(trace)))
         .withColumn("is_tail", F.expr(_IS_TAIL.format(clock=clock)))
         .withColumn("is_ordered", F.expr(_IS_ORDERED))
+        .withColumn("is_maybe_older", F.expr(_IS_MAYBE_OLDER))
         .withColumn("missed", F.expr("subscribed - groups_had"))
         .withColumn("cause", F.expr(_CAUSE.format(clock=clock)))
         .where("cause != 'expired'")
@@ -221,7 +228,12 @@ def _in_words() -> Column:
     permit = F.when(
         F.col("permitted_by").isNotNull(),
         F.concat(F.lit("; "), permit_in_words("permitted_by")),
-    ).otherwise("")
+    ).otherwise(
+        F.when(
+            F.expr("cause = 'truncated' and acks != 'all'"),
+            F.format_string("; acks=%s promises nothing beyond its leader", "acks"),
+        ).otherwise("")
+    )
     again = F.when(
         F.col("created_at").isNotNull(),
         F.format_string(", which metadata offset %s created again", "created_at"),

@@ -18,18 +18,36 @@ from analysis.transactions import writes
 
 _LOG = ("topic", "partition")
 _STREAM = ("producer", *_LOG)
+_OWES_ORDER = """
+    case
+        when is_idempotent or in_flight_max = 1 then 'owed'
+        when in_flight_max > 1 and not is_idempotent or acks != 'all' then 'permitted'
+        when not is_idempotent then 'undecided'
+        else 'owed'
+    end
+"""
 
 
 def nonmonotonic_send(trace: Trace) -> CheckOutcome:
     """B2: of two values that a producer sent to a partition in turn, the later lies before.
 
     Judged are acknowledged values, each with the one acknowledged before it in the order of
-    sending. An idempotent producer (acks=all by default, KIP-98) keeps the order also when it tries
-    again; others may change it. It is no reordering where the earlier value is lost, so that its
-    offset was free again: `lost_record` judges that.
+    sending. An idempotent producer (acks=all by default, KIP-98) keeps the order also when it
+    retries, and so does one with `max.in.flight.requests.per.connection=1`; without both a retry
+    may change it. Where these settings are not known, acks=all counts as idempotent. It is no
+    reordering where the earlier value is lost, so that its offset was free again: `lost_record`
+    judges that.
     """
     sends = closeup.acknowledged(trace).select(
-        *_STREAM, "value", "sequence", "offset", "acks", "transaction", "answered_micros"
+        *_STREAM,
+        "value",
+        "sequence",
+        "offset",
+        "acks",
+        "transaction",
+        "answered_micros",
+        "is_idempotent",
+        "in_flight_max",
     )
     in_stream = Window.partitionBy(*_STREAM).orderBy("sequence")
     before = F.lag(F.struct("sequence", "offset", "value", "transaction")).over(in_stream)
@@ -46,6 +64,9 @@ def nonmonotonic_send(trace: Trace) -> CheckOutcome:
             "prev.offset as prev_offset",
             "prev.value as value",
             "coalesce(transaction = prev.transaction, false) as is_within",
+            "is_idempotent",
+            "in_flight_max",
+            f"{_OWES_ORDER} as promise",
         ),
         is_close=True,
     )
@@ -59,15 +80,20 @@ def nonmonotonic_send(trace: Trace) -> CheckOutcome:
         .unionByName(_expired(trace, turned).withColumn("is_kept", F.lit(False))),
         is_close=True,
     )
-    is_owed = F.col("acks") == "all"
     return CheckOutcome(
         findings(
             known,
-            evidence=("producer", "sequence", "prev_sequence", "prev_offset", "acks"),
+            evidence=(
+                "producer",
+                "sequence",
+                "prev_sequence",
+                "prev_offset",
+                "acks",
+                "is_idempotent",
+                "in_flight_max",
+            ),
             kind=F.when(F.col("is_within"), "within a transaction").otherwise("between sends"),
-            verdict=F.when(~is_owed, "permitted")
-            .when(F.col("is_kept"), "violation")
-            .otherwise("undecided"),
+            verdict=F.expr("if(promise = 'owed', if(is_kept, 'violation', 'undecided'), promise)"),
             offset_first=F.col("offset"),
             offset_last=F.col("prev_offset"),
             cause=F.format_string(

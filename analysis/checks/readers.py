@@ -6,7 +6,8 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from analysis import closeup
 from analysis.checks.base import CheckOutcome, count, findings, spans
 from analysis.contested import rivals, value_hash, with_readers
-from analysis.creations import created_again
+from analysis.creations import creations
+from analysis.elections import IF_PERMITTED, after_cause, with_permit, with_timelines
 from analysis.load import Trace
 from analysis.passed import on_branch, passed
 from analysis.sessions import runs
@@ -15,14 +16,18 @@ from harness.contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
 _AT = (*_LOG, "offset")
+_ANYWHERE = str(2**62)
+"""A leader that brings old records back starts its epoch behind them."""
+_REWRITTEN = "rewritten by a truncation"
 
 
 def inconsistent_offset(trace: Trace) -> CheckOutcome:
     """B1: one offset, two values, among what groups were given and what the log holds at the end.
 
-    Under one leader epoch that is a violation. Under several the log was truncated and rewritten,
-    which the configuration may allow: with unclean election, or if the value that was overwritten
-    was acknowledged with acks≠all. Jepsen has the class, but knows no epochs.
+    Under one leader epoch that is a violation. Under several the log was truncated and rewritten:
+    permitted by an election in between that permits a loss (`analysis.elections`), or if the value
+    that was overwritten was not acknowledged with acks=all. So are values of a topic and of the one
+    that was created after it. Jepsen has the class, but knows no epochs.
     """
     judged = _judged(rivals(trace), trace)
     return CheckOutcome(_told(trace, judged, "several values at one offset"), trace.rows["polls"])
@@ -67,32 +72,43 @@ def resurrected_record(trace: Trace) -> CheckOutcome:
 
     A value was acknowledged or delivered; later a group was given another value of a later epoch at
     its offset; yet at the end the log holds the first one, or a group was given it later still.
-    That is a log that was truncated and came back, which only an unclean election allows. A read
-    that saw nothing at the offset proves no absence: `poll_skip` judges that.
+    That is a log that was truncated and came back, which only an election that permits a loss
+    allows: of the second value if the log holds the first one, else of either. A read that saw
+    nothing at the offset proves no absence: `poll_skip` judges that.
     """
-    unclean = F.broadcast(trace.topics.select("topic", "unclean_election"))
-    back = _back(trace).join(unclean, on="topic", how="left")
+    back = with_permit(
+        with_timelines(_back(trace), trace),
+        trace,
+        after="if(is_kept, other_epoch, leader_epoch)",
+        to="array_max(timeline).leader_epoch",
+        offset=_ANYWHERE,
+    )
     found = spans(
         trace,
         back,
         *_LOG,
         "leader_epoch",
         "other_epoch",
-        "unclean_election",
+        "permit",
+        "is_untold",
         "group",
         at=F.min("at"),
     )
     return CheckOutcome(
         findings(
             found,
-            evidence=("records", "leader_epoch", "other_epoch"),
+            evidence=("records", "leader_epoch", "other_epoch", "permit"),
             kind=F.lit("came back"),
-            verdict=F.when(F.col("unclean_election"), "permitted").otherwise("violation"),
-            cause=F.format_string(
-                "%s records of epoch %s are there again, after epoch %s was read in their place",
-                "records",
-                "leader_epoch",
-                "other_epoch",
+            verdict=F.expr(IF_PERMITTED),
+            cause=F.concat(
+                F.format_string(
+                    "%s records of epoch %s are there again,"
+                    " after epoch %s was read in their place",
+                    "records",
+                    "leader_epoch",
+                    "other_epoch",
+                ),
+                after_cause(),
             ),
         ),
         trace.rows["polls"],
@@ -143,7 +159,8 @@ def stale_read(trace: Trace) -> CheckOutcome:
 def _back(trace: Trace) -> DataFrame:
     """Offsets at which a value came back, and who was given another one in between, and when.
 
-    Columns: topic, partition, offset, leader_epoch, other_epoch, at, group. When each group was
+    Columns: topic, partition, offset, leader_epoch, other_epoch, is_kept (whether the log holds
+    it), at, group. When each group was
     given the other value is asked only where its first and its last delivery do not rule it out.
     """
     other = (
@@ -182,21 +199,22 @@ def _back(trace: Trace) -> DataFrame:
         .agg(F.min("polled_micros").alias("absent_micros"))
         .where(f"known_micros + {trace.clock_micros} < absent_micros")
         .where(f"is_kept or last_micros > absent_micros + {trace.clock_micros}")
-        .groupBy(*_AT, "leader_epoch", "other_epoch")
+        .groupBy(*_AT, "leader_epoch", "other_epoch", "is_kept")
         .agg(F.min("absent_micros").alias("at"), F.min("group").alias("group"))
     )
 
 
 def _judged(rivals: DataFrame, trace: Trace) -> DataFrame:
-    """One row an offset: its values' epochs, and whether the configuration allows several."""
-    again = created_again(trace).withColumn("_again", F.lit(True))
-    return (
+    """One row an offset: its values' epochs, and what permits several."""
+    again = creations(trace).where("is_last and creation > 0")
+    of_offset = (
         rivals.groupBy(*_AT, "leader_epoch")
         .agg(
             (F.count(F.lit(1)) > 1).alias("_is_double"),
             F.max(F.when(F.col("is_owed"), F.col("leader_epoch"))).alias("_owed"),
             F.min("first_micros").alias("first_micros"),
             F.bit_or("groups").alias("groups"),
+            F.min(F.least("first_micros", "answered_micros")).alias("_known"),
         )
         .groupBy(*_AT)
         .agg(
@@ -206,16 +224,20 @@ def _judged(rivals: DataFrame, trace: Trace) -> DataFrame:
             (F.min("_owed") < F.max("leader_epoch")).alias("_is_owed"),
             F.min("first_micros").alias("at"),
             F.bit_or("groups").alias("groups"),
+            F.min("_known").alias("_known"),
         )
         .withColumn("_is_owed", F.coalesce("_is_owed", F.lit(1) == 0))
-        .join(F.broadcast(again), on=list(_LOG), how="left")
-        .join(F.broadcast(trace.topics.select("topic", "unclean_election")), "topic", "left")
+        .join(F.broadcast(again.select(*_LOG, "created_micros")), on=list(_LOG), how="left")
+        .withColumn("_again", F.expr(f"_known <= created_micros + {trace.clock_micros}"))
+    )
+    return (
+        with_permit(of_offset, trace, after="epoch_first", to="epoch_last", offset="offset")
         .withColumn("verdict", _verdict())
         .withColumn(
             "form",
             F.when(F.col("_again"), "the topic was created again")
             .when(F.col("_is_double"), "under one epoch")
-            .otherwise("rewritten by a truncation"),
+            .otherwise(_REWRITTEN),
         )
     )
 
@@ -225,8 +247,8 @@ def _verdict() -> Column:
         F.when(F.col("_again"), "permitted")
         .when(F.col("epoch_first") < 0, "undecided")
         .when(F.col("_is_double"), "violation")
-        .when(F.col("unclean_election") | ~F.col("_is_owed"), "permitted")
-        .otherwise("violation")
+        .when(~F.col("_is_owed"), "permitted")
+        .otherwise(F.expr(IF_PERMITTED))
     )
 
 
@@ -240,19 +262,24 @@ def _told(trace: Trace, judged: DataFrame, what: str, *, by_readers: bool = Fals
         "epoch_first",
         "epoch_last",
         "groups",
+        "permit",
+        "is_untold",
         at=F.min("at"),
     )
     return findings(
         with_readers(found, trace),
-        evidence=("records", "epoch_first", "epoch_last", "readers"),
+        evidence=("records", "epoch_first", "epoch_last", "readers", "permit"),
         kind=F.lit(what) if by_readers else F.col("form"),
         verdict=F.col("verdict"),
-        cause=F.format_string(
-            f"%s offsets have {what}, of epochs %s to %s: %s",
-            "records",
-            "epoch_first",
-            "epoch_last",
-            "form",
+        cause=F.concat(
+            F.format_string(
+                f"%s offsets have {what}, of epochs %s to %s: %s",
+                "records",
+                "epoch_first",
+                "epoch_last",
+                "form",
+            ),
+            F.when(F.col("form") == _REWRITTEN, after_cause()).otherwise(""),
         ),
     )
 

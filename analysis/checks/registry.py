@@ -20,6 +20,7 @@ from analysis.checks import (
     metadata,
     mismatches,
     order,
+    outcomes,
     over_truncation,
     presence,
     producers,
@@ -86,6 +87,9 @@ CHECKS: dict[Check, CheckDefinition] = {
     Check.UNSEEN_RECORD: CheckDefinition(presence.unseen_record, needs=("sends", "log_starts")),
     Check.DUPLICATE_APPEND: CheckDefinition(presence.duplicate_append, needs=("replica_records",)),
     Check.RESURRECTED_RECORD: CheckDefinition(readers.resurrected_record, needs=("polls", "sends")),
+    Check.OUTCOME_MISMATCH: CheckDefinition(
+        outcomes.outcome_mismatch, needs=("sends", "log_starts")
+    ),
     Check.EXPIRED_READ: CheckDefinition(presence.expired_read, needs=("polls", "samples")),
     Check.INCONSISTENT_OFFSET: CheckDefinition(
         readers.inconsistent_offset, needs=("polls", "leaderships")

@@ -7,6 +7,7 @@ from analysis import closeup
 from analysis.acknowledgements import lost, survived_late
 from analysis.checks.base import CheckOutcome, count, count_records, findings, spans
 from analysis.creations import created_once
+from analysis.elections import IF_PERMITTED, after_cause, with_permit
 from analysis.load import Trace
 from analysis.reigns import reigns
 from analysis.stretches import given
@@ -218,7 +219,10 @@ def _served_by_zombies(trace: Trace) -> DataFrame:
         furthest.join(F.broadcast(starts), on=list(_LOG), how="inner")
         .where("next.leader_epoch > leader_epoch")
         .groupBy(*_LOG, "leader_epoch", "furthest")
-        .agg(F.min("next.start_offset").alias("ends"))
+        .agg(
+            F.min("next.start_offset").alias("ends"),
+            F.min_by("next.leader_epoch", "next.start_offset").alias("next_epoch"),
+        )
         .where("furthest >= ends")
         .join(F.broadcast(created_once(trace)), on=list(_LOG), how="left_semi")
         .join(
@@ -226,15 +230,15 @@ def _served_by_zombies(trace: Trace) -> DataFrame:
             on=[*_LOG, "leader_epoch"],
             how="inner",
         )
-        .join(F.broadcast(trace.topics), on="topic", how="left")
-        .select(*_LOG, "leader_epoch", "ends", "broker", "until_micros", "unclean_election")
+        .select(*_LOG, "leader_epoch", "ends", "next_epoch", "broker", "until_micros")
     )
+    beyond = with_permit(beyond, trace, after="leader_epoch", to="next_epoch", offset="ends")
     served = trace.materialized(
         closeup.polls(trace)
         .select("group", *_LOG, "leader_epoch", "offset", "polled_micros")
         .join(F.broadcast(trace.materialized(beyond)), on=[*_LOG, "leader_epoch"], how="inner")
         .where(f"offset >= ends and polled_micros > until_micros + {trace.clock_micros}")
-        .groupBy("group", *_LOG, "leader_epoch", "ends", "broker", "unclean_election")
+        .groupBy("group", *_LOG, "leader_epoch", "ends", "broker", "permit", "is_untold")
         .agg(
             F.min("offset").alias("offset_first"),
             F.max("offset").alias("offset_last"),
@@ -248,17 +252,20 @@ def _served_by_zombies(trace: Trace) -> DataFrame:
     )
     return findings(
         served,
-        evidence=("records", "leader_epoch", "broker", "ends", "seconds_after"),
+        evidence=("records", "leader_epoch", "broker", "ends", "seconds_after", "permit"),
         kind=F.lit("served_by_zombie"),
-        verdict=F.expr("if(unclean_election, 'permitted', 'violation')"),
-        cause=F.format_string(
-            "%s records polled up to %.3f s after epoch %s of broker %s was over; the log has"
-            " later epochs from %s on",
-            "records",
-            "seconds_after",
-            "leader_epoch",
-            "broker",
-            "ends",
+        verdict=F.expr(IF_PERMITTED),
+        cause=F.concat(
+            F.format_string(
+                "%s records polled up to %.3f s after epoch %s of broker %s was over; the log has"
+                " later epochs from %s on",
+                "records",
+                "seconds_after",
+                "leader_epoch",
+                "broker",
+                "ends",
+            ),
+            after_cause(),
         ),
     )
 

@@ -97,6 +97,7 @@ OF_DELIVERY = (
     Check.UNSEEN_RECORD,
     Check.DUPLICATE_APPEND,
     Check.RESURRECTED_RECORD,
+    Check.OUTCOME_MISMATCH,
 )
 """Checks of what became of each record, for any run that writes and reads."""
 

@@ -76,6 +76,23 @@ _DEFINITE_SEND_FAILURES = frozenset(
         *_FENCED_PRODUCER,
     }
 )
+REFUSED_SENDS = frozenset(
+    {
+        "RecordTooLargeException",
+        "InvalidTopicException",
+        "TopicAuthorizationException",
+        "ClusterAuthorizationException",
+        "UnsupportedVersionException",
+        "InvalidRequiredAcksException",
+        "SerializationException",
+        "InvalidTxnStateException",
+    }
+)
+"""Definite failures that no retry follows or precedes: no attempt of the send was appended.
+
+Of the others one attempt was refused; an earlier one, whose answer was lost, may have been appended
+(`Partition.appendRecordsToLeader` checks the ISR before it looks for a duplicate).
+"""
 _DEFINITE_COMMIT_FAILURES = frozenset(
     {
         "CommitFailedException",

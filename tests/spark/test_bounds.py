@@ -49,8 +49,16 @@ CLEAN = {"unclean_election": False}
 def test_a_high_watermark_never_goes_back(
     make_trace: TraceMaker, samples: list[Row], plan: dict[str, bool], verdict: CheckVerdict
 ) -> None:
-    rows = {"samples": samples, "leaderships": LED}
+    rows = {"samples": samples, "leaderships": [*LED, led(1, at=5 * SECOND, leader=2)]}
     assert result(make_trace, Check.HIGH_WATERMARK_REGRESSED, rows, **plan).verdict is verdict
+
+
+def test_a_high_watermark_that_a_clean_election_lowered(make_trace: TraceMaker) -> None:
+    samples = [sampled(5, at=SECOND), sampled(4, at=9 * SECOND, epoch=1)]
+    in_sync = [{**LED[0], "isr": [1, 2]}, led(1, at=5 * SECOND, leader=2)]
+    rows = {"samples": samples, "leaderships": in_sync}
+    found = result(make_trace, Check.HIGH_WATERMARK_REGRESSED, rows, unclean_election=True)
+    assert found.verdict is CheckVerdict.VIOLATED
 
 
 DELETES = {"deletes": True}

@@ -36,8 +36,8 @@ _ELECTED = {"leaderships": [led(0, at=10), led(1, at=250 * MS, leader=2)]}
             {},
             "truncated",
             (2, 3),
-            "2 records acknowledged (acks=all) under epoch 0 (a guess: it led then): truncated;"
-            " unclean election by configuration: broker 2, epoch 1, metadata offset 250",
+            ("2 records acknowledged (acks=all) under epoch 0 (a guess: it led then): truncated;"
+            " unclean election by configuration: broker 2, epoch 1, metadata offset 250"),
         ),
         (
             Check.LOST_RECORD,
@@ -47,7 +47,8 @@ _ELECTED = {"leaderships": [led(0, at=10), led(1, at=250 * MS, leader=2)]}
             (2, 3),
             (
                 "2 records acknowledged (acks=all) under epoch 0: truncated"
-                " when broker 1 truncated its log to 2"
+                " when broker 1 truncated its log to 2; unclean election by configuration:"
+                " broker 2, epoch 1, metadata offset 250"
             ),
         ),
         (

@@ -41,6 +41,12 @@ TURNED["replica_records"] = [
         ({}, CheckVerdict.VIOLATED, "between sends"),
         ({"transaction": 0}, CheckVerdict.VIOLATED, "within a transaction"),
         ({"acks": "1"}, CheckVerdict.PERMITTED, "between sends"),
+        ({"is_idempotent": True, "in_flight_max": 5}, CheckVerdict.VIOLATED, "between sends"),
+        # A retry may change places where several requests are in flight.
+        ({"is_idempotent": False, "in_flight_max": 5}, CheckVerdict.PERMITTED, "between sends"),
+        ({"is_idempotent": False, "in_flight_max": 1}, CheckVerdict.VIOLATED, "between sends"),
+        ({"is_idempotent": False}, CheckVerdict.UNDECIDED, "between sends"),
+        ({"is_idempotent": False, "acks": "1"}, CheckVerdict.PERMITTED, "between sends"),
     ],
 )
 def test_values_that_changed_places(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from conftest import TraceMaker
 from histories import HEALTHY, TRUNCATED, WENT_BACK, result
-from micro import Row, changed, log_bounds, polled, sampled, sent, survived
+from micro import Row, changed, epochs, led, log_bounds, polled, sampled, sent, survived
 
 from harness.contract.checks import Check
 from harness.contract.verdicts import CheckVerdict
@@ -96,9 +96,12 @@ def test_one_record_in_two_replicas_is_appended_once(make_trace: TraceMaker) -> 
     assert result(make_trace, Check.DUPLICATE_APPEND, rows).verdict is CheckVerdict.NOT_EVALUABLE
 
 
-# Epoch 0's records 2 and 3 are there at the end, though 2 was another one's in epoch 1.
+# Epoch 0's records 2 and 3 are there at the end, though 2 was another one's in epoch 1: the leader
+# of epoch 0 was elected again, out of sync with that of epoch 1.
 CAME_BACK = {
     **TRUNCATED,
+    "leaderships": [*TRUNCATED["leaderships"], led(2, at=2 * LATER)],
+    "epoch_checkpoints": epochs((0, 0), (2, 4)),
     "replica_records": survived(0, 1, 2, 3),
     "polls": polled(0, 1, 2, epoch=1, producer="q", at=LATER),
 }
@@ -111,6 +114,12 @@ def test_a_record_that_came_back(make_trace: TraceMaker, *, unclean: bool) -> No
     assert found.verdict is (CheckVerdict.PERMITTED if unclean else CheckVerdict.VIOLATED)
     (one,) = found.examples
     assert (one.group, one.offset_first, one.offset_last) == ("g", 2, 2)
+
+
+def test_a_record_came_back_without_an_election(make_trace: TraceMaker) -> None:
+    rows = {**CAME_BACK, "leaderships": TRUNCATED["leaderships"]}
+    found = result(make_trace, Check.RESURRECTED_RECORD, rows, unclean_election=True)
+    assert found.verdict is CheckVerdict.VIOLATED
 
 
 def test_a_record_that_was_truncated_for_good(make_trace: TraceMaker) -> None:

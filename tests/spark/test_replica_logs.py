@@ -7,6 +7,7 @@ from conftest import TraceMaker
 from histories import result
 from micro import Row, batch, epochs, led, polled, replica, sampled, sent, survived
 
+from analysis.checks.logs import batches_against_records
 from harness.contract.checks import Check
 from harness.contract.verdicts import CheckVerdict
 
@@ -64,7 +65,7 @@ def test_replicas_agree_where_both_committed(
         (None, CLEAN, CheckVerdict.NOT_EVALUABLE),
         (2, CLEAN, CheckVerdict.HOLDS),
         (4, CLEAN, CheckVerdict.VIOLATED),
-        (4, UNCLEAN, CheckVerdict.NOT_EVALUABLE),
+        (4, UNCLEAN, CheckVerdict.VIOLATED),
     ],
 )
 def test_who_is_out_of_sync_is_held_to_what_it_committed(
@@ -78,6 +79,46 @@ def test_who_is_out_of_sync_is_held_to_what_it_committed(
     assert found.verdict is verdict
     for one in found.examples:
         assert (one.offset_first, one.offset_last) == (2, 3)
+
+
+def test_who_is_out_of_sync_may_differ_from_where_an_unclean_leader_started(
+    make_trace: TraceMaker,
+) -> None:
+    rows = two_replicas(batch(2, 3, epoch=1), batch(2, 3, broker=2))
+    rows["leaderships"] = [led(0, at=10, leader=2), led(1, at=20)]
+    rows["epoch_checkpoints"] = [*epochs((0, 0), (1, 2)), *epochs((0, 0), broker=2)]
+    rows["log_starts"][1]["high_watermark_checkpoint"] = 4
+    assert result(make_trace, Check.LOG_DIVERGENCE, rows).verdict is CheckVerdict.HOLDS
+    found = result(make_trace, Check.LOG_DIVERGENCE, rows, unclean_election=False)
+    assert found.verdict is CheckVerdict.VIOLATED
+
+
+def test_a_clean_election_permits_nothing(make_trace: TraceMaker) -> None:
+    """The flag is on; but the new leader was in sync."""
+    rows = elected(start=3)
+    rows["leaderships"][0]["isr"] = [1, 2]
+    found = result(make_trace, Check.LEADER_COMPLETENESS, rows, **UNCLEAN)
+    assert found.verdict is CheckVerdict.VIOLATED
+    rows["leaderships"] = [led(0, at=10) | {"partition_epoch": 9}, led(3, at=3 * SECOND)]
+    rows["epoch_checkpoints"] = epochs((0, 0), (1, 3), broker=2)
+    found = result(make_trace, Check.LEADER_COMPLETENESS, rows, **UNCLEAN)
+    assert found.verdict is CheckVerdict.UNDECIDED
+
+
+def test_batches_without_their_records_are_named(make_trace: TraceMaker) -> None:
+    rows = two_replicas() | {
+        "replica_records": [*survived(0, 1, 2, 3), *survived(0, 1, broker=2)],
+    }
+    (one,) = batches_against_records(make_trace(rows)).collect()
+    assert (one["verdict"], one["partition"], one["offset_first"]) == ("undecided", 0, 0)
+    assert one["cause"] == (
+        "broker 2, epoch 0: replica_batches has 4 records between 0 and 3, replica_records has 2"
+    )
+    rows["replica_records"] += survived(2, 3, broker=2)
+    assert batches_against_records(make_trace(rows)).isEmpty()
+    rows["replica_batches"] = rows["replica_batches"][1:]
+    (one,) = batches_against_records(make_trace(rows)).collect()
+    assert one["cause"].startswith("broker 1, epoch 0: replica_batches has 2 records between 0")
 
 
 def test_one_replica_alone_agrees_with_nobody(make_trace: TraceMaker) -> None:

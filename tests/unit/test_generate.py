@@ -210,6 +210,15 @@ def test_a_lost_record_is_in_no_replica() -> None:
     assert list(told["outcome"]) == ["ok"]
 
 
+def test_a_refused_send_is_in_the_log() -> None:
+    clean, sends, place = rows_of("outcome_mismatch", "sends")
+    assert len(sends) == len(clean)
+    (refused,) = set(sends["value"][sends["error"] == "RecordTooLargeException"])
+    _, records, _ = rows_of("outcome_mismatch", "replica_records")
+    mine = records[records["partition"] == place.partition]
+    assert set(mine["value"][mine["offset"] == place.offset]) == {refused}
+
+
 def test_a_stale_commit_has_the_epoch_before() -> None:
     clean, planted, place = rows_of("committed_epoch_stale", "committed_offsets")
     changed = clean["committed_epoch"] != planted["committed_epoch"]

@@ -176,6 +176,20 @@ def corrupted_record(universe: Universe, random: Random) -> list[Place]:
     return [Place("corrupted_record", "violation", partition, group, int(offsets[0]))]
 
 
+def outcome_mismatch(universe: Universe, random: Random) -> list[Place]:
+    """A client reports a send as refused, and the log has its record."""
+    partition = any_partition(universe, random)
+    (one,) = middle(universe, random, partition)
+    log, sends = universe.the_log(), universe.frame("sends")
+    (index,) = np.flatnonzero(sends["value"] == log.value[one])
+    refused = copy_of(sends, int(index)).but(
+        offset=None, outcome="failed", error="RecordTooLargeException"
+    )
+    universe.keep("sends", sends["value"] != log.value[one])
+    universe.add(refused)
+    return [Place("outcome_mismatch", "violation", partition, None, int(log.offset[one]))]
+
+
 def resurrected_record(universe: Universe, random: Random) -> list[Place]:
     """A group was given another value of a later epoch where the log has the first one again."""
     partition = any_partition(universe, random)
@@ -254,4 +268,5 @@ PLANTS = {
     "corrupted_record": Plant(PLAIN, corrupted_record),
     "resurrected_record": Plant(PLAIN, resurrected_record),
     "expired_read": Plant(PLAIN, expired_read),
+    "outcome_mismatch": Plant(PLAIN, outcome_mismatch),
 }
