@@ -46,7 +46,7 @@ def deletion_in_words() -> Column:
 
 def _of_log(trace: Trace) -> DataFrame:
     """(topic, partition, _deletions): by when they were logged."""
-    own = trace["log_start_changes"].where(F.col("reason") != _FOLLOWED)
+    own = trace.present("log_start_changes").where(F.col("reason") != _FOLLOWED)
     return trace.shared(
         "deletions",
         lambda: (

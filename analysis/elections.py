@@ -137,6 +137,8 @@ def permitted_from(trace: Trace) -> DataFrame:
     """
     start = "array_min(filter(timeline, one -> one.leader_epoch = epoch)).start_low"
     permits = _of_present_topics(trace).where("permits is not null or kind = 'unknown'")
+    if permits.isEmpty():
+        return permits.selectExpr(*_LOG, "bigint(0) as permitted_from")
     return trace.shared(
         "permitted_from",
         lambda: (

@@ -47,7 +47,7 @@ def logs_without_records(trace: Trace) -> DataFrame:
 def _unmatched(trace: Trace) -> DataFrame:
     starts = F.broadcast(trace["log_starts"].select("broker", *_LOG, "log_start_offset"))
     batches = (
-        trace["replica_batches"]
+        trace.present("replica_batches")
         .where("not coalesce(is_control, false)")
         .join(starts, on=["broker", *_LOG], how="left")
         .selectExpr(

@@ -88,6 +88,7 @@ def test_who_is_out_of_sync_may_differ_from_where_an_unclean_leader_started(
     rows["leaderships"] = [led(0, at=10, leader=2), led(1, at=20)]
     rows["epoch_checkpoints"] = [*epochs((0, 0), (1, 2)), *epochs((0, 0), broker=2)]
     rows["log_starts"][1]["high_watermark_checkpoint"] = 4
+    rows["samples"] = [sampled(4, at=5 * SECOND, epoch=1)]
     assert result(make_trace, Check.LOG_DIVERGENCE, rows).verdict is CheckVerdict.HOLDS
     found = result(make_trace, Check.LOG_DIVERGENCE, rows, unclean_election=False)
     assert found.verdict is CheckVerdict.VIOLATED

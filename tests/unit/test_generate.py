@@ -213,7 +213,7 @@ def test_a_lost_record_is_in_no_replica() -> None:
 def test_a_refused_send_is_in_the_log() -> None:
     clean, sends, place = rows_of("outcome_mismatch", "sends")
     assert len(sends) == len(clean)
-    (refused,) = set(sends["value"][sends["error"] == "RecordTooLargeException"])
+    (refused,) = set(sends["value"][sends["error"] == "TopicAuthorizationException"])
     _, records, _ = rows_of("outcome_mismatch", "replica_records")
     mine = records[records["partition"] == place.partition]
     assert set(mine["value"][mine["offset"] == place.offset]) == {refused}

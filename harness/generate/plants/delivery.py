@@ -183,7 +183,7 @@ def outcome_mismatch(universe: Universe, random: Random) -> list[Place]:
     log, sends = universe.the_log(), universe.frame("sends")
     (index,) = np.flatnonzero(sends["value"] == log.value[one])
     refused = copy_of(sends, int(index)).but(
-        offset=None, outcome="failed", error="RecordTooLargeException"
+        offset=None, outcome="failed", error="TopicAuthorizationException"
     )
     universe.keep("sends", sends["value"] != log.value[one])
     universe.add(refused)
