@@ -1,4 +1,7 @@
-"""How each transaction ended: what its client was told, else the marker that ends it in the log."""
+"""How each transaction ended: by the marker that ends it in the log, else by its client's answer.
+
+A refused EndTxn proves nothing: an earlier attempt, whose answer was lost, may have come through.
+"""
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
@@ -19,9 +22,9 @@ def committed_readers(trace: Trace) -> DataFrame:
 def with_fates(sends: DataFrame, trace: Trace) -> DataFrame:
     """Add how each send's transaction ended.
 
-    Columns: told (committed, aborted or unknown: what the client knows), marker and marker_at (the
-    control record that ends it in the log; null where none does), fate (committed, aborted, failed,
-    unknown), reason.
+    Columns: told (as of `ends`; unknown where the client did not set out to end it), marker and
+    marker_at (the control record that ends it in the log; null where none does), fate (committed,
+    aborted, failed, unknown), reason.
 
     Args:
         sends: with topic, partition, producer, transaction, offset, outcome.
@@ -35,17 +38,17 @@ def with_fates(sends: DataFrame, trace: Trace) -> DataFrame:
     is_failed = F.col("outcome") == "failed"
     fate = (
         F.when(is_failed, "failed")
-        .when(F.col("told") == "aborted", "aborted")
-        .when(F.col("told") == "committed", "committed")
         .when(F.col("marker") == "abort", "aborted")
         .when(F.col("marker") == "commit", "committed")
+        .when(F.col("told").isin("committed", "aborted"), F.col("told"))
         .otherwise("unknown")
     )
     reason = (
         F.when(is_failed, "the send failed")
-        .when(F.col("told") == "aborted", "the client was told that it is not committed")
         .when(F.col("marker") == "abort", "an abort marker ends it")
-        .otherwise("nothing tells how it ended")
+        .when(F.col("marker") == "commit", "a commit marker ends it")
+        .when(F.col("told").isin("committed", "aborted"), F.concat(F.lit("its client "), "told"))
+        .otherwise("neither a marker nor its client says how it ended")
     )
     return judged.select(
         *sends.columns, "told", "marker", "marker_at", fate.alias("fate"), reason.alias("reason")
@@ -55,9 +58,12 @@ def with_fates(sends: DataFrame, trace: Trace) -> DataFrame:
 def ends(trace: Trace) -> DataFrame:
     """How each transaction ended that its client set out to end.
 
-    Columns: producer, transaction, told (committed, aborted or unknown, as the client was told),
-    commit_micros (when it set out to commit; null if it never did), ended_micros (when it was told
-    that it is ended; null if it was not), worker.
+    Columns: producer, transaction, told (committed, aborted, refused or unknown: the client's last
+    answer), commit_micros (when it set out to commit; null if it never did), ended_micros (when it
+    was answered that it is ended; null if it was not), worker.
+
+    A transaction that its client only tried to abort is aborted, whatever the answer: nobody else
+    may commit it. One whose commit was refused is `refused`.
     """
     steps = trace["transactions"].where("step in ('commit', 'abort')")
     is_ok = F.col("outcome") == "ok"
@@ -65,6 +71,7 @@ def ends(trace: Trace) -> DataFrame:
         F.when(F.max((is_ok & (F.col("step") == "commit")).cast("int")) == 1, "committed")
         .when(F.max((is_ok & (F.col("step") == "abort")).cast("int")) == 1, "aborted")
         .when(F.max((F.col("outcome") == "unknown").cast("int")) == 1, "unknown")
+        .when(F.max((F.col("step") == "commit").cast("int")) == 1, "refused")
         .otherwise("aborted")
         .alias("told"),
         F.min(F.when(F.col("step") == "commit", F.col("began_micros"))).alias("commit_micros"),

@@ -2,11 +2,13 @@
 
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.checks.base import CheckOutcome, Totals, findings
-from analysis.load import Trace
+from analysis.faulted import brokers_of, without_majority
+from analysis.load import Trace, local_frame
 from analysis.reigns import states
 from harness.contract.tables import MICROS_PER_SECOND
 
@@ -16,6 +18,7 @@ OWED_SECONDS = 30
 """A partition that could be served has to be, after so long."""
 
 _LOG = ("topic", "partition")
+_SPANS = pa.schema({"since": pa.int64(), "until": pa.int64()})
 _TOLD = ("at", "records", "unanswered", "seconds", "unservable_seconds", "recovery_seconds")
 
 
@@ -48,34 +51,50 @@ def outages(waits: DataFrame, *keys: str) -> DataFrame:
 
 
 def unavailable(
-    trace: Trace, found: DataFrame, *keys: str, judged: DataFrame, needs_insync: bool
+    trace: Trace, found: DataFrame, *keys: str, judged: DataFrame, min_insync: DataFrame
 ) -> CheckOutcome:
     """Outages of partitions as findings: more than OWED_SECONDS of service owed is a violation.
 
-    Not owed is the time in which, by the metadata log, the partition had no leader, or clients were
-    cut off. `recovery_seconds` is what passed from when it could be served until it was.
+    Service is not owed while, by the metadata log, the partition had no leader; while faults held
+    so many brokers that no majority of them was left; and while clients had no way to a broker.
+    What `needs_insync` is not owed either while the ISR is smaller than `min.insync.replicas`, or
+    than the replica count where that is less: then the high watermark does not advance
+    (KAFKA-15583). `recovery_seconds` is what passed from when it could be served until it was.
 
     Args:
         trace: whose.
         found: as of `outages`; topic and partition are those that the service needs.
-        keys: of the outages, topic and partition among them.
+        keys: of the outages: topic, partition and needs_insync among them.
         judged: how much could have waited, as one row named `evaluated`.
-        needs_insync: not owed either with fewer than `min.insync.replicas` in sync.
+        min_insync: (topic, min_insync), of topics that the outages are of.
     """
     found = trace.materialized(found)
-    excused = unservable(trace, needs_insync=needs_insync).union(_cut_off(trace, found))
-    overlap = F.when(
-        F.col("since").isNotNull(),
-        F.least("ended", F.coalesce("until", "ended")) - F.greatest("at", "since"),
+    excuses = (
+        found.join(_unservable(trace, min_insync), on=list(_LOG), how="inner")
+        .where("needs_insync or not is_small")
+        .drop("is_small")
+        .unionByName(found.crossJoin(F.broadcast(_without_service(trace))))
+        .withColumn("_first", F.greatest("at", "since"))
+        .withColumn("_last", F.least("ended", F.coalesce("until", "ended")))
+        .where("_last > _first")
     )
-    until = F.when(overlap > 0, F.least("ended", F.coalesce("until", "ended")))
-    told = (
-        found.join(excused, on=list(_LOG), how="left")
-        .groupBy(*keys, "at", "ended", "records", "unanswered")
+    outage = (*keys, "at", "ended")
+    before = (
+        Window.partitionBy(*outage)
+        .orderBy("_first", "_last")
+        .rowsBetween(Window.unboundedPreceding, -1)
+    )
+    excused = (
+        excuses.withColumn("_begins", F.greatest("_first", F.max("_last").over(before)))
+        .groupBy(*outage)
         .agg(
-            F.sum(F.greatest(F.coalesce(overlap, F.lit(0)), F.lit(0))).alias("excused"),
-            F.max(until).alias("servable"),
+            F.sum(F.expr("greatest(_last - _begins, 0)")).alias("excused"),
+            F.max("_last").alias("servable"),
         )
+    )
+    told = trace.materialized(
+        found.join(excused, on=list(outage), how="left")
+        .withColumn("excused", F.coalesce("excused", F.lit(0)))
         .select(
             *keys,
             "at",
@@ -88,12 +107,11 @@ def unavailable(
             ),
         )
     )
-    told = trace.materialized(told)
     owed = F.col("seconds") - F.col("unservable_seconds")
     return CheckOutcome(
         findings(
             told,
-            evidence=_TOLD[1:],
+            evidence=(*_TOLD[1:], "needs_insync"),
             kind=F.lit("unavailable"),
             verdict=F.when(owed > OWED_SECONDS, "violation").otherwise("permitted"),
             cause=F.format_string(
@@ -108,30 +126,41 @@ def unavailable(
     )
 
 
-def unservable(trace: Trace, *, needs_insync: bool) -> DataFrame:
-    """(topic, partition, since, until): no leader, or too few in sync; `until` null: to the end."""
-    told = states(trace)
-    poor = F.col("leader") < 0
-    if needs_insync:
-        told = told.join(F.broadcast(trace.topics.select("topic", "min_insync")), on="topic")
-        poor |= F.size("isr") < F.col("min_insync")
-    return told.where(poor).selectExpr(*_LOG, "at_micros as since", "until_micros as until")
+def _unservable(trace: Trace, min_insync: DataFrame) -> DataFrame:
+    """(topic, partition, since, until, is_small): no leader, or the ISR is too small.
 
-
-def _cut_off(trace: Trace, found: DataFrame) -> DataFrame:
-    """(topic, partition, since, until): clients stood still, or had no way to some broker."""
-    cuts = trace["faults"].where("fault = 'cut clients' or target like 'client:%'")
+    `until` is null where it lasts to the end.
+    """
+    is_small = "size(isr) < least(coalesce(min_insync, 1), size(replicas))"
     return (
-        found.select(*_LOG)
-        .distinct()
-        .crossJoin(
-            F.broadcast(
-                cuts.select(
-                    F.col("injected_micros").alias("since"), F.col("healed_micros").alias("until")
-                )
-            )
+        states(trace)
+        .join(F.broadcast(min_insync), on="topic", how="left")
+        .selectExpr(
+            *_LOG,
+            "at_micros as since",
+            "until_micros as until",
+            "leader >= 0 as is_small",
+            f"leader < 0 or {is_small} as _is_poor",
         )
+        .where("_is_poor")
+        .drop("_is_poor")
     )
+
+
+def _without_service(trace: Trace) -> DataFrame:
+    """(since, until): clients had no way to some broker, or no majority of brokers was left."""
+    rows = trace["faults"].select("fault", "target", "injected_micros", "healed_micros").collect()
+    faults = [row for row in rows if row["injected_micros"] is not None]
+    spans = [
+        (row["injected_micros"], row["healed_micros"])
+        for row in faults
+        if row["fault"] == "cut clients" or (row["target"] or "").startswith("client:")
+    ]
+    brokers = trace["broker_states"].select("broker").distinct().count()
+    on_brokers = [(brokers_of(row["target"] or ""), *row[2:]) for row in faults]
+    spans += without_majority(on_brokers, brokers)
+    content = [{"since": since, "until": until} for since, until in spans]
+    return local_frame(trace.spark, pa.Table.from_pylist(content, schema=_SPANS))
 
 
 def _summary(rows: list[dict[str, Any]]) -> str:

@@ -1,19 +1,18 @@
 """Restarts of brokers that no fault of the driver's history explains."""
 
-import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 
 from pyspark.sql import Row
 
+from analysis.faulted import brokers_of
 from analysis.gap import ALL_TABLES, Gap
 from analysis.load import Trace
 from harness.contract.tables import MICROS_PER_SECOND
 
 _STARTING_MICROS = 30 * MICROS_PER_SECOND
 """A broker registers at most so long after the heal that starts it."""
-_BROKERS = re.compile(r"\(brokers? ([\d, ]+)\)")
 _OF_ALL_BROKERS = "replicas:"
 
 
@@ -47,7 +46,5 @@ def _is_explained(faults: Sequence[Row], broker: int, before: int, at: int) -> b
 
 
 def _is_on(target: str, broker: int) -> bool:
-    named = _BROKERS.search(target)
-    if named is None:
-        return target.startswith(_OF_ALL_BROKERS)
-    return str(broker) in named[1].split(", ")
+    named = brokers_of(target)
+    return broker in named if named else target.startswith(_OF_ALL_BROKERS)

@@ -4,6 +4,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
+from analysis.elections import elections
 from analysis.fates import with_fates
 from analysis.load import Trace
 from analysis.stretches import one_record
@@ -11,6 +12,7 @@ from analysis.stretches import one_record
 _LOG = ("topic", "partition")
 _TRANSACTION = ("producer", "transaction")
 _PIECE = (*_LOG, *_TRANSACTION, "first_offset", "last_offset", "records")
+_PERMIT = ("at_micros", "epoch", "leader", "metadata_offset", "start", "permits")
 _END = ("outcome", "told", "marker", "marker_at", "fate")
 
 
@@ -36,6 +38,32 @@ def _writes(trace: Trace) -> DataFrame:
         .select(*_LOG, *_TRANSACTION, "value", "offset", "outcome", "answered_micros")
     )
     return with_fates(sends, trace)
+
+
+def with_later_permit(lost: DataFrame, trace: Trace) -> DataFrame:
+    """Writes that the log lacks, with `permit`: the first election since that permits their loss.
+
+    It is null if no election since the write's answer permits it, as of `elections.with_permit`.
+
+    Args:
+        lost: with topic, partition, offset, answered_micros.
+        trace: the run.
+    """
+    permits = (
+        elections(trace)
+        .where("permits is not null")
+        .groupBy(*_LOG)
+        .agg(F.collect_list(F.struct(*_PERMIT)).alias("_permits"))
+    )
+    is_later = (
+        f"one.at_micros + {trace.clock_micros} >= answered_micros"
+        " and coalesce(one.start <= offset, true)"
+    )
+    return (
+        lost.join(F.broadcast(permits), on=list(_LOG), how="left")
+        .withColumn("permit", F.expr(f"array_min(filter(_permits, one -> {is_later}))"))
+        .drop("_permits")
+    )
 
 
 def pieces(trace: Trace) -> DataFrame:

@@ -1,18 +1,22 @@
-"""Who had to wait (taxonomy H): owed is service only while the cluster's own state admits it."""
+"""Who had to wait (taxonomy H): service is owed only while the cluster's own state admits it."""
 
-from pyspark.sql import Window
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
 from analysis.checks.base import CheckOutcome, count, count_records
-from analysis.load import IS_UNACKNOWLEDGED, Trace
+from analysis.load import IS_UNACKNOWLEDGED, Trace, local_frame
 from analysis.outages import OUTAGE_SECONDS, outages, unavailable
+from analysis.reigns import reigns
 from analysis.stretches import given, one_record
 from harness.contract.outcomes import Isolation
 from harness.contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
 _MEMBER = ("group", "member", *_LOG)
+_OFFSETS_TOPIC = "__consumer_offsets"
+_MIN_INSYNC = "min.insync.replicas"
 _REBALANCING = (
     "RebalanceInProgress",
     "CommitFailed",
@@ -22,40 +26,51 @@ _REBALANCING = (
     "FencedMemberEpoch",
     "StaleMemberEpoch",
 )
-"""Errors that tell of the group, not of who should have served it."""
+"""Errors that are about the group, not about who should have served it."""
+_COORDINATORS = pa.schema({"group": pa.string(), "named": pa.int32()})
 
 
 def produce_unavailable(trace: Trace) -> CheckOutcome:
     """A partition did not answer a producer, and for how long it could have.
 
-    Waits of single values that overlap are one outage. Not counted in is the time in which, by the
-    metadata log, the partition had no leader or fewer replicas in sync than `min.insync.replicas`,
-    or in which clients were cut off. What remains is permitted up to OWED_SECONDS.
+    Waits of single values that overlap are one outage; those with acks=all and others are apart.
+    Service is not owed while the partition had no leader by the metadata log, while faults held so
+    many brokers that no majority was left, or while clients were cut off; with acks=all also not
+    while fewer replicas than `min.insync.replicas` were in sync. acks=1 asks the leader only. What
+    remains is permitted up to OWED_SECONDS.
     """
     end = F.lit(trace.run.ended_micros or trace.run.started_micros)
     sends = closeup.sends(trace).where("intended_micros is not null")
     waits = sends.select(
         *_LOG,
+        _is_all().alias("needs_insync"),
         F.col("intended_micros").alias("at"),
         F.coalesce("answered_micros", end).alias("ended"),
         F.col("answered_micros").isNull().cast("int").alias("unanswered"),
     )
     long = F.col("ended") - F.col("at") >= OUTAGE_SECONDS * MICROS_PER_SECOND
-    found = outages(trace.materialized(waits.where(long), is_close=True), *_LOG)
+    keys = (*_LOG, "needs_insync")
+    found = outages(trace.materialized(waits.where(long), is_close=True), *keys)
     unanswered = sends.where(IS_UNACKNOWLEDGED).select(one_record())
     judged = closeup.in_brief(trace).where("intended_first is not null").select("records")
     return unavailable(
-        trace, found, *_LOG, judged=count_records(judged.union(unanswered)), needs_insync=True
+        trace,
+        found,
+        *keys,
+        judged=count_records(judged.union(unanswered)),
+        min_insync=trace.topics.select("topic", "min_insync"),
     )
 
 
 def fetch_unavailable(trace: Trace) -> CheckOutcome:
-    """A group got nothing from a partition though its next record was acknowledged.
+    """A group got nothing from a partition though its next record was below the high watermark.
 
     That is a pause between two polls of a member, from when the second one's first record was
-    acknowledged, unless the member was told to stop in between, or had come to the end. Owed as in
-    produce_unavailable, but by any leader. Groups that read committed values are not judged: they
-    wait for transactions.
+    acknowledged, unless the member was asked to stop in between, or had come to the end. A record
+    is below the high watermark of a leader that acknowledged it with acks=all, or whose log end, as
+    consumers see it, was sampled beyond it. Others are owed only while the ISR is large enough for
+    the high watermark to advance. The rest is as in produce_unavailable. Groups that read committed
+    values are not judged: they wait for transactions.
     """
     judged = [g.group for g in trace.plan.groups if g.isolation != Isolation.READ_COMMITTED]
     polls = (
@@ -83,43 +98,123 @@ def fetch_unavailable(trace: Trace) -> CheckOutcome:
         .select("member", "seq")
         .distinct()
     )
-    acknowledged = closeup.acknowledged(trace)
+    acknowledged = closeup.acknowledged(trace).select(
+        *_LOG, "offset", "answered_micros", _is_all().alias("is_all")
+    )
     waits = trace.materialized(
         long.join(F.broadcast(halted), on=["member", "seq"], how="left_anti")
-        .join(acknowledged.select(*_LOG, "offset", "answered_micros"), on=[*_LOG, "offset"])
-        .select(
-            "group",
-            *_LOG,
-            F.greatest("since", "answered_micros").alias("at"),
-            "ended",
-            F.lit(0).alias("unanswered"),
-        ),
+        .join(acknowledged, on=[*_LOG, "offset"])
+        .withColumn("at", F.greatest("since", "answered_micros")),
         is_close=True,
     )
-    found = outages(waits, "group", *_LOG)
-    return unavailable(trace, found, "group", *_LOG, judged=count(gaps), needs_insync=False)
+    keys = ("group", *_LOG, "needs_insync")
+    found = outages(_below_high_watermark(waits, trace), *keys)
+    return unavailable(
+        trace,
+        found,
+        *keys,
+        judged=count(gaps),
+        min_insync=trace.topics.select("topic", "min_insync"),
+    )
+
+
+def _below_high_watermark(waits: DataFrame, trace: Trace) -> DataFrame:
+    """(group, topic, partition, at, ended, unanswered, needs_insync): from when a fetch is owed.
+
+    `needs_insync` where nothing proves that the high watermark of the last leader was beyond.
+    """
+    led = reigns(trace).select(*_LOG, "epoch", "from_micros", "until_micros")
+    samples = (
+        trace["samples"]
+        .where("broker = leader")
+        .select(*_LOG, F.col("at_micros").alias("sampled"), "log_end_offset", "leader_epoch")
+    )
+    in_reign = "from_micros < ended and (until_micros is null or until_micros >= ended)"
+    key = ("group", "member", *_LOG, "seq", "offset", "at", "ended")
+    proved = (
+        "if(log_end_offset > offset and leader_epoch = epoch and sampled < ended, sampled, null)"
+    )
+    return (
+        waits.join(F.broadcast(led), on=list(_LOG), how="left")
+        .withColumn("epoch", F.expr(f"if({in_reign}, epoch, null)"))
+        .withColumn("_is_held", F.expr("is_all and epoch is not null and at >= from_micros"))
+        .withColumn("_is_held", F.expr("_is_held and answered_micros >= from_micros"))
+        .join(F.broadcast(samples), on=list(_LOG), how="left")
+        .withColumn("_seen", F.expr(proved))
+        .groupBy(*key)
+        .agg(F.max("_is_held").alias("_is_held"), F.min("_seen").alias("_seen"))
+        .withColumn("_is_held", F.coalesce("_is_held", F.lit(1) == 0))
+        .selectExpr(
+            "group",
+            *_LOG,
+            "if(_is_held or _seen is null, at, greatest(at, _seen)) as at",
+            "ended",
+            "0 as unanswered",
+            "not _is_held and _seen is null as needs_insync",
+        )
+    )
 
 
 def commit_unavailable(trace: Trace) -> CheckOutcome:
     """A group's commit waited for its coordinator, or failed for another reason than the group's.
 
-    Owed as in produce_unavailable, by the leader of the group's partition of `__consumer_offsets`,
-    which is known of groups that ever committed. Commits of older runs do not tell when they began:
-    they are not judged.
+    Owed as a produce with acks=all is, by the group's own partition of `__consumer_offsets`: the
+    one that holds the group's commits, else the one that the group's name hashes to. A commit of an
+    older run does not say when it began, and is not judged; nor is one that the client had no
+    position for.
     """
-    coordinators = trace["committed_offsets"].select("group", "offsets_partition").distinct()
-    commits = trace["commits"].where("began_micros is not null")
+    held = trace["committed_offsets"].select("group", "offsets_partition").distinct()
+    commits = trace["commits"].where("began_micros is not null and outcome != 'nothing'")
     waits = (
         commits.where(~F.coalesce("error", F.lit("")).rlike("|".join(_REBALANCING)))
-        .join(F.broadcast(coordinators), on="group", how="left")
+        .join(F.broadcast(held), on="group", how="left")
+        .join(F.broadcast(_coordinators(trace)), on="group", how="left")
         .select(
             "group",
-            F.lit("__consumer_offsets").alias("topic"),
-            F.col("offsets_partition").alias("partition"),
+            F.lit(_OFFSETS_TOPIC).alias("topic"),
+            F.coalesce("offsets_partition", "named").alias("partition"),
+            (F.lit(1) == 1).alias("needs_insync"),
             F.col("began_micros").alias("at"),
             F.col("committed_micros").alias("ended"),
             (F.col("outcome") != "ok").cast("int").alias("unanswered"),
         )
     )
-    found = outages(waits, "group", *_LOG)
-    return unavailable(trace, found, "group", *_LOG, judged=count(commits), needs_insync=False)
+    keys = ("group", *_LOG, "needs_insync")
+    settings = trace.run.config.get("settings", {})
+    insync = pa.table(
+        {"topic": [_OFFSETS_TOPIC], "min_insync": [int(settings.get(_MIN_INSYNC, 1))]}
+    )
+    return unavailable(
+        trace,
+        outages(waits, *keys),
+        *keys,
+        judged=count(commits),
+        min_insync=local_frame(trace.spark, insync),
+    )
+
+
+def _coordinators(trace: Trace) -> DataFrame:
+    """(group, named): the partition of `__consumer_offsets` that each planned group hashes to."""
+    offsets = trace["leaderships"].where(F.col("topic") == _OFFSETS_TOPIC)
+    (row,) = offsets.agg((F.max("partition") + 1).alias("partitions")).collect()
+    named = [
+        {"group": one.group, "named": abs_java_hash(one.group) % row["partitions"]}
+        for one in trace.plan.groups
+        if row["partitions"]
+    ]
+    return local_frame(trace.spark, pa.Table.from_pylist(named, schema=_COORDINATORS))
+
+
+def abs_java_hash(text: str) -> int:
+    """The absolute value of Java's `String.hashCode`, as `Utils.abs` of Kafka takes it."""
+    hashed = 0
+    units = text.encode("utf-16-be")
+    for index in range(0, len(units), 2):
+        hashed = (31 * hashed + int.from_bytes(units[index : index + 2], "big")) & 0xFFFFFFFF
+    signed = hashed - (1 << 32) if hashed >= 1 << 31 else hashed
+    return 0 if signed == -(1 << 31) else abs(signed)
+
+
+def _is_all() -> Column:
+    """Whether a send waits for the whole ISR; where its acks are not known, it may."""
+    return ~F.coalesce("acks", F.lit("all")).isin("0", "1")

@@ -6,9 +6,10 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from analysis import closeup
 from analysis.checks.base import CheckOutcome, count, findings
 from analysis.digests import within
+from analysis.elections import permit_in_words
 from analysis.fates import ends, offset_commits
 from analysis.load import Trace
-from analysis.transactions import pieces, settled_writes, writes
+from analysis.transactions import pieces, settled_writes, with_later_permit, writes
 from harness.contract.tables import MICROS_PER_SECOND
 
 OWED_SECONDS = 10
@@ -133,7 +134,7 @@ def misapplied_marker(trace: Trace) -> CheckOutcome:
     )
     is_mixed = F.col("_least") != F.col("marker")
     is_commit = F.col("marker") == "commit"
-    is_contrary = (is_commit & (F.col("told") == "aborted")) | (
+    is_contrary = (is_commit & F.col("told").isin("aborted", "refused")) | (
         ~is_commit & (F.col("told") == "committed")
     )
     is_unasked = is_commit & F.col("commit_micros").isNull()
@@ -174,20 +175,22 @@ def offsets_without_output(trace: Trace) -> CheckOutcome:
     """C: offsets of a transaction are committed, and writes of it are not.
 
     What was read up to these offsets is processed for nobody. A violation where an abort marker
-    ends a write, or the log has lost it, which unclean election permits; undecided where nothing
-    ends it. Judged is each transaction that wrote, and whose offsets are committed.
+    ends a write, or the log has lost it, unless an election since permits that; undecided where
+    nothing ends it. Judged is each transaction that wrote, and whose offsets are committed.
     """
     commits = _stored(trace).where("_commits > 0")
-    lost = trace.materialized(
+    written = (
         writes(trace)
         .where("outcome != 'failed'")
         .join(F.broadcast(commits), on=list(_TRANSACTION), how="inner")
+    )
+    lost = trace.materialized(
+        with_later_permit(written, trace)
         .join(
             closeup.surviving(trace).select(*_LOG, "value", F.lit(True).alias("_kept")),
             on=[*_LOG, "value"],
             how="left",
         )
-        .join(F.broadcast(trace.topics.select("topic", "unclean_election")), "topic", "left")
         .withColumn(
             "kind",
             F.expr(
@@ -203,29 +206,33 @@ def offsets_without_output(trace: Trace) -> CheckOutcome:
         judged = judged.union(settled.join(commits, on=list(_TRANSACTION), how="left_semi"))
     found = (
         lost.where("kind is not null")
-        .groupBy("group", *_LOG, *_TRANSACTION, "kind", "unclean_election")
+        .withColumn(
+            "permitted_by",
+            F.when(F.expr("kind = 'lost' and permit is not null"), permit_in_words()),
+        )
+        .groupBy("group", *_LOG, *_TRANSACTION, "kind", "permitted_by")
         .agg(
             F.min("offset").alias("offset_first"),
             F.max("offset").alias("offset_last"),
             F.count(F.lit(1)).alias("records"),
         )
     )
-    is_allowed = (F.col("kind") == "lost") & F.col("unclean_election")
     return CheckOutcome(
         findings(
             found,
-            evidence=("records", *_TRANSACTION),
+            evidence=("records", *_TRANSACTION, "permitted_by"),
             kind=F.col("kind"),
-            verdict=F.when(is_allowed, "permitted")
+            verdict=F.when(F.col("permitted_by").isNotNull(), "permitted")
             .when(F.col("kind") == "not ended", "undecided")
             .otherwise("violation"),
             cause=F.format_string(
-                "transaction %s of %s committed offsets of %s, and %s of its writes are %s",
+                "transaction %s of %s committed offsets of %s, and %s of its writes are %s%s",
                 "transaction",
                 "producer",
                 "group",
                 "records",
                 "kind",
+                F.coalesce(F.concat(F.lit("; "), "permitted_by"), F.lit("")),
             ),
         ),
         count(judged.distinct()),

@@ -6,6 +6,7 @@ from analysis.checks import (
     bounds,
     commits,
     completeness,
+    consistency,
     delivery,
     epoch_cache,
     epochs,
@@ -239,6 +240,9 @@ CHECKS: dict[Check, CheckDefinition] = {
     Check.PHASE_OVERRUN: CheckDefinition(evidence.phase_overrun, needs=("phases",)),
     Check.CLOCK_SKEW: CheckDefinition(evidence.clock_skew, needs=("clocks",)),
     Check.FAULT_LANDED: CheckDefinition(evidence.fault_landed, needs=("faults",)),
+    Check.HISTORY_CONSISTENT: CheckDefinition(
+        consistency.history_consistent, needs=("group_events", "log_starts")
+    ),
     Check.HISTORY_COMPLETE: CheckDefinition(completeness.history_complete, needs=("histories",)),
 }
 """Not among them: `Check.RESUMPTION`, which judges nothing and counts the rows of resumption, and

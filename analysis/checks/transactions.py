@@ -1,6 +1,6 @@
 """Whether transactions are whole, and aborted ones hidden (taxonomy A8, C).
 
-How a transaction ended is what its client was told, else the marker that ends it in the log.
+How a transaction ended is what its marker in the log says, else what its client was answered.
 """
 
 from pyspark.sql import Column, DataFrame, Window
@@ -9,11 +9,12 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from analysis import closeup
 from analysis.checks.base import CheckOutcome, count_records, findings, spans
 from analysis.digests import outside
+from analysis.elections import permit_in_words
 from analysis.fates import committed_readers
 from analysis.load import Trace
 from analysis.progress import final_positions
 from analysis.stretches import one_record
-from analysis.transactions import settled_writes, writes
+from analysis.transactions import settled_writes, with_later_permit, writes
 
 _LOG = ("topic", "partition")
 _TRANSACTION = ("producer", "transaction")
@@ -22,8 +23,9 @@ _TRANSACTION = ("producer", "transaction")
 def aborted_read(trace: Trace) -> CheckOutcome:
     """A8: a read_committed group was delivered what no committed transaction wrote.
 
-    That is a value of a failed send, or of a transaction that the client was told is not committed,
-    or that an abort marker ends in the log. Undecided where neither client nor log tells its end.
+    That is a value of a failed send, or of a transaction that an abort marker ends in the log, or
+    that its client aborted. Undecided where neither log nor client says how it ended: a commit that
+    was refused may have come through by an earlier attempt.
     """
     untaken = writes(trace).where("fate != 'committed'")
     readers = F.broadcast(committed_readers(trace))
@@ -65,13 +67,13 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
     """C: of a committed transaction, a read_committed group went past writes and never got them.
 
     Kind `torn` where it got others, `hidden` where it got none. Judged is each committed write that
-    a group went past. Permitted where an unclean election may have removed the write; undecided
-    where nothing tells that it was ever appended.
+    a group went past. Permitted where an election that permits the loss came after the write, and
+    started its epoch at or below it; undecided where nothing says that it was ever appended.
     """
     reached = final_positions(trace)
     passed = (
         writes(trace)
-        .where("fate = 'committed'")
+        .where("fate = 'committed' or told = 'committed' and fate = 'aborted'")
         .join(F.broadcast(committed_readers(trace)), on="topic", how="inner")
         .join(reached, on=["group", *_LOG], how="inner")
         .where("offset is null or (offset >= first_offset and offset < final_position)")
@@ -89,16 +91,14 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
     told = unread.withColumn(
         "_unread", F.count(F.lit(1)).over(Window.partitionBy(*of_transaction))
     ).join(judged, on=list(of_transaction), how="inner")
+    kept = closeup.surviving(trace).select(*_LOG, "value", F.lit(1).alias("_kept"))
     missed = trace.materialized(
-        told.withColumn("seen", F.col("records") - F.col("_unread"))
-        .join(
-            closeup.surviving(trace).select(*_LOG, "value", F.lit(1).alias("_kept")),
-            on=[*_LOG, "value"],
-            how="left",
-        )
-        .join(F.broadcast(trace.topics.select("topic", "unclean_election")), on="topic", how="left")
+        with_later_permit(told, trace)
+        .withColumn("seen", F.col("records") - F.col("_unread"))
+        .join(kept, on=[*_LOG, "value"], how="left")
         .withColumn("verdict", _verdict_of_missed())
-        .groupBy("group", *_LOG, *_TRANSACTION, "verdict", "seen")
+        .withColumn("permitted_by", F.when(F.col("verdict") == "permitted", permit_in_words()))
+        .groupBy("group", *_LOG, *_TRANSACTION, "verdict", "seen", "permitted_by")
         .agg(
             F.min("offset").alias("offset_first"),
             F.max("offset").alias("offset_last"),
@@ -109,16 +109,17 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
     return CheckOutcome(
         findings(
             missed,
-            evidence=("records", *_TRANSACTION, "seen"),
+            evidence=("records", *_TRANSACTION, "seen", "permitted_by"),
             kind=F.when(F.col("seen") > 0, "torn").otherwise("hidden"),
             verdict=F.col("verdict"),
             cause=F.format_string(
                 "%s values of committed transaction %s of %s were passed and never delivered;"
-                " %s others were",
+                " %s others were%s",
                 "records",
                 "transaction",
                 "producer",
                 "seen",
+                F.coalesce(F.concat(F.lit("; "), "permitted_by"), F.lit("")),
             ),
         ),
         count_records(judged),
@@ -144,6 +145,6 @@ def _verdict_of_missed() -> Column:
     is_lost = F.col("_kept").isNull()
     return (
         F.when(F.col("offset").isNull(), "undecided")
-        .when(is_lost & F.col("unclean_election"), "permitted")
+        .when(is_lost & F.col("permit").isNotNull(), "permitted")
         .otherwise("violation")
     )

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from conftest import TraceMaker
 from histories import HEALTHY, result
-from micro import Row, changed, led, sent
+from micro import Row, changed, led, registered, sent
 
 from analysis.judge import judge
 from harness.contract.checks import Check
@@ -39,6 +39,8 @@ def fault(name: str, *, struck: int, healed: int | None, target: str = "x") -> R
 
 LED = [led(0, at=0)]
 LEADERLESS = [led(0, at=0), led(1, at=10 * SECOND, leader=-1), led(2, at=60 * SECOND, leader=2)]
+TWO_OF_THREE = fault("pause", struck=12, healed=48, target="all (brokers 1, 2)")
+ONE_OF_THREE = fault("pause", struck=12, healed=48, target="leader:t-0 (broker 1)")
 TOO_FEW_IN_SYNC = [led(0, at=0), {**led(1, at=10 * SECOND), "isr": []}]
 
 
@@ -81,6 +83,25 @@ TOO_FEW_IN_SYNC = [led(0, at=0), {**led(1, at=10 * SECOND), "isr": []}]
             CheckVerdict.VIOLATED,
             1,
         ),
+        # acks=1 asks the leader only, which was there.
+        (
+            [{**row, "acks": "1"} for row in waiting(since=10, until=50)],
+            TOO_FEW_IN_SYNC,
+            [],
+            CheckVerdict.VIOLATED,
+            1,
+        ),
+        # Two of three brokers are no minority, so nobody could elect; one is.
+        (waiting(since=10, until=50), LED, [TWO_OF_THREE], CheckVerdict.PERMITTED, 1),
+        (waiting(since=10, until=50), LED, [ONE_OF_THREE], CheckVerdict.VIOLATED, 1),
+        # Overlapping excuses count once.
+        (
+            waiting(since=10, until=100),
+            LEADERLESS,
+            [fault("cut clients", struck=20, healed=58)],
+            CheckVerdict.VIOLATED,
+            1,
+        ),
         ([], LED, [], CheckVerdict.NOT_EVALUABLE, 0),
     ],
 )
@@ -92,7 +113,8 @@ def test_service_is_owed_while_the_cluster_could_give_it(
     verdict: CheckVerdict,
     findings: int,
 ) -> None:
-    rows = {"sends": sends, "leaderships": leaderships, "faults": faults}
+    brokers = [registered(fenced=False, at=5, broker=broker) for broker in (1, 2, 3)]
+    rows = {"sends": sends, "leaderships": leaderships, "faults": faults, "broker_states": brokers}
     told = result(make_trace, Check.PRODUCE_UNAVAILABLE, rows)
     assert (told.verdict, told.findings) == (verdict, findings)
 
@@ -107,6 +129,7 @@ def test_an_outage_tells_how_long_and_how_many_waited(make_trace: TraceMaker) ->
         "recovery_seconds": 5.0,
         "records": 2,
         "unanswered": 0,
+        "needs_insync": True,
     }
     assert told.summary == "1 outages, the longest 55.0 s on t-0; 2 waited"
 

@@ -266,8 +266,10 @@ def test_offsets_are_committed_and_the_output_is_not(
     assert (found.verdict, found.evaluated) == (verdict, 1)
     assert [one.kind for one in found.examples] == [kind]
     if kind == "lost":
-        allowed = result(make_trace, Check.OFFSETS_WITHOUT_OUTPUT, rows, unclean_election=True)
-        assert allowed.verdict is CheckVerdict.PERMITTED
+        rows["leaderships"] = [{**led(0, at=10), **OUT}, {**led(1, at=900_000, leader=2), **OUT}]
+        for unclean, allowed in ((True, "permitted"), (False, "violated")):
+            found = result(make_trace, Check.OFFSETS_WITHOUT_OUTPUT, rows, unclean_election=unclean)
+            assert found.verdict == allowed
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from conftest import TraceMaker
 from histories import HEALTHY, result
-from micro import Row, changed, clock, commit, led, polled, registered, sent
+from micro import Row, changed, clock, commit, led, polled, registered, sampled, sent
 
 from analysis.judge import judge
 from analysis.load import CLOCK_MICROS
@@ -57,6 +57,63 @@ def test_a_reader_gets_what_is_there(
         "leaderships": leaderships,
     }
     found = result(make_trace, Check.FETCH_UNAVAILABLE, rows)
+    assert (found.verdict, found.evaluated) == (verdict, 1)
+
+
+SMALL_ISR = [{**led(0, at=0), "isr": [1, 2]}, led(0, at=10 * SECOND) | {"partition_epoch": 1}]
+CAN_SERVE = sampled(2, at=12 * SECOND)
+
+
+@pytest.mark.parametrize(
+    ("acks", "leaderships", "samples", "verdict"),
+    [
+        # Acknowledged with acks=all by this leader, so the high watermark is beyond.
+        ("all", SMALL_ISR, [], CheckVerdict.VIOLATED),
+        # With acks=1 it may not be, and does not advance with a small ISR (KAFKA-15583).
+        ("1", SMALL_ISR, [], CheckVerdict.PERMITTED),
+        ("1", SMALL_ISR[:1], [], CheckVerdict.VIOLATED),
+        ("1", SMALL_ISR, [CAN_SERVE], CheckVerdict.VIOLATED),
+        # The new leader's high watermark does not advance either.
+        ("all", [*SMALL_ISR, led(1, at=11 * SECOND, leader=2)], [], CheckVerdict.PERMITTED),
+    ],
+)
+def test_a_fetch_is_owed_below_the_high_watermark(
+    make_trace: TraceMaker,
+    acks: str,
+    leaderships: list[Row],
+    samples: list[Row],
+    verdict: CheckVerdict,
+) -> None:
+    rows = {
+        "sends": [*sent(0, at=SECOND), *sent(1, at=10 * SECOND, acks=acks)],
+        "polls": [*polled(0, at=2 * SECOND), *polled(1, at=50 * SECOND)],
+        "leaderships": leaderships,
+        "samples": samples,
+    }
+    assert result(make_trace, Check.FETCH_UNAVAILABLE, rows, min_insync=2).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("partition", "isr", "verdict"),
+    [
+        (3, [], CheckVerdict.PERMITTED),
+        (3, [1], CheckVerdict.VIOLATED),
+        (2, [], CheckVerdict.VIOLATED),
+    ],
+)
+def test_a_commit_is_owed_by_its_groups_own_partition(
+    make_trace: TraceMaker, partition: int, isr: list[int], verdict: CheckVerdict
+) -> None:
+    """`g` hashes to 103, which is partition 3 of 50; the group has no stored commit."""
+    of_offsets = {"topic": "__consumer_offsets", "isr": [1]}
+    leaderships = [{**led(0, at=0), **of_offsets, "partition": one} for one in range(50)]
+    leaderships.append({**led(0, at=9), **of_offsets, "partition": partition, "isr": isr})
+    rows = {
+        "commits": [commit(took=40), {**commit(took=99, outcome="nothing"), "offset": None}],
+        "leaderships": leaderships,
+        "committed_offsets": [{**HEALTHY["committed_offsets"][0], "group": "other"}],
+    }
+    found = result(make_trace, Check.COMMIT_UNAVAILABLE, rows)
     assert (found.verdict, found.evaluated) == (verdict, 1)
 
 

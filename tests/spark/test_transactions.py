@@ -170,15 +170,52 @@ def test_a_committed_transaction_is_not_all_there(
     assert (one.kind, one.offset_last, one.evidence["seen"]) == (kind, 4, len(got))
 
 
-def test_a_write_that_an_unclean_election_may_have_removed(make_trace: TraceMaker) -> None:
+def test_an_unclean_election_that_came_after_permits_the_loss_of_a_write(
+    make_trace: TraceMaker,
+) -> None:
+    """Not the setting alone: the election out of the ISR, whose epoch starts below the write."""
     rows = {
         **ZOMBIE,
         "polls": polled(3, producer="q", at=700),
         "replica_records": survived(3, producer="q"),
+        "epoch_checkpoints": epochs((0, 0), (1, 4)),
     }
-    for unclean, verdict in ((True, CheckVerdict.PERMITTED), (False, CheckVerdict.VIOLATED)):
-        found = result(make_trace, Check.TORN_TRANSACTION, rows, unclean_election=unclean)
+    elected = [*ZOMBIE["leaderships"], led(1, at=500_000, leader=2)]
+    clean = [{**led(0, at=10), "isr": [1, 2]}, led(1, at=500_000, leader=2)]
+    for leaderships, verdict in (
+        (ZOMBIE["leaderships"], CheckVerdict.VIOLATED),
+        (clean, CheckVerdict.VIOLATED),
+        (elected, CheckVerdict.PERMITTED),
+    ):
+        lost = {**rows, "leaderships": leaderships}
+        found = result(make_trace, Check.TORN_TRANSACTION, lost, unclean_election=True)
         assert found.verdict is verdict
+    assert "unclean election by configuration: broker 2, epoch 1" in found.examples[0].cause
+
+
+def test_a_refused_commit_may_have_come_through_before(make_trace: TraceMaker) -> None:
+    """EndTxn succeeds, its answer is lost, a successor is initialized, and the retry is fenced."""
+    for marker, verdict in (
+        ("commit", CheckVerdict.NOT_EVALUABLE),
+        (None, CheckVerdict.UNDECIDED),
+        ("abort", CheckVerdict.VIOLATED),
+    ):
+        rows = {
+            **ZOMBIE,
+            "polls": [*polled(0, 1, at=550), *ZOMBIE["polls"]],
+            "replica_batches": [batch(0, 1, 0), *([batch(2, 2, 1, marker)] if marker else [])],
+        }
+        assert result(make_trace, Check.ABORTED_READ, rows).verdict is verdict
+
+
+def test_the_marker_decides_against_the_clients_word(make_trace: TraceMaker) -> None:
+    rows = with_steps(step("abort", "aborted", 0, at=500))
+    rows |= {
+        "polls": [*polled(0, 1, at=550), *ZOMBIE["polls"]],
+        "replica_batches": [batch(0, 1, 0), batch(2, 2, 1, "commit")],
+    }
+    assert result(make_trace, Check.ABORTED_READ, rows).verdict is CheckVerdict.NOT_EVALUABLE
+    assert result(make_trace, Check.MISAPPLIED_MARKER, rows).verdict is CheckVerdict.VIOLATED
 
 
 def test_a_write_of_which_nothing_tells_that_it_was_appended(make_trace: TraceMaker) -> None:
