@@ -25,7 +25,7 @@ def without_majority(
         {moment for _, since, until in faults for moment in (since, until) if moment is not None}
     )
     spans: list[tuple[int, int | None]] = []
-    for moment, following in zip(moments, [*moments[1:], None], strict=True):
+    for moment, following in zip(moments, [*moments, None][1:], strict=True):
         held = frozenset[int]().union(
             *(
                 on

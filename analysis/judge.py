@@ -2,7 +2,6 @@
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Any
 
 import msgspec
@@ -12,6 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from analysis import resumption
 from analysis.checks.base import FINDING_COLUMNS, CheckOutcome, Totals
 from analysis.checks.registry import CHECKS
+from analysis.exercise import counts, with_exercised
 from analysis.gaps import doubts, gaps, reasons
 from analysis.load import Trace
 from analysis.styles import style_rows
@@ -168,6 +168,7 @@ def _run(checks: list[Check], trace: Trace) -> tuple[list[Found], dict[Check, Ch
     answers = dict(zip(judged, trace.each(collected, judged.values()), strict=True))
     results = {c: one for c, one in told.items() if isinstance(one, CheckResult)}
     results |= {check: result for check, (_, result) in answers.items()}
+    results = with_exercised(results, trace)
     return [one for found, _ in answers.values() for one in found], results
 
 
@@ -213,22 +214,16 @@ def _collected(
 
 
 def _evaluated(outcomes: dict[Check, CheckOutcome], *, is_strict: bool = False) -> dict[Check, int]:
-    """How much each check judged, in one job; what can't be told is left out unless `is_strict`."""
+    """How much each check judged, in one job; what fails is left out unless `is_strict`."""
     known = {c: o.evaluated for c, o in outcomes.items() if isinstance(o.evaluated, int)}
-    asked = [
-        outcome.evaluated.select(F.lit(str(check)).alias("check"), "evaluated")
-        for check, outcome in outcomes.items()
-        if not isinstance(outcome.evaluated, int)
-    ]
-    if not asked:
-        return known
+    asked = {str(c): o.evaluated for c, o in outcomes.items() if not isinstance(o.evaluated, int)}
     try:
-        told = reduce(DataFrame.union, asked).collect()
+        counted = counts(asked)
     except Exception:
         if is_strict:
             raise
         return known
-    return known | {Check(row["check"]): row["evaluated"] for row in told}
+    return known | {Check(name): number for name, number in counted.items()}
 
 
 def _summary(totals: Totals) -> str:

@@ -65,6 +65,9 @@ def show_night(summary: NightSummary, console: Console) -> None:
             escape((row.error or "").partition("\n")[0]),
         )
     console.print(runs)
+    if summary.unexercised:
+        named = escape(", ".join(summary.unexercised))
+        console.print(f"checks that no run exercised: {named}", soft_wrap=True)
     if summary.changes:
         title = f"Changed since {escape(summary.compared_with or '')}"
         changes = Table(title=title, title_justify="left", box=None, pad_edge=False)

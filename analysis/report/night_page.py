@@ -4,7 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from analysis.report.night_changes import changes, last_night
-from analysis.report.night_rows import Judged, decide_night, rows_of
+from analysis.report.night_rows import Judged, decide_night, rows_of, unexercised
 from analysis.report.page import environment
 from harness.contract.nights import (
     SCHEMA,
@@ -30,6 +30,7 @@ def write_night(path: Path, night: Night, judged: list[Judged]) -> NightSummary:
         runs=rows,
         compared_with=None if before is None else before.night,
         changes=[] if before is None else changes(before.runs, rows),
+        unexercised=unexercised(rows),
     )
     report = path / "report"
     report.mkdir(exist_ok=True)

@@ -1,9 +1,11 @@
 """A night's runs against what its suite expects."""
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from harness.contract.checks import Check
 from harness.contract.nights import CheckCount, Night, NightRow, Outcome, PlannedRun, RunStatus
 from harness.contract.run_folder import PLAN_FILE, RunFolder, find_runs
 from harness.contract.tables import MICROS_PER_SECOND
@@ -51,6 +53,15 @@ def decide_night(rows: list[NightRow]) -> RunVerdict:
     return RunVerdict.UNDECIDED if Outcome.UNDECIDED in outcomes else RunVerdict.PASS
 
 
+def unexercised(rows: list[NightRow]) -> list[str]:
+    """The checks that no run really exercised: none had a case in which they could have failed."""
+    cases: Counter[str] = Counter()
+    for row in rows:
+        cases.update({name: check.exercised for name, check in row.checks.items()})
+    judging = (Check.VACUOUS_CHECK, Check.RESUMPTION)
+    return sorted(name for name, exercised in cases.items() if not exercised if name not in judging)
+
+
 def outcome_of(verdict: RunVerdict, *, expect: RunVerdict, error: str | None) -> Outcome:
     """Whether a verdict is as it should be.
 
@@ -84,7 +95,9 @@ def _row(path: Path, planned: PlannedRun, one: Judged) -> NightRow:
         outcome=outcome_of(one.verdict.verdict, expect=planned.expect, error=run.error),
         seconds=seconds,
         checks={
-            name: CheckCount(verdict=result.verdict, findings=result.findings)
+            name: CheckCount(
+                verdict=result.verdict, findings=result.findings, exercised=result.exercised
+            )
             for name, result in one.verdict.checks.items()
         },
         report=str((one.folder.report / "index.html").relative_to(path)),

@@ -86,10 +86,11 @@ class Night(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CheckCount(msgspec.Struct, frozen=True, kw_only=True):
-    """What one check came to in one run."""
+    """What one check came to in one run; `exercised` as of `CheckResult`."""
 
     verdict: CheckVerdict
     findings: int
+    exercised: int = 0
 
 
 class NightRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,6 +136,7 @@ class NightSummary(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         verdict: fail if anything was unexpected, else undecided if anything was, else pass.
         compared_with: folder name of the last finished night of this suite and pool, if any.
+        unexercised: checks that had no case in any run in which they could have failed.
     """
 
     schema: int
@@ -146,6 +148,7 @@ class NightSummary(msgspec.Struct, frozen=True, kw_only=True):
     runs: list[NightRow]
     compared_with: str | None
     changes: list[Change]
+    unexercised: list[str] = []
 
 
 def write_atomically(path: Path, content: msgspec.Struct) -> None:

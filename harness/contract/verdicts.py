@@ -57,6 +57,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     """What one check found; `evaluated` counts what it judged (rows, pairs or commits).
 
+    exercised: the cases among these in which it could have failed, such as leader changes.
     reason: why it could not judge: which table is missing or empty, or how it crashed; else empty.
     summary: all its findings in one line; empty where the check has none to tell.
     """
@@ -67,6 +68,7 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     examples: list[Finding]
     reason: str = ""
     summary: str = ""
+    exercised: int = 0
 
 
 class FaultResult(msgspec.Struct, frozen=True, kw_only=True):

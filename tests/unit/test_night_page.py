@@ -1,5 +1,6 @@
 """A night against what its suite expects, and against the night before."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -291,3 +292,29 @@ def test_rows_of_the_same_name_are_compared_in_order() -> None:
     assert changes(same, same) == []
     (one,) = changes(same, [same[0], msgspec.structs.replace(same[1], verdict=PASS)])
     assert (one.run, one.change) == ("s, Kafka 4.4.0 (2)", "fail → pass")
+
+
+def test_checks_that_no_run_exercised_are_named(tmp_path: Path) -> None:
+    """A run that had no case in which a check could fail proves nothing, though it evaluated."""
+    runs = [planned(1), planned(2)]
+    found = [judged(tmp_path, run) for run in runs]
+
+    def with_counts(one: Judged, **exercised: int) -> Judged:
+        assert one.verdict is not None
+        held = {
+            name: CheckResult(
+                verdict=CheckVerdict.HOLDS, evaluated=9, findings=0, examples=[], exercised=cases
+            )
+            for name, cases in exercised.items()
+        }
+        return replace(one, verdict=msgspec.structs.replace(one.verdict, checks=held))
+
+    told = [
+        with_counts(found[0], lost_record=0, double_ownership=0, resumption=0),
+        with_counts(found[1], lost_record=2, double_ownership=0),
+    ]
+    summary = write_night(tmp_path, night(runs), told)
+    assert summary.unexercised == ["double_ownership"]
+    page = (tmp_path / "report" / "index.html").read_text()
+    assert "Checks that no run exercised" in page
+    assert "<p>double_ownership</p>" in page
