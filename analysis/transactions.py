@@ -4,7 +4,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
-from analysis.elections import elections
+from analysis.elections import elections, with_timelines
 from analysis.fates import with_fates
 from analysis.load import Trace
 from analysis.stretches import one_record
@@ -12,7 +12,7 @@ from analysis.stretches import one_record
 _LOG = ("topic", "partition")
 _TRANSACTION = ("producer", "transaction")
 _PIECE = (*_LOG, *_TRANSACTION, "first_offset", "last_offset", "records")
-_PERMIT = ("at_micros", "epoch", "leader", "metadata_offset", "start", "permits")
+_PERMIT = ("at_micros", "epoch", "leader", "metadata_offset", "permits")
 _END = ("outcome", "told", "marker", "marker_at", "fate")
 
 
@@ -57,12 +57,14 @@ def with_later_permit(lost: DataFrame, trace: Trace) -> DataFrame:
     )
     is_later = (
         f"one.at_micros + {trace.clock_micros} >= answered_micros"
-        " and coalesce(one.start <= offset, true)"
+        " and not exists(timeline, other -> other.leader_epoch = one.epoch"
+        " and other.start_low > offset)"
     )
     return (
-        lost.join(F.broadcast(permits), on=list(_LOG), how="left")
+        with_timelines(lost, trace)
+        .join(F.broadcast(permits), on=list(_LOG), how="left")
         .withColumn("permit", F.expr(f"array_min(filter(_permits, one -> {is_later}))"))
-        .drop("_permits")
+        .drop("_permits", "timeline")
     )
 
 

@@ -214,7 +214,7 @@ def _judged(rivals: DataFrame, trace: Trace) -> DataFrame:
             F.max(F.when(F.col("is_owed"), F.col("leader_epoch"))).alias("_owed"),
             F.min("first_micros").alias("first_micros"),
             F.bit_or("groups").alias("groups"),
-            F.min(F.least("first_micros", "answered_micros")).alias("_known"),
+            F.min(F.least("first_micros", "answered_micros")).alias("_known_micros"),
         )
         .groupBy(*_AT)
         .agg(
@@ -224,11 +224,11 @@ def _judged(rivals: DataFrame, trace: Trace) -> DataFrame:
             (F.min("_owed") < F.max("leader_epoch")).alias("_is_owed"),
             F.min("first_micros").alias("at"),
             F.bit_or("groups").alias("groups"),
-            F.min("_known").alias("_known"),
+            F.min("_known_micros").alias("_known_micros"),
         )
         .withColumn("_is_owed", F.coalesce("_is_owed", F.lit(1) == 0))
         .join(F.broadcast(again.select(*_LOG, "created_micros")), on=list(_LOG), how="left")
-        .withColumn("_again", F.expr(f"_known <= created_micros + {trace.clock_micros}"))
+        .withColumn("_again", F.expr(f"_known_micros <= created_micros + {trace.clock_micros}"))
     )
     return (
         with_permit(of_offset, trace, after="epoch_first", to="epoch_last", offset="offset")
