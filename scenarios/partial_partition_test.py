@@ -1,0 +1,101 @@
+"""Does anything get lost while some links of a cluster or of its clients are down?
+
+Cluster: 3 brokers, 1 controller; one topic of 6 partitions with 3 replicas, 2 of them in sync.
+Load:    an acks=all producer, and a group that reads and commits, all the time.
+Fault:   packets are dropped on some links only, by one of four recipes.
+         bridge       between broker 1 on one side, and broker 3 and the controller on the other;
+                      broker 2 reaches both sides.
+         replication  of fetches by a follower of orders-0 and from it; it keeps its session.
+         brokers      between the leader of orders-0 and all clients.
+         clients      from the clients to all brokers.
+Expect:  a broker that does not reach the controller is fenced, whatever else it reaches. A follower
+         that can't fetch leaves the ISR, and stays unfenced. A leader that no client reaches stays
+         the leader. Nothing is lost, and no reset is without a reason.
+Source:  KIP-320, KIP-631, KIP-841.
+"""
+
+from ducktape.mark import matrix
+from ducktape.mark.resource import cluster
+
+from cluster.kafka.topology import Topology
+from harness.clients.kinds import JAVA_WORKER
+from harness.contract.checks import OF_LOAD, Check
+from harness.contract.run_folder import TopicPlan
+from harness.contract.stages import Stage
+from harness.faults.bridge import Bridge
+from harness.faults.client import CutClient
+from harness.faults.cut import Cut, Links
+from harness.faults.fault import Fault
+from harness.faults.targets import FollowerOf, LeaderOf
+from harness.run import Run
+from harness.scenario import Scenario
+from harness.workload import reader
+
+RECORDS_PER_SECOND = 1000
+BETWEEN = 1000
+LEADER, FOLLOWER = LeaderOf("orders", 0), FollowerOf("orders", 0)
+FIRST, SECOND, THIRD = 1, 2, 3
+RECIPES: dict[str, Fault] = {
+    "bridge": Bridge(FOLLOWER),
+    "replication": Cut(FOLLOWER, Links.REPLICATION),
+    "brokers": Cut(LEADER, Links.CLIENTS),
+    "clients": CutClient(JAVA_WORKER.worker),
+}
+
+
+class PartialPartitionScenario(Scenario):
+    """The same story for each recipe."""
+
+    topology = Topology(brokers=3, controllers=1)
+    orders = TopicPlan(
+        topic="orders", partitions=6, replication=3, min_insync=2, unclean_election=False
+    )
+    groups = (reader("readers", "orders"),)
+    checks = (
+        *OF_LOAD,
+        Check.MIN_INSYNC_BREACHED,
+        Check.FENCED_IN_ISR,
+        Check.SERVED_UNDER_FENCED_EPOCH,
+        Check.FAULT_LANDED,
+        Check.HISTORY_COMPLETE,
+    )
+
+    @cluster(num_nodes=6)
+    @matrix(recipe=list(RECIPES))
+    def test_partial_partition(self, recipe: str) -> None:
+        with self.running(topics=[self.orders], groups=self.groups) as run:
+            run.create(assignment=[FIRST, SECOND, THIRD], is_spread=True)
+            run.watch()
+            load = run.workload
+            run.start_load(
+                self.orders,
+                producers={"writer": "all"},
+                records_per_second=RECORDS_PER_SECOND,
+                readers=self.groups,
+            )
+            load.await_acknowledged(["writer"], BETWEEN)
+            epoch = run.leader_epoch("orders", 0)
+            with run.fault(RECIPES[recipe]):
+                self.go_on(run, recipe, epoch)
+            run.phases.enter(Stage.HEALED, "all links are up")
+            load.await_acknowledged(["writer"], BETWEEN)
+            run.settle()
+            run.read_to_end(self.groups)
+
+    def go_on(self, run: Run, recipe: str, epoch: int) -> None:
+        """Wait for what must still be possible."""
+        match recipe:
+            case "bridge":
+                run.await_epoch_above(self.orders, run.preferred_of(FIRST, self.orders), epoch)
+                run.workload.await_acknowledged(["writer"], BETWEEN)
+            case "replication":
+                run.await_out_of_isr("orders", 0, SECOND)
+                served = [*run.preferred_of(FIRST, self.orders)]
+                run.workload.await_acknowledged(["writer"], BETWEEN, partitions=served)
+            case "brokers":
+                served = [
+                    partition
+                    for broker in (SECOND, THIRD)
+                    for partition in run.preferred_of(broker, self.orders)
+                ]
+                run.workload.await_acknowledged(["writer"], BETWEEN, partitions=served)

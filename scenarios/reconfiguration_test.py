@@ -1,0 +1,110 @@
+"""Do clients go on without loss while an administrator moves, restarts or recreates what they use?
+
+Cluster: 4 brokers, 1 controller; topic `orders` of 6 partitions and topic `scrap` of one, each with
+         replicas on brokers 1, 2 and 3, 2 of them in sync.
+Load:    an acks=all producer on orders, and a group that reads it and commits, all the time.
+Fault:   by one of three recipes.
+         bounce    each of brokers 1, 2 and 3 is restarted, one after the other.
+         reassign  the replicas of orders-0 move to brokers 4, 2 and 3, its leader with them, and
+                   back.
+         recreate  `scrap` is written to, read and committed by a group that is closed then. It is
+                   deleted and created again with fewer records, and the group is opened again.
+Expect:  nothing is lost, and no reset is without a reason. The records of the deleted topic are
+         gone by order. The group's commit is of the old topic: beyond the new one's log, it is out
+         of range, and the group resets by its policy.
+Source:  KIP-320, KIP-455, KIP-516.
+"""
+
+from ducktape.mark import matrix
+from ducktape.mark.resource import cluster
+
+from cluster.kafka.topology import Topology
+from harness.contract.checks import OF_LOAD, Check
+from harness.contract.run_folder import TopicPlan
+from harness.contract.stages import Stage
+from harness.faults.bounce import Bounce
+from harness.faults.reassign import Reassign
+from harness.faults.recreate import Recreate
+from harness.faults.targets import Broker
+from harness.run import Run
+from harness.scenario import Scenario
+from harness.workload import reader
+
+RECORDS_PER_SECOND = 1000
+BETWEEN = 1000
+REPLICAS, MOVED = [1, 2, 3], [4, 2, 3]
+BEFORE, AGAIN = 500, 200
+
+
+class ReconfigurationScenario(Scenario):
+    """What an administrator does on an ordinary day."""
+
+    topology = Topology(brokers=4, controllers=1)
+    topics = orders, scrap = tuple(
+        TopicPlan(
+            topic=name, partitions=partitions, replication=3, min_insync=2, unclean_election=False
+        )
+        for name, partitions in (("orders", 6), ("scrap", 1))
+    )
+    groups = readers, late = (reader("readers", "orders"), reader("late", "scrap"))
+    checks = (
+        *OF_LOAD,
+        Check.MIN_INSYNC_BREACHED,
+        Check.FENCED_IN_ISR,
+        Check.SERVED_UNDER_FENCED_EPOCH,
+        Check.FAULT_LANDED,
+        Check.HISTORY_COMPLETE,
+    )
+
+    @cluster(num_nodes=7)
+    @matrix(recipe=["bounce", "reassign", "recreate"])
+    def test_reconfiguration(self, recipe: str) -> None:
+        is_recreated = recipe == "recreate"
+        topics = self.topics if is_recreated else (self.orders,)
+        groups = self.groups if is_recreated else (self.readers,)
+        with self.running(topics=topics, groups=groups) as run:
+            run.create(assignment=REPLICAS, is_spread=True)
+            run.watch()
+            load = run.workload
+            run.start_load(
+                self.orders,
+                producers={"writer": "all"},
+                records_per_second=RECORDS_PER_SECOND,
+                readers=[self.readers],
+            )
+            load.await_acknowledged(["writer"], BETWEEN)
+            match recipe:
+                case "bounce":
+                    self.bounce(run)
+                case "reassign":
+                    with run.fault(Reassign("orders", 0, replicas=MOVED)):
+                        load.await_acknowledged(["writer"], BETWEEN)
+                case "recreate":
+                    self.recreate(run)
+            run.phases.enter(Stage.HEALED, "the load goes on")
+            load.await_acknowledged(["writer"], BETWEEN)
+            run.settle()
+            run.read_to_end([self.readers])
+
+    def bounce(self, run: Run) -> None:
+        """Restart each broker that has replicas, once all are in sync again."""
+        for broker in REPLICAS:
+            with run.fault(Bounce(Broker(broker))):
+                run.workload.await_acknowledged(["writer"], BETWEEN)
+            run.settle()
+
+    def recreate(self, run: Run) -> None:
+        """Write to a topic, read and commit, recreate it, and do so again."""
+        run.produce("scrap", count=BEFORE, producer="scrap")
+        self.read(run, life=1)
+        run.inject(Recreate("scrap"))
+        run.produce("scrap", count=AGAIN, producer="scrap")
+        self.read(run, life=2)
+
+    def read(self, run: Run, *, life: int) -> None:
+        """Let the group of the recreated topic read to its end and commit."""
+        run.phases.enter(Stage.STEADY, f"group late reads scrap, life {life}")
+        members = run.open([self.late], life=life)
+        run.consume(members, may_pass=True)
+        run.commit([self.late], life=life)
+        run.close(members)

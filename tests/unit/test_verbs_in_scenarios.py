@@ -1,0 +1,52 @@
+"""Every verb that faults have is used by a scenario."""
+
+import ast
+from collections.abc import Iterator
+
+import pytest
+
+from harness.catalog import scenarios
+from harness.faults.cut import Links
+from harness.faults.language import ON_CLIENTS, ON_NAMES, ON_PARTITIONS, ON_SERVERS, parse_fault
+
+TARGETS = {
+    **dict.fromkeys(ON_SERVERS, "broker:1"),
+    **dict.fromkeys(ON_PARTITIONS, "partition:orders-0"),
+    **{verb: f"{kind}:x" for verb, (kind, _) in ON_NAMES.items()},
+}
+FAULTS = {
+    **{verb: parse_fault(verb, target) for verb, target in TARGETS.items()},
+    **{f"{verb} client": parse_fault(verb, "client:x") for verb in ON_CLIENTS},
+}
+
+
+def made() -> Iterator[str]:
+    """The faults that scenarios make, by class; `Cut` with its links, `Elect` with its kind."""
+    for scenario in scenarios():
+        for node in ast.walk(ast.parse(scenario.path.read_text())):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+                continue
+            links = [f"Cut {one.attr.lower()}" for one in node.args if is_links(one)]
+            kinds = [
+                f"Elect {one.value.value}"
+                for one in node.keywords
+                if one.arg == "unclean" and isinstance(one.value, ast.Constant)
+            ]
+            yield from (*links, *kinds, node.func.id)
+
+
+def is_links(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "Links"
+
+
+@pytest.mark.parametrize("verb", FAULTS)
+def test_a_verb_is_used_by_a_scenario(verb: str) -> None:
+    fault = FAULTS[verb]
+    match type(fault).__name__:
+        case "Cut":
+            name = f"Cut {Links(fault.verb.removeprefix('cut '))}"
+        case "Elect":
+            name = f"Elect {verb == 'elect-unclean'}"
+        case name:
+            pass
+    assert name in set(made())
