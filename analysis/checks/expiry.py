@@ -112,6 +112,8 @@ def _verdict() -> Column:
 def _standing(trace: Trace) -> DataFrame:
     """Commits that stood when somebody asked for them, with the log start that held then.
 
+    Those of which nothing tells where the log started then are left out.
+
     _KEY, stood (`at an assignment`, `at the end`), start_low (the least that the log start was
     then), expired_micros, headroom_seconds and reason (of the first log start above the commit
     since then; null where none is reported, or without a reason), retention_ms, deletes.
@@ -141,8 +143,9 @@ def _standing_commits(trace: Trace) -> DataFrame:
         *_LOG, "stood_micros as at_micros"
     )
     then = with_log_starts(moments.distinct(), trace).selectExpr(
-        *_LOG, "at_micros as stood_micros", "start_low as started_then"
+        *_LOG, "at_micros as stood_micros", "start_low as started_then", "start_high"
     )
+    reported = log_start_reports(trace).groupBy(*_LOG).agg(F.min("first_micros").alias("reported"))
     expired = (
         standing.select(*_KEY)
         .join(F.broadcast(log_start_reports(trace)), on=list(_LOG), how="inner")
@@ -162,6 +165,8 @@ def _standing_commits(trace: Trace) -> DataFrame:
     return (
         standing.join(then, on=[*_LOG, "stood_micros"], how="left")
         .join(expired, on=list(_KEY), how="left")
+        .join(F.broadcast(reported), on=list(_LOG), how="left")
+        .where(f"stood_micros = {_AT_END} or reported <= stood_micros or start_high <= offset")
         .join(F.broadcast(trace.log_bounds), on=list(_LOG), how="inner")
         .join(F.broadcast(topics), on="topic", how="left")
         .selectExpr(
