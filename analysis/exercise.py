@@ -164,7 +164,7 @@ CASES: Mapping[Check, Callable[[Trace], DataFrame]] = {
 def with_exercised(results: Mapping[Check, CheckResult], trace: Trace) -> dict[Check, CheckResult]:
     """Results with how many cases each check had: all that it evaluates, unless CASES counts them.
 
-    Where the cases can't be counted, as a table is missing, there is none that is known.
+    Where the cases can't be counted, e.g. as a table is missing, none is known.
     """
     asked = {of for check, of in CASES.items() if check in results and results[check].evaluated}
     frames: dict[str, DataFrame] = {}

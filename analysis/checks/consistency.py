@@ -12,6 +12,10 @@ from analysis.stretches import given
 
 _LOG = ("topic", "partition")
 _MEMBER = ("group", "member", *_LOG)
+_IS_AHEAD = (
+    "position > given_next and (position <= next_last or position > coalesce(following, position))"
+)
+"""A member asks for its position when a poll has returned, and so has passed what that brought."""
 _BEGINS_SESSION = "change in ('opened', 'assigned', 'revoked', 'lost', 'failed')"
 
 
@@ -25,7 +29,7 @@ def history_consistent(trace: Trace) -> CheckOutcome:
     """
     judged = _with_deliveries(trace)
     behind = judged.where("position <= given_before and not is_reset_before")
-    ahead = judged.where("position > given_next and not is_reset_after")
+    ahead = judged.where(f"{_IS_AHEAD} and not is_reset_after")
     beyond = judged.join(F.broadcast(_known_ends(trace)), on=list(_LOG), how="inner").where(
         "position > known_end"
     )
@@ -63,7 +67,7 @@ _CONTRADICTION = (
 def _with_deliveries(trace: Trace) -> DataFrame:
     """Reported positions with what their member was given before and next, in that session.
 
-    Columns: those of _CONTRADICTION, is_reset_before, is_reset_after.
+    Columns: those of _CONTRADICTION, next_last, following, is_reset_before, is_reset_after.
     """
     reported = trace["group_events"].select(
         *_MEMBER,
@@ -91,6 +95,9 @@ def _with_deliveries(trace: Trace) -> DataFrame:
         )
     )
     in_turn = Window.partitionBy(*_MEMBER).orderBy("seq")
+    deliveries = deliveries.withColumn("following", F.lead("first").over(in_turn)).withColumn(
+        "_next", F.struct("first", "last", "following")
+    )
     in_session = Window.partitionBy(*_MEMBER, "_session").orderBy("seq")
     back = Window.partitionBy(*_MEMBER, "_session").orderBy(F.desc("seq"))
     resets = (
@@ -101,10 +108,11 @@ def _with_deliveries(trace: Trace) -> DataFrame:
     was_reset = "exists(resets_micros, one -> one between {} and {})"
     clock = trace.clock_micros
     return (
-        reported.unionByName(deliveries)
+        reported.unionByName(deliveries, allowMissingColumns=True)
         .withColumn("_session", F.sum("_begins").over(in_turn))
         .withColumn("given_before", F.last("last", ignorenulls=True).over(in_session))
-        .withColumn("given_next", F.last("first", ignorenulls=True).over(back))
+        .withColumn("_next", F.last("_next", ignorenulls=True).over(back))
+        .withColumn("given_next", F.col("_next.first"))
         .withColumn("_given", F.when(F.col("first").isNotNull(), F.col("at_micros")))
         .withColumn("_before_micros", F.last("_given", ignorenulls=True).over(in_session))
         .withColumn("_next_micros", F.last("_given", ignorenulls=True).over(back))
@@ -112,6 +120,8 @@ def _with_deliveries(trace: Trace) -> DataFrame:
         .join(F.broadcast(resets), on=["member", *_LOG], how="left")
         .selectExpr(
             *_CONTRADICTION,
+            "_next.last as next_last",
+            "_next.following as following",
             "coalesce("
             + was_reset.format(f"_before_micros - {clock}", f"at_micros + {clock}")
             + ", false) as is_reset_before",
