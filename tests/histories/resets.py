@@ -168,7 +168,7 @@ def handed_over_without_a_reset(h: History) -> None:
         "reprocessing_amplification": NONE,
     },
 )
-def first_start_without_a_commit(h: History) -> None:
+def start_by_policy_without_a_commit(h: History) -> None:
     written(h)
     h.group()
     consumed(h, 0, 99, at=5)

@@ -56,8 +56,9 @@ def appended_twice_without_idempotence(h: History) -> None:
 
 @asks(
     "Nobody knows whether the producer whose values are in the log twice was idempotent.",
-    source="tables.py: is_idempotent is null where not known; taxonomy, Verdicts: undecided",
-    expects={"duplicate_append": UNDECIDED},
+    # Batches without a producer id (RecordBatch.NO_PRODUCER_ID) were not written idempotently.
+    source="RecordBatch.NO_PRODUCER_ID; KIP-98: without idempotence a retry may append again",
+    expects={"duplicate_append": PERMITTED},
 )
 def appended_twice_by_an_unknown_producer(h: History) -> None:
     twice(h, is_idempotent=None)
@@ -157,6 +158,7 @@ def value_that_nobody_sent(h: History) -> None:
     "A group gets a value of a producer whose history lacks lines.",
     source="tables.py histories.missing_seqs: sends may be among the lines that are missing",
     expects={"phantom_record": NOT_VIOLATION, "corrupted_record": NONE},
+    alone=True,
 )
 def value_whose_send_was_not_recorded(h: History) -> None:
     stranger(h)

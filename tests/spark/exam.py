@@ -126,7 +126,8 @@ def _history_of(row: dict[str, Any], made: list[History]) -> str:
     """Whose finding it is: by its topic, group, worker, server, or the time that is its own."""
     names = {history.name for history in made}
     evidence: dict[str, Any] = msgspec.json.decode(row["evidence"])
-    for told in (row["topic"], row["group"], evidence.get("worker"), evidence.get("producer")):
+    sources = (evidence.get(name) for name in ("worker", "producer", "source"))
+    for told in (row["topic"], row["group"], *sources):
         name = str(told or "").partition(".")[0]
         if name in names:
             return name
