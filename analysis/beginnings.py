@@ -14,9 +14,10 @@ from harness.contract.outcomes import ResetPolicy
 def beginnings(trace: Trace) -> DataFrame:
     """(group, topic, partition, first_offset): where each group that was delivered anything began.
 
-    That is its first position, or the first offset delivered to it, whichever is lower. A group
-    with `auto.offset.reset=earliest`, no commit and no reset before its first delivery began at the
-    log start of that time.
+    That is its first position, the first offset delivered to it, or the one to which its last reset
+    for want of a commit put it before that delivery, whichever is lowest. A group with
+    `auto.offset.reset=earliest`, no commit and no reset before its first delivery began at the log
+    start of that time.
     """
     return trace.shared("beginnings", lambda: _beginnings(trace))
 
@@ -41,15 +42,26 @@ def _beginnings(trace: Trace) -> DataFrame:
         .groupBy(*PARTITION)
         .agg(F.min("led_micros").alias("led_micros"))
     )
+    put = (
+        of_present_topic(trace["resets"], trace, "at_micros")
+        .where("cause = 'no_commit' and to_offset >= 0")
+        .select(*PARTITION, "to_offset", F.col("at_micros").alias("put_micros"))
+        .join(delivered.select(*PARTITION, "at_micros"), on=list(PARTITION), how="inner")
+        .where("put_micros <= at_micros")
+        .groupBy(*PARTITION)
+        .agg(F.max_by("to_offset", "put_micros").alias("put_to"))
+    )
     policies = F.broadcast(trace.groups.select("group", "reset"))
     is_at_start = f"reset = '{ResetPolicy.EARLIEST}' and coalesce(led_micros > at_micros, true)"
     return (
         with_log_starts(delivered, trace)
         .join(assigned, on=list(PARTITION), how="left")
         .join(led, on=list(PARTITION), how="left")
+        .join(put, on=list(PARTITION), how="left")
         .join(policies, on="group", how="left")
         .selectExpr(
             *PARTITION,
-            f"least(delivered, assigned, if({is_at_start}, start_high, null)) as first_offset",
+            f"least(delivered, assigned, put_to, if({is_at_start}, start_high, null))"
+            " as first_offset",
         )
     )

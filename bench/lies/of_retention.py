@@ -11,7 +11,7 @@ from bench.lies.lie import (
     repeat,
     within,
 )
-from bench.lies.of_replicas import batch, lose_batch, on
+from bench.lies.of_replicas import batch, lose_batch
 from bench.lies.stories import RETENTION
 from harness.contract.checks import Check
 from harness.contract.tables import MICROS_PER_SECOND
@@ -46,13 +46,10 @@ DELETIONS = (
          Check.EXPIRED_READ,
          repeat("polls", having(member=f"{LAGGING}#2"), offset=500,
                 position_in_poll=lambda _: -1)),
-    _lie("retention deleted beyond the high watermark", Verb.SHIFT, "log_starts",
+    _lie("retention deleted beyond the high watermark", Verb.SHIFT, "samples",
          Check.RETENTION_OVERREACH,
-         alter("log_starts", on(1), log_start_offset=plus("log_end_offset", 5),
-               log_end_offset=plus("log_end_offset", 5))),
-    _lie("an epoch begins below the log start that retention left", Verb.SHIFT,
-         "epoch_checkpoints", Check.EPOCH_CACHE_MISMATCH,
-         alter("epoch_checkpoints", on(1), start_offset=plus("start_offset", -100))),
+         alter("samples", lambda row: row["log_start_offset"] > 0,
+               log_start_offset=plus("log_end_offset", 5))),
     _lie("the newest batch is missing in every replica, and retention did not reach it",
          Verb.DROP, "replica_batches", Check.LOST_RECORD,
          lose_batch(batch(4880, 4940), 1, 2, 3, is_end=True)),

@@ -167,6 +167,23 @@ def test_a_group_that_went_on_after_it_raised_is_judged(make_trace: TraceMaker) 
     assert result(make_trace, Check.SKIPPED_RECORD, rows).verdict is CheckVerdict.VIOLATED
 
 
+def test_a_group_began_where_its_reset_put_it_not_where_it_was_first_delivered(
+    make_trace: TraceMaker,
+) -> None:
+    # The client says that it was assigned the partition after its first poll, at the position then.
+    events = [
+        changed("opened", at=150),
+        changed("assigned", at=201, position=2),
+        changed("caught_up", at=210, position=4),
+    ]
+    rows = {**HEALTHY, "polls": polled(2, 3), "group_events": events, "committed_offsets": []}
+    found = result(make_trace, Check.SKIPPED_RECORD, rows)
+    assert found.verdict is CheckVerdict.VIOLATED
+    assert [(one.offset_first, one.offset_last) for one in found.examples] == [(0, 1)]
+    late = {**rows, "resets": []}
+    assert result(make_trace, Check.SKIPPED_RECORD, late, reset="latest").findings == 0
+
+
 def test_latest_may_jump_over_records(make_trace: TraceMaker) -> None:
     found = result(make_trace, Check.SKIPPED_RECORD, JUMPED, reset="latest")
     assert found.verdict is CheckVerdict.PERMITTED
