@@ -50,7 +50,7 @@ ACCUSERS = (
     Check.HISTORY_COMPLETE,
 )
 """Checks that accuse somebody of what is merely missing, if any does."""
-_COPIED = ("history", "clients", "brokers", "tables")
+_COPIED = ("history", "clients", "brokers", "segments", "tables")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,15 +147,13 @@ def tell_alone(
 
 
 def copied(folder: RunFolder, place: Path) -> RunFolder:
-    """A copy of a run's folder, without segments, which are decoded already."""
+    """A copy of a run's folder, without its report."""
     place.mkdir(parents=True)
     for name in _COPIED:
         if (folder.path / name).exists():
             shutil.copytree(folder.path / name, place / name)
     for file in folder.path.glob("*.json"):
         shutil.copy(file, place)
-    for replica in folder.segments.glob("*/*"):
-        shutil.copytree(replica, place / "segments" / replica.parent.name / replica.name)
     return RunFolder(place)
 
 
