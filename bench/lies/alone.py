@@ -22,7 +22,7 @@ from harness.collect import decode_clients, decode_server_logs
 from harness.contract.checks import Check
 from harness.contract.errors import FencepostError
 from harness.contract.run_folder import RunFolder
-from harness.contract.verdicts import CheckVerdict, RunVerdict, Verdict
+from harness.contract.verdicts import CheckResult, CheckVerdict, RunVerdict, Verdict
 
 Damage = Callable[[RunFolder, Random], None]
 """Changes a copy of a run's folder."""
@@ -83,12 +83,14 @@ class ToldAlone:
     Attributes:
         verdict: of the run; an error's text where it could not be judged.
         seen: the named check's verdict.
+        is_new: whether it, its findings or its reason differ from those in the genuine run.
         accusers: checks that are violated, and are not in the genuine run.
     """
 
     lie: FileLie
     verdict: str
     seen: str
+    is_new: bool = False
     accusers: tuple[str, ...] = ()
     error: str = ""
 
@@ -97,7 +99,7 @@ class ToldAlone:
         """Whether the run does not pass, and the named check has a verdict that says so."""
         is_permitted = CheckVerdict.PERMITTED in self.lie.verdicts
         is_clear = self.verdict == RunVerdict.PASS and not is_permitted
-        is_seen = self.lie.check is None or self.seen in self.lie.verdicts
+        is_seen = self.lie.check is None or (self.is_new and self.seen in self.lie.verdicts)
         return not self.error and not is_clear and is_seen
 
 
@@ -180,6 +182,13 @@ def _compared(lie: FileLie, before: Verdict, after: Verdict) -> ToldAlone:
         if result.verdict == CheckVerdict.VIOLATED
         and before.checks[name].verdict != CheckVerdict.VIOLATED
     ]
-    named = after.checks.get(str(lie.check))
+    name = str(lie.check)
+    named, was = after.checks.get(name), before.checks.get(name)
     seen = str(named.verdict) if named else ""
-    return ToldAlone(lie, str(after.verdict), seen, tuple(accusers))
+    return ToldAlone(
+        lie, str(after.verdict), seen, _told_by(named) != _told_by(was), tuple(accusers)
+    )
+
+
+def _told_by(result: CheckResult | None) -> tuple[str, int, str] | None:
+    return result and (str(result.verdict), result.findings, result.reason)
