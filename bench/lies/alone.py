@@ -191,4 +191,4 @@ def _compared(lie: FileLie, before: Verdict, after: Verdict) -> ToldAlone:
 
 
 def _told_by(result: CheckResult | None) -> tuple[str, int, str] | None:
-    return result and (str(result.verdict), result.findings, result.reason)
+    return (str(result.verdict), result.findings, result.reason) if result else None
