@@ -81,6 +81,7 @@ CLASSES: tuple[tuple[str, str], ...] = (
     ("M2", "vacuous_check"),
     ("M3", "clock_skew"),
     ("M4", "history_complete"),
+    ("M4", "history_consistent"),
     ("M", "phase_overrun"),
 )
 """(id, name); M5, the mutation score, is what the table itself tells."""
