@@ -95,17 +95,17 @@ def with_permit(rows: DataFrame, trace: Trace, *, after: str, to: str, offset: s
         .withColumn(
             "permit",
             F.expr(
-                f"array_min(filter(_permits, one -> {is_between}"
+                f"array_min(filter(_elections_permitting, one -> {is_between}"
                 f" and not exists(timeline, other -> other.leader_epoch = one.epoch"
-                f" and other.start_low > {offset})))"
+                f" and coalesce(other.start_low > {offset}, false))))"
             ),
         )
         .withColumn(
             "is_untold",
             F.expr(
                 f"coalesce({after}, -1) < 0"
-                f" or not coalesce(exists(_known, one -> one.epoch = {to}), false)"
-                f" or exists(_known, one -> {is_between} and one.kind = 'unknown')"
+                f" or not coalesce(exists(_elections_known, one -> one.epoch = {to}), false)"
+                f" or exists(_elections_known, one -> {is_between} and one.kind = 'unknown')"
             ),
         )
         .select(*rows.columns, "permit", "is_untold")
@@ -186,14 +186,14 @@ def after_cause() -> Column:
 
 
 def _of_log(trace: Trace) -> DataFrame:
-    """(topic, partition, _known, _permits): the elections of the last creation, as arrays."""
+    """(topic, partition, _elections_known, _elections_permitting): the elections of the last creation, as arrays."""
     return trace.shared(
         "elections_of_log",
         lambda: (
             _of_present_topics(trace)
             .groupBy(*_LOG)
             .agg(
-                F.collect_list(F.struct("epoch", "kind")).alias("_known"),
+                F.collect_list(F.struct("epoch", "kind")).alias("_elections_known"),
                 F.collect_list(F.when(F.col("permits").isNotNull(), F.struct(*_PERMIT))).alias(
                     "_permits"
                 ),

@@ -146,6 +146,8 @@ def test_another_topic_id_is_another_creation(make_trace: TraceMaker) -> None:
     ("leaderships", "start", "offset", "permitted", "is_untold"),
     [
         (UNCLEAN, 100, 100, True, False),
+        # It is not known where it started.
+        (UNCLEAN, None, 100, True, False),
         # The record lies below where the unclean leader started: it did not lose it.
         (UNCLEAN, 101, 100, False, False),
         (CLEAN, 100, 100, False, False),
@@ -157,17 +159,13 @@ def test_a_loss_is_permitted_by_an_election(
     make_trace: TraceMaker,
     *,
     leaderships: list[Row],
-    start: int,
+    start: int | None,
     offset: int,
     permitted: bool,
     is_untold: bool,
 ) -> None:
-    trace = make_trace(
-        {
-            "leaderships": leaderships,
-            "leader_epoch_starts": [epoch_started(1, start, at=10 * SECOND)],
-        }
-    )
+    started = [] if start is None else [epoch_started(1, start, at=10 * SECOND)]
+    trace = make_trace({"leaderships": leaderships, "leader_epoch_starts": started})
     lost = trace["leaderships"].limit(1).selectExpr("topic", "partition", f"{offset} as offset")
     judged = with_permit(lost, trace, after="0", to="1", offset="offset")
     (row,) = judged.select("permit", "is_untold", permit_in_words().alias("words")).collect()

@@ -117,7 +117,8 @@ def test_a_record_that_came_back(make_trace: TraceMaker, *, unclean: bool) -> No
 
 
 def test_a_record_came_back_without_an_election(make_trace: TraceMaker) -> None:
-    rows = {**CAME_BACK, "leaderships": TRUNCATED["leaderships"]}
+    tables = ("leaderships", "epoch_checkpoints")
+    rows = CAME_BACK | {table: TRUNCATED[table] for table in tables}
     found = result(make_trace, Check.RESURRECTED_RECORD, rows, unclean_election=True)
     assert found.verdict is CheckVerdict.VIOLATED
 
