@@ -96,8 +96,8 @@ def with_permit(rows: DataFrame, trace: Trace, *, after: str, to: str, offset: s
             "permit",
             F.expr(
                 f"array_min(filter(_elections_permitting, one -> {is_between}"
-                f" and not exists(timeline, other -> other.leader_epoch = one.epoch"
-                f" and coalesce(other.start_low > {offset}, false))))"
+                " and not coalesce(exists(timeline, other -> other.leader_epoch = one.epoch"
+                f" and coalesce(other.start_low > {offset}, false)), false)))"
             ),
         )
         .withColumn(
@@ -186,7 +186,7 @@ def after_cause() -> Column:
 
 
 def _of_log(trace: Trace) -> DataFrame:
-    """(topic, partition, _elections_known, _elections_permitting): the elections of the last creation, as arrays."""
+    """(topic, partition, _elections_known, _elections_permitting), of the last creation."""
     return trace.shared(
         "elections_of_log",
         lambda: (
@@ -195,7 +195,7 @@ def _of_log(trace: Trace) -> DataFrame:
             .agg(
                 F.collect_list(F.struct("epoch", "kind")).alias("_elections_known"),
                 F.collect_list(F.when(F.col("permits").isNotNull(), F.struct(*_PERMIT))).alias(
-                    "_permits"
+                    "_elections_permitting"
                 ),
             )
         ),
