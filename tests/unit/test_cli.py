@@ -25,7 +25,7 @@ def test_list_names_each_scenario_with_its_question() -> None:
     listed = fencepost("list").stdout
     for name in ("baseline", "canary", "commit_epoch"):
         assert name in listed
-    assert "Which leader epoch may a consumer commit" in listed
+    assert "Which leader epochs do consumers commit" in listed
 
 
 def test_doctor_names_the_pools() -> None:
@@ -48,7 +48,7 @@ def test_kafka_list_names_the_locked_versions() -> None:
         (("run", "baseline", "--seed", "99999999999"), 64, "31 bits"),
         (("run", "baseline", "--parameters", "{"), 64, "not JSON"),
         (("run", "baseline", "--parameters", "[1]"), 64, "must be a JSON object"),
-        (("nightly", "--suite", "nonsense"), 64, "there are: nightly, reproduction, smoke"),
+        (("nightly", "--suite", "nonsense"), 64, "there are: commit_epoch, nightly, reproduction, smoke"),
         (("nightly", "--seed", "99999999999"), 64, "31 bits"),
         (("analyze", "/nonexistent"), 64, "no run at or below"),
         (("frobnicate",), 64, "No such command"),
