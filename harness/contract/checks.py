@@ -105,6 +105,7 @@ OF_COMMITS = (
     Check.COMMIT_BEYOND_PROCESSED,
     Check.COMMIT_BEYOND_LOG,
     Check.LOST_COMMIT,
+    Check.COMMIT_MISMATCH,
     Check.COMMIT_EXPIRED,
     Check.RECORD_EPOCH_REGRESSED,
     Check.COMMITTED_EPOCH_STALE,
@@ -118,6 +119,7 @@ OF_COMMITS = (
     Check.RESET,
     Check.UNJUSTIFIED_RESET,
     Check.REPROCESSING_AMPLIFICATION,
+    Check.HISTORY_CONSISTENT,
 )
 """Checks of positions, for any run whose groups read and commit epochs."""
 
