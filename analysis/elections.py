@@ -2,9 +2,10 @@
 
 Whether records may be lost is decided by the election that lost them, never by a topic's setting
 alone. An election permits a loss if its leader came from outside the ISR and the eligible leader
-replicas by configuration (`unclean.leader.election.enable`), by order of an administrator (KIP-460)
-or as the last known leader (KIP-966); or if a fault of the run took the leader's records: its disk
-was wiped while it was in the ISR, or the tails of all replicas were cut off.
+replicas by configuration (`unclean.leader.election.enable`) or by order of an administrator
+(KIP-460); or if a fault of the run took the records of the leader: its disk was wiped while in the
+ISR, or the tails of all replicas were cut off. The election of the last known leader (KIP-966) is
+allowed, but permits no loss: it led with every committed record, so only its disk can lack some.
 """
 
 from pyspark.sql import Column, DataFrame, Window
@@ -29,8 +30,8 @@ _KIND = """
         when was is null then 'unknown'
         when is_unclean and unclean_election then 'configured'
         when is_unclean and is_ordered then 'ordered'
-        when is_unclean and size(was.isr) = 0 and size(was.elr) = 0 and leader = last_leader
-            then 'last known leader'
+        when is_unclean and size(was.isr) = 0 and leader = last_leader
+            and not coalesce(is_passing_over, false) then 'last known leader'
         when is_unclean then 'unconfigured'
         when array_contains(was.isr, leader) then 'clean'
         when array_contains(was.elr, leader) then 'eligible'
@@ -41,7 +42,6 @@ _PERMITS = """
     case kind
         when 'configured' then 'unclean election by configuration'
         when 'ordered' then 'unclean election by order'
-        when 'last known leader' then 'unclean election of the last known leader'
         else case
             when is_wiped then 'election of a broker whose disk was wiped'
             when is_cut then 'election after the tails of all replicas were cut off'
@@ -228,6 +228,7 @@ def _elections(trace: Trace) -> DataFrame:
     )
     return (
         elected.withColumn("is_unclean", F.expr(_IS_UNCLEAN))
+        .join(F.broadcast(_passing_over(trace)), on=[*_LOG, "metadata_offset"], how="left")
         .withColumn("own", F.expr("concat(topic, '-', partition)"))
         .withColumn(
             "is_ordered",
@@ -264,6 +265,31 @@ def _elections(trace: Trace) -> DataFrame:
             "was.isr as isr_before",
             "was.elr as elr_before",
         )
+    )
+
+
+def _passing_over(trace: Trace) -> DataFrame:
+    """(topic, partition, metadata_offset, is_passing_over): changes out of an empty ISR.
+
+    Those before which an eligible leader replica was in service. One that registers anew after an
+    unclean shutdown is still fenced, and loses its eligibility by the same change.
+    """
+    states = (
+        trace.present("broker_states")
+        .withColumnRenamed("metadata_offset", "_state_offset")
+        .select("broker", "_state_offset", "is_fenced")
+    )
+    return (
+        changes(trace)
+        .where("leader >= 0 and size(was.isr) = 0 and size(was.elr) > 0")
+        .selectExpr(*_LOG, "metadata_offset", "explode(was.elr) as broker")
+        .join(F.broadcast(states), on="broker", how="inner")
+        .where("_state_offset < metadata_offset")
+        .groupBy(*_LOG, "metadata_offset", "broker")
+        .agg(F.max_by("is_fenced", "_state_offset").alias("is_fenced"))
+        .where("not is_fenced")
+        .groupBy(*_LOG, "metadata_offset")
+        .agg((F.count(F.lit(1)) > 0).alias("is_passing_over"))
     )
 
 

@@ -5,6 +5,9 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.load import Trace
 
+HEARD_SECONDS = 5
+"""After so long, a broker has heard of a change in the metadata log, or serves no more."""
+
 _LOG = ("topic", "partition")
 
 

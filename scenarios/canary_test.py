@@ -28,8 +28,8 @@ class HiddenLoss(CutTails):
 
     @property
     def target(self) -> str:
-        """The brokers."""
-        return "all brokers"
+        """The brokers, as a kill names them."""
+        return "all (brokers 1, 2, 3)"
 
 
 class CanaryScenario(Scenario):

@@ -8,12 +8,9 @@ from analysis.checks.base import CheckOutcome, count, count_records, findings
 from analysis.creations import created_once
 from analysis.elections import IF_PERMITTED, after_cause, with_permit
 from analysis.load import Trace
-from analysis.reigns import small_isrs
+from analysis.reigns import HEARD_SECONDS, small_isrs
 from analysis.told import in_order
 from harness.contract.tables import MICROS_PER_SECOND
-
-HEARD_SECONDS = 5
-"""After so long, a leader has heard that its ISR shrank, or is no leader any more."""
 
 _LOG = ("topic", "partition")
 

@@ -18,10 +18,11 @@ from analysis.elections import (
     with_timelines,
 )
 from analysis.load import Trace
-from analysis.reigns import reigns
+from analysis.reigns import HEARD_SECONDS, reigns
 from analysis.state import of_present_topic
 from analysis.stretches import given
 from analysis.unmatched import unmatched
+from harness.contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
 _BATCH = (
@@ -264,21 +265,25 @@ def _replica_bounds(trace: Trace) -> DataFrame:
 
 
 def _committed(trace: Trace) -> DataFrame:
-    """(topic, partition, leader_epoch, committed): an offset below which all was committed then."""
+    """(topic, partition, leader_epoch, committed): an offset below which all was committed then.
+
+    Of a topic that was created again, what was reported after every broker had heard of it.
+    """
+    since = f"{{}} - {HEARD_SECONDS * MICROS_PER_SECOND}"
     told = (
-        trace["samples"]
+        of_present_topic(trace["samples"], trace, since.format("at_micros"))
         .where("broker = leader and log_end_offset >= 0")
         .groupBy(*_LOG, "leader_epoch")
         .agg(F.max("log_end_offset").alias("committed"))
     )
     read = (
-        given(trace)
+        of_present_topic(given(trace), trace, since.format("at_micros"))
         .groupBy(*_LOG, "leader_epoch")
         .agg((F.max("last_offset") + 1).alias("committed"))
         .where("leader_epoch >= 0")
     )
     acknowledged = (
-        lost(trace)
+        of_present_topic(lost(trace), trace, since.format("answered_micros"))
         .where("acks = 'all' and known_by != 'guess' and acknowledged_epoch is not null")
         .groupBy(*_LOG, F.col("acknowledged_epoch").alias("leader_epoch"))
         .agg((F.max("offset") + 1).alias("committed"))
@@ -286,7 +291,6 @@ def _committed(trace: Trace) -> DataFrame:
     return (
         told.unionByName(read)
         .unionByName(acknowledged)
-        .join(F.broadcast(created_once(trace)), on=list(_LOG), how="left_semi")
         .groupBy(*_LOG, "leader_epoch")
         .agg(F.max("committed").alias("committed"))
     )

@@ -12,12 +12,12 @@ from analysis.deletions import deletion_in_words, with_deletion
 from analysis.digests import within
 from analysis.elections import permit_in_words, tails_cut, took_over, with_permit, with_timelines
 from analysis.load import Trace
+from analysis.reigns import HEARD_SECONDS
 from analysis.unmatched import logs_without_records
 from harness.contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
-_HEARD_MICROS = 5 * MICROS_PER_SECOND
-"""After so long, every broker has heard that a topic was deleted."""
+_HEARD_MICROS = HEARD_SECONDS * MICROS_PER_SECOND
 _CAUSE = """
     case
         when answered_micros <= created_micros + {clock} then 'deleted with its topic'

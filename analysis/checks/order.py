@@ -22,8 +22,8 @@ _OWES_ORDER = """
     case
         when is_idempotent or in_flight_max = 1 then 'owed'
         when in_flight_max > 1 and not is_idempotent or acks != 'all' then 'permitted'
-        when not is_idempotent then 'undecided'
-        else 'owed'
+        when transaction is not null then 'owed'
+        else 'undecided'
     end
 """
 
@@ -34,7 +34,7 @@ def nonmonotonic_send(trace: Trace) -> CheckOutcome:
     Judged are acknowledged values, each with the one acknowledged before it in the order of
     sending. An idempotent producer (acks=all by default, KIP-98) keeps the order also when it
     retries, and so does one with `max.in.flight.requests.per.connection=1`; without both a retry
-    may change it. Where these settings are not known, acks=all counts as idempotent. It is no
+    may change it, so that it is undecided where these settings are not known. It is no
     reordering where the earlier value is lost, so that its offset was free again: `lost_record`
     judges that.
     """

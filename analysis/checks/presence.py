@@ -87,7 +87,8 @@ def duplicate_append(trace: Trace) -> CheckOutcome:
 
     Each value is sent once, so its producer's retry was appended again. A violation where both
     appends have one producer id and producer epoch: an idempotent producer's sequence numbers must
-    prevent it (KIP-98). Permitted where one has no producer id; undecided where producer id or
+    prevent it (KIP-98), or where it is known as idempotent and its batches have no producer id.
+    Permitted where one has no producer id otherwise; undecided where producer id or
     epoch changed in between (KIP-360), or no batch tells.
     """
     at = ("value", "offset")
@@ -115,6 +116,11 @@ def duplicate_append(trace: Trace) -> CheckOutcome:
         .select(*_LOG, "value", "offset", "appends", *_BATCH)
         .distinct()
     )
+    settings = (
+        closeup.sends(trace)
+        .groupBy(*_LOG, "value")
+        .agg(F.max("is_idempotent").alias("is_idempotent"))
+    )
     told = (
         found.join(ids, on=[*_LOG, "value", "offset", "appends"], how="left")
         .groupBy(*_LOG, "value", "appends")
@@ -125,13 +131,16 @@ def duplicate_append(trace: Trace) -> CheckOutcome:
             F.count_distinct(*_BATCH).alias("_ids"),
             F.max(F.col("producer_id").isNull()).alias("_untold"),
         )
+        .join(settings, on=[*_LOG, "value"], how="left")
     )
     kept = closeup.surviving(trace).select(one_record())
     if not trace.is_small:
         kept = kept.union(closeup.settled(trace).where("is_kept").select("records"))
     is_same = (F.col("_ids") == 1) & ~F.col("_untold")
+    is_breach = F.coalesce("is_idempotent", F.expr("false")) & (F.col("producer_id") < 0)
     kind = (
-        F.when(F.col("producer_id") < 0, "without idempotence")
+        F.when(is_breach, "without a producer id, though idempotent")
+        .when(F.col("producer_id") < 0, "without idempotence")
         .when(is_same, "in one producer epoch")
         .otherwise("under another producer epoch")
     )
@@ -140,7 +149,8 @@ def duplicate_append(trace: Trace) -> CheckOutcome:
             told,
             evidence=("value", "appends", "producer_id"),
             kind=kind,
-            verdict=F.when(F.col("producer_id") < 0, "permitted")
+            verdict=F.when(is_breach, "violation")
+            .when(F.col("producer_id") < 0, "permitted")
             .when(is_same, "violation")
             .otherwise("undecided"),
             cause=F.format_string("value %s was appended %s times", "value", "appends"),
@@ -154,12 +164,15 @@ def expired_read(trace: Trace) -> CheckOutcome:
 
     Judged are deliveries of partitions whose leader told the observer its log start. A violation
     where the member's session began after the log start was beyond the record; else the client may
-    have fetched the record before and kept it, which is permitted.
+    have fetched the record before and kept it, which is permitted. A log start counts up to that of
+    the end: a new leader may have deleted less, and serve what it has.
     """
+    ends = F.broadcast(trace.log_bounds.select(*_LOG, "log_start"))
     told = (
         trace["samples"]
         .where("broker = leader and log_start_offset >= 0")
-        .groupBy(*_LOG, F.col("log_start_offset").alias("start"))
+        .join(ends, on=list(_LOG), how="left")
+        .groupBy(*_LOG, F.least("log_start_offset", "log_start").alias("start"))
         .agg((F.min("at_micros") + trace.clock_micros).alias("at_micros"))
         .join(F.broadcast(created_again(trace)), on=list(_LOG), how="left_anti")
     )

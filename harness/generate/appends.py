@@ -11,6 +11,8 @@ from harness.generate.universe import Universe
 
 ANSWER_MICROS = 5_000
 """From a producer's intent to the append, and from there to its answer."""
+_IN_FLIGHT_MAX = 5
+"""The default of `max.in.flight.requests.per.connection`."""
 _BATCH_BYTES, _RECORD_BYTES = 61, 30
 
 
@@ -71,6 +73,8 @@ def _sends(universe: Universe, log: Log, acks: str) -> Frame:
         intended_micros=log.at[data] - ANSWER_MICROS,
         answered_micros=log.at[data] + ANSWER_MICROS,
         transaction=_integers([s.transaction for s in spans])[span],
+        is_idempotent=_integers([s.producer_id for s in spans])[span] >= 0,
+        in_flight_max=_IN_FLIGHT_MAX,
     )
 
 

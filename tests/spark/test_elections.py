@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from conftest import TraceMaker
-from micro import Row, epoch_started, led
+from micro import Row, epoch_started, led, registered
 
 from analysis.elections import elections, permit_in_words, with_permit
 
@@ -42,6 +42,8 @@ ALONE = state(0, at=5, leader=1, isr=[1])
 UNCLEAN = [CREATED, ALONE, state(1, at=10, leader=2, isr=[2])]
 CLEAN = [CREATED, state(1, at=10, leader=2, isr=[2])]
 ORDER = "elect unclean"
+LEADERLESS = state(1, at=8, leader=-1, isr=[])
+BACK = state(2, at=10, leader=1, isr=[1])
 OUT_AND_BACK = [
     CREATED,
     state(0, at=5, leader=1, isr=[1]),
@@ -131,6 +133,30 @@ def test_an_election_is_of_a_kind(
     trace = make_trace({"leaderships": leaderships, "faults": faults}, unclean_election=is_allowed)
     last = elections(trace).orderBy("metadata_offset").collect()[-1]
     assert (last["kind"], last["permits"]) == (kind, permits)
+
+
+@pytest.mark.parametrize(
+    ("eligible", "is_fenced", "kind"),
+    [
+        ([], True, "last known leader"),
+        # Broker 2 registers after an unclean shutdown, and loses its eligibility by this change.
+        ([2], True, "last known leader"),
+        ([2], False, "unconfigured"),
+    ],
+)
+def test_the_last_known_leader_may_lead_but_lose_nothing(
+    make_trace: TraceMaker, *, eligible: list[int], is_fenced: bool, kind: str
+) -> None:
+    rows = {
+        "leaderships": [CREATED, ALONE, {**LEADERLESS, "elr": eligible}, BACK],
+        "broker_states": [
+            registered(fenced=False, at=1, broker=2),
+            registered(fenced=is_fenced, at=9 * SECOND, broker=2),
+        ],
+    }
+    trace = make_trace(rows, unclean_election=False)
+    last = elections(trace).orderBy("metadata_offset").collect()[-1]
+    assert (last["kind"], last["permits"]) == (kind, None)
 
 
 def test_another_topic_id_is_another_creation(make_trace: TraceMaker) -> None:

@@ -38,7 +38,7 @@ TURNED["replica_records"] = [
 @pytest.mark.parametrize(
     ("fields", "verdict", "kind"),
     [
-        ({}, CheckVerdict.VIOLATED, "between sends"),
+        ({}, CheckVerdict.UNDECIDED, "between sends"),
         ({"transaction": 0}, CheckVerdict.VIOLATED, "within a transaction"),
         ({"acks": "1"}, CheckVerdict.PERMITTED, "between sends"),
         ({"is_idempotent": True, "in_flight_max": 5}, CheckVerdict.VIOLATED, "between sends"),

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from conftest import TraceMaker
 from histories import HEALTHY, TRUNCATED, WENT_BACK, result
-from micro import Row, changed, epochs, led, log_bounds, polled, sampled, sent, survived
+from micro import Row, batch, changed, epochs, led, log_bounds, polled, sampled, sent, survived
 
 from harness.contract.checks import Check
 from harness.contract.verdicts import CheckVerdict
@@ -163,3 +163,17 @@ def test_a_record_below_the_log_start_is_returned(
 def test_without_a_log_start_nothing_is_below_it(make_trace: TraceMaker) -> None:
     rows = {**HEALTHY, "samples": [sampled(-1, at=40, start=-1, broker=2)]}
     assert result(make_trace, Check.EXPIRED_READ, rows).verdict is CheckVerdict.NOT_EVALUABLE
+
+
+def test_an_idempotent_producer_appends_once_whatever_its_batches_say(
+    make_trace: TraceMaker,
+) -> None:
+    again = {**survived(1)[0], "offset": 3}
+    rows = {
+        **HEALTHY,
+        "sends": [{**row, "is_idempotent": True} for row in HEALTHY["sends"]],
+        "replica_records": [*survived(0, 1, 2), again],
+        "replica_batches": [batch(0, 3)],
+    }
+    found = result(make_trace, Check.DUPLICATE_APPEND, rows)
+    assert found.verdict is CheckVerdict.VIOLATED
