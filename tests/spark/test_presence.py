@@ -173,7 +173,7 @@ def test_an_idempotent_producer_appends_once_whatever_its_batches_say(
         **HEALTHY,
         "sends": [{**row, "is_idempotent": True} for row in HEALTHY["sends"]],
         "replica_records": [*survived(0, 1, 2), again],
-        "replica_batches": [batch(0, 3)],
+        "replica_batches": [{**batch(0, 3), "is_control": False}],
     }
     found = result(make_trace, Check.DUPLICATE_APPEND, rows)
     assert found.verdict is CheckVerdict.VIOLATED
