@@ -30,7 +30,7 @@ def _never_delivered(trace: Trace) -> DataFrame:
     is_passed = (F.col("offset") >= F.col("first_offset")) & (
         F.col("offset") < F.col("final_position")
     )
-    reached = F.broadcast(final_positions(trace))
+    reached = F.broadcast(final_positions(trace).drop("position", "seen_micros"))
     passed = closeup.surviving(trace).join(reached, on=["topic", "partition"], how="inner")
     candidates = passed.where(is_passed).select(*PARTITION, "offset", "leader_epoch", "value")
     if trace.once("records were deleted", lambda: not _deleted(trace).isEmpty()):
@@ -86,10 +86,11 @@ def _passed_before_deletion(trace: Trace) -> DataFrame:
 def final_positions(trace: Trace) -> DataFrame:
     """How far groups went that did not end by raising.
 
-    Columns: group, topic, partition, first_offset, final_position.
+    Columns: group, topic, partition, first_offset, final_position, position, seen_micros.
 
-    first_offset as of `beginnings`; final_position as in `positions`, but not above where a newer
-    leader epoch started after the group was seen last: it did not go on there.
+    first_offset as of `beginnings`; position and seen_micros as in `positions`; final_position is
+    the position, but not above where a newer leader epoch started after the group was seen last: it
+    did not go on there.
     """
     calm = endings(trace).where(F.col("last_change") != "failed").select("group")
     last_read = (
@@ -109,7 +110,13 @@ def final_positions(trace: Trace) -> DataFrame:
         .join(calm, on="group", how="left_semi")
         .join(last_read, on=list(PARTITION), how="left")
         .join(F.broadcast(timelines(trace)), on=list(_LOG), how="left")
-        .selectExpr(*PARTITION, "first_offset", f"least(position, {since}) as final_position")
+        .selectExpr(
+            *PARTITION,
+            "first_offset",
+            f"least(position, {since}) as final_position",
+            "position",
+            "seen_micros",
+        )
     )
 
 

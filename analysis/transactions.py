@@ -57,8 +57,8 @@ def with_later_permit(lost: DataFrame, trace: Trace) -> DataFrame:
     )
     is_later = (
         f"one.at_micros + {trace.clock_micros} >= answered_micros"
-        " and not exists(timeline, other -> other.leader_epoch = one.epoch"
-        " and other.start_low > offset)"
+        " and not coalesce(exists(timeline, other -> other.leader_epoch = one.epoch"
+        " and other.start_low > offset), false)"
     )
     return (
         with_timelines(lost, trace)

@@ -18,6 +18,11 @@ from analysis.transactions import settled_writes, with_later_permit, writes
 
 _LOG = ("topic", "partition")
 _TRANSACTION = ("producer", "transaction")
+_IS_PASSED = """
+    offset is null or offset >= first_offset
+    and (offset < final_position or offset < position and answered_micros <= seen_micros)
+"""
+"""A write that was there when the group went past its offset, be it truncated since."""
 
 
 def aborted_read(trace: Trace) -> CheckOutcome:
@@ -76,7 +81,7 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
         .where("fate = 'committed' or told = 'committed' and fate = 'aborted'")
         .join(F.broadcast(committed_readers(trace)), on="topic", how="inner")
         .join(reached, on=["group", *_LOG], how="inner")
-        .where("offset is null or (offset >= first_offset and offset < final_position)")
+        .where(_IS_PASSED)
     )
     unread = trace.materialized(
         outside(passed, closeup.polls(trace), "group", *_LOG, "value"), is_close=True

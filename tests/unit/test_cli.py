@@ -48,7 +48,11 @@ def test_kafka_list_names_the_locked_versions() -> None:
         (("run", "baseline", "--seed", "99999999999"), 64, "31 bits"),
         (("run", "baseline", "--parameters", "{"), 64, "not JSON"),
         (("run", "baseline", "--parameters", "[1]"), 64, "must be a JSON object"),
-        (("nightly", "--suite", "nonsense"), 64, "there are: commit_epoch, nightly, reproduction, smoke"),
+        (
+            ("nightly", "--suite", "nonsense"),
+            64,
+            "there are: commit_epoch, nightly, reproduction, smoke",
+        ),
         (("nightly", "--seed", "99999999999"), 64, "31 bits"),
         (("analyze", "/nonexistent"), 64, "no run at or below"),
         (("frobnicate",), 64, "No such command"),
