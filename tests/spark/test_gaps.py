@@ -69,7 +69,11 @@ def test_without_a_brokers_folder_nobody_tells_what_it_held(make_trace: TraceMak
     assert "no replicas of broker 2" in lost.reason
     assert [str(one.verdict) for one in lost.examples] == ["undecided"]
     assert verdict.verdict is RunVerdict.UNDECIDED
-    shorter = {"replica_records": survived(0, 1, 2), "log_starts": log_bounds(0, 3)}
+    shorter = {
+        "replica_records": survived(0, 1, 2),
+        "replica_batches": [batch(0, 2)],
+        "log_starts": log_bounds(0, 3),
+    }
     assert judged(make_trace, **shorter).verdict is RunVerdict.FAIL
 
 
