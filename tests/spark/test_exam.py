@@ -60,7 +60,7 @@ def _wrong(question: Question, said: dict[str, str]) -> dict[str, str]:
         if not is_right(expected, said.get(check, NONE))
     }
     known = OPEN.get(question.name, frozenset())
-    right = {check: "is right now: remove it from OPEN" for check in known - wrong.keys()}
+    right = dict.fromkeys(known - wrong.keys(), "is right now: remove it from OPEN")
     return {check: why for check, why in wrong.items() if check not in known} | right
 
 
