@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.checks.base import CheckOutcome, count, findings
+from analysis.checks.logs import batches_against_records
 from analysis.load import Trace
 from analysis.stretches import given
 
@@ -20,11 +21,12 @@ _BEGINS_SESSION = "change in ('opened', 'assigned', 'revoked', 'lost', 'failed')
 
 
 def history_consistent(trace: Trace) -> CheckOutcome:
-    """M4: positions that members report agree with their deliveries and with the log's end.
+    """M4: what members report agrees with their deliveries, and what replicas hold with itself.
 
     Kinds: `position behind`, below a record that the member was given before in the same session;
     `position ahead`, above a record that it was given next; `beyond the log`, above every offset
-    that a replica, a sample, a send or a delivery knows. A reset of the partition in between
+    that a replica, a sample, a send or a delivery knows; `batches and records differ`, where the
+    batches of a replica and its records do not count the same. A reset of the partition in between
     explains the first two. All of it is undecided. Evaluates each reported position.
     """
     judged = _with_deliveries(trace)
@@ -38,20 +40,18 @@ def history_consistent(trace: Trace) -> CheckOutcome:
         .union(ahead.select(*_CONTRADICTION, F.lit("position ahead").alias("kind")))
         .union(beyond.select(*_CONTRADICTION, F.lit("beyond the log").alias("kind")))
     )
-    return CheckOutcome(
-        findings(
-            trace.materialized(found),
-            evidence=("member", "change", "position", "given_before", "given_next"),
-            kind=F.col("kind"),
-            verdict=F.lit("undecided"),
-            offset_first=F.col("position"),
-            at=F.col("at_micros"),
-            cause=F.format_string(
-                "%s reported %s at position %s: %s", "member", "change", "position", "kind"
-            ),
+    of_positions = findings(
+        trace.materialized(found),
+        evidence=("member", "change", "position", "given_before", "given_next"),
+        kind=F.col("kind"),
+        verdict=F.lit("undecided"),
+        offset_first=F.col("position"),
+        at=F.col("at_micros"),
+        cause=F.format_string(
+            "%s reported %s at position %s: %s", "member", "change", "position", "kind"
         ),
-        count(judged),
     )
+    return CheckOutcome(of_positions.unionByName(batches_against_records(trace)), count(judged))
 
 
 _CONTRADICTION = (
