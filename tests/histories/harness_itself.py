@@ -162,7 +162,8 @@ def assigned_without_a_position(h: History) -> None:
     source="harness/contract/stages.py: beyond its limit a phase tells of the machine; taxonomy M3",
     expects={
         "phase_overrun": UNDECIDED,
-        "clock_skew": UNDECIDED,
+        # The measured bound is used by all that compare times; no document asks for a verdict.
+        "clock_skew": NOT_VIOLATION,
         "lost_record": NONE,
         "never_caught_up": NONE,
     },
