@@ -15,7 +15,6 @@ TOGETHER = [question for question in questions() if not question.alone]
 ALONE = [question for question in questions() if question.alone]
 EXPECTATIONS_MIN = 150
 OPEN: dict[str, frozenset[str]] = {
-    "batch-without-its-records": frozenset({"history_consistent"}),
     "broker-that-shuts-down-joins-the-isr": frozenset({"fenced_in_isr"}),
     "caught-up-far-below-the-end": frozenset({"stale_read"}),
     "commits-do-not-need-the-leader-read": frozenset({"commit_unavailable"}),
@@ -33,7 +32,7 @@ OPEN: dict[str, frozenset[str]] = {
     "lost-answer-of-a-commit": frozenset({"misapplied_marker"}),
     "producer-is-stuck": frozenset({"stuck_producer"}),
     "producer-was-killed": frozenset({"produce_unavailable"}),
-    "records-without-their-batch": frozenset({"history_consistent"}),
+    "replica-records-are-emptied": frozenset({"history_consistent"}),
     "resurrected-by-clean-elections": frozenset({"resurrected_record"}),
     "resurrected-by-unclean-elections": frozenset({"resurrected_record"}),
     "sends-time-out-without-a-cause": frozenset({"produce_unavailable"}),
