@@ -14,9 +14,11 @@ from analysis.stretches import given
 _LOG = ("topic", "partition")
 _MEMBER = ("group", "member", *_LOG)
 _IS_AHEAD = (
-    "position > given_next and (position <= next_last or position > coalesce(following, position))"
+    "position > given_next and (position <= next_last"
+    " or coalesce(following > next_last and position > following, false))"
 )
-"""A member asks for its position when a poll has returned, and so has passed what that brought."""
+"""A member asks for its position when a poll has returned, and so has passed what that brought.
+What follows may go back, as after a truncation: then it tells nothing."""
 _BEGINS_SESSION = "change in ('opened', 'assigned', 'revoked', 'lost', 'failed')"
 
 
