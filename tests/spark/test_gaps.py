@@ -80,7 +80,7 @@ def test_without_a_brokers_folder_nobody_tells_what_it_held(make_trace: TraceMak
 @pytest.mark.parametrize(
     ("worker", "expected"),
     [
-        (0, {"lost_record", "nonmonotonic_poll"}),
+        (0, {"duplicate_append", "lost_record", "nonmonotonic_poll"}),
         # A fault that the driver recorded may be what took a record.
         (1, {"fault_landed", "lost_record"}),
     ],
