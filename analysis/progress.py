@@ -33,7 +33,7 @@ def _never_delivered(trace: Trace) -> DataFrame:
     reached = F.broadcast(final_positions(trace).drop("position", "seen_micros"))
     passed = closeup.surviving(trace).join(reached, on=["topic", "partition"], how="inner")
     candidates = passed.where(is_passed).select(*PARTITION, "offset", "leader_epoch", "value")
-    if trace.once("records were deleted", lambda: not _deleted(trace).isEmpty()):
+    if was_deleted_from(trace):
         candidates = candidates.union(_passed_before_deletion(trace))
     polls = of_present_topic(closeup.polls(trace), trace, "polled_micros")
     damaged = polls.where("not is_intact").select(*PARTITION, "offset", "leader_epoch")
@@ -50,6 +50,11 @@ def _never_delivered(trace: Trace) -> DataFrame:
             written.withColumn("_written", F.lit(1)), on="value", how="left"
         ).where(~is_hidden)
     return missed.select(*PARTITION, "offset", "leader_epoch")
+
+
+def was_deleted_from(trace: Trace) -> bool:
+    """Whether any log start is above 0 at the end."""
+    return trace.once("records were deleted", lambda: not _deleted(trace).isEmpty())
 
 
 def _deleted(trace: Trace) -> DataFrame:
@@ -70,15 +75,22 @@ def _passed_before_deletion(trace: Trace) -> DataFrame:
         .join(beginnings(trace), on=list(PARTITION), how="inner")
     )
     return (
+        deleted_records(trace)
+        .join(F.broadcast(passed_to), on=list(_LOG), how="inner")
+        .where("offset >= greatest(start_high, first_offset) and offset < passed_to")
+        .select(*PARTITION, "offset", "leader_epoch", "value")
+        .distinct()
+    )
+
+
+def deleted_records(trace: Trace) -> DataFrame:
+    """(topic, partition, offset, leader_epoch, value): below the log start, yet in a segment."""
+    return (
         closeup.replica_records(trace)
         .join(F.broadcast(trace.survivors), on=[*_LOG, "broker"], how="left_semi")
         .join(F.broadcast(_deleted(trace)), on=list(_LOG), how="inner")
         .where("offset < log_start")
         .select(*_LOG, "offset", "leader_epoch", "value")
-        .distinct()
-        .join(F.broadcast(passed_to), on=list(_LOG), how="inner")
-        .where("offset >= greatest(start_high, first_offset) and offset < passed_to")
-        .select(*PARTITION, "offset", "leader_epoch", "value")
         .distinct()
     )
 

@@ -3,6 +3,7 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from analysis.elections import elections
 from analysis.load import Trace
 from analysis.offsets import last_commits, offsets_of
 from analysis.positions import PARTITION
@@ -26,6 +27,8 @@ def skips(trace: Trace) -> DataFrame:
     - commit_epoch, committed_offset, committed_epoch: of the group's plan and its last commit.
     - jumped_to: the offset to which `auto.offset.reset=latest` led past it.
     - truncated_to: the offset to which the client went for a truncation that it placed above it.
+    - unclean_epochs: the epochs of several unclean elections, where that offset is the answer that
+      the leader then owed for the position's epoch, which was newer than the record's; else null.
     - is_gapped: whether a history that has deliveries to the group lacks events.
     - is_replaced: whether it took the place of a record that was delivered to the group before, and
       then truncated; false where a reset led past it.
@@ -36,7 +39,7 @@ def skips(trace: Trace) -> DataFrame:
             F.broadcast(trace.groups.select("group", "commit_epoch")), on="group", how="left"
         )
         .join(last_commits(offsets_of(trace)), on=list(PARTITION), how="left")
-        .join(_passed_by_resets(skipped, trace), on=[*PARTITION, "offset"], how="left")
+        .join(_passed_by_resets(skipped, trace), [*PARTITION, "offset", "leader_epoch"], "left")
         .join(_replaced(skipped, trace), on=[*PARTITION, "offset", "leader_epoch"], how="left")
         .join(F.broadcast(_gapped(trace)), on="group", how="left")
         .withColumn(
@@ -66,16 +69,23 @@ def _gapped(trace: Trace) -> DataFrame:
 
 
 def _passed_by_resets(skipped: DataFrame, trace: Trace) -> DataFrame:
-    """(group, topic, partition, offset, jumped_to, truncated_to): what a reset led past."""
+    """What a reset led past.
+
+    Columns: group, topic, partition, offset, leader_epoch, jumped_to, truncated_to, unclean_epochs.
+    """
     is_latest = "cause in ('out_of_range', 'no_commit') and policy = 'latest'"
     return (
-        skipped.select(*PARTITION, "offset")
+        skipped.select(*PARTITION, "offset", "leader_epoch")
         .join(F.broadcast(_ranges(trace)), on=list(PARTITION), how="inner")
         .where("offset >= covers_from and offset < to_offset")
-        .groupBy(*PARTITION, "offset")
+        .groupBy(*PARTITION, "offset", "leader_epoch")
         .agg(
             F.expr(f"max(to_offset) filter (where {is_latest})").alias("jumped_to"),
             F.expr("max(to_offset) filter (where cause = 'truncation')").alias("truncated_to"),
+            F.expr(
+                "max(unclean_epochs) filter (where cause = 'truncation'"
+                " and leader_epoch < from_epoch and to_offset = answered)"
+            ).alias("unclean_epochs"),
         )
     )
 
@@ -84,13 +94,18 @@ def _ranges(trace: Trace) -> DataFrame:
     """Resets with covers_from: from there on, up to to_offset, they led past records.
 
     That is the position that was reset; or where its branch ended, if a truncation had removed what
-    the group read last; but not below what the group had reached on the branch before.
+    the group read last; but not below what the group had reached on the branch before. An epoch of
+    which the surviving branch has nothing parted from it where it started.
+
+    answered: where the first epoch newer than the position's started, which is the end that the
+    leader answers; unclean_epochs: those of the unclean elections from the position's epoch on, if
+    they are several.
     """
     resets = (
         of_present_topic(trace["resets"], trace, "at_micros")
         .where("to_offset is not null")
         .groupBy(*_RESET)
-        .agg(F.max("from_offset").alias("from_offset"))
+        .agg(F.max("from_offset").alias("from_offset"), F.max("from_epoch").alias("from_epoch"))
     )
     read = given(trace).selectExpr(
         *PARTITION,
@@ -99,7 +114,12 @@ def _ranges(trace: Trace) -> DataFrame:
         "last_offset",
         "leader_epoch as read_epoch",
     )
-    forked_at = fork_then("read_epoch", f"at_micros + {trace.clock_micros}")
+    until = f"at_micros + {trace.clock_micros}"
+    forked_at = fork_then("read_epoch", until)
+    parted_at = (
+        "array_min(transform(filter(timeline, one -> one.leader_epoch = read_epoch"
+        " and not one.is_kept), one -> one.start_high))"
+    )
     before = (
         resets.join(read, on=list(PARTITION), how="inner")
         .where(
@@ -109,7 +129,8 @@ def _ranges(trace: Trace) -> DataFrame:
         .groupBy(*_RESET, "read_epoch")
         .agg(F.max("last_offset").alias("last_offset"), F.max("read_at").alias("read_at"))
         .join(F.broadcast(timelines(trace)), on=list(_LOG), how="left")
-        .selectExpr("*", f"{forked_at} as forked_at")
+        .selectExpr("*", f"{forked_at} as left_at", f"{parted_at} as parted_at")
+        .selectExpr("*", "if(left_at is null, null, least(left_at, parted_at)) as forked_at")
         .groupBy(*_RESET)
         .agg(
             F.expr(f"max(least(last_offset + 1, coalesce(forked_at, {_NEVER})))").alias("reached"),
@@ -118,14 +139,41 @@ def _ranges(trace: Trace) -> DataFrame:
     )
     return (
         resets.join(before, on=list(_RESET), how="left")
+        .join(F.broadcast(timelines(trace)), on=list(_LOG), how="left")
+        .join(F.broadcast(_unclean(trace)), on=list(_LOG), how="left")
         .withColumn("reached", F.coalesce("reached", F.lit(0)))
+        .withColumn(
+            "unclean",
+            F.expr(
+                "transform(filter(unclean, one -> one.epoch >= from_epoch"
+                f" and one.began_micros <= {until}), one -> one.epoch)"
+            ),
+        )
         .selectExpr(
             *PARTITION,
             "to_offset",
+            "from_epoch",
             "cause",
             "policy",
+            f"if(from_epoch < 0, null, {fork_then('from_epoch', until)}) as answered",
+            "if(from_epoch >= 0 and size(unclean) > 1, to_json(array_sort(unclean)), null)"
+            " as unclean_epochs",
             "greatest(reached, least(coalesce(from_offset, reached),"
             f" coalesce(forked_at, {_NEVER}))) as covers_from",
+        )
+    )
+
+
+def _unclean(trace: Trace) -> DataFrame:
+    """(topic, partition, unclean): the elections out of the ISR that permit a loss, as structs."""
+    return (
+        elections(trace)
+        .where("is_unclean and permits is not null")
+        .groupBy(*_LOG)
+        .agg(
+            F.collect_list(F.struct("epoch", F.col("at_micros").alias("began_micros"))).alias(
+                "unclean"
+            )
         )
     )
 

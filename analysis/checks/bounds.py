@@ -8,8 +8,8 @@ from analysis.checks.base import CheckOutcome, count, count_records, findings
 from analysis.creations import created_once
 from analysis.elections import IF_PERMITTED, after_cause, with_permit
 from analysis.load import Trace
-from analysis.reigns import HEARD_SECONDS, small_isrs
-from analysis.told import in_order
+from analysis.reigns import HEARD_SECONDS, reigns, small_isrs
+from analysis.told import ANSWER_MICROS, in_order
 from harness.contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
@@ -83,14 +83,17 @@ def high_watermark_regressed(trace: Trace) -> CheckOutcome:
 def retention_overreach(trace: Trace) -> CheckOutcome:
     """G11: records deleted that had to stay, or a log start that went back.
 
-    A log start never passes the high watermark (KIP-107), and one leader's never goes back;
-    permitted is that a new leader's lies lower, since followers learn of it later. Nothing at all
-    is deleted where neither a retention time nor the plan allows it; where a time does, nothing
-    younger by the producer's clock (`UnifiedLog.deleteRetentionMsBreachedSegments`).
+    A log start never passes the high watermark (KIP-107): neither one that a leader told with its
+    high watermark, nor one that its server logged before it was asked for a high watermark that is
+    lower, in the same epoch. One leader's never goes back; permitted is that a new leader's lies
+    lower, since followers learn of it later. Nothing at all is deleted where neither a retention
+    time nor the plan allows it; where a time does, nothing younger by the producer's clock
+    (`UnifiedLog.deleteRetentionMsBreachedSegments`).
     """
     told = _of_leaders(trace).where("log_start_offset >= 0")
     found = (
         _above_the_high_watermark(told)
+        .unionByName(_logged_above_the_high_watermark(trace, told))
         .unionByName(_gone_back(told))
         .unionByName(_never_allowed(trace, told))
         .unionByName(_too_young(trace, told))
@@ -124,6 +127,37 @@ def _above_the_high_watermark(told: DataFrame) -> DataFrame:
         "at_micros as at",
         "'above the high watermark' as kind",
         "log_end_offset as bound",
+    )
+
+
+def _logged_above_the_high_watermark(trace: Trace, told: DataFrame) -> DataFrame:
+    """Log starts that a leader's server logged, above the high watermark that it told later.
+
+    What it told before proves nothing: the high watermark may have advanced in between.
+    """
+    asked = F.coalesce("asked_micros", F.col("at_micros") - ANSWER_MICROS)
+    answers = told.where("log_end_offset >= 0").select(
+        *_LOG,
+        "broker",
+        F.col("leader_epoch").alias("epoch"),
+        F.col("log_end_offset").alias("bound"),
+        asked.alias("_asked"),
+    )
+    advances = (
+        trace["log_start_changes"]
+        .select(*_LOG, "broker", F.col("log_start_offset").alias("offset_first"), "at_micros")
+        .join(F.broadcast(reigns(trace)), on=[*_LOG, "broker"], how="inner")
+        .where("at_micros >= from_micros and (until_micros is null or at_micros < until_micros)")
+        .select(*_LOG, "broker", "epoch", "offset_first", F.col("at_micros").alias("at"))
+    )
+    return (
+        answers.join(F.broadcast(advances), on=[*_LOG, "broker", "epoch"], how="inner")
+        .where(f"bound < offset_first and _asked > at + {trace.clock_micros}")
+        .groupBy(*_LOG, "offset_first", "at")
+        .agg(F.min("bound").alias("bound"))
+        .select(
+            *_LOG, "offset_first", "at", F.lit("above the high watermark").alias("kind"), "bound"
+        )
     )
 
 

@@ -22,14 +22,17 @@ def skipped_record(trace: Trace) -> CheckOutcome:
 
     Counted from where the group began. Permitted where a reset by `auto.offset.reset=latest` led
     past it, and where a group that commits without epochs had read a record that was truncated
-    there: no client can tell. Undecided where the history of a member lacks events, and where a
-    group that commits the epochs of its records noticed a truncation, but was led above it: after
-    several unclean elections in a row the exact offset may not be found (KIP-320).
+    there: no client can tell. After several unclean elections in a row the exact offset of a
+    truncation may not be found (KIP-320): the leader answers the end of its largest epoch that is
+    not above the requested one. So where a group commits the epochs of its records, it is permitted
+    that a truncation led it to that answer past records of older epochs, and undecided where it led
+    it elsewhere above the divergence. Undecided too where the history of a member lacks events.
     """
     by_policy = F.col("jumped_to").isNotNull()
     by_style = F.col("is_replaced") & (F.col("commit_epoch") == str(CommitEpoch.NONE))
     style = F.coalesce("commit_epoch", F.lit(str(CommitEpoch.RECORD)))
     is_inexact = F.col("truncated_to").isNotNull() & style.isin(*OF_RECORDS)
+    by_elections = is_inexact & F.col("unclean_epochs").isNotNull()
     kind = (
         F.when(by_policy, "jumped by reset")
         .when(F.col("truncated_to").isNotNull(), "truncation seen too high")
@@ -44,6 +47,7 @@ def skipped_record(trace: Trace) -> CheckOutcome:
         "committed_epoch",
         "jumped_to",
         "truncated_to",
+        "unclean_epochs",
         "is_replaced",
         "is_gapped",
         "leader_epoch",
@@ -59,19 +63,20 @@ def skipped_record(trace: Trace) -> CheckOutcome:
                 "commit_epoch",
                 "jumped_to",
                 "truncated_to",
+                "unclean_epochs",
                 "is_replaced",
             ),
             kind=kind,
-            verdict=F.when(by_policy | by_style, "permitted")
+            verdict=F.when(by_policy | by_style | by_elections, "permitted")
             .when(F.col("is_gapped") | is_inexact, "undecided")
             .otherwise("violation"),
-            cause=_cause_of_skip(by_style),
+            cause=_cause_of_skip(by_style, by_elections),
         ),
         trace.rows["polls"],
     )
 
 
-def _cause_of_skip(by_style: Column) -> Column:
+def _cause_of_skip(by_style: Column, by_elections: Column) -> Column:
     silent = F.format_string(
         "committed (%s, epoch %s) was taken as valid in a log that has these records of epoch %s"
         " instead of those that were read",
@@ -85,9 +90,16 @@ def _cause_of_skip(by_style: Column) -> Column:
         "committed_epoch",
         "truncated_to",
     )
+    inexact = F.format_string(
+        "the leader's largest epoch not above the requested one ends at %s: after the unclean"
+        " elections of epochs %s the exact divergence can't be found",
+        "truncated_to",
+        "unclean_epochs",
+    )
     return (
         F.when(F.col("jumped_to").isNotNull(), "auto.offset.reset=latest jumped over them")
         .when(by_style, "no epoch was committed to validate")
+        .when(by_elections, inexact)
         .when(F.col("truncated_to").isNotNull(), too_high)
         .when(F.col("is_replaced"), silent)
         .otherwise("no truncation and no reset explains it")

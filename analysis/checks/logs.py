@@ -4,7 +4,7 @@ Batches are compared, never records: a follower appends what it fetched as it is
 same on all replicas to its checksum.
 """
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.acknowledgements import lost
@@ -150,11 +150,13 @@ def leader_completeness(trace: Trace) -> CheckOutcome:
 
 
 def isr_incomplete(trace: Trace) -> CheckOutcome:
-    """G3: a replica in the last ISR ends below the high watermark that its leader told.
+    """G3: a replica in the last ISR lacks records below the high watermark that its leader told.
 
     The high watermark is what every replica in the ISR has (StrongIsr in the TLA+ model of Kafka's
-    replication). Judged are the members at the end, where the last leader told one; undecided where
-    a member's replica was not collected. Partitions without a leader owe nothing.
+    replication). A member may end below it, or have a hole: offsets between two of its batches,
+    which another member's batches hold. Judged are the members at the end, where the last leader
+    told one; undecided where a member's replica was not collected. Partitions without a leader owe
+    nothing.
     """
     members = (
         trace.shared("last_states", lambda: _last_states(trace))
@@ -162,29 +164,77 @@ def isr_incomplete(trace: Trace) -> CheckOutcome:
         .select(*_LOG, "leader_epoch", F.explode("isr").alias("broker"))
         .join(F.broadcast(_last_high_watermarks(trace)), on=[*_LOG, "leader_epoch"], how="inner")
         .join(
-            trace["log_starts"].select(*_LOG, "broker", "log_end_offset"),
+            trace["log_starts"].select(*_LOG, "broker", "log_start_offset", "log_end_offset"),
             on=[*_LOG, "broker"],
             how="left",
         )
     )
-    is_missing = F.col("log_end_offset").isNull()
+    behind = members.where("log_end_offset is null or log_end_offset < high_watermark").selectExpr(
+        "*",
+        "log_end_offset as offset_first",
+        "high_watermark - 1 as offset_last",
+        "if(log_end_offset is null, 'no replica', 'behind') as kind",
+    )
+    lacking = behind.unionByName(_holes(trace, members).withColumn("kind", F.lit("hole")))
     return CheckOutcome(
         findings(
-            members.where("log_end_offset is null or log_end_offset < high_watermark").selectExpr(
-                "*", "log_end_offset as offset_first", "high_watermark - 1 as offset_last"
-            ),
+            lacking,
             evidence=("broker", "leader_epoch", "log_end_offset", "high_watermark"),
-            kind=F.when(is_missing, "no replica").otherwise("behind"),
-            verdict=F.when(is_missing, "undecided").otherwise("violation"),
-            cause=F.format_string(
-                "broker %s is in the ISR of epoch %s, ends at %s, and the high watermark was %s",
-                "broker",
-                "leader_epoch",
-                F.coalesce(F.col("log_end_offset").cast("string"), F.lit("an unknown offset")),
-                "high_watermark",
+            kind=F.col("kind"),
+            verdict=F.when(F.col("kind") == "no replica", "undecided").otherwise("violation"),
+            cause=F.when(
+                F.col("kind") == "hole",
+                F.format_string(
+                    "broker %s is in the ISR of epoch %s, and lacks offsets %s to %s, which other"
+                    " members have below the high watermark %s",
+                    "broker",
+                    "leader_epoch",
+                    "offset_first",
+                    "offset_last",
+                    "high_watermark",
+                ),
+            ).otherwise(
+                F.format_string(
+                    "broker %s is in the ISR of epoch %s, ends at %s, and the high watermark was"
+                    " %s",
+                    "broker",
+                    "leader_epoch",
+                    F.coalesce(F.col("log_end_offset").cast("string"), F.lit("an unknown offset")),
+                    "high_watermark",
+                )
             ),
         ),
         count(members),
+    )
+
+
+def _holes(trace: Trace, members: DataFrame) -> DataFrame:
+    """Members of the last ISR with offset_first, offset_last: what only others of them have.
+
+    Offsets between two of a member's batches and below the high watermark, from its log start on.
+    """
+    batches = trace["replica_batches"].select(*_LOG, "broker", "base_offset", "last_offset")
+    in_log = Window.partitionBy(*_LOG, "broker").orderBy("base_offset")
+    earlier = in_log.rowsBetween(Window.unboundedPreceding, -1)
+    holes = (
+        batches.withColumn("reached", F.max("last_offset").over(earlier))
+        .where("base_offset > reached + 1")
+        .join(F.broadcast(members), on=[*_LOG, "broker"], how="inner")
+        .selectExpr(
+            *members.columns,
+            "greatest(reached + 1, log_start_offset) as offset_first",
+            "least(base_offset, high_watermark) - 1 as offset_last",
+        )
+        .where("offset_first <= offset_last")
+    )
+    others = batches.join(
+        F.broadcast(members.select(*_LOG, "broker")), on=[*_LOG, "broker"], how="left_semi"
+    ).withColumnRenamed("broker", "other")
+    return (
+        others.join(F.broadcast(trace.materialized(holes)), on=list(_LOG), how="inner")
+        .where("other != broker and base_offset <= offset_last and last_offset >= offset_first")
+        .select(*holes.columns)
+        .distinct()
     )
 
 

@@ -192,14 +192,15 @@ def _unexplained(trace: Trace, asked: DataFrame) -> DataFrame:
 
 
 def divergence_mismatch(trace: Trace) -> CheckOutcome:
-    """F: a LogTruncationException names a divergent offset at which the branches did not part.
+    """F: a LogTruncationException names an offset, or an epoch, at which no branches parted.
 
     Judged are exceptions with a divergent offset. It has to be where a newer leader epoch than the
     position's started, or the log start of that time where that is higher: retention raises the
-    start of the oldest epoch to it. Undecided where no source tells where a newer epoch started,
-    or which epoch the position had. Source: KIP-320, `LeaderEpochFileCache.endOffsetFor`.
+    start of the oldest epoch to it. Its epoch, too, is of the leader's answer: the largest that is
+    not above the requested one. Undecided where no source tells where a newer epoch started, or
+    which epoch the position had. Source: KIP-320, `LeaderEpochFileCache.endOffsetFor`.
     """
-    raised = _with_epochs(
+    raised = with_position_epochs(
         of_present_topic(
             trace["group_events"].where("change = 'failed' and divergent_offset is not null"),
             trace,
@@ -222,8 +223,11 @@ def divergence_mismatch(trace: Trace) -> CheckOutcome:
             "array_min(transform(newer, one -> one.start_high)) as forked_at",
         )
     )
-    found = judged.where("not coalesce(may_be, false)")
-    is_unsure = F.col("is_untold") | (F.col("known_epoch") < 0)
+    is_above = "coalesce(asked_epoch >= 0 and divergent_epoch > asked_epoch, false)"
+    found = judged.withColumn("is_above", F.expr(is_above)).where(
+        "is_above or not coalesce(may_be, false)"
+    )
+    is_unsure = ~F.col("is_above") & (F.col("is_untold") | (F.col("known_epoch") < 0))
     return CheckOutcome(
         findings(
             found,
@@ -233,17 +237,28 @@ def divergence_mismatch(trace: Trace) -> CheckOutcome:
                 "known_epoch",
                 "divergent_offset",
                 "divergent_epoch",
+                "asked_epoch",
                 "forked_at",
                 "start_high",
             ),
-            kind=F.when(is_unsure, "unknown fork").otherwise("elsewhere"),
+            kind=F.when(is_unsure, "unknown fork")
+            .when(F.col("is_above"), "newer epoch")
+            .otherwise("elsewhere"),
             verdict=F.when(is_unsure, "undecided").otherwise("violation"),
             offset_first=F.col("divergent_offset"),
             offset_last=F.col("position"),
             at=F.col("at_micros"),
-            cause=F.when(
-                is_unsure, "no source tells where the position's epoch ended then"
-            ).otherwise(
+            cause=F.when(is_unsure, "no source tells where the position's epoch ended then")
+            .when(
+                F.col("is_above"),
+                F.format_string(
+                    "the exception names divergent epoch %s; epoch %s was asked for, and the"
+                    " answer is the largest epoch not above it",
+                    "divergent_epoch",
+                    "asked_epoch",
+                ),
+            )
+            .otherwise(
                 F.format_string(
                     "the exception names divergent offset %s; the log left epoch %s at %s",
                     "divergent_offset",
@@ -263,8 +278,10 @@ _MAY_DIVERGE = (
 """Whether the divergent offset lies within the bounds of where a newer epoch started."""
 
 
-def _with_epochs(raised: DataFrame, trace: Trace) -> DataFrame:
+def with_position_epochs(raised: DataFrame, trace: Trace) -> DataFrame:
     """_FAILED, divergent_epoch, known_epoch: the position's; -1 where nothing tells it.
+
+    asked_epoch: the largest of those that the client may have asked about; null if none is told.
 
     The exception's own, else that of the record before as the group was delivered it, else that
     which the group had committed with the position.
@@ -295,6 +312,7 @@ def _with_epochs(raised: DataFrame, trace: Trace) -> DataFrame:
         .selectExpr(
             *_FAILED,
             "divergent_epoch",
+            "greatest(position_epoch, read_epoch, stored_epoch) as asked_epoch",
             "coalesce(if(position_epoch >= 0, position_epoch, null), read_epoch, stored_epoch, -1)"
             " as known_epoch",
         )

@@ -13,7 +13,9 @@ from analysis.fates import committed_readers
 from analysis.load import Trace
 from analysis.passed import on_branch, passed
 from analysis.positions import PARTITION
+from analysis.progress import deleted_records, was_deleted_from
 from analysis.returns import moved_back
+from analysis.state import with_log_starts
 from analysis.transactions import writes
 
 _LOG = ("topic", "partition")
@@ -121,17 +123,26 @@ def _expired(trace: Trace, turned: DataFrame) -> DataFrame:
 def poll_skip(trace: Trace) -> CheckOutcome:
     """B3: within a session of reading, a record between two that were delivered in turn was not.
 
-    Skipped is what the surviving log holds between them, of an epoch between theirs: an offset that
+    Skipped is what the surviving log held between them at that time (some of it was deleted later,
+    and is still in a segment), of an epoch between theirs: an offset that
     a control record has, or a batch of an aborted transaction, is no record that is owed, nor is
     one that was appended to another branch. To a group that reads committed values, what a
     transaction wrote is owed if it was committed; undecided where nothing tells.
     """
-    skipped = trace.materialized(
+    record = (*_LOG, "offset", "leader_epoch", "value")
+    gone_past = (
         closeup.surviving(trace)
+        .select(*record)
         .join(F.broadcast(passed(trace)), on=[*_LOG, "offset"], how="inner")
-        .where(on_branch()),
-        is_close=True,
     )
+    if was_deleted_from(trace):
+        deleted_later = deleted_records(trace).join(
+            F.broadcast(with_log_starts(passed(trace), trace)), on=[*_LOG, "offset"], how="inner"
+        )
+        gone_past = gone_past.unionByName(
+            deleted_later.where("offset >= start_high").drop("start_low", "start_high")
+        )
+    skipped = trace.materialized(gone_past.where(on_branch()), is_close=True)
     owed = _with_fates(skipped, trace).where("fate not in ('aborted', 'failed')")
     found = spans(trace, owed, *PARTITION, "member", "kind", "fate", at=F.min("at_micros"))
     return CheckOutcome(

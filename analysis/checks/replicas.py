@@ -30,10 +30,11 @@ _VERDICT_OF_LOST = """
 
 
 def fenced_in_isr(trace: Trace) -> CheckOutcome:
-    """G7: a partition changed, and had a broker in its ISR that was fenced (KIP-841).
+    """G7: a partition's ISR had a fenced broker, or one joined it that was shutting down (KIP-841).
 
     States are judged at the end of each metadata batch: the controller fences a broker and takes it
-    out of the ISRs in one. A partition without a leader keeps its last ISR, which breaks nothing.
+    out of the ISRs in one. A partition without a leader keeps its last ISR, which breaks nothing,
+    and so does a broker in a controlled shutdown that is the last of an ISR: it may not join one.
     Undecided where the metadata log does not tell of the broker before.
     """
     changes, states = _batch_ends(trace)
@@ -46,12 +47,21 @@ def fenced_in_isr(trace: Trace) -> CheckOutcome:
         *members.columns,
         F.lit(None).cast("bigint").alias("broker_epoch"),
         F.lit(None).cast("bigint").alias("fenced_micros"),
+        F.lit("unknown broker").alias("kind"),
     )
-    fenced = known.where("is_fenced").select(*members.columns, "broker_epoch", "fenced_micros")
+    joins = "since_batch < batch_end and not array_contains(isr_before, broker)"
+    barred = known.withColumn(
+        "kind",
+        F.expr(
+            "case when is_fenced then 'fenced'"
+            f" when in_controlled_shutdown and {joins} then 'shutting down' end"
+        ),
+    ).where("kind is not null")
+    barred = barred.select(*members.columns, "broker_epoch", "fenced_micros", "kind")
     is_told = F.col("fenced_micros").isNotNull()
     return CheckOutcome(
         findings(
-            fenced.unionByName(untold),
+            barred.unionByName(untold),
             evidence=(
                 "broker",
                 "broker_epoch",
@@ -61,17 +71,26 @@ def fenced_in_isr(trace: Trace) -> CheckOutcome:
                 "metadata_offset",
                 "fenced_micros",
             ),
-            kind=F.when(is_told, "fenced").otherwise("unknown broker"),
+            kind=F.col("kind"),
             verdict=F.when(is_told, "violation").otherwise("undecided"),
             at=F.col("at_micros"),
             cause=F.when(
-                is_told,
+                F.col("kind") == "fenced",
                 F.format_string(
                     "broker %s is in the ISR that metadata offset %s set, though it was fenced",
                     "broker",
                     "metadata_offset",
                 ),
-            ).otherwise(
+            )
+            .when(
+                is_told,
+                F.format_string(
+                    "broker %s joined the ISR by metadata offset %s during its controlled shutdown",
+                    "broker",
+                    "metadata_offset",
+                ),
+            )
+            .otherwise(
                 F.format_string(
                     "no registration of broker %s is known before metadata offset %s",
                     "broker",
@@ -87,8 +106,10 @@ def _batch_ends(trace: Trace) -> tuple[DataFrame, DataFrame]:
     """Partitions with a leader, and brokers, as they were at the end of each metadata batch.
 
     A batch is what was appended with one timestamp, in one piece of the log. The first frame is
-    `leaderships` with batch_end, the metadata offset at which it ends; the second has broker,
-    broker_epoch, is_fenced, fenced_micros, and the batches from which and until which it was so.
+    `leaderships` with batch_end, the metadata offset at which it ends, and isr_before, the ISR at
+    the end of the batch that changed it last (null: none did); the second has broker, broker_epoch,
+    is_fenced, in_controlled_shutdown, fenced_micros (since when it was in that state), and the
+    batches from which and until which it was so.
     """
     leaderships, states = trace["leaderships"], trace["broker_states"]
     moment = ("metadata_offset", "at_micros")
@@ -118,11 +139,16 @@ def _batch_ends(trace: Trace) -> tuple[DataFrame, DataFrame]:
         "broker",
         "broker_epoch",
         "is_fenced",
+        "in_controlled_shutdown",
         F.col("at_micros").alias("fenced_micros"),
         F.col("batch_end").alias("since_batch"),
         F.lead("batch_end").over(of_broker).alias("until_batch"),
     )
-    return last_of_batch(leaderships, *_LOG).where("leader >= 0"), brokers
+    of_partition = Window.partitionBy(*_LOG).orderBy("batch_end")
+    changes = last_of_batch(leaderships, *_LOG).withColumn(
+        "isr_before", F.lag("isr").over(of_partition)
+    )
+    return changes.where("leader >= 0"), brokers
 
 
 def served_under_fenced_epoch(trace: Trace) -> CheckOutcome:

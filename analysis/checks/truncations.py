@@ -6,6 +6,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from analysis.acknowledgements import lost
 from analysis.branches import abandoned, reads
 from analysis.checks.base import CheckOutcome, count, findings
+from analysis.checks.mismatches import with_position_epochs
 from analysis.checks.resets import members_judged
 from analysis.load import Trace
 from analysis.lookups import given_at
@@ -25,15 +26,18 @@ from harness.contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
 _MICROS_PER_MS = MICROS_PER_SECOND // 1000
+_RAISED = "(?i)log_?truncation"
 _RESET = (*PARTITION, "member", "policy", "from_offset", "from_epoch", "to_offset", "at_micros")
 
 
 def truncation_detected(trace: Trace) -> CheckOutcome:
     """F1: a client noticed that its position lies on an abandoned branch, and how late.
 
-    Judged is what each group was delivered of each epoch. The latency counts from when the first
-    later epoch began. It is exact if the client was led to where the branches part. Measured,
-    always permitted. Source: KIP-320 (OffsetForLeaderEpoch validation).
+    Judged is what each group was delivered of each epoch. A reset by its client tells of it, or a
+    LogTruncationException, which has its divergent offset where the reset has its target. The
+    latency counts from when the first later epoch began. It is exact if the client was led to where
+    the branches part. Measured, always permitted. Source: KIP-320 (OffsetForLeaderEpoch
+    validation).
     """
     newer = trace["leaderships"].select(
         *_LOG, "leader_epoch", F.col("at_micros").alias("began_micros")
@@ -42,7 +46,7 @@ def truncation_detected(trace: Trace) -> CheckOutcome:
         _reports(trace)
         .where("forked_at < from_offset")
         .join(F.broadcast(newer), on=list(_LOG), how="left")
-        .groupBy(*_RESET, "forked_at")
+        .groupBy(*_RESET, "is_raised", "forked_at")
         .agg(
             F.expr("min(began_micros) filter (where leader_epoch > from_epoch)").alias("began"),
         )
@@ -65,7 +69,7 @@ def truncation_detected(trace: Trace) -> CheckOutcome:
                 "records",
                 "latency_ms",
             ),
-            kind=F.when(F.col("to_offset").isNull(), "raised")
+            kind=F.when(F.col("is_raised") | F.col("to_offset").isNull(), "raised")
             .when(F.col("is_exact"), "at the divergence")
             .otherwise("elsewhere"),
             verdict=F.lit("permitted"),
@@ -90,8 +94,11 @@ def false_truncation(trace: Trace) -> CheckOutcome:
     The position is judged by the epoch under which the group was delivered the record before,
     whatever epoch the position had: that may be stale. Where it was delivered none, undecided if
     the position's own epoch was on that branch, or unknown: the log may have been too short then.
-    Undecided as well where the log start then, or the start of a newer epoch, has bounds on both
-    sides. Every opened member was judged. Source: KIP-320, KAFKA-19902.
+    Permitted where retention had removed the position's epoch and it was led to the log start: an
+    epoch that is not cached any more is answered with the start of the first larger one, which
+    retention moved there. Undecided as well where the log start then, or the start of a newer
+    epoch, has bounds on both sides. Every opened member was judged. Source: KIP-320, KAFKA-19902,
+    `LeaderEpochFileCache.endOffsetFor`.
     """
     until = f"at_micros + {trace.clock_micros}"
     reports = with_log_starts(_reports(trace), trace).join(
@@ -118,14 +125,21 @@ def false_truncation(trace: Trace) -> CheckOutcome:
         .where("known_epoch < 0 or not is_off")
     )
     is_unsure = F.expr("may_be_off or from_offset < start_high")
+    is_removed = F.expr(
+        "coalesce(from_epoch < read_epoch and forked_at <= to_offset"
+        " and to_offset between start_low and start_high, false)"
+    )
     return CheckOutcome(
         findings(
             judged,
             evidence=("member", "policy", "from_epoch", "to_offset", "read_epoch", "start_high"),
             kind=F.when(F.col("is_unread"), "unread")
+            .when(is_removed, "removed epoch")
             .when(F.col("from_epoch") < F.col("read_epoch"), "stale epoch")
             .otherwise("position intact"),
-            verdict=F.when(F.col("is_unread") | is_unsure, "undecided").otherwise("violation"),
+            verdict=F.when(F.col("is_unread") | is_unsure, "undecided")
+            .when(is_removed, "permitted")
+            .otherwise("violation"),
             offset_first=F.coalesce("to_offset", "from_offset"),
             offset_last=F.col("from_offset"),
             at=F.col("at_micros"),
@@ -133,6 +147,15 @@ def false_truncation(trace: Trace) -> CheckOutcome:
                 F.col("is_unread"), "nothing that the group read tells whether it was truncated"
             )
             .when(is_unsure, "no source tells where the log, or a newer epoch, started then")
+            .when(
+                is_removed,
+                F.format_string(
+                    "retention had removed epoch %s: the leader answers with the log start %s,"
+                    " where the first larger epoch starts since",
+                    "from_epoch",
+                    "to_offset",
+                ),
+            )
             .otherwise(
                 F.format_string(
                     "the record before is intact, of epoch %s; the position had epoch %s",
@@ -261,12 +284,41 @@ def loss_estimate(trace: Trace) -> CheckOutcome:
 
 
 def _reports(trace: Trace) -> DataFrame:
-    """Reports of truncations by clients: _RESET, timeline, forked_at (of the position's epoch)."""
+    """Reports of truncations by clients: _RESET, is_raised, timeline, forked_at.
+
+    Resets, and exceptions (is_raised) that no line of the client's log tells of; forked_at is of
+    the position's epoch. Clients raise where they have no policy to reset by.
+    """
     forked_at = fork_then("from_epoch", f"at_micros + {trace.clock_micros}")
-    return (
+    resets = (
         of_present_topic(trace["resets"], trace, "at_micros")
         .where("cause = 'truncation' and from_offset is not null")
         .select(*_RESET)
+    )
+    failed = trace["group_events"].where("change = 'failed' and position is not null")
+    is_truncation = F.coalesce(F.rlike(F.col("exception"), F.lit(_RAISED)), F.expr("false"))
+    raised = (
+        with_position_epochs(
+            of_present_topic(failed.where(is_truncation), trace, "at_micros"), trace
+        )
+        .selectExpr(
+            *PARTITION,
+            "member",
+            "'none' as policy",
+            "position as from_offset",
+            "known_epoch as from_epoch",
+            "divergent_offset as to_offset",
+            "at_micros",
+        )
+        .join(
+            F.broadcast(resets.select(*PARTITION, "member", "from_offset").distinct()),
+            on=[*PARTITION, "member", "from_offset"],
+            how="left_anti",
+        )
+    )
+    return (
+        resets.withColumn("is_raised", F.expr("false"))
+        .unionByName(raised.withColumn("is_raised", F.expr("true")))
         .join(F.broadcast(timelines(trace)), on=list(_LOG), how="inner")
         .selectExpr("*", f"if(from_epoch < 0, null, {forked_at}) as forked_at")
     )

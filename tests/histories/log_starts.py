@@ -81,6 +81,9 @@ def log_start_above_the_high_watermark(h: History) -> None:
     h.sent(100, 149, at=9.5, acks="1")
     h.sampled(1, at=10, end=100, isr=[1, 2])
     h.log_started(1, 130, at=12)
+    # An answer from before proves nothing, as the high watermark may have advanced to 130 by 12 s
+    # (Partition.maybeIncrementLeaderHW, at each fetch of a follower); one from after does.
+    h.sampled(1, at=12.5, end=100, isr=[1, 2])
     h.sampled(1, at=13, end=130, start=130, isr=[1, 2])
     h.log(1, (130, 149, 0), start=130, high_watermark=130)
     h.log(2, start=130, high_watermark=130)
