@@ -160,7 +160,8 @@ def never_caught_up(trace: Trace) -> CheckOutcome:
         .crossJoin(F.broadcast(_end(trace)))
         .withColumn(
             "seconds",
-            (F.col("end") - F.greatest("since", "changed_micros", "healed")) / MICROS_PER_SECOND,
+            F.greatest(F.lit(0), F.col("end") - F.greatest("since", "changed_micros", "healed"))
+            / MICROS_PER_SECOND,
         )
     )
     return CheckOutcome(
@@ -174,7 +175,7 @@ def never_caught_up(trace: Trace) -> CheckOutcome:
             ),
             at=F.col("since"),
             cause=F.format_string(
-                "broker %s is not in the ISR %s at the end, %.1f s after nothing stood in its way",
+                "broker %s is not in the ISR %s when collecting begins; it could return for %.1f s",
                 "broker",
                 F.to_json("isr"),
                 "seconds",

@@ -1,5 +1,6 @@
 """What only Kafka's admin client does (`org.apache.kafka.clients.admin.Admin`)."""
 
+from contextlib import closing
 from typing import Any
 
 import jpype
@@ -118,11 +119,12 @@ class AdminClient:
         kind = java_class("org.apache.kafka.common.ElectionType")
         election = kind.UNCLEAN if order.unclean else kind.PREFERRED
         partitions = java_class("java.util.Set").of(_partition(order.topic, order.partition))
-        self._ask(
-            "elect a leader",
-            lambda admin: admin.electLeaders(election, partitions).all(),
-            none_for="ElectionNotNeededException",
-        )
+        with closing(AdminClient(order.bootstrap)) as through:
+            through._ask(  # noqa: SLF001 - a client of this class, with metadata of its own
+                "elect a leader",
+                lambda admin: admin.electLeaders(election, partitions).all(),
+                none_for="ElectionNotNeededException",
+            )
 
     def delete_records(self, order: DeleteRecords) -> int:
         """Delete a partition's records below an offset; returns the log start after it."""

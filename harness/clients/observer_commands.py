@@ -77,11 +77,17 @@ class Watch(Command, frozen=True, kw_only=True):
 
 
 class ElectLeader(Command, frozen=True, kw_only=True):
-    """Elect a partition's leader: the preferred one, or (unclean) any replica that lives."""
+    """Elect a partition's leader: the preferred one, or (unclean) any replica that lives.
+
+    bootstrap: `bootstrap.servers` of those that know which brokers reach the controllers. Admin
+        sends the request to any broker that its metadata names; metadata of before a broker was
+        partitioned from the controllers may name that one, which does not answer.
+    """
 
     topic: str
     partition: int
     unclean: bool
+    bootstrap: str
 
 
 class DeleteRecords(Command, frozen=True, kw_only=True):

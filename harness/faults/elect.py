@@ -12,6 +12,7 @@ class Elect(Fault):
         """`unclean` works whatever `unclean.leader.election.enable` says (KIP-460)."""
         self._topic, self._partition, self._unclean = topic, partition, unclean
         self._epoch = NO_EPOCH
+        self._leader: int | None = None
 
     @property
     def verb(self) -> str:
@@ -24,14 +25,20 @@ class Elect(Fault):
         return f"partition:{self._topic}-{self._partition}"
 
     def prepare(self, field: Field) -> None:
-        """Note the epoch of before."""
+        """Note the leader and the epoch of before."""
         before = field.observer.partition(self._topic, self._partition)
         self._epoch = NO_EPOCH if before is None else before.leader_epoch
+        self._leader = before.leader if before is not None and before.leader >= 0 else None
 
     def inject(self, field: Field) -> None:
-        """Request the election."""
+        """Request the election, through the leader of before where there is one."""
         field.observer.worker.call(
-            ElectLeader(topic=self._topic, partition=self._partition, unclean=self._unclean)
+            ElectLeader(
+                topic=self._topic,
+                partition=self._partition,
+                unclean=self._unclean,
+                bootstrap=field.kafka.bootstrap_through(self._leader),
+            )
         )
 
     def prove(self, field: Field) -> Evidence:
