@@ -155,9 +155,13 @@ def _replicated(trace: Trace) -> DataFrame:
 
 
 def _transactions(trace: Trace) -> Iterator[DataFrame]:
-    """Writes whose end is not clear, not that of their offsets, too late, or amid what was read."""
+    """Writes whose end is not clear, not that of their offsets, too late, or amid what was read.
+
+    An end is not clear either where the marker contradicts what the client was answered.
+    """
     written = fated(trace).where("transaction is not null")
     yield written.where("fate not in ('committed', 'aborted') or marker is null or is_split")
+    yield written.where("told != 'unknown' and told != fate")
     with_offsets = F.broadcast(offset_commits(trace).where("marker = 'commit'"))
     yield written.where("marker = 'abort'").join(
         with_offsets, on=list(_TRANSACTION), how="left_semi"
