@@ -1,4 +1,4 @@
-"""Waits that overlap as one outage, and how much of it the cluster's own state excuses."""
+"""Waits in a row as one outage, and how much of it the cluster's own state excuses."""
 
 from typing import Any
 
@@ -17,28 +17,45 @@ OUTAGE_SECONDS = 2
 OWED_SECONDS = 30
 """A partition that could be served has to be, after so long."""
 
+RETRY_SECONDS = 10
+"""Nothing tells of a partition's service in a pause between two attempts that is longer."""
+
 _LOG = ("topic", "partition")
 _SPANS = pa.schema({"since": pa.int64(), "until": pa.int64()})
 _TOLD = ("at", "records", "unanswered", "seconds", "unservable_seconds", "recovery_seconds")
 
 
-def outages(waits: DataFrame, *keys: str) -> DataFrame:
+def outages(waits: DataFrame, *keys: str, answers: DataFrame | None = None) -> DataFrame:
     """Waits of OUTAGE_SECONDS or more, those that overlap as one.
+
+    Waits that follow each other within RETRY_SECONDS are one, too, if nobody was answered from when
+    the last of them began until the next one did: each attempt ends by its own timeout, the outage
+    by an answer.
 
     Args:
         waits: with the keys, at, ended (microseconds) and unanswered (0 or 1).
         keys: what an outage is of.
+        answers: with the keys, began_micros and answered_micros of what was answered; None where
+            every wait ended with an answer.
 
     Returns:
         The keys, at, ended, records (how many waited), unanswered (how many of them in vain).
     """
-    order = Window.partitionBy(*keys).orderBy("at")
+    order = Window.partitionBy(*keys).orderBy("at", "ended")
     before = order.rowsBetween(Window.unboundedPreceding, -1)
-    is_first = F.coalesce(F.col("at") > F.max("ended").over(before), F.lit(1) == 1).cast("int")
-    return (
+    in_turn = (
         waits.where(F.col("ended") - F.col("at") >= OUTAGE_SECONDS * MICROS_PER_SECOND)
-        .withColumn("_is_first", is_first)
-        .withColumn("_outage", F.sum("_is_first").over(order))
+        .withColumn("_since", F.max("at").over(before))
+        .withColumn("_until", F.max("ended").over(before))
+    )
+    is_first = F.coalesce(F.col("at") > F.col("_until"), F.expr("true"))
+    if answers is not None:
+        in_turn = in_turn.join(
+            _unanswered_between(in_turn, answers, *keys), on=[*keys, "_since", "at"], how="left"
+        )
+        is_first &= F.col("_is_retry").isNull()
+    return (
+        in_turn.withColumn("_outage", F.sum(is_first.cast("int")).over(order))
         .groupBy(*keys, "_outage")
         .agg(
             F.min("at").alias("at"),
@@ -47,6 +64,28 @@ def outages(waits: DataFrame, *keys: str) -> DataFrame:
             F.sum("unanswered").alias("unanswered"),
         )
         .drop("_outage")
+    )
+
+
+def _unanswered_between(in_turn: DataFrame, answers: DataFrame, *keys: str) -> DataFrame:
+    """(keys, _since, at, _is_retry): pauses between two waits in which nobody was answered."""
+    pause = (*keys, "_since", "at")
+    pauses = (
+        in_turn.where("at > _until")
+        .where(F.col("at") - F.col("_until") <= RETRY_SECONDS * MICROS_PER_SECOND)
+        .groupBy(*pause)
+        .agg(F.max("_until").alias("_until"))
+    )
+    answered = (
+        answers.join(F.broadcast(pauses), on=list(keys), how="inner")
+        .where("answered_micros <= at and (began_micros >= _since or answered_micros >= _until)")
+        .select(*pause)
+        .distinct()
+    )
+    return (
+        pauses.join(answered, on=list(pause), how="left_anti")
+        .select(*pause)
+        .withColumn("_is_retry", F.lit(1))
     )
 
 

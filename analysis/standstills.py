@@ -1,10 +1,11 @@
-"""Where members stood still: they went on polling at a position, and were given nothing there."""
+"""Where members stayed: they polled on and were given nothing, or reported that they caught up."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.load import Trace
 from analysis.sessions import runs
+from analysis.state import of_present_topic
 from harness.contract.tables import MICROS_PER_SECOND
 
 STALE_SECONDS = 2
@@ -48,4 +49,28 @@ def _standstills(trace: Trace) -> DataFrame:
         .groupBy("group", "member", *_LOG, "first_offset", "since_micros", "at_micros")
         .agg(F.max("committed_micros").alias("until_micros"))
         .where(f"until_micros - since_micros >= {least}")
+    )
+
+
+def reported_ends(trace: Trace) -> DataFrame:
+    """Positions at which members reported that they caught up, in the columns of `standstills`.
+
+    A report is of one moment: since_micros is null, until_micros and at_micros are when it came.
+    """
+    return (
+        of_present_topic(
+            trace["group_events"].where("change = 'caught_up' and position is not null"),
+            trace,
+            "at_micros",
+        )
+        .select(
+            "group",
+            "member",
+            *_LOG,
+            F.col("position").alias("first_offset"),
+            F.lit(None).cast("bigint").alias("since_micros"),
+            F.col("at_micros").alias("until_micros"),
+            "at_micros",
+        )
+        .distinct()
     )

@@ -19,7 +19,7 @@ from analysis.orderly import fated, log_buckets, unlike_in_groups, unlike_in_log
 from analysis.outages import OUTAGE_SECONDS
 from analysis.reigns import fork_of, reigns, small_isrs
 from analysis.sessions import ranges_passed
-from analysis.standstills import standstills
+from analysis.standstills import STALE_SECONDS, reported_ends, standstills
 from analysis.stretches import given
 from harness.contract.tables import MICROS_PER_SECOND
 
@@ -114,6 +114,16 @@ def _waits(trace: Trace) -> Iterator[DataFrame]:
         .where("transaction is null")
         .join(F.broadcast(stood), on=list(BUCKET), how="inner")
         .where("_at between first_offset and last_offset")
+    )
+    ends = with_bucket(
+        reported_ends(trace).selectExpr(*LOG, "first_offset as _at", "until_micros"), "_at"
+    )
+    yield (
+        fated(trace)
+        .where("transaction is null")
+        .join(F.broadcast(ends), on=list(BUCKET), how="inner")
+        .where("_at between first_offset and last_offset")
+        .where(f"until_micros - answered_first >= {STALE_SECONDS * MICROS_PER_SECOND}")
     )
 
 

@@ -5,8 +5,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.checks.base import CheckOutcome, findings
+from analysis.commit_reports import stored_otherwise
 from analysis.gaps import INCOMPLETE, gaps
 from analysis.load import Trace, local_frame
+from harness.contract.errors import TableError
 
 _SOURCES = pa.schema(
     {name: pa.string() for name in ("source", "topic", "kind", "verdict", "cause")}
@@ -17,12 +19,17 @@ _SOURCES = pa.schema(
 def history_complete(trace: Trace) -> CheckOutcome:
     """M4: no gap in a history, no line that does not read, and no file that should be there.
 
-    Permitted, since nothing is lost by it, are a last line or batch that a kill tore, lines that
+    A commit that is stored, and that no client reports, is missing in the history. Permitted, since
+    nothing is lost by it, are a last line or batch that a kill tore, or a last commit, lines that
     are there twice, such as by a copied file, and fields or files that nobody knows. All else is
     undecided, and so is each check that reads a table with a gap (`analysis.gaps`).
     """
+    histories = trace["histories"]
     return CheckOutcome(
-        _incomplete(trace["histories"]).union(_odd(trace["histories"])).union(_sources(trace)),
+        _incomplete(histories)
+        .union(_odd(histories))
+        .union(_sources(trace))
+        .union(_unreported(trace)),
         trace.rows["histories"] + trace.rows["servers"],
     )
 
@@ -93,10 +100,47 @@ def _sources(trace: Trace) -> DataFrame:
             }
             for row in odd.collect()
         ]
+    return _sources_of(trace, rows)
+
+
+def _sources_of(trace: Trace, rows: list[dict[str, str | int | None]]) -> DataFrame:
     return findings(
         local_frame(trace.spark, pa.Table.from_pylist(rows, schema=_SOURCES)),
         evidence=("source",),
         kind=F.col("kind"),
         verdict=F.col("verdict"),
         cause=F.col("cause"),
+    )
+
+
+def _unreported(trace: Trace) -> DataFrame:
+    """Stored commits that no client reports; a killed worker may have left its last one so."""
+    try:
+        stored = stored_otherwise(trace).where("kind is null")
+        reported = trace["commits"].select("worker", "group", "committed_micros")
+    except TableError:
+        # The checks of commits name the table.
+        return _sources_of(trace, [])
+    killed = trace["histories"].where("not ended_by_itself").select("worker")
+    last = (
+        reported.join(F.broadcast(killed), on="worker", how="left_semi")
+        .groupBy("group", "worker")
+        .agg(F.max("committed_micros").alias("last_micros"))
+        .groupBy("group")
+        .agg(F.min("last_micros").alias("last_micros"))
+    )
+    is_last = F.coalesce(F.col("stored_micros") > F.col("last_micros"), F.expr("false"))
+    return findings(
+        stored.join(F.broadcast(last), on="group", how="left"),
+        evidence=("stored_offset", "stored_epoch", "last_micros"),
+        kind=F.when(is_last, "last commit of a killed worker").otherwise("commit not reported"),
+        verdict=F.when(is_last, "permitted").otherwise("undecided"),
+        offset_first=F.col("stored_offset"),
+        offset_last=F.col("stored_offset"),
+        at=F.col("stored_micros"),
+        cause=F.format_string(
+            "(%s, epoch %s) is stored, and no client reports that it committed it",
+            "stored_offset",
+            "stored_epoch",
+        ),
     )

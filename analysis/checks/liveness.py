@@ -33,24 +33,35 @@ _COORDINATORS = pa.schema({"group": pa.string(), "named": pa.int32()})
 def produce_unavailable(trace: Trace) -> CheckOutcome:
     """A partition did not answer a producer, and for how long it could have.
 
-    Waits of single values that overlap are one outage; those with acks=all and others are apart.
+    Waits of single values in a row are one outage, as of `outages`; those with acks=all and others
+    are apart. A value that got no answer waited until the run ended; or if its worker was killed,
+    for as long as the worker went on to report: a later answer could not be written down.
     Service is not owed while the partition had no leader by the metadata log, while faults held so
     many brokers that no majority was left, or while clients were cut off; with acks=all also not
     while fewer replicas than `min.insync.replicas` were in sync. acks=1 asks the leader only. What
     remains is permitted up to OWED_SECONDS.
     """
-    end = F.lit(trace.run.ended_micros or trace.run.started_micros)
     sends = closeup.sends(trace).where("intended_micros is not null")
-    waits = sends.select(
+    waits = (
+        sends.join(F.broadcast(_last_told(trace, sends)), on="worker", how="left")
+        .select(
+            *_LOG,
+            _is_all().alias("needs_insync"),
+            F.col("intended_micros").alias("at"),
+            F.coalesce("answered_micros", "last_told", _run_end(trace)).alias("ended"),
+            F.col("answered_micros").isNull().cast("int").alias("unanswered"),
+        )
+        .where(F.col("ended") - F.col("at") >= OUTAGE_SECONDS * MICROS_PER_SECOND)
+    )
+    keys = (*_LOG, "needs_insync")
+    answers = trace.acknowledged.select(
         *_LOG,
         _is_all().alias("needs_insync"),
-        F.col("intended_micros").alias("at"),
-        F.coalesce("answered_micros", end).alias("ended"),
-        F.col("answered_micros").isNull().cast("int").alias("unanswered"),
+        F.col("intended_micros").alias("began_micros"),
+        "answered_micros",
     )
-    long = F.col("ended") - F.col("at") >= OUTAGE_SECONDS * MICROS_PER_SECOND
-    keys = (*_LOG, "needs_insync")
-    found = outages(trace.materialized(waits.where(long), is_close=True), *keys)
+    found = outages(trace.materialized(waits, is_close=True), *keys, answers=answers)
+    found = trace.materialized(found, is_heavy=True)
     unanswered = sends.where(IS_UNACKNOWLEDGED).select(one_record())
     judged = closeup.in_brief(trace).where("intended_first is not null").select("records")
     return unavailable(
@@ -59,6 +70,20 @@ def produce_unavailable(trace: Trace) -> CheckOutcome:
         *keys,
         judged=count_records(judged.union(unanswered)),
         min_insync=trace.topics.select("topic", "min_insync"),
+    )
+
+
+def _run_end(trace: Trace) -> Column:
+    return F.lit(trace.run.ended_micros or trace.run.started_micros)
+
+
+def _last_told(trace: Trace, sends: DataFrame) -> DataFrame:
+    """(worker, last_told): the last time of a producing worker that did not end by itself."""
+    killed = trace.present("histories").where("not ended_by_itself").select("worker")
+    return (
+        sends.join(F.broadcast(killed), on="worker", how="left_semi")
+        .groupBy("worker")
+        .agg(F.max(F.greatest("intended_micros", "answered_micros")).alias("last_told"))
     )
 
 
@@ -158,35 +183,41 @@ def _below_high_watermark(waits: DataFrame, trace: Trace) -> DataFrame:
 def commit_unavailable(trace: Trace) -> CheckOutcome:
     """A group's commit waited for its coordinator, or failed for another reason than the group's.
 
-    Owed as a produce with acks=all is, by the group's own partition of `__consumer_offsets`: the
-    one that holds the group's commits, else the one that the group's name hashes to. A commit of an
-    older run does not say when it began, and is not judged; nor is one that the client had no
+    Waits in a row are one outage, as of `outages`; an error that is about the group is an answer,
+    too. Owed as a produce with acks=all is, by the group's own partition of `__consumer_offsets`:
+    the one that holds the group's commits, else the one that the group's name hashes to. A commit
+    of an older run does not say when it began, and is not judged; nor is one that the client had no
     position for.
     """
     held = trace["committed_offsets"].select("group", "offsets_partition").distinct()
     commits = trace["commits"].where("began_micros is not null and outcome != 'nothing'")
-    waits = (
-        commits.where(~F.coalesce("error", F.lit("")).rlike("|".join(_REBALANCING)))
-        .join(F.broadcast(held), on="group", how="left")
+    keys = ("group", *_LOG, "needs_insync")
+    is_about_group = F.coalesce("error", F.lit("")).rlike("|".join(_REBALANCING))
+    attempts = (
+        commits.join(F.broadcast(held), on="group", how="left")
         .join(F.broadcast(_coordinators(trace)), on="group", how="left")
         .select(
             "group",
             F.lit(_OFFSETS_TOPIC).alias("topic"),
             F.coalesce("offsets_partition", "named").alias("partition"),
-            (F.lit(1) == 1).alias("needs_insync"),
+            F.expr("true").alias("needs_insync"),
             F.col("began_micros").alias("at"),
             F.col("committed_micros").alias("ended"),
             (F.col("outcome") != "ok").cast("int").alias("unanswered"),
+            is_about_group.alias("_is_about_group"),
         )
     )
-    keys = ("group", *_LOG, "needs_insync")
+    waits = attempts.where("not _is_about_group").drop("_is_about_group")
+    answers = attempts.where("unanswered = 0 or _is_about_group").selectExpr(
+        *keys, "at as began_micros", "ended as answered_micros"
+    )
     settings = trace.run.config.get("settings", {})
     insync = pa.table(
         {"topic": [_OFFSETS_TOPIC], "min_insync": [int(settings.get(_MIN_INSYNC, 1))]}
     )
     return unavailable(
         trace,
-        outages(waits, *keys),
+        outages(waits, *keys, answers=answers),
         *keys,
         judged=count(commits),
         min_insync=local_frame(trace.spark, insync),

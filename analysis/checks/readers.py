@@ -11,7 +11,7 @@ from analysis.elections import IF_PERMITTED, after_cause, with_permit, with_time
 from analysis.load import Trace
 from analysis.passed import on_branch, passed
 from analysis.sessions import runs
-from analysis.standstills import STALE_SECONDS, standstills
+from analysis.standstills import STALE_SECONDS, reported_ends, standstills
 from harness.contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
@@ -116,38 +116,54 @@ def resurrected_record(trace: Trace) -> CheckOutcome:
 
 
 def stale_read(trace: Trace) -> CheckOutcome:
-    """B6: a member went on polling at a position, though the record there was acknowledged before.
+    """B6: a member stayed at a position, though the record there was acknowledged before.
 
-    That it went on is proved by the commits that it made in between, so a member that the story
-    let rest is no stale reader. Kafka bounds no reader's lag, so all of it is permitted; told is
-    for how long each stood still, from STALE_SECONDS on. What transactions wrote is left out: it
-    can't be read before its commit. Judged is each stretch of records that one poll returned.
+    Kinds: `stood still`, where it went on polling there, as its commits in between prove, so that a
+    member that the story let rest is no stale reader; `caught up early`, where it reported there
+    that it had caught up, and the surviving log has the record. Kafka bounds no reader's lag, so
+    all of it is permitted; measured is for how long, from STALE_SECONDS on. What transactions
+    wrote is left out: it can't be read before its commit. Judged is each stretch of records that
+    one poll returned.
     """
     acks = (
         closeup.acknowledged(trace)
         .where("transaction is null")
-        .select(*_LOG, F.col("offset").alias("first_offset"), "answered_micros", "acks")
+        .select(*_LOG, F.col("offset").alias("first_offset"), "value", "answered_micros", "acks")
+    )
+    stood = acks.drop("value").join(
+        F.broadcast(standstills(trace)), on=[*_LOG, "first_offset"], how="inner"
+    )
+    kept = closeup.surviving(trace).select(*_LOG, F.col("offset").alias("first_offset"), "value")
+    early = (
+        acks.join(F.broadcast(reported_ends(trace)), on=[*_LOG, "first_offset"], how="inner")
+        .join(kept, on=[*_LOG, "first_offset", "value"], how="left_semi")
+        .drop("value")
+    )
+    stays = stood.withColumn("kind", F.lit("stood still")).unionByName(
+        early.withColumn("kind", F.lit("caught up early"))
     )
     found = trace.materialized(
-        acks.join(F.broadcast(standstills(trace)), on=[*_LOG, "first_offset"], how="inner")
-        .withColumn("_since", F.greatest("since_micros", "answered_micros"))
+        stays.withColumn("_since", F.greatest("since_micros", "answered_micros"))
         .where(f"until_micros - _since >= {STALE_SECONDS * MICROS_PER_SECOND}")
         .withColumn("seconds", (F.col("until_micros") - F.col("_since")) / MICROS_PER_SECOND)
         .drop("answered_micros")
         .distinct(),
         is_close=True,
     )
+    is_stood = F.col("kind") == "stood still"
+    did = F.when(is_stood, "polled on").otherwise("reported that it had caught up")
     return CheckOutcome(
         findings(
             found,
             evidence=("member", "seconds", "acks"),
-            kind=F.lit("stood still"),
+            kind=F.col("kind"),
             verdict=F.lit("permitted"),
             offset_first=F.col("first_offset"),
             at=F.col("at_micros"),
             cause=F.format_string(
-                "%s polled on at %s for %.1f s after that record was acknowledged",
+                "%s %s at %s, %.1f s after that record was acknowledged",
                 "member",
+                did,
                 "first_offset",
                 "seconds",
             ),

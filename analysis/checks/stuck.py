@@ -7,6 +7,7 @@ from analysis import closeup
 from analysis.checks.base import CheckOutcome, count, findings
 from analysis.creations import changes
 from analysis.load import IS_UNACKNOWLEDGED, Trace
+from analysis.open_transactions import waiting
 from analysis.outages import OWED_SECONDS
 from harness.contract.stages import Stage
 from harness.contract.tables import MICROS_PER_SECOND
@@ -18,46 +19,63 @@ _IS_HELD = "injected_micros <= at and (healed_micros is null or healed_micros > 
 def stuck_consumer(trace: Trace) -> CheckOutcome:
     """A member polled, and did not come to the log end in the time that it was given.
 
-    Progress is owed only where no fault holds: a stall that ended while one did is permitted.
+    Progress is owed only where no fault holds: a stall that ended while one did is permitted. So is
+    one at a transaction that was open then, of a group that reads committed values: it ends at the
+    last stable offset (KIP-98). How long that stays there is for `hanging_transaction` to judge.
     """
     told = trace["group_events"].where("change in ('caught_up', 'stalled', 'failed')")
-    stalls = told.where("change = 'stalled'").join(
-        F.broadcast(trace.log_bounds.select(*_LOG, "log_end")), on=list(_LOG), how="left"
-    )
-    held = F.broadcast(trace["faults"].select("injected_micros", "healed_micros"))
+    stalls = trace.materialized(told.where("change = 'stalled'"))
     is_held = (F.col("injected_micros") <= F.col("at_micros")) & (
         F.col("healed_micros").isNull() | (F.col("healed_micros") > F.col("at_micros"))
     )
-    under_a_fault = stalls.join(held, on=is_held, how="left_semi")
-    by_itself = stalls.join(held, on=is_held, how="left_anti")
+    under_a_fault = stalls.join(F.broadcast(_held(trace)), on=is_held, how="left_semi")
+    by_itself = stalls.join(F.broadcast(_held(trace)), on=is_held, how="left_anti")
+    moment = ["group", *_LOG, "position", "at_micros"]
+    is_open = F.col("open_at").isNotNull()
+    found = (
+        under_a_fault.withColumn("open_at", F.lit(None).cast("bigint"))
+        .withColumn("kind", F.lit("while a fault held"))
+        .unionByName(
+            by_itself.join(F.broadcast(waiting(stalls, trace)), on=moment, how="left").withColumn(
+                "kind", F.when(is_open, "at an open transaction").otherwise("no fault")
+            )
+        )
+        .join(F.broadcast(trace.log_bounds.select(*_LOG, "log_end")), on=list(_LOG), how="left")
+    )
     return CheckOutcome(
-        _stalls(under_a_fault, "while a fault held", "permitted").union(
-            _stalls(by_itself, "no fault", "violation")
+        findings(
+            found,
+            evidence=("member", "position", "log_end", "open_at"),
+            kind=F.col("kind"),
+            verdict=F.when(F.col("kind") == "no fault", "violation").otherwise("permitted"),
+            offset_first=F.col("position"),
+            at=F.col("at_micros"),
+            cause=F.when(F.col("partition") < 0, F.lit("was assigned no partition"))
+            .when(F.col("position").isNull(), F.lit("had no position to read from"))
+            .when(
+                is_open,
+                F.format_string(
+                    "came to %s; the transaction that began at %s was open, and the log ends at %s",
+                    "position",
+                    "open_at",
+                    "log_end",
+                ),
+            )
+            .otherwise(F.format_string("came to %s, the log ends at %s", "position", "log_end")),
         ),
         count(told),
-    )
-
-
-def _stalls(stalls: DataFrame, kind: str, verdict: str) -> DataFrame:
-    return findings(
-        stalls,
-        evidence=("member", "position", "log_end"),
-        kind=F.lit(kind),
-        verdict=F.lit(verdict),
-        offset_first=F.col("position"),
-        at=F.col("at_micros"),
-        cause=F.when(F.col("partition") < 0, F.lit("was assigned no partition"))
-        .when(F.col("position").isNull(), F.lit("had no position to read from"))
-        .otherwise(F.format_string("came to %s, the log ends at %s", "position", "log_end")),
     )
 
 
 def stuck_producer(trace: Trace) -> CheckOutcome:
     """A producer whose last values to a partition all failed, for OWED_SECONDS or to its very end.
 
-    Permitted where a fault held when the last of them was given up. A value that got no answer at
-    all, which `delivery.timeout.ms` rules out, is undecided: its producer may have been killed.
+    Permitted where a fault held when the last of them was given up. A value whose worker ended by
+    itself gets an answer within `delivery.timeout.ms`, or when its producer is closed: without one
+    the client broke that promise. Permitted where a fault killed the worker; undecided where
+    nothing tells how the worker ended, or the scenario failed and its command with it.
     Transactional producers are not judged: one that is fenced is stuck by right.
+    Source: `KafkaProducer.close`, `ProducerBatch.done`.
     """
     key = ("producer", *_LOG)
     sends = closeup.sends(trace).where("intended_micros is not null and transaction is null")
@@ -73,9 +91,12 @@ def stuck_producer(trace: Trace) -> CheckOutcome:
     )
     ends = trace.materialized(ends, is_close=True)
     behind = ends.where("last_ok is null or last_ok < last").drop("last")
+    told = ("since", "at", "records", "unanswered", "error", "ended_by_itself", "seconds")
+    ended = trace.present("histories").groupBy("worker").agg(F.min("ended_by_itself").alias("_end"))
     stuck = trace.materialized(
         sends.join(F.broadcast(behind), on=list(key), how="inner")
         .where("outcome != 'ok' and (last_ok is null or intended_micros > last_ok)")
+        .join(F.broadcast(ended), on="worker", how="left")
         .groupBy(*key)
         .agg(
             F.min("intended_micros").alias("since"),
@@ -83,26 +104,29 @@ def stuck_producer(trace: Trace) -> CheckOutcome:
             F.count(F.lit(1)).alias("records"),
             F.count_if(F.col("answered_micros").isNull()).alias("unanswered"),
             F.max("error").alias("error"),
+            F.min("_end").alias("ended_by_itself"),
         )
         .withColumn("seconds", (F.col("at") - F.col("since")) / MICROS_PER_SECOND)
         .where(f"seconds >= {OWED_SECONDS} or unanswered > 0")
         .join(F.broadcast(_held(trace)), on=F.expr(_IS_HELD), how="left")
-        .groupBy(*key, "since", "at", "records", "unanswered", "error", "seconds")
+        .groupBy(*key, *told)
         .agg(F.count("injected_micros").alias("faults")),
         is_close=True,
     )
+    is_long = F.col("seconds") >= OWED_SECONDS
+    is_whole = F.col("ended_by_itself") & F.lit(trace.run.error is None)
     return CheckOutcome(
         findings(
             stuck,
-            evidence=("producer", "records", "unanswered", "seconds", "error"),
-            kind=F.expr(
-                "case when faults > 0 then 'while a fault held'"
-                f" when seconds >= {OWED_SECONDS} then 'no fault' else 'no answer' end"
-            ),
-            verdict=F.expr(
-                "case when faults > 0 then 'permitted'"
-                f" when seconds >= {OWED_SECONDS} then 'violation' else 'undecided' end"
-            ),
+            evidence=("producer", "records", "unanswered", "seconds", "error", "ended_by_itself"),
+            kind=F.when(F.col("faults") > 0, "while a fault held")
+            .when(is_long, "no fault")
+            .when(~F.col("ended_by_itself"), "its worker was killed")
+            .otherwise("no answer"),
+            verdict=F.when(F.col("faults") > 0, "permitted")
+            .when(is_long | is_whole, "violation")
+            .when(~F.col("ended_by_itself"), "permitted")
+            .otherwise("undecided"),
             cause=F.format_string(
                 "the last %s values of %s were not acknowledged, over %.1f s; %s got no answer",
                 "records",

@@ -159,9 +159,11 @@ def handed_over_without_a_reset(h: History) -> None:
 
 @asks(
     "A group without any commit starts by its policy.",
-    source="auto.offset.reset: what to do when there is no initial offset",
+    source="auto.offset.reset: what to do when there is no initial offset; taxonomy F5",
     expects={
-        "reset": PERMITTED,
+        # F5 and F6 are of positions that were given up, from one offset to another. A group that
+        # begins has none to give up; F5's cause `no commit` is a commit that stood and is gone.
+        "reset": NONE,
         "unjustified_reset": NONE,
         "truncation_detected": NONE,
         "skipped_record": NONE,

@@ -15,24 +15,13 @@ TOGETHER = [question for question in questions() if not question.alone]
 ALONE = [question for question in questions() if question.alone]
 EXPECTATIONS_MIN = 150
 OPEN: dict[str, frozenset[str]] = {
-    "caught-up-far-below-the-end": frozenset({"stale_read"}),
-    "commits-do-not-need-the-leader-read": frozenset({"commit_unavailable"}),
-    "commits-time-out-without-a-cause": frozenset({"commit_unavailable"}),
-    "consumer-waits-for-a-transaction": frozenset({"stuck_consumer"}),
     "gap-in-the-sequence-numbers": frozenset({"zombie_producer_accepted"}),
     "half-of-a-transaction-is-visible": frozenset({"torn_transaction"}),
     "late-commit-hits-an-aborted-transaction": frozenset({"aborted_read"}),
     "lost-answer-of-a-commit": frozenset({"misapplied_marker"}),
-    "producer-is-stuck": frozenset({"stuck_producer"}),
-    "producer-was-killed": frozenset({"produce_unavailable"}),
-    "replica-records-are-emptied": frozenset({"history_consistent"}),
     "resurrected-by-clean-elections": frozenset({"resurrected_record"}),
     "resurrected-by-unclean-elections": frozenset({"resurrected_record"}),
-    "sends-time-out-without-a-cause": frozenset({"produce_unavailable"}),
     "start-at-an-aborted-offset": frozenset({"start_mismatch"}),
-    "start-by-policy-without-a-commit": frozenset({"reset"}),
-    "stored-commit-that-no-history-tells": frozenset({"history_complete"}),
-    "too-few-replicas-for-acks-all-only": frozenset({"produce_unavailable"}),
 }
 """By history: the checks that are known to be wrong about it. A fixed one must leave this table."""
 

@@ -26,12 +26,12 @@ def waiting(*, since: int, until: int | None, first: int = 1) -> list[Row]:
     ]
 
 
-def fault(name: str, *, struck: int, healed: int | None, target: str = "x") -> Row:
+def fault(name: str, *, injected: int, healed: int | None, target: str = "x") -> Row:
     return {
         "fault": name,
         "target": target,
         "landed": True,
-        "injected_micros": struck * SECOND,
+        "injected_micros": injected * SECOND,
         "healed_micros": None if healed is None else healed * SECOND,
         "evidence": "{}",
     }
@@ -39,8 +39,8 @@ def fault(name: str, *, struck: int, healed: int | None, target: str = "x") -> R
 
 LED = [led(0, at=0)]
 LEADERLESS = [led(0, at=0), led(1, at=10 * SECOND, leader=-1), led(2, at=60 * SECOND, leader=2)]
-TWO_OF_THREE = fault("pause", struck=12, healed=48, target="all (brokers 1, 2)")
-ONE_OF_THREE = fault("pause", struck=12, healed=48, target="leader:t-0 (broker 1)")
+TWO_OF_THREE = fault("pause", injected=12, healed=48, target="all (brokers 1, 2)")
+ONE_OF_THREE = fault("pause", injected=12, healed=48, target="leader:t-0 (broker 1)")
 TOO_FEW_IN_SYNC = [led(0, at=0), {**led(1, at=10 * SECOND), "isr": []}]
 
 
@@ -65,21 +65,21 @@ TOO_FEW_IN_SYNC = [led(0, at=0), {**led(1, at=10 * SECOND), "isr": []}]
         (
             waiting(since=10, until=50),
             LED,
-            [fault("cut clients", struck=12, healed=48)],
+            [fault("cut clients", injected=12, healed=48)],
             CheckVerdict.PERMITTED,
             1,
         ),
         (
             waiting(since=10, until=50),
             LED,
-            [fault("pause", struck=12, healed=48, target="client:clients")],
+            [fault("pause", injected=12, healed=48, target="client:clients")],
             CheckVerdict.PERMITTED,
             1,
         ),
         (
             waiting(since=10, until=50),
             LED,
-            [fault("pause", struck=12, healed=48)],
+            [fault("pause", injected=12, healed=48)],
             CheckVerdict.VIOLATED,
             1,
         ),
@@ -98,7 +98,7 @@ TOO_FEW_IN_SYNC = [led(0, at=0), {**led(1, at=10 * SECOND), "isr": []}]
         (
             waiting(since=10, until=100),
             LEADERLESS,
-            [fault("cut clients", struck=20, healed=58)],
+            [fault("cut clients", injected=20, healed=58)],
             CheckVerdict.VIOLATED,
             1,
         ),
@@ -117,6 +117,26 @@ def test_service_is_owed_while_the_cluster_could_give_it(
     rows = {"sends": sends, "leaderships": leaderships, "faults": faults, "broker_states": brokers}
     told = result(make_trace, Check.PRODUCE_UNAVAILABLE, rows)
     assert (told.verdict, told.findings) == (verdict, findings)
+
+
+@pytest.mark.parametrize(
+    ("again", "answered", "outages"),
+    [
+        (20, None, 1),
+        # Somebody was answered in between.
+        (20, 18, 2),
+        # Nobody tried for more than 10 s.
+        (27, None, 2),
+    ],
+)
+def test_attempts_in_vain_are_one_outage(
+    make_trace: TraceMaker, again: int, answered: int | None, outages: int
+) -> None:
+    tries = [*waiting(since=10, until=16), *waiting(since=again, until=again + 6, first=3)]
+    failed = [{**row, "outcome": "unknown", "offset": None} for row in tries]
+    served = [] if answered is None else sent(9, at=answered * SECOND)
+    rows = {"sends": [*failed, *served], "leaderships": LED}
+    assert result(make_trace, Check.PRODUCE_UNAVAILABLE, rows).findings == outages
 
 
 def test_an_outage_tells_how_long_and_how_many_waited(make_trace: TraceMaker) -> None:
@@ -218,7 +238,7 @@ def awaited(began: float, ended: float) -> Row:
 def test_wall_time_is_told_by_stage_and_by_what_the_cluster_took(
     make_trace: TraceMaker,
 ) -> None:
-    struck = {**fault("kill", struck=12, healed=20), "forced_ms": 4000, "forced_by": "b, a"}
+    killed = {**fault("kill", injected=12, healed=20), "forced_ms": 4000, "forced_by": "b, a"}
     phases = [
         phase("starting", began=2, ended=8),
         phase("warm up", began=8, ended=10),
@@ -229,7 +249,7 @@ def test_wall_time_is_told_by_stage_and_by_what_the_cluster_took(
     # One before the story, two that overlap, one that only begins in it: 5 s + 0.5 s.
     waits = [awaited(2, 9), awaited(11, 14), awaited(12, 16), awaited(25.5, 40)]
     trace = make_trace(
-        {**HEALTHY, "phases": phases, "faults": [struck], "waits": waits},
+        {**HEALTHY, "phases": phases, "faults": [killed], "waits": waits},
         checks=(Check.PHASE_OVERRUN,),
         started_micros=SECOND,
         ended_micros=30 * SECOND,

@@ -36,19 +36,15 @@ def stored(offset: int, epoch: int = 0, *, brokers: list[int] | None = None) -> 
         (asked(2, outcome="failed"), stored(2), "violated", "stored though it failed"),
         # It took so long that an attempt before the last one may have been stored.
         (asked(2, outcome="failed", took=500), stored(2), "undecided", "stored though it failed"),
-        (asked(2, outcome="failed"), stored(3), "undecided", "not in the history"),
         (
             asked(None, -1, outcome="nothing"),
             stored(2),
             "violated",
             "stored though there was nothing",
         ),
-        (
-            {**asked(2), "committed_micros": S, "began_micros": S},
-            stored(2),
-            "undecided",
-            "not in the history",
-        ),
+        # What no client reports is a gap of the history.
+        (asked(2, outcome="failed"), stored(3), "holds", None),
+        ({**asked(2), "committed_micros": S, "began_micros": S}, stored(2), "holds", None),
     ],
 )
 def test_what_is_stored_is_what_was_asked_for(
@@ -58,6 +54,36 @@ def test_what_is_stored_is_what_was_asked_for(
     found = result(make_trace, Check.COMMIT_MISMATCH, rows)
     assert found.verdict == verdict
     assert [one.kind for one in found.examples] == ([kind] if kind else [])
+
+
+@pytest.mark.parametrize(
+    ("commit", "ended_by_itself", "verdict"),
+    [
+        (asked(2), True, "holds"),
+        (asked(3), True, "holds"),
+        ({**asked(2), "committed_micros": S, "began_micros": S}, True, "undecided"),
+        # A kill left no time to report it.
+        ({**asked(2), "committed_micros": S, "began_micros": S}, False, "permitted"),
+        ({**asked(2), "committed_micros": 9 * S, "began_micros": 8 * S}, False, "undecided"),
+    ],
+)
+def test_a_stored_commit_is_in_a_history(
+    make_trace: TraceMaker, *, commit: Row, ended_by_itself: bool, verdict: str
+) -> None:
+    history = {
+        **HEALTHY["histories"][0],
+        "worker": commit["worker"],
+        "ended_by_itself": ended_by_itself,
+    }
+    killed = {**HEALTHY["faults"][0], "target": f"client:{commit['worker']}"}
+    rows = {
+        **HEALTHY,
+        "commits": [commit],
+        "committed_offsets": [stored(2)],
+        "histories": [history],
+        "faults": [killed],
+    }
+    assert result(make_trace, Check.HISTORY_COMPLETE, rows).verdict == verdict
 
 
 LED: Rows = {

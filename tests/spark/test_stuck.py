@@ -19,12 +19,12 @@ LED = [led(0, at=0)]
 LEADERLESS = [led(0, at=0), led(1, at=10 * SECOND, leader=-1), led(2, at=60 * SECOND, leader=2)]
 
 
-def fault(*, struck: int, healed: int | None) -> Row:
+def fault(*, injected: int, healed: int | None) -> Row:
     return {
         "fault": "cut",
         "target": "x",
         "landed": True,
-        "injected_micros": struck * SECOND,
+        "injected_micros": injected * SECOND,
         "healed_micros": None if healed is None else healed * SECOND,
         "evidence": "{}",
     }
@@ -165,8 +165,8 @@ def failing(*, since: int, until: int | None, transaction: int | None = None) ->
         (sent(0, 1, at=SECOND), [], CheckVerdict.HOLDS),
         (failing(since=10, until=30), [], CheckVerdict.HOLDS),
         (failing(since=10, until=50), [], CheckVerdict.VIOLATED),
-        (failing(since=10, until=50), [fault(struck=5, healed=49)], CheckVerdict.VIOLATED),
-        (failing(since=10, until=50), [fault(struck=5, healed=None)], CheckVerdict.PERMITTED),
+        (failing(since=10, until=50), [fault(injected=5, healed=49)], CheckVerdict.VIOLATED),
+        (failing(since=10, until=50), [fault(injected=5, healed=None)], CheckVerdict.PERMITTED),
         # Later ones were acknowledged.
         (
             [*failing(since=10, until=50), *sent(3, at=60 * SECOND)],
@@ -184,6 +184,28 @@ def test_a_producer_does_not_end_in_failures(
     assert result(make_trace, Check.STUCK_PRODUCER, rows).verdict is verdict
 
 
+@pytest.mark.parametrize(
+    ("ended_by_itself", "error", "verdict"),
+    [
+        (True, None, CheckVerdict.VIOLATED),
+        (False, None, CheckVerdict.PERMITTED),
+        # The command that sent them may have failed with the scenario.
+        (True, "it failed", CheckVerdict.UNDECIDED),
+    ],
+)
+def test_every_value_gets_an_answer(
+    make_trace: TraceMaker, *, ended_by_itself: bool, error: str | None, verdict: CheckVerdict
+) -> None:
+    history = {**HEALTHY["histories"][0], "worker": "w", "ended_by_itself": ended_by_itself}
+    killed = {**fault(injected=1, healed=2), "fault": "kill", "target": "client:w"}
+    rows = {
+        "sends": failing(since=10, until=None),
+        "histories": [history],
+        "faults": [killed],
+    }
+    assert result(make_trace, Check.STUCK_PRODUCER, rows, error=error).verdict is verdict
+
+
 OUT = [{**led(0, at=SECOND), "isr": [1, 2]}, led(0, at=10 * SECOND) | {"partition_epoch": 1}]
 IN_SERVICE = [registered(fenced=False, at=1, broker=broker) for broker in (1, 2)]
 
@@ -194,8 +216,8 @@ IN_SERVICE = [registered(fenced=False, at=1, broker=broker) for broker in (1, 2)
         ([OUT[0]], IN_SERVICE, [], 100, CheckVerdict.HOLDS),
         (OUT, IN_SERVICE, [], 100, CheckVerdict.VIOLATED),
         (OUT, IN_SERVICE, [], 30, CheckVerdict.PERMITTED),
-        (OUT, IN_SERVICE, [fault(struck=5, healed=90)], 100, CheckVerdict.PERMITTED),
-        (OUT, IN_SERVICE, [fault(struck=5, healed=None)], 100, CheckVerdict.PERMITTED),
+        (OUT, IN_SERVICE, [fault(injected=5, healed=90)], 100, CheckVerdict.PERMITTED),
+        (OUT, IN_SERVICE, [fault(injected=5, healed=None)], 100, CheckVerdict.PERMITTED),
         (
             OUT,
             [*IN_SERVICE, registered(fenced=True, at=2, broker=2)],
