@@ -76,22 +76,22 @@ def _elect(
     for partition, ids in enumerate(replicas):
         universe.changes.append(Change(partition, universe.at(1.0), ids[0], 0, ids))
     bounced = replicas[0][:2]
-    for number, (broker, struck) in enumerate(zip(bounced, bounces, strict=True)):
+    for number, (broker, stopped) in enumerate(zip(bounced, bounces, strict=True)):
         if number:
             _elect_preferred(universe, replicas)
-        _bounce(universe, replicas, broker, struck)
+        _bounce(universe, replicas, broker, stopped)
 
 
 def _bounce(
-    universe: Universe, replicas: list[tuple[int, ...]], broker: int, struck: float
+    universe: Universe, replicas: list[tuple[int, ...]], broker: int, stopped: float
 ) -> None:
-    back, in_sync = struck + _DOWN_SECONDS, struck + _CAUGHT_UP_SECONDS
-    write_fault(universe, "stop", broker, struck=struck - 0.2, healed=back)
+    back, in_sync = stopped + _DOWN_SECONDS, stopped + _CAUGHT_UP_SECONDS
+    write_fault(universe, "stop", broker, injected=stopped - 0.2, healed=back)
     universe.broker_changes += [
-        BrokerChange(broker, universe.at(struck), is_fenced=False, in_controlled_shutdown=True),
+        BrokerChange(broker, universe.at(stopped), is_fenced=False, in_controlled_shutdown=True),
         BrokerChange(
             broker,
-            universe.at(struck + _FENCED_AFTER),
+            universe.at(stopped + _FENCED_AFTER),
             is_fenced=True,
             in_controlled_shutdown=True,
         ),
@@ -99,12 +99,12 @@ def _bounce(
         BrokerChange(broker, universe.at(back), is_fenced=False),
     ]
     for partition, ids in enumerate(replicas):
-        now = universe.led_at(partition, universe.at(struck))
+        now = universe.led_at(partition, universe.at(stopped))
         isr = tuple(one for one in now.isr if one != broker)
         leader = next(one for one in ids if one in isr) if now.leader == broker else now.leader
         epoch = now.epoch + (leader != now.leader)
         universe.changes += [
-            Change(partition, universe.at(struck), leader, epoch, isr),
+            Change(partition, universe.at(stopped), leader, epoch, isr),
             Change(partition, universe.at(in_sync), leader, epoch, tuple(sorted((*isr, broker)))),
         ]
 

@@ -110,7 +110,7 @@ def write_phase(universe: Universe, doing: str) -> None:
 
 
 def write_fault(
-    universe: Universe, fault: str, broker: int, *, struck: float, healed: float | None
+    universe: Universe, fault: str, broker: int, *, injected: float, healed: float | None
 ) -> None:
     """Add a fault that landed."""
     universe.add(
@@ -119,8 +119,8 @@ def write_fault(
             fault=fault,
             target=f"broker:{broker} (broker {broker})",
             landed=True,
-            injected_micros=universe.at(struck),
-            proved_micros=universe.at(struck),
+            injected_micros=universe.at(injected),
+            proved_micros=universe.at(injected),
             heal_began_micros=NULL if healed is None else universe.at(healed),
             healed_micros=NULL if healed is None else universe.at(healed),
             evidence=f'{{"broker":{broker}}}',

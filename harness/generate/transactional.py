@@ -156,7 +156,7 @@ def _spans(
 
 
 def _refused_sends(universe: Universe, transactions: list[Transaction]) -> None:
-    """What the fenced producer tried to send after it had lost its office."""
+    """What the fenced producer tried to send after a newer producer epoch fenced it."""
     fenced = transactions[TAKEN_OVER]
     sends = universe.frame("sends")
     first = int(sends["sequence"][sends.where(producer=fenced.producer, partition=0)].max()) + 1

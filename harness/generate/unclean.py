@@ -84,8 +84,8 @@ def divergence(universe: Universe, partition: int) -> int:
 
 def _elect(universe: Universe, first: int, second: int) -> None:
     register_brokers(universe)
-    write_fault(universe, "kill", second, struck=ALONE_FROM - 0.2, healed=ELECTED_AT - 0.5)
-    write_fault(universe, "kill", first, struck=LEADERLESS_FROM - 0.2, healed=RETURNED_AT)
+    write_fault(universe, "kill", second, injected=ALONE_FROM - 0.2, healed=ELECTED_AT - 0.5)
+    write_fault(universe, "kill", first, injected=LEADERLESS_FROM - 0.2, healed=RETURNED_AT)
     universe.broker_changes += [
         BrokerChange(second, universe.at(ALONE_FROM), is_fenced=True),
         BrokerChange(first, universe.at(LEADERLESS_FROM), is_fenced=True),
