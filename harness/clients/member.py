@@ -19,6 +19,7 @@ from harness.clients.commit_styles import (
     chosen,
 )
 from harness.clients.history import HistoryWriter
+from harness.contract.clients import Client
 from harness.contract.errors import WorkerError
 from harness.contract.events import NO_EPOCH, Committed, ConsumerFailed, GroupChanged, Polled
 from harness.contract.outcomes import CommitEpoch, Outcome, commit_outcome
@@ -79,7 +80,7 @@ class GroupMember(ABC):
         self._history = history
         self._last_epochs: dict[Partition, int] = {}
         self._processed: dict[Partition, OffsetAndEpoch] = {}
-        self._last_generation = NO_GENERATION
+        self._last_generation = self._assigned_generation = NO_GENERATION
         self._last_assignment: set[Partition] = set()
         self._open(bootstrap)
         self._changed("opened")
@@ -241,6 +242,10 @@ class GroupMember(ABC):
         """The group's generation, or the member epoch with KIP-848; -1 if the client hides it."""
         return NO_GENERATION
 
+    def _is_eager(self) -> bool:
+        """Whether a new generation of the group assigns all partitions anew; not so in KIP-848."""
+        return self.member.client != Client.JAVA_CONSUMER
+
     @abstractmethod
     def _close(self) -> None:
         """Leave the group and close the consumer."""
@@ -268,11 +273,18 @@ class GroupMember(ABC):
         return sum(len(batch.offsets) for batch in batches)
 
     def _note_assignment(self) -> None:
-        assigned = self._assignment()
-        if assigned == self._last_assignment:
+        """Record what was assigned and revoked since the last poll.
+
+        With the classic protocol's eager assignors, each generation of the group revokes all
+        partitions and assigns them again, from the committed offsets on. A member that keeps a
+        partition is thus assigned it anew; one poll may bring both, and leave the set as it was.
+        """
+        assigned, generation = self._assignment(), self._generation()
+        is_anew = self._is_eager() and generation not in (NO_GENERATION, self._assigned_generation)
+        if assigned == self._last_assignment and not is_anew:
             return
-        self._last_generation = self._generation()
-        for tp in sorted(assigned - self._last_assignment):
+        self._last_generation = self._assigned_generation = generation
+        for tp in sorted(assigned if is_anew else assigned - self._last_assignment):
             self._changed("assigned", tp, self._position(tp))
         for tp in sorted(self._last_assignment - assigned):
             self._changed("revoked", tp)

@@ -225,6 +225,22 @@ def test_a_member_that_reads_on_commits_only_what_its_client_knows(
         role.carry_out(StartConsuming(members=["g#1"], commit_epoch=style, commit_interval_ms=10))
 
 
+@pytest.mark.parametrize(("client", "generations"), [("java", [9, 10]), ("java-consumer", [9])])
+def test_an_eager_generation_assigns_a_kept_partition_anew(
+    tmp_path: Path, client: str, generations: list[int]
+) -> None:
+    """A commit in between tells the new generation, too; that must not hide it."""
+    kept = Member(group="g", member="g#1", topic="orders", reset="earliest", client=client)
+    member = TellingMember(kept, "b", HistoryWriter(tmp_path / "w.jsonl"))
+    member.take(1, timeout_seconds=5)
+    member.generation = 10
+    member.commit(MemberCommit(member="g#1", commit_epoch="record"))
+    member.generation = 10
+    member.take(1, timeout_seconds=5)
+    assigned = [row for row in rows(tmp_path, "group_events") if row["change"] == "assigned"]
+    assert [row["generation"] for row in assigned] == generations
+
+
 def test_what_a_client_raises_is_recorded(tmp_path: Path) -> None:
     role = role_in(tmp_path)
     raising = Member(group="g", member="g#2", topic="orders", reset="none")
