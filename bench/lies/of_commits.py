@@ -63,17 +63,17 @@ def an_old_members_commit(tables: Tables, random: Random) -> None:
             "member": f"{FIRST}#1",
             "generation": 1,
             "offset": 900,
-            "began_micros": late["began_micros"] - 200_000,
-            "committed_micros": late["began_micros"] - 180_000,
-            "seq": late["seq"] - 1,
+            "began_micros": late["committed_micros"] + 200_000,
+            "committed_micros": late["committed_micros"] + 220_000,
+            "seq": late["seq"] + 1,
         }
     )
     tables["committed_offsets"].append(
         {
             **stored,
             "offset": 900,
-            "offsets_offset": stored["offsets_offset"] - 2,
-            "committed_micros": late["began_micros"] - 190_000,
+            "offsets_offset": stored["offsets_offset"] + 1,
+            "committed_micros": late["committed_micros"] + 210_000,
         }
     )
 

@@ -5,7 +5,6 @@ from typing import Any
 
 from bench.lies.genuine import Row, Tables
 from bench.lies.lie import (
-    PERMITTED,
     VIOLATION,
     Change,
     Lie,
@@ -141,7 +140,7 @@ POLLS = (
         table="polls",
         story=BASELINE,
         check=Check.DUPLICATE_DELIVERY,
-        verdict=PERMITTED,
+        verdict=VIOLATION,
         change=repeat("polls", of_group(FIRST, 100, 900), position_in_poll=again_after),
     ),
     _poll(
