@@ -278,6 +278,7 @@ class GroupMember(ABC):
         With the classic protocol's eager assignors, each generation of the group revokes all
         partitions and assigns them again, from the committed offsets on. A member that keeps a
         partition is thus assigned it anew; one poll may bring both, and leave the set as it was.
+        Source: `ConsumerCoordinator.onJoinPrepare`.
         """
         assigned, generation = self._assignment(), self._generation()
         is_anew = self._is_eager() and generation not in (NO_GENERATION, self._assigned_generation)

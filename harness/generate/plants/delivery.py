@@ -89,6 +89,7 @@ def unseen_record(universe: Universe, random: Random) -> list[Place]:
     partition = any_partition(universe, random)
     group = groups(universe)[STEADY]
     first = cut_tail(universe, partition, group)
+    follows(universe, "stale_read", partition=partition, group=group)
     return [Place("unseen_record", None, partition, None, first)]
 
 
