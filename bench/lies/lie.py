@@ -63,6 +63,22 @@ class Lie:
     change: Change
 
 
+def lie(
+    name: str,
+    verb: Verb,
+    table: str,
+    check: Check,
+    change: Change,
+    *,
+    story: str,
+    verdict: FindingVerdict = VIOLATION,
+) -> Lie:
+    """A lie, which a check must notice as a violation if nothing else is named."""
+    return Lie(
+        name=name, verb=verb, table=table, story=story, check=check, verdict=verdict, change=change
+    )
+
+
 def anywhere(_: Row) -> bool:
     """Any row will do."""
     return True

@@ -1,20 +1,20 @@
 """Lies about commits, and what is stored of them."""
 
+from functools import partial
 from random import Random
 from typing import Any
 
 from bench.lies.genuine import Row, Tables
 from bench.lies.lie import (
     UNDECIDED,
-    VIOLATION,
     Change,
-    Lie,
     Verb,
     Where,
     alter,
     both,
     chosen,
     drop,
+    lie,
     plus,
     repeat,
     swap,
@@ -22,8 +22,8 @@ from bench.lies.lie import (
 from bench.lies.stories import BASELINE, EARLIEST, EPOCHLESS, FIRST, RAISING, TRUNCATION
 from harness.contract.checks import Check
 from harness.contract.tables import MICROS_PER_SECOND
-from harness.contract.verdicts import FindingVerdict
 
+_lie = partial(lie, story=BASELINE)
 _SECOND = MICROS_PER_SECOND
 
 
@@ -36,21 +36,6 @@ def asked_and_stored(group: str, at: int, **values: Any) -> Change:
     """Change a commit where the client asked for it, and where Kafka stored it."""
     tables = ("commits", "committed_offsets")
     return both(*(alter(table, of(group, at), **values) for table in tables))
-
-
-def _lie(
-    name: str,
-    verb: Verb,
-    table: str,
-    check: Check,
-    change: Change,
-    *,
-    story: str = BASELINE,
-    verdict: FindingVerdict = VIOLATION,
-) -> Lie:
-    return Lie(
-        name=name, verb=verb, table=table, story=story, check=check, verdict=verdict, change=change
-    )
 
 
 def an_old_members_commit(tables: Tables, random: Random) -> None:

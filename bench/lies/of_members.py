@@ -1,26 +1,25 @@
 """Lies about members of groups and their resets."""
 
+from functools import partial
 from random import Random
 
 from bench.lies.genuine import Tables
 from bench.lies.lie import (
     UNDECIDED,
-    VIOLATION,
-    Change,
-    Lie,
     Verb,
     Where,
     alter,
     chosen,
     drop,
+    lie,
     plus,
     repeat,
 )
 from bench.lies.stories import BASELINE, EARLIEST, FIRST, FORCED, RAISING, TRUNCATION
 from harness.contract.checks import Check
 from harness.contract.tables import MICROS_PER_SECOND
-from harness.contract.verdicts import FindingVerdict
 
+_lie = partial(lie, story=BASELINE)
 _SECOND = MICROS_PER_SECOND
 
 
@@ -39,21 +38,6 @@ def event(group: str, change: str, member: int) -> Where:
 def of_cause(group: str, cause: str) -> Where:
     """Resets of a group."""
     return lambda row: (row["group"], row["cause"]) == (group, cause)
-
-
-def _lie(
-    name: str,
-    verb: Verb,
-    table: str,
-    check: Check,
-    change: Change,
-    *,
-    story: str = BASELINE,
-    verdict: FindingVerdict = VIOLATION,
-) -> Lie:
-    return Lie(
-        name=name, verb=verb, table=table, story=story, check=check, verdict=verdict, change=change
-    )
 
 
 def another_owner(tables: Tables, random: Random) -> None:
@@ -94,6 +78,23 @@ def a_needless_reset(tables: Tables, random: Random) -> None:
             "to_offset": 0,
             "to_epoch": -1,
             "at_micros": reset["at_micros"] + _SECOND // 5,
+        }
+    )
+
+
+def a_truncation_at_the_end(tables: Tables, random: Random) -> None:
+    """Let a member that had caught up on the surviving branch report a truncation of it."""
+    reset = chosen(tables, "resets", of_cause(EARLIEST, "truncation"), random)[0]
+    at_end = chosen(tables, "group_events", event(FORCED, "caught_up", 2), random)[0]
+    tables["resets"].append(
+        {
+            **reset,
+            **{name: at_end[name] for name in ("group", "member")},
+            "from_offset": at_end["position"],
+            "from_epoch": 3,
+            "to_offset": at_end["position"] - 50,
+            "to_epoch": 3,
+            "at_micros": at_end["at_micros"] + _SECOND,
         }
     )
 
@@ -157,8 +158,6 @@ RESETS = (
          repeat("resets", of_cause(FIRST, "no_commit"), cause="out_of_range", from_offset=1000,
                 from_epoch=0, to_offset=0, member=f"{FIRST}#2",
                 at_micros=plus("at_micros", 1_330_000))),
-    _lie("a group whose commit names the leader's epoch was truncated", Verb.REPEAT, "resets",
-         Check.FALSE_TRUNCATION,
-         repeat("resets", of_cause(EARLIEST, "truncation"), group=FORCED, member=f"{FORCED}#2",
-                from_offset=350, from_epoch=3, to_offset=300, to_epoch=3), story=TRUNCATION),
+    _lie("a group whose commit names the leader's epoch was truncated", Verb.ADD, "resets",
+         Check.FALSE_TRUNCATION, a_truncation_at_the_end, story=TRUNCATION),
 )  # fmt: skip

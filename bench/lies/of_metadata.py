@@ -1,17 +1,17 @@
 """Lies about the metadata log, what brokers told the observer, and faults."""
 
+from functools import partial
+
 from bench.lies.genuine import Row
 from bench.lies.lie import (
     UNDECIDED,
-    VIOLATION,
-    Change,
-    Lie,
     Verb,
     Where,
     alter,
     both,
     drop,
     having,
+    lie,
     plus,
     repeat,
     swap,
@@ -20,8 +20,8 @@ from bench.lies.lie import (
 from bench.lies.stories import BASELINE, TRUNCATION
 from harness.contract.checks import Check
 from harness.contract.tables import MICROS_PER_SECOND
-from harness.contract.verdicts import FindingVerdict
 
+_lie = partial(lie, story=TRUNCATION)
 _SECOND = MICROS_PER_SECOND
 
 
@@ -47,21 +47,6 @@ def filled(where: Where) -> Where:
 def unfenced(broker: int) -> Where:
     """States in which a broker is in service."""
     return lambda row: row["broker"] == broker and not row["is_fenced"]
-
-
-def _lie(
-    name: str,
-    verb: Verb,
-    table: str,
-    check: Check,
-    change: Change,
-    *,
-    story: str = TRUNCATION,
-    verdict: FindingVerdict = VIOLATION,
-) -> Lie:
-    return Lie(
-        name=name, verb=verb, table=table, story=story, check=check, verdict=verdict, change=change
-    )
 
 
 def of_server(server: int) -> Where:
@@ -144,8 +129,8 @@ SAMPLES = (
          Check.RETENTION_OVERREACH,
          alter("samples", lambda row: led("orders", 0)(row) and row["log_end_offset"] == 1000,  # noqa: PLR2004
                log_start_offset=600), story=BASELINE),
-    _lie("a record below the log start was delivered", Verb.SHIFT, "samples",
-         Check.EXPIRED_READ,
+    _lie("a leader told of a log start above 0 in a topic that keeps everything", Verb.SHIFT,
+         "samples", Check.RETENTION_OVERREACH,
          alter("samples", led("above", 0), log_start_offset=40)),
     _lie("a broker told of a leader that never was", Verb.ALTER, "samples",
          Check.METADATA_DIVERGENCE, alter("samples", led("above", 1), leader=3)),

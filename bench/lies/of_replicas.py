@@ -1,18 +1,18 @@
 """Lies about what the replicas hold at the end, and what servers logged about it."""
 
+from functools import partial
 from random import Random
 
 from bench.lies.genuine import Row, Tables
 from bench.lies.lie import (
     UNDECIDED,
-    VIOLATION,
     Change,
-    Lie,
     Verb,
     Where,
     alter,
     chosen,
     drop,
+    lie,
     plus,
     repeat,
     without,
@@ -20,8 +20,8 @@ from bench.lies.lie import (
 from bench.lies.of_sends import A_RECORD, at_offsets
 from bench.lies.stories import BASELINE, TRUNCATION
 from harness.contract.checks import Check
-from harness.contract.verdicts import FindingVerdict
 
+_lie = partial(lie, story=BASELINE)
 A_BATCH = ("topic", "partition", "base_offset")
 A_LOG = ("topic", "partition")
 
@@ -39,21 +39,6 @@ def on(broker: int, where: Where = lambda _: True) -> Where:
 def epoch(number: int) -> Where:
     """Rows of a leader epoch."""
     return lambda row: row["leader_epoch"] == number and row["topic"][:2] != "__"
-
-
-def _lie(
-    name: str,
-    verb: Verb,
-    table: str,
-    check: Check,
-    change: Change,
-    *,
-    story: str = BASELINE,
-    verdict: FindingVerdict = VIOLATION,
-) -> Lie:
-    return Lie(
-        name=name, verb=verb, table=table, story=story, check=check, verdict=verdict, change=change
-    )
 
 
 def _records_of(tables: Tables, one: Row, brokers: set[int]) -> list[Row]:

@@ -1,35 +1,33 @@
 """Lies about logs whose beginning was deleted, and what groups made of that."""
 
+from functools import partial
+from random import Random
+
+from bench.lies.genuine import Tables
 from bench.lies.lie import (
-    VIOLATION,
-    Change,
-    Lie,
     Verb,
     alter,
+    fitting,
     having,
+    lie,
     plus,
     repeat,
     within,
 )
-from bench.lies.of_replicas import batch, lose_batch
+from bench.lies.of_replicas import batch, lose_batch, on
 from bench.lies.stories import RETENTION
 from harness.contract.checks import Check
 from harness.contract.tables import MICROS_PER_SECOND
 
+_lie = partial(lie, story=RETENTION)
 LAGGING = "lagging.earliest"
 _LATE = 10 * MICROS_PER_SECOND
 
 
-def _lie(name: str, verb: Verb, table: str, check: Check, change: Change) -> Lie:
-    return Lie(
-        name=name,
-        verb=verb,
-        table=table,
-        story=RETENTION,
-        check=check,
-        verdict=VIOLATION,
-        change=change,
-    )
+def lose_newest_batch(tables: Tables, random: Random) -> None:
+    """Take the newest batch out of every replica: retention deletes the oldest ones."""
+    newest = max(row["base_offset"] for row in fitting(tables, "replica_batches", on(1)))
+    lose_batch(batch(newest, newest), 1, 2, 3, is_end=True)(tables, random)
 
 
 DELETIONS = (
@@ -52,7 +50,7 @@ DELETIONS = (
                log_start_offset=plus("log_end_offset", 5))),
     _lie("the newest batch is missing in every replica, and retention did not reach it",
          Verb.DROP, "replica_batches", Check.LOST_RECORD,
-         lose_batch(batch(4880, 4940), 1, 2, 3, is_end=True)),
+         lose_newest_batch),
     _lie("a record that retention left was not delivered", Verb.DROP, "polls",
          Check.SKIPPED_RECORD,
          alter("polls", within(4000, 4400, member=f"{LAGGING}#2"), group="current",

@@ -1,13 +1,12 @@
 """Lies about transactions: what was committed, fenced, marked and delivered."""
 
+from functools import partial
 from random import Random
 
 from bench.lies.genuine import Tables
 from bench.lies.lie import (
     UNDECIDED,
-    VIOLATION,
     Change,
-    Lie,
     Verb,
     alter,
     chosen,
@@ -15,14 +14,16 @@ from bench.lies.lie import (
     drop_all,
     fitting,
     having,
+    lie,
+    plus,
 )
 from bench.lies.of_polls import A_POLL, undelivered
 from bench.lies.of_replicas import A_BATCH
 from bench.lies.stories import TRANSACTIONS
 from harness.contract.checks import Check
 from harness.contract.tables import MICROS_PER_SECOND
-from harness.contract.verdicts import FindingVerdict
 
+_lie = partial(lie, story=TRANSACTIONS)
 READER = "read_committed.orders"
 ZOMBIE, SUCCESSOR = "sends-on.zombie", "sends-on.successor"
 _BEFORE_MICROS = 30 * MICROS_PER_SECOND
@@ -97,26 +98,6 @@ def marker_of(producer: str, becomes: str | None) -> Change:
     return change
 
 
-def _lie(
-    name: str,
-    verb: Verb,
-    table: str,
-    check: Check,
-    change: Change,
-    *,
-    verdict: FindingVerdict = VIOLATION,
-) -> Lie:
-    return Lie(
-        name=name,
-        verb=verb,
-        table=table,
-        story=TRANSACTIONS,
-        check=check,
-        verdict=verdict,
-        change=change,
-    )
-
-
 STEPS = (
     _lie("a record of a committed transaction was not delivered", Verb.DROP, "polls",
          Check.TORN_TRANSACTION, not_delivered(is_whole=False)),
@@ -138,10 +119,11 @@ STEPS = (
          Check.ZOMBIE_PRODUCER_ACCEPTED,
          alter("transactions", having(producer=ZOMBIE, step="commit", outcome="failed"),
                change="committed", outcome="ok", error=None)),
-    _lie("a fenced producer's value was acknowledged", Verb.ALTER, "sends",
-         Check.ZOMBIE_PRODUCER_ACCEPTED,
+    _lie("a producer sent a second after it was fenced, and was acknowledged", Verb.ALTER,
+         "sends", Check.ZOMBIE_PRODUCER_ACCEPTED,
          alter("sends", having(producer=ZOMBIE, outcome="failed"), outcome="ok", error=None,
-               offset=400)),
+               offset=400, intended_micros=plus("intended_micros", MICROS_PER_SECOND),
+               answered_micros=plus("answered_micros", MICROS_PER_SECOND))),
     _lie("a batch has a higher producer epoch than the next", Verb.SHIFT, "replica_batches",
          Check.ZOMBIE_PRODUCER_ACCEPTED,
          alter("replica_batches", having(is_control=False, is_transactional=True, base_offset=0),
