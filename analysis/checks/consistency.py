@@ -27,9 +27,10 @@ def history_consistent(trace: Trace) -> CheckOutcome:
 
     Kinds: `position behind`, below a record that the member was given before in the same session;
     `position ahead`, above a record that it was given next; `beyond the log`, above every offset
-    that a replica, a sample, a send or a delivery knows; `batches and records differ`, where the
-    batches of a replica and its records do not count the same. A reset of the partition in between
-    explains the first two. All of it is undecided. Evaluates each reported position.
+    that a replica, a sample, a send or a delivery knows; `not assigned`, where a member that
+    reports what it was assigned was given records of another partition; `batches and records
+    differ`, where those of a replica do not count the same. A reset of the partition in
+    between explains the first two. All of it is undecided. Evaluates each reported position.
     """
     judged = _with_deliveries(trace)
     behind = judged.where("position <= given_before and not is_reset_before")
@@ -53,7 +54,10 @@ def history_consistent(trace: Trace) -> CheckOutcome:
             "%s reported %s at position %s: %s", "member", "change", "position", "kind"
         ),
     )
-    return CheckOutcome(of_positions.unionByName(batches_against_records(trace)), count(judged))
+    return CheckOutcome(
+        of_positions.unionByName(_unassigned(trace)).unionByName(batches_against_records(trace)),
+        count(judged),
+    )
 
 
 _CONTRADICTION = (
@@ -64,6 +68,38 @@ _CONTRADICTION = (
     "given_next",
     "at_micros",
 )
+
+
+def _unassigned(trace: Trace) -> DataFrame:
+    """Deliveries of partitions that are missing among what their member reports as assigned."""
+    assigned = trace["group_events"].where("change = 'assigned'").select(*_MEMBER).distinct()
+    reporting = assigned.select("group", "member").distinct()
+    found = (
+        given(trace)
+        .groupBy(*_MEMBER)
+        .agg(
+            F.min("first_offset").alias("given_first"),
+            F.max("last_offset").alias("given_last"),
+            F.min("at_micros").alias("at_micros"),
+        )
+        .join(F.broadcast(reporting), on=["group", "member"], how="left_semi")
+        .join(F.broadcast(assigned), on=list(_MEMBER), how="left_anti")
+    )
+    return findings(
+        found,
+        evidence=("member",),
+        kind=F.lit("not assigned"),
+        verdict=F.lit("undecided"),
+        offset_first=F.col("given_first"),
+        offset_last=F.col("given_last"),
+        at=F.col("at_micros"),
+        cause=F.format_string(
+            "%s was given offsets %s to %s, and reports no assignment of the partition",
+            "member",
+            "given_first",
+            "given_last",
+        ),
+    )
 
 
 def _with_deliveries(trace: Trace) -> DataFrame:

@@ -55,3 +55,15 @@ def test_a_reset_explains_a_position(make_trace: TraceMaker) -> None:
     assert result(make_trace, Check.HISTORY_CONSISTENT, rows).verdict is CheckVerdict.HOLDS
     found = result(make_trace, Check.HISTORY_CONSISTENT, {**rows, "resets": []})
     assert found.verdict is CheckVerdict.UNDECIDED
+
+
+def test_deliveries_of_a_partition_that_the_member_reports_no_assignment_of(
+    make_trace: TraceMaker,
+) -> None:
+    other = [{**one, "partition": 1} for one in OPENED]
+    rows = {**HEALTHY, "polls": polled(0, 1, 2, 3), "resets": []}
+    found = result(make_trace, Check.HISTORY_CONSISTENT, {**rows, "group_events": other})
+    assert [one.kind for one in found.examples] == ["not assigned"]
+    assert {str(one.verdict) for one in found.examples} == {"undecided"}
+    found = result(make_trace, Check.HISTORY_CONSISTENT, {**rows, "group_events": other[:1]})
+    assert found.findings == 0
