@@ -9,6 +9,7 @@ from analysis.load import Trace
 from analysis.lookups import given_at
 from analysis.offsets import offsets_of
 from analysis.positions import PARTITION
+from analysis.resets import with_log_ends
 from analysis.state import of_present_topic, timelines, with_log_starts
 from harness.contract.tables import MICROS_PER_SECOND
 
@@ -66,8 +67,9 @@ def divergence_mismatch(trace: Trace) -> CheckOutcome:
 
     Judged are exceptions with a divergent offset. It has to be where a newer leader epoch than the
     position's started, or the log start of that time where that is higher: retention raises the
-    start of the oldest epoch to it. Its epoch, too, is of the leader's answer: the largest that is
-    not above the requested one. Undecided where no source tells where a newer epoch started, or
+    start of the oldest epoch to it. A position of the newest epoch diverges at the log end of that
+    time. The exception's epoch, too, is of the leader's answer: the largest that is not above the
+    requested one. Undecided where no source tells where a newer epoch started or the log ended, or
     which epoch the position had. Source: KIP-320, `LeaderEpochFileCache.endOffsetFor`.
     """
     raised = with_position_epochs(
@@ -83,14 +85,17 @@ def divergence_mismatch(trace: Trace) -> CheckOutcome:
         f" and coalesce(one.from_micros <= at_micros + {trace.clock_micros}, true))"
     )
     judged = (
-        with_log_starts(raised, trace)
+        with_log_starts(with_log_ends(raised, trace), trace)
         .join(F.broadcast(timelines(trace)), on=list(_LOG), how="left")
         .selectExpr("*", f"{begun} as newer")
         .selectExpr(
             "*",
-            f"size(filter(newer, one -> {_MAY_DIVERGE})) > 0 as may_be",
-            "coalesce(size(newer) = 0, true) as is_untold",
-            "array_min(transform(newer, one -> one.start_high)) as forked_at",
+            f"size(filter(newer, one -> {_MAY_DIVERGE})) > 0 or size(newer) = 0 and {_MAY_BE_END}"
+            " as may_be",
+            "coalesce(size(newer) = 0, true) and coalesce(end_before, end_after) is null"
+            " as is_untold",
+            "coalesce(array_min(transform(newer, one -> one.start_high)), end_before, end_after)"
+            " as forked_at",
         )
     )
     is_above = "coalesce(asked_epoch >= 0 and divergent_epoch > asked_epoch, false)"
@@ -143,9 +148,21 @@ def divergence_mismatch(trace: Trace) -> CheckOutcome:
 
 _MAY_DIVERGE = (
     "divergent_offset >= greatest(coalesce(one.start_low, 0), start_low)"
-    " and (one.start_high is null or divergent_offset <= greatest(one.start_high, start_high))"
+    " and divergent_offset <= coalesce(greatest(array_min(transform(filter(newer,"
+    " other -> other.leader_epoch >= one.leader_epoch), other -> other.start_high)), start_high),"
+    " divergent_offset)"
 )
-"""Whether the divergent offset lies within the bounds of where a newer epoch started."""
+"""Whether the divergent offset lies within the bounds of where a newer epoch started.
+
+An epoch starts no later than those above it do: the one without a leader that precedes an election
+has no start of its own.
+"""
+_MAY_BE_END = (
+    "divergent_offset >= coalesce(end_before, divergent_offset)"
+    " and divergent_offset <= coalesce(end_after, divergent_offset)"
+    " and coalesce(end_before, end_after) is not null"
+)
+"""Whether it lies within the bounds of the log end, where the newest epoch ends."""
 
 
 def with_position_epochs(raised: DataFrame, trace: Trace) -> DataFrame:

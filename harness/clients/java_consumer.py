@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 import jpype
+import msgspec
 
 from harness.clients.commit_styles import ClientState, OffsetAndEpoch
 from harness.clients.jvm import exception_name, java_class, java_properties, private_field
@@ -114,15 +115,21 @@ class JavaMember(GroupMember):
     def _failure(self, error: Any) -> Failure:
         name = exception_name(error)
         message = str(error.getMessage())
-        for partition, divergent in _truncated(error, name).items():
-            topic, number = partition
+        for topic_partition in _failed_partitions(error, name):
+            topic, number = _partition(topic_partition)
+            failure = Failure(exception=name, message=message, topic=topic, partition=number)
+            position = self._subscriptions.positionOrNull(topic_partition)
+            if position is not None:
+                failure = msgspec.structs.replace(
+                    failure,
+                    position=int(position.offset),
+                    position_epoch=_number(private_field(position, "offsetEpoch")),
+                )
+            divergent = _divergent(error, name, topic_partition)
             if divergent is None:
-                return Failure(exception=name, message=message, topic=topic, partition=number)
-            return Failure(
-                exception=name,
-                message=message,
-                topic=topic,
-                partition=number,
+                return failure
+            return msgspec.structs.replace(
+                failure,
                 divergent_offset=int(divergent.offset()),
                 divergent_epoch=_number(divergent.leaderEpoch()),
             )
@@ -147,18 +154,20 @@ def _batch(topic_partition: Any, records: Any, following: OffsetAndEpoch | None)
     )
 
 
-def _truncated(error: Any, name: str) -> dict[Partition, Any]:
-    """The partitions of which a poll's exception speaks, with the divergent offset if known."""
-    if name == "LogTruncationException":
-        divergent = error.divergentOffsets()
-        return {
-            _partition(tp): divergent.get(tp) for tp in error.offsetOutOfRangePartitions().keySet()
-        }
-    if name == "OffsetOutOfRangeException":
-        return {_partition(tp): None for tp in error.offsetOutOfRangePartitions().keySet()}
+def _failed_partitions(error: Any, name: str) -> list[Any]:
+    """The partitions that a poll's exception names."""
+    if name in ("LogTruncationException", "OffsetOutOfRangeException"):
+        return list(error.offsetOutOfRangePartitions().keySet())
     if name == "NoOffsetForPartitionException":
-        return {_partition(tp): None for tp in error.partitions()}
-    return {}
+        return list(error.partitions())
+    return []
+
+
+def _divergent(error: Any, name: str, topic_partition: Any) -> Any:
+    """The divergent offset and epoch that a LogTruncationException names for a partition."""
+    if name != "LogTruncationException":
+        return None
+    return error.divergentOffsets().get(topic_partition)
 
 
 def _partition(topic_partition: Any) -> Partition:

@@ -52,12 +52,18 @@ class Batch:
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """What a client's exception tells; the partition is ("", -1) where it names none."""
+    """What a client's exception reports; the partition is ("", -1) where it names none.
+
+    Attributes:
+        position, position_epoch: the position on that partition that the exception is about.
+    """
 
     exception: str
     message: str
     topic: str = ""
     partition: int = -1
+    position: int | None = None
+    position_epoch: int = NO_EPOCH
     divergent_offset: int | None = None
     divergent_epoch: int = NO_EPOCH
 

@@ -188,7 +188,10 @@ class Committed(Event, frozen=True, kw_only=True):
 
 
 class ConsumerFailed(Event, frozen=True, kw_only=True):
-    """A consumer's poll raised: with the divergent offset where it is a LogTruncationException."""
+    """A consumer's poll raised: with the divergent offset where it is a LogTruncationException.
+
+    `position` and `position_epoch`: the position that the exception is about, where it names one.
+    """
 
     group: str
     member: str
@@ -197,6 +200,7 @@ class ConsumerFailed(Event, frozen=True, kw_only=True):
     topic: str = ""
     partition: int = -1
     position: int | None = None
+    position_epoch: int = NO_EPOCH
     divergent_offset: int | None = None
     divergent_epoch: int = NO_EPOCH
 

@@ -199,13 +199,13 @@ def _group_event(worker: str, event: GroupChanged | ConsumerFailed, rows: Rows) 
         "topic": event.topic,
         "partition": event.partition,
         "position": event.position,
+        "position_epoch": event.position_epoch,
         "seq": event.seq,
         "at_micros": event.wall_micros,
     }
     if isinstance(event, GroupChanged):
         row |= {
             "change": event.change,
-            "position_epoch": event.position_epoch,
             "generation": event.generation,
         }
     else:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from conftest import Rows, TraceMaker
 from histories import HEALTHY, result
-from micro import Row, changed, committed, epochs, led, log_bounds, polled, told_commit
+from micro import Row, changed, committed, epochs, led, log_bounds, polled, sampled, told_commit
 
 from analysis.digests import digest
 from harness.contract.checks import Check
@@ -118,6 +118,9 @@ def test_a_commit_survives_in_a_replica_in_sync(
     assert result(make_trace, Check.LOST_COMMIT, history).verdict == verdict
 
 
+UNLED = [led(0, at=10), led(1, at=S, leader=-1), led(2, at=2 * S, leader=2)]
+
+
 def raised(**fields: Any) -> Row:
     """A LogTruncationException at 5 s, of position 4."""
     return changed("failed", at=5 * S, position=4, exception="LogTruncationException", **fields)
@@ -128,6 +131,8 @@ def raised(**fields: Any) -> Row:
     [
         (2, {}, "holds"),
         (3, {}, "violated"),
+        # An epoch without a leader, before the one that started at 2, has no start of its own.
+        (3, {"leaderships": UNLED, "epoch_checkpoints": epochs((0, 0), (2, 2))}, "violated"),
         # Retention raised the start of the oldest epoch to the log start.
         (3, {"log_starts": log_bounds(3, 6), "epoch_checkpoints": epochs((1, 3))}, "holds"),
         # Nothing tells which newer epoch there was.
@@ -145,6 +150,23 @@ def test_a_divergent_offset_is_where_a_newer_epoch_started(
         "log_starts": log_bounds(0, 6),
         "group_events": [changed("opened", at=150), raised(divergent_offset=divergent)],
         **rows,
+    }
+    assert result(make_trace, Check.DIVERGENCE_MISMATCH, history).verdict == verdict
+
+
+@pytest.mark.parametrize(("divergent", "verdict"), [(3, "holds"), (2, "violated")])
+def test_a_position_of_the_newest_epoch_diverges_at_the_log_end(
+    make_trace: TraceMaker, divergent: int, verdict: str
+) -> None:
+    history = {
+        **HEALTHY,
+        "epoch_checkpoints": epochs((0, 0), (1, 2)),
+        "leaderships": [led(0, at=10), led(1, at=S, leader=2)],
+        "samples": [
+            sampled(3, at=2 * S, epoch=1, broker=2, leader=2),
+            sampled(3, at=6 * S, epoch=1, broker=2, leader=2),
+        ],
+        "group_events": [raised(divergent_offset=divergent, divergent_epoch=1, position_epoch=1)],
     }
     assert result(make_trace, Check.DIVERGENCE_MISMATCH, history).verdict == verdict
 
