@@ -17,7 +17,8 @@ def beginnings(trace: Trace) -> DataFrame:
     That is its first position, the first offset delivered to it, or the one to which its last reset
     for want of a commit put it before that delivery, whichever is lowest. A group with
     `auto.offset.reset=earliest`, no commit and no reset before its first delivery began at the log
-    start of that time.
+    start of that time. On a partition of which nothing was delivered to it, it began at its first
+    position.
     """
     return trace.shared("beginnings", lambda: _beginnings(trace))
 
@@ -53,7 +54,10 @@ def _beginnings(trace: Trace) -> DataFrame:
     )
     policies = F.broadcast(trace.groups.select("group", "reset"))
     is_at_start = f"reset = '{ResetPolicy.EARLIEST}' and coalesce(led_micros > at_micros, true)"
-    return (
+    undelivered = assigned.join(
+        delivered.select("group").distinct(), on="group", how="left_semi"
+    ).join(delivered, on=list(PARTITION), how="left_anti")
+    began = (
         with_log_starts(delivered, trace)
         .join(assigned, on=list(PARTITION), how="left")
         .join(led, on=list(PARTITION), how="left")
@@ -65,3 +69,4 @@ def _beginnings(trace: Trace) -> DataFrame:
             " as first_offset",
         )
     )
+    return began.union(undelivered.selectExpr(*PARTITION, "assigned as first_offset"))

@@ -96,8 +96,7 @@ def with_permit(rows: DataFrame, trace: Trace, *, after: str, to: str, offset: s
             "permit",
             F.expr(
                 f"array_min(filter(_elections_permitting, one -> {is_between}"
-                " and not coalesce(exists(timeline, other -> other.leader_epoch = one.epoch"
-                f" and coalesce(other.start_low > {offset}, false)), false)))"
+                f" and not {starts_above(offset)}))"
             ),
         )
         .withColumn(
@@ -115,6 +114,17 @@ def with_permit(rows: DataFrame, trace: Trace, *, after: str, to: str, offset: s
 def with_timelines(rows: DataFrame, trace: Trace) -> DataFrame:
     """Rows with the `timeline` of their partition, null where nothing is known."""
     return rows.join(F.broadcast(timelines(trace)), on=list(_LOG), how="left")
+
+
+def starts_above(offset: str) -> str:
+    """SQL: whether the election `one` surely started its epoch above an offset, as of a `timeline`.
+
+    False where it is not known where it started.
+    """
+    return (
+        "coalesce(exists(timeline, other -> other.leader_epoch = one.epoch"
+        f" and other.start_low > {offset}), false)"
+    )
 
 
 def took_over(epoch: str, offset: str) -> str:

@@ -8,6 +8,10 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.load import Trace
 from harness.contract.outcomes import Isolation
+from harness.contract.tables import MICROS_PER_SECOND
+
+RETRY_MICROS = MICROS_PER_SECOND // 10
+"""`retry.backoff.ms`: a request that took less was tried once."""
 
 _LOG = ("topic", "partition")
 _TRANSACTION = ("producer", "transaction")
@@ -26,28 +30,42 @@ def with_fates(sends: DataFrame, trace: Trace) -> DataFrame:
     marker_at (the control record that ends it in the log; null where none does), fate (committed,
     aborted, failed, unknown), reason.
 
+    Where both kinds of markers end a transaction's writes in one partition, one of them came too
+    early or too late (KAFKA-17754). Its own is the one that its client was answered.
+
     Args:
         sends: with topic, partition, producer, transaction, offset, outcome.
         trace: the run.
     """
+    of_partition = Window.partitionBy(*_LOG, *_TRANSACTION)
     judged = (
-        sends.join(F.broadcast(ends(trace)), on=list(_TRANSACTION), how="left")
+        sends.join(
+            F.broadcast(ends(trace).select(*_TRANSACTION, "told")),
+            on=list(_TRANSACTION),
+            how="left",
+        )
         .join(markers(trace, sends), on=[*_LOG, "offset"], how="left")
         .withColumn("told", F.coalesce("told", F.lit("unknown")))
+        .withColumn("_least", F.min("marker").over(of_partition))
+        .withColumn("_most", F.max("marker").over(of_partition))
     )
     is_failed = F.col("outcome") == "failed"
+    is_told = F.col("told").isin("committed", "aborted")
+    is_of_another = is_told & (F.col("_least") != F.col("_most")) & F.col("marker").isNotNull()
     fate = (
         F.when(is_failed, "failed")
+        .when(is_of_another, F.col("told"))
         .when(F.col("marker") == "abort", "aborted")
         .when(F.col("marker") == "commit", "committed")
-        .when(F.col("told").isin("committed", "aborted"), F.col("told"))
+        .when(is_told, F.col("told"))
         .otherwise("unknown")
     )
     reason = (
         F.when(is_failed, "the send failed")
+        .when(is_of_another, F.concat(F.lit("of both kinds of markers, its own is: "), "told"))
         .when(F.col("marker") == "abort", "an abort marker ends it")
         .when(F.col("marker") == "commit", "a commit marker ends it")
-        .when(F.col("told").isin("committed", "aborted"), F.concat(F.lit("its client "), "told"))
+        .when(is_told, F.concat(F.lit("its client "), "told"))
         .otherwise("neither a marker nor its client says how it ended")
     )
     return judged.select(
@@ -59,8 +77,8 @@ def ends(trace: Trace) -> DataFrame:
     """How each transaction ended that its client set out to end.
 
     Columns: producer, transaction, told (committed, aborted, refused or unknown: the client's last
-    answer), commit_micros (when it set out to commit; null if it never did), ended_micros (when it
-    was answered that it is ended; null if it was not), worker.
+    answer), commit_micros (when it set out to commit; null if it never did), waited_micros (the
+    longest for an answer to that), worker.
 
     A transaction that its client only tried to abort is aborted, whatever the answer: nobody else
     may commit it. One whose commit was refused is `refused`.
@@ -75,7 +93,9 @@ def ends(trace: Trace) -> DataFrame:
         .otherwise("aborted")
         .alias("told"),
         F.min(F.when(F.col("step") == "commit", F.col("began_micros"))).alias("commit_micros"),
-        F.min(F.when(is_ok, F.col("at_micros"))).alias("ended_micros"),
+        F.max(F.when(F.col("step") == "commit", F.col("at_micros") - F.col("began_micros"))).alias(
+            "waited_micros"
+        ),
         F.min("worker").alias("worker"),
     )
 

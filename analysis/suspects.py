@@ -11,8 +11,9 @@ from functools import reduce
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from analysis.absences import absences
 from analysis.cuts import replicated_above
-from analysis.digests import BUCKET, LOG, bucket_of, with_bucket
+from analysis.digests import BUCKET, LOG, bucket_of, buckets_of, with_bucket
 from analysis.fates import committed_readers, ends, fenced, offset_commits
 from analysis.load import Trace
 from analysis.orderly import fated, log_buckets, unlike_in_groups, unlike_in_logs
@@ -37,6 +38,7 @@ def _all(trace: Trace) -> Iterator[DataFrame]:
     yield from _broken_stretches(trace)
     yield from _late_answers(trace)
     yield _beyond_forks(trace)
+    yield absences(trace).select(*LOG, buckets_of("from_offset", "to_offset - 1").alias(BUCKET[-1]))
     yield _passed(trace)
     yield from _waits(trace)
     yield _out_of_order(trace)
@@ -172,6 +174,12 @@ def _transactions(trace: Trace) -> Iterator[DataFrame]:
     written = fated(trace).where("transaction is not null")
     yield written.where("fate not in ('committed', 'aborted') or marker is null or is_split")
     yield written.where("told != 'unknown' and told != fate")
+    of_partition = Window.partitionBy(*LOG, *_TRANSACTION)
+    yield (
+        written.withColumn("_least", F.min("marker").over(of_partition))
+        .withColumn("_most", F.max("marker").over(of_partition))
+        .where("_least != _most")
+    )
     with_offsets = F.broadcast(offset_commits(trace).where("marker = 'commit'"))
     yield written.where("marker = 'abort'").join(
         with_offsets, on=list(_TRANSACTION), how="left_semi"

@@ -4,7 +4,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
-from analysis.elections import elections, with_timelines
+from analysis.elections import elections, starts_above, with_timelines
 from analysis.fates import with_fates
 from analysis.load import Trace
 from analysis.stretches import one_record
@@ -56,9 +56,7 @@ def with_later_permit(lost: DataFrame, trace: Trace) -> DataFrame:
         .agg(F.collect_list(F.struct(*_PERMIT)).alias("_permits"))
     )
     is_later = (
-        f"one.at_micros + {trace.clock_micros} >= answered_micros"
-        " and not coalesce(exists(timeline, other -> other.leader_epoch = one.epoch"
-        " and other.start_low > offset), false)"
+        f"one.at_micros + {trace.clock_micros} >= answered_micros and not {starts_above('offset')}"
     )
     return (
         with_timelines(lost, trace)

@@ -9,6 +9,7 @@ from analysis.load import Trace
 from analysis.offsets import all_offsets
 from analysis.positions import PARTITION
 from analysis.progress import never_delivered
+from analysis.stretches import given
 from analysis.tenures import TENURE, commits_at_start, tenures
 from harness.contract.outcomes import Outcome
 from harness.contract.tables import MICROS_PER_SECOND
@@ -207,8 +208,9 @@ def start_mismatch(trace: Trace) -> CheckOutcome:
     may have stood then, so that a start there is right too. Judged are assignments with a commit
     before. The first position is that of the first delivery, or the member's own where there was
     none. Further on than committed is a mismatch only if the group thereby went past records that
-    it never got. Permitted where the member was reset before that delivery, and after its
-    assignment before.
+    it never got, or if that is the offset of a transaction that was aborted, and it thereby
+    went past records that it would have got again. Permitted where the member was reset before that
+    delivery, and after its assignment before.
 
     Source: `ConsumerCoordinator.initWithCommittedOffsetsIfNeeded`.
     """
@@ -235,8 +237,8 @@ def start_mismatch(trace: Trace) -> CheckOutcome:
             ).alias("reset_cause")
         )
     )
-    found = _with_gaps(trace.materialized(told), trace).where(
-        "start < committed_offset or reset_cause is not null or records > 0"
+    found = _with_aborted(_with_gaps(trace.materialized(told), trace), trace).where(
+        "start < committed_offset or reset_cause is not null or records > 0 or is_aborted"
     )
     is_ahead = F.col("start") > F.col("committed_offset")
     return CheckOutcome(
@@ -259,7 +261,9 @@ def start_mismatch(trace: Trace) -> CheckOutcome:
                 "began at %s, the group had committed %s%s",
                 "start",
                 "committed_offset",
-                F.when(F.col("reset_cause").isNotNull(), F.lit(": it was reset")).otherwise(""),
+                F.when(F.col("reset_cause").isNotNull(), F.lit(": it was reset"))
+                .when(F.col("is_aborted"), F.lit(": that is of an aborted transaction"))
+                .otherwise(""),
             ),
         ),
         count(begun),
@@ -282,4 +286,32 @@ def _with_gaps(apart: DataFrame, trace: Trace) -> DataFrame:
     )
     return apart.join(gaps, on=list(TENURE), how="left").withColumn(
         "records", F.coalesce("records", F.lit(0))
+    )
+
+
+def _with_aborted(apart: DataFrame, trace: Trace) -> DataFrame:
+    """Add is_aborted: whether an aborted transaction had stored where the member began.
+
+    And the group had been given a record between the commit and that, so that there are some that
+    it may see.
+    """
+    aborted = (
+        all_offsets(trace)
+        .where("marker <=> 'abort' and not is_tombstone")
+        .select(*PARTITION, F.col("offset").alias("start"), "committed_micros")
+    )
+    seen = given(trace).select(
+        *PARTITION, "last_offset", F.col("first_offset").alias("_first"), "at_micros"
+    )
+    found = (
+        apart.select(*TENURE, "from_micros", "start", "committed_offset")
+        .join(aborted, on=[*PARTITION, "start"], how="inner")
+        .where("committed_micros <= from_micros")
+        .join(seen, on=list(PARTITION), how="inner")
+        .where("last_offset >= committed_offset and _first < start and at_micros <= from_micros")
+        .select(*TENURE, F.expr("true").alias("is_aborted"))
+        .distinct()
+    )
+    return apart.join(found, on=list(TENURE), how="left").withColumn(
+        "is_aborted", F.coalesce("is_aborted", F.expr("false"))
     )

@@ -7,7 +7,7 @@ from analysis import closeup
 from analysis.checks.base import CheckOutcome, count, findings
 from analysis.digests import within
 from analysis.elections import permit_in_words
-from analysis.fates import ends, offset_commits
+from analysis.fates import RETRY_MICROS, ends, offset_commits
 from analysis.load import Trace
 from analysis.transactions import pieces, settled_writes, with_later_permit, writes
 from harness.contract.tables import MICROS_PER_SECOND
@@ -106,10 +106,11 @@ def misapplied_marker(trace: Trace) -> CheckOutcome:
     too early, as a late end of the transaction before does; `mixed`, where it is committed in some
     partitions and aborted in others; `contrary`, where all is aborted though its client was told
     that it is committed, or committed though it was told the contrary or never set out to commit.
-    Undecided where the client was refused when it set out to commit: a commit that was tried before
-    may have come through. Judged is each transaction that has a marker.
+    A commit that was refused at a retry may have come through by an earlier attempt, whose answer
+    was lost; undecided where it took too short a time to be tried twice. Judged is each transaction
+    that has a marker.
     """
-    asked = ends(trace).select(*_TRANSACTION, "commit_micros", "ended_micros")
+    asked = ends(trace).select(*_TRANSACTION, "commit_micros", "waited_micros")
     place = F.struct(*_LOG, "_first", "_last")
     ended = (
         pieces(trace)
@@ -134,11 +135,11 @@ def misapplied_marker(trace: Trace) -> CheckOutcome:
     )
     is_mixed = F.col("_least") != F.col("marker")
     is_commit = F.col("marker") == "commit"
-    is_contrary = (is_commit & F.col("told").isin("aborted", "refused")) | (
+    is_tried_once = F.expr(f"told = 'refused' and waited_micros < {RETRY_MICROS}")
+    is_contrary = (is_commit & ((F.col("told") == "aborted") | is_tried_once)) | (
         ~is_commit & (F.col("told") == "committed")
     )
     is_unasked = is_commit & F.col("commit_micros").isNull()
-    is_refused = is_commit & F.col("commit_micros").isNotNull() & F.col("ended_micros").isNull()
     found = (
         ended.join(F.broadcast(asked), on=list(_TRANSACTION), how="left")
         .withColumn(
@@ -150,7 +151,7 @@ def misapplied_marker(trace: Trace) -> CheckOutcome:
         .where("kind is not null")
         .selectExpr("*", "_at.topic", "_at.partition", "_at._first as first", "_at._last as last")
     )
-    is_unclear = (F.col("kind") == "contrary") & is_refused
+    is_unclear = (F.col("kind") == "contrary") & is_tried_once
     return CheckOutcome(
         findings(
             found,

@@ -5,17 +5,15 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.checks.base import CheckOutcome, count, findings
 from analysis.commit_reports import REPORT, asked_commits, stored_otherwise
+from analysis.fates import RETRY_MICROS
 from analysis.load import Trace
 from analysis.lookups import given_at
 from analysis.offsets import offsets_of
 from analysis.positions import PARTITION
 from analysis.resets import with_log_ends
 from analysis.state import of_present_topic, timelines, with_log_starts
-from harness.contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
-_RETRY_MICROS = MICROS_PER_SECOND // 10
-"""`retry.backoff.ms`: a commit that took less was tried once."""
 _FAILED = (*PARTITION, "member", "seq", "at_micros", "position", "divergent_offset")
 
 
@@ -29,9 +27,7 @@ def commit_mismatch(trace: Trace) -> CheckOutcome:
     history, see `history_complete`. Source: `GroupCoordinator.commitOffsets`,
     `ConsumerCoordinator.commitOffsetsSync`.
     """
-    may_be_retried = F.expr(
-        f"outcome = 'failed' and coalesce(took_micros >= {_RETRY_MICROS}, true)"
-    )
+    may_be_retried = F.expr(f"outcome = 'failed' and coalesce(took_micros >= {RETRY_MICROS}, true)")
     return CheckOutcome(
         findings(
             stored_otherwise(trace).where("kind is not null"),

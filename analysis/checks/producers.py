@@ -1,8 +1,10 @@
-"""Whether a producer is refused once a newer producer epoch is in force (taxonomy G13).
+"""Whether brokers refuse old producer epochs, and gaps in sequence numbers (taxonomy G13).
 
 With transaction.version=2 (KIP-890) each commit and abort raises the producer epoch, and its marker
 has the raised one. So which epoch is low is judged by the order of the log, never by counting.
 """
+
+from functools import reduce
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
@@ -15,14 +17,24 @@ from analysis.load import Trace
 _LOG = ("topic", "partition")
 _TRANSACTION = ("producer", "transaction")
 _FENCING = ("ProducerFencedException", "InvalidProducerEpochException")
+_NUMBERED = ("base_offset", "last_offset", "base_sequence")
+_SEQUENCES = 2**31
+"""After the largest sequence number follows 0."""
 
 
 def zombie_producer_accepted(trace: Trace) -> CheckOutcome:
     """G13: an old producer epoch in a log after a newer one, or acknowledged after it was raised.
 
-    Judged are the batches of producer ids whose epoch was raised within a log, and what a producer
-    began to send or commit after a newer epoch of its transactional.id was told. A refusal
-    with another error than a fencing one is permitted, and counted.
+    And a gap: a batch whose first sequence number is above the one that follows the last of the
+    batch before, of the same producer id and epoch. A number that is lower is for
+    `duplicate_append`.
+
+    Judged are the batches of producer ids whose epoch was raised within a log, those with a
+    sequence number that follow others of their producer epoch, and what a producer began to send or
+    commit after a newer epoch of its transactional.id was told. A refusal with another error than a
+    fencing one is permitted, and counted.
+
+    Source: `ProducerAppendInfo.checkProducerEpoch`, `ProducerAppendInfo.checkSequence`.
     """
     batches = _raised_batches(trace)
     acts = _acts_of_fenced(trace)
@@ -49,8 +61,12 @@ def zombie_producer_accepted(trace: Trace) -> CheckOutcome:
             "newer_epoch",
         ),
     )
-    evaluated = count(batches.select("producer_id").union(acts.select("producer_id")))
-    return CheckOutcome(in_log.unionByName(_told_acts(acts, trace.clock_micros)), evaluated)
+    numbered = _numbered_batches(trace)
+    judged = [rows.select("producer_id") for rows in (batches, acts, numbered)]
+    return CheckOutcome(
+        in_log.unionByName(_told_acts(acts, trace.clock_micros)).unionByName(_gaps(numbered)),
+        count(reduce(DataFrame.union, judged)),
+    )
 
 
 def _raised_batches(trace: Trace) -> DataFrame:
@@ -69,6 +85,57 @@ def _raised_batches(trace: Trace) -> DataFrame:
         .withColumn("_last", F.max("producer_epoch").over(of_id))
         .where("_first < _last")
         .drop("_first", "_last")
+    )
+
+
+def _numbered_batches(trace: Trace) -> DataFrame:
+    """Surviving batches that follow others of their producer id and epoch, of one replica each.
+
+    Columns: topic, partition, producer_id, producer_epoch, base_offset, last_offset, base_sequence,
+    ahead (how many sequence numbers are left out between the batch before and this one; below 0
+    where they are not above it). Where a replica lacks offsets in between, they may have had these
+    numbers, and nothing is judged.
+    """
+    of_log = Window.partitionBy(*_LOG, "broker").orderBy("base_offset")
+    of_epoch = Window.partitionBy(*_LOG, "broker", "producer_id", "producer_epoch")
+    before = of_epoch.orderBy("base_offset")
+    whole = (
+        trace["replica_batches"]
+        .join(F.broadcast(trace.survivors), on=[*_LOG, "broker"], how="left_semi")
+        .withColumn("_end", F.coalesce(F.lag("last_offset").over(of_log) + 1, "base_offset"))
+        .withColumn("_holes", F.sum(F.expr("int(base_offset != _end)")).over(of_log))
+    )
+    following = "_before.base_sequence + _before.last_offset - _before.base_offset + 1"
+    return (
+        whole.where("producer_id >= 0 and not is_control and base_sequence >= 0")
+        .withColumn("_before", F.lag(F.struct(*_NUMBERED, "_holes")).over(before))
+        .where("_before._holes = _holes")
+        .withColumn("_next", F.expr(following))
+        .withColumn(
+            "ahead",
+            F.expr(f"base_sequence - if(_next < {_SEQUENCES}, _next, _next - {_SEQUENCES})"),
+        )
+        .select(*_LOG, "producer_id", "producer_epoch", *_NUMBERED, "ahead")
+        .distinct()
+    )
+
+
+def _gaps(numbered: DataFrame) -> DataFrame:
+    return findings(
+        numbered.where(f"ahead > 0 and ahead < {_SEQUENCES // 2}"),
+        evidence=("producer_id", "producer_epoch", "base_sequence", "ahead"),
+        kind=F.lit("gap"),
+        verdict=F.lit("violation"),
+        offset_first=F.col("base_offset"),
+        offset_last=F.col("last_offset"),
+        cause=F.format_string(
+            "a batch of producer id %s, epoch %s, begins at sequence number %s, %s above the one"
+            " that follows the batch before",
+            "producer_id",
+            "producer_epoch",
+            "base_sequence",
+            "ahead",
+        ),
     )
 
 

@@ -4,6 +4,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
+from analysis.absences import absences
 from analysis.checks.base import CheckOutcome, count, findings, spans
 from analysis.contested import rivals, value_hash, with_readers
 from analysis.creations import creations
@@ -72,12 +73,15 @@ def resurrected_record(trace: Trace) -> CheckOutcome:
 
     A value was acknowledged or delivered; later a group was given another value of a later epoch at
     its offset; yet at the end the log holds the first one, or a group was given it later still.
-    That is a log that was truncated and came back, which only an election that permits a loss
-    allows: of the second value if the log holds the first one, else of either. A read that saw
-    nothing at the offset proves no absence: `poll_skip` judges that.
+    Or a group came to the log's end below it, under a later epoch that had started at or below its
+    offset, and the log holds it at the end; then it counts as known if it was delivered, or
+    acknowledged with acks=all. That is a log that was truncated and came back, which only an
+    election that permits a loss allows: of the second value, or epoch, if the log holds the first
+    one, else of either. A read that went past the offset and saw nothing proves no absence:
+    `poll_skip` judges that.
     """
     back = with_permit(
-        with_timelines(_back(trace), trace),
+        with_timelines(_back(trace).unionByName(_back_beyond_ends(trace)), trace),
         trace,
         after="if(is_kept, other_epoch, leader_epoch)",
         to="array_max(timeline).leader_epoch",
@@ -89,6 +93,7 @@ def resurrected_record(trace: Trace) -> CheckOutcome:
         *_LOG,
         "leader_epoch",
         "other_epoch",
+        "was",
         "permit",
         "is_untold",
         "group",
@@ -102,11 +107,11 @@ def resurrected_record(trace: Trace) -> CheckOutcome:
             verdict=F.expr(IF_PERMITTED),
             cause=F.concat(
                 F.format_string(
-                    "%s records of epoch %s are there again,"
-                    " after epoch %s was read in their place",
+                    "%s records of epoch %s are there again, after epoch %s was read %s",
                     "records",
                     "leader_epoch",
                     "other_epoch",
+                    "was",
                 ),
                 after_cause(),
             ),
@@ -176,7 +181,7 @@ def _back(trace: Trace) -> DataFrame:
     """Offsets at which a value came back, and who was given another one in between, and when.
 
     Columns: topic, partition, offset, leader_epoch, other_epoch, is_kept (whether the log holds
-    it), at, group. When each group was
+    it), was (how the other epoch was read, in words), at, group. When each group was
     given the other value is asked only where its first and its last delivery do not rule it out.
     """
     other = (
@@ -217,6 +222,30 @@ def _back(trace: Trace) -> DataFrame:
         .where(f"is_kept or last_micros > absent_micros + {trace.clock_micros}")
         .groupBy(*_AT, "leader_epoch", "other_epoch", "is_kept")
         .agg(F.min("absent_micros").alias("at"), F.min("group").alias("group"))
+        .withColumn("was", F.lit("in their place"))
+    )
+
+
+def _back_beyond_ends(trace: Trace) -> DataFrame:
+    """What the log holds beyond an end that a group came to after it was known: as of `_back`."""
+    ends = absences(trace).withColumnRenamed("group", "_reader")
+    back = trace.materialized(
+        closeup.surviving(trace)
+        .join(F.broadcast(ends), on=list(_LOG), how="inner")
+        .where("offset >= from_offset and offset < to_offset and leader_epoch < other_epoch"),
+        is_close=True,
+    )
+    key = (*_AT, "value")
+    given = closeup.polls(trace).select(*key, F.col("polled_micros").alias("known_micros"))
+    owed = closeup.acknowledged(trace).where("acks = 'all'")
+    known = given.union(owed.select(*key, F.col("answered_micros").alias("known_micros")))
+    return (
+        known.join(F.broadcast(back), on=list(key), how="inner")
+        .where(f"known_micros + {trace.clock_micros} < at_micros")
+        .groupBy(*_AT, "leader_epoch", "other_epoch")
+        .agg(F.min("at_micros").alias("at"), F.min("_reader").alias("group"))
+        .withColumn("is_kept", F.expr("true"))
+        .withColumn("was", F.lit("to its end"))
     )
 
 

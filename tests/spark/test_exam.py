@@ -14,15 +14,7 @@ pytestmark = pytest.mark.spark
 TOGETHER = [question for question in questions() if not question.alone]
 ALONE = [question for question in questions() if question.alone]
 EXPECTATIONS_MIN = 150
-OPEN: dict[str, frozenset[str]] = {
-    "gap-in-the-sequence-numbers": frozenset({"zombie_producer_accepted"}),
-    "half-of-a-transaction-is-visible": frozenset({"torn_transaction"}),
-    "late-commit-hits-an-aborted-transaction": frozenset({"aborted_read"}),
-    "lost-answer-of-a-commit": frozenset({"misapplied_marker"}),
-    "resurrected-by-clean-elections": frozenset({"resurrected_record"}),
-    "resurrected-by-unclean-elections": frozenset({"resurrected_record"}),
-    "start-at-an-aborted-offset": frozenset({"start_mismatch"}),
-}
+OPEN: dict[str, frozenset[str]] = {}
 """By history: the checks that are known to be wrong about it. A fixed one must leave this table."""
 
 

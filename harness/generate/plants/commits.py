@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from harness.contract.outcomes import Outcome
 from harness.generate.plants.tools import (
     PLAIN,
     RESTARTED,
@@ -25,7 +26,7 @@ from harness.generate.reading import COMMITTING_MICROS, POLL_MICROS
 from harness.generate.universe import Place, Universe
 
 _BEYOND = 10
-_MOVED = 0
+MOVED = 0
 """The partition that goes from member to member in the restarted group."""
 
 
@@ -132,16 +133,16 @@ def commit_from_old_generation(universe: Universe, random: Random) -> list[Place
     group = groups(universe)[RESTARTED]
     commits, events = universe.frame("commits"), universe.frame("group_events")
     second = f"{group}#2"
-    mine = commits_of(universe, _MOVED, group)
+    mine = commits_of(universe, MOVED, group)
     last = int([i for i in mine if commits["member"][i] == second][-1])
-    taken = events_of(universe, _MOVED, group, "assigned")[-1]
+    taken = events_of(universe, MOVED, group, "assigned")[-1]
     at = int(events["at_micros"][taken]) + int(random.integers(100_000, 400_000))
     added = add_commit(universe, last, committed_micros=at)
     follows(
         universe,
         "committed_epoch_behind_leader",
         "start_mismatch",
-        partition=_MOVED,
+        partition=MOVED,
         group=group,
     )
     return place_of(universe, added, "commit_from_old_generation", "violation")
@@ -153,10 +154,10 @@ def double_ownership(universe: Universe, random: Random) -> list[Place]:
     group = groups(universe)[RESTARTED]
     polls, events = universe.frame("polls"), universe.frame("group_events")
     seconds = float(random.uniform(2, 5))
-    (gone,) = events_of(universe, _MOVED, group, "revoked")
+    (gone,) = events_of(universe, MOVED, group, "revoked")
     until = int(events["at_micros"][gone]) + round(seconds * 1_000_000)
     events["at_micros"][gone] = until
-    theirs = deliveries(universe, _MOVED, group) & (polls["member"] == f"{group}#2")
+    theirs = deliveries(universe, MOVED, group) & (polls["member"] == f"{group}#2")
     also = np.flatnonzero(theirs & (polls["polled_micros"] <= until))
     universe.add(
         polls.take(also).but(
@@ -169,10 +170,10 @@ def double_ownership(universe: Universe, random: Random) -> list[Place]:
         "nonmonotonic_poll",
         "commit_from_old_generation",
         "start_mismatch",
-        partition=_MOVED,
+        partition=MOVED,
         group=group,
     )
-    return [Place("double_ownership", "violation", _MOVED, group)]
+    return [Place("double_ownership", "violation", MOVED, group)]
 
 
 def lost_commit(universe: Universe, random: Random) -> list[Place]:
@@ -191,10 +192,10 @@ def start_mismatch(universe: Universe, random: Random) -> list[Place]:
     """A member begins below what its group had committed."""
     group = groups(universe)[RESTARTED]
     polls, events = universe.frame("polls"), universe.frame("group_events")
-    index = int(events_of(universe, _MOVED, group, "assigned")[-1])
+    index = int(events_of(universe, MOVED, group, "assigned")[-1])
     committed = int(events["position"][index])
     back = int(random.integers(1, 4))
-    mine = deliveries(universe, _MOVED, group, np.arange(committed - back, committed))
+    mine = deliveries(universe, MOVED, group, np.arange(committed - back, committed))
     again = np.flatnonzero(mine)
     at = int(events["at_micros"][index]) + 10_000
     events["position"][index] = committed - back
@@ -204,8 +205,8 @@ def start_mismatch(universe: Universe, random: Random) -> list[Place]:
             member=f"{group}#1", polled_micros=at, position_in_poll=np.arange(len(order))
         )
     )
-    follows(universe, "duplicate_delivery", "unjustified_reset", partition=_MOVED, group=group)
-    return [Place("start_mismatch", "violation", _MOVED, group)]
+    follows(universe, "duplicate_delivery", "unjustified_reset", partition=MOVED, group=group)
+    return [Place("start_mismatch", "violation", MOVED, group)]
 
 
 def commit_expired(universe: Universe, random: Random) -> list[Place]:
@@ -232,6 +233,15 @@ def commit_expired(universe: Universe, random: Random) -> list[Place]:
     return place
 
 
+def commit_mismatch(universe: Universe, random: Random) -> list[Place]:
+    """A commit is stored, and its client reports that it failed at once."""
+    index = any_commit(universe, random)
+    commits = universe.frame("commits")
+    commits["outcome"][index] = Outcome.FAILED.value
+    commits["error"][index] = "CommitFailedException"
+    return place_of(universe, index, "commit_mismatch", "violation")
+
+
 PLANTS = {
     "commit_regressed": Plant(PLAIN, commit_regressed),
     "commit_beyond_processed": Plant(PLAIN, commit_beyond_processed),
@@ -241,4 +251,5 @@ PLANTS = {
     "lost_commit": Plant(PLAIN, lost_commit),
     "start_mismatch": Plant(PLAIN, start_mismatch),
     "commit_expired": Plant(PLAIN, commit_expired),
+    "commit_mismatch": Plant(PLAIN, commit_mismatch),
 }

@@ -4,9 +4,11 @@ import numpy as np
 
 from harness.contract.outcomes import Outcome
 from harness.generate.log import micros
+from harness.generate.plants.commits import MOVED
 from harness.generate.plants.tails import cut_tail
 from harness.generate.plants.tools import (
     PLAIN,
+    RESTARTED,
     STEADY,
     Plant,
     Random,
@@ -17,6 +19,7 @@ from harness.generate.plants.tools import (
     events_of,
     follows,
     groups,
+    middle,
     middle_batch,
     offsets_of,
 )
@@ -120,6 +123,34 @@ def history_complete(universe: Universe, random: Random) -> list[Place]:
     return [Place("history_complete", "undecided")]
 
 
+def history_consistent(universe: Universe, random: Random) -> list[Place]:
+    """Two sources contradict each other: a position and the deliveries, or records and batches."""
+    if random.integers(2):
+        return [_position_ahead(universe)]
+    partition = any_partition(universe, random)
+    (one,) = middle(universe, random, partition)
+    offset = int(universe.the_log().offset[one])
+    records = universe.frame("replica_records")
+    held = np.flatnonzero(records.where(partition=partition, offset=offset))
+    kept = np.ones(len(records), dtype=bool)
+    kept[random.choice(held)] = False
+    universe.keep("replica_records", kept)
+    return [Place("history_consistent", "undecided", partition, None, offset)]
+
+
+def _position_ahead(universe: Universe) -> Place:
+    """A member reports a position above what its second poll brings."""
+    group = groups(universe)[RESTARTED]
+    events, polls = universe.frame("group_events"), universe.frame("polls")
+    index = int(events_of(universe, MOVED, group, "assigned")[-1])
+    mine = deliveries(universe, MOVED, group) & (polls["member"] == events["member"][index])
+    mine &= polls["polled_micros"] >= events["at_micros"][index]
+    second = np.unique(polls["polled_micros"][mine])[1]
+    ahead = int(polls["offset"][mine & (polls["polled_micros"] == second)].max()) + 1
+    events["position"][index] = ahead
+    return Place("history_consistent", "undecided", MOVED, group, ahead)
+
+
 def clock_skew(universe: Universe, random: Random) -> list[Place]:
     """A node's clock goes before all others."""
     clocks = universe.frame("clocks")
@@ -145,6 +176,7 @@ PLANTS = {
     "never_caught_up": Plant(PLAIN, never_caught_up),
     "fault_landed": Plant(PLAIN, fault_landed),
     "history_complete": Plant(PLAIN, history_complete),
+    "history_consistent": Plant(PLAIN, history_consistent),
     "clock_skew": Plant(PLAIN, clock_skew),
     "phase_overrun": Plant(PLAIN, phase_overrun),
 }

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from harness.generate.frames import Frame
 from harness.generate.log import micros
 from harness.generate.plants.tools import (
     PLAIN,
@@ -180,10 +181,36 @@ def loss_estimate(universe: Universe, random: Random) -> list[Place]:
     return [Place("loss_estimate", None, any_partition(universe, random))]
 
 
+def divergence_mismatch(universe: Universe, random: Random) -> list[Place]:
+    """A client raises for the story's truncation, and names an offset below where it parted."""
+    partition = any_partition(universe, random)
+    group = groups(universe)[int(random.integers(2))]
+    resets = universe.frame("resets")
+    told = np.flatnonzero(resets.where(partition=partition, group=group, cause="truncation"))
+    truncated = resets.row(int(told[0]))
+    named = divergence(universe, partition) - int(random.integers(1, _BELOW + 1))
+    raised = {
+        name: truncated[name] for name in ("worker", "group", "member", "topic", "partition")
+    } | {
+        "change": "failed",
+        "exception": "LogTruncationException",
+        "message": "",
+        "position": truncated["from_offset"],
+        "position_epoch": truncated["from_epoch"],
+        "divergent_offset": named,
+        "divergent_epoch": truncated["from_epoch"],
+        "at_micros": truncated["at_micros"] - micros(0.01),
+    }
+    universe.add(Frame.from_rows("group_events", [raised]))
+    follows(universe, "truncation_detected", partition=partition, group=group)
+    return [Place("divergence_mismatch", "violation", partition, group, named)]
+
+
 PLANTS = {
     "truncation_detected": Plant(UNCLEAN, truncation_detected),
     "truncation_undetected": Plant(UNCLEAN, truncation_undetected),
     "false_truncation": Plant(PLAIN, false_truncation),
+    "divergence_mismatch": Plant(UNCLEAN, divergence_mismatch),
     "over_truncation": Plant(UNCLEAN, over_truncation),
     "reset": Plant(UNCLEAN, reset),
     "unjustified_reset": Plant(PLAIN, unjustified_reset),
