@@ -80,6 +80,26 @@ def test_an_epoch_that_is_raised_by_each_commit_is_not_an_old_one(make_trace: Tr
     assert found.verdict is CheckVerdict.HOLDS
 
 
+@pytest.mark.parametrize(
+    ("batches", "ahead"),
+    [
+        ([batch(6, 7, 4), batch(8, 9, 4, base_sequence=2)], None),
+        ([batch(6, 7, 4), batch(8, 9, 4, base_sequence=5)], 3),
+        ([batch(6, 7, 4), batch(8, 9, 4)], None),
+        ([batch(6, 7, 4), batch(9, 9, 4, base_sequence=3)], None),
+        ([batch(6, 7, 4, base_sequence=2**31 - 2), batch(8, 9, 4, base_sequence=1)], 1),
+    ],
+    ids=["in sequence", "gap", "the same again", "a replica lacks offsets", "after the largest"],
+)
+def test_sequence_numbers_follow_each_other(
+    make_trace: TraceMaker, batches: list[Row], ahead: int | None
+) -> None:
+    rows = {**ZOMBIE, "replica_batches": [*ZOMBIE["replica_batches"], *batches]}
+    found = result(make_trace, Check.ZOMBIE_PRODUCER_ACCEPTED, rows)
+    told = [(one.kind, one.offset_first, one.evidence["ahead"]) for one in found.examples]
+    assert told == ([] if ahead is None else [("gap", 8, ahead)])
+
+
 def test_what_a_zombie_was_told_is_accepted(make_trace: TraceMaker) -> None:
     rows = with_steps(step("commit", "committed", 0, at=500))
     rows["sends"] = [*rows["sends"], *wrote(6, 7, at=450)]
