@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.checks.base import CheckOutcome, count, findings
+from analysis.commit_reports import REPORT, stored_otherwise
 from analysis.commits import COMMIT, COMMIT_CLOCK_MICROS, stored_commits
 from analysis.elections import elections
 from analysis.load import Trace
@@ -205,7 +206,8 @@ def lost_commit(trace: Trace) -> CheckOutcome:
     of `__consumer_offsets` hold. Permitted by an unclean election of that partition since the
     commit. Undecided where a later one of that group and partition is stored: compaction may have
     removed the older, unless a replica that did not survive still has it at an offset that the
-    surviving log gave to another. Source: OffsetCommit is answered once every in-sync replica of
+    surviving log gave to another. One that is stored with another offset while it went on is for
+    `commit_mismatch` to judge. Source: OffsetCommit is answered once every in-sync replica of
     `__consumer_offsets` has the record (`GroupCoordinator.commitOffsets`).
     """
     acknowledged = of_present_topic(
@@ -225,8 +227,10 @@ def lost_commit(trace: Trace) -> CheckOutcome:
         .groupBy(*PARTITION, "offset")
         .agg(F.expr(f"max({IN_LOG}) as gone_at"), F.max("brokers").alias("brokers"))
     )
+    otherwise = stored_otherwise(trace).where("kind = 'offset' and took_micros is not null")
     found = (
         acknowledged.join(stored, on=[*PARTITION, "offset"], how="left_anti")
+        .join(otherwise.select(*REPORT), on=list(REPORT), how="left_anti")
         .join(newest, on=list(PARTITION), how="left")
         .join(elsewhere, on=[*PARTITION, "offset"], how="left")
     )

@@ -4,6 +4,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.checks.base import CheckOutcome, count, findings
+from analysis.deletions import deletion_in_words, with_deletion
 from analysis.load import Trace
 from analysis.offsets import last_commits, offsets_of
 from analysis.positions import PARTITION
@@ -22,11 +23,16 @@ def commit_expired(trace: Trace) -> CheckOutcome:
     Judged are the commits that stood when a member was assigned the partition, by the leader's log
     start then, and those that stand at the end of the run. The headroom is the time from the
     commit to the first report of a log start above it. Permitted by the deletion that passed it,
-    where the plan deletes. Source: KIP-107 and `log.retention.*`; an offset below the log start is
-    answered with OFFSET_OUT_OF_RANGE.
+    which the cause names, where the plan deletes; undecided there if nothing reports it.
+    Source: KIP-107 and `log.retention.*`; an offset below the log start is answered with
+    OFFSET_OUT_OF_RANGE.
     """
     stood = _standing(trace)
-    found = stood.where("start_low > offset").selectExpr("*", "start_low - offset as records")
+    found = _with_passing(
+        stood.where("start_low > offset").selectExpr("*", "start_low - offset as records"),
+        trace,
+        offset="offset",
+    )
     return CheckOutcome(
         findings(
             found,
@@ -35,7 +41,7 @@ def commit_expired(trace: Trace) -> CheckOutcome:
                 "start_low",
                 "records",
                 "headroom_seconds",
-                "reason",
+                "passed_by",
                 "stood",
             ),
             kind=F.col("stood"),
@@ -48,9 +54,7 @@ def commit_expired(trace: Trace) -> CheckOutcome:
                 "offset",
                 "start_low",
                 "records",
-                F.when(F.col("reason").isNull(), F.lit("")).otherwise(
-                    F.format_string(" (%s)", "reason")
-                ),
+                _removed(),
             ),
         ),
         count(stood),
@@ -62,9 +66,10 @@ def committed_epoch_expired(trace: Trace) -> CheckOutcome:
 
     Judged are the commits of D8 that have an epoch. The cache drops an epoch once a newer one
     starts at or below the log start. The headroom is a lower bound: the time from the commit until
-    the log start passed its offset. Permitted by the deletion that passed it, where the plan
-    deletes. Source: `LeaderEpochFileCache.truncateFromStartAsyncFlush`, and `endOffsetFor`, which
-    can't answer for such an epoch (KAFKA-19902).
+    the log start passed its offset. Permitted by the deletion that brought the log start there,
+    which the cause names, where the plan deletes; undecided there if nothing reports it.
+    Source: `LeaderEpochFileCache.truncateFromStartAsyncFlush`, and `endOffsetFor`, which can't
+    answer for such an epoch (KAFKA-19902).
     """
     told = (
         _standing(trace)
@@ -76,7 +81,11 @@ def committed_epoch_expired(trace: Trace) -> CheckOutcome:
             " and coalesce(one.from_micros <= stood_micros, true))).leader_epoch as oldest_epoch",
         )
     )
-    found = told.where("start_low > 0 and committed_epoch < oldest_epoch")
+    found = _with_passing(
+        told.where("start_low > 0 and committed_epoch < oldest_epoch"),
+        trace,
+        offset="start_low - 1",
+    )
     return CheckOutcome(
         findings(
             found,
@@ -85,7 +94,7 @@ def committed_epoch_expired(trace: Trace) -> CheckOutcome:
                 "oldest_epoch",
                 "start_low",
                 "headroom_seconds",
-                "reason",
+                "passed_by",
                 "stood",
             ),
             kind=F.col("stood"),
@@ -94,9 +103,10 @@ def committed_epoch_expired(trace: Trace) -> CheckOutcome:
             offset_last=F.col("offset"),
             at=F.coalesce("expired_micros", "committed_micros"),
             cause=F.format_string(
-                "epoch %s was committed, the oldest one left is %s",
+                "epoch %s was committed, the oldest one left is %s%s",
                 "committed_epoch",
                 "oldest_epoch",
+                _removed(),
             ),
         ),
         count(told),
@@ -104,8 +114,54 @@ def committed_epoch_expired(trace: Trace) -> CheckOutcome:
 
 
 def _verdict() -> Column:
-    return F.when(F.col("retention_ms").isNotNull() | F.col("deletes"), "permitted").otherwise(
-        "violation"
+    is_planned = F.col("retention_ms").isNotNull() | F.col("deletes")
+    return (
+        F.when(~is_planned, "violation")
+        .when(F.col("passed_by") == "", "undecided")
+        .otherwise("permitted")
+    )
+
+
+def _removed() -> Column:
+    """By what, for the end of a cause; empty where nothing reports it."""
+    return F.when(F.col("passed_by") == "", "").otherwise(
+        F.concat(F.lit("; removed "), "passed_by")
+    )
+
+
+def _with_passing(expired: DataFrame, trace: Trace, *, offset: str) -> DataFrame:
+    """Add passed_by: in words, the first event by which the log start passed an offset.
+
+    That is a deletion that a broker logged, else the leader's first answer with such a log start;
+    empty where neither came before the commit was asked for.
+
+    Args:
+        expired: rows of `_standing`.
+        trace: the run.
+        offset: the offset, in SQL.
+    """
+    told = (
+        expired.join(F.broadcast(log_start_reports(trace)), on=list(_LOG), how="inner")
+        .where(f"is_low and log_start > {offset} and first_micros <= stood_micros")
+        .groupBy(*_KEY)
+        .agg(F.min(F.struct("first_micros", "log_start")).alias("_told"))
+    )
+    return (
+        with_deletion(expired, trace, offset=offset)
+        .join(told, on=list(_KEY), how="left")
+        .withColumn("deletion", F.expr("if(deletion.at_micros <= stood_micros, deletion, null)"))
+        .withColumn(
+            "passed_by",
+            F.when(F.col("deletion").isNotNull(), deletion_in_words())
+            .when(
+                F.col("_told").isNotNull(),
+                F.format_string(
+                    " by a deletion before its leader reported a log start of %s", "_told.log_start"
+                ),
+            )
+            .otherwise(""),
+        )
+        .withColumn("passed_by", F.expr("ltrim(passed_by)"))
     )
 
 
@@ -115,8 +171,8 @@ def _standing(trace: Trace) -> DataFrame:
     Those of which nothing tells where the log started then are left out.
 
     _KEY, stood (`at an assignment`, `at the end`), start_low (the least that the log start was
-    then), expired_micros, headroom_seconds and reason (of the first log start above the commit
-    since then; null where none is reported, or without a reason), retention_ms, deletes.
+    then), expired_micros and headroom_seconds (of the first log start above the commit since then;
+    null where none is reported), retention_ms, deletes.
     """
     return trace.shared("standing_commits", lambda: _standing_commits(trace))
 
@@ -154,12 +210,7 @@ def _standing_commits(trace: Trace) -> DataFrame:
             " and first_micros <= stood_micros"
         )
         .groupBy(*_KEY)
-        .agg(
-            F.min("first_micros").alias("expired_micros"),
-            F.expr("min_by(reason, first_micros) filter (where reason is not null)").alias(
-                "reason"
-            ),
-        )
+        .agg(F.min("first_micros").alias("expired_micros"))
     )
     topics = trace.topics.select("topic", "retention_ms", "deletes")
     return (
@@ -175,7 +226,6 @@ def _standing_commits(trace: Trace) -> DataFrame:
             f"if(stood_micros = {_AT_END}, log_start, started_then) as start_low",
             "expired_micros",
             f"(expired_micros - committed_micros) / {MICROS_PER_SECOND} as headroom_seconds",
-            "reason",
             "retention_ms",
             "deletes",
         )

@@ -29,6 +29,8 @@ GONE_ON = [committed(2, 0, at=1 * SECOND), committed(9, 2, at=8 * SECOND)]
         (EXPIRED, {"deletes": True}, "permitted", 1),
         (EXPIRED, {"retention_ms": 1}, "permitted", 1),
         (EXPIRED, {}, "violated", 1),
+        # The plan deletes, and nothing reports a deletion.
+        ({"log_starts": log_bounds(3, 9)}, {"deletes": True}, "undecided", 1),
         # It stood when a member was assigned the partition, though not at the end.
         (
             {**EXPIRED, "committed_offsets": GONE_ON, "group_events": [ASSIGNED]},
