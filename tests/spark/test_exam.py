@@ -14,8 +14,6 @@ pytestmark = pytest.mark.spark
 TOGETHER = [question for question in questions() if not question.alone]
 ALONE = [question for question in questions() if question.alone]
 EXPECTATIONS_MIN = 150
-OPEN: dict[str, frozenset[str]] = {}
-"""By history: the checks that are known to be wrong about it. A fixed one must leave this table."""
 
 
 @pytest.fixture(scope="module")
@@ -24,15 +22,12 @@ def said(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Said:
 
 
 def _wrong(question: Question, said: dict[str, str]) -> dict[str, str]:
-    """By check: what it said, and what the source asks for, unless it is known to be wrong."""
-    wrong = {
+    """By check: what it said, and what the source asks for."""
+    return {
         check: f"{said.get(check, NONE)}, but {question.source}: {expected}"
         for check, expected in question.expects.items()
         if not is_right(expected, said.get(check, NONE))
     }
-    known = OPEN.get(question.name, frozenset())
-    right = dict.fromkeys(known - wrong.keys(), "is right now: remove it from OPEN")
-    return {check: why for check, why in wrong.items() if check not in known} | right
 
 
 @pytest.mark.timeout(600)
