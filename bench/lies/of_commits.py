@@ -6,6 +6,7 @@ from typing import Any
 
 from bench.lies.genuine import Row, Tables
 from bench.lies.lie import (
+    PERMITTED,
     UNDECIDED,
     Change,
     Verb,
@@ -143,6 +144,12 @@ COMMITS = (
     ),
 )
 STORED = (
+    _lie("a group committed within the branch that was left", Verb.REPEAT, "committed_offsets",
+         Check.ORPHAN_COMMIT,
+         repeat("committed_offsets", of(EARLIEST, 200), offset=150,
+                offsets_offset=plus("offsets_offset", 1),
+                committed_micros=plus("committed_micros", _SECOND // 10)),
+         story=TRUNCATION, verdict=PERMITTED),
     _lie("an acknowledged commit is not stored", Verb.DROP, "committed_offsets",
          Check.LOST_COMMIT, drop("committed_offsets", of(FIRST, 2000))),
     _lie("an acknowledged commit is stored for another group", Verb.ALTER, "committed_offsets",

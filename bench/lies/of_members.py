@@ -5,6 +5,7 @@ from random import Random
 
 from bench.lies.genuine import Tables
 from bench.lies.lie import (
+    PERMITTED,
     UNDECIDED,
     Verb,
     Where,
@@ -160,4 +161,6 @@ RESETS = (
                 at_micros=plus("at_micros", 1_330_000))),
     _lie("a group whose commit names the leader's epoch was truncated", Verb.ADD, "resets",
          Check.FALSE_TRUNCATION, a_truncation_at_the_end, story=TRUNCATION),
+    _lie("a member reports one reset more", Verb.ADD, "resets", Check.RESET, a_needless_reset,
+         story=TRUNCATION, verdict=PERMITTED),
 )  # fmt: skip

@@ -4,6 +4,7 @@ from functools import partial
 
 from bench.lies.genuine import Row
 from bench.lies.lie import (
+    PERMITTED,
     UNDECIDED,
     Verb,
     Where,
@@ -78,6 +79,14 @@ LEADERSHIPS = (
          "leaderships", Check.METADATA_DIVERGENCE,
          alter("leaderships", having(topic="above", leader_epoch=3),
                same=("topic", "leader_epoch"), leader_epoch=4)),
+    _lie("a replica came back, and did not join the ISR", Verb.DROP, "leaderships",
+         Check.NEVER_CAUGHT_UP, drop("leaderships", state("above", 6)), verdict=PERMITTED),
+    _lie("a leader was elected again before a group committed", Verb.REPEAT, "leaderships",
+         Check.COMMITTED_EPOCH_BEHIND_LEADER,
+         repeat("leaderships", state("orders", 0), leader_epoch=1, partition_epoch=1,
+                metadata_offset=plus("metadata_offset", 40),
+                at_micros=plus("at_micros", 6 * _SECOND)),
+         story=BASELINE, verdict=PERMITTED),
     _lie("a broker from outside the ISR is elected", Verb.ALTER, "leaderships",
          Check.UNCLEAN_ELECTION_UNCONFIGURED,
          both(alter("leaderships", state("orders", 0), isr=[1, 3]),

@@ -5,6 +5,7 @@ from typing import Any
 
 from bench.lies.genuine import Row, Tables
 from bench.lies.lie import (
+    PERMITTED,
     VIOLATION,
     Change,
     Lie,
@@ -15,6 +16,7 @@ from bench.lies.lie import (
     chosen,
     drop,
     drop_all,
+    fitting,
     having,
     plus,
     repeat,
@@ -25,11 +27,19 @@ from bench.lies.lie import (
 from bench.lies.of_sends import never_written
 from bench.lies.stories import BASELINE, EARLIEST, FIRST, SECOND, TRUNCATION
 from harness.contract.checks import Check
+from harness.contract.tables import MICROS_PER_SECOND
 
 NOWHERE = "nobody:0:00000000"
 A_POLL = ("member", "seq")
 NEW = 3
 """The epoch of the records that took over, in TRUNCATION."""
+_TIMES_OF_GROUPS = (
+    ("polls", "polled_micros"),
+    ("commits", "began_micros"),
+    ("commits", "committed_micros"),
+    ("committed_offsets", "committed_micros"),
+    ("group_events", "at_micros"),
+)
 
 
 def of_group(group: str, first: int, last: int, **values: Any) -> Where:
@@ -68,6 +78,33 @@ def went_on_unaware(tables: Tables, random: Random) -> None:
     """Drop a group's notice of a truncation, and what it was delivered below its old position."""
     drop_all("resets", having(group=EARLIEST, cause="truncation"))(tables, random)
     drop_all("polls", of_group(EARLIEST, 0, 199, leader_epoch=NEW))(tables, random)
+
+
+def waited(tables: Tables, _: Random) -> None:
+    """Let all that a group did after its first poll be a minute later."""
+    first = min(row["polled_micros"] for row in fitting(tables, "polls", having(group=FIRST)))
+    for table, column in _TIMES_OF_GROUPS:
+        for row in tables[table]:
+            if row["group"] == FIRST and row[column] > first:
+                row[column] += 60 * MICROS_PER_SECOND
+
+
+def without_its_second_member(tables: Tables, random: Random) -> None:
+    """Let a group end with its first member."""
+    second = having(member=f"{FIRST}#2")
+    for table in ("polls", "commits", "group_events"):
+        drop_all(table, second)(tables, random)
+    drop_all("committed_offsets", having(group=FIRST, offset=2000))(tables, random)
+
+
+def delivered_late(tables: Tables, random: Random) -> None:
+    """Deliver a group's first records after their epoch was over."""
+    over = chosen(tables, "leaderships", having(topic="above", leader_epoch=NEW), random)[0]
+    alter_all(
+        "polls",
+        having(member=f"{EARLIEST}#1"),
+        polled_micros=over["at_micros"] + MICROS_PER_SECOND,
+    )(tables, random)
 
 
 def _poll(name: str, verb: Verb, check: Check, change: Change, *, story: str = BASELINE) -> Lie:
@@ -148,6 +185,34 @@ POLLS = (
         Verb.REPEAT,
         Check.NONMONOTONIC_POLL,
         repeat("polls", of_group(FIRST, 100, 400), position_in_poll=again_after),
+    ),
+    Lie(
+        name="a poll's records were delivered again at the end",
+        verb=Verb.REPEAT,
+        table="polls",
+        story=BASELINE,
+        check=Check.REPROCESSING_AMPLIFICATION,
+        verdict=PERMITTED,
+        change=repeat("polls", of_group(FIRST, 100, 900), same=A_POLL, seq=plus("seq", 1)),
+    ),
+    _poll("a group waited 60 s for its next records", Verb.SHIFT, Check.FETCH_UNAVAILABLE, waited),
+    Lie(
+        name="a group never read the second half",
+        verb=Verb.DROP,
+        table="polls",
+        story=BASELINE,
+        check=Check.UNSEEN_RECORD,
+        verdict=PERMITTED,
+        change=without_its_second_member,
+    ),
+    Lie(
+        name="a group's first records were delivered after an unclean election",
+        verb=Verb.SHIFT,
+        table="polls",
+        story=TRUNCATION,
+        check=Check.SERVED_UNDER_FENCED_EPOCH,
+        verdict=PERMITTED,
+        change=delivered_late,
     ),
     _poll(
         "two records of a poll came in the wrong order",

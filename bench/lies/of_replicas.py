@@ -10,19 +10,22 @@ from bench.lies.lie import (
     Verb,
     Where,
     alter,
+    alter_all,
     chosen,
     drop,
+    having,
     lie,
     plus,
     repeat,
     without,
 )
 from bench.lies.of_sends import A_RECORD, at_offsets
-from bench.lies.stories import BASELINE, TRUNCATION
+from bench.lies.stories import BASELINE, EARLIEST, TRUNCATION
 from harness.contract.checks import Check
 
 _lie = partial(lie, story=BASELINE)
 A_BATCH = ("topic", "partition", "base_offset")
+_RECORD = ("offset", "leader_epoch", "value")
 A_LOG = ("topic", "partition")
 
 
@@ -107,6 +110,28 @@ def begin_at(offset: int) -> Change:
     return change
 
 
+def an_old_value_again(tables: Tables, random: Random) -> None:
+    """Put a value of the branch that was left back into the log, where its successor was read."""
+    old = chosen(
+        tables,
+        "polls",
+        lambda row: row["group"] == EARLIEST and row["leader_epoch"] == 1 and row["offset"] >= 100,  # noqa: PLR2004 - where the branches part
+        random,
+    )[0]
+    where = having(topic=old["topic"], partition=old["partition"], offset=old["offset"])
+    alter_all("replica_records", where, value=old["value"], leader_epoch=old["leader_epoch"])(
+        tables, random
+    )
+
+
+def truncated_and_there(tables: Tables, random: Random) -> None:
+    """Say of a record that a replica has that it was truncated there."""
+    truncated = chosen(tables, "cut_records", having(topic="above"), random)[0]
+    where = on(truncated["broker"], having(topic="above", offset=50))
+    held = chosen(tables, "replica_records", where, random)[0]
+    tables["cut_records"].append({**truncated, **{name: held[name] for name in _RECORD}})
+
+
 BATCHES = (
     _lie("a record is missing in one replica, its batch is not", Verb.DROP, "replica_records",
          Check.HISTORY_CONSISTENT, drop("replica_records", on(2, at_offsets(100, 900))),
@@ -134,6 +159,8 @@ BATCHES = (
          "replica_batches", Check.LOST_RECORD, lose_batch(batch(0, 0), 1, 2), story=TRUNCATION),
     _lie("a batch of one replica has another checksum", Verb.ALTER, "replica_batches",
          Check.LOG_DIVERGENCE, alter("replica_batches", on(2, batch(0, 900)), checksum=7)),
+    _lie("a value of the branch that was left is in the log again", Verb.ALTER,
+         "replica_records", Check.RESURRECTED_RECORD, an_old_value_again, story=TRUNCATION),
     _lie("a batch of one replica is of another epoch", Verb.ALTER, "replica_batches",
          Check.EPOCH_CACHE_MISMATCH,
          alter("replica_batches", on(2, epoch(1)), leader_epoch=2), story=TRUNCATION),
@@ -207,6 +234,6 @@ LOGS = (
          story=TRUNCATION, verdict=UNDECIDED),
     _lie("a record that was truncated is still in the log", Verb.REPEAT, "cut_records",
          Check.HISTORY_CONSISTENT,
-         repeat("cut_records", offset=50, leader_epoch=1, value="epoch-1-above:0:00000000"),
+         truncated_and_there,
          story=TRUNCATION, verdict=UNDECIDED),
 )  # fmt: skip

@@ -75,14 +75,16 @@ def without_column(table: str, column: str) -> Damage:
 
 
 def retype(table: str, column: str) -> Damage:
-    """Write a column as text."""
+    """Write a column as text, and one of texts as bytes."""
 
     def damage(folder: RunFolder, _: Random) -> None:
         path = folder.tables / f"{table}.parquet"
         rows = pq.read_table(path)
         index = rows.column_names.index(column)
+        is_text = pa.types.is_string(rows.schema.field(column).type)
         texts = pa.array([f"<{value}>" for value in rows.column(column).to_pylist()])
-        pq.write_table(rows.set_column(index, column, texts), path)
+        other = texts.cast(pa.binary()) if is_text else texts
+        pq.write_table(rows.set_column(index, column, other), path)
 
     return damage
 
@@ -128,6 +130,6 @@ EMPTIED = _lies(
     of=tuple(table for table in KEY_OF if table != "unread_segments"),
 )
 RENAMED = _lies(Verb.RENAME, "has column {column} under another name", rename)
-RETYPED = _lies(Verb.RETYPE, "has column {column} as text", retype, of=_FEW)
+RETYPED = _lies(Verb.RETYPE, "has column {column} of another type", retype, of=_FEW)
 WITHOUT = _lies(Verb.DROP, "has no column {column}", without_column, of=_FEW)
 DAMAGED = _lies(Verb.TRUNCATE, "is half a file", lambda table, _: damage_file(table), of=_FEW)
