@@ -29,6 +29,8 @@ _CLIENTS = "clients"
 _HAS_RECORDS = "record_count > 0 and not coalesce(is_control, false)"
 _IS_STORED = "not is_tombstone and coalesce(producer_id, -1) < 0"
 _IS_ACKNOWLEDGED = "outcome = 'ok' and offset is not null"
+_IS_LOGGED = "exception = 'LogTruncationException'"
+"""The client logs the reset, or that it has no policy to reset by, before it raises."""
 _IMPLIED = (
     _Implied("log_starts", by="leaderships"),
     _Implied("replica_batches", by="log_starts", where="log_end_offset > log_start_offset"),
@@ -43,6 +45,7 @@ _IMPLIED = (
     _Implied("sends", by="replica_records"),
     _Implied("group_events", by="polls", role=_CLIENTS),
     _Implied("group_events", by="commits", role=_CLIENTS),
+    _Implied("resets", by="group_events", where=_IS_LOGGED, role=_CLIENTS),
     _Implied("polls", by="group_events", where="change = 'caught_up' and position > 0"),
     _Implied("commits", by="committed_offsets", where=_IS_STORED, role=_CLIENTS),
     _Implied("committed_offsets", by="commits", where=_IS_ACKNOWLEDGED),

@@ -256,8 +256,10 @@ def _epochs(trace: Trace) -> DataFrame:
         .withColumn("_next", F.min("_exact").over(later))
         .selectExpr(
             *_EPOCH,
-            f"coalesce(logged, _exact, {_UNCACHED}) as start_low",
-            "coalesce(logged, least(cached, read)) as start_high",
+            # Where a leader's line and the checkpoints differ, one is wrong: either may be true.
+            f"coalesce(least(logged, _exact), {_UNCACHED}) as start_low",
+            "coalesce(greatest(logged, if(logged is null, null, _exact)), least(cached, read))"
+            " as start_high",
             "coalesce(logged_micros, led_micros) as from_micros",
             "coalesce(cached is not null or leader_epoch < _oldest, true) as is_kept",
         )

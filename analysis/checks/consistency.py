@@ -9,6 +9,8 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from analysis.checks.base import CheckOutcome, count, findings
 from analysis.checks.logs import batches_against_records
 from analysis.load import Trace
+from analysis.lookups import logged_at, written_at
+from analysis.state import of_present_topic
 from analysis.stretches import given
 
 _LOG = ("topic", "partition")
@@ -26,11 +28,14 @@ def history_consistent(trace: Trace) -> CheckOutcome:
     """M4: what members report agrees with their deliveries, and what replicas hold with itself.
 
     Kinds: `position behind`, below a record that the member was given before in the same session;
-    `position ahead`, above a record that it was given next; `beyond the log`, above every offset
-    that a replica, a sample, a send or a delivery knows; `not assigned`, where a member that
-    reports what it was assigned was given records of another partition; `batches and records
-    differ`, where those of a replica do not count the same. A reset of the partition in
-    between explains the first two. All of it is undecided. Evaluates each reported position.
+    `position ahead`, above a record that it was given next; `records between`, where the log holds
+    a record between the position and what the member was given before, or was given first; `beyond
+    the log`, above every offset that a replica, a sample, a send or a delivery knows; `not
+    assigned`, where a member that reports what it was assigned was given records of another
+    partition; `batches and records differ`, where those of a replica do not count the same; `epoch
+    starts differ`, where a leader logged another start of its epoch than a checkpoint has;
+    `truncated and there`, where a replica lost a record that it still has. A reset of the partition
+    in between explains the first three. All of it is undecided. Evaluates each reported position.
     """
     judged = _with_deliveries(trace)
     behind = judged.where("position <= given_before and not is_reset_before")
@@ -41,6 +46,9 @@ def history_consistent(trace: Trace) -> CheckOutcome:
     found = (
         behind.select(*_CONTRADICTION, F.lit("position behind").alias("kind"))
         .union(ahead.select(*_CONTRADICTION, F.lit("position ahead").alias("kind")))
+        .union(
+            _apart(judged, trace).select(*_CONTRADICTION, F.lit("records between").alias("kind"))
+        )
         .union(beyond.select(*_CONTRADICTION, F.lit("beyond the log").alias("kind")))
     )
     of_positions = findings(
@@ -54,8 +62,11 @@ def history_consistent(trace: Trace) -> CheckOutcome:
             "%s reported %s at position %s: %s", "member", "change", "position", "kind"
         ),
     )
+    of_logs = batches_against_records(trace).unionByName(_starts(trace))
     return CheckOutcome(
-        of_positions.unionByName(_unassigned(trace)).unionByName(batches_against_records(trace)),
+        of_positions.unionByName(_unassigned(trace))
+        .unionByName(of_logs)
+        .unionByName(_truncated_and_there(trace)),
         count(judged),
     )
 
@@ -68,6 +79,25 @@ _CONTRADICTION = (
     "given_next",
     "at_micros",
 )
+
+
+def _apart(judged: DataFrame, trace: Trace) -> DataFrame:
+    """The positions with a record between them and the nearest delivery, as none may be.
+
+    A transaction's record may be withheld from the member, so it tells nothing.
+    """
+    is_after = "position > given_before + 1 and coalesce(given_next > given_before + 1, true)"
+    is_first = "given_before is null and change = 'assigned' and given_next > position"
+    apart = trace.materialized(
+        judged.where(
+            f"{is_after} and not is_reset_before or {is_first} and not is_reset_after"
+        ).withColumn("offset", F.expr("coalesce(given_before + 1, position)"))
+    )
+    at = (*_LOG, "offset")
+    held = logged_at(apart, trace).select(*at).distinct()
+    return apart.join(held, on=list(at), how="left_semi").join(
+        written_at(apart, trace), on=list(at), how="left_anti"
+    )
 
 
 def _unassigned(trace: Trace) -> DataFrame:
@@ -98,6 +128,58 @@ def _unassigned(trace: Trace) -> DataFrame:
             "member",
             "given_first",
             "given_last",
+        ),
+    )
+
+
+def _starts(trace: Trace) -> DataFrame:
+    """Starts of epochs in checkpoints that no leader of the epoch logged, though one logged some.
+
+    Retention raises the start of the oldest epoch to the log start, so it is compared above that.
+    """
+    epoch = (*_LOG, "leader_epoch")
+    logged = (
+        of_present_topic(trace["leader_epoch_starts"], trace, "at_micros")
+        .groupBy(*epoch)
+        .agg(F.collect_set("start_offset").alias("logged"), F.min("at_micros").alias("at_micros"))
+    )
+    found = (
+        trace["epoch_checkpoints"]
+        .join(F.broadcast(logged), on=list(epoch), how="inner")
+        .join(F.broadcast(trace.log_bounds), on=list(_LOG), how="left")
+        .where("start_offset > log_start and not array_contains(logged, start_offset)")
+    )
+    return findings(
+        found,
+        evidence=("broker", "leader_epoch"),
+        kind=F.lit("epoch starts differ"),
+        verdict=F.lit("undecided"),
+        offset_first=F.col("start_offset"),
+        at=F.col("at_micros"),
+        cause=F.format_string(
+            "broker %s has start offset %s of epoch %s; its leader logged %s",
+            "broker",
+            "start_offset",
+            "leader_epoch",
+            F.array_min("logged"),
+        ),
+    )
+
+
+def _truncated_and_there(trace: Trace) -> DataFrame:
+    """Records that a replica truncated and has at the end."""
+    record = ("broker", *_LOG, "offset", "leader_epoch", "value")
+    truncated = trace["cut_records"].groupBy(*record).agg(F.min("taken_micros").alias("at_micros"))
+    found = trace["replica_records"].join(F.broadcast(truncated), on=list(record), how="inner")
+    return findings(
+        found,
+        evidence=("broker", "leader_epoch", "value"),
+        kind=F.lit("truncated and there"),
+        verdict=F.lit("undecided"),
+        offset_first=F.col("offset"),
+        at=F.col("at_micros"),
+        cause=F.format_string(
+            "broker %s truncated %s at offset %s, and has it", "broker", "value", "offset"
         ),
     )
 

@@ -75,7 +75,8 @@ def divergence_mismatch(trace: Trace) -> CheckOutcome:
             "at_micros",
         ),
         trace,
-    )
+    ).withColumn("known_epoch", F.expr("if(known_epoch >= 0, known_epoch, divergent_epoch)"))
+    # No epoch lies between the answer's and the requested one: both end where the next began.
     begun = (
         "filter(timeline, one -> one.leader_epoch > known_epoch"
         f" and coalesce(one.from_micros <= at_micros + {trace.clock_micros}, true))"

@@ -3,7 +3,7 @@
 import pytest
 from conftest import TraceMaker
 from histories import HEALTHY, WENT_BACK, result
-from micro import changed, polled, reset_told
+from micro import changed, epochs, polled, reset_told
 
 from harness.contract.checks import Check
 from harness.contract.verdicts import CheckVerdict
@@ -67,3 +67,38 @@ def test_deliveries_of_a_partition_that_the_member_reports_no_assignment_of(
     assert {str(one.verdict) for one in found.examples} == {"undecided"}
     found = result(make_trace, Check.HISTORY_CONSISTENT, {**rows, "group_events": other[:1]})
     assert found.findings == 0
+
+
+def test_records_between_a_position_and_the_nearest_deliveries(make_trace: TraceMaker) -> None:
+    """It was given 2 alone, from position 0, and reports 4 at the end."""
+    events = [*OPENED, changed("caught_up", at=300, position=4)]
+    rows = {**HEALTHY, "polls": polled(2), "group_events": events, "resets": []}
+    found = result(make_trace, Check.HISTORY_CONSISTENT, rows)
+    assert [(one.kind, one.offset_first) for one in found.examples] == [
+        ("records between", 0),
+        ("records between", 4),
+    ]
+    assert {str(one.verdict) for one in found.examples} == {"undecided"}
+    rows["group_events"] = [*OPENED, changed("caught_up", at=300, position=3)]
+    rows["resets"] = [reset_told("out_of_range", 0, 2, 0, life=1, at=170)]
+    assert result(make_trace, Check.HISTORY_CONSISTENT, rows).findings == 0
+
+
+def test_a_start_of_an_epoch_that_its_leader_did_not_log(make_trace: TraceMaker) -> None:
+    start = {"broker": 1, "topic": "t", "partition": 0, "leader_epoch": 1, "at_micros": 200}
+    rows = {**HEALTHY, "epoch_checkpoints": epochs((0, 0), (1, 2))}
+    for logged, kinds in ((2, []), (3, ["epoch starts differ"])):
+        starts = [{**start, "start_offset": logged}]
+        found = result(
+            make_trace, Check.HISTORY_CONSISTENT, {**rows, "leader_epoch_starts": starts}
+        )
+        assert [one.kind for one in found.examples] == kinds
+        assert {str(one.verdict) for one in found.examples} <= {"undecided"}
+
+
+def test_a_record_that_a_replica_truncated_and_has(make_trace: TraceMaker) -> None:
+    (held, *_) = HEALTHY["replica_records"]
+    for value, kinds in (("w:0:other", []), (held["value"], ["truncated and there"])):
+        rows = {**HEALTHY, "cut_records": [{**held, "value": value, "taken_micros": 200}]}
+        found = result(make_trace, Check.HISTORY_CONSISTENT, rows)
+        assert [one.kind for one in found.examples] == kinds

@@ -226,3 +226,18 @@ def test_a_style_without_epochs_excuses_no_skip_without_a_truncation(
     rows = {**HEALTHY, "polls": polled(0, 3)}
     found = result(make_trace, Check.SKIPPED_RECORD, rows, commit_epoch="none")
     assert found.verdict == "violated"
+
+
+@pytest.mark.parametrize(("divergent", "verdict"), [(2, "holds"), (3, "violated")])
+def test_a_truncation_is_judged_by_its_own_epoch_where_the_position_is_not_reported(
+    make_trace: TraceMaker, divergent: int, verdict: str
+) -> None:
+    failed = raised(divergent_offset=divergent, divergent_epoch=0)
+    history = {
+        **HEALTHY,
+        "epoch_checkpoints": epochs((0, 0), (1, 2)),
+        "leaderships": [led(0, at=10), led(1, at=S, leader=2)],
+        "log_starts": log_bounds(0, 6),
+        "group_events": [{**failed, "position": None}],
+    }
+    assert result(make_trace, Check.DIVERGENCE_MISMATCH, history).verdict == verdict
