@@ -15,6 +15,8 @@ from harness.clients.member import POLL_MS, POSITION_MS, Batch, Failure, GroupMe
 from harness.clients.python_log import SpeakerLog
 from harness.contract.outcomes import CommitEpoch
 
+_JOIN_MS = 3000
+
 
 class KafkaPythonMember(GroupMember):
     """A `kafka.KafkaConsumer`, which has a thread of its own for its event loop."""
@@ -59,7 +61,15 @@ class KafkaPythonMember(GroupMember):
         )
 
     def _fetch(self) -> list[Batch]:
-        records = self._consumer.poll(timeout_ms=POLL_MS)
+        """As every member; polls longer while it has no partition, so that no poll cuts a join.
+
+        kafka-python 3.0.12 never takes up its assignment if a poll times out while it joins again
+        because metadata brought a topic: `ConsumerCoordinator.need_rejoin` compares snapshots that
+        `_perform_assignment` has updated before SyncGroup is answered, so no later poll awaits the
+        join that is under way.
+        """
+        timeout_ms = POLL_MS if self._consumer.assignment() else _JOIN_MS
+        records = self._consumer.poll(timeout_ms=timeout_ms)
         return [_batch(tp, batch) for tp, batch in records.items()]
 
     def _assignment(self) -> set[Partition]:
