@@ -90,7 +90,12 @@ def _unanswered_between(in_turn: DataFrame, answers: DataFrame, *keys: str) -> D
 
 
 def unavailable(
-    trace: Trace, found: DataFrame, *keys: str, judged: DataFrame, min_insync: DataFrame
+    trace: Trace,
+    found: DataFrame,
+    *keys: str,
+    judged: DataFrame,
+    min_insync: DataFrame,
+    doubts: DataFrame | None = None,
 ) -> CheckOutcome:
     """Outages of partitions as findings: more than OWED_SECONDS of service owed is a violation.
 
@@ -106,14 +111,23 @@ def unavailable(
         keys: of the outages: topic, partition and needs_insync among them.
         judged: how much could have waited, as one row named `evaluated`.
         min_insync: (topic, min_insync), of topics that the outages are of.
+        doubts: (keys, since, until, is_unknown): when what the outages waited for was not known to
+            be below the high watermark; if it is unknown, it is excused only by a small ISR.
     """
     found = trace.materialized(found)
+    unservable = _unservable(trace, min_insync)
     excuses = (
-        found.join(_unservable(trace, min_insync), on=list(_LOG), how="inner")
+        found.join(unservable, on=list(_LOG), how="inner")
         .where("needs_insync or not is_small")
         .drop("is_small")
         .unionByName(found.crossJoin(F.broadcast(_without_service(trace))))
-        .withColumn("_first", F.greatest("at", "since"))
+    )
+    if doubts is not None:
+        excuses = excuses.unionByName(
+            found.join(_excused(doubts, unservable, *keys), on=list(keys), how="inner")
+        )
+    excuses = (
+        excuses.withColumn("_first", F.greatest("at", "since"))
         .withColumn("_last", F.least("ended", F.coalesce("until", "ended")))
         .where("_last > _first")
     )
@@ -163,6 +177,21 @@ def unavailable(
         judged,
         Totals(told.select(*_LOG, "seconds", "records"), _summary),
     )
+
+
+def _excused(doubts: DataFrame, unservable: DataFrame, *keys: str) -> DataFrame:
+    """(keys, since, until): the doubts, and of what is unknown the part with a small ISR."""
+    small = unservable.where("is_small").selectExpr(
+        *_LOG, "since as small_since", "until as small_until"
+    )
+    in_part = (
+        doubts.where("is_unknown")
+        .join(small, on=list(_LOG), how="inner")
+        .withColumn("since", F.greatest("since", "small_since"))
+        .withColumn("until", F.least("until", "small_until"))
+    )
+    told = (*keys, "since", "until")
+    return doubts.where("not is_unknown").select(*told).unionByName(in_part.select(*told))
 
 
 def _unservable(trace: Trace, min_insync: DataFrame) -> DataFrame:

@@ -15,6 +15,7 @@ from harness.contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
 _MEMBER = ("group", "member", *_LOG)
+_WAIT = (*_MEMBER, "seq", "offset", "at", "ended")
 _OFFSETS_TOPIC = "__consumer_offsets"
 _MIN_INSYNC = "min.insync.replicas"
 _REBALANCING = (
@@ -93,9 +94,10 @@ def fetch_unavailable(trace: Trace) -> CheckOutcome:
     That is a pause between two polls of a member, from when the second one's first record was
     acknowledged, unless the member was asked to stop in between, or had come to the end. A record
     is below the high watermark of a leader that acknowledged it with acks=all, or whose log end, as
-    consumers see it, was sampled beyond it. Others are owed only while the ISR is large enough for
-    the high watermark to advance. The rest is as in produce_unavailable. Groups that read committed
-    values are not judged: they wait for transactions.
+    consumers see it, was sampled beyond it; what each leader of a pause owed is added up. Others
+    are owed only while the ISR is large enough for the high watermark to advance. The rest is as in
+    produce_unavailable. Groups that read committed values are not judged: they wait for
+    transactions.
     """
     judged = [g.group for g in trace.plan.groups if g.isolation != Isolation.READ_COMMITTED]
     polls = (
@@ -133,20 +135,22 @@ def fetch_unavailable(trace: Trace) -> CheckOutcome:
         is_close=True,
     )
     keys = ("group", *_LOG, "needs_insync")
-    found = outages(_below_high_watermark(waits, trace), *keys)
+    by_leader = trace.materialized(_by_leader(waits, trace))
     return unavailable(
         trace,
-        found,
+        outages(_from_when_owed(waits, by_leader), *keys),
         *keys,
         judged=count(gaps),
         min_insync=trace.topics.select("topic", "min_insync"),
+        doubts=_doubts(by_leader),
     )
 
 
-def _below_high_watermark(waits: DataFrame, trace: Trace) -> DataFrame:
-    """(group, topic, partition, at, ended, unanswered, needs_insync): from when a fetch is owed.
+def _by_leader(waits: DataFrame, trace: Trace) -> DataFrame:
+    """Each wait once for every leader epoch in it: (*_WAIT, epoch, since, until, owed_micros).
 
-    `needs_insync` where nothing proves that the high watermark of the last leader was beyond.
+    `since` and `until` bound the epoch's part of the wait. `owed_micros` is from when the high
+    watermark of the epoch's leader is known to have been beyond; null if nothing proves it.
     """
     led = reigns(trace).select(*_LOG, "epoch", "from_micros", "until_micros")
     samples = (
@@ -154,29 +158,58 @@ def _below_high_watermark(waits: DataFrame, trace: Trace) -> DataFrame:
         .where("broker = leader")
         .select(*_LOG, F.col("at_micros").alias("sampled"), "log_end_offset", "leader_epoch")
     )
-    in_reign = "from_micros < ended and (until_micros is null or until_micros >= ended)"
-    key = ("group", "member", *_LOG, "seq", "offset", "at", "ended")
-    proved = (
-        "if(log_end_offset > offset and leader_epoch = epoch and sampled < ended, sampled, null)"
+    held = (
+        "is_all and answered_micros >= from_micros"
+        " and (until_micros is null or answered_micros < until_micros)"
     )
+    seen = "if(log_end_offset > offset and leader_epoch = epoch and sampled < until, sampled, null)"
+    part = (*_WAIT, "epoch", "since", "until")
     return (
-        waits.join(F.broadcast(led), on=list(_LOG), how="left")
-        .withColumn("epoch", F.expr(f"if({in_reign}, epoch, null)"))
-        .withColumn("_is_held", F.expr("is_all and epoch is not null and at >= from_micros"))
-        .withColumn("_is_held", F.expr("_is_held and answered_micros >= from_micros"))
+        waits.join(F.broadcast(led), on=list(_LOG), how="inner")
+        .withColumn("_is_held", F.expr(held))
+        .withColumn("since", F.greatest("at", "from_micros"))
+        .withColumn("until", F.least("ended", "until_micros"))
+        .where("since < until")
         .join(F.broadcast(samples), on=list(_LOG), how="left")
-        .withColumn("_seen", F.expr(proved))
-        .groupBy(*key)
+        .withColumn("_seen", F.expr(seen))
+        .groupBy(*part)
         .agg(F.max("_is_held").alias("_is_held"), F.min("_seen").alias("_seen"))
-        .withColumn("_is_held", F.coalesce("_is_held", F.lit(1) == 0))
         .selectExpr(
-            "group",
-            *_LOG,
-            "if(_is_held or _seen is null, at, greatest(at, _seen)) as at",
-            "ended",
-            "0 as unanswered",
-            "not _is_held and _seen is null as needs_insync",
+            *part,
+            "case when _is_held then since"
+            " when _seen is not null then greatest(since, _seen) end as owed_micros",
         )
+    )
+
+
+def _from_when_owed(waits: DataFrame, by_leader: DataFrame) -> DataFrame:
+    """(group, topic, partition, at, ended, unanswered, needs_insync): the waits as of `outages`.
+
+    `needs_insync` where nothing proves that the high watermark of any leader was beyond.
+    """
+    first = by_leader.groupBy(*_WAIT).agg(F.min("owed_micros").alias("first_owed"))
+    return waits.join(first, on=list(_WAIT), how="left").selectExpr(
+        "group",
+        *_LOG,
+        "coalesce(first_owed, at) as at",
+        "ended",
+        "0 as unanswered",
+        "first_owed is null as needs_insync",
+    )
+
+
+def _doubts(by_leader: DataFrame) -> DataFrame:
+    """(group, topic, partition, needs_insync, since, until, is_unknown), as of `unavailable`.
+
+    After an election the new leader's high watermark may be lower, until a sample shows it beyond.
+    """
+    return by_leader.where("owed_micros is null or owed_micros > since").selectExpr(
+        "group",
+        *_LOG,
+        "false as needs_insync",
+        "since",
+        "coalesce(owed_micros, until) as until",
+        "owed_micros is null as is_unknown",
     )
 
 

@@ -1,7 +1,7 @@
 """Liveness: what a cluster owes to producers, readers and commits, and from when."""
 
 from tests.histories.history import NONE, NOT_VIOLATION, VIOLATION, History, asks
-from tests.histories.verbs import cluster, joined, left, plain, watched
+from tests.histories.verbs import cluster, joined, left, moved, plain, watched
 
 OWED = "taxonomy H: owed while a leader and enough replicas in sync are there"
 MARK = "KAFKA-15583: the high watermark waits while the in-sync replicas are too few"
@@ -128,6 +128,52 @@ def high_watermark_may_not_advance(h: History) -> None:
 )
 def below_the_high_watermark_that_held(h: History) -> None:
     _below_min_insync(h, delivered=20)
+
+
+@asks(
+    "A member is given nothing for 54 s; its leader changes in between, in good order; the high "
+    "watermark of each leader is beyond.",
+    source=OWED + ", up to the high watermark",
+    expects={"fetch_unavailable": VIOLATION},
+)
+def neither_of_two_leaders_gives_anything_out(h: History) -> None:
+    h.topic()
+    h.group()
+    moved(h, at=30.0)
+    joined(h, 0, at=4.0)
+    h.polled(0, 29, at=8.0)
+    for number in range(7):
+        h.polled(30 + 10 * number, 39 + 10 * number, at=62.0 + 0.5 * number)
+    left(h, 100, at=85.0, caught_up=True)
+
+
+@asks(
+    "A member is given nothing for 54 s; after 22 s the leader dies, and the high watermark of the "
+    "next one, alone in sync where two are needed, stays below.",
+    source=MARK + "; what lies below the high watermark of its time is owed (issue 18, section 2)",
+    expects={"fetch_unavailable": NOT_VIOLATION},
+)
+def second_leader_can_not_give_anything_out(h: History) -> None:
+    h.topic(min_insync=2)
+    h.group()
+    cluster(h)
+    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    h.sent(0, 49, at=2.0)
+    watched(h, 1, 50, times=(5.0, 15.0, 25.0))
+    joined(h, 0, at=4.0)
+    h.polled(0, 29, at=8.0)
+    name = f"broker:{h.broker(1)} (broker {h.broker(1)})"
+    h.fault("kill", name, injected=27.0, proved=30.0, heal_began=58.0, healed=60.0)
+    h.registered(1, at=30.0, is_fenced=True)
+    h.led(2, 1, at=30.0, isr=(2,), starts=50)
+    watched(h, 2, 30, times=(35.0, 45.0, 55.0), isr=(2,), epoch=1)
+    h.registered(1, at=59.5, is_fenced=False, broker_epoch=2)
+    h.led(2, 1, at=61.0, isr=(1, 2))
+    watched(h, 2, 50, times=(61.5, 65.0, 75.0, 85.0), epoch=1)
+    h.polled(30, 49, at=62.0)
+    left(h, 50, at=85.0, caught_up=True)
+    for broker in (1, 2):
+        h.log(broker, (0, 49, 0), high_watermark=50)
 
 
 @asks(

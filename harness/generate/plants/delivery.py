@@ -202,8 +202,9 @@ def resurrected_record(universe: Universe, random: Random) -> list[Place]:
     def long_known() -> tuple[int, Array] | None:
         (one,) = middle(universe, random, partition)
         rows = np.flatnonzero(deliveries(universe, partition, group, log.offset[[one]]))
-        fits = polls["polled_micros"][rows[0]] > log.at[one] + _KNOWN_FOR_MICROS
-        return (int(one), rows) if fits else None
+        is_known = polls["polled_micros"][rows[0]] > log.at[one] + _KNOWN_FOR_MICROS
+        is_followed = log.epoch[one] < log.epoch[log.partition == partition].max()
+        return (int(one), rows) if is_known and is_followed else None
 
     one, rows = drawn(universe, long_known)
     polls["value"][rows] = sends["value"][failed[0]]
