@@ -192,21 +192,21 @@ def outcome_mismatch(universe: Universe, random: Random) -> list[Place]:
 
 
 def resurrected_record(universe: Universe, random: Random) -> list[Place]:
-    """A group was given another value of a later epoch where the log has the first one again."""
-    partition = any_partition(universe, random)
+    """A group was given a value of the next epoch where the log has the first one again."""
     group = groups(universe)[STEADY]
     polls, sends = universe.frame("polls"), universe.frame("sends")
-    failed = np.flatnonzero(sends.where(partition=partition, outcome="failed"))
     log = universe.the_log()
 
-    def long_known() -> tuple[int, Array] | None:
+    def long_known() -> tuple[int, int, Array] | None:
+        partition = any_partition(universe, random)
         (one,) = middle(universe, random, partition)
         rows = np.flatnonzero(deliveries(universe, partition, group, log.offset[[one]]))
         is_known = polls["polled_micros"][rows[0]] > log.at[one] + _KNOWN_FOR_MICROS
         is_followed = log.epoch[one] < log.epoch[log.partition == partition].max()
-        return (int(one), rows) if is_known and is_followed else None
+        return (partition, int(one), rows) if is_known and is_followed else None
 
-    one, rows = drawn(universe, long_known)
+    partition, one, rows = drawn(universe, long_known)
+    failed = np.flatnonzero(sends.where(partition=partition, outcome="failed"))
     polls["value"][rows] = sends["value"][failed[0]]
     polls["leader_epoch"][rows] += 1
     for other in (group, None):
@@ -224,6 +224,7 @@ def resurrected_record(universe: Universe, random: Random) -> list[Place]:
             "committed_epoch_stale",
             "served_under_fenced_epoch",
             "leader_completeness",
+            "orphan_commit",
             partition=partition,
             group=other,
         )
