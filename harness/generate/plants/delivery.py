@@ -199,11 +199,17 @@ def resurrected_record(universe: Universe, random: Random) -> list[Place]:
 
     def long_known() -> tuple[int, int, Array] | None:
         partition = any_partition(universe, random)
-        (one,) = middle(universe, random, partition)
+        mine = (log.partition == partition) & ~log.is_cut
+        is_known = np.isin(
+            log.offset, sends["offset"][sends.where(partition=partition, outcome="ok")]
+        )
+        one = int(random.choice(np.flatnonzero(mine & is_known)))
         rows = np.flatnonzero(deliveries(universe, partition, group, log.offset[[one]]))
-        is_known = polls["polled_micros"][rows[0]] > log.at[one] + _KNOWN_FOR_MICROS
-        is_followed = log.epoch[one] < log.epoch[log.partition == partition].max()
-        return (partition, int(one), rows) if is_known and is_followed else None
+        is_followed = log.epoch[one] < log.epoch[mine].max()
+        if not (is_followed and len(rows)):
+            return None
+        is_old = polls["polled_micros"][rows[0]] > log.at[one] + _KNOWN_FOR_MICROS
+        return (partition, one, rows) if is_old else None
 
     partition, one, rows = drawn(universe, long_known)
     failed = np.flatnonzero(sends.where(partition=partition, outcome="failed"))
