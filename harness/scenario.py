@@ -3,6 +3,7 @@
 import inspect
 import time
 import traceback
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -26,7 +27,7 @@ from harness.collect import (
     decode_servers,
 )
 from harness.consumers import Consumers, workers_for
-from harness.contract.checks import OF_COPIES, OF_EVERY_RUN, OF_GROUPS, Check
+from harness.contract.checks import OF_COPIES, OF_EVERY_RUN, OF_GROUPS, OF_SEVERAL_READERS, Check
 from harness.contract.clients import Client, clients_of
 from harness.contract.errors import UsageError
 from harness.contract.events import WorkerStarted
@@ -172,7 +173,10 @@ class Scenario(Test):  # type: ignore[misc]
         if all(topic.replication == 1 for topic in topics):
             without |= OF_COPIES
         of_every_run = [check for check in OF_EVERY_RUN if check not in without]
-        return list(dict.fromkeys([*self.checks, *more, *of_every_run]))
+        readers = Counter(group.topic for group in groups)
+        of_one_reader = set() if max(readers.values(), default=0) > 1 else OF_SEVERAL_READERS
+        checks = dict.fromkeys([*self.checks, *more, *of_every_run])
+        return [check for check in checks if check not in of_one_reader]
 
     def _describe(self, plan: Plan, shape: Topology) -> RunDescription:
         session = self.session

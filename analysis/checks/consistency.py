@@ -135,7 +135,8 @@ def _unassigned(trace: Trace) -> DataFrame:
 def _starts(trace: Trace) -> DataFrame:
     """Starts of epochs in checkpoints that no leader of the epoch logged, though one logged some.
 
-    Retention raises the start of the oldest epoch to the log start, so it is compared above that.
+    Retention raises the start of the oldest epoch to the log start, which each replica raises by
+    itself, so starts are compared above the replica's own.
     """
     epoch = (*_LOG, "leader_epoch")
     logged = (
@@ -143,11 +144,12 @@ def _starts(trace: Trace) -> DataFrame:
         .groupBy(*epoch)
         .agg(F.collect_set("start_offset").alias("logged"), F.min("at_micros").alias("at_micros"))
     )
+    own_start = trace["log_starts"].selectExpr("broker", *_LOG, "log_start_offset as own_start")
     found = (
         trace["epoch_checkpoints"]
         .join(F.broadcast(logged), on=list(epoch), how="inner")
-        .join(F.broadcast(trace.log_bounds), on=list(_LOG), how="left")
-        .where("start_offset > log_start and not array_contains(logged, start_offset)")
+        .join(F.broadcast(own_start), on=["broker", *_LOG], how="left")
+        .where("start_offset > own_start and not array_contains(logged, start_offset)")
     )
     return findings(
         found,

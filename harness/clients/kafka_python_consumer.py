@@ -1,10 +1,10 @@
 """The kafka-python consumer under test, classic group protocol."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from kafka import KafkaConsumer, TopicPartition
+from kafka import ConsumerRebalanceListener, KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError, LogTruncationError, OffsetOutOfRangeError
 from kafka.structs import OffsetAndMetadata
 
@@ -50,7 +50,6 @@ class KafkaPythonMember(GroupMember):
 
     def _open(self, bootstrap: str) -> None:
         self._consumer = KafkaConsumer(
-            self.member.topic,
             bootstrap_servers=bootstrap.split(","),
             group_id=self.member.group,
             client_id=self.member.member,
@@ -59,6 +58,7 @@ class KafkaPythonMember(GroupMember):
             enable_auto_commit=False,
             **self.member.settings,
         )
+        self._consumer.subscribe([self.member.topic], listener=_Listener(self._assigned_anew))
 
     def _fetch(self) -> list[Batch]:
         """As every member; polls longer while it has no partition, so that no poll cuts a join.
@@ -119,6 +119,22 @@ class KafkaPythonMember(GroupMember):
                 }
             break
         return Failure(**told)
+
+
+class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]
+    """Reports the end of a rebalance; runs in the client's own thread."""
+
+    def __init__(self, assigned_anew: Callable[[], None]) -> None:
+        """`assigned_anew` is called once the consumer has its new assignment."""
+        self._report = assigned_anew
+
+    def on_partitions_revoked(self, revoked: Any) -> None:
+        """The member notes its assignment after the poll."""
+
+    def on_partitions_assigned(self, assigned: Any) -> None:
+        """Also called for partitions that the member keeps."""
+        del assigned
+        self._report()
 
 
 def _batch(topic_partition: Any, records: list[Any]) -> Batch:

@@ -12,7 +12,7 @@ from harness.clients.history import HistoryWriter
 from harness.clients.member import POLL_MS, Batch, Failure, GroupMember, Partition
 from harness.clients.python_log import MemberStamp
 from harness.contract.events import NO_EPOCH
-from harness.contract.outcomes import ResetPolicy
+from harness.contract.outcomes import NO_OFFSET, ResetPolicy
 
 _BATCH_RECORDS = 500
 _CLIENT_LOG = "consumer,cgrp,fetch,topic"
@@ -69,7 +69,12 @@ class LibrdkafkaMember(GroupMember):
             },
             logger=self._log,
         )
-        self._consumer.subscribe([self.member.topic])
+        self._consumer.subscribe([self.member.topic], on_assign=self._on_assign)
+
+    def _on_assign(self, _consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        for tp in partitions:
+            self._ends.pop((tp.topic, tp.partition), None)
+        self._assigned_anew()
 
     def _fetch(self) -> list[Batch]:
         if self._pending is not None:
@@ -101,6 +106,7 @@ class LibrdkafkaMember(GroupMember):
     ) -> dict[Partition, str]:
         if not positions:
             return {}
+        """As every member; a plain commit leaves out partitions that no record came from."""
         try:
             if is_plain:
                 answers = self._consumer.commit(asynchronous=False)
@@ -112,11 +118,14 @@ class LibrdkafkaMember(GroupMember):
                 answers = self._consumer.commit(offsets=offsets, asynchronous=False)
         except KafkaException as error:
             return dict.fromkeys(positions, _error(error).name())
-        return {
-            (tp.topic, tp.partition): tp.error.name()
-            for tp in answers or []
-            if tp.error is not None
-        }
+        errors = dict.fromkeys(positions, NO_OFFSET)
+        for tp in answers or []:
+            partition = (tp.topic, tp.partition)
+            if tp.error is not None:
+                errors[partition] = tp.error.name()
+            elif tp.offset >= 0:
+                errors.pop(partition, None)
+        return errors
 
     def _close(self) -> None:
         self._consumer.close()

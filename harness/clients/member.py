@@ -88,6 +88,7 @@ class GroupMember(ABC):
         self._processed: dict[Partition, OffsetAndEpoch] = {}
         self._last_generation = self._assigned_generation = NO_GENERATION
         self._last_assignment: set[Partition] = set()
+        self._is_rebalanced = False
         self._open(bootstrap)
         self._changed("opened")
 
@@ -172,10 +173,11 @@ class GroupMember(ABC):
         )
         after = self._states(partitions) if self.tells_its_state else {}
         outcomes = []
-        for tp, at in wanted.items():
+        for tp, predicted in wanted.items():
             state, ended = known[tp].state, after.get(tp, ClientState(position=None))
-            error = errors.get(tp) if at is not None else None
-            outcome = Outcome.NOTHING if at is None else commit_outcome(error)
+            error = errors.get(tp) if predicted is not None else None
+            outcome = Outcome.NOTHING if predicted is None else commit_outcome(error)
+            at = None if outcome is Outcome.NOTHING else predicted
             outcomes.append(outcome)
             self._history.write(
                 Committed,
@@ -230,6 +232,8 @@ class GroupMember(ABC):
     ) -> Mapping[Partition, str]:
         """Commit and wait; returns the errors' names, none for what was acknowledged.
 
+        NO_OFFSET is the error of a partition that the client had nothing to commit of.
+
         A plain commit lets the client commit its own positions, which `positions` predicts; any
         other commits exactly these, if there are any.
         """
@@ -278,6 +282,13 @@ class GroupMember(ABC):
             self._processed[batch.partition] = batch.processed()
         return sum(len(batch.offsets) for batch in batches)
 
+    def _assigned_anew(self) -> None:
+        """To be called, from any thread, by clients that hide their generation.
+
+        After a rebalance, once the consumer has its new assignment.
+        """
+        self._is_rebalanced = True
+
     def _note_assignment(self) -> None:
         """Record what was assigned and revoked since the last poll.
 
@@ -287,14 +298,17 @@ class GroupMember(ABC):
         Source: `ConsumerCoordinator.onJoinPrepare`.
         """
         assigned, generation = self._assignment(), self._generation()
-        is_anew = self._is_eager() and generation not in (NO_GENERATION, self._assigned_generation)
+        is_newer = generation not in (NO_GENERATION, self._assigned_generation)
+        is_anew = self._is_eager() and (is_newer or self._is_rebalanced)
         if assigned == self._last_assignment and not is_anew:
             return
+        self._is_rebalanced = False
         self._last_generation = self._assigned_generation = generation
         for tp in sorted(assigned if is_anew else assigned - self._last_assignment):
             self._changed("assigned", tp, self._position(tp))
         for tp in sorted(self._last_assignment - assigned):
             self._changed("revoked", tp)
+        for tp in self._last_assignment if is_anew else self._last_assignment - assigned:
             self._last_epochs.pop(tp, None)
             self._processed.pop(tp, None)
         self._last_assignment = assigned

@@ -93,6 +93,8 @@ REFUSED_SENDS = frozenset(
 Of the others one attempt was refused; an earlier one, whose answer was lost, may have been appended
 (`Partition.appendRecordsToLeader` checks the ISR before it looks for a duplicate).
 """
+NO_OFFSET = "_NO_OFFSET"
+"""How librdkafka reports that it had no offset to commit."""
 _DEFINITE_COMMIT_FAILURES = frozenset(
     {
         "CommitFailedException",
@@ -113,7 +115,6 @@ _DEFINITE_COMMIT_FAILURES = frozenset(
         "TOPIC_AUTHORIZATION_FAILED",
         "OFFSET_METADATA_TOO_LARGE",
         "STALE_MEMBER_EPOCH",
-        "_NO_OFFSET",
         # kafka-python
         "CommitFailedError",
         "IllegalGenerationError",
@@ -147,6 +148,8 @@ def send_outcome(error: str | None) -> Outcome:
 
 def commit_outcome(error: str | None) -> Outcome:
     """The outcome of an offset commit from the name of the client's exception or error."""
+    if error == NO_OFFSET:
+        return Outcome.NOTHING
     return _outcome(error, _DEFINITE_COMMIT_FAILURES)
 
 
