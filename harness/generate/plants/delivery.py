@@ -192,27 +192,23 @@ def outcome_mismatch(universe: Universe, random: Random) -> list[Place]:
 
 
 def resurrected_record(universe: Universe, random: Random) -> list[Place]:
-    """A group was given a value of the next epoch where the log has the first one again."""
+    """A group was given a value of the next epoch where the log has the last one of the epoch."""
     group = groups(universe)[STEADY]
     polls, sends = universe.frame("polls"), universe.frame("sends")
     log = universe.the_log()
 
-    def long_known() -> tuple[int, int, Array] | None:
+    def last_of_epoch() -> tuple[int, int] | None:
         partition = any_partition(universe, random)
-        mine = (log.partition == partition) & ~log.is_cut
-        is_known = np.isin(
-            log.offset, sends["offset"][sends.where(partition=partition, outcome="ok")]
-        )
-        one = int(random.choice(np.flatnonzero(mine & is_known)))
-        rows = np.flatnonzero(deliveries(universe, partition, group, log.offset[[one]]))
-        is_followed = log.epoch[one] < log.epoch[mine].max()
-        if not (is_followed and len(rows)):
-            return None
-        is_old = polls["polled_micros"][rows[0]] > log.at[one] + _KNOWN_FOR_MICROS
-        return (partition, one, rows) if is_old else None
+        mine = np.flatnonzero((log.partition == partition) & ~log.is_cut)
+        one = int(random.choice(mine[np.append(np.diff(log.epoch[mine]) > 0, False)]))
+        acknowledged = sends["offset"][sends.where(partition=partition, outcome="ok")]
+        return (partition, one) if log.offset[one] in acknowledged else None
 
-    partition, one, rows = drawn(universe, long_known)
+    partition, one = drawn(universe, last_of_epoch)
     failed = np.flatnonzero(sends.where(partition=partition, outcome="failed"))
+    rows = np.flatnonzero(deliveries(universe, partition, group, log.offset[[one]]))
+    known = log.at[one] + _KNOWN_FOR_MICROS
+    polls["polled_micros"][rows] = np.maximum(polls["polled_micros"][rows], known)
     polls["value"][rows] = sends["value"][failed[0]]
     polls["leader_epoch"][rows] += 1
     for other in (group, None):
@@ -261,6 +257,7 @@ def expired_read(universe: Universe, random: Random) -> list[Place]:
         "stale_read",
         "start_mismatch",
         "unjustified_reset",
+        "history_consistent",
         partition=partition,
         group=group,
     )
