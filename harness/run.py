@@ -197,7 +197,7 @@ class Run:
         records_per_second: int,
         readers: Sequence[GroupPlan],
     ) -> None:
-        """Write to a topic and let groups read it, in the background.
+        """Write to a topic and let groups read it, in the background, until all have committed.
 
         Args:
             topic: what is written and read.
@@ -212,6 +212,9 @@ class Run:
             )
         self.workload.start_reading(self.open(readers, life=1))
         self.workload.await_acknowledged(list(producers), 1)
+        self.workload.await_commits(
+            {group.group: list(members_of([group], life=1)) for group in readers}
+        )
         self.phases.enter(Stage.STEADY, "writing and reading")
 
     def consume(

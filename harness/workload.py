@@ -1,8 +1,10 @@
 """Producers and readers that go on in the background of a story."""
 
+from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 
 from harness.clients.commands import (
+    CountCommits,
     CountProduced,
     Counts,
     StartConsuming,
@@ -160,6 +162,32 @@ class Workload:
             ),
         )
         self._readers += members
+
+    def await_commits(
+        self, groups: Mapping[str, Sequence[str]], *, timeout_seconds: float = 60
+    ) -> None:
+        """Wait until a member of each group has committed; `groups` has their members' names.
+
+        Raises:
+            WaitTimeoutError: none of a group's members has.
+        """
+        members = [member for names in groups.values() for member in names]
+
+        def committed() -> dict[str, int]:
+            answers: list[dict[str, int]] = self._consumers.call(
+                members, lambda share: CountCommits(members=share)
+            )
+            counts = ChainMap(*answers)
+            return {
+                group: sum(counts[member] for member in names) for group, names in groups.items()
+            }
+
+        self._observer.await_that(
+            lambda: all(committed().values()),
+            what=f"a commit of each of {', '.join(groups)} to be acknowledged",
+            timeout_seconds=timeout_seconds,
+            last_seen=committed,
+        )
 
     def stop_reading(self, members: Sequence[str] | None = None) -> list[str]:
         """Let members, or all, end their polls; they stay open. Answers who they were."""

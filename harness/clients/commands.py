@@ -217,6 +217,12 @@ class StartConsuming(Command, frozen=True, kw_only=True):
     commit_interval_ms: int
 
 
+class CountCommits(Command, frozen=True, kw_only=True):
+    """Answers, by member, how many of its commits were acknowledged so far."""
+
+    members: list[str]
+
+
 class StopConsuming(Command, frozen=True, kw_only=True):
     """Let members stop polling; they stay open, and in their groups."""
 
@@ -251,6 +257,7 @@ AnyCommand = (
     | Consume
     | CommitPositions
     | StartConsuming
+    | CountCommits
     | StopConsuming
     | CloseMembers
     | CreateTopics

@@ -1,7 +1,7 @@
 """The kafka-python consumer under test, classic group protocol."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from kafka import ConsumerRebalanceListener, KafkaConsumer, TopicPartition
@@ -9,7 +9,7 @@ from kafka.errors import KafkaError, LogTruncationError, OffsetOutOfRangeError
 from kafka.structs import OffsetAndMetadata
 
 from harness.clients.commands import Consume, Member, MemberCommit
-from harness.clients.commit_styles import OffsetAndEpoch
+from harness.clients.commit_styles import ClientState, OffsetAndEpoch
 from harness.clients.history import HistoryWriter
 from harness.clients.member import POLL_MS, POSITION_MS, Batch, Failure, GroupMember, Partition
 from harness.clients.python_log import SpeakerLog
@@ -80,6 +80,21 @@ class KafkaPythonMember(GroupMember):
             TopicPartition(*partition), timeout_ms=POSITION_MS
         )
         return position
+
+    def _states(self, partitions: Iterable[Partition]) -> dict[Partition, ClientState]:
+        """Read from the consumer's own state, which a plain commit takes.
+
+        The position's epoch is not always that of the last record: after a leader change or a
+        rebalance kafka-python 3.0.12 may have none.
+        """
+        consumed = self._consumer._subscription.all_consumed_offsets()  # noqa: SLF001
+        states = dict.fromkeys(partitions, ClientState(position=None))
+        for tp, at in consumed.items():
+            partition = (tp.topic, tp.partition)
+            if partition in states:
+                position = OffsetAndEpoch(at.offset, at.leader_epoch)
+                states[partition] = ClientState(position=position)
+        return states
 
     def _commit(
         self, positions: Mapping[Partition, OffsetAndEpoch], *, is_plain: bool

@@ -75,6 +75,7 @@ class GroupMember(ABC):
         failures: the exceptions by which the client reports to the application that it can't go on.
         tells_its_state: whether its position's and its metadata's epochs can be read.
         member: what it is to be.
+        commits: how many of its commits were acknowledged, each for one or more partitions.
     """
 
     failures: ClassVar[tuple[type[BaseException], ...]]
@@ -83,6 +84,7 @@ class GroupMember(ABC):
     def __init__(self, member: Member, bootstrap: str, history: HistoryWriter) -> None:
         """Open the consumer and subscribe it; it joins its group at its first `consume`."""
         self.member = member
+        self.commits = 0
         self._history = history
         self._last_epochs: dict[Partition, int] = {}
         self._processed: dict[Partition, OffsetAndEpoch] = {}
@@ -199,6 +201,7 @@ class GroupMember(ABC):
                 began_micros=began_micros,
                 generation=self._last_generation,
             )
+        self.commits += Outcome.OK in outcomes
         return next((outcome for outcome in outcomes if outcome != Outcome.OK), Outcome.OK)
 
     def close(self) -> None:

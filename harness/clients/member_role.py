@@ -10,6 +10,7 @@ from harness.clients.commands import (
     CloseMembers,
     CommitPositions,
     Consume,
+    CountCommits,
     Member,
     OpenMembers,
     StartConsuming,
@@ -102,16 +103,22 @@ class MemberRole(Role):
                 for name in command.members:
                     self._readers[name] = _Reader(self._member(name), command)
                 return len(command.members)
-            case StopConsuming(members=names):
-                list(self._pool.map(lambda name: self._readers.pop(name).stop(), names))
-                return len(names)
-            case CloseMembers(members=names):
-                list(self._pool.map(lambda name: self._members.pop(name).close(), names))
+            case CountCommits(members=names):
+                return {name: self._member(name).commits for name in names}
+            case StopConsuming(members=names) | CloseMembers(members=names):
+                end = self._stop if isinstance(command, StopConsuming) else self._leave
+                list(self._pool.map(end, names))
                 return len(names)
             case _:
                 raise WorkerError(
                     f"the {self.client} worker does not know {type(command).__name__}"
                 )
+
+    def _stop(self, name: str) -> None:
+        self._readers.pop(name).stop()
+
+    def _leave(self, name: str) -> None:
+        self._members.pop(name).close()
 
     def close(self) -> None:
         """Close every consumer that is still open."""

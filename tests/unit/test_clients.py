@@ -30,7 +30,7 @@ from harness.clients.python_log import MemberStamp, SpeakerLog, open_log
 from harness.consumers import workers_for
 from harness.contract.clients import Client, clients_of
 from harness.contract.errors import WorkerError
-from harness.contract.outcomes import Outcome
+from harness.contract.outcomes import NO_OFFSET, Outcome
 from harness.contract.run_folder import GroupPlan
 from harness.decode.client_logs.lines import told_lines
 from harness.decode.histories import read_histories
@@ -80,6 +80,11 @@ class ScriptedMember(GroupMember):
 
     def _failure(self, error: BaseException) -> Failure:
         return Failure(exception=type(error).__name__, message=str(error), divergent_offset=12)
+
+    def come_back_from_a_rebalance(self) -> None:
+        self._offsets.clear()
+        self._assigned_anew()
+        self._poll()
 
 
 class TellingMember(ScriptedMember):
@@ -239,6 +244,41 @@ def test_an_eager_generation_assigns_a_kept_partition_anew(
     member.take(1, timeout_seconds=5)
     assigned = [row for row in rows(tmp_path, "group_events") if row["change"] == "assigned"]
     assert [row["generation"] for row in assigned] == generations
+
+
+def test_a_rebalance_ends_what_a_client_without_a_generation_knows(tmp_path: Path) -> None:
+    """Its position is the committed offset then, without an epoch until it reads a record."""
+    member = reading_member(tmp_path, ScriptedMember)
+    member.come_back_from_a_rebalance()
+    member.commit(MemberCommit(member="g#1", commit_epoch="record"))
+    changes = [row["change"] for row in rows(tmp_path, "group_events")]
+    assert changes == ["opened", "assigned", "assigned"]
+    (row,) = rows(tmp_path, "commits")
+    assert (row["offset"], row["committed_epoch"], row["outcome"]) == (3, -1, "ok")
+
+
+class ForgetfulMember(ScriptedMember):
+    """A member whose client has no offset to commit."""
+
+    def _commit(
+        self, positions: Mapping[Partition, OffsetAndEpoch], *, is_plain: bool
+    ) -> dict[Partition, str]:
+        assert is_plain
+        return dict.fromkeys(positions, NO_OFFSET)
+
+
+@pytest.mark.parametrize(
+    ("kind", "outcome", "offset", "commits"),
+    [(ForgetfulMember, "nothing", None, 0), (ScriptedMember, "ok", 3, 1)],
+)
+def test_what_a_client_leaves_out_is_not_committed(
+    tmp_path: Path, kind: type[ScriptedMember], outcome: str, offset: int | None, commits: int
+) -> None:
+    member = reading_member(tmp_path, kind)
+    assert member.commit(MemberCommit(member="g#1", commit_epoch="record")) == outcome
+    (row,) = rows(tmp_path, "commits")
+    assert (row["outcome"], row["offset"]) == (outcome, offset)
+    assert member.commits == commits
 
 
 def test_what_a_client_raises_is_recorded(tmp_path: Path) -> None:

@@ -202,7 +202,8 @@ def resurrected_record(universe: Universe, random: Random) -> list[Place]:
         mine = np.flatnonzero((log.partition == partition) & ~log.is_cut)
         one = int(random.choice(mine[np.append(np.diff(log.epoch[mine]) > 0, False)]))
         acknowledged = sends["offset"][sends.where(partition=partition, outcome="ok")]
-        return (partition, one) if log.offset[one] in acknowledged else None
+        is_there = log.offset[one] >= universe.log_start.get(partition, 0)
+        return (partition, one) if is_there and log.offset[one] in acknowledged else None
 
     partition, one = drawn(universe, last_of_epoch)
     failed = np.flatnonzero(sends.where(partition=partition, outcome="failed"))
