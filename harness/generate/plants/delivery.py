@@ -194,20 +194,24 @@ def outcome_mismatch(universe: Universe, random: Random) -> list[Place]:
 def resurrected_record(universe: Universe, random: Random) -> list[Place]:
     """A group was given a value of the next epoch where the log has the last one of the epoch."""
     group = groups(universe)[STEADY]
-    polls, sends = universe.frame("polls"), universe.frame("sends")
+    polls, sends, commits = (universe.frame(name) for name in ("polls", "sends", "commits"))
     log = universe.the_log()
 
-    def last_of_epoch() -> tuple[int, int] | None:
+    def last_of_epoch() -> tuple[int, int, Array] | None:
         partition = any_partition(universe, random)
         mine = np.flatnonzero((log.partition == partition) & ~log.is_cut)
         one = int(random.choice(mine[np.append(np.diff(log.epoch[mine]) > 0, False)]))
-        acknowledged = sends["offset"][sends.where(partition=partition, outcome="ok")]
         is_there = log.offset[one] >= universe.log_start.get(partition, 0)
-        return (partition, one) if is_there and log.offset[one] in acknowledged else None
+        acknowledged = sends["offset"][sends.where(partition=partition, outcome="ok")]
+        rows = np.flatnonzero(deliveries(universe, partition, group, log.offset[[one]]))
+        read, known = polls["polled_micros"][rows[0]], log.at[one] + _KNOWN_FOR_MICROS
+        committed = commits["committed_micros"][commits.where(partition=partition, group=group)]
+        is_free = not ((committed >= read) & (committed <= known)).any()
+        is_fit = is_there and is_free and log.offset[one] in acknowledged
+        return (partition, one, rows) if is_fit else None
 
-    partition, one = drawn(universe, last_of_epoch)
+    partition, one, rows = drawn(universe, last_of_epoch)
     failed = np.flatnonzero(sends.where(partition=partition, outcome="failed"))
-    rows = np.flatnonzero(deliveries(universe, partition, group, log.offset[[one]]))
     known = log.at[one] + _KNOWN_FOR_MICROS
     polls["polled_micros"][rows] = np.maximum(polls["polled_micros"][rows], known)
     polls["value"][rows] = sends["value"][failed[0]]
