@@ -20,6 +20,7 @@ from harness.contract.errors import WorkerError
 
 _TIMEOUT_MS = "20000"
 _REQUEST_TIMEOUT_MS = "10000"
+_COORDINATOR_TIMEOUT_MS, _COORDINATOR_ATTEMPTS = 5000, 6
 _ADMIN = "org.apache.kafka.clients.admin"
 _OF_THE_TOPIC = "DYNAMIC_TOPIC_CONFIG"
 
@@ -82,8 +83,13 @@ class AdminClient:
         groups = java_list([group])
         told = self._ask(
             f"describe group {group}",
-            lambda admin: admin.describeConsumerGroups(groups).describedGroups().get(group),
+            lambda admin: (
+                admin.describeConsumerGroups(groups, _briefly("DescribeConsumerGroups"))
+                .describedGroups()
+                .get(group)
+            ),
             none_for="GroupIdNotFoundException",
+            attempts=_COORDINATOR_ATTEMPTS,
         )
         if told is None:
             return None
@@ -106,7 +112,10 @@ class AdminClient:
         """A group's committed offsets, by `topic-partition`."""
         told = self._ask(
             f"list the committed offsets of {group}",
-            lambda admin: admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata(),
+            lambda admin: admin.listConsumerGroupOffsets(
+                group, _briefly("ListConsumerGroupOffsets")
+            ).partitionsToOffsetAndMetadata(),
+            attempts=_COORDINATOR_ATTEMPTS,
         )
         return {
             str(entry.getKey()): int(entry.getValue().offset())
@@ -182,8 +191,10 @@ class AdminClient:
         if self._opened is not None:
             self._opened.close()
 
-    def _ask(self, what: str, call: Any, *, none_for: str = "") -> Any:
+    def _ask(self, what: str, call: Any, *, none_for: str = "", attempts: int = 1) -> Any:
         """The result of a call's future; None where Kafka's exception has the name `none_for`.
+
+        A call that times out is made again, up to so many attempts.
 
         Raises:
             WorkerError: the cluster refused; names Kafka's exception.
@@ -192,11 +203,12 @@ class AdminClient:
             return call(self._admin()).get()
         except jpype.JException as error:
             cause = error.getCause() if error.getCause() is not None else error
-            if exception_name(cause) == none_for:
-                return None
-            raise WorkerError(
-                f"the cluster would not {what}: {exception_name(cause)}: {cause.getMessage()}"
-            ) from None
+            name, message = exception_name(cause), str(cause.getMessage())
+        if name == none_for:
+            return None
+        if name == "TimeoutException" and attempts > 1:
+            return self._ask(what, call, none_for=none_for, attempts=attempts - 1)
+        raise WorkerError(f"the cluster would not {what}: {name}: {message}")
 
     def _admin(self) -> Any:
         if self._opened is None:
@@ -210,6 +222,17 @@ class AdminClient:
                 )
             )
         return self._opened
+
+
+def _briefly(call: str) -> Any:
+    """Options of a call to a group's coordinator, by which it ends early and can be made again.
+
+    A call goes to the broker that was found first until it times out, though that broker may have
+    died since; only the next call looks the coordinator up again. Source: `KafkaAdminClient`'s
+    `ConstantNodeIdProvider`.
+    """
+    timeout = java_class("java.lang.Integer")(_COORDINATOR_TIMEOUT_MS)
+    return java_class(f"{_ADMIN}.{call}Options")().timeoutMs(timeout)
 
 
 def _new_topic(topic: NewTopic) -> Any:
