@@ -159,6 +159,9 @@ class GroupMember(ABC):
     def commit(self, order: MemberCommit) -> str:
         """Commit the position of every assigned partition; returns the outcome.
 
+        A plain commit that succeeds is unknown for a partition that the client has lost by then:
+        with KIP-848 a fenced member's commitSync() succeeds and commits nothing.
+
         Raises:
             WorkerError: the client can't commit in this style.
         """
@@ -169,16 +172,20 @@ class GroupMember(ABC):
         wanted = {tp: chosen(style, one) for tp, one in known.items()}
         self._last_generation = self._generation()
         began_micros = time.time_ns() // 1000
+        is_plain = style is CommitEpoch.RECORD
         errors = self._commit(
-            {tp: at for tp, at in wanted.items() if at is not None},
-            is_plain=style is CommitEpoch.RECORD,
+            {tp: at for tp, at in wanted.items() if at is not None}, is_plain=is_plain
         )
         after = self._states(partitions) if self.tells_its_state else {}
+        # A plain commit takes what is assigned when it is sent; a client may lose that meanwhile.
+        kept = self._assignment() if is_plain else set(partitions)
         outcomes = []
         for tp, predicted in wanted.items():
             state, ended = known[tp].state, after.get(tp, ClientState(position=None))
             error = errors.get(tp) if predicted is not None else None
             outcome = Outcome.NOTHING if predicted is None else commit_outcome(error)
+            if outcome is Outcome.OK and tp not in kept:
+                outcome = Outcome.UNKNOWN
             at = None if outcome is Outcome.NOTHING else predicted
             outcomes.append(outcome)
             self._history.write(

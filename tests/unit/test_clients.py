@@ -281,6 +281,29 @@ def test_what_a_client_leaves_out_is_not_committed(
     assert member.commits == commits
 
 
+class FencedMember(ScriptedMember):
+    """A member that has lost its partitions when its plain commit returns."""
+
+    is_fenced = False
+
+    def _assignment(self) -> set[Partition]:
+        return set() if self.is_fenced else super()._assignment()
+
+    def _commit(
+        self, positions: Mapping[Partition, OffsetAndEpoch], *, is_plain: bool
+    ) -> dict[Partition, str]:
+        self.is_fenced = True
+        return super()._commit(positions, is_plain=is_plain)
+
+
+@pytest.mark.parametrize(("style", "outcome"), [("record", "unknown"), ("none", "ok")])
+def test_a_plain_commit_of_a_lost_partition_is_unknown(
+    tmp_path: Path, style: str, outcome: str
+) -> None:
+    member = reading_member(tmp_path, FencedMember)
+    assert member.commit(MemberCommit(member="g#1", commit_epoch=style)) == outcome
+
+
 def test_what_a_client_raises_is_recorded(tmp_path: Path) -> None:
     role = role_in(tmp_path)
     raising = Member(group="g", member="g#2", topic="orders", reset="none")
