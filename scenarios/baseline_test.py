@@ -3,7 +3,7 @@
 Cluster: 3 brokers, one topic of 3 partitions with 3 replicas.
 Fault:   none.
 Expect:  every check but those of transactions and of leader changes is evaluated and holds:
-         whatever this scenario finds, the harness invented.
+         what it finds is suspected of the harness first.
 """
 
 from ducktape.mark.resource import cluster

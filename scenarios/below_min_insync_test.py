@@ -8,7 +8,7 @@ Fault:   the nodes of both followers are paused until they are fenced and out of
 Expect:  the leader stays the same. It acknowledges acks=1, and refuses acks=all. Its high watermark
          stands still, so that nothing of this is delivered until a second replica is in sync again.
          Then everything that was acknowledged is delivered, and nothing is lost.
-Source:  KAFKA-15583 (since 3.7), KIP-966.
+Source:  `min.insync.replicas` (configuration); KAFKA-15583 (since 3.7), KIP-966.
 """
 
 from ducktape.mark.resource import cluster

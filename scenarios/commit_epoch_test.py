@@ -11,7 +11,7 @@ Fault:   broker 2 is killed; broker 1 acknowledges 100 more records alone, and e
 Expect:  record, application   resume at 100, where the branches part, or raise there if they may
          not reset; no new record is skipped.
          position, max   commit the same epoch: the position has had its leader from the last poll.
-         metadata   commits the old leader's epoch or the new one's, as the client's metadata was
+         metadata   commits the old leader's epoch or a newer one, as the client's metadata was
          refreshed before the commit or not; it goes on as record or as forced.
          forced   the number by itself passes validation: with the log end above, 100 new records
          are skipped without an error; below, the truncation is placed at the log end, and 50 are.

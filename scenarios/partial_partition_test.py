@@ -11,7 +11,8 @@ Fault:   packets are dropped on some links only, by one of four recipes.
 Expect:  a broker that does not reach the controller is fenced, whatever else it reaches. A follower
          that can't fetch leaves the ISR, and stays unfenced. A leader that no client reaches stays
          the leader. Nothing is lost, and no reset is without a reason.
-Source:  KIP-320, KIP-631, KIP-841.
+Source:  `broker.session.timeout.ms`, `replica.lag.time.max.ms` (configuration); KIP-320, KIP-631,
+         KIP-841.
 """
 
 from ducktape.mark import matrix

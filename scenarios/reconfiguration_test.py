@@ -10,9 +10,10 @@ Fault:   by one of three recipes.
          recreate  `scrap` is written to, read and committed by a group that is closed then. It is
                    deleted and created again with fewer records, and the group is opened again.
 Expect:  nothing is lost, and no reset is without a reason. The records of the deleted topic are
-         gone by order. The group's commit is of the old topic: beyond the new one's log, it is out
-         of range, and the group resets by its policy.
-Source:  KIP-320, KIP-455, KIP-516.
+         gone by order. The coordinator deletes the group's commit with the topic: opened again, the
+         group has none, and begins where its policy says.
+Source:  KIP-320, KIP-455, KIP-516; `OffsetMetadataManager.onTopicsDeleted` (before:
+         `onPartitionsDeleted`).
 """
 
 from ducktape.mark import matrix

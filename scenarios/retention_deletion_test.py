@@ -10,7 +10,8 @@ Expect:  the lagging groups' commits are out of range: each resets by its policy
          what they had not read is lost to them (expired unread), which is permitted and counted.
          Group `current` keeps up and loses nothing: what expired behind it is no loss. By time, no
          record is deleted that is younger than retention.ms.
-Source:  KAFKA-19902 (what resets a group), KIP-107 (DeleteRecords).
+Source:  `retention.ms`, `auto.offset.reset` (configuration); KAFKA-19902 (what resets a group),
+         KIP-107 (DeleteRecords).
 """
 
 from contextlib import ExitStack

@@ -9,13 +9,13 @@ Fault:   their leader is cut from the controller. It goes on as a zombie of epoc
          again with the zombie as its only bootstrap server. Who does not come to the end while the
          zombie is cut reads on after it is healed.
 Expect:  nobody fetches before its metadata is as new as the committed epoch: each group goes on at
-         200 and gets each record once. The Java client does wait, but a second answer of the zombie
-         ends its asking: it stands still long after the heal. kafka-python forgets the committed
+         200 and gets each record once. Java 4.4.0 does wait, but a second answer of the zombie ends
+         its asking: it stands still after the heal too. kafka-python 3.0.12 forgets the committed
          epoch and fetches from the zombie: out of range in `short` it resets by its policy, though
-         its position is good, and in `long` it stands still until the heal. librdkafka may lose its
-         question for metadata with the zombie, and never join. Whom a client asks is a throw of its
-         dice, so some of the groups meet this, never all.
-Source:  KIP-232, KIP-320.
+         its position is good, and in `long` it stands still until the heal. librdkafka 2.16.0 may
+         lose its request for metadata with the zombie, and not join while it is read. Each client
+         chooses whom it asks, so that some of the groups meet this.
+Source:  KIP-232, KIP-320; runs and the clients' source: docs/stale-metadata.md.
 """
 
 from itertools import product

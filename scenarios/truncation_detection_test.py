@@ -8,9 +8,10 @@ Fault:   the follower is killed; the leader acknowledges 100 more records alone,
          closed before the truncation and opened after it; as group `live` it stays open and reads
          on.
 Expect:  a client that obeys KIP-320 goes on at 100, where the branches part, or raises there if it
-         may not reset. librdkafka and kafka-python do so only as `live`: restarted, they go on at
-         200 as committed, whatever the policy, and 100 new records are skipped in silence.
-Source:  KIP-320.
+         may not reset. librdkafka 2.16.0 and kafka-python 3.0.12 do so only as `live`: restarted,
+         they go on at 200 as committed, whatever the policy, and skip 100 new records without an
+         error.
+Source:  KIP-320; runs and the clients' source: docs/truncation-detection.md.
 """
 
 from itertools import product

@@ -9,7 +9,8 @@ Expect:  stale   broker 3 comes back, unclean election allowed: everything that 
                  without it is lost, acks=all included; permitted, and counted to the last record.
          eligible   broker 2 comes back, two in sync wanted, no unclean election: an eligible leader
                  replica (KIP-966), it is elected cleanly; of acks=all nothing is lost, of acks=1
-                 what broker 1 acknowledged alone. Before Kafka 4.1 there are none: as `waiting`.
+                 what broker 1 acknowledged alone. Before Kafka 4.1 they are off by
+                 default: as `waiting`.
          waiting   as before, but without eligible leader replicas: nobody leads until broker 1 is
                  back, and nothing is lost.
          ordered   broker 3 comes back, no unclean election is allowed by the configuration, and an

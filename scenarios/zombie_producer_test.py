@@ -13,8 +13,9 @@ Fault:   all three become zombies, by one of four recipes: an administrator fenc
 Expect:  nothing that a zombie sends or commits is taken; nothing of its open transaction, and all
          that successors commit, is delivered to who reads committed values. The copier's group
          gets again what the zombie copied, since its offsets were not committed. Kafka 4.4.0
-         refuses to commit a transaction that timed out as one in a wrong state, not as fenced.
-Source:  KIP-98, KIP-360, KIP-588, KIP-890, KIP-1319.
+         refuses to commit a transaction that timed out as one in a wrong state, not as fenced
+         (INVALID_TXN_STATE, KAFKA-20785).
+Source:  KIP-98, KIP-360, KIP-588, KIP-890, KIP-1319, KAFKA-20785.
 """
 
 from itertools import product
