@@ -8,9 +8,10 @@ Fault:   the process with the second member of each group is paused until its se
          second member `reads on`, so that it is paused between polls and commits, or it `commits`:
          it has stopped polling with a position that is not committed, and its first call once it
          resumes is a commit.
-Expect:  the coordinator refuses the commit of an expired member, so that no commit goes back. What
-         the member had read beyond its last commit is delivered to its successor again. It may
-         believe that it still owns its partitions until it polls; then it joins its group again.
+Expect:  the commit of an expired member fails, at the coordinator or already at its client, or it
+         has nothing to commit any more: no commit goes back. What the member had read beyond its
+         last commit is delivered to its successor again. It may believe that it still owns its
+         partitions until it polls; then it joins its group again.
 Source:  KIP-62, KIP-848, KIP-1251.
 """
 
