@@ -136,7 +136,8 @@ def _starts(trace: Trace) -> DataFrame:
     """Starts of epochs in checkpoints that no leader of the epoch logged, though one logged some.
 
     Retention raises the start of the oldest epoch to the log start, which each replica raises by
-    itself, so starts are compared above the replica's own.
+    itself, so starts are compared above the replica's own. After a kill its checkpoint may be older
+    than the change that the replica logged.
     """
     epoch = (*_LOG, "leader_epoch")
     logged = (
@@ -144,11 +145,22 @@ def _starts(trace: Trace) -> DataFrame:
         .groupBy(*epoch)
         .agg(F.collect_set("start_offset").alias("logged"), F.min("at_micros").alias("at_micros"))
     )
-    own_start = trace["log_starts"].selectExpr("broker", *_LOG, "log_start_offset as own_start")
+    replica = ("broker", *_LOG)
+    own_start = (
+        trace["log_starts"]
+        .select(*replica, "log_start_offset")
+        .unionByName(
+            of_present_topic(trace["log_start_changes"], trace, "at_micros").select(
+                *replica, "log_start_offset"
+            )
+        )
+        .groupBy(*replica)
+        .agg(F.max("log_start_offset").alias("own_start"))
+    )
     found = (
         trace["epoch_checkpoints"]
         .join(F.broadcast(logged), on=list(epoch), how="inner")
-        .join(F.broadcast(own_start), on=["broker", *_LOG], how="left")
+        .join(F.broadcast(own_start), on=list(replica), how="left")
         .where("start_offset > own_start and not array_contains(logged, start_offset)")
     )
     return findings(
