@@ -46,6 +46,21 @@ from harness.run import Run
 from harness.session import Session
 
 
+def planned(
+    checks: Sequence[Check], topics: Sequence[TopicPlan], groups: Sequence[GroupPlan]
+) -> list[Check]:
+    """A scenario's checks and those of every run, without what a run like this gives no case of."""
+    without: set[Check] = set() if groups else set(OF_GROUPS)
+    if all(topic.replication == 1 for topic in topics):
+        without |= OF_COPIES
+    of_every_run = [check for check in OF_EVERY_RUN if check not in without]
+    readers = Counter(group.topic for group in groups)
+    of_one_reader = set() if max(readers.values(), default=0) > 1 else OF_SEVERAL_READERS
+    return [
+        check for check in dict.fromkeys([*checks, *of_every_run]) if check not in of_one_reader
+    ]
+
+
 class Scenario(Test):  # type: ignore[misc]
     """Base of all scenarios: its module's docstring is the question, and the report's text.
 
@@ -162,21 +177,9 @@ class Scenario(Test):  # type: ignore[misc]
             parameters=dict(self.test_context.injected_args or {}),
             topics=list(topics),
             groups=list(groups),
-            checks=[str(check) for check in self._checks(topics, groups, checks)],
+            checks=[str(check) for check in planned([*self.checks, *checks], topics, groups)],
             expects=list(expects),
         )
-
-    def _checks(
-        self, topics: Sequence[TopicPlan], groups: Sequence[GroupPlan], more: Sequence[Check]
-    ) -> list[Check]:
-        without = set() if groups else set(OF_GROUPS)
-        if all(topic.replication == 1 for topic in topics):
-            without |= OF_COPIES
-        of_every_run = [check for check in OF_EVERY_RUN if check not in without]
-        readers = Counter(group.topic for group in groups)
-        of_one_reader = set() if max(readers.values(), default=0) > 1 else OF_SEVERAL_READERS
-        checks = dict.fromkeys([*self.checks, *more, *of_every_run])
-        return [check for check in checks if check not in of_one_reader]
 
     def _describe(self, plan: Plan, shape: Topology) -> RunDescription:
         session = self.session

@@ -23,15 +23,11 @@ from harness.clients.commands import (
 )
 from harness.clients.commit_styles import ClientState, OffsetAndEpoch
 from harness.clients.history import HistoryWriter
-from harness.clients.kinds import JAVA_WORKER, WORKERS, client_version
 from harness.clients.member import Batch, Failure, GroupMember, Partition
 from harness.clients.member_role import MemberRole
 from harness.clients.python_log import MemberStamp, SpeakerLog, open_log
-from harness.consumers import workers_for
-from harness.contract.clients import Client, clients_of
 from harness.contract.errors import WorkerError
 from harness.contract.outcomes import NO_OFFSET, Outcome
-from harness.contract.run_folder import GroupPlan
 from harness.decode.client_logs.lines import told_lines
 from harness.decode.histories import read_histories
 from harness.transactions import require
@@ -339,26 +335,6 @@ def test_a_role_says_what_it_can_not_do(tmp_path: Path) -> None:
     send = Produce(producer="p", topic="t", partition=0, acks="all", sequence_first=0, count=1)
     with pytest.raises(WorkerError, match="scripted worker does not know Produce"):
         role.carry_out(send)
-
-
-def test_every_client_has_a_worker_and_a_version() -> None:
-    assert set(WORKERS) == set(Client)
-    assert all(client_version(client, kafka="4.4.0")[0].isdigit() for client in Client)
-
-
-def test_kip_848_is_tested_from_4_0() -> None:
-    assert Client.JAVA_CONSUMER not in clients_of("3.9.2")
-    assert clients_of("4.4.0") == list(Client)
-
-
-def test_a_plan_needs_one_worker_a_kind_and_javas_always() -> None:
-    def group(client: str) -> GroupPlan:
-        return GroupPlan(group=client, client=client, topic="t", commit_epoch="max", reset="none")
-
-    assert workers_for([]) == [JAVA_WORKER]
-    assert workers_for([group("java-consumer"), group("java")]) == [JAVA_WORKER]
-    needed = workers_for([group("librdkafka"), group("librdkafka"), group("kafka-python")])
-    assert [kind.worker for kind in needed] == ["clients", "librdkafka", "kafka-python"]
 
 
 def test_client_logs_in_python_read_as_the_java_clients(tmp_path: Path) -> None:

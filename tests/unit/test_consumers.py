@@ -5,11 +5,12 @@ from typing import Any, cast
 import pytest
 
 from harness.clients.commands import CloseMembers
-from harness.clients.kinds import JAVA_WORKER, WORKERS, WorkerKind
+from harness.clients.kinds import JAVA_WORKER, WORKERS, WorkerKind, client_version
 from harness.clients.process import WorkerService
 from harness.consumers import Consumers, members_of, workers_for
-from harness.contract.clients import Client
+from harness.contract.clients import Client, clients_of
 from harness.contract.errors import UsageError
+from harness.contract.run_folder import GroupPlan
 from harness.workload import reader
 
 ALONE = reader("alone", "t")
@@ -59,3 +60,23 @@ def test_a_name_of_no_planned_member_is_refused(name: str) -> None:
     called, _ = consumers()
     with pytest.raises(UsageError, match="no member"):
         called.call([name], lambda share: CloseMembers(members=share))
+
+
+def test_every_client_has_a_worker_and_a_version() -> None:
+    assert set(WORKERS) == set(Client)
+    assert all(client_version(client, kafka="4.4.0")[0].isdigit() for client in Client)
+
+
+def test_kip_848_is_tested_from_4_0() -> None:
+    assert Client.JAVA_CONSUMER not in clients_of("3.9.2")
+    assert clients_of("4.4.0") == list(Client)
+
+
+def test_a_plan_needs_one_worker_a_kind_and_javas_always() -> None:
+    def group(client: str) -> GroupPlan:
+        return GroupPlan(group=client, client=client, topic="t", commit_epoch="max", reset="none")
+
+    assert workers_for([]) == [JAVA_WORKER]
+    assert workers_for([group("java-consumer"), group("java")]) == [JAVA_WORKER]
+    needed = workers_for([group("librdkafka"), group("librdkafka"), group("kafka-python")])
+    assert [kind.worker for kind in needed] == ["clients", "librdkafka", "kafka-python"]
