@@ -174,9 +174,10 @@ class AdminClient:
         """What the coordinator of a transactional id knows of it now."""
         told = self._ask(
             f"describe {transactional_id}",
-            lambda admin: admin.describeTransactions(java_list([transactional_id])).description(
-                transactional_id
-            ),
+            lambda admin: admin.describeTransactions(
+                java_list([transactional_id]), _briefly("DescribeTransactions")
+            ).description(transactional_id),
+            attempts=_COORDINATOR_ATTEMPTS,
         )
         return TransactionState(
             transactional_id=transactional_id,
@@ -225,7 +226,7 @@ class AdminClient:
 
 
 def _briefly(call: str) -> Any:
-    """Options of a call to a group's coordinator, by which it ends early and can be made again.
+    """Options of a call to a coordinator, by which it ends early and can be made again.
 
     A call goes to the broker that was found first until it times out, though that broker may have
     died since; only the next call looks the coordinator up again. Source: `KafkaAdminClient`'s

@@ -7,7 +7,8 @@ from harness.contract.errors import FaultError
 from harness.faults.fault import Evidence, Fault, Field
 
 _STABLE_SECONDS = 30
-_BOTH_TIMES = 2
+_WAITS = 3
+"""For the coordinator's first answer, for the group with its guest, and for the group without."""
 
 
 class Rebalance(Fault):
@@ -33,7 +34,7 @@ class Rebalance(Fault):
         """Let the guest join and leave."""
         answer = field.observer.worker.call(
             VisitGroup(group=self._group, timeout_seconds=_STABLE_SECONDS),
-            timeout_seconds=_STABLE_SECONDS * _BOTH_TIMES + 10,
+            timeout_seconds=_STABLE_SECONDS * _WAITS + 10,
         )
         self._visit = msgspec.convert(answer, Visit)
 
