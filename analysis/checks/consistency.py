@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.checks.base import CheckOutcome, count, findings
-from analysis.checks.logs import batches_against_records
+from analysis.checks.logs import batches_against_records, ends_against_batches
 from analysis.load import Trace
 from analysis.lookups import logged_at, written_at
 from analysis.state import of_present_topic
@@ -32,10 +32,11 @@ def history_consistent(trace: Trace) -> CheckOutcome:
     a record between the position and what the member was given before, or was given first; `beyond
     the log`, above every offset that a replica, a sample, a send or a delivery knows; `not
     assigned`, where a member that reports what it was assigned was given records of another
-    partition; `batches and records differ`, where those of a replica do not count the same; `epoch
-    starts differ`, where a leader logged another start of its epoch than a checkpoint has;
-    `truncated and there`, where a replica lost a record that it still has. A reset of the partition
-    in between explains the first three. All of it is undecided. Evaluates each reported position.
+    partition; `batches and records differ`, where those of a replica do not count the same; `log
+    ends differ`, where a replica ends elsewhere than its last batch; `epoch starts differ`, where a
+    leader logged another start of its epoch than a checkpoint has; `truncated and there`, where a
+    replica lost a record that it still has. A reset of the partition in between explains the first
+    three. All of it is undecided. Evaluates each reported position.
     """
     judged = _with_deliveries(trace)
     behind = judged.where("position <= given_before and not is_reset_before")
@@ -62,7 +63,11 @@ def history_consistent(trace: Trace) -> CheckOutcome:
             "%s reported %s at position %s: %s", "member", "change", "position", "kind"
         ),
     )
-    of_logs = batches_against_records(trace).unionByName(_starts(trace))
+    of_logs = (
+        batches_against_records(trace)
+        .unionByName(ends_against_batches(trace))
+        .unionByName(_starts(trace))
+    )
     return CheckOutcome(
         of_positions.unionByName(_unassigned(trace))
         .unionByName(of_logs)

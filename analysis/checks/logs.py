@@ -164,7 +164,12 @@ def isr_incomplete(trace: Trace) -> CheckOutcome:
         .select(*_LOG, "leader_epoch", F.explode("isr").alias("broker"))
         .join(F.broadcast(_last_high_watermarks(trace)), on=[*_LOG, "leader_epoch"], how="inner")
         .join(
-            trace["log_starts"].select(*_LOG, "broker", "log_start_offset", "log_end_offset"),
+            _ends(trace).selectExpr(
+                *_LOG,
+                "broker",
+                "log_start_offset",
+                "greatest(log_end_offset, batches_end) as log_end_offset",
+            ),
             on=[*_LOG, "broker"],
             how="left",
         )
@@ -259,6 +264,42 @@ def batches_against_records(trace: Trace) -> DataFrame:
             "offset_last",
             "recorded",
         ),
+    )
+
+
+def ends_against_batches(trace: Trace) -> DataFrame:
+    """Findings of replicas that end elsewhere than their last batch: undecided."""
+    return findings(
+        _ends(trace).where("batches_end != log_end_offset"),
+        evidence=("broker", "log_end_offset", "batches_end"),
+        kind=F.lit("log ends differ"),
+        verdict=F.lit("undecided"),
+        offset_first=F.col("log_end_offset"),
+        cause=F.format_string(
+            "broker %s: log_starts has log end offset %s; the last batch of replica_batches ends"
+            " before %s",
+            "broker",
+            "log_end_offset",
+            "batches_end",
+        ),
+    )
+
+
+def _ends(trace: Trace) -> DataFrame:
+    """(topic, partition, broker, log_start_offset, log_end_offset, batches_end): of each replica.
+
+    `batches_end` is past its last batch; null if it has none.
+    """
+    replica = (*_LOG, "broker")
+    of_batches = (
+        trace["replica_batches"]
+        .groupBy(*replica)
+        .agg((F.max("last_offset") + 1).alias("batches_end"))
+    )
+    return (
+        trace["log_starts"]
+        .select(*replica, "log_start_offset", "log_end_offset")
+        .join(trace.shared("ends_of_batches", lambda: of_batches), on=list(replica), how="left")
     )
 
 

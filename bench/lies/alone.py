@@ -84,7 +84,8 @@ class ToldAlone:
         verdict: of the run; an error's text where it could not be judged.
         seen: the named check's verdict.
         is_new: whether it, its findings or its reason differ from those in the genuine run.
-        accusers: checks that are violated, and are not in the genuine run.
+        accusers: checks that are violated, and are not in the genuine run; none for a lie that is
+            a violation itself.
     """
 
     lie: FileLie
@@ -179,7 +180,8 @@ def _compared(lie: FileLie, before: Verdict, after: Verdict) -> ToldAlone:
     accusers = [
         name
         for name, result in after.checks.items()
-        if result.verdict == CheckVerdict.VIOLATED
+        if CheckVerdict.VIOLATED not in lie.verdicts
+        and result.verdict == CheckVerdict.VIOLATED
         and before.checks[name].verdict != CheckVerdict.VIOLATED
     ]
     name = str(lie.check)

@@ -8,6 +8,7 @@ from bench.lies.lie import (
     UNDECIDED,
     Change,
     Verb,
+    Where,
     alter,
     chosen,
     drop,
@@ -74,28 +75,30 @@ def marker_of(producer: str, becomes: str | None) -> Change:
 
     def change(tables: Tables, random: Random) -> None:
         values = values_of(tables, producer)
-        written = chosen(tables, "replica_records", lambda row: row["value"] in values, random)[0]
-        log = having(topic=written["topic"], partition=written["partition"])
-        batch = next(
-            row
-            for row in fitting(tables, "replica_batches", log)
-            if row["base_offset"] <= written["offset"] <= row["last_offset"]
-        )
-        markers = [
-            row
-            for row in fitting(tables, "replica_batches", having(is_control=True))
-            if log(row)
-            and row["producer_id"] == batch["producer_id"]
-            and row["base_offset"] > written["offset"]
-        ]
-        first = min(row["base_offset"] for row in markers)
-        where = having(topic=written["topic"], partition=written["partition"], base_offset=first)
-        if becomes is None:
-            drop("replica_batches", where, same=A_BATCH)(tables, random)
-        else:
-            alter("replica_batches", where, same=A_BATCH, control_type=becomes)(tables, random)
+        written = fitting(tables, "replica_records", lambda row: row["value"] in values)
+        for topic, partition in sorted({(row["topic"], row["partition"]) for row in written}):
+            log = having(topic=topic, partition=partition)
+            first = _marker_after(tables, log, min(row["offset"] for row in written if log(row)))
+            where = having(topic=topic, partition=partition, base_offset=first)
+            if becomes is None:
+                drop("replica_batches", where, same=A_BATCH)(tables, random)
+            else:
+                alter("replica_batches", where, same=A_BATCH, control_type=becomes)(tables, random)
 
     return change
+
+
+def _marker_after(tables: Tables, log: Where, offset: int) -> int:
+    """The offset of the marker that ends the transaction of the record at an offset."""
+    batches = fitting(tables, "replica_batches", log)
+    writer = next(
+        row["producer_id"] for row in batches if row["base_offset"] <= offset <= row["last_offset"]
+    )
+    return min(
+        int(row["base_offset"])
+        for row in batches
+        if row["is_control"] and row["producer_id"] == writer and row["base_offset"] > offset
+    )
 
 
 STEPS = (

@@ -3,13 +3,14 @@
 import pytest
 from conftest import TraceMaker
 from histories import HEALTHY, WENT_BACK, result
-from micro import changed, epochs, polled, reset_told
+from micro import batch, changed, epochs, log_bounds, polled, reset_told
 
 from harness.contract.checks import Check
 from harness.contract.verdicts import CheckVerdict
 
 pytestmark = pytest.mark.spark
 
+END = "log ends differ"
 OPENED = [changed("opened", at=150), changed("assigned", at=160, position=0)]
 
 
@@ -99,6 +100,20 @@ def test_a_start_of_an_epoch_that_its_leader_did_not_log(make_trace: TraceMaker)
     logged = [{**start, "log_start_offset": 2, "reason": "segment deletion"}]
     for told in ({"log_starts": raised}, {"log_start_changes": logged}):
         assert result(make_trace, Check.HISTORY_CONSISTENT, {**rows, **told}).examples == []
+
+
+@pytest.mark.parametrize(("shift", "kinds"), [(-1, {END}), (0, set()), (1, {END})])
+def test_a_replica_that_ends_elsewhere_than_its_last_batch(
+    make_trace: TraceMaker, shift: int, kinds: set[str]
+) -> None:
+    rows = {
+        **HEALTHY,
+        "log_starts": log_bounds(0, 4 + shift),
+        "replica_batches": [batch(0, 1), batch(2, 3, epoch=1)],
+    }
+    found = result(make_trace, Check.HISTORY_CONSISTENT, rows)
+    assert {one.kind for one in found.examples if one.kind == END} == kinds
+    assert result(make_trace, Check.ISR_INCOMPLETE, rows).findings == 0
 
 
 def test_a_record_that_a_replica_truncated_and_has(make_trace: TraceMaker) -> None:
