@@ -193,7 +193,7 @@ CHECKS: dict[Check, CheckDefinition] = {
         metadata.unclean_election_unconfigured, needs=("leaderships",)
     ),
     Check.ZOMBIE_PRODUCER_ACCEPTED: CheckDefinition(
-        producers.zombie_producer_accepted, needs=("transactions", "log_starts")
+        producers.zombie_producer_accepted, needs=("replica_batches", "log_starts")
     ),
     Check.ABORTED_READ: CheckDefinition(
         transactions.aborted_read, needs=("transactions", "sends", "polls")

@@ -138,6 +138,7 @@ OF_ORDER = (
     Check.POLL_SKIP,
     Check.NONMONOTONIC_POLL,
     Check.STALE_READ,
+    Check.ZOMBIE_PRODUCER_ACCEPTED,
 )
 """Checks of the order in which records are sent and read, for any run that writes and reads."""
 
@@ -149,7 +150,6 @@ OF_LOG_STARTS = (Check.EXPIRED_READ,)
 
 OF_TRANSACTIONS = frozenset(
     {
-        Check.ZOMBIE_PRODUCER_ACCEPTED,
         Check.ABORTED_READ,
         Check.TORN_TRANSACTION,
         Check.WRITE_CYCLE,
@@ -181,9 +181,14 @@ OF_SOME_STORIES = frozenset(
         Check.ELIGIBLE_LEADER_REPLICAS,
         Check.MIN_INSYNC_BREACHED,
         Check.FETCH_UNAVAILABLE,
+        Check.ZOMBIE_PRODUCER_ACCEPTED,
     }
 )
-"""Checks that need a new leader, eligible leaders, acks=all with several in sync, many polls."""
+"""Checks that need what not every story has.
+
+A new leader, eligible leaders, acks=all with several in sync, many polls, several batches of one
+producer.
+"""
 
 OF_LOAD = (
     *OF_DELIVERY,

@@ -100,6 +100,22 @@ def test_sequence_numbers_follow_each_other(
     assert told == ([] if ahead is None else [("gap", 8, ahead)])
 
 
+def test_gaps_of_a_producer_without_transactions_are_found(make_trace: TraceMaker) -> None:
+    batches = [batch(0, 1, 4), batch(2, 3, 4, base_sequence=5)]
+    rows: Rows = {
+        "sends": [{**row, "transaction": None} for row in wrote(0, 1, 2, 3, at=100)],
+        "replica_batches": [{**row, "is_transactional": False} for row in batches],
+        "replica_records": survived(0, 1, 2, 3),
+        "epoch_checkpoints": epochs((0, 0)),
+        "leaderships": [led(0, at=10)],
+        "log_starts": log_bounds(0, 4),
+    }
+    found = result(make_trace, Check.ZOMBIE_PRODUCER_ACCEPTED, rows)
+    assert (found.verdict, found.evaluated) == (CheckVerdict.VIOLATED, 1)
+    (one,) = found.examples
+    assert (one.kind, one.offset_first, one.evidence["ahead"]) == ("gap", 2, 3)
+
+
 def test_what_a_zombie_was_told_is_accepted(make_trace: TraceMaker) -> None:
     rows = with_steps(step("commit", "committed", 0, at=500))
     rows["sends"] = [*rows["sends"], *wrote(6, 7, at=450)]
