@@ -16,12 +16,16 @@ from analysis.report.page import write_report
 from analysis.report.session_page import write_session
 from analysis.session import open_session
 from analysis.terminal import show, show_night
+from harness.contract.errors import FencepostError
 from harness.contract.nights import Night, NightSummary, read_night
+from harness.contract.program import say, unexpected
 from harness.contract.run_folder import RunFolder, find_runs
 from harness.contract.verdicts import RunVerdict, Verdict
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
+_VERDICT, _PAGE = "verdict.json", "index.html"
+_TRACEBACK = "traceback.txt"
 _EXIT = {RunVerdict.PASS: 0, RunVerdict.FAIL: 1, RunVerdict.UNDECIDED: 2}
 
 
@@ -34,30 +38,42 @@ def analyze(
 ) -> None:
     """Judge runs, write `report/verdict.json` and `report/index.html`, and tell the verdicts.
 
-    Exits 0 if all pass, 1 if one fails, else 2; a night's verdict is against what it expects.
+    Exits 0 if all pass, 1 if one fails, else 2; a night's verdict is against what it expects. A run
+    that can't be judged stops no other; the exit code is then that of its error, such as 70.
     """
     progress, out = Console(stderr=True), Console()
     nights = {path: night for path in runs if (night := read_night(path)) is not None}
     of_nights = [(run, True) for path, night in nights.items() for run in runs_of(path, night)]
     of_sessions = [(run, False) for path in runs if path not in nights for run in find_runs(path)]
     judged = _judge_all([*of_nights, *of_sessions], master, progress)
-    told = [one for one, is_of_night in judged if not is_of_night]
-    verdicts = [(one.folder, one.verdict) for one in told if one.verdict is not None]
+    of_runs = [one for one, is_of_night in judged if not is_of_night]
     for path in runs:
         if path not in nights:
-            write_session(path, [(f, v) for f, v in verdicts if path in (f.path, *f.path.parents)])
-    for folder, verdict in verdicts:
-        show(verdict, out)
-        out.print(f"report: {folder.report / 'index.html'}", soft_wrap=True, highlight=False)
+            write_session(
+                path,
+                [one for one in of_runs if path in (one.folder.path, *one.folder.path.parents)],
+            )
+    for one in of_runs:
+        _show(one, out)
     summaries = _write_nights(nights, [one for one, is_of_night in judged if is_of_night], out)
-    everything = [verdict.verdict for _, verdict in verdicts]
-    raise typer.Exit(_exit_code(everything + [summary.verdict for summary in summaries]))
+    if codes := [one.exit_code for one in of_runs if one.exit_code]:
+        raise typer.Exit(max(codes))
+    verdicts = [one.verdict.verdict for one in of_runs if one.verdict is not None]
+    raise typer.Exit(_exit_code(verdicts + [summary.verdict for summary in summaries]))
+
+
+def _show(judged: Judged, out: Console) -> None:
+    if judged.verdict is None:
+        say(f"{judged.folder.path}: {judged.error}")
+        return
+    show(judged.verdict, out)
+    out.print(f"report: {judged.folder.report / 'index.html'}", soft_wrap=True, highlight=False)
 
 
 def _judge_all(
     folders: list[tuple[RunFolder, bool]], master: str | None, progress: Console
 ) -> list[tuple[Judged, bool]]:
-    """Judge runs one by one in one Spark; in a night, one that can't be judged stops no other.
+    """Judge runs one by one in one Spark; one that can't be judged stops no other.
 
     Args:
         folders: with whether they are of a night.
@@ -72,23 +88,26 @@ def _judge_all(
         spark = open_session(master, rows=rows)
         for index, (folder, is_of_night) in enumerate(folders, start=1):
             status.update(f"judging run {index} of {len(folders)}: {folder.path.name}")
-            try:
-                one = Judged(folder, _judge_one(spark, folder))
-            except Exception as error:  # what breaks one run's checks is told in its row
-                if not is_of_night:
-                    raise
-                one = Judged(folder, None, f"the analysis failed: {error}")
-            judged.append((one, is_of_night))
-            spark.catalog.clearCache()
+            judged.append((_judge_one(spark, folder), is_of_night))
         spark.stop()
     return judged
 
 
-def _judge_one(spark: SparkSession, folder: RunFolder) -> Verdict:
-    trace = load_trace(spark, folder)
-    verdict = judge(trace)
-    _write(folder, verdict, trace)
-    return verdict
+def _judge_one(spark: SparkSession, folder: RunFolder) -> Judged:
+    """Judge a run. If that fails, no earlier verdict and no earlier page stay in its folder."""
+    try:
+        for earlier in (_VERDICT, _PAGE, _TRACEBACK):
+            (folder.report / earlier).unlink(missing_ok=True)
+        trace = load_trace(spark, folder)
+        verdict = judge(trace)
+        _write(folder, verdict, trace)
+        spark.catalog.clearCache()
+    except FencepostError as error:
+        return Judged(folder, None, str(error), error.exit_code)
+    except Exception as error:  # noqa: BLE001 - the other runs are judged
+        told = unexpected(error, folder.report / _TRACEBACK)
+        return Judged(folder, None, f"the analysis failed: {told}", FencepostError.exit_code)
+    return Judged(folder, verdict)
 
 
 def _write_nights(
@@ -102,11 +121,11 @@ def _write_nights(
 
 def _write(folder: RunFolder, verdict: Verdict, trace: Trace) -> None:
     folder.report.mkdir(exist_ok=True)
-    text = msgspec.json.format(msgspec.json.encode(verdict), indent=2)
-    part = folder.report / "verdict.json.part"
-    part.write_bytes(text + b"\n")
-    part.replace(folder.report / "verdict.json")
     write_report(folder, verdict, trace)
+    text = msgspec.json.format(msgspec.json.encode(verdict), indent=2)
+    part = folder.report / f"{_VERDICT}.part"
+    part.write_bytes(text + b"\n")
+    part.replace(folder.report / _VERDICT)
 
 
 def _exit_code(verdicts: list[RunVerdict]) -> int:

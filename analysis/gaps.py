@@ -74,6 +74,8 @@ def _in_histories(rows: list[Row]) -> Iterator[Gap]:
         if not row["is_incomplete"]:
             continue
         lost = f"{row['missing_seqs']} events missing, {row['malformed_lines']} lines malformed"
+        if row["malformed_at"]:
+            lost += f" (the first: {row['malformed_at']})"
         role = row["role"]
         tables = _OF_ROLES.get(role, _BY_CLIENTS) if role else _BY_ANYBODY
         reason = f"history of {row['worker']}: {lost}"

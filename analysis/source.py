@@ -1,5 +1,6 @@
 """The table files of a run: which of them read as the contract says, and why others do not."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,7 +36,7 @@ def table_files(folder: RunFolder) -> TableFiles:
     empty. In a run that has any of it, all of it has to be there.
     """
     paths = {name: folder.tables / f"{name}.parquet" for name in TABLES}
-    footers = {name: _footer(path) for name, path in paths.items() if path.exists()}
+    footers = {name: _footer(path) for name, path in paths.items() if os.path.lexists(path)}
     is_older = not any(_has_later(table, footer) for table, footer in footers.items())
     unreadable = {
         table: f"table {table} {problem}"
@@ -55,6 +56,8 @@ def table_files(folder: RunFolder) -> TableFiles:
 
 def _footer(path: Path) -> pq.FileMetaData | str:
     """A file's footer, or why it has none."""
+    if not path.is_file():
+        return "it is no regular file"
     try:
         return pq.read_metadata(path)
     except (pa.ArrowException, OSError) as error:

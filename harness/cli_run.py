@@ -19,9 +19,15 @@ from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import sandbox_problem
 from cluster.nodes.tether import tethered
 from harness.catalog import ScenarioFile, find_scenarios, scenarios
-from harness.collect import decode_clients, decode_server_logs
-from harness.contract.errors import PrerequisiteError, UsageError
-from harness.contract.run_folder import GENERATED, find_runs
+from harness.collect import DECODED_AGAIN, decode_clients, decode_server_logs
+from harness.contract.errors import (
+    FencepostError,
+    PrerequisiteError,
+    RunFolderError,
+    UsageError,
+)
+from harness.contract.program import say, unexpected
+from harness.contract.run_folder import GENERATED, RunFolder, find_runs
 from harness.ducktape_session import run_ducktape
 from harness.node_root import node_root
 from harness.provenance import git_head, versions
@@ -99,11 +105,33 @@ def analyze(
     Histories and the logs of clients and servers are decoded anew, so that what was
     taken away is missed.
     """
-    for folder in [folder for path in runs for folder in find_runs(path)]:
-        if folder.run().cluster != GENERATED:
-            decode_clients(folder)
-            decode_server_logs(folder)
-    raise typer.Exit(analyse_in_own_process(runs, master=master))
+    decoded = [_decode_again(folder) for path in runs for folder in find_runs(path)]
+    code = analyse_in_own_process(runs, master=master)
+    raise typer.Exit(code if all(decoded) else max(code, FencepostError.exit_code))
+
+
+def _decode_again(folder: RunFolder) -> bool:
+    """Decode a run's histories and logs; False if they can't be.
+
+    Then no table of an earlier decoding stays, so that the analysis misses them. A folder without
+    a readable plan or description is left as it is: the analysis reports that.
+    """
+    try:
+        is_generated = folder.run().cluster == GENERATED
+        folder.plan()
+    except RunFolderError:
+        return True
+    if is_generated:
+        return True
+    try:
+        decode_clients(folder)
+        decode_server_logs(folder)
+    except Exception as error:  # noqa: BLE001 - the other runs are judged
+        for table in DECODED_AGAIN:
+            (folder.tables / f"{table}.parquet").unlink(missing_ok=True)
+        say(f"{folder.path}: its histories and logs can't be decoded: {unexpected(error)}")
+        return False
+    return True
 
 
 def explain(

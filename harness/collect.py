@@ -11,11 +11,14 @@ from harness.clients.process import WorkerService
 from harness.contract.run_folder import RunFolder
 from harness.decode.client_logs import resets
 from harness.decode.histories import TABLES_OF_HISTORIES, read_histories
+from harness.decode.regular_files import lines_of, printable, read_regular
 from harness.decode.replica_files import ignored_files, replica_folders
-from harness.decode.server_logs import TABLES_OF_SERVER_LOGS, server_of
+from harness.decode.server_logs import TABLES_OF_SERVER_LOGS, id_of, server_of
 from harness.decode.tables import write_table
 from harness.log_directories import copy_log_directory
 
+DECODED_AGAIN = (*TABLES_OF_HISTORIES, "resets", "servers", *TABLES_OF_SERVER_LOGS)
+"""The tables that `decode_clients` and `decode_server_logs` write."""
 _DECODE_SECONDS = 600
 
 
@@ -62,9 +65,8 @@ def decode_clients(folder: RunFolder) -> None:
     clients = {history["worker"]: history["client"] for history in rows.of("histories")}
     found = []
     for log in sorted(folder.clients.glob("*.log")):
-        with log.open(errors="replace") as lines:
-            client = clients.get(log.stem)
-            found += resets(lines, worker=log.stem, policies=policies, client=client)
+        client = clients.get(log.stem)
+        found += resets(lines_of(log), worker=log.stem, policies=policies, client=client)
     write_table(folder.tables, "resets", found)
 
 
@@ -73,11 +75,9 @@ def decode_server_logs(folder: RunFolder) -> None:
     write_table(folder.tables, "servers", _servers(folder))
     found: dict[str, list[dict[str, Any]]] = {table: [] for table in TABLES_OF_SERVER_LOGS}
     for log in sorted(folder.brokers.glob("*/server.log")):
-        with log.open(errors="replace") as lines:
-            broker = server_of(log.parent.name, lines)
+        whole = list(lines_of(log))
+        broker = server_of(log.parent.name, whole)
         if broker is not None:
-            with log.open(errors="replace") as lines:
-                whole = list(lines)
             for table, rows in TABLES_OF_SERVER_LOGS.items():
                 found[table] += rows(whole, broker=broker)
     for table, rows_of_table in found.items():
@@ -87,15 +87,15 @@ def decode_server_logs(folder: RunFolder) -> None:
 def _servers(folder: RunFolder) -> list[dict[str, Any]]:
     """Rows of the table `servers`: one for each name below brokers/ or segments/."""
     parts = (folder.brokers, folder.segments)
-    names = {path.name for part in parts if part.exists() for path in part.iterdir()}
+    names = {path.name for part in parts if part.is_dir() for path in part.iterdir()}
     told = []
     for name in sorted(names):
         log, segments = folder.brokers / name / "server.log", folder.segments / name
         told.append(
             {
-                "name": name,
-                "server": int(name) if name.isdigit() else None,
-                "log_lines": log.read_bytes().count(b"\n") if log.exists() else 0,
+                "name": printable(name),
+                "server": id_of(name),
+                "log_lines": (read_regular(log) or b"").count(b"\n"),
                 "replicas": len(replica_folders(segments)),
                 "ignored_files": ignored_files(segments),
             }

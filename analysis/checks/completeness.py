@@ -37,14 +37,22 @@ def history_complete(trace: Trace) -> CheckOutcome:
 def _incomplete(histories: DataFrame) -> DataFrame:
     return findings(
         histories.where(INCOMPLETE),
-        evidence=("worker", "events", "missing_seqs", "torn_lines", "malformed_lines"),
+        evidence=(
+            "worker",
+            "events",
+            "missing_seqs",
+            "torn_lines",
+            "malformed_lines",
+            "malformed_at",
+        ),
         kind=F.lit("incomplete history"),
         verdict=F.lit("undecided"),
         cause=F.format_string(
-            "%s: %s events missing, %s lines malformed",
+            "%s: %s events missing, %s lines malformed%s",
             "worker",
             "missing_seqs",
             "malformed_lines",
+            F.coalesce(F.concat(F.lit(", the first: "), "malformed_at"), F.lit("")),
         ),
     )
 

@@ -16,11 +16,15 @@ _NOTHING: dict[str, Any] = {"verdict": RunVerdict.UNDECIDED, "checks": {}, "repo
 
 @dataclass(frozen=True)
 class Judged:
-    """One run folder and its verdict; without one, `error` says why it can't be judged."""
+    """One run folder and its verdict; without one, `error` says why it can't be judged.
+
+    exit_code: that of the error; 0 without one.
+    """
 
     folder: RunFolder
     verdict: Verdict | None
     error: str | None = None
+    exit_code: int = 0
 
 
 def runs_of(path: Path, night: Night) -> list[RunFolder]:

@@ -8,7 +8,7 @@ import msgspec
 
 from harness.clients.history import HistoryWriter
 from harness.clients.jvm import exception_name, java_class
-from harness.contract.events import SendsIntended, Sent
+from harness.contract.events import INTENDED_MAX, SendsIntended, Sent
 from harness.contract.outcomes import Outcome, send_outcome
 from harness.contract.values import make_value
 
@@ -38,17 +38,19 @@ class Sends(msgspec.Struct, frozen=True, kw_only=True):
 
     def intend(self, history: HistoryWriter) -> None:
         """Write down that they are about to be sent."""
-        history.write(
-            SendsIntended,
-            producer=self.producer,
-            topic=self.topic,
-            partition=self.partition,
-            acks=self.acks,
-            sequence_first=self.sequences[0],
-            sequence_last=self.sequences[-1],
-            transaction=self.transaction,
-            **msgspec.structs.asdict(self.settings),
-        )
+        for begin in range(0, len(self.sequences), INTENDED_MAX):
+            part = self.sequences[begin : begin + INTENDED_MAX]
+            history.write(
+                SendsIntended,
+                producer=self.producer,
+                topic=self.topic,
+                partition=self.partition,
+                acks=self.acks,
+                sequence_first=part[0],
+                sequence_last=part[-1],
+                transaction=self.transaction,
+                **msgspec.structs.asdict(self.settings),
+            )
 
     def records(self) -> list[Any]:
         """Their `ProducerRecord`s."""

@@ -5,7 +5,7 @@ clock, microseconds since 1970) and `mono_micros` (the node's monotonic clock). 
 where Kafka has none to tell. A last line torn by SIGKILL is counted by the reader, never fatal.
 """
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -14,6 +14,17 @@ from harness.contract.stages import Stage
 
 NO_EPOCH = -1
 """Kafka's own mark of an absent leader epoch (`RecordBatch.NO_PARTITION_LEADER_EPOCH`)."""
+INTENDED_MAX = 1_000_000
+"""So many values at most are intended by one event."""
+NESTED_MAX = 32
+"""So many levels at most has the evidence of a fault."""
+_YEAR_10000_MICROS = 253_402_300_800_000_000
+
+# The ranges keep what is read within the columns of the trace tables, and sums of two within int64.
+Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+Int64 = Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]
+Micros = Annotated[int, msgspec.Meta(ge=-_YEAR_10000_MICROS, lt=_YEAR_10000_MICROS)]
+WallMicros = Annotated[int, msgspec.Meta(ge=0, lt=_YEAR_10000_MICROS)]
 
 
 class Event(
@@ -26,9 +37,9 @@ class Event(
 ):
     """What every event carries."""
 
-    seq: int
-    wall_micros: int
-    mono_micros: int
+    seq: Annotated[int, msgspec.Meta(ge=0, le=2**62)]
+    wall_micros: WallMicros
+    mono_micros: Micros
 
 
 class WorkerStarted(Event, frozen=True, kw_only=True):
@@ -39,7 +50,7 @@ class WorkerStarted(Event, frozen=True, kw_only=True):
     node: str
     client: str
     client_version: str
-    pid: int
+    pid: Int32
 
 
 class WorkerStopped(Event, frozen=True, kw_only=True):
@@ -49,7 +60,7 @@ class WorkerStopped(Event, frozen=True, kw_only=True):
 class Answered(Event, frozen=True, kw_only=True):
     """A command of the driver was carried out (or failed: `error` says why)."""
 
-    request: int
+    request: Int32
     error: str | None = None
     result: Any = None
 
@@ -64,13 +75,18 @@ class SendsIntended(Event, frozen=True, kw_only=True):
 
     producer: str
     topic: str
-    partition: int
+    partition: Int32
     acks: str
-    sequence_first: int
-    sequence_last: int
-    transaction: int | None = None
+    sequence_first: Int64
+    sequence_last: Int64
+    transaction: Int32 | None = None
     idempotent: bool | None = None
-    in_flight_max: int | None = None
+    in_flight_max: Int32 | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a range that is too long to be read."""
+        if self.sequence_last - self.sequence_first >= INTENDED_MAX:
+            raise ValueError(f"more than {INTENDED_MAX} sequence numbers in one event")
 
 
 class Sent(Event, frozen=True, kw_only=True):
@@ -78,13 +94,13 @@ class Sent(Event, frozen=True, kw_only=True):
 
     producer: str
     topic: str
-    partition: int
+    partition: Int32
     acks: str
     outcome: Outcome
-    sequences: list[int]
-    offsets: list[int]
+    sequences: list[Int64]
+    offsets: list[Int64]
     error: str | None = None
-    transaction: int | None = None
+    transaction: Int32 | None = None
 
     def __post_init__(self) -> None:
         """Refuse lists that are not parallel."""
@@ -109,10 +125,10 @@ class TransactionChanged(Event, frozen=True, kw_only=True):
     transactional_id: str
     step: str
     change: str
-    transaction: int | None
-    producer_id: int
-    producer_epoch: int
-    began_micros: int
+    transaction: Int32 | None
+    producer_id: Int64
+    producer_epoch: Int32
+    began_micros: WallMicros
     outcome: Outcome
     error: str | None = None
     state: str = ""
@@ -132,10 +148,10 @@ class GroupChanged(Event, frozen=True, kw_only=True):
     member: str
     change: str
     topic: str = ""
-    partition: int = -1
-    position: int | None = None
-    position_epoch: int = NO_EPOCH
-    generation: int = -1
+    partition: Int32 = -1
+    position: Int64 | None = None
+    position_epoch: Int32 = NO_EPOCH
+    generation: Int32 = -1
 
 
 class Polled(Event, frozen=True, kw_only=True):
@@ -144,9 +160,9 @@ class Polled(Event, frozen=True, kw_only=True):
     group: str
     member: str
     topic: str
-    partition: int
-    offsets: list[int]
-    epochs: list[int]
+    partition: Int32
+    offsets: list[Int64]
+    epochs: list[Int32]
     values: list[str]
 
     def __post_init__(self) -> None:
@@ -171,20 +187,20 @@ class Committed(Event, frozen=True, kw_only=True):
     group: str
     member: str
     topic: str
-    partition: int
-    offset: int | None
-    epoch: int
+    partition: Int32
+    offset: Int64 | None
+    epoch: Int32
     commit_epoch: str
-    record_epoch: int
-    position_epoch: int = NO_EPOCH
-    metadata_epoch: int = NO_EPOCH
-    cluster_epoch: int = NO_EPOCH
-    position_epoch_after: int = NO_EPOCH
-    metadata_epoch_after: int = NO_EPOCH
+    record_epoch: Int32
+    position_epoch: Int32 = NO_EPOCH
+    metadata_epoch: Int32 = NO_EPOCH
+    cluster_epoch: Int32 = NO_EPOCH
+    position_epoch_after: Int32 = NO_EPOCH
+    metadata_epoch_after: Int32 = NO_EPOCH
     outcome: Outcome
     error: str | None = None
-    began_micros: int | None = None
-    generation: int = -1
+    began_micros: WallMicros | None = None
+    generation: Int32 = -1
 
 
 class ConsumerFailed(Event, frozen=True, kw_only=True):
@@ -198,11 +214,11 @@ class ConsumerFailed(Event, frozen=True, kw_only=True):
     exception: str
     message: str
     topic: str = ""
-    partition: int = -1
-    position: int | None = None
-    position_epoch: int = NO_EPOCH
-    divergent_offset: int | None = None
-    divergent_epoch: int = NO_EPOCH
+    partition: Int32 = -1
+    position: Int64 | None = None
+    position_epoch: Int32 = NO_EPOCH
+    divergent_offset: Int64 | None = None
+    divergent_epoch: Int32 = NO_EPOCH
 
 
 class FaultChanged(Event, frozen=True, kw_only=True):
@@ -214,13 +230,22 @@ class FaultChanged(Event, frozen=True, kw_only=True):
     forced_ms: Kafka's timeouts that had to pass before it could show, by their settings.
     """
 
-    number: int
+    number: Int32
     fault: str
     target: str
-    change: str
+    change: Literal["injected", "proved", "heal_began", "healed"]
     landed: bool = False
     evidence: dict[str, Any] = {}
-    forced_ms: dict[str, int] = {}
+    forced_ms: dict[str, Int32] = {}
+
+    def __post_init__(self) -> None:
+        """Refuse evidence that is nested too deeply to be written again."""
+        level: list[Any] = [self.evidence]
+        for _ in range(NESTED_MAX):
+            inner = [one.values() if isinstance(one, dict) else one for one in level]
+            level = [one for values in inner for one in values if isinstance(one, dict | list)]
+        if level:
+            raise ValueError(f"evidence has more than {NESTED_MAX} levels")
 
 
 class PhaseEntered(Event, frozen=True, kw_only=True):
@@ -234,7 +259,7 @@ class StateAwaited(Event, frozen=True, kw_only=True):
     """The driver had waited for a state of the cluster, since `began_micros` on its wall clock."""
 
     what: str
-    began_micros: int
+    began_micros: WallMicros
 
 
 class ClockRead(Event, frozen=True, kw_only=True):
@@ -244,8 +269,8 @@ class ClockRead(Event, frozen=True, kw_only=True):
     """
 
     node: str
-    ahead_micros: int
-    behind_micros: int
+    ahead_micros: Micros
+    behind_micros: Micros
 
 
 class Sampled(Event, frozen=True, kw_only=True):
@@ -254,15 +279,15 @@ class Sampled(Event, frozen=True, kw_only=True):
     asked_micros: the observer's wall clock when it began to ask; None in older histories.
     """
 
-    broker: int
+    broker: Int32
     topic: str
-    partition: int
-    leader: int
-    leader_epoch: int
-    isr: list[int]
-    log_start_offset: int
-    log_end_offset: int
-    asked_micros: int | None = None
+    partition: Int32
+    leader: Int32
+    leader_epoch: Int32
+    isr: list[Int32]
+    log_start_offset: Int64
+    log_end_offset: Int64
+    asked_micros: WallMicros | None = None
 
 
 AnyEvent = (

@@ -184,5 +184,5 @@ def _read(file: Path, kind: type[_T]) -> _T | None:
         return msgspec.json.decode(file.read_bytes(), type=kind)
     except FileNotFoundError:
         return None
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
         raise RunFolderError(f"{file} does not read as a {kind.__name__}: {error}") from error

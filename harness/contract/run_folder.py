@@ -180,14 +180,14 @@ class RunFolder:
 
     def _read(self, name: str, kind: type[_T]) -> _T:
         file = self.path / name
-        try:
-            return msgspec.json.decode(file.read_bytes(), type=kind)
-        except FileNotFoundError:
+        if not file.is_file():
             message = (
                 f"{file} is missing: is {self.path} the folder of one run (see docs/results.md)?"
             )
-            raise RunFolderError(message) from None
-        except msgspec.DecodeError as error:
+            raise RunFolderError(message)
+        try:
+            return msgspec.json.decode(file.read_bytes(), type=kind)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
             raise RunFolderError(f"{file} does not read as a {kind.__name__}: {error}") from error
 
 

@@ -298,7 +298,8 @@ TABLES: dict[str, pa.Schema] = {
     # One row per reading of a node's wall clock: how far it was ahead of the driver's, at most and
     # at least (negative where it was behind).
     "clocks": _schema(node=_STRING, ahead_micros=_LONG, behind_micros=_LONG, at_micros=_LONG),
-    # One row per history file: what the reader found in it.
+    # One row per history file: what the reader found in it. `malformed_at` names the first few
+    # malformed lines as file:line.
     "histories": _schema(
         worker=_STRING,
         role=_STRING,
@@ -308,6 +309,7 @@ TABLES: dict[str, pa.Schema] = {
         missing_seqs=_LONG,
         torn_lines=_LONG,
         malformed_lines=_LONG,
+        malformed_at=_STRING,
         ended_by_itself=_BOOL,
         duplicate_lines=_LONG,
         unknown_fields=_LONG,
@@ -366,6 +368,7 @@ LATER: dict[str, tuple[str, ...]] = {
     "committed_offsets": ("brokers",),
     "group_events": ("generation",),
     "leaderships": ("topic_id",),
+    "histories": ("malformed_at",),
     "leader_epoch_starts": (),
     "log_start_changes": (),
 }

@@ -64,6 +64,7 @@ def _read_history(history: HistoryLines, rows: Rows) -> None:
         missing_seqs=max(history.missing_seqs, _missing_faults(events)),
         torn_lines=history.torn_lines,
         malformed_lines=history.malformed_lines,
+        malformed_at=", ".join(history.malformed_at) or None,
         ended_by_itself=any(isinstance(event, WorkerStopped) for event in events),
         duplicate_lines=history.duplicate_lines,
         unknown_fields=history.unknown_fields,

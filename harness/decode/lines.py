@@ -9,9 +9,13 @@ from typing import Any, get_args
 import msgspec
 
 from harness.contract.events import DECODER, AnyEvent, WorkerStarted
+from harness.decode.regular_files import printable, read_regular
 
 _TYPES: dict[str, type[msgspec.Struct]] = {kind.__name__: kind for kind in get_args(AnyEvent)}
+_SUFFIX = ".jsonl"
 _OUTLIERS_OF = 3
+_MALFORMED_NAMED = 3
+_MALFORMED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 @dataclass
@@ -23,7 +27,8 @@ class HistoryLines:
         events: in the order of their numbers.
         torn_lines: files whose last line has no end.
         malformed_lines: lines that don't read, or that tell something else under a number that
-            another line has.
+            another line has; a file that can't be read counts as one.
+        malformed_at: where the first of these are, as file:line.
         duplicate_lines: lines that repeat another one, such as those of a file's copy.
         unknown_fields: fields of events that the contract does not have; their events count.
     """
@@ -32,6 +37,7 @@ class HistoryLines:
     events: list[AnyEvent] = field(default_factory=list)
     torn_lines: int = 0
     malformed_lines: int = 0
+    malformed_at: list[str] = field(default_factory=list)
     duplicate_lines: int = 0
     unknown_fields: int = 0
 
@@ -57,30 +63,51 @@ class HistoryLines:
         lasting = [median(ahead[i : i + _OUTLIERS_OF]) for i in range(len(ahead) - 2)]
         return int(max(lasting) - min(lasting))
 
+    def malformed(self, at: str) -> None:
+        """Count a line that can't be used, and keep where it is."""
+        self.malformed_lines += 1
+        if len(self.malformed_at) < _MALFORMED_NAMED:
+            self.malformed_at.append(at)
+
+
+@dataclass(frozen=True)
+class _File:
+    """A history's file: its name, and what it holds; None where it can't be read."""
+
+    name: str
+    content: bytes | None
+
+    @property
+    def worker(self) -> str:
+        return self.name.removesuffix(_SUFFIX)
+
 
 def histories(folder: Path) -> Iterator[HistoryLines]:
     """Every worker's history; files that begin with the same line are copies of one."""
-    copies: dict[bytes, list[tuple[str, bytes]]] = {}
-    for path in sorted(folder.glob("*.jsonl")):
-        content = path.read_bytes()
-        first_line = content.partition(b"\n")[0] or path.name.encode()
-        copies.setdefault(first_line, []).append((path.stem, content))
+    copies: dict[bytes, list[_File]] = {}
+    for path in sorted(folder.glob(f"*{_SUFFIX}")):
+        file = _File(printable(path.name), read_regular(path))
+        if file.content is None:
+            yield HistoryLines(file.worker, malformed_lines=1, malformed_at=[file.name])
+            continue
+        first_line = file.content.partition(b"\n")[0] or file.name.encode()
+        copies.setdefault(first_line, []).append(file)
     for files in copies.values():
-        yield _read(sorted(files, key=lambda file: len(file[1]), reverse=True))
+        yield _read(sorted(files, key=lambda file: len(file.content or b""), reverse=True))
 
 
-def _read(files: Sequence[tuple[str, bytes]]) -> HistoryLines:
+def _read(files: Sequence[_File]) -> HistoryLines:
     """One history from its files, the longest first."""
-    read = HistoryLines(files[0][0])
+    read = HistoryLines(files[0].worker)
     told: dict[int, tuple[bytes, AnyEvent]] = {}
-    for _, content in files:
-        whole, _, torn = content.rpartition(b"\n")
+    for file in files:
+        whole, _, torn = (file.content or b"").rpartition(b"\n")
         read.torn_lines += bool(torn)
-        for line in whole.splitlines():
+        for number, line in enumerate(whole.split(b"\n") if whole else [], start=1):
             try:
                 event, unknown = _decode(line)
-            except msgspec.DecodeError:
-                read.malformed_lines += 1
+            except _MALFORMED:
+                read.malformed(f"{file.name}:{number}")
                 continue
             known, _ = told.setdefault(event.seq, (line, event))
             if known is line:
@@ -88,7 +115,7 @@ def _read(files: Sequence[tuple[str, bytes]]) -> HistoryLines:
             elif known == line:
                 read.duplicate_lines += 1
             else:
-                read.malformed_lines += 1
+                read.malformed(f"{file.name}:{number}")
     read.events = [told[seq][1] for seq in sorted(told)]
     return read
 
@@ -103,7 +130,8 @@ def _decode(line: bytes) -> tuple[AnyEvent, int]:
         return DECODER.decode(line), 0
     except msgspec.ValidationError:
         fields: Any = msgspec.json.decode(line)
-        kind = _TYPES.get(fields.get("event", "")) if isinstance(fields, dict) else None
+        name = fields.get("event") if isinstance(fields, dict) else None
+        kind = _TYPES.get(name) if isinstance(name, str) else None
         if kind is None:
             raise
         known = {"event", *kind.__struct_fields__}

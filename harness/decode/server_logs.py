@@ -4,19 +4,27 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from harness.decode.client_logs.lines import micros_of
+from harness.decode.client_logs.lines import INT, OFFSET, is_time, micros_of
 
 _AT = r"^(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) \w+ \[.*\] \S+ "
-_LOG = r"\[UnifiedLog partition=(?P<topic>.+?)-(?P<partition>\d+), dir=.*\] "
-_TRUNCATION = re.compile(_AT + _LOG + r"Truncating to offset (?P<to_offset>\d+)$")
+_LOG = rf"\[UnifiedLog partition=(?P<topic>.+?)-(?P<partition>{INT}), dir=.*\] "
+_TRUNCATION = re.compile(_AT + _LOG + rf"Truncating to offset (?P<to_offset>{OFFSET})$")
 _LOG_START = re.compile(
-    _AT + _LOG + r"Incremented log start offset to (?P<log_start_offset>\d+) due to (?P<reason>.+)$"
+    _AT
+    + _LOG
+    + rf"Incremented log start offset to (?P<log_start_offset>{OFFSET}) due to (?P<reason>.+)$"
 )
 _EPOCH_START = re.compile(
-    _AT + r"\[Broker id=\d+\] Leader (?P<topic>.+)-(?P<partition>\d+) with topic id \S+ starts at "
-    r"leader epoch (?P<leader_epoch>\d+) from offset (?P<start_offset>\d+) "
+    _AT
+    + rf"\[Broker id=\d+\] Leader (?P<topic>.+)-(?P<partition>{INT}) with topic id \S+ starts at "
+    rf"leader epoch (?P<leader_epoch>{INT}) from offset (?P<start_offset>{OFFSET}) "
 )
-_SERVER = re.compile(r"\[KafkaRaftServer nodeId=(\d+)\]")
+_SERVER = re.compile(rf"\[KafkaRaftServer nodeId=({INT})\]")
+
+
+def id_of(folder_name: str) -> int | None:
+    """The id that a folder of a server is named by; None if its name is none."""
+    return int(folder_name) if re.fullmatch(INT, folder_name) else None
 
 
 def server_of(folder_name: str, lines: Iterable[str]) -> int | None:
@@ -26,8 +34,8 @@ def server_of(folder_name: str, lines: Iterable[str]) -> int | None:
         folder_name: below `brokers/`: the server's id; in older runs, the name of its node.
         lines: of the log.
     """
-    if folder_name.isdecimal():
-        return int(folder_name)
+    if (server := id_of(folder_name)) is not None:
+        return server
     return next((int(match[1]) for line in lines if (match := _SERVER.search(line))), None)
 
 
@@ -64,7 +72,8 @@ TABLES_OF_SERVER_LOGS = {
 def _rows(pattern: re.Pattern[str], lines: Iterable[str], broker: int) -> Iterator[dict[str, Any]]:
     """A row for each line that fits; with the numbers among its groups as integers."""
     for line in lines:
-        if match := pattern.match(line.rstrip()):
+        match = pattern.match(line.rstrip())
+        if match and is_time(match["at"]):
             found = match.groupdict()
             at = found.pop("at")
             yield {

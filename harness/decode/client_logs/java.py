@@ -8,18 +8,17 @@ The lines come from `SubscriptionState.maybeCompleteValidation` ("Truncation det
 import re
 from collections.abc import Iterable
 
-from harness.decode.client_logs.lines import Found, Partition, Reset, Told, number
+from harness.decode.client_logs.lines import INT, OFFSET, Found, Partition, Reset, Told, number
 
-_POSITION = r"FetchPosition\{offset=(\d+), offsetEpoch=Optional(?:\[(\d+)\]|\.empty)"
+_POSITION = rf"FetchPosition\{{offset=({OFFSET}), offsetEpoch=Optional(?:\[({INT})\]|\.empty)"
+_TP = rf"(?P<tp>[^\s,]+-{INT})"
 _TRUNCATION = re.compile(
-    rf"^Truncation detected for partition (?P<tp>\S+) at offset {_POSITION}[^}}]*\}}\}}?"
+    rf"^Truncation detected for partition {_TP} at offset {_POSITION}[^}}]*\}}\}}?"
     r"(?P<rest>.*)$"
 )
-_OUT_OF_RANGE = re.compile(
-    rf"^Fetch position {_POSITION}.* is out of range for partition (?P<tp>[^\s,]+)"
-)
-_NO_COMMIT = re.compile(r"^Found no committed offset for partition (?P<tp>\S+)")
-_RESETTING = re.compile(rf"^Resetting offset for partition (?P<tp>\S+) to position {_POSITION}")
+_OUT_OF_RANGE = re.compile(rf"^Fetch position {_POSITION}.* is out of range for partition {_TP}")
+_NO_COMMIT = re.compile(rf"^Found no committed offset for partition {_TP}")
+_RESETTING = re.compile(rf"^Resetting offset for partition {_TP} to position {_POSITION}")
 _DIVERGING = re.compile(_POSITION)
 
 

@@ -9,19 +9,25 @@ import re
 from collections.abc import Iterable
 
 from harness.contract.events import NO_EPOCH
-from harness.decode.client_logs.lines import Found, Partition, Reset, Told
+from harness.decode.client_logs.lines import INT, OFFSET, Found, Partition, Reset, Told
 
-_TP = r"TopicPartition\(topic='(?P<topic>[^']+)', partition=(?P<partition>\d+)\)"
+_TP = rf"TopicPartition\(topic='(?P<topic>[^']+)', partition=(?P<partition>{INT})\)"
 _UPDATING = re.compile(
-    rf"^Updating fetch position for assigned partition {_TP} to (\d+) \(leader epoch (-?\d+)\)"
+    rf"^Updating fetch position for assigned partition {_TP} to ({OFFSET}) "
+    rf"\(leader epoch (-?{INT})\)"
 )
-_TRUNCATION = re.compile(rf"^Truncation detected for {_TP} at position (?P<at>\d+)(?P<rest>.*)$")
+_TRUNCATION = re.compile(
+    rf"^Truncation detected for {_TP} at position (?P<at>{OFFSET})(?P<rest>.*)$"
+)
 _DIVERGING = re.compile(
-    r"seeking to first diverging offset OffsetAndMetadata\(offset=(\d+), .*leader_epoch=(-?\d+)\)"
+    rf"seeking to first diverging offset OffsetAndMetadata\(offset=({OFFSET}), "
+    rf".*leader_epoch=(-?{INT})\)"
 )
-_OUT_OF_RANGE = re.compile(rf"^Fetch offset (?P<at>\d+) is out of range for topic-partition {_TP}")
+_OUT_OF_RANGE = re.compile(
+    rf"^Fetch offset (?P<at>{OFFSET}) is out of range for topic-partition {_TP}"
+)
 _NO_COMMIT = re.compile(rf"has no committed offset for partition {_TP}")
-_RESETTING = re.compile(rf"^Resetting offset for partition {_TP} to offset (?P<to>\d+)\.")
+_RESETTING = re.compile(rf"^Resetting offset for partition {_TP} to offset (?P<to>{OFFSET})\.")
 
 _Position = tuple[str, Partition, int]
 

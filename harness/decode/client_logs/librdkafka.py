@@ -10,23 +10,24 @@ another ("request for ... returned offset").
 import re
 from collections.abc import Iterable
 
-from harness.decode.client_logs.lines import Found, Partition, Reset, Told
+from harness.decode.client_logs.lines import INT, OFFSET, Found, Partition, Reset, Told
 
-_TP = r"(?P<topic>\S+) \[(?P<partition>\d+)\]"
-_POSITION = r"offset (\S+) \(leader epoch (-?\d+)\)"
-_QUERYING = re.compile(rf"{_TP}: querying broker for epoch validation of {_POSITION}")
-_SEEKING = re.compile(rf"Seek {_TP} to {_POSITION} in state validate-epoch-wait")
+_TP = rf"(?P<topic>\S+) \[(?P<partition>{INT})\]"
+_POSITION = rf"offset (\S+) \(leader epoch (-?{INT})\)"
+_KNOWN_POSITION = rf"offset ({OFFSET}) \(leader epoch (-?{INT})\)"
+_QUERYING = re.compile(rf"{_TP}: querying broker for epoch validation of {_KNOWN_POSITION}")
+_SEEKING = re.compile(rf"Seek {_TP} to {_KNOWN_POSITION} in state validate-epoch-wait")
 _RESETTING = re.compile(
     rf"{_TP}: offset reset \(at (?P<at>{_POSITION}), broker \S+\) to (?:cached BEGINNING offset )?"
     rf"(?P<to>{_POSITION}): (?P<reason>.*)$"
 )
 _LOOKED_UP = re.compile(
-    rf"Offset \S+ request for {_TP} returned offset (\d+) \(-?\d+\) leader epoch (-?\d+)"
+    rf"Offset \S+ request for {_TP} returned offset ({OFFSET}) \(-?\d+\) leader epoch (-?{INT})"
 )
 _TELLING = ("epoch validation", "validate-epoch-wait", "offset reset (", "returned offset")
 """Of a hundred thousand debug lines a handful has any of these; regexes look at no other."""
 
-_AT = re.compile(_POSITION)
+_AT = re.compile(_KNOWN_POSITION)
 _CAUSES = {
     "Broker: Offset out of range": "out_of_range",
     "Local: Partition log truncation detected": "truncation",
@@ -65,10 +66,10 @@ def _reset(told: Told, match: re.Match[str]) -> Reset | None:
     reset = Reset(told, _partition(match), cause)
     # A truncation without a policy is reset "at INVALID", and tells the position as its reason.
     for position in (match["at"], match["reason"]):
-        if (at := _AT.search(position)) and at[1].isdigit():
+        if at := _AT.search(position):
             reset.from_offset, reset.from_epoch = int(at[1]), int(at[2])
             break
-    if (to := _AT.search(match["to"])) and to[1].isdigit():
+    if to := _AT.search(match["to"]):
         reset.to_offset, reset.to_epoch = int(to[1]), int(to[2])
     return reset
 

@@ -14,6 +14,9 @@ _LINE = re.compile(
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
+OFFSET, INT = r"[0-9]{1,18}", r"[0-9]{1,9}"
+"""Numbers in a log line, as many digits as their columns take; a line with more is no such line."""
+
 Partition = tuple[str, int]
 
 
@@ -87,8 +90,17 @@ class Found:
 def told_lines(lines: Iterable[str]) -> Iterator[Told]:
     """The lines in which a member speaks, in their order."""
     for line in lines:
-        if match := _LINE.match(line):
+        match = _LINE.match(line)
+        if match and is_time(match["at"]):
             yield Told(match["at"], match["member"], match["group"], match["text"], line.rstrip())
+
+
+def is_time(time: str) -> bool:
+    """Whether digits in the form of a log line's time are one that `micros_of` takes."""
+    try:
+        return micros_of(time) >= 0
+    except ValueError:
+        return False
 
 
 def micros_of(time: str) -> int:
