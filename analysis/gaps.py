@@ -54,6 +54,8 @@ def _found(trace: Trace) -> Iterator[Gap]:
     for table, tables in _KEPT_BY_GAPS.items():
         if problem := trace.problem(table):
             yield Gap(table, tables, problem)
+    for alteration in trace.altered:
+        yield Gap("manifest.json", ALL_TABLES, alteration)
     if trace.run.cluster == GENERATED and not trace.is_generated:
         reason = "run.json says that no cluster made the history, but the run has a cluster's files"
         yield Gap("run.json", ALL_TABLES, reason)

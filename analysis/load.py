@@ -25,6 +25,7 @@ from analysis.source import table_files
 from analysis.survivors import log_bounds, survivors
 from analysis.tuning import for_many_rows
 from harness.contract.errors import TableError
+from harness.contract.manifest import alterations
 from harness.contract.run_folder import GENERATED, NO_KAFKA, Plan, RunDescription, RunFolder
 from harness.contract.tables import TABLES
 
@@ -79,6 +80,7 @@ class Trace:
         missing: the tables whose file does not exist.
         unreadable: why a table's file can't be read, by table.
         raw: the folders of raw sources that the run has: history, segments, brokers.
+        altered: which of its files are not as they were collected, in words.
     """
 
     spark: SparkSession
@@ -90,6 +92,7 @@ class Trace:
     missing: frozenset[str] = frozenset()
     unreadable: Mapping[str, str] = field(default_factory=dict)
     raw: frozenset[str] = frozenset()
+    altered: tuple[str, ...] = ()
     _once: Once = field(default_factory=Once)
     _close_rows: dict[str, int] = field(default_factory=dict)
 
@@ -369,6 +372,7 @@ def load_trace(spark: SparkSession, folder: RunFolder) -> Trace:
         missing=files.missing,
         unreadable=files.unreadable,
         raw=frozenset(folder.raw()),
+        altered=tuple(alterations(folder)),
     )
 
 

@@ -19,13 +19,14 @@ from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import sandbox_problem
 from cluster.nodes.tether import tethered
 from harness.catalog import ScenarioFile, find_scenarios, scenarios
-from harness.collect import DECODED_AGAIN, decode_clients, decode_server_logs
+from harness.collect import decode_clients, decode_server_logs
 from harness.contract.errors import (
     FencepostError,
     PrerequisiteError,
     RunFolderError,
     UsageError,
 )
+from harness.contract.manifest import DECODED_AGAIN
 from harness.contract.program import say, unexpected
 from harness.contract.run_folder import GENERATED, RunFolder, find_runs
 from harness.ducktape_session import run_ducktape

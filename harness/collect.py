@@ -17,8 +17,6 @@ from harness.decode.server_logs import TABLES_OF_SERVER_LOGS, id_of, server_of
 from harness.decode.tables import write_table
 from harness.log_directories import copy_log_directory
 
-DECODED_AGAIN = (*TABLES_OF_HISTORIES, "resets", "servers", *TABLES_OF_SERVER_LOGS)
-"""The tables that `decode_clients` and `decode_server_logs` write."""
 _DECODE_SECONDS = 600
 
 

@@ -31,6 +31,7 @@ from harness.contract.checks import OF_COPIES, OF_EVERY_RUN, OF_GROUPS, OF_SEVER
 from harness.contract.clients import Client, clients_of
 from harness.contract.errors import UsageError
 from harness.contract.events import WorkerStarted
+from harness.contract.manifest import write_manifest
 from harness.contract.run_folder import (
     Expectation,
     GroupPlan,
@@ -136,6 +137,7 @@ class Scenario(Test):  # type: ignore[misc]
         finally:
             ended = time.time_ns() // 1000
             folder.write_run(msgspec.structs.replace(description, ended_micros=ended, error=error))
+            write_manifest(folder)
 
     def groups_here(self, groups: Sequence[GroupPlan]) -> list[GroupPlan]:
         """Those of the groups whose clients there are for the Kafka version, in a random order."""

@@ -21,7 +21,7 @@ from bench.lies.stories import TRUNCATION
 from harness.collect import decode_clients, decode_server_logs
 from harness.contract.checks import Check
 from harness.contract.errors import FencepostError
-from harness.contract.run_folder import RunFolder
+from harness.contract.run_folder import PLAN_FILE, RUN_FILE, RunFolder
 from harness.contract.verdicts import CheckResult, CheckVerdict, RunVerdict, Verdict
 
 Damage = Callable[[RunFolder, Random], None]
@@ -150,13 +150,13 @@ def tell_alone(
 
 
 def copied(folder: RunFolder, place: Path) -> RunFolder:
-    """A copy of a run's folder, without its report."""
+    """A copy of a run's folder, without its report and its manifest, which notices any change."""
     place.mkdir(parents=True)
     for name in _COPIED:
         if (folder.path / name).exists():
             shutil.copytree(folder.path / name, place / name)
-    for file in folder.path.glob("*.json"):
-        shutil.copy(file, place)
+    for name in (PLAN_FILE, RUN_FILE):
+        shutil.copy(folder.path / name, place)
     return RunFolder(place)
 
 

@@ -77,6 +77,21 @@ def test_without_a_brokers_folder_nobody_tells_what_it_held(make_trace: TraceMak
     assert judged(make_trace, **shorter).verdict is RunVerdict.FAIL
 
 
+def test_a_file_that_changed_since_accuses_nobody(make_trace: TraceMaker) -> None:
+    lost = {
+        **WHOLE,
+        "replica_records": survived(0, 1, 2),
+        "replica_batches": [batch(0, 2)],
+        "log_starts": log_bounds(0, 3),
+    }
+    checks = tuple(str(check) for check in CHECKS)
+    changed = "tables/replica_records.parquet was changed after the run"
+    verdict = judge(replace(make_trace(lost, checks=checks), altered=(changed,)))
+    assert verdict.doubts == [changed]
+    assert undecided(verdict) == {str(check) for check in CHECKS}
+    assert [str(one.verdict) for one in verdict.checks["lost_record"].examples] == ["undecided"]
+
+
 @pytest.mark.parametrize(
     ("worker", "expected"),
     [

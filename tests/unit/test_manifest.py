@@ -1,0 +1,80 @@
+"""What changed in a run's folder since it was collected."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.contract.manifest import DECODED_AGAIN, MANIFEST_FILE, alterations, write_manifest
+from harness.contract.run_folder import RunFolder
+from harness.decode.histories import TABLES_OF_HISTORIES
+from harness.decode.server_logs import TABLES_OF_SERVER_LOGS
+
+HISTORY = "history/clients.jsonl"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    run = RunFolder(tmp_path)
+    for name in (
+        "plan.json",
+        HISTORY,
+        "clients/clients.log",
+        "brokers/1/server.log",
+        "tables/polls.parquet",
+        "tables/log_starts.parquet",
+        "report/index.html",
+        "segments/1/t-0/0.log",
+    ):
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(name)
+    write_manifest(run)
+    return run
+
+
+def test_as_collected(folder: RunFolder) -> None:
+    assert list(alterations(folder)) == []
+
+
+def test_a_run_without_a_manifest_is_not_compared(folder: RunFolder) -> None:
+    (folder.path / MANIFEST_FILE).unlink()
+    (folder.path / HISTORY).unlink()
+    assert list(alterations(folder)) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda path: (path / HISTORY).write_text("x"), f"{HISTORY} was changed after the run"),
+        (lambda path: (path / HISTORY).unlink(), f"{HISTORY} is missing, though it was collected"),
+        (
+            lambda path: (path / "history" / "more.jsonl").touch(),
+            "history/more.jsonl was added after the run",
+        ),
+        (
+            lambda path: (path / "tables" / "log_starts.parquet").write_text("x"),
+            "tables/log_starts.parquet was changed after the run",
+        ),
+        (lambda path: (path / MANIFEST_FILE).write_text("{"), "manifest.json does not read"),
+        (lambda path: (path / MANIFEST_FILE).write_text("{}"), "manifest.json does not read"),
+    ],
+)
+def test_an_alteration_is_named(
+    folder: RunFolder, change: Callable[[Path], object], expected: str
+) -> None:
+    change(folder.path)
+    (found,) = alterations(folder)
+    assert found.startswith(expected)
+
+
+@pytest.mark.parametrize(
+    "name", ["report/index.html", "tables/polls.parquet", "segments/1/t-0/0.log"]
+)
+def test_what_the_analysis_writes_or_does_not_read_may_change(folder: RunFolder, name: str) -> None:
+    (folder.path / name).write_text("new")
+    assert list(alterations(folder)) == []
+
+
+def test_the_tables_that_are_decoded_again_are_those_of_histories_and_logs() -> None:
+    assert {*TABLES_OF_HISTORIES, "resets", "servers", *TABLES_OF_SERVER_LOGS} == DECODED_AGAIN
