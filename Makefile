@@ -13,7 +13,7 @@ BENCH_READY := .venv/.ready-bench
 SEED_OPTION := $(if $(SEED),--seed $(SEED))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo scenario nightly reproduction commit-epochs mutation lies mutants bench-analysis report playground docker-image test lint format lock doctor clean
+.PHONY: help demo scenario nightly reproduction commit-epochs mutation lies torture mutants bench-analysis report playground docker-image test lint format lock doctor clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ mutation: $(READY) ## What each check finds of what was planted (minutes, no clu
 
 lies: $(READY) ## Lies about genuine runs: which checks notice them (half an hour): [RUNS=results]; writes docs/lies.md
 	.venv/bin/python -m bench.lies $(if $(RUNS),--runs $(RUNS))
+
+torture: $(READY) ## Attempts to break the tool: calls, damage, kills, full disks (an hour): [HOURS=1] [SEED=]; writes docs/reliability.md
+	.venv/bin/python -m bench.torture $(if $(HOURS),--hours $(HOURS)) $(SEED_OPTION)
 
 mutants: $(BENCH_READY) ## What changes of the checks' code their tests notice: [MODULES=]; of the core, writes docs/mutants.md
 	.venv/bin/python -m bench.mutants $(MODULES)

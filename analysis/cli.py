@@ -88,12 +88,12 @@ def _judge_all(
         spark = open_session(master, rows=rows)
         for index, (folder, is_of_night) in enumerate(folders, start=1):
             status.update(f"judging run {index} of {len(folders)}: {folder.path.name}")
-            judged.append((_judge_one(spark, folder), is_of_night))
+            judged.append((judge_run(spark, folder), is_of_night))
         spark.stop()
     return judged
 
 
-def _judge_one(spark: SparkSession, folder: RunFolder) -> Judged:
+def judge_run(spark: SparkSession, folder: RunFolder) -> Judged:
     """Judge a run. If that fails, no earlier verdict and no earlier page stay in its folder."""
     try:
         for earlier in (_VERDICT, _PAGE, _TRACEBACK):

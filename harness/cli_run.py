@@ -21,6 +21,7 @@ from cluster.nodes.tether import tethered
 from harness.catalog import ScenarioFile, find_scenarios, scenarios
 from harness.collect import decode_clients, decode_server_logs
 from harness.contract.errors import (
+    AnalysisError,
     FencepostError,
     PrerequisiteError,
     RunFolderError,
@@ -86,7 +87,7 @@ def run(
             on_phase=lambda phase: status.update(escape(phase)),
             parameters=chosen_parameters,
         )
-    raise typer.Exit(analyse_in_own_process([ended.folder]))
+    raise typer.Exit(_judged([ended.folder]))
 
 
 def list_scenarios() -> None:
@@ -106,16 +107,16 @@ def analyze(
     Histories and the logs of clients and servers are decoded anew, so that what was
     taken away is missed.
     """
-    decoded = [_decode_again(folder) for path in runs for folder in find_runs(path)]
-    code = analyse_in_own_process(runs, master=master)
+    decoded = [decode_again(folder) for path in runs for folder in find_runs(path)]
+    code = _judged(runs, master=master)
     raise typer.Exit(code if all(decoded) else max(code, FencepostError.exit_code))
 
 
-def _decode_again(folder: RunFolder) -> bool:
-    """Decode a run's histories and logs; False if they can't be.
+def decode_again(folder: RunFolder) -> bool:
+    """Decode a run's histories and logs; False if that ends with an unexpected error.
 
-    Then no table of an earlier decoding stays, so that the analysis misses them. A folder without
-    a readable plan or description is left as it is: the analysis reports that.
+    After any error no table of an earlier decoding stays, so that the analysis misses them. A
+    folder without a readable plan or description is left as it is: the analysis reports that.
     """
     try:
         is_generated = folder.run().cluster == GENERATED
@@ -127,12 +128,20 @@ def _decode_again(folder: RunFolder) -> bool:
     try:
         decode_clients(folder)
         decode_server_logs(folder)
+    except FencepostError as error:
+        _forget_decoded(folder, str(error))
     except Exception as error:  # noqa: BLE001 - the other runs are judged
-        for table in DECODED_AGAIN:
-            (folder.tables / f"{table}.parquet").unlink(missing_ok=True)
-        say(f"{folder.path}: its histories and logs can't be decoded: {unexpected(error)}")
+        _forget_decoded(folder, unexpected(error))
         return False
     return True
+
+
+def _forget_decoded(folder: RunFolder, problem: str) -> None:
+    for table in DECODED_AGAIN:
+        file = folder.tables / f"{table}.parquet"
+        if not file.is_dir():
+            file.unlink(missing_ok=True)
+    say(f"{folder.path}: its histories and logs can't be decoded: {problem}")
 
 
 def explain(
@@ -155,6 +164,22 @@ def analyse_in_own_process(runs: Iterable[Path], *, master: str | None = None) -
     if master is not None:
         command += ["--master", master]
     return subprocess.run(tethered(command), check=False).returncode
+
+
+def _judged(runs: Iterable[Path], *, master: str | None = None) -> int:
+    """The exit code of the analysis of some runs.
+
+    Raises:
+        AnalysisError: it was killed.
+    """
+    code = analyse_in_own_process(runs, master=master)
+    if code < 0:
+        again = shlex.join(["fencepost", "analyze", *map(str, runs)])
+        raise AnalysisError(
+            f"the analysis was killed by signal {-code}. The runs are kept. Judge them with: "
+            f"{again}"
+        )
+    return code
 
 
 def require_pool(kind: PoolKind) -> None:

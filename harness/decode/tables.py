@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from harness.contract.errors import RunFolderError
 from harness.contract.tables import TABLES
 
 _SORT_KEYS = ("topic", "partition", "offset", "base_offset", "metadata_offset", "group", "seq")
@@ -37,6 +38,10 @@ def write_table(folder: Path, name: str, rows: list[dict[str, Any]]) -> int:
     """Write one table as `<name>.parquet` and return the count of its rows.
 
     A row without a column has null there; a column that the contract does not name is an error.
+    What was there is replaced once the new table is complete.
+
+    Raises:
+        RunFolderError: there is a folder of that name.
     """
     schema = TABLES[name]
     for row in rows:
@@ -47,5 +52,12 @@ def write_table(folder: Path, name: str, rows: list[dict[str, Any]]) -> int:
     if keys:
         table = table.sort_by(keys)
     folder.mkdir(parents=True, exist_ok=True)
-    pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
+    file = folder / f"{name}.parquet"
+    part = folder / f"{name}.parquet.part"
+    part.unlink(missing_ok=True)
+    pq.write_table(table, part, compression="zstd")
+    try:
+        part.replace(file)
+    except IsADirectoryError:
+        raise RunFolderError(f"{file} is a folder, not a table: remove it") from None
     return len(rows)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import psutil
@@ -16,13 +17,16 @@ from command import POOL, ROOT, fencepost, finished, ran
 from resumption import unexpected
 
 from analysis.load import count_rows
+from analysis.session import open_session
+from bench.torture import folders
 from cluster.nodes.pool import PoolKind
 from harness.catalog import find_scenarios
 from harness.contract.checks import Check
-from harness.contract.run_folder import find_runs
+from harness.contract.run_folder import RunFolder, find_runs
 from harness.contract.waiting import wait_until
 
 PLANTED = 7
+SEED = 19902
 READERS = ("restart", "live")
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(500)]
@@ -145,6 +149,16 @@ def test_without_its_history_a_run_can_not_be_judged(
     verdict = json.loads((run / "report" / "verdict.json").read_text())
     assert verdict["checks"]["skipped_record"]["verdict"] == "not_evaluable"
     assert verdict["resumption"] == []
+
+
+def test_a_damaged_run_never_passes_and_accuses_nobody(
+    session: tuple[Path, int, str], tmp_path: Path
+) -> None:
+    (plan,) = session[0].glob("Baseline*/**/plan.json")
+    spark = open_session()
+    made = list(folders.attempts(spark, RunFolder(plan.parent), tmp_path, Random(SEED), 4))
+    spark.stop()
+    assert {one.tried: one.problem for one in made} == {one.tried: "" for one in made}
 
 
 @pytest.mark.skipif(POOL is PoolKind.LOOPBACK, reason="all other tests here run on it already")

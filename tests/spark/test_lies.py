@@ -36,7 +36,7 @@ from harness.generate.history import description, planted_universe, write_histor
 
 KINDS_MIN = 150
 GENERATED = "generated"
-CHANCE = Random(1)  # noqa: S311 - not for secrets
+CHANCE = Random(1)
 A_RECORD = ("topic", "partition", "offset")
 
 

@@ -1,0 +1,154 @@
+"""Damaged runs: files that are cut, changed, missing, or no files at all."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+
+from pyspark.sql import SparkSession
+
+from analysis.cli import judge_run
+from analysis.report.night_rows import Judged
+from bench.torture.attempt import Area, Attempt
+from harness.cli_run import decode_again
+from harness.contract.errors import FencepostError
+from harness.contract.manifest import alterations
+from harness.contract.run_folder import RunFolder
+from harness.contract.verdicts import RunVerdict
+
+AREA = Area(
+    "damaged runs",
+    "a damaged run never passes and never accuses; a clear error, or undecided with the reason",
+    "`harness.contract.manifest`, `analysis.source`, `analysis.gaps`",
+)
+_PARTS = ("plan.json", "run.json", "manifest.json", "history", "clients", "brokers", "tables")
+
+Damage = Callable[[Path, Random], None]
+
+
+def _cut(file: Path, dice: Random) -> None:
+    size = file.stat().st_size
+    os.truncate(file, dice.randrange(size) if size else 0)
+
+
+def _flip(file: Path, dice: Random) -> None:
+    content = bytearray(file.read_bytes())
+    for _ in range(dice.randint(1, 5)):
+        if content:
+            content[dice.randrange(len(content))] ^= 1 << dice.randrange(8)
+    file.write_bytes(content)
+
+
+def _raise_digit(file: Path, dice: Random) -> None:
+    """Another digit, so that a line or a description still reads."""
+    content = bytearray(file.read_bytes())
+    digits = [at for at, byte in enumerate(content) if chr(byte).isdigit()]
+    if digits:
+        at = dice.choice(digits)
+        content[at] = ord("0") + (content[at] - ord("0") + dice.randint(1, 9)) % 10
+    file.write_bytes(content)
+
+
+def _append(file: Path, dice: Random) -> None:
+    with file.open("ab") as content:
+        content.write(dice.choice([b"\x00" * 100, b"{}\n", b"\xff\n", dice.randbytes(500)]))
+
+
+def _by_folder(file: Path, _: Random) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+def _by_pipe(file: Path, _: Random) -> None:
+    file.unlink()
+    os.mkfifo(file)
+
+
+def _by_loop(file: Path, _: Random) -> None:
+    file.unlink()
+    file.symlink_to(file)
+
+
+def _by_sibling(file: Path, dice: Random) -> None:
+    others = sorted(one for one in file.parent.iterdir() if one.is_file() and one != file)
+    if others:
+        shutil.copy(dice.choice(others), file)
+
+
+def _doubled(file: Path, _: Random) -> None:
+    shutil.copy(file, file.with_name(f"copy-{file.name}"))
+
+
+def _without_part(file: Path, _: Random) -> None:
+    shutil.rmtree(file.parent)
+
+
+DAMAGES: dict[str, Damage] = {
+    "is cut short": _cut,
+    "has bits flipped": _flip,
+    "has another digit": _raise_digit,
+    "has bytes appended": _append,
+    "is empty": lambda file, _: os.truncate(file, 0),
+    "is missing": lambda file, _: file.unlink(),
+    "is a folder": _by_folder,
+    "is a pipe": _by_pipe,
+    "is a link to itself": _by_loop,
+    "is another file's copy": _by_sibling,
+    "is there twice": _doubled,
+    "is missing with its folder": _without_part,
+}
+
+
+def attempts(
+    spark: SparkSession, genuine: RunFolder, place: Path, dice: Random, count: int
+) -> Iterator[Attempt]:
+    """Damage a copy of a run in one place at a time, and judge it as `fencepost analyze` does."""
+    for number in range(count):
+        copy = RunFolder(place / f"run-{number}")
+        _copied(genuine, copy)
+        files = [path for part in _PARTS for path in _files(copy.path / part)]
+        file = dice.choice(files)
+        name = dice.choice(sorted(DAMAGES))
+        if name == "is missing with its folder" and file.parent == copy.path:
+            name = "is missing"
+        DAMAGES[name](file, dice)
+        tried = f"{file.relative_to(copy.path)} {name}"
+        yield Attempt(AREA.name, tried, _problem(spark, copy))
+        shutil.rmtree(copy.path)
+
+
+def _copied(genuine: RunFolder, copy: RunFolder) -> None:
+    for part in _PARTS:
+        source = genuine.path / part
+        if source.is_dir():
+            shutil.copytree(source, copy.path / part)
+        else:
+            copy.path.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, copy.path / part)
+
+
+def _files(path: Path) -> list[Path]:
+    return [path] if path.is_file() else sorted(one for one in path.rglob("*") if one.is_file())
+
+
+def _problem(spark: SparkSession, copy: RunFolder) -> str:
+    try:
+        if not decode_again(copy):
+            return "its histories could not be decoded"
+        judged = judge_run(spark, copy)
+        is_as_collected = not list(alterations(copy))
+    except Exception as error:  # noqa: BLE001 - what ends the analysis is what is looked for
+        return f"{type(error).__name__}: {error}"[:200]
+    return _of(judged, is_as_collected=is_as_collected)
+
+
+def _of(judged: Judged, *, is_as_collected: bool) -> str:
+    if judged.verdict is None:
+        is_clear = judged.exit_code not in (0, FencepostError.exit_code)
+        return "" if is_clear else str(judged.error)
+    if judged.verdict.verdict is RunVerdict.FAIL:
+        return "it was accused"
+    if judged.verdict.verdict is RunVerdict.PASS and not is_as_collected:
+        return "it passed"
+    return ""

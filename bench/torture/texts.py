@@ -1,0 +1,99 @@
+"""Hostile text in everything that a page shows: it stays text."""
+
+import shutil
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+from analysis.cli import judge_run
+from bench.torture.attempt import Area, Attempt
+from harness.contract.run_folder import PLAN_FILE, RUN_FILE, RunFolder
+
+AREA = Area(
+    "hostile text",
+    "no text of a run becomes markup of its page",
+    "jinja2's autoescape, `rich.markup.escape`",
+)
+MARK = "hostileword"
+TEXTS = [
+    f"<script>{MARK}()</script>",
+    f"</script><script>{MARK}()</script>",
+    f'" onmouseover="{MARK}()',
+    f"' autofocus onfocus='{MARK}()",
+    f"<img src=x onerror={MARK}()>",
+    f"[bold red]{MARK}[/bold red][/]",
+    f"{{{{ {MARK} }}}}{{% raw %}}",
+    f"javascript:{MARK}()",
+    f"\u202e{MARK}\x00\x1b[31m",
+]
+_KEPT = {"cluster", "kafka", "checks", "stage", "verdict", "client", "isolation", "reset", "check"}
+"""Fields whose values are names of ours; anything else there is refused before a page is made."""
+
+
+class _Markup(HTMLParser):
+    """Tags and attributes that have the mark."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            is_link = name in ("href", "src") and str(value).startswith("javascript:")
+            if MARK in name or MARK in tag or is_link or name.startswith("on"):
+                self.found.append(f"<{tag} {name}>")
+
+
+def attempts(spark: SparkSession, genuine: RunFolder, place: Path) -> Iterator[Attempt]:
+    """Put each text into all descriptions and tables of a copy of a run, and make its page."""
+    for number, text in enumerate(TEXTS):
+        copy = RunFolder(place / f"text-{number}")
+        copy.path.mkdir(parents=True)
+        shutil.copytree(genuine.tables, copy.tables)
+        for name in (PLAN_FILE, RUN_FILE):
+            described = _with(msgspec.json.decode((genuine.path / name).read_bytes()), text)
+            (copy.path / name).write_bytes(msgspec.json.encode(described))
+        for table in copy.tables.glob("*.parquet"):
+            _poison(table, text)
+        yield Attempt(AREA.name, repr(text), _problem(spark, copy))
+        shutil.rmtree(copy.path)
+
+
+def _with(value: Any, text: str, name: str = "") -> Any:
+    """A description with the text at the end of every string that is free text."""
+    if name in _KEPT:
+        return value
+    if isinstance(value, str):
+        return value + text
+    if isinstance(value, list):
+        return [_with(one, text, name) for one in value]
+    if isinstance(value, dict):
+        return {key: _with(one, text, key) for key, one in value.items()}
+    return value
+
+
+def _poison(table: Path, text: str) -> None:
+    rows = pq.read_table(table)
+    for index, column in enumerate(rows.schema):
+        if pa.types.is_string(column.type) and column.name not in _KEPT | {"evidence"}:
+            said = [None if one is None else one + text for one in rows[column.name].to_pylist()]
+            rows = rows.set_column(index, column, pa.array(said, pa.string()))
+    pq.write_table(rows, table)
+
+
+def _problem(spark: SparkSession, copy: RunFolder) -> str:
+    judged = judge_run(spark, copy)
+    if judged.verdict is None:
+        return str(judged.error)
+    page = (copy.report / "index.html").read_text()
+    markup = _Markup()
+    markup.feed(page)
+    scripts = page.split("<script")[1:]
+    outside = [one for one in scripts if f"<script>{MARK}" in one.partition("</script>")[0][:60]]
+    return "; ".join(sorted(set(markup.found)) + (["a script"] if outside else []))
