@@ -48,7 +48,8 @@ def main() -> None:
             made.append(one)
             held = "held" if not one.problem else f"DID NOT HOLD: {one.problem}"
             style = "bold" if one.problem else "dim"
-            console.print(f"{one.area}: {one.tried}: {held}", style=style, markup=False)
+            line = f"{one.area}: {one.tried}: {held}"
+            console.print(line, style=style, markup=False, soft_wrap=True, highlight=False)
     broken = [one for one in made if one.problem]
     console.print(f"{len(made)} attempts, {len(broken)} did not hold")
     if not asked.only:
