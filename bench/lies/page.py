@@ -15,7 +15,8 @@ repeated, altered, shifted or swapped, a table or file that is missing, empty or
 names, before it is told, the check that must notice it, by the definitions of
 [findings.md](findings.md). What is noticed is a finding, or a verdict, that the genuine run does
 not have. Where a lie only damages evidence (`undecided`, `not_evaluable`), no check may accuse
-Kafka or a client because of it.
+Kafka or a client because of it. The lies are told without `manifest.json`, which notices any change
+of a file that was made after the run.
 
 {noticed} of {told} lies were noticed; {accusing} that damage evidence led to an accusation
 (seed {seed}).
