@@ -13,6 +13,7 @@ import msgspec
 from ducktape.tests.test import Test
 from ducktape.tests.test_context import TestContext
 
+from cluster.kafka.lock import read_lock
 from cluster.kafka.service import KafkaService
 from cluster.kafka.topology import Topology
 from cluster.nodes.tether import die_with_parent
@@ -208,6 +209,7 @@ class Scenario(Test):  # type: ignore[misc]
             command=session.command,
             rerun=session.rerun(plan.scenario, plan.parameters),
             started_micros=time.time_ns() // 1000,
+            jars=read_lock(session.kafka).hashes,
         )
 
 

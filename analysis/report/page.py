@@ -37,6 +37,7 @@ def write_report(folder: RunFolder, verdict: Verdict, trace: Trace) -> None:
         .render(
             verdict=verdict,
             run=trace.run,
+            conditions=msgspec.structs.replace(trace.run, jars={}),
             question=trace.plan.question,
             several=several_partitions(verdict.resumption),
             labels=labels,

@@ -20,7 +20,13 @@ from cluster.nodes.docker_client import connect
 from harness.contract.errors import FencepostError, PrerequisiteError
 
 IMAGE = "fencepost-node:0.1.0"
-PUBLIC_BASE = "python:3.11-slim-bookworm"
+PUBLIC_BASE = (
+    "python:3.11-slim-bookworm"
+    "@sha256:0bee7276f83efd4a1ee05bbbf4281d95ed28e079220a9457f25a93e3f1e3c31b"
+)
+"""By the digest of its index for all platforms, with Python 3.11.16, so that what is pulled is the
+same everywhere. The Docker Official Images list newer ones in docker-library/repo-info."""
+
 LOCAL_BASE = "fencepost-base:bookworm"
 
 _ROOT = Path(__file__).resolve().parents[2]

@@ -1,4 +1,7 @@
-"""Kafka distributions: the locked jars of a version, in a cache that all runs share."""
+"""Kafka distributions: the locked jars of a version, in a cache that all runs share.
+
+A cache can be written to by others: a jar is trusted by its hash alone, each time anew.
+"""
 
 import os
 from pathlib import Path
@@ -6,14 +9,20 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-from cluster.kafka.download import alone_in, download_all
-from cluster.kafka.lock import Lock, locked_versions, read_lock
+from cluster.kafka.download import alone_in, download_all, sha256_of
+from cluster.kafka.lock import Artifact, Lock, locked_versions, read_lock
 from cluster.kafka.repository import repository_root
 
-__all__ = ["CACHE_VARIABLE", "cache_folder", "ensure", "is_fetched", "locked_versions"]
+__all__ = [
+    "CACHE_VARIABLE",
+    "cache_folder",
+    "class_path",
+    "ensure",
+    "is_fetched",
+    "locked_versions",
+]
 
 CACHE_VARIABLE = "FENCEPOST_CACHE"
-_COMPLETE = ".complete"
 
 
 def cache_folder() -> Path:
@@ -25,7 +34,7 @@ def cache_folder() -> Path:
 
 
 def is_fetched(version: str) -> bool:
-    """Whether all jars of a version lie in the cache, as its lock file says now."""
+    """Whether all jars of a version lie in the cache, with the hashes of its lock file."""
     return _is_complete(_folder(version), read_lock(version))
 
 
@@ -44,17 +53,29 @@ def ensure(version: str, *, progress: bool = True) -> Path:
     return folder
 
 
+def class_path(version: str) -> list[Path]:
+    """The jars of a version that its lock file names, and no others, their hashes checked now.
+
+    Raises:
+        DistributionError: as of `ensure`.
+    """
+    folder = ensure(version, progress=False)
+    return [folder / artifact.file_name for artifact in read_lock(version).artifacts]
+
+
 def _folder(version: str) -> Path:
     return cache_folder() / "kafka" / version
 
 
 def _is_complete(folder: Path, lock: Lock) -> bool:
-    marker = folder / _COMPLETE
-    return (
-        marker.exists()
-        and marker.read_text() == lock.digest
-        and all((folder / artifact.file_name).exists() for artifact in lock.artifacts)
-    )
+    return all(_is_as_locked(folder / artifact.file_name, artifact) for artifact in lock.artifacts)
+
+
+def _is_as_locked(jar: Path, artifact: Artifact) -> bool:
+    try:
+        return sha256_of(jar) == artifact.sha256
+    except OSError:
+        return False
 
 
 def _bring(lock: Lock, folder: Path, *, progress: bool) -> None:
@@ -79,4 +100,3 @@ def _bring(lock: Lock, folder: Path, *, progress: bool) -> None:
     for stale in folder.glob("*.jar"):
         if stale.name not in wanted:
             stale.unlink()
-    (folder / _COMPLETE).write_text(lock.digest)

@@ -1,6 +1,5 @@
 """Lock files: exactly which jars a Kafka version runs on, and their hashes; no addresses."""
 
-import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,9 +53,9 @@ class Lock:
         return _HEADER + "".join(f"{artifact}\n" for artifact in sorted(self.artifacts))
 
     @property
-    def digest(self) -> str:
-        """A hash of the whole lock: what a complete folder of jars was made from."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
+    def hashes(self) -> dict[str, str]:
+        """The SHA-256 of each jar by its file name, in hexadecimal."""
+        return {artifact.file_name: artifact.sha256 for artifact in sorted(self.artifacts)}
 
 
 def locked_versions(folder: Path = LOCKS) -> list[str]:

@@ -87,9 +87,10 @@ class KafkaService(Service):  # type: ignore[misc]
         if self.is_running(server_id):
             raise NodeError(f"server {server_id} runs already")
         node, home = self._hosts[server_id], self._home(server_id)
-        jars = node.kafka_jars(self.version)
-        java = [node.java, *_JVM_FLAGS, f"-Dlog4j2.configurationFile={home}/log4j2.properties"]
-        java += [f"-Dlog4j.configuration=file:{home}/log4j.properties", "-cp", f"{jars}/*"]
+        jars = ":".join(map(str, node.class_path(self.version)))
+        log4j2, reload4j = (home / name for name in LOG_CONFIGS)
+        java = [node.java, *_JVM_FLAGS, f"-Dlog4j2.configurationFile={log4j2.as_uri()}"]
+        java += [f"-Dlog4j.configuration={reload4j.as_uri()}", "-cp", jars]
         properties = f"{home}/server.properties"
         serve = [*java, "kafka.Kafka", properties]
         script = f"exec {shlex.join(serve)}"

@@ -71,6 +71,12 @@ class ReadFile(Request, frozen=True, kw_only=True):
     offset: int
 
 
+class HashFiles(Request, frozen=True, kw_only=True):
+    """The SHA-256 of files by their paths, in hexadecimal; empty for one that is not there."""
+
+    paths: list[str]
+
+
 class WriteFile(Request, frozen=True, kw_only=True):
     """Create or replace a file."""
 
@@ -100,8 +106,8 @@ class Unblock(Request, frozen=True, kw_only=True):
     traffic: Traffic
 
 
-class CountDropped(Request, frozen=True, kw_only=True):
-    """How many packets were dropped."""
+class CountPackets(Request, frozen=True, kw_only=True):
+    """What became of packets since they were blocked; replies null where no rule is."""
 
     traffic: Traffic
 
@@ -113,12 +119,13 @@ AnyRequest = (
     | SignalGroup
     | AskStatus
     | ReadFile
+    | HashFiles
     | WriteFile
     | RemovePath
     | KillAll
     | Block
     | Unblock
-    | CountDropped
+    | CountPackets
 )
 
 
@@ -188,17 +195,19 @@ class _Agent:
                 return self._processes[pid].status()
             case ReadFile(path=path, offset=offset):
                 return self._host.read(Path(path), offset=offset)
+            case HashFiles(paths=paths):
+                return {path: self._host.sha256(Path(path)) for path in paths}
             case WriteFile(path=path, content=content):
                 return self._host.write(Path(path), content)
             case RemovePath(path=path):
                 return self._host.remove(Path(path))
             case KillAll():
                 return self._host.kill_all()
-            case Block() | Unblock() | CountDropped():
+            case Block() | Unblock() | CountPackets():
                 return _filter(request)
 
 
-def _filter(request: Block | Unblock | CountDropped) -> Any:
+def _filter(request: Block | Unblock | CountPackets) -> Any:
     from cluster.nodes import firewall  # noqa: PLC0415 - slow, and most agents never need it
 
     match request:
@@ -206,8 +215,8 @@ def _filter(request: Block | Unblock | CountDropped) -> Any:
             return firewall.block(traffic)
         case Unblock(traffic=traffic):
             return firewall.unblock(traffic)
-        case CountDropped(traffic=traffic):
-            return firewall.dropped_packets(traffic)
+        case CountPackets(traffic=traffic):
+            return msgspec.to_builtins(firewall.packets(traffic))
 
 
 if __name__ == "__main__":

@@ -1,21 +1,23 @@
 """A node in a container: everything by its agent and by archive, never by its address from here."""
 
 import base64
-import shutil
 import tarfile
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import msgspec
 from docker.errors import APIError, DockerException, NotFound
 
 from cluster.kafka import distribution
+from cluster.kafka.lock import read_lock
 from cluster.nodes.agent import (
     AnyRequest,
     AskStatus,
     Block,
-    CountDropped,
+    CountPackets,
+    HashFiles,
     KillAll,
     ReadFile,
     RemovePath,
@@ -27,10 +29,11 @@ from cluster.nodes.agent import (
     WriteFile,
 )
 from cluster.nodes.agent_link import link_to
+from cluster.nodes.archives import owned_by_root, unpack
 from cluster.nodes.docker_client import connect, explained
 from cluster.nodes.node import Capability, Completed, Node, NodeProcess, require_success
-from cluster.nodes.traffic import Traffic
-from harness.contract.errors import NodeError
+from cluster.nodes.traffic import Packets, Traffic
+from harness.contract.errors import DistributionError, NodeError
 from harness.contract.waiting import wait_until
 
 FOLDER = PurePosixPath("/var/lib/fencepost")
@@ -106,15 +109,26 @@ class DockerNode(Node):
             return link.ask(request)
         return link.ask(request, timeout_seconds=timeout_seconds)
 
-    def kafka_jars(self, version: str) -> Path:
-        """The mounted cache; where another folder is mounted, the jars are copied in."""
-        jars = distribution.ensure(version, progress=False)
-        if self._jars_mounted == jars.parent:
-            return Path(JARS / version)
-        copied = Path(f"{FOLDER}-kafka") / version
-        if not self.read(copied / ".complete"):
-            self.copy_to(jars, copied)
-        return copied
+    def class_path(self, version: str) -> list[Path]:
+        """Jars of the mounted cache; where another folder is mounted, they are copied in."""
+        jars, hashes = distribution.class_path(version), read_lock(version).hashes
+        is_mounted = self._jars_mounted == jars[0].parent.parent
+        folder = Path(JARS / version) if is_mounted else Path(f"{FOLDER}-kafka") / version
+        if not is_mounted and self._not_as_locked(folder, hashes):
+            for jar in jars:
+                self.copy_to(jar, folder / jar.name)
+        if wrong := self._not_as_locked(folder, hashes):
+            raise DistributionError(
+                f"{self.name} sees another {', '.join(wrong)} in {folder} than the lock file of "
+                f"Kafka {version} names. Start the container anew: docker compose down, then up"
+            )
+        return [folder / jar.name for jar in jars]
+
+    def _not_as_locked(self, folder: Path, hashes: Mapping[str, str]) -> list[str]:
+        """The names of the jars that lack in a folder of the node, or have another hash there."""
+        paths = [str(folder / name) for name in hashes]
+        found = self.ask(HashFiles(paths=paths))
+        return [name for name, wanted in hashes.items() if found[str(folder / name)] != wanted]
 
     def run(
         self,
@@ -161,16 +175,14 @@ class DockerNode(Node):
         with tempfile.TemporaryFile() as archive:
             archive.writelines(chunks)
             archive.seek(0)
-            with tarfile.open(fileobj=archive) as tar:
-                for member in tar:
-                    _, _, below = member.name.partition("/")
-                    _unpack(tar, member, target / below if below else target)
+            unpack(archive, target)
 
     def copy_to(self, source: Path, target: Path) -> None:
         """Copy to the node, as an archive."""
         with tempfile.TemporaryFile() as archive:
             with tarfile.open(fileobj=archive, mode="w") as tar:
-                tar.add(source, arcname=str(PurePosixPath(target).relative_to("/")))
+                place = str(PurePosixPath(target).relative_to("/"))
+                tar.add(source, arcname=place, filter=owned_by_root)
             archive.seek(0)
             try:
                 self._container().put_archive("/", archive)
@@ -196,6 +208,10 @@ class DockerNode(Node):
             self._container().unpause()
             self.is_paused = False
 
+    def is_suspended(self) -> bool:
+        """Whether the daemon reports that the container is frozen."""
+        return bool(self._container().status == "paused")
+
     def kill(self) -> None:
         """SIGKILL everything that the node's agent started."""
         self.ask(KillAll())
@@ -208,23 +224,12 @@ class DockerNode(Node):
         """Remove that one rule."""
         self.ask(Unblock(traffic=traffic))
 
-    def dropped_packets(self, traffic: Traffic) -> int:
+    def packets(self, traffic: Traffic) -> Packets | None:
         """What that rule has counted."""
-        counted: int = self.ask(CountDropped(traffic=traffic))
-        return counted
+        return msgspec.convert(self.ask(CountPackets(traffic=traffic)), Packets | None)
 
     def _container(self) -> Any:
         try:
             return connect().containers.get(self.container)
         except (APIError, DockerException, OSError) as error:
             raise NodeError(f"{self.name}'s container can't be reached: {error}") from error
-
-
-def _unpack(tar: tarfile.TarFile, member: tarfile.TarInfo, place: Path) -> None:
-    """A folder or a file; links have no meaning outside of their node."""
-    if member.isdir():
-        place.mkdir(parents=True, exist_ok=True)
-    elif member.isfile() and (content := tar.extractfile(member)) is not None:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with place.open("wb") as file:
-            shutil.copyfileobj(content, file)

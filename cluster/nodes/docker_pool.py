@@ -20,6 +20,7 @@ import yaml
 from docker.errors import APIError, ImageNotFound, NotFound
 
 from cluster.kafka import distribution
+from cluster.nodes.archives import owned_by_root
 from cluster.nodes.docker_client import connect, explained
 from cluster.nodes.docker_node import CODE, FOLDER, JARS, PYTHON, DockerNode
 from cluster.nodes.node import Node
@@ -206,9 +207,11 @@ def _start_container(
         init=service["init"],
         network=network,
         labels=labels,
+        cap_drop=service["cap_drop"],
         cap_add=service["cap_add"],
         security_opt=service["security_opt"],
         mem_limit=service["mem_limit"],
+        pids_limit=int(service["pids_limit"]),
         nano_cpus=int(float(service["cpus"]) * 1e9),
         volumes={
             str(Path(source).expanduser()): {"bind": target, "mode": mode}
@@ -267,5 +270,5 @@ def _archive_of_code() -> bytes:
         for package in ("harness", "cluster"):
             for path in sorted((_ROOT / package).rglob("*.py")):
                 place = CODE / path.relative_to(_ROOT)
-                tar.add(path, arcname=str(place.relative_to("/")))
+                tar.add(path, arcname=str(place.relative_to("/")), filter=owned_by_root)
     return archive.getvalue()

@@ -1,4 +1,8 @@
-"""Dropped traffic of this network namespace: one nftables chain for each kind of traffic.
+"""Dropped traffic of this network namespace: two nftables chains for each kind of traffic.
+
+The first chain counts packets and drops them. The second one, of a later priority, counts those
+that come through the first: none, as long as it drops. So a rule that counts without an effect is
+noticed.
 
 Needs no tool, only the kernel's nf_tables, and works for an ordinary user in a namespace of his
 own. Rules are named after what they drop, so that each can be found, counted and removed alone;
@@ -12,11 +16,14 @@ from typing import Any
 from pyroute2.nftables.expressions import genex, ipv4addr, verdict
 from pyroute2.nftables.main import NFTables
 
-from cluster.nodes.traffic import Direction, Traffic
+from cluster.nodes.traffic import Direction, Packets, Traffic
 from harness.contract.errors import FaultError
 
 _TABLE = "fencepost"
 _ACCEPT, _DROP = 1, 0
+_FIRST, _LATER = 0, 10
+"""Priorities: the kernel asks the chain with the lower one first."""
+
 _EQUAL = 0
 _REGISTER = 1
 _NETWORK_HEADER, _TRANSPORT_HEADER = 1, 2
@@ -30,27 +37,25 @@ def block(traffic: Traffic) -> None:
         FaultError: the kernel did not take the rule.
     """
     with NFTables(nfgen_family=socket.AF_INET) as tables:
-        if _rule(tables, traffic) is not None:
+        if _rule(tables, traffic.name) is not None:
             return
-        hook = "input" if traffic.direction is Direction.IN else "output"
         tables.table("add", name=_TABLE)
-        tables.chain(
-            "add", table=_TABLE, name=traffic.name, hook=hook, type="filter", policy=_ACCEPT
-        )
-        tables.rule("add", table=_TABLE, chain=traffic.name, expressions=_expressions(traffic))
-        if _rule(tables, traffic) is None:
+        _add(tables, traffic, traffic.name, _FIRST, verdict(code=_DROP))
+        _add(tables, traffic, _behind(traffic), _LATER)
+        if packets(traffic) is None:
             raise FaultError(f"the kernel took no rule to drop {traffic.name}")
 
 
 def unblock(traffic: Traffic) -> None:
     """Let such packets pass again; nothing happens where they do."""
     with NFTables(nfgen_family=socket.AF_INET) as tables:
-        rule = _rule(tables, traffic)
-        if rule is None:
-            return
-        handle = rule.get_attr("NFTA_RULE_HANDLE")
-        tables.rule("del", table=_TABLE, chain=traffic.name, handle=handle)
-        tables.chain("del", table=_TABLE, name=traffic.name)
+        for chain in (_behind(traffic), traffic.name):
+            rule = _rule(tables, chain)
+            if rule is None:
+                continue
+            handle = rule.get_attr("NFTA_RULE_HANDLE")
+            tables.rule("del", table=_TABLE, chain=chain, handle=handle)
+            tables.chain("del", table=_TABLE, name=chain)
 
 
 def unblock_all() -> None:
@@ -60,12 +65,37 @@ def unblock_all() -> None:
             tables.table("del", name=_TABLE)
 
 
-def dropped_packets(traffic: Traffic) -> int:
-    """How many such packets were dropped since `block`; 0 where they pass."""
+def packets(traffic: Traffic) -> Packets | None:
+    """What became of such packets since `block`; None where no rule drops them."""
     with NFTables(nfgen_family=socket.AF_INET) as tables:
-        rule = _rule(tables, traffic)
-    if rule is None:
-        return 0
+        first, behind = _rule(tables, traffic.name), _rule(tables, _behind(traffic))
+    if first is None or behind is None:
+        return None
+    passed = _counted(behind)
+    return Packets(dropped=max(_counted(first) - passed, 0), passed=passed)
+
+
+def _behind(traffic: Traffic) -> str:
+    """The name of the chain that counts what comes through the first one."""
+    return f"behind-{traffic.name}"
+
+
+def _add(tables: Any, traffic: Traffic, chain: str, priority: int, *then: Any) -> None:
+    """Add a chain with one rule, which counts such packets."""
+    hook = "input" if traffic.direction is Direction.IN else "output"
+    tables.chain(
+        "add",
+        table=_TABLE,
+        name=chain,
+        hook=hook,
+        priority=priority,
+        type="filter",
+        policy=_ACCEPT,
+    )
+    tables.rule("add", table=_TABLE, chain=chain, expressions=(*_matches(traffic), *then))
+
+
+def _counted(rule: Any) -> int:
     counters = [
         expression.get_attr("NFTA_EXPR_DATA").get_attr("NFTA_COUNTER_PACKETS")
         for expression in rule.get_attr("NFTA_RULE_EXPRESSIONS")
@@ -74,16 +104,16 @@ def dropped_packets(traffic: Traffic) -> int:
     return int(counters[0])
 
 
-def _rule(tables: Any, traffic: Traffic) -> Any:
-    place = (_TABLE, traffic.name)
+def _rule(tables: Any, chain: str) -> Any:
+    place = (_TABLE, chain)
     for rule in tables.get_rules():
         if (rule.get_attr("NFTA_RULE_TABLE"), rule.get_attr("NFTA_RULE_CHAIN")) == place:
             return rule
     return None
 
 
-def _expressions(traffic: Traffic) -> tuple[Any, ...]:
-    """Match the peer and the port, count, drop."""
+def _matches(traffic: Traffic) -> tuple[Any, ...]:
+    """Match the peer and the port, and count."""
     address = {"src" if traffic.direction is Direction.IN else "dst": traffic.peer}
     port: tuple[Any, ...] = ()
     if traffic.port is not None:
@@ -91,8 +121,7 @@ def _expressions(traffic: Traffic) -> tuple[Any, ...]:
             _is(_NETWORK_HEADER, _PROTOCOL_AT, struct.pack("B", socket.IPPROTO_TCP)),
             _is(_TRANSPORT_HEADER, _DESTINATION_PORT_AT, struct.pack(">H", traffic.port)),
         )
-    counter = [genex("counter", {"bytes": 0, "packets": 0})]
-    return (ipv4addr(**address), *port, counter, verdict(code=_DROP))
+    return (ipv4addr(**address), *port, [genex("counter", {"bytes": 0, "packets": 0})])
 
 
 def _is(header: int, offset: int, content: bytes) -> list[Any]:

@@ -1,5 +1,6 @@
 """Processes and files of the machine that this code runs on: what every node comes down to."""
 
+import hashlib
 import os
 import shutil
 import signal
@@ -118,6 +119,10 @@ class Host:
         self._processes.append(process)
         return process
 
+    def running(self) -> list[int]:
+        """The ids of the processes that were spawned here and still run."""
+        return [process.pid for process in self._processes if process.status() is None]
+
     def signal_all(self, number: int) -> None:
         """Send a signal to every process that was spawned here and still runs."""
         for process in self._processes:
@@ -137,6 +142,14 @@ class Host:
                 return file.read()
         except FileNotFoundError:
             return b""
+
+    def sha256(self, path: Path) -> str:
+        """A file's hash, in hexadecimal; empty where it can't be read."""
+        try:
+            with path.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError:
+            return ""
 
     def write(self, path: Path, content: bytes) -> None:
         """Create or replace a file.

@@ -2,15 +2,18 @@
 
 import shutil
 import signal
+import stat
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import psutil
 
 from cluster.kafka import distribution
 from cluster.nodes.host import Host
 from cluster.nodes.java import java_command
 from cluster.nodes.node import Capability, Completed, Node, NodeProcess, require_success
-from cluster.nodes.traffic import Traffic
+from cluster.nodes.traffic import Packets, Traffic
 from harness.contract.errors import FaultError, NodeError
 
 
@@ -36,9 +39,9 @@ class LocalNode(Node):
         self._enter = list(enter)
         self._host = Host(self.folder, enter=enter)
 
-    def kafka_jars(self, version: str) -> Path:
-        """The user's cache, which every local node shares."""
-        return distribution.ensure(version, progress=False)
+    def class_path(self, version: str) -> list[Path]:
+        """Jars of the user's cache, which every local node shares."""
+        return distribution.class_path(version)
 
     def run(
         self,
@@ -98,6 +101,11 @@ class LocalNode(Node):
         self._host.signal_all(signal.SIGCONT)
         self.is_paused = False
 
+    def is_suspended(self) -> bool:
+        """Whether SIGSTOP holds each process."""
+        states = {psutil.Process(pid).status() for pid in self._host.running()}
+        return states == {psutil.STATUS_STOPPED}
+
     def kill(self) -> None:
         """SIGKILL everything on the node."""
         self._host.kill_all()
@@ -112,17 +120,24 @@ class LocalNode(Node):
     def unblock(self, traffic: Traffic) -> None:
         """Nothing was ever blocked."""
 
-    def dropped_packets(self, traffic: Traffic) -> int:
-        """Nothing was ever dropped."""
+    def packets(self, traffic: Traffic) -> Packets | None:
+        """There is no rule."""
         del traffic
-        return 0
+        return None
 
 
 def _copy(source: Path, target: Path, *, whose: str) -> None:
+    """Copy a file or a folder, without links and devices: what they lead to is not the node's."""
     if source.is_dir():
-        shutil.copytree(source, target, dirs_exist_ok=True)
+        shutil.copytree(source, target, dirs_exist_ok=True, ignore=_no_files)
     elif source.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, target)
     else:
         raise NodeError(f"{whose}: there is no {source}")
+
+
+def _no_files(folder: str, names: list[str]) -> list[str]:
+    """Those of a folder's names that are neither a file nor a folder."""
+    modes = {name: (Path(folder) / name).lstat().st_mode for name in names}
+    return [name for name, mode in modes.items() if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))]

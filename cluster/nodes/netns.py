@@ -13,7 +13,7 @@ from pyroute2 import IPRoute, NetNS, netns
 from cluster.nodes import firewall
 from cluster.nodes.local import LocalNode
 from cluster.nodes.node import Capability, Node
-from cluster.nodes.traffic import Traffic
+from cluster.nodes.traffic import Packets, Traffic
 
 _T = TypeVar("_T")
 
@@ -39,9 +39,9 @@ class NetnsNode(LocalNode):
         """Remove that one rule."""
         self._inside(firewall.unblock, traffic)
 
-    def dropped_packets(self, traffic: Traffic) -> int:
+    def packets(self, traffic: Traffic) -> Packets | None:
         """What that rule has counted."""
-        return self._inside(firewall.dropped_packets, traffic)
+        return self._inside(firewall.packets, traffic)
 
     def _inside(self, act: Callable[[Traffic], _T], traffic: Traffic) -> _T:
         """Act in the node's namespace, which a thread enters that does nothing else."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cluster.nodes.traffic import Traffic
+from cluster.nodes.traffic import Packets, Traffic
 from harness.contract.errors import CommandFailedError
 
 _OUTPUT_SHOWN = 2000
@@ -82,8 +82,12 @@ class Node(ABC):
     is_paused: bool = False
 
     @abstractmethod
-    def kafka_jars(self, version: str) -> Path:
-        """The folder with the jars of a Kafka version, as the node sees it."""
+    def class_path(self, version: str) -> list[Path]:
+        """The jars of a Kafka version as the node sees them, each with the hash of the lock file.
+
+        Raises:
+            DistributionError: one can't be had, or has another hash.
+        """
 
     @abstractmethod
     def run(
@@ -160,6 +164,10 @@ class Node(ABC):
         """Let everything on the node go on; nothing happens where it was not paused."""
 
     @abstractmethod
+    def is_suspended(self) -> bool:
+        """Whether, according to the operating system, nothing on the node runs now."""
+
+    @abstractmethod
     def kill(self) -> None:
         """SIGKILL everything that runs on the node, as a power cut does."""
 
@@ -176,8 +184,8 @@ class Node(ABC):
         """Undo `block`, and only that; nothing happens where such packets pass."""
 
     @abstractmethod
-    def dropped_packets(self, traffic: Traffic) -> int:
-        """How many packets `block` has dropped so far: the evidence that a cut bites."""
+    def packets(self, traffic: Traffic) -> Packets | None:
+        """What became of such packets since `block`; None where no rule drops them."""
 
 
 def require_success(ended: Completed, argv: Sequence[str], *, where: str) -> Completed:

@@ -28,3 +28,24 @@ class Traffic(msgspec.Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         """What its chain is called, e.g. `out-10.88.0.12-9093`."""
         return f"{self.direction}-{self.peer}-{self.port or 'all'}"
+
+
+class Packets(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of the packets of a traffic since it was blocked.
+
+    dropped: how many the rule dropped.
+    passed: how many went on behind the rule: none, unless it does not drop.
+    """
+
+    dropped: int
+    passed: int
+
+    @property
+    def count(self) -> int:
+        """How many there were."""
+        return self.dropped + self.passed
+
+    @property
+    def are_all_dropped(self) -> bool:
+        """Whether there were such packets, and the rule dropped each."""
+        return self.dropped > 0 and self.passed == 0

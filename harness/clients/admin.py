@@ -179,12 +179,18 @@ class AdminClient:
             ).description(transactional_id),
             attempts=_COORDINATOR_ATTEMPTS,
         )
+        started = told.transactionStartTimeMs()
         return TransactionState(
             transactional_id=transactional_id,
             coordinator=int(told.coordinatorId()),
             producer_id=int(told.producerId()),
             producer_epoch=int(told.producerEpoch()),
             state=str(told.state()),
+            expires_ms=(
+                int(started.getAsLong()) + int(told.transactionTimeoutMs())
+                if started.isPresent()
+                else None
+            ),
         )
 
     def close(self) -> None:

@@ -33,7 +33,7 @@ class WorkerPlan(msgspec.Struct, frozen=True, kw_only=True):
     """How a worker starts: written to a file on its node, whose path is its only argument.
 
     bootstrap: `address:port` of each broker, joined by commas.
-    jars: folder of the Kafka version whose classes it uses.
+    jars: those of the Kafka version whose classes it uses.
     """
 
     worker: str
@@ -42,7 +42,7 @@ class WorkerPlan(msgspec.Struct, frozen=True, kw_only=True):
     history: str
     log: str
     bootstrap: str
-    jars: str
+    jars: list[str]
     kafka: str
 
 
@@ -294,13 +294,18 @@ class StepAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TransactionState(msgspec.Struct, frozen=True, kw_only=True):
-    """What the coordinator of a transactional id knows; `state` in Kafka's words (Ongoing, ...)."""
+    """What the coordinator of a transactional id knows; `state` in Kafka's words (Ongoing, ...).
+
+    expires_ms: when an open transaction reaches its `transaction.timeout.ms`, since 1970; None
+        where none is open.
+    """
 
     transactional_id: str
     coordinator: int
     producer_id: int
     producer_epoch: int
     state: str
+    expires_ms: int | None = None
 
 
 Counts = dict[str, dict[str, int]]

@@ -35,8 +35,8 @@ log4j.logger.org.apache.kafka.common.metrics = WARN
 """
 
 
-def start_jvm(jars: Path, *, log: Path) -> None:
-    """Start this process's JVM with a Kafka version's jars; its log (UTC times) goes to `log`.
+def start_jvm(jars: Iterable[str], *, log: Path) -> None:
+    """Start this process's JVM with these jars of Kafka's; its log (UTC times) goes to `log`.
 
     The clients under test log at INFO, since a truncation that a reset policy handles leaves no
     other trace than log lines.
@@ -54,7 +54,7 @@ def start_jvm(jars: Path, *, log: Path) -> None:
         "-Duser.timezone=UTC",
         f"-Dlog4j2.configurationFile={log4j2.as_uri()}",
         f"-Dlog4j.configuration={reload4j.as_uri()}",
-        classpath=[str(jar) for jar in sorted(jars.glob("*.jar"))],
+        classpath=list(jars),
         convertStrings=True,
     )
 

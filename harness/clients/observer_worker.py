@@ -204,7 +204,7 @@ def main() -> None:
     """Serve the plan given as the only argument."""
     plan = read_plan(Path(sys.argv[1]))
     history = HistoryWriter(Path(plan.history))
-    start_jvm(Path(plan.jars), log=Path(plan.log))
+    start_jvm(plan.jars, log=Path(plan.log))
     serve(plan, ObserverRole(plan, history), history, sys.stdin)
 
 

@@ -67,7 +67,7 @@ class WorkerService(Service):  # type: ignore[misc]
             history=str(self.history_file),
             log=str(self.log_file),
             bootstrap=bootstrap,
-            jars=str(self.host.kafka_jars(kafka)),
+            jars=[str(jar) for jar in self.host.class_path(kafka)],
             kafka=kafka,
         )
         plan_file = self.folder / "plan.json"

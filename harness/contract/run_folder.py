@@ -86,7 +86,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunDescription(msgspec.Struct, frozen=True, kw_only=True):
-    """Under which conditions the run took place (`run.json`)."""
+    """Under which conditions the run took place (`run.json`).
+
+    jars: the SHA-256 of each jar on the class paths of servers and of Java's clients, by file name:
+        each was checked when its JVM was started.
+    """
 
     run_id: str
     scenario: str
@@ -102,6 +106,7 @@ class RunDescription(msgspec.Struct, frozen=True, kw_only=True):
     started_micros: int
     ended_micros: int | None = None
     error: str | None = None
+    jars: dict[str, str] = {}
 
 
 @dataclass(frozen=True)

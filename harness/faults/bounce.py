@@ -3,6 +3,7 @@
 from cluster.nodes.node import NodeProcess
 from harness.faults.broker_fault import BrokerFault
 from harness.faults.fault import Evidence, Field
+from harness.faults.stop import SHUT_DOWN
 from harness.faults.targets import Target
 
 
@@ -16,21 +17,26 @@ class Bounce(BrokerFault):
         """The target is resolved just before the fault is injected."""
         super().__init__(target)
         self._before: dict[int, NodeProcess] = {}
+        self._ran: set[int] = set()
 
     def inject_broker(self, field: Field, broker: int) -> None:
         """Stop and start it; the next one follows when all brokers see it as unfenced."""
         self._before[broker] = field.kafka.process(broker)
+        if field.kafka.is_running(broker):
+            self._ran.add(broker)
         field.kafka.stop_server(broker)
         field.kafka.start_server(broker)
         field.observer.await_unfenced(broker)
 
     def prove_broker(self, field: Field, broker: int) -> Evidence:
-        """Landed when another process serves."""
+        """Landed when the process of before ran and shut down by itself, and another one serves."""
         before, after = self._before[broker], field.kafka.process(broker)
+        has_shut_down = broker in self._ran and before.status() in SHUT_DOWN
         return Evidence(
-            landed=before.pid != after.pid and field.kafka.is_running(broker),
+            landed=has_shut_down and before.pid != after.pid and field.kafka.is_running(broker),
             facts={
                 "broker": broker,
+                "has_run": broker in self._ran,
                 "exit_status": before.status(),
                 "pids": [before.pid, after.pid],
             },

@@ -5,10 +5,8 @@ from collections.abc import Sequence
 from cluster.nodes.traffic import Direction, Traffic
 from harness.contract.errors import FaultError
 from harness.faults.broker_fault import BrokerFault
-from harness.faults.cut import dropped_packets, require_network, traffic_with
+from harness.faults.cut import await_packets, require_network, traffic_with
 from harness.faults.fault import Evidence, Field
-
-_BITES_SECONDS = 20
 
 
 class Bridge(BrokerFault):
@@ -37,28 +35,21 @@ class Bridge(BrokerFault):
                 field.kafka.host(server).block(rule)
 
     def prove_broker(self, field: Field, broker: int) -> Evidence:
-        """Landed when each server of the first half lost packets from or to the second."""
+        """Landed when each server of the first half lost all packets from or to the second."""
         first, second = _halves(field, broker)
-        dropped: dict[int, int] = {}
-
-        def bites() -> bool:
-            for server in first:
-                node = field.kafka.host(server)
-                dropped[server] = dropped_packets(node, _rules(field, second))
-            return all(dropped.values())
-
-        field.observer.await_that(
-            bites,
+        nodes = {server: field.kafka.host(server) for server in first}
+        counted = await_packets(
+            field,
+            {node: _rules(field, second) for node in nodes.values()},
             what=f"packets between {first} and {second} to be dropped",
-            timeout_seconds=_BITES_SECONDS,
-            last_seen=lambda: dropped,
         )
         return Evidence(
-            landed=all(dropped.values()),
+            landed=all(one.are_all_dropped for one in counted.values()),
             facts={
                 "broker": broker,
                 "halves": [first, second],
-                "dropped_packets": {str(server): count for server, count in dropped.items()},
+                "dropped_packets": {str(i): counted[node].dropped for i, node in nodes.items()},
+                "passed_packets": {str(i): counted[node].passed for i, node in nodes.items()},
             },
         )
 

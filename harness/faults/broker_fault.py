@@ -110,26 +110,38 @@ class EndServer(BrokerFault):
     is_silent: bool
     """Whether the others notice only by a timeout."""
 
+    def __init__(self, target: Target) -> None:
+        """The target is resolved just before the fault is injected."""
+        super().__init__(target)
+        self._ran: set[int] = set()
+        self._goes_on: set[int] = set()
+
     def inject_broker(self, field: Field, broker: int) -> None:
         """Send the signal."""
+        if field.kafka.is_running(broker):
+            self._ran.add(broker)
         field.kafka.process(broker).signal(self.number)
 
     def prove_broker(self, field: Field, broker: int) -> Evidence:
-        """Landed when the process ended as it should and the others noticed."""
+        """Landed when the process ran, ended as it should, and the others noticed."""
         try:
             with field.observer.awaiting(f"server {broker} to end"):
                 status = field.kafka.process(broker).wait(_ENDED_SECONDS)
         except WaitTimeoutError:
-            status = field.kafka.kill_server(broker)
+            self._goes_on.add(broker)
+            return Evidence(landed=False, facts={"broker": broker, "exit_status": None})
         noticed = await_noticed(field, broker, among=self.brokers)
+        has_run = broker in self._ran
         return Evidence(
-            landed=status in self.statuses,
-            facts={"broker": broker, "exit_status": status, **noticed},
+            landed=has_run and status in self.statuses,
+            facts={"broker": broker, "has_run": has_run, "exit_status": status, **noticed},
             forced_ms=timeouts_of_silence(field, broker) if self.is_silent else {},
         )
 
     def heal_broker(self, field: Field, broker: int) -> None:
-        """Start the server again."""
+        """Start the server again; one that should have ended, and did not, is killed first."""
+        if broker in self._goes_on and field.kafka.is_running(broker):
+            field.kafka.kill_server(broker)
         if not field.kafka.is_running(broker):
             field.kafka.start_server(broker)
 

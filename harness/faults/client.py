@@ -5,11 +5,10 @@ from cluster.nodes.traffic import Direction, Traffic
 from harness.clients.commands import Ping
 from harness.clients.process import WorkerService
 from harness.contract.errors import FaultError, WaitTimeoutError
-from harness.faults.cut import dropped_packets, require_network, traffic_with
+from harness.faults.cut import await_packets, require_network, traffic_with
 from harness.faults.fault import Evidence, Fault, Field
 
 _SILENT_SECONDS = 1
-_BITES_SECONDS = 20
 
 
 class ClientFault(Fault):
@@ -49,12 +48,23 @@ class PauseClient(ClientFault):
         self.worker(field).host.pause()
 
     def prove(self, field: Field) -> Evidence:
-        """Landed when the worker, which is there, leaves a question unanswered."""
+        """Landed when the worker leaves a question unanswered, and its node is suspended.
+
+        A worker that is busy may be silent too.
+        """
+        is_silent = False
         try:
             self.worker(field).call(Ping(), timeout_seconds=_SILENT_SECONDS)
         except WaitTimeoutError:
-            return Evidence(landed=True, facts={"silent_seconds": _SILENT_SECONDS})
-        return Evidence(landed=False, facts={})
+            is_silent = True
+        is_suspended = self.worker(field).host.is_suspended()
+        return Evidence(
+            landed=is_silent and is_suspended,
+            facts={
+                "silent_seconds": _SILENT_SECONDS if is_silent else 0,
+                "is_suspended": is_suspended,
+            },
+        )
 
     def heal(self, field: Field) -> None:
         """Resume the node, and wait until the worker answers."""
@@ -78,16 +88,22 @@ class CutClient(ClientFault):
             self.worker(field).host.block(rule)
 
     def prove(self, field: Field) -> Evidence:
-        """Landed when packets of the node were dropped."""
+        """Landed when packets of the node were dropped, and none passed."""
         host, rules = self.worker(field).host, _rules(field)
-        dropped = field.observer.await_that(
-            lambda: dropped_packets(host, rules) or None,
+        counted = await_packets(
+            field,
+            {host: rules},
             what=f"packets of {self.target} to be dropped",
-            timeout_seconds=_BITES_SECONDS,
             hint="do its clients write or read?",
+        )[host]
+        return Evidence(
+            landed=counted.are_all_dropped,
+            facts={
+                "rules": [rule.name for rule in rules],
+                "dropped_packets": counted.dropped,
+                "passed_packets": counted.passed,
+            },
         )
-        facts = {"rules": [rule.name for rule in rules], "dropped_packets": dropped}
-        return Evidence(landed=dropped > 0, facts=facts)
 
     def heal(self, field: Field) -> None:
         """Remove these rules."""

@@ -1,17 +1,17 @@
 """Cut a broker off, whole or by what it talks about; healed by removing just these rules."""
 
 import enum
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from cluster.kafka.topology import CLIENT_PORT, CONTROLLER_PORT, REPLICATION_PORT
 from cluster.nodes.node import Capability, Node
-from cluster.nodes.traffic import Direction, Traffic
+from cluster.nodes.traffic import Direction, Packets, Traffic
 from harness.contract.errors import FaultError
 from harness.faults.broker_fault import BrokerFault, await_fenced, timeouts_of_silence
 from harness.faults.fault import Evidence, Field
 from harness.faults.targets import Target
 
-_BITES_SECONDS = 20
+_DROPPED_SECONDS = 20
 _BOTH_WAYS = (Direction.IN, Direction.OUT)
 
 
@@ -62,19 +62,21 @@ class Cut(BrokerFault):
             field.kafka.host(broker).block(rule)
 
     def prove_broker(self, field: Field, broker: int) -> Evidence:
-        """Landed when packets were dropped and, where that must follow, the broker was fenced."""
+        """Landed when packets were dropped, none passed, and a broker is fenced that must be."""
         node, rules = field.kafka.host(broker), self._rules(field, broker)
         facts: dict[str, object] = {"broker": broker, "rules": [rule.name for rule in rules]}
         if self._links in FENCING and broker in field.kafka.topology.broker_ids:
             facts["fenced_according_to"] = await_fenced(field, broker, among=self.brokers)
-        dropped = field.observer.await_that(
-            lambda: dropped_packets(node, rules) or None,
-            what=f"packets of broker {broker} to be dropped ({self._links})",
-            timeout_seconds=_BITES_SECONDS,
-        )
+        counted = await_packets(
+            field, {node: rules}, what=f"packets of broker {broker} to be dropped ({self._links})"
+        )[node]
         return Evidence(
-            landed=dropped > 0,
-            facts={**facts, "dropped_packets": dropped},
+            landed=counted.are_all_dropped,
+            facts={
+                **facts,
+                "dropped_packets": counted.dropped,
+                "passed_packets": counted.passed,
+            },
             forced_ms=timeouts_of_silence(field, broker) if self._links in FENCING else {},
         )
 
@@ -123,6 +125,41 @@ def traffic_with(
     ]
 
 
-def dropped_packets(node: Node, rules: Iterable[Traffic]) -> int:
-    """How many packets a node dropped by these rules."""
-    return sum(node.dropped_packets(rule) for rule in rules)
+def await_packets(
+    field: Field, rules: Mapping[Node, Sequence[Traffic]], *, what: str, hint: str = ""
+) -> dict[Node, Packets]:
+    """Wait until each node has all its rules and packets meet them; returns what it counted.
+
+    The packets are those of servers and clients: none is sent as a probe. One must come after the
+    first count, since a rule counts before it is known whether it drops.
+
+    Raises:
+        WaitTimeoutError: a node lacks a rule, or had no such packet.
+    """
+    seen = {node: _packets(node, of_node) for node, of_node in rules.items()}
+    first = {node: 0 if one is None else one.count for node, one in seen.items()}
+
+    def are_met() -> dict[Node, Packets] | None:
+        seen.update({node: _packets(node, of_node) for node, of_node in rules.items()})
+        counted = {node: one for node, one in seen.items() if one is not None}
+        is_met = [one.count > first[node] for node, one in counted.items()]
+        return counted if len(counted) == len(rules) and all(is_met) else None
+
+    return field.observer.await_that(
+        are_met,
+        what=what,
+        timeout_seconds=_DROPPED_SECONDS,
+        hint=hint,
+        last_seen=lambda: {node.name: one or "a rule is missing" for node, one in seen.items()},
+    )
+
+
+def _packets(node: Node, rules: Iterable[Traffic]) -> Packets | None:
+    """What became of a node's packets by all these rules; None where one of them is missing."""
+    counted = [node.packets(rule) for rule in rules]
+    there = [one for one in counted if one is not None]
+    if len(there) < len(counted):
+        return None
+    return Packets(
+        dropped=sum(one.dropped for one in there), passed=sum(one.passed for one in there)
+    )

@@ -1,5 +1,7 @@
 """Cut the tail off every replica of a partition while all brokers are down: a planted loss."""
 
+from pathlib import Path
+
 import msgspec
 
 from harness.clients.observer_commands import CutTail, CutTailResult
@@ -15,6 +17,7 @@ class CutTails(Fault):
         """The tail must begin at a batch boundary `records` before the end."""
         self._topic, self._partition, self._records = topic, partition, records
         self._results: dict[str, CutTailResult] = {}
+        self._segments: dict[int, tuple[Path, Path]] = {}
 
     @property
     def target(self) -> str:
@@ -28,13 +31,19 @@ class CutTails(Fault):
             field.keep(broker)
         self._results = {str(i): self._cut(field, i) for i in field.kafka.topology.broker_ids}
 
-    def prove(self, field: Field) -> Evidence:  # noqa: ARG002 - Kafka's classes have read them
-        """Landed when each replica ends as many records earlier as was asked."""
-        landed = all(
+    def prove(self, field: Field) -> Evidence:
+        """Landed when each replica ends as many records earlier as was asked, on its own node."""
+        is_shorter = all(
             result.log_end_before - result.log_end_after == self._records
             for result in self._results.values()
         )
-        return Evidence(landed=landed, facts=msgspec.to_builtins(self._results))
+        is_there = [
+            field.kafka.host(i).read(replica) == field.observer.worker.host.read(copy)
+            for i, (replica, copy) in self._segments.items()
+        ]
+        return Evidence(
+            landed=is_shorter and all(is_there), facts=msgspec.to_builtins(self._results)
+        )
 
     def heal(self, field: Field) -> None:
         """Start the brokers again; what was cut stays cut."""
@@ -49,11 +58,12 @@ class CutTails(Fault):
         local = observer.folder / "cut" / str(broker_id)
         segments = node.run(
             ["find", str(replica), "-name", "*.log", "-size", "+0"], timeout_seconds=10
-        ).output.split()
+        ).output.splitlines()
         for segment in segments:
             name = segment.rpartition("/")[2]
             observer.host.write(local / name, node.read(replica / name))
         answer = observer.call(CutTail(folder=str(local), records=self._records))
         newest = max(segment.rpartition("/")[2] for segment in segments)
         node.write(replica / newest, observer.host.read(local / newest))
+        self._segments[broker_id] = (replica / newest, local / newest)
         return msgspec.convert(answer, CutTailResult)

@@ -87,7 +87,7 @@ class Expire(Fault):
             self._alter(field, self._settings())
 
     def prove(self, field: Field) -> Evidence:
-        """Landed when each partition's log start has passed its log end of before."""
+        """Landed when each partition's log start has passed its log end of before, above 0."""
         before = self._before
         after = self._await(
             field,
@@ -96,7 +96,9 @@ class Expire(Fault):
         )
         starts = {p: state.log_start_offset for p, state in after.items()}
         return Evidence(
-            landed=all(starts[p] >= before[p].log_end_offset for p in before),
+            landed=all(
+                starts[p] >= before[p].log_end_offset > before[p].log_start_offset for p in before
+            ),
             facts={
                 "log_start_before": {str(p): s.log_start_offset for p, s in before.items()},
                 "log_end_before": {str(p): s.log_end_offset for p, s in before.items()},

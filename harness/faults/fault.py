@@ -11,6 +11,7 @@ from typing import Any
 from cluster.kafka.service import KafkaService
 from harness.clients.history import HistoryWriter
 from harness.clients.process import WorkerService
+from harness.contract.errors import WaitTimeoutError
 from harness.contract.events import FaultChanged
 from harness.log_directories import keep_log_directory
 from harness.observer import Observer
@@ -114,9 +115,17 @@ class HeldFault:
         return held
 
     def prove(self) -> None:
-        """Wait for the evidence of its effect."""
+        """Wait for the evidence of its effect.
+
+        Raises:
+            WaitTimeoutError: the effect did not show; the fault is recorded as not landed.
+        """
         with self._healed_on_error():
-            self.evidence = self.fault.prove(self._field)
+            try:
+                self.evidence = self.fault.prove(self._field)
+            except WaitTimeoutError as error:
+                self._changed("proved", landed=False, evidence={"not_seen": str(error)})
+                raise
         self._changed(
             "proved",
             landed=self.evidence.landed,

@@ -1,5 +1,6 @@
 """Raise the producer epoch of transactional ids behind their producers' backs; never undone."""
 
+import time
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -14,6 +15,9 @@ _SETTLED = frozenset({"Empty", "CompleteAbort", "CompleteCommit"})
 
 class EpochRaised(Fault):
     """Producers with an open transaction become zombies, in one way or another."""
+
+    is_by_timeout = False
+    """Whether the coordinator's own timeout does it; else it must not have passed yet."""
 
     def __init__(self, transactional_ids: Sequence[str]) -> None:
         """Each transactional.id must have a transaction that is open when the fault is injected."""
@@ -31,7 +35,11 @@ class EpochRaised(Fault):
         self._before = field.observer.transactions(self._transactional_ids)
 
     def prove(self, field: Field) -> Evidence:
-        """Landed when each transaction was open, and is settled under a newer producer epoch."""
+        """Landed when each transaction was open, and is settled under a newer producer epoch.
+
+        A coordinator aborts by itself what is older than `transaction.timeout.ms`: so what is
+        settled after that time is evidence of the timeout, and of nothing else.
+        """
         observer, before = field.observer, self._before
         last: list[list[TransactionState]] = [before]
 
@@ -46,6 +54,8 @@ class EpochRaised(Fault):
             timeout_seconds=_RAISED_SECONDS,
             last_seen=lambda: last[0],
         )
+        seen_ms = time.time_ns() // 10**6
+        due = [old.expires_ms is not None and old.expires_ms <= seen_ms for old in before]
         facts = {
             old.transactional_id: {
                 "before": msgspec.to_builtins(old),
@@ -54,8 +64,9 @@ class EpochRaised(Fault):
             for old, new in zip(before, after, strict=True)
         }
         return Evidence(
-            landed=all(old.state == _ONGOING for old in before),
-            facts=facts,
+            landed=all(old.state == _ONGOING for old in before)
+            and (all(due) if self.is_by_timeout else not any(due)),
+            facts={**facts, "seen_ms": seen_ms},
             forced_ms=self.forced_ms,
         )
 
@@ -93,6 +104,7 @@ class ExpireTransaction(EpochRaised):
     """`transaction.timeout.ms` passes, and the coordinator aborts what is open."""
 
     verb = "expire transaction"
+    is_by_timeout = True
 
     def __init__(self, transactional_ids: Sequence[str], *, timeout_ms: int) -> None:
         """`timeout_ms` is the `transaction.timeout.ms` of the producers."""

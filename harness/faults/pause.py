@@ -14,16 +14,23 @@ class Pause(BrokerFault):
         field.kafka.host(broker).pause()
 
     def prove_broker(self, field: Field, broker: int) -> Evidence:
-        """Landed when every other broker sees it as fenced, though its process is there.
+        """Landed when its node is suspended, it answers nobody, and the others see it as fenced.
 
-        Where no broker is left that could report it, it must not answer.
+        A broker may be fenced for another reason, and a server that is no broker never answers a
+        client: the node's state is asked for too.
         """
         is_broker = broker in field.kafka.topology.broker_ids
         others = await_fenced(field, broker, among=self.brokers) if is_broker else []
-        is_silent = bool(others) or not field.observer.brokers_seen_by(broker)
+        is_silent = not field.observer.brokers_seen_by(broker)
+        is_suspended = field.kafka.host(broker).is_suspended()
         return Evidence(
-            landed=is_silent and field.kafka.is_running(broker),
-            facts={"broker": broker, "fenced_according_to": others},
+            landed=is_silent and is_suspended and field.kafka.is_running(broker),
+            facts={
+                "broker": broker,
+                "fenced_according_to": others,
+                "is_silent": is_silent,
+                "is_suspended": is_suspended,
+            },
             forced_ms=timeouts_of_silence(field, broker),
         )
 

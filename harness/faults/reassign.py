@@ -29,15 +29,16 @@ class Reassign(Fault):
         self._request(field, self._replicas)
 
     def prove(self, field: Field) -> Evidence:
-        """Landed when exactly the new replicas are in sync."""
+        """Landed when exactly the new replicas are in sync, and were not before."""
         after = self._await(field, self._replicas)
+        was_there = self._before is not None and self._before.isr == after.isr
         facts = {
             "isr_before": None if self._before is None else self._before.isr,
             "isr": after.isr,
             "leader": after.leader,
             "leader_epoch": after.leader_epoch,
         }
-        return Evidence(landed=after.isr == sorted(self._replicas), facts=facts)
+        return Evidence(landed=not was_there, facts=facts)
 
     def heal(self, field: Field) -> None:
         """Move it back to the replicas that were in sync before."""

@@ -39,7 +39,7 @@ class Rebalance(Fault):
         self._visit = msgspec.convert(answer, Visit)
 
     def prove(self, field: Field) -> Evidence:  # noqa: ARG002 - the guest has asked already
-        """Landed when the coordinator reported one more member, and then those before again."""
+        """Landed when the coordinator reported a guest beside the members, and then them again."""
         visit = self._visit
         if visit is None:
             raise FaultError(f"no guest has visited {self.target} yet")
@@ -47,7 +47,8 @@ class Rebalance(Fault):
             {member.member for member in view.members}
             for view in (visit.before, visit.meanwhile, visit.after)
         )
-        landed = len(meanwhile - before) == 1 and after == before
+        is_joined = before < meanwhile and len(meanwhile - before) == 1
+        landed = bool(before) and is_joined and after == before
         return Evidence(landed=landed, facts=msgspec.to_builtins(visit))
 
     def heal(self, field: Field) -> None:

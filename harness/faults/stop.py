@@ -5,6 +5,8 @@ import signal
 from harness.faults.broker_fault import EndServer
 
 _BY_SIGTERM = 143
+SHUT_DOWN = frozenset({0, _BY_SIGTERM})
+"""Exit statuses of a server that shut down by itself."""
 
 
 class Stop(EndServer):
@@ -12,5 +14,5 @@ class Stop(EndServer):
 
     verb = "stop"
     number = signal.SIGTERM
-    statuses = frozenset({0, _BY_SIGTERM})
+    statuses = SHUT_DOWN
     is_silent = False

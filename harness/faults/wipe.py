@@ -5,6 +5,9 @@ from harness.faults.broker_fault import BrokerFault, await_noticed, timeouts_of_
 from harness.faults.fault import Evidence, Field
 from harness.faults.targets import Target
 
+_METADATA_LOG = "__cluster_metadata-0"
+"""Each server has a replica of it, also one that holds no replica of a topic."""
+
 
 class Wipe(BrokerFault):
     """SIGKILL, then an empty log directory; healed by formatting it and starting the broker.
@@ -31,7 +34,8 @@ class Wipe(BrokerFault):
         """Kill the broker and remove its disk, of which a copy is kept."""
         field.kafka.kill_server(broker)
         node, data = field.kafka.host(broker), field.kafka.data(broker)
-        files = node.run(["find", str(data), "-name", "*.log"], timeout_seconds=10).output
+        find = ["find", str(data), "-name", "*.log", "-not", "-path", f"*/{_METADATA_LOG}/*"]
+        files = node.run(find, timeout_seconds=10).output
         self._segments[broker] = len(files.splitlines())
         field.keep(broker)
         node.remove(data)

@@ -46,7 +46,7 @@ class PlaygroundScenario(Scenario):
             kafka=kafka.version,
             topic=self.orders.topic,
             bootstrap=kafka.bootstrap,
-            jars=str(kafka.host(1).kafka_jars(kafka.version)),
+            jars=str(kafka.host(1).class_path(kafka.version)[0].parent),
             servers=[
                 Server(
                     id=server_id,

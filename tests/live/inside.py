@@ -55,10 +55,13 @@ def check(nodes: list[Node]) -> None:
         node.block(other)
         assert not reaches(caller, server), cut
         await_reach(third, server)
-        assert node.dropped_packets(cut) > 0
+        counted = node.packets(cut)
+        assert counted is not None
+        assert counted.dropped > 0
+        assert counted.passed == 0
         node.unblock(cut)
         await_reach(caller, server)
-        assert node.dropped_packets(cut) == 0
+        assert node.packets(cut) is None
         node.block(cut)
         node.unblock(other)
         assert not reaches(caller, server), "healing one cut must leave the other"
@@ -67,9 +70,12 @@ def check(nodes: list[Node]) -> None:
     caller.block(out_to(server, PORT + 1))
     await_reach(caller, server)
     caller.unblock(out_to(server, PORT + 1))
+    assert not server.is_suspended()
     server.pause()
     assert not reaches(caller, server)
+    assert server.is_suspended()
     server.resume()
+    assert not server.is_suspended()
     await_reach(caller, server)
     server.kill()
     assert not reaches(caller, server)

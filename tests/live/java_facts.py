@@ -94,7 +94,7 @@ def consumers(kafka: str, folder: Path) -> dict[str, Any]:
 def main() -> None:
     """Print them as one line of JSON."""
     kafka, folder, what = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
-    start_jvm(distribution.ensure(kafka, progress=False), log=folder / "jvm.log")
+    start_jvm(map(str, distribution.class_path(kafka)), log=folder / "jvm.log")
     print(json.dumps(producers() if what == "producers" else consumers(kafka, folder)))
 
 

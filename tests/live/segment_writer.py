@@ -23,7 +23,7 @@ SMALL_BATCHES = 3
 def main() -> None:
     """Print the rows that the damage left."""
     folder, damage, records = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-    start_jvm(distribution.ensure("4.4.0", progress=False), log=folder / "jvm.log")
+    start_jvm(map(str, distribution.class_path("4.4.0")), log=folder / "jvm.log")
     segments, tables = folder / "segments", folder / "tables"
     replica = segments / "1" / "t-0"
     replica.mkdir(parents=True)

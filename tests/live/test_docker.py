@@ -21,12 +21,15 @@ from cluster.nodes import docker_client
 from cluster.nodes.docker_client import connect, docker_problem
 from cluster.nodes.docker_node import FOLDER, JARS, DockerNode
 from cluster.nodes.docker_pool import DockerPool, read_compose, remove_orphans
+from cluster.nodes.node import Node
 from harness.contract.errors import NodeError, PrerequisiteError
 from harness.contract.waiting import wait_until
 
 COMPOSE = ROOT / "docker-compose.yml"
 SOCKET = Path("/var/run/docker.sock")
 SIZE = 5
+PIDS = 2048
+CAP_NET_ADMIN = 12
 
 pytestmark = [pytest.mark.docker, pytest.mark.live, pytest.mark.timeout(500)]
 
@@ -84,7 +87,9 @@ def compose_up(name: str, size: int) -> list[Any]:
             init=True,
             name=f"{name}-node-{number}",
             network=f"{name}_cluster",
+            cap_drop=service["cap_drop"],
             cap_add=service["cap_add"],
+            pids_limit=int(service["pids_limit"]),
             volumes={jars: {"bind": str(JARS), "mode": "ro"}},
             labels={
                 "com.docker.compose.project": name,
@@ -155,6 +160,9 @@ def test_nodes_have_no_more_rights_than_they_need() -> None:
             host = inspected["HostConfig"]
             assert host["Privileged"] is False
             assert [added.removeprefix("CAP_") for added in host["CapAdd"]] == ["NET_ADMIN"]
+            assert host["CapDrop"] == ["ALL"]
+            assert host["PidsLimit"] == PIDS
+            assert effective_capabilities(node) == 1 << CAP_NET_ADMIN
             assert not host["PortBindings"]
             assert not any(inspected["NetworkSettings"]["Ports"].values())
             mounts = [(mount["Destination"], mount["RW"]) for mount in inspected["Mounts"]]
@@ -164,6 +172,56 @@ def test_nodes_have_no_more_rights_than_they_need() -> None:
             assert host["Init"] is True
             (network,) = inspected["NetworkSettings"]["Networks"]
             assert connect().networks.get(network).attrs["Internal"] is True
+    finally:
+        close(pool)
+
+
+def effective_capabilities(node: Node) -> int:
+    """Of a process on the node, as the kernel tells."""
+    status = node.run(["cat", "/proc/self/status"], timeout_seconds=10).output
+    (line,) = [line for line in status.splitlines() if line.startswith("CapEff:")]
+    return int(line.split()[1], 16)
+
+
+def test_a_node_has_no_more_processes_than_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FENCEPOST_NODE_PIDS", "40")
+    pool = DockerPool(size=1)
+    try:
+        (node,) = pool.nodes
+        fork = "import os, time\nfor _ in range(99): os.fork() or (time.sleep(60), os._exit(0))"
+        ended = node.run([node.python, "-c", fork], timeout_seconds=30, check=False)
+        assert "Resource temporarily unavailable" in ended.output
+    finally:
+        close(pool)
+
+
+def test_jars_that_the_container_sees_otherwise_are_not_used() -> None:
+    pool = DockerPool(size=1)
+    try:
+        (node,) = pool.nodes
+        assert isinstance(node, DockerNode)
+        jar = node.class_path("4.4.0")[0]
+        assert jar.is_relative_to(JARS)
+        other = DockerNode(node.name, node.container, node.address, jars_mounted=None)
+        copied = other.class_path("4.4.0")[0]
+        assert not copied.is_relative_to(JARS)
+        other.write(copied, b"changed")
+        assert other.class_path("4.4.0")[0] == copied
+        assert other.read(copied) == node.read(jar)
+    finally:
+        close(pool)
+
+
+def test_links_on_a_node_stay_there(tmp_path: Path) -> None:
+    pool = DockerPool(size=1)
+    try:
+        (node,) = pool.nodes
+        data = node.folder / "data"
+        node.write(data / "file", b"content")
+        node.run(["ln", "-s", "/etc/passwd", str(data / "link")], timeout_seconds=10)
+        node.run(["mkfifo", str(data / "pipe")], timeout_seconds=10)
+        node.copy_from(data, tmp_path / "copy")
+        assert [path.name for path in (tmp_path / "copy").iterdir()] == ["file"]
     finally:
         close(pool)
 

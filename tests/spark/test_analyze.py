@@ -34,6 +34,7 @@ RUN = RunDescription(
     rerun="",
     started_micros=1_790_000_000_000_000,
     ended_micros=1_790_000_001_000_000,
+    jars={"tiny-1.0.jar": "5eed" * 16},
 )
 TOO_LONG_AGO = -(10**400)
 
@@ -63,6 +64,8 @@ def test_a_run_that_can_not_be_judged_stops_no_other_and_keeps_no_verdict(tmp_pa
     for folder in (crashing, damaged):
         left = {path.name for path in folder.report.iterdir()}
         assert not left & {"verdict.json", "index.html"}
+    page = (empty.report / "index.html").read_text()
+    assert "<td>tiny-1.0.jar</td><td><code>" + "5eed" * 16 in page
     assert "Traceback" in (crashing.report / "traceback.txt").read_text()
     verdict = msgspec.json.decode((empty.report / "verdict.json").read_bytes())
     assert verdict["verdict"] == "undecided"

@@ -1,6 +1,8 @@
 """Locks and downloads, from a repository that is a folder or a server on loopback."""
 
 import hashlib
+import os
+import shutil
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -119,6 +121,34 @@ def test_a_version_is_complete_only_with_all_its_jars(cache: Path) -> None:
     assert not distribution.is_fetched("9.9.9")
     distribution.ensure("9.9.9", progress=False)
     assert distribution.is_fetched("9.9.9")
+
+
+def test_a_class_path_has_the_locked_jars_and_no_others(cache: Path) -> None:
+    distribution.ensure("9.9.9", progress=False)
+    (cache / "foreign.jar").write_bytes(b"foreign")
+    assert distribution.class_path("9.9.9") == [cache / "tiny-1.0.jar"]
+
+
+@pytest.mark.parametrize("content", [b"x" * len(CONTENT), CONTENT[:-1], b""])
+def test_a_jar_that_changed_in_the_cache_is_brought_anew(cache: Path, content: bytes) -> None:
+    """Even one of the same size and time."""
+    (jar,) = distribution.class_path("9.9.9")
+    times = (jar.stat().st_atime_ns, jar.stat().st_mtime_ns)
+    jar.write_bytes(content)
+    os.utime(jar, ns=times)
+    assert not distribution.is_fetched("9.9.9")
+    assert distribution.class_path("9.9.9") == [jar]
+    assert jar.read_bytes() == CONTENT
+    assert list(cache.glob("*.jar")) == [jar]
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_jar_that_changed_is_not_used_where_none_can_be_had(repository: Path) -> None:
+    (jar,) = distribution.class_path("9.9.9")
+    jar.write_bytes(b"x" * len(CONTENT))
+    shutil.rmtree(repository)
+    with pytest.raises(DistributionError, match=r"tiny-1\.0\.jar"):
+        distribution.class_path("9.9.9")
 
 
 def test_several_may_fetch_at_once(cache: Path) -> None:

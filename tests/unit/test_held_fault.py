@@ -5,13 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import patch
 
 import plotly.graph_objects as go
 import pytest
 
 from analysis.report.timeline import _add_fault
 from harness.clients.history import HistoryWriter
-from harness.contract.errors import FaultError
+from harness.contract.errors import FaultError, WaitTimeoutError
 from harness.faults.fault import Evidence, Fault, Field, HeldFault
 
 SECOND = 1_000_000
@@ -106,6 +107,23 @@ def test_what_fails_once_it_is_injected_is_healed_and_said_to_be(history: Path, 
         HeldFault.inject(fault, field(history)).prove()
     assert fault.steps[-1][0] == "heal"
     assert [line["change"] for line in lines(history)] == ["injected", "heal_began", "healed"]
+
+
+def test_an_effect_that_does_not_show_in_time_is_recorded_as_not_landed(history: Path) -> None:
+    fault = told(history)
+    held = HeldFault.inject(fault, field(history))
+    fails = patch.object(fault, "prove", side_effect=WaitTimeoutError("no broker was fenced"))
+    with fails, pytest.raises(WaitTimeoutError):
+        held.prove()
+    assert [line["change"] for line in lines(history)] == [
+        "injected",
+        "proved",
+        "heal_began",
+        "healed",
+    ]
+    proved = lines(history)[1]
+    assert proved.get("landed", False) is False
+    assert proved["evidence"] == {"not_seen": "no broker was fenced"}
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Nodes that are folders on this machine, and what a machine is told that lacks something."""
 
+import re
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cluster.image.build import PUBLIC_BASE
 from cluster.kafka.config import server_properties
 from cluster.kafka.topology import Topology
 from cluster.nodes.agent_link import lines_of
@@ -26,6 +28,8 @@ from harness.contract.errors import (
 )
 from harness.contract.waiting import wait_until
 from harness.node_root import node_root, sweep
+
+COMPOSE = Path(__file__).resolve().parents[2] / "docker-compose.yml"
 
 
 @pytest.fixture
@@ -185,13 +189,27 @@ def test_java_versions_are_read(output: str, version: int | None) -> None:
 def test_docker_nodes_mount_the_jars_from_where_this_harness_keeps_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    compose = Path(__file__).resolve().parents[2] / "docker-compose.yml"
-
     def mounted() -> str:
-        (volume,) = read_compose(compose)["services"]["node"]["volumes"]
+        (volume,) = read_compose(COMPOSE)["services"]["node"]["volumes"]
         return str(volume)
 
     monkeypatch.setenv("FENCEPOST_CACHE", "/somewhere")
     assert mounted() == "/somewhere/kafka:/opt/fencepost/kafka:ro"
     monkeypatch.setenv("FENCEPOST_JARS", "/elsewhere")
     assert mounted() == "/elsewhere:/opt/fencepost/kafka:ro"
+
+
+def test_a_container_has_the_rights_that_the_compose_file_explains(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("FENCEPOST_NODE_PIDS", raising=False)
+    service = read_compose(COMPOSE)["services"]["node"]
+    assert (service["cap_drop"], service["cap_add"]) == (["ALL"], ["NET_ADMIN"])
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert int(service["pids_limit"]) > 0
+    for capability in service["cap_add"]:
+        assert f"# {capability}: " in COMPOSE.read_text()
+
+
+def test_a_base_image_that_is_pulled_is_named_by_digest() -> None:
+    assert re.fullmatch(r"[\w.:/-]+@sha256:[0-9a-f]{64}", PUBLIC_BASE)

@@ -1,0 +1,193 @@
+"""Faults whose means were made ineffective: the fault's own code runs, and nothing comes of it."""
+
+import json
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+from unittest.mock import patch
+
+from cluster.kafka import service
+from cluster.nodes import firewall
+from cluster.nodes.host import HostProcess
+from cluster.nodes.local import LocalNode
+from cluster.nodes.netns import NetnsNode
+from harness import observer
+from harness.clients.command import Command
+from harness.clients.process import WorkerService
+from harness.contract.errors import WaitTimeoutError
+from harness.contract.waiting import wait_until
+from harness.faults import broker_fault, fill
+from harness.faults.fault import Evidence, Fault, Field
+from harness.run import Run
+
+T = TypeVar("T")
+
+SECONDS = 3
+"""What has no effect has none later either, so no wait for an effect takes longer."""
+
+ACCEPT = 1
+"""The kernel's NF_ACCEPT."""
+
+Means = Callable[[], AbstractContextManager[object]]
+
+
+class Blunt(Fault):
+    """Another fault, whose means are ineffective from its injection until its heal.
+
+    Without means, the fault is whole: what it acts on leaves it without an effect.
+    """
+
+    def __init__(self, fault: Fault, *means: Means) -> None:
+        self.fault, self._means = fault, means
+        self._blunted = ExitStack()
+
+    def after(self, undo: Callable[[], object]) -> None:
+        """Undo something right before the heal."""
+        self._blunted.callback(undo)
+
+    @property
+    def verb(self) -> str:
+        return self.fault.verb
+
+    @property
+    def target(self) -> str:
+        return self.fault.target
+
+    def prepare(self, field: Field) -> None:
+        self.fault.prepare(field)
+
+    def inject(self, field: Field) -> None:
+        for means in (short_waits, *self._means) if self._means else ():
+            self._blunted.enter_context(means())
+        self.fault.inject(field)
+
+    def prove(self, field: Field) -> Evidence:
+        return self.fault.prove(field)
+
+    def heal(self, field: Field) -> None:
+        self._blunted.close()
+        self.fault.heal(field)
+
+
+@contextmanager
+def short_waits() -> Iterator[None]:
+    def briefly(probe: Callable[[], T | None], *, timeout_seconds: float, **options: Any) -> T:
+        return wait_until(probe, timeout_seconds=min(timeout_seconds, SECONDS), **options)
+
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(observer, "wait_until", briefly))
+        stack.enter_context(patch.object(broker_fault, "_ENDED_SECONDS", SECONDS))
+        stack.enter_context(patch.object(fill, "_ENDED_SECONDS", SECONDS))
+        stack.enter_context(patch.object(service, "_STOP_SECONDS", SECONDS))
+        yield
+
+
+@contextmanager
+def signals_swallowed() -> Iterator[None]:
+    """No process on a local node gets a signal."""
+    with patch.object(HostProcess, "signal", lambda _process, _number: None):
+        yield
+
+
+@contextmanager
+def rules_not_applied() -> Iterator[None]:
+    """`Node.block` returns, and the kernel has no rule."""
+    with patch.object(NetnsNode, "block", lambda _node, _traffic: None):
+        yield
+
+
+@contextmanager
+def rules_that_only_count() -> Iterator[None]:
+    """Each rule is there, matches and counts, and accepts what it should drop."""
+    with patch.object(firewall, "_DROP", ACCEPT):
+        yield
+
+
+def disk_not_limited() -> AbstractContextManager[object]:
+    """The limit of a broker's files is set to none."""
+    return patch.object(fill, "_LIMIT", "pass")
+
+
+def not_removed(data: Path) -> Means:
+    """Removing one folder does nothing; it goes at the heal, for the broker to start anew."""
+
+    @contextmanager
+    def means() -> Iterator[None]:
+        remove = LocalNode.remove
+
+        def remove_others(node: LocalNode, path: Path) -> None:
+            if path != data:
+                remove(node, path)
+
+        removed_from: list[LocalNode] = []
+
+        def note(node: LocalNode, path: Path) -> None:
+            removed_from.append(node)
+            remove_others(node, path)
+
+        with patch.object(LocalNode, "remove", note):
+            yield
+        remove(removed_from[0], data)
+
+    return means
+
+
+def segments_not_written() -> AbstractContextManager[object]:
+    """A segment that is written to a broker's log directory does not arrive."""
+    write = LocalNode.write_all
+
+    def write_others(node: LocalNode, files: dict[Path, bytes]) -> None:
+        write(node, {path: files[path] for path in files if "data" not in path.parts})
+
+    return patch.object(LocalNode, "write_all", write_others)
+
+
+def unsent(*commands: type[Command], instead: Callable[[], Any] = lambda: None) -> Means:
+    """Commands of these types are not sent to their worker; their result is that of `instead`."""
+
+    @contextmanager
+    def means() -> Iterator[None]:
+        call = WorkerService.call
+
+        def call_others(worker: WorkerService, command: Any, **options: Any) -> Any:
+            if isinstance(command, commands):
+                return instead()
+            return call(worker, command, **options)
+
+        with patch.object(WorkerService, "call", call_others):
+            yield
+
+    return means
+
+
+def meanwhile(act: Callable[[], object]) -> Means:
+    """Something else happens, right before the fault would be injected."""
+
+    @contextmanager
+    def means() -> Iterator[None]:
+        act()
+        yield
+
+    return means
+
+
+Story = Callable[[Run], Blunt]
+"""Prepares a cluster for a fault, and returns the fault, blunted."""
+
+
+def tell(run: Run, stories: dict[str, Story], told: Path) -> None:
+    """Inject each fault and heal it; a file says of each story what failed but its evidence."""
+    problems: dict[str, str | None] = {}
+    for name, story in stories.items():
+        try:
+            run.inject(story(run))
+        except WaitTimeoutError:
+            problems[name] = None
+        except Exception:  # noqa: BLE001 - the other stories are told all the same
+            problems[name] = traceback.format_exc()
+        else:
+            problems[name] = None
+        told.write_text(json.dumps(problems))
+        run.settle()

@@ -1,0 +1,177 @@
+"""Is every fault on topics, partitions, groups and producers that has no effect recorded so?
+
+Cluster: 4 brokers, 3 of them controllers too; one topic with 4 replicas.
+Load:    an acks=1 producer all the time.
+Fault:   every verb, with its request not sent; and effects of its kind that have another cause.
+Expect:  none has landed, so the run is undecided; every check holds.
+"""
+
+from pathlib import Path
+
+import msgspec
+from blunt import Blunt, Story, meanwhile, segments_not_written, short_waits, tell, unsent
+from data_stories import begin
+from ducktape.mark.resource import cluster
+from effects import await_changes
+from stage import BROKERS, GROUPS, LOAD, ORDERS, SCRAP
+
+from cluster.kafka.topology import Topology
+from harness.clients.observer_commands import (
+    AlterTopic,
+    DeleteRecords,
+    DeleteTopic,
+    DescribeGroup,
+    ElectLeader,
+    FenceProducers,
+    GroupView,
+    NewTopic,
+    Visit,
+    VisitGroup,
+)
+from harness.clients.observer_commands import Reassign as ReassignCommand
+from harness.contract.checks import Check
+from harness.contract.run_folder import GroupPlan, TopicPlan
+from harness.faults.cut_tail import CutTails
+from harness.faults.elect import Elect
+from harness.faults.expire import By, Expire
+from harness.faults.fence import ExpireTransaction, Fence, TakeOver
+from harness.faults.reassign import Reassign
+from harness.faults.rebalance import Rebalance
+from harness.faults.recreate import Recreate
+from harness.run import Run
+from harness.scenario import Scenario
+
+GROUP: GroupPlan = GROUPS[0]
+SHORT_MS = 1500
+TAIL = 5
+EMPTY = TopicPlan(
+    topic="empty",
+    partitions=1,
+    replication=4,
+    min_insync=2,
+    unclean_election=False,
+    retention_ms=3000,
+)
+
+
+def elect(*, unclean: bool) -> Story:
+    return lambda _run: Blunt(Elect("orders", 0, unclean=unclean), unsent(ElectLeader))
+
+
+def elect_while_the_leader_dies(run: Run) -> Blunt:
+    """Its successor leads under a newer epoch."""
+    fault = Blunt(
+        Elect("orders", 0, unclean=False),
+        unsent(ElectLeader),
+        meanwhile(lambda: run.kafka.kill_server(1)),
+    )
+    fault.after(lambda: run.kafka.start_server(1))
+    return fault
+
+
+def recreate(run: Run) -> Blunt:
+    run.observer.create_topics([SCRAP])
+    run.produce("scrap", count=1, producer="scrap")
+    run.produce("scrap", count=TAIL, producer="scrap")
+    return Blunt(Recreate("scrap"), unsent(DeleteTopic))
+
+
+def cut_tails(_run: Run) -> Blunt:
+    return Blunt(CutTails("scrap", 0, records=TAIL), segments_not_written)
+
+
+def rebalance(run: Run) -> Blunt:
+    """The coordinator knows of no guest."""
+    members = run.open([GROUP], life=1)
+    run.workload.start_reading(members)
+    await_changes(run, GROUP.group, "assigned", ORDERS.partitions)
+
+    def nobody() -> object:
+        told = run.observer.worker.call(DescribeGroup(group=GROUP.group))
+        view = msgspec.convert(told, GroupView)
+        visit = Visit(generation=1, before=view, meanwhile=view, after=view)
+        return msgspec.to_builtins(visit)
+
+    fault = Blunt(Rebalance(GROUP.group), unsent(VisitGroup, instead=nobody))
+    fault.after(lambda: run.close(run.workload.stop_reading()))
+    return fault
+
+
+def fence(run: Run) -> Blunt:
+    """The coordinator aborts by itself what is open for too long."""
+    begin(run, "fenced", timeout_ms=SHORT_MS)
+    return Blunt(Fence(["fenced"]), unsent(FenceProducers))
+
+
+def take_over(run: Run) -> Blunt:
+    begin(run, "taken", timeout_ms=SHORT_MS)
+    return Blunt(TakeOver(["taken"], by=lambda _name: None))
+
+
+def expire_transaction(run: Run) -> Blunt:
+    """The timeout is longer than the fault says."""
+    begin(run, "late")
+    return Blunt(ExpireTransaction(["late"], timeout_ms=SHORT_MS), short_waits)
+
+
+def expire_a_transaction_that_is_fenced(run: Run) -> Blunt:
+    begin(run, "both")
+    return Blunt(
+        ExpireTransaction(["both"], timeout_ms=SHORT_MS),
+        meanwhile(lambda: run.observer.fence_producers(["both"])),
+    )
+
+
+def reassign(_run: Run) -> Blunt:
+    return Blunt(Reassign("orders", 0, replicas=[1, 2, 3]), unsent(ReassignCommand))
+
+
+def reassign_to_the_same(_run: Run) -> Blunt:
+    return Blunt(Reassign("orders", 0, replicas=BROKERS))
+
+
+def expire(by: By) -> Story:
+    plan = msgspec.structs.replace(ORDERS, retention_ms=3000)
+    return lambda _run: Blunt(Expire(plan, by), unsent(AlterTopic, DeleteRecords))
+
+
+def expire_what_is_empty(run: Run) -> Blunt:
+    topic = NewTopic(topic=EMPTY.topic, assignment=[BROKERS], config={})
+    run.observer.create_topics([topic])
+    return Blunt(Expire(EMPTY, By.TIME))
+
+
+STORIES: dict[str, Story] = {
+    "elect": elect(unclean=False),
+    "elect unclean": elect(unclean=True),
+    "elect while the leader dies": elect_while_the_leader_dies,
+    "reassign": reassign,
+    "reassign to the same": reassign_to_the_same,
+    "recreate": recreate,
+    "rebalance": rebalance,
+    "fence": fence,
+    "take over": take_over,
+    "expire transaction": expire_transaction,
+    "expire a transaction that is fenced": expire_a_transaction_that_is_fenced,
+    **{f"expire by {by}": expire(by) for by in By},
+    "expire what is empty": expire_what_is_empty,
+    "cut tails": cut_tails,
+}
+
+
+class BluntDataScenario(Scenario):
+    """Each fault has no effect."""
+
+    topology = Topology(
+        brokers=4,
+        combined=(1, 2, 3),
+        settings={"transaction.abort.timed.out.transaction.cleanup.interval.ms": "200"},
+    )
+    checks = (Check.HISTORY_COMPLETE,)
+
+    @cluster(num_nodes=6)
+    def test_blunt_data(self) -> None:
+        with self.running(topics=[ORDERS], groups=[GROUP]) as run:
+            run.create(assignment=BROKERS, is_spread=True)
+            run.start_load(ORDERS, producers={LOAD: "1"}, records_per_second=500, readers=())
+            tell(run, STORIES, Path(self.session.results, "told.json"))

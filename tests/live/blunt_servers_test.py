@@ -1,0 +1,167 @@
+"""Is every fault on servers and clients that has no effect recorded as not landed?
+
+Cluster: 4 brokers, 3 of them controllers too; one topic with 4 replicas.
+Load:    an acks=1 producer all the time.
+Fault:   every verb, with means that were made ineffective (blunt.py): a signal that nobody gets, a
+         rule that is not applied, one that counts and does not drop; and targets that are down,
+         fenced or busy for another reason.
+Expect:  none has landed, so the run is undecided; every check holds.
+"""
+
+from functools import partial
+from pathlib import Path
+
+from blunt import (
+    Blunt,
+    Means,
+    Story,
+    disk_not_limited,
+    meanwhile,
+    not_removed,
+    rules_not_applied,
+    rules_that_only_count,
+    signals_swallowed,
+    tell,
+)
+from ducktape.mark.resource import cluster
+from stage import BROKERS, GROUPS, LOAD, ORDERS, PLAIN
+
+from cluster.kafka.topology import CONTROLLER_PORT, Topology
+from cluster.nodes.traffic import Direction
+from harness.clients.commands import Consume, LogEnd
+from harness.contract.checks import Check
+from harness.contract.run_folder import GroupPlan
+from harness.faults.bounce import Bounce
+from harness.faults.bridge import Bridge
+from harness.faults.client import CutClient, PauseClient
+from harness.faults.cut import Cut, Links, traffic_with
+from harness.faults.fault import Fault
+from harness.faults.fill import Fill
+from harness.faults.kill import Kill
+from harness.faults.pause import Pause
+from harness.faults.stop import Stop
+from harness.faults.targets import Broker
+from harness.faults.wipe import Wipe
+from harness.run import Run
+from harness.scenario import Scenario
+
+BUSY_SECONDS = 4
+UNREACHED = 10**12
+GROUP: GroupPlan = GROUPS[0]
+
+
+def kill(_run: Run) -> Blunt:
+    return Blunt(Kill(Broker(PLAIN)), signals_swallowed)
+
+
+def kill_what_is_dead(run: Run) -> Blunt:
+    run.kafka.kill_server(PLAIN)
+    return Blunt(Kill(Broker(PLAIN)))
+
+
+def stop(_run: Run) -> Blunt:
+    return Blunt(Stop(Broker(PLAIN)), signals_swallowed)
+
+
+def bounce(_run: Run) -> Blunt:
+    return Blunt(Bounce(Broker(PLAIN)), signals_swallowed)
+
+
+def bounce_what_is_dead(run: Run) -> Blunt:
+    run.kafka.kill_server(PLAIN)
+    return Blunt(Bounce(Broker(PLAIN)))
+
+
+def wipe(run: Run) -> Blunt:
+    return Blunt(Wipe(Broker(PLAIN)), not_removed(run.kafka.data(PLAIN)))
+
+
+def fill(_run: Run) -> Blunt:
+    return Blunt(Fill(Broker(PLAIN)), disk_not_limited)
+
+
+def pause(_run: Run) -> Blunt:
+    return Blunt(Pause(Broker(PLAIN)), signals_swallowed)
+
+
+def pause_what_is_fenced(run: Run) -> Blunt:
+    """By rules that no fault set, which go before the heal."""
+    node = run.kafka.host(PLAIN)
+    controllers = [run.kafka.host(i).address for i in run.kafka.topology.controller_ids]
+    rules = traffic_with(controllers, tuple(Direction), CONTROLLER_PORT)
+    for rule in rules:
+        node.block(rule)
+    run.observer.await_that(
+        lambda: PLAIN not in run.observer.brokers_seen_by(1),
+        what=f"broker {PLAIN} to be fenced",
+        timeout_seconds=30,
+    )
+    fault = Blunt(Pause(Broker(PLAIN)), signals_swallowed)
+    for rule in rules:
+        fault.after(partial(node.unblock, rule))
+    return fault
+
+
+def pause_client(run: Run) -> Blunt:
+    return Blunt(PauseClient(run.clients.worker), signals_swallowed)
+
+
+def pause_a_busy_client(run: Run) -> Blunt:
+    members = run.open([GROUP], life=1)
+    ends = [LogEnd(topic=ORDERS.topic, partition=0, offset=UNREACHED)]
+    read = Consume(members=members, ends=ends, timeout_seconds=BUSY_SECONDS)
+    fault = Blunt(
+        PauseClient(run.clients.worker),
+        signals_swallowed,
+        meanwhile(lambda: run.clients.send(read)),
+    )
+    fault.after(lambda: run.close(members))
+    return fault
+
+
+def cut(fault: Fault, means: Means) -> Story:
+    return lambda _run: Blunt(fault, means)
+
+
+def cut_client(means: Means) -> Story:
+    return lambda run: Blunt(CutClient(run.clients.worker), means)
+
+
+LINKS = {
+    "not applied": rules_not_applied,
+    "only counted": rules_that_only_count,
+}
+STORIES: dict[str, Story] = {
+    "kill": kill,
+    "kill what is dead": kill_what_is_dead,
+    "stop": stop,
+    "bounce": bounce,
+    "bounce what is dead": bounce_what_is_dead,
+    "wipe": wipe,
+    "fill": fill,
+    "pause": pause,
+    "pause what is fenced": pause_what_is_fenced,
+    "pause client": pause_client,
+    "pause a busy client": pause_a_busy_client,
+    **{
+        f"cut {links} {name}": cut(Cut(Broker(1), links), means)
+        for links in Links
+        for name, means in LINKS.items()
+    },
+    **{f"cut bridge {name}": cut(Bridge(Broker(2)), means) for name, means in LINKS.items()},
+    **{f"cut client {name}": cut_client(means) for name, means in LINKS.items()},
+}
+
+
+class BluntServersScenario(Scenario):
+    """Each fault has no effect."""
+
+    topology = Topology(brokers=4, combined=(1, 2, 3))
+    checks = (Check.HISTORY_COMPLETE,)
+
+    @cluster(num_nodes=6)
+    def test_blunt_servers(self) -> None:
+        with self.running(topics=[ORDERS], groups=[GROUP]) as run:
+            run.create(assignment=BROKERS, is_spread=True)
+            run.start_load(ORDERS, producers={LOAD: "1"}, records_per_second=500, readers=())
+            tell(run, STORIES, Path(self.session.results, "told.json"))
