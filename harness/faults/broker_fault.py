@@ -165,14 +165,20 @@ def witnesses(field: Field, among: Sequence[int]) -> list[int]:
 def await_fenced(field: Field, broker: int, *, among: Sequence[int]) -> list[int]:
     """Wait until all brokers that can report it see a broker as fenced; returns these.
 
-    A fenced broker is no longer in the Metadata responses of others (KIP-631).
+    A fenced broker is no longer in the Metadata responses of others (KIP-631). One that does not
+    answer reports nothing.
 
     Raises:
-        WaitTimeoutError: some still count it in.
+        WaitTimeoutError: some still count it in, or do not answer.
     """
     others = witnesses(field, among)
+
+    def is_fenced() -> bool:
+        views = [field.observer.brokers_seen_by(i) for i in others]
+        return all(view and broker not in view for view in views)
+
     field.observer.await_that(
-        lambda: all(broker not in field.observer.brokers_seen_by(i) for i in others),
+        is_fenced,
         what=f"broker {broker} to be fenced according to {others}",
         timeout_seconds=_NOTICED_SECONDS,
     )

@@ -1,64 +1,35 @@
 """The Docker pool, for real: the answers of embedded, clear errors, and nothing left behind."""
 
 import json
-import os
 import signal
 import socket
 import threading
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command import ROOT, fencepost, finished
-from docker.errors import ImageNotFound
-from inside import check
+from command import fencepost, finished
+from docker_stage import COMPOSE, close, containers, image, own_project, skip_without_docker
 from resumption import unexpected
 
 from cluster.kafka import distribution
 from cluster.nodes import docker_client
-from cluster.nodes.docker_client import connect, docker_problem
-from cluster.nodes.docker_node import FOLDER, JARS, DockerNode
+from cluster.nodes.docker_client import connect
+from cluster.nodes.docker_node import JARS
 from cluster.nodes.docker_pool import DockerPool, read_compose, remove_orphans
-from cluster.nodes.node import Node
-from harness.contract.errors import NodeError, PrerequisiteError
+from harness.contract.errors import PrerequisiteError
 from harness.contract.waiting import wait_until
 
-COMPOSE = ROOT / "docker-compose.yml"
 SOCKET = Path("/var/run/docker.sock")
 SIZE = 5
-PIDS = 2048
-CAP_NET_ADMIN = 12
+
+__all__ = ["own_project"]
 
 pytestmark = [pytest.mark.docker, pytest.mark.live, pytest.mark.timeout(500)]
 
 
-def missing() -> str | None:
-    if (problem := docker_problem()) is not None:
-        return problem
-    try:
-        connect().images.get(read_compose(COMPOSE)["services"]["node"]["image"])
-    except ImageNotFound:
-        return "the nodes' image is not built: make docker-image"
-    return None
-
-
-if (lack := missing()) is not None:
-    if os.environ.get("FENCEPOST_REQUIRE_DOCKER") == "1":
-        pytest.fail(f"FENCEPOST_REQUIRE_DOCKER=1, but {lack}", pytrace=False)
-    pytest.skip(lack, allow_module_level=True)
-
-
-@pytest.fixture(autouse=True)
-def project(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A project of the test's own, of which nothing is left at its end."""
-    name = f"fencepost-test-{uuid.uuid4().hex[:8]}"
-    monkeypatch.setenv("FENCEPOST_PROJECT", name)
-    yield name
-    assert containers(name) == []
-    for network in connect().networks.list(names=[f"^{name}_cluster$"]):
-        network.remove()
+skip_without_docker()
 
 
 @pytest.fixture
@@ -68,11 +39,6 @@ def adopted(project: str) -> Iterator[list[Any]]:
     yield started
     for container in started:
         container.remove(force=True)
-
-
-def containers(name: str) -> list[Any]:
-    label = f"com.docker.compose.project={name}"
-    return list(connect().containers.list(all=True, filters={"label": label}, ignore_removed=True))
 
 
 def compose_up(name: str, size: int) -> list[Any]:
@@ -151,109 +117,6 @@ def test_running_nodes_are_adopted_and_left_running(adopted: list[Any], tmp_path
         assert not any("kafka" in " ".join(row) for row in container.top()["Processes"])
 
 
-def test_nodes_have_no_more_rights_than_they_need() -> None:
-    pool = DockerPool(size=2)
-    try:
-        for node in pool.nodes:
-            assert isinstance(node, DockerNode)
-            inspected = connect().api.inspect_container(node.container)
-            host = inspected["HostConfig"]
-            assert host["Privileged"] is False
-            assert [added.removeprefix("CAP_") for added in host["CapAdd"]] == ["NET_ADMIN"]
-            assert host["CapDrop"] == ["ALL"]
-            assert host["PidsLimit"] == PIDS
-            assert effective_capabilities(node) == 1 << CAP_NET_ADMIN
-            assert not host["PortBindings"]
-            assert not any(inspected["NetworkSettings"]["Ports"].values())
-            mounts = [(mount["Destination"], mount["RW"]) for mount in inspected["Mounts"]]
-            assert mounts == [(str(JARS), False)]
-            assert host["SecurityOpt"] == ["no-new-privileges:true"]
-            assert host["Memory"] > 0
-            assert host["Init"] is True
-            (network,) = inspected["NetworkSettings"]["Networks"]
-            assert connect().networks.get(network).attrs["Internal"] is True
-    finally:
-        close(pool)
-
-
-def effective_capabilities(node: Node) -> int:
-    """Of a process on the node, as the kernel tells."""
-    status = node.run(["cat", "/proc/self/status"], timeout_seconds=10).output
-    (line,) = [line for line in status.splitlines() if line.startswith("CapEff:")]
-    return int(line.split()[1], 16)
-
-
-def test_a_node_has_no_more_processes_than_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FENCEPOST_NODE_PIDS", "40")
-    pool = DockerPool(size=1)
-    try:
-        (node,) = pool.nodes
-        fork = "import os, time\nfor _ in range(99): os.fork() or (time.sleep(60), os._exit(0))"
-        ended = node.run([node.python, "-c", fork], timeout_seconds=30, check=False)
-        assert "Resource temporarily unavailable" in ended.output
-    finally:
-        close(pool)
-
-
-def test_jars_that_the_container_sees_otherwise_are_not_used() -> None:
-    pool = DockerPool(size=1)
-    try:
-        (node,) = pool.nodes
-        assert isinstance(node, DockerNode)
-        jar = node.class_path("4.4.0")[0]
-        assert jar.is_relative_to(JARS)
-        other = DockerNode(node.name, node.container, node.address, jars_mounted=None)
-        copied = other.class_path("4.4.0")[0]
-        assert not copied.is_relative_to(JARS)
-        other.write(copied, b"changed")
-        assert other.class_path("4.4.0")[0] == copied
-        assert other.read(copied) == node.read(jar)
-    finally:
-        close(pool)
-
-
-def test_links_on_a_node_stay_there(tmp_path: Path) -> None:
-    pool = DockerPool(size=1)
-    try:
-        (node,) = pool.nodes
-        data = node.folder / "data"
-        node.write(data / "file", b"content")
-        node.run(["ln", "-s", "/etc/passwd", str(data / "link")], timeout_seconds=10)
-        node.run(["mkfifo", str(data / "pipe")], timeout_seconds=10)
-        node.copy_from(data, tmp_path / "copy")
-        assert [path.name for path in (tmp_path / "copy").iterdir()] == ["file"]
-    finally:
-        close(pool)
-
-
-def close(pool: DockerPool) -> None:
-    for node in pool.nodes:
-        assert isinstance(node, DockerNode)
-        connect().containers.get(node.container).remove(force=True)
-
-
-def test_cuts_pauses_and_kills_bite() -> None:
-    pool = DockerPool(size=3)
-    try:
-        check(pool.nodes)
-    finally:
-        close(pool)
-
-
-def test_a_large_file_is_read_while_its_node_may_take_to_answer() -> None:
-    pool = DockerPool(size=1)
-    try:
-        (node,) = pool.nodes
-        file, count = node.folder / "large", 64 << 20
-        node.run(
-            [node.python, "-c", f"open({str(file)!r}, 'wb').write(bytes({count}))"],
-            timeout_seconds=30,
-        )
-        assert node.read(file) == bytes(count)
-    finally:
-        close(pool)
-
-
 def test_two_pools_side_by_side(project: str, monkeypatch: pytest.MonkeyPatch) -> None:
     first = DockerPool(size=1)
     monkeypatch.setenv("FENCEPOST_PROJECT", f"{project}-other")
@@ -267,24 +130,6 @@ def test_two_pools_side_by_side(project: str, monkeypatch: pytest.MonkeyPatch) -
         close(first)
         close(second)
         connect().networks.list(names=[f"^{project}-other_cluster$"])[0].remove()
-
-
-def test_a_full_disk_is_told(project: str) -> None:
-    container = connect().containers.run(
-        read_compose(COMPOSE)["services"]["node"]["image"],
-        ["sleep", "infinity"],
-        detach=True,
-        init=True,
-        name=f"{project}-full",
-        tmpfs={str(FOLDER): "size=1m"},
-        volumes={str(ROOT): {"bind": "/opt/fencepost/code", "mode": "ro"}},
-    )
-    try:
-        node = DockerNode(container.name, container.id, "", jars_mounted=None)
-        with pytest.raises(NodeError, match="No space left"):
-            node.write(Path(FOLDER / "big"), b"0" * (2 << 20))
-    finally:
-        container.remove(force=True)
 
 
 def test_without_a_daemon(tmp_path: Path) -> None:
@@ -320,8 +165,7 @@ def test_too_few_running_nodes(project: str, tmp_path: Path) -> None:
 
 
 def test_a_taken_name(project: str, tmp_path: Path) -> None:
-    image = read_compose(COMPOSE)["services"]["node"]["image"]
-    taken = connect().containers.create(image, ["true"], name=f"{project}-node-2")
+    taken = connect().containers.create(image(), ["true"], name=f"{project}-node-2")
     try:
         code, said = run_baseline(tmp_path)
         assert code == PrerequisiteError.exit_code
