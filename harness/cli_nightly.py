@@ -11,7 +11,8 @@ from rich.text import Text
 
 from cluster.kafka import distribution
 from cluster.nodes.pool import PoolKind
-from harness.cli_run import DEFAULT_KAFKA, analyse_in_own_process, require_pool, require_seed
+from harness.cli_requirements import DEFAULT_KAFKA, require_pool, require_results, require_seed
+from harness.cli_run import analyse_in_own_process
 from harness.contract.errors import AnalysisError
 from harness.contract.nights import SUMMARY_FILE, NightSummary, Outcome, PlannedRun, read_summary
 from harness.contract.verdicts import RunVerdict
@@ -63,11 +64,11 @@ def nightly(
         default_kafka=DEFAULT_KAFKA,
         command=shlex.join(sys.argv),
     )
+    results = require_results(results)
     require_pool(cluster)
     planned = plan_runs(wanted.suite, seed=0, cluster=cluster.value, default_kafka=DEFAULT_KAFKA)
     for version in versions_of(planned):
         distribution.ensure(version)
-    results = results.resolve()
     with hold_night(results / NIGHTS, wanted, is_fresh=fresh) as night:
         _introduce(night)
         try:

@@ -14,7 +14,12 @@ from rich.table import Table
 
 from cluster.kafka import distribution
 from cluster.nodes.pool import PoolKind
-from harness.cli_run import DEFAULT_KAFKA, require_pool
+from harness.cli_requirements import (
+    DEFAULT_KAFKA,
+    require_kafka,
+    require_pool,
+    require_results,
+)
 from harness.contract.errors import NodeError, UsageError
 from harness.contract.waiting import hold as hold_for
 from harness.contract.waiting import wait_until
@@ -47,6 +52,8 @@ def playground(
     if (results / FILE).exists():
         _introduce(find(results))
         return
+    require_kafka(kafka)
+    results = require_results(results)
     require_pool(cluster)
     distribution.ensure(kafka)
     _introduce(_start(cluster, kafka, results))

@@ -14,16 +14,21 @@ from rich.markup import escape
 from rich.table import Table
 
 from cluster.kafka import distribution
-from cluster.nodes.docker_client import docker_problem
 from cluster.nodes.pool import PoolKind
-from cluster.nodes.sandbox import sandbox_problem
 from cluster.nodes.tether import tethered
 from harness.catalog import ScenarioFile, find_scenarios, scenarios
+from harness.cli_requirements import (
+    DEFAULT_KAFKA,
+    require_kafka,
+    require_pool,
+    require_results,
+    require_seed,
+    shortened,
+)
 from harness.collect import decode_clients, decode_server_logs
 from harness.contract.errors import (
     AnalysisError,
     FencepostError,
-    PrerequisiteError,
     RunFolderError,
     UsageError,
 )
@@ -33,10 +38,8 @@ from harness.contract.run_folder import GENERATED, RunFolder, find_runs
 from harness.ducktape_session import run_ducktape
 from harness.node_root import node_root
 from harness.provenance import git_head, versions
-from harness.randomness import SEED_BITS, new_seed
+from harness.randomness import new_seed
 from harness.session import Session
-
-DEFAULT_KAFKA = "4.4.0"
 
 _console = Console(stderr=True)
 
@@ -65,8 +68,12 @@ def run(
     """Run scenarios on a real cluster, judge the collected logs in Spark, and report."""
     chosen = find_scenarios(names)
     chosen_parameters = _parameters(parameters)
-    require_pool(cluster)
+    for scenario in chosen:
+        scenario.require(chosen_parameters)
+    require_kafka(kafka)
     require_seed(seed)
+    results = require_results(results)
+    require_pool(cluster)
     session = Session(
         seed=new_seed() if seed is None else seed,
         kafka=kafka,
@@ -77,7 +84,6 @@ def run(
     )
     distribution.ensure(kafka)
     _introduce(session, chosen, parameters)
-    results = results.resolve()
     with node_root(results) as root, _console.status("") as status:
         ended = run_ducktape(
             chosen,
@@ -182,35 +188,15 @@ def _judged(runs: Iterable[Path], *, master: str | None = None) -> int:
     return code
 
 
-def require_pool(kind: PoolKind) -> None:
-    """Check that a pool can work on this machine.
-
-    Raises:
-        PrerequisiteError: it can't; says why, and what still runs.
-    """
-    probes = {PoolKind.EMBEDDED: sandbox_problem, PoolKind.DOCKER: docker_problem}
-    if kind in probes and (problem := probes[kind]()) is not None:
-        raise PrerequisiteError(problem)
-
-
-def require_seed(seed: int | None) -> None:
-    """Check that a seed is one that can be drawn.
-
-    Raises:
-        UsageError: it has too many bits.
-    """
-    if seed is not None and seed >= 1 << SEED_BITS:
-        raise UsageError(f"a seed has at most {SEED_BITS} bits, {seed} has more")
-
-
 def _parameters(text: str | None) -> dict[str, Any]:
     """A scenario's parameters from a JSON object; none from None."""
     try:
-        parsed = json.loads(text or "{}")
-    except ValueError as error:
+        parsed = json.loads("{}" if text is None else text)
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"--parameters is not JSON: {error}") from error
     if not isinstance(parsed, dict):
-        raise UsageError(f'--parameters must be a JSON object like {{"name": 1}}, not {text}')
+        shown = shortened(str(text))
+        raise UsageError(f'--parameters must be a JSON object like {{"name": 1}}, not {shown}')
     return parsed
 
 

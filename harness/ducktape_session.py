@@ -22,6 +22,7 @@ from harness.contract.refusal import refusal_in
 from harness.contract.run_folder import PLAN_FILE, find_runs
 from harness.phases import PREFIX
 from harness.session import Session
+from harness.session_names import reserve_session
 
 _console = Console(stderr=True)
 _ROOT = Path(__file__).resolve().parent.parent
@@ -56,7 +57,7 @@ def run_ducktape(
         chosen: the scenarios.
         session: seed, versions and pool.
         results: where ducktape makes the session's folder.
-        root: where the nodes keep their files.
+        root: where the nodes keep their files; ducktape's working directory.
         on_phase: told each phase as it begins.
         parameters: of the scenarios' tests; None or empty: all that they declare.
 
@@ -82,13 +83,12 @@ def run_ducktape(
         "FENCEPOST_POOL_SIZE": str(max(scenario.nodes for scenario in chosen)),
         "FENCEPOST_POOL_ROOT": str(root),
     }
-    before = _latest(results)
-    exit_code, lines = _watch(command, environment, session, on_phase)
+    folder = reserve_session(results, root)
+    exit_code, lines = _watch(command, environment, session, on_phase, cwd=root)
     if (refused := refusal_in(lines)) is not None:
         raise refused
-    folder = _latest(results)
     said = "\n".join(lines[-_TAIL_LINES:])
-    if folder is None or folder == before or not list(folder.glob(f"**/{PLAN_FILE}")):
+    if not list(folder.glob(f"**/{PLAN_FILE}")):
         raise NodeError(f"ducktape ran no scenario; it said at the end:\n{said}")
     (folder / _DUCKTAPE_LOG).write_text("\n".join(lines))
     _tell_errors(folder)
@@ -104,22 +104,18 @@ def _tell_errors(folder: Path) -> None:
             _console.print(told, style="red", markup=False, soft_wrap=True)
 
 
-def _latest(results: Path) -> Path | None:
-    """The newest session's folder, to which ducktape points a link."""
-    link = results / "latest"
-    return link.resolve() if link.exists() else None
-
-
 def _watch(
     command: list[str],
     environment: dict[str, str],
     session: Session,
     on_phase: Callable[[str], None],
+    *,
+    cwd: Path,
 ) -> tuple[int, list[str]]:
     """Run ducktape to its end, telling its scenarios' phases; returns exit status and output."""
     starter = start_in_sandbox if session.cluster == PoolKind.EMBEDDED else _start
     lines: list[str] = []
-    process = starter(command, env=environment, cwd=_ROOT, stdout=subprocess.PIPE)
+    process = starter(command, env=environment, cwd=cwd, stdout=subprocess.PIPE)
     try:
         on_phase("starting ducktape")
         for raw in process.stdout or ():

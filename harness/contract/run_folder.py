@@ -200,11 +200,14 @@ def find_runs(path: Path) -> list[RunFolder]:
     """All runs at or below a folder, by path.
 
     Raises:
-        RunFolderError: there is none.
+        RunFolderError: there is none, or the path is none.
     """
-    runs = sorted(
-        file.parent for file in path.glob(f"**/{PLAN_FILE}") if ".nodes" not in file.parts
-    )
+    try:
+        runs = sorted(
+            file.parent for file in path.glob(f"**/{PLAN_FILE}") if ".nodes" not in file.parts
+        )
+    except OSError as error:
+        raise RunFolderError(f"{str(path)[:200]} is no folder of runs: {error.strerror}") from error
     if not runs:
         raise RunFolderError(f"no run at or below {path}: no folder there holds a {PLAN_FILE}")
     return [RunFolder(run) for run in runs]

@@ -99,13 +99,17 @@ def _parse(content: bytes, path: Path) -> SuiteFile:
 
 def _check(suite: SuiteFile, path: Path) -> None:
     """Check what no type tells: names that exist, and fields that go together."""
-    known, locked = [scenario.name for scenario in scenarios()], locked_versions()
+    known, locked = {scenario.name: scenario for scenario in scenarios()}, locked_versions()
     for index, entry in enumerate(suite.runs):
         where = f"{path}: runs[{index}]"
         if entry.scenario not in known:
             raise UsageError(
                 f"{where}.scenario: there is no {entry.scenario!r}; there are: {', '.join(known)}"
             )
+        try:
+            known[entry.scenario].require(entry.parameters)
+        except UsageError as error:
+            raise UsageError(f"{where}.parameters: {error}") from error
         for version in entry.kafka:
             if version not in locked:
                 raise UsageError(

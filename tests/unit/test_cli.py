@@ -48,6 +48,13 @@ def test_kafka_list_names_the_locked_versions() -> None:
         (("run", "baseline", "--seed", "99999999999"), 64, "31 bits"),
         (("run", "baseline", "--parameters", "{"), 64, "not JSON"),
         (("run", "baseline", "--parameters", "[1]"), 64, "must be a JSON object"),
+        (("run", "baseline", "--parameters", ""), 64, "not JSON"),
+        (("run", "baseline", "--parameters", '{"x": 1}'), 64, "it declares none"),
+        (("run", "unclean_election", "--parameters", '{"successor": "x"}'), 64, '"eligible"'),
+        (("run", "baseline", "--kafka", "latest"), 64, "a version such as 4.4.0"),
+        (("run", "baseline", "--results", "/dev/null"), 64, "can't be written"),
+        (("nightly", "--results", "/proc/x"), 64, "can't be written"),
+        (("analyze", "x" * 5000), 64, "is no folder of runs"),
         (
             ("nightly", "--suite", "nonsense"),
             64,

@@ -73,21 +73,28 @@ def test_a_missing_suite_tells_which_there_are(name: str) -> None:
 
 
 def test_planning_multiplies_versions_and_repeats(tmp_path: Path) -> None:
-    entry = "{scenario: baseline, kafka: ['4.4.0', '3.9.0'], repeat: 2, parameters: {size: 3}}"
+    what = "scenario: zombie_leader, parameters: {recipe: deaf}"
+    entry = f"{{{what}, kafka: ['4.4.0', '3.9.0'], repeat: 2}}"
     runs = planned(find_suite(str(written(tmp_path, f"runs: [{entry}, {{scenario: canary}}]"))))
     assert [(run.id, run.repeat) for run in runs] == [
-        ("001-baseline-4.4.0", 0),
-        ("002-baseline-4.4.0", 1),
-        ("003-baseline-3.9.0", 0),
-        ("004-baseline-3.9.0", 1),
+        ("001-zombie_leader-4.4.0", 0),
+        ("002-zombie_leader-4.4.0", 1),
+        ("003-zombie_leader-3.9.0", 0),
+        ("004-zombie_leader-3.9.0", 1),
         ("005-canary-4.4.0", 0),
     ]
     assert len({run.seed for run in runs}) == 5
     seed = runs[0].seed
     assert runs[0].rerun == (
-        f"fencepost run baseline --cluster embedded --kafka 4.4.0 --seed {seed} "
-        "--parameters '{\"size\": 3}'"
+        f"fencepost run zombie_leader --cluster embedded --kafka 4.4.0 --seed {seed} "
+        '--parameters \'{"recipe": "deaf"}\''
     )
+
+
+def test_parameters_that_a_scenario_does_not_declare_are_refused(tmp_path: Path) -> None:
+    runs = "runs: [{scenario: zombie_leader, parameters: {recipe: bogus}}]"
+    with pytest.raises(UsageError, match=r"runs\[0\].parameters: zombie_leader does not declare"):
+        find_suite(str(written(tmp_path, runs)))
 
 
 def test_seeds_come_from_the_nights_seed_or_from_the_suite(tmp_path: Path) -> None:

@@ -1,0 +1,54 @@
+"""What a scenario's file declares, read without importing it."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.catalog import read_scenario
+from harness.contract.errors import UsageError
+
+SCENARIO = '''"""A question?"""
+RECIPES: dict[str, int] = {"pause": 1, "stop": 2}
+class T:
+    @cluster(num_nodes=4)
+    @matrix(recipe=list(RECIPES), size=[1, 2])
+    @parametrize(recipe="other", size=3)
+    def test_x(self, recipe, size): ...
+'''
+
+
+def declared(folder: Path, text: str) -> list[dict[str, object]] | None:
+    file = folder / "own_test.py"
+    file.write_text(text)
+    parameters = read_scenario(file).parameters
+    return None if parameters is None else [dict(one) for one in parameters]
+
+
+def test_parameters_are_read_from_marks_and_from_the_names_that_they_list(tmp_path: Path) -> None:
+    found = declared(tmp_path, SCENARIO)
+    assert found is not None
+    assert len(found) == 5
+    assert {"recipe": "stop", "size": 2} in found
+    assert {"recipe": "other", "size": 3} in found
+
+
+def test_a_set_that_is_not_declared_is_refused_with_those_that_are(tmp_path: Path) -> None:
+    declared(tmp_path, SCENARIO)
+    scenario = read_scenario(tmp_path / "own_test.py")
+    scenario.require({})
+    scenario.require({"recipe": "pause", "size": 1})
+    for wrong in ({"recipe": "pause"}, {"recipe": "bogus", "size": 1}, {"nonsense": 1}):
+        with pytest.raises(UsageError, match=r'own does not declare .*\{"recipe": "pause", "size"'):
+            scenario.require(wrong)
+
+
+def test_without_marks_there_are_no_parameters(tmp_path: Path) -> None:
+    assert declared(tmp_path, '"""Why?"""\n') == [{}]
+    with pytest.raises(UsageError, match="it declares none"):
+        read_scenario(tmp_path / "own_test.py").require({"recipe": "pause"})
+
+
+def test_what_is_no_literal_is_not_checked(tmp_path: Path) -> None:
+    text = SCENARIO.replace("list(RECIPES)", "all_of_them()")
+    assert declared(tmp_path, text) is None
+    read_scenario(tmp_path / "own_test.py").require({"recipe": "anything"})
