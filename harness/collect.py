@@ -1,6 +1,5 @@
 """From the nodes into the run's folder: first the raw files, then the trace tables."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,25 +19,22 @@ from harness.log_directories import copy_log_directory
 _DECODE_SECONDS = 600
 
 
-def collect_clients(folder: RunFolder, workers: Iterable[WorkerService]) -> None:
-    """Copy the workers' histories and their clients' logs."""
-    for worker in workers:
-        folder.history.mkdir(parents=True, exist_ok=True)
-        folder.clients.mkdir(parents=True, exist_ok=True)
-        _copy(worker.host, worker.history_file, folder.history / f"{worker.worker}.jsonl")
-        _copy(worker.host, worker.log_file, folder.clients / f"{worker.worker}.log")
-        output = worker.folder / "output.log"
-        _copy(worker.host, output, folder.clients / f"{worker.worker}.output.log")
+def collect_worker(folder: RunFolder, worker: WorkerService) -> None:
+    """Copy a worker's history, its clients' log and what it printed."""
+    folder.history.mkdir(parents=True, exist_ok=True)
+    folder.clients.mkdir(parents=True, exist_ok=True)
+    _copy(worker.host, worker.history_file, folder.history / f"{worker.worker}.jsonl")
+    _copy(worker.host, worker.log_file, folder.clients / f"{worker.worker}.log")
+    output = worker.folder / "output.log"
+    _copy(worker.host, output, folder.clients / f"{worker.worker}.output.log")
 
 
-def collect_servers(folder: RunFolder, kafka: KafkaService) -> None:
-    """Copy every server's log and its replicas; the servers must not run any more."""
-    for server_id in kafka.topology.server_ids:
-        node = kafka.host(server_id)
-        logs = folder.brokers / str(server_id)
-        logs.mkdir(parents=True, exist_ok=True)
-        _copy(node, kafka.log_file(server_id), logs / "server.log")
-        copy_log_directory(kafka, server_id, folder.segments / str(server_id))
+def collect_server(folder: RunFolder, kafka: KafkaService, server: int) -> None:
+    """Copy a server's log and its replicas; it must not run any more."""
+    logs = folder.brokers / str(server)
+    logs.mkdir(parents=True, exist_ok=True)
+    _copy(kafka.host(server), kafka.log_file(server), logs / "server.log")
+    copy_log_directory(kafka, server, folder.segments / str(server))
 
 
 def decode_servers(folder: RunFolder, observer: WorkerService) -> None:

@@ -86,11 +86,6 @@ class Consumers:
             for worker, request in requests.items()
         ]
 
-    def finish(self) -> None:
-        """Let every worker close its clients and end."""
-        for worker in self.workers.values():
-            worker.finish()
-
     def _worker(self, member: str) -> WorkerService:
         group, _, place = member.rpartition("#")
         _, _, number = place.partition(".")

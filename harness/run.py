@@ -64,7 +64,7 @@ class Run:
         phases: Phases,
         plan: Plan,
     ) -> None:
-        """Everything is allocated, nothing runs; `history` is the driver's, closed by `end`."""
+        """Everything is allocated, nothing runs; `end_history` closes `history`, the driver's."""
         self.kafka = kafka
         self.clients = consumers.java
         self.consumers = consumers
@@ -379,12 +379,7 @@ class Run:
                 what=f"to have all {topic.replication} replicas in sync",
             )
 
-    def end(self) -> None:
-        """Close the clients, freeze the servers' files by SIGKILL and end the driver's history."""
-        self.phases.enter(Stage.COLLECTING, "clients and servers end, what they left is collected")
-        self.heal()
-        self.workload.end()
-        self.consumers.finish()
-        self.kafka.kill_all()
+    def end_history(self) -> None:
+        """End the driver's history; nothing more is written to it."""
         self._history.write(WorkerStopped)
         self._history.close()

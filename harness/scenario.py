@@ -5,7 +5,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -20,17 +20,10 @@ from cluster.nodes.tether import die_with_parent
 from harness.clients.history import HistoryWriter
 from harness.clients.kinds import client_version
 from harness.clients.process import WorkerService
-from harness.collect import (
-    collect_clients,
-    collect_servers,
-    decode_clients,
-    decode_server_logs,
-    decode_servers,
-)
 from harness.consumers import Consumers, workers_for
 from harness.contract.checks import OF_COPIES, OF_EVERY_RUN, OF_GROUPS, OF_SEVERAL_READERS, Check
 from harness.contract.clients import Client, clients_of
-from harness.contract.errors import UsageError
+from harness.contract.errors import UsageError, WorkerError
 from harness.contract.events import WorkerStarted
 from harness.contract.manifest import write_manifest
 from harness.contract.run_folder import (
@@ -42,6 +35,7 @@ from harness.contract.run_folder import (
     TopicPlan,
 )
 from harness.contract.stages import Stage
+from harness.ending import end_and_collect
 from harness.phases import Phases
 from harness.randomness import generator
 from harness.run import Run
@@ -113,7 +107,7 @@ class Scenario(Test):  # type: ignore[misc]
         folder.write_run(description)
         history = _driver_history(folder)
         phases = Phases(history)
-        error: str | None = None
+        problems: list[str] = []
         try:
             phases.enter(Stage.STARTING, "servers and clients")
             kafka = KafkaService(self.test_context, shape, version=self.session.kafka)
@@ -128,17 +122,21 @@ class Scenario(Test):  # type: ignore[misc]
                 phases=phases,
                 plan=plan,
             )
-            with ExitStack() as at_end:
-                at_end.callback(self._collect, run)
+            try:
                 run.start()
                 yield run
+            finally:
+                problems += end_and_collect(run)
         except BaseException as failure:
-            error = "".join(traceback.format_exception_only(failure)).strip()
+            problems.insert(0, "".join(traceback.format_exception_only(failure)).strip())
             raise
         finally:
             ended = time.time_ns() // 1000
+            error = "; ".join(problems) or None
             folder.write_run(msgspec.structs.replace(description, ended_micros=ended, error=error))
             write_manifest(folder)
+        if problems:
+            raise WorkerError("; ".join(problems))
 
     def groups_here(self, groups: Sequence[GroupPlan]) -> list[GroupPlan]:
         """Those of the groups whose clients there are for the Kafka version, in a random order."""
@@ -148,16 +146,6 @@ class Scenario(Test):  # type: ignore[misc]
 
     def _worker(self, name: str, module: str) -> WorkerService:
         return WorkerService(self.test_context, worker=name, module=module)
-
-    def _collect(self, run: Run) -> None:
-        run.end()
-        workers = (*run.consumers.workers.values(), run.observer.worker)
-        collect_servers(run.folder, run.kafka)
-        decode_servers(run.folder, run.observer.worker)
-        run.observer.worker.finish()
-        collect_clients(run.folder, workers)
-        decode_clients(run.folder)
-        decode_server_logs(run.folder)
 
     def _require_clients(self, groups: Sequence[GroupPlan]) -> None:
         testable = clients_of(self.session.kafka)

@@ -156,8 +156,12 @@ class KafkaService(Service):  # type: ignore[misc]
     def kill_all(self) -> None:
         """SIGKILL every server, so that the files stay as they are."""
         for server_id in self._processes:
-            if self.is_running(server_id):
-                self.kill_server(server_id)
+            self.kill_if_running(server_id)
+
+    def kill_if_running(self, server_id: int) -> None:
+        """SIGKILL a server, unless it has ended or was never started."""
+        if self.is_running(server_id):
+            self.kill_server(server_id)
 
     def stop(self, **_kwargs: Any) -> None:
         """At the end of a test there is nobody left to be polite to."""

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 from harness.clients.commands import (
@@ -24,6 +24,7 @@ from harness.contract.errors import WorkerError
 from harness.contract.outcomes import CommitEpoch
 
 _THREADS = 8
+_CLOSE_SECONDS = 20
 
 MemberFactory = Callable[[Member, str, HistoryWriter], GroupMember]
 
@@ -121,13 +122,31 @@ class MemberRole(Role):
         self._members.pop(name).close()
 
     def close(self) -> None:
-        """Close every consumer that is still open."""
-        for reader in self._readers.values():
-            reader.stop()
-        for member in self._members.values():
-            member.close()
+        """Close every consumer that is still open, all at the same time.
+
+        Raises:
+            WorkerError: some did not close in time, or raised; names them.
+        """
+        closing = {name: self._pool.submit(self._end, name) for name in self._members}
+        done, _ = wait(closing.values(), timeout=_CLOSE_SECONDS)
+        hung = sorted(name for name, one in closing.items() if one not in done)
+        raised = {
+            name: error
+            for name, one in closing.items()
+            if one in done and (error := one.exception()) is not None
+        }
         self._members.clear()
-        self._pool.shutdown()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        problems = [f"{name} raised {type(one).__name__}: {one}" for name, one in raised.items()]
+        if hung:
+            problems.append(f"{', '.join(hung)} did not close within {_CLOSE_SECONDS} s")
+        if problems:
+            raise WorkerError("; ".join(problems))
+
+    def _end(self, name: str) -> None:
+        if name in self._readers:
+            self._stop(name)
+        self._members[name].close()
 
     def _member(self, name: str) -> GroupMember:
         try:

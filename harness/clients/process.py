@@ -3,6 +3,7 @@
 import itertools
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,12 @@ from ducktape.services.service import Service
 from cluster.ducktape import node_of
 from cluster.nodes.node import Node, NodeProcess
 from harness.clients.commands import ENCODER, AnyCommand, Finish, Ping, WorkerPlan
-from harness.contract.errors import WorkerError
+from harness.contract.errors import FencepostError, WaitTimeoutError, WorkerError
 from harness.contract.events import DECODER, Answered, AnyEvent
 from harness.contract.waiting import wait_until
 
 _FINISH_SECONDS = 30
+_DUMP_SECONDS = 5
 _LOG_TAIL_BYTES = 2000
 
 
@@ -114,11 +116,37 @@ class WorkerService(Service):  # type: ignore[misc]
         return self.result(request, what=type(command).__name__, timeout_seconds=timeout_seconds)
 
     def finish(self) -> None:
-        """Let the worker close its clients and end."""
+        """Let the worker close its clients and end.
+
+        One that hangs prints the stacks of its threads, which `collect_worker` collects, and is
+        killed.
+
+        Raises:
+            WorkerError: it could not close its clients, or died.
+            WaitTimeoutError: it hung.
+        """
         if self._process is None or self._process.status() is not None:
             return
-        self.call(Finish(), timeout_seconds=_FINISH_SECONDS)
-        self._process.wait(_FINISH_SECONDS)
+        try:
+            self.call(Finish(), timeout_seconds=_FINISH_SECONDS)
+            self._process.wait(_FINISH_SECONDS)
+        except FencepostError:
+            self._dump_threads()
+            self.stop()
+            raise
+
+    def _dump_threads(self) -> None:
+        """Let a worker that still runs print the stacks of its threads; a paused one can't."""
+        if self._process is None or self._process.status() is not None:
+            return
+        before = len(self._printed())
+        self._process.signal(signal.SIGQUIT)
+        with suppress(WaitTimeoutError):
+            wait_until(
+                lambda: len(self._printed()) > before,
+                what=f"the stacks of {self.worker}'s threads",
+                timeout_seconds=_DUMP_SECONDS,
+            )
 
     def start(self, **_kwargs: Any) -> None:
         """Workers are launched with what they need to know; see `launch`."""
@@ -152,6 +180,8 @@ class WorkerService(Service):  # type: ignore[misc]
         for line in whole.splitlines():
             yield DECODER.decode(line)
 
+    def _printed(self) -> bytes:
+        return self.host.read(self.folder / "output.log")
+
     def _output(self) -> str:
-        content = self.host.read(self.folder / "output.log")
-        return content[-_LOG_TAIL_BYTES:].decode(errors="replace")
+        return self._printed()[-_LOG_TAIL_BYTES:].decode(errors="replace")

@@ -1,6 +1,8 @@
 """The worker contract: a program on a node, told what to do by lines, answering in its history."""
 
+import faulthandler
 import os
+import signal
 import sys
 import traceback
 from abc import ABC, abstractmethod
@@ -38,7 +40,8 @@ def read_plan(path: Path) -> WorkerPlan:
 def serve(plan: WorkerPlan, role: Role, history: HistoryWriter, lines: Iterable[str]) -> None:
     """Carry out one command a line until `Finish` or the end of the lines.
 
-    A command that fails is answered with its error; the worker goes on.
+    A command that fails is answered with its error; the worker goes on. On SIGQUIT it prints the
+    stacks of its threads: the JVM does where one runs, else Python.
     """
     history.write(
         WorkerStarted,
@@ -49,21 +52,32 @@ def serve(plan: WorkerPlan, role: Role, history: HistoryWriter, lines: Iterable[
         client_version=role.client_version,
         pid=os.getpid(),
     )
+    if "jpype" not in sys.modules:
+        faulthandler.register(signal.SIGQUIT)
     for line in lines:
         command = DECODER.decode(line)
-        if isinstance(command, Finish):
-            role.close()
-            history.write(Answered, request=command.request)
-            break
+        is_last = isinstance(command, Finish)
         try:
-            result = None if isinstance(command, Ping) else role.carry_out(command)
+            result = _done(role, command)
         except Exception as error:  # noqa: BLE001 - whatever it is, the driver must learn of it
             traceback.print_exception(error, file=sys.stderr)
             history.write(Answered, request=command.request, error=_with_causes(error))
         else:
             history.write(Answered, request=command.request, result=result)
+        if is_last:
+            break
     history.write(WorkerStopped)
     history.close()
+
+
+def _done(role: Role, command: AnyCommand) -> Any:
+    match command:
+        case Ping():
+            return None
+        case Finish():
+            return role.close()
+        case _:
+            return role.carry_out(command)
 
 
 def _with_causes(error: BaseException) -> str:

@@ -1,0 +1,35 @@
+"""What is left of a run whose worker does not end?
+
+Cluster: 1 broker.
+Fault:   none that is declared: the node of a Python client's worker is paused, and stays so.
+Expect:  everything else is collected, and the run is undecided.
+"""
+
+from ducktape.mark.resource import cluster
+
+from cluster.kafka.topology import Topology
+from harness.clients.kinds import WORKERS
+from harness.contract.checks import Check
+from harness.contract.clients import Client
+from harness.contract.run_folder import TopicPlan
+from harness.scenario import Scenario
+from harness.workload import reader
+
+
+class HungWorkerScenario(Scenario):
+    """Everything is well, until the end."""
+
+    topology = Topology(brokers=1)
+    orders = TopicPlan(
+        topic="orders", partitions=1, replication=1, min_insync=1, unclean_election=False
+    )
+    groups = (reader("java", "orders"), reader("python", "orders", client=Client.KAFKA_PYTHON))
+    checks = (Check.LOST_RECORD, Check.HISTORY_COMPLETE)
+
+    @cluster(num_nodes=4)
+    def test_hung_worker(self) -> None:
+        with self.running(topics=[self.orders], groups=self.groups) as run:
+            run.create(assignment=[1])
+            run.produce("orders", count=100, producer="writer")
+            run.open(self.groups, life=1)
+            run.consumers.workers[WORKERS[Client.KAFKA_PYTHON]].host.pause()
