@@ -1,9 +1,11 @@
 """Server properties and log configuration, for faults that take effect and heal in seconds."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
 from cluster.kafka.topology import CLIENT_PORT, CONTROLLER_PORT, REPLICATION_PORT, Topology
+from harness.contract.errors import UsageError
 
 _FAULT_SETTINGS = {
     "broker.session.timeout.ms": "3000",
@@ -79,7 +81,12 @@ def server_properties(
         server_id: whose.
         addresses: of every server, by id.
         data: its log directory on its node.
+
+    Raises:
+        UsageError: Kafka would read that as several directories.
     """
+    if "," in str(data):
+        raise UsageError(f"{data} has a comma, at which Kafka splits log.dirs: see --results")
     address = addresses[server_id]
     listeners = {"CONTROLLER": CONTROLLER_PORT} if server_id in topology.controller_ids else {}
     advertised: dict[str, int] = {}
@@ -96,7 +103,7 @@ def server_properties(
         "listener.security.protocol.map": (
             "CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT,CONTROLLER:PLAINTEXT"
         ),
-        "log.dirs": str(data),
+        "log.dirs": property_value(str(data)),
         "offsets.topic.replication.factor": str(copies),
         "transaction.state.log.replication.factor": str(copies),
         "transaction.state.log.min.isr": "1",
@@ -107,6 +114,11 @@ def server_properties(
         properties["inter.broker.listener.name"] = "REPLICATION"
     properties.update(topology.settings)
     return "".join(f"{key}={value}\n" for key, value in sorted(properties.items()))
+
+
+def property_value(text: str) -> str:
+    """A text as Java reads it from a properties file: Latin-1, with the escapes of a string."""
+    return json.dumps(text)[1:-1]
 
 
 def _endpoints(address: str, ports: Mapping[str, int]) -> str:

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, Trans
 from cluster.kafka.download import alone_in, download_all, sha256_of
 from cluster.kafka.lock import Artifact, Lock, locked_versions, read_lock
 from cluster.kafka.repository import repository_root
+from harness.contract.errors import DistributionError
 
 __all__ = [
     "CACHE_VARIABLE",
@@ -57,9 +58,14 @@ def class_path(version: str) -> list[Path]:
     """The jars of a version that its lock file names, and no others, their hashes checked now.
 
     Raises:
-        DistributionError: as of `ensure`.
+        DistributionError: as of `ensure`; or Java would read the cache's path as several.
     """
     folder = ensure(version, progress=False)
+    if os.pathsep in str(folder):
+        raise DistributionError(
+            f"{folder} has a {os.pathsep!r}, at which Java splits class paths: set "
+            f"{CACHE_VARIABLE} to another folder"
+        )
     return [folder / artifact.file_name for artifact in read_lock(version).artifacts]
 
 

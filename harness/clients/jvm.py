@@ -6,6 +6,8 @@ from typing import Any
 
 import jpype
 
+from cluster.kafka.config import property_value
+
 _LOG4J2 = """\
 status = error
 appender.file.type = File
@@ -43,9 +45,9 @@ def start_jvm(jars: Iterable[str], *, log: Path) -> None:
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     log4j2 = log.with_suffix(".log4j2.properties")
-    log4j2.write_text(_LOG4J2.format(log=log))
+    log4j2.write_text(_LOG4J2.format(log=property_value(str(log))))
     reload4j = log.with_suffix(".log4j.properties")
-    reload4j.write_text(_RELOAD4J.format(log=log))
+    reload4j.write_text(_RELOAD4J.format(log=property_value(str(log))))
     jpype.startJVM(
         "-Xmx512m",
         "-XX:+UseSerialGC",

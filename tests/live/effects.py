@@ -43,12 +43,27 @@ def is_stopped(run: Run, server: int) -> bool:
     return status == psutil.STATUS_STOPPED
 
 
-def worker_status(run: Run) -> str:
-    """Of the process with the Java clients."""
+def worker(run: Run) -> psutil.Process:
+    """The process with the Java clients."""
     plan = str(run.clients.folder / "plan.json")
-    (worker,) = [p for p in psutil.process_iter(["cmdline"]) if plan in p.info["cmdline"]]
-    status: str = worker.status()
+    (found,) = [p for p in psutil.process_iter(["cmdline"]) if plan in p.info["cmdline"]]
+    return found
+
+
+def worker_status(run: Run) -> str:
+    status: str = worker(run).status()
     return status
+
+
+def jars_open_in_worker(run: Run) -> set[str]:
+    """Without that of JPype, which is its agent."""
+    jars = {file.path for file in worker(run).open_files() if file.path.endswith(".jar")}
+    return {jar for jar in jars if not jar.endswith("/org.jpype.jar")}
+
+
+def class_path(run: Run, server: int) -> list[str]:
+    command = psutil.Process(run.kafka.process(server).pid).cmdline()
+    return str(command[command.index("-cp") + 1]).split(":")
 
 
 def answers(run: Run, broker: int) -> bool:

@@ -11,8 +11,10 @@ from effects import (
     await_led_by_other,
     await_reaches,
     bytes_in,
+    class_path,
     hears,
     is_stopped,
+    jars_open_in_worker,
     leader_of,
     newest_epoch_on_disk,
     reaches,
@@ -109,12 +111,16 @@ def stop(run: Run) -> None:
 
 
 def bounce(run: Run) -> None:
+    """The new process has the locked jars on its class path, as every one, and nothing else."""
     (broker,) = FollowerOf("orders", 0).resolve(run.observer)
     process, folder = run.kafka.process(broker), replica(run, broker)
     inode = folder.stat().st_ino
     run.inject(Bounce(FollowerOf("orders", 0)))
     assert process.status() in (0, SIGTERM_STATUS)
     assert run.kafka.process(broker).pid != process.pid
+    jars = [str(jar) for jar in run.kafka.host(broker).class_path(run.kafka.version)]
+    assert class_path(run, broker) == jars
+    assert jars_open_in_worker(run) <= set(jars)
     assert answers(run, broker)
     assert folder.stat().st_ino == inode
 

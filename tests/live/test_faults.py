@@ -11,12 +11,16 @@ from harness.catalog import read_scenario
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 
+ODD = "it's $(a) \\ %41 ü;"
+"""A name that shells, addresses and properties files read otherwise, unless it is quoted."""
+
 SCENARIO = Path(__file__).with_name("faults_test.py")
 
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Told]:
-    results = tmp_path_factory.mktemp("faults")
+    results = tmp_path_factory.mktemp("faults") / ODD
+    results.mkdir()
     ran(read_scenario(SCENARIO), results, POOL)
     found: dict[str, Told] = json.loads((results / TOLD_FILE).read_text())
     return found

@@ -151,6 +151,14 @@ def test_a_jar_that_changed_is_not_used_where_none_can_be_had(repository: Path) 
         distribution.class_path("9.9.9")
 
 
+def test_a_cache_whose_path_java_would_split_is_refused(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FENCEPOST_CACHE", f"{cache}:more")
+    with pytest.raises(DistributionError, match="FENCEPOST_CACHE"):
+        distribution.class_path("9.9.9")
+
+
 def test_several_may_fetch_at_once(cache: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         folders = list(pool.map(lambda _: distribution.ensure("9.9.9", progress=False), range(4)))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cluster.image.build import PUBLIC_BASE
-from cluster.kafka.config import server_properties
+from cluster.kafka.config import property_value, server_properties
 from cluster.kafka.topology import Topology
 from cluster.nodes.agent_link import lines_of
 from cluster.nodes.docker_pool import read_compose
@@ -24,6 +24,7 @@ from harness.contract.errors import (
     CommandFailedError,
     FaultError,
     NodeError,
+    UsageError,
     WaitTimeoutError,
 )
 from harness.contract.waiting import wait_until
@@ -213,3 +214,25 @@ def test_a_container_has_the_rights_that_the_compose_file_explains(
 
 def test_a_base_image_that_is_pulled_is_named_by_digest() -> None:
     assert re.fullmatch(r"[\w.:/-]+@sha256:[0-9a-f]{64}", PUBLIC_BASE)
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("/plain/path-1_a.b", "/plain/path-1_a.b"),
+        ("a b'c$(d);%41", "a b'c$(d);%41"),
+        ("a\\b", r"a\\b"),
+        ("ü", r"\u00fc"),
+        ("𝄞", r"\ud834\udd1e"),
+        ("a\nb", r"a\nb"),
+    ],
+)
+def test_a_path_is_written_as_java_reads_properties(text: str, written: str) -> None:
+    assert property_value(text) == written
+
+
+def test_a_log_directory_that_kafka_would_split_is_refused() -> None:
+    with pytest.raises(UsageError, match="comma"):
+        server_properties(
+            Topology(brokers=1), server_id=1, addresses={1: "a"}, data=Path("/one,two/data")
+        )
