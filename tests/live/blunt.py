@@ -92,6 +92,20 @@ def signals_swallowed() -> Iterator[None]:
 
 
 @contextmanager
+def first_signal_swallowed() -> Iterator[None]:
+    """The fault's own signal is lost, and no later one: what ends the process then is no proof."""
+    send, sent = HostProcess.signal, []
+
+    def swallow_first(process: HostProcess, number: int) -> None:
+        if sent:
+            send(process, number)
+        sent.append(number)
+
+    with patch.object(HostProcess, "signal", swallow_first):
+        yield
+
+
+@contextmanager
 def rules_not_applied() -> Iterator[None]:
     """`Node.block` returns, and the kernel has no rule."""
     with patch.object(NetnsNode, "block", lambda _node, _traffic: None):

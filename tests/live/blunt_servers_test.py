@@ -16,6 +16,7 @@ from blunt import (
     Means,
     Story,
     disk_not_limited,
+    first_signal_swallowed,
     meanwhile,
     not_removed,
     rules_not_applied,
@@ -51,7 +52,7 @@ GROUP: GroupPlan = GROUPS[0]
 
 
 def kill(_run: Run) -> Blunt:
-    return Blunt(Kill(Broker(PLAIN)), signals_swallowed)
+    return Blunt(Kill(Broker(PLAIN)), first_signal_swallowed)
 
 
 def kill_what_is_dead(run: Run) -> Blunt:
@@ -60,7 +61,7 @@ def kill_what_is_dead(run: Run) -> Blunt:
 
 
 def stop(_run: Run) -> Blunt:
-    return Blunt(Stop(Broker(PLAIN)), signals_swallowed)
+    return Blunt(Stop(Broker(PLAIN)), first_signal_swallowed)
 
 
 def bounce(_run: Run) -> Blunt:
@@ -108,7 +109,10 @@ def pause_client(run: Run) -> Blunt:
 
 def pause_a_busy_client(run: Run) -> Blunt:
     members = run.open([GROUP], life=1)
-    ends = [LogEnd(topic=ORDERS.topic, partition=0, offset=UNREACHED)]
+    ends = [
+        LogEnd(topic=ORDERS.topic, partition=partition, offset=UNREACHED)
+        for partition in range(ORDERS.partitions)
+    ]
     read = Consume(members=members, ends=ends, timeout_seconds=BUSY_SECONDS)
     fault = Blunt(
         PauseClient(run.clients.worker),
