@@ -11,6 +11,8 @@ FENCEPOST := .venv/bin/fencepost
 READY := .venv/.ready
 BENCH_READY := .venv/.ready-bench
 SEED_OPTION := $(if $(SEED),--seed $(SEED))
+# One word for the shell, whatever is in it.
+quoted = '$(subst ','\'',$(1))'
 
 .DEFAULT_GOAL := help
 .PHONY: help demo scenario nightly reproduction commit-epochs mutation lies torture mutants bench-analysis report playground docker-image test lint format lock doctor clean
@@ -19,27 +21,27 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(READY) ## Which leader epoch is safe to commit? A real cluster, Spark, and a report
-	$(FENCEPOST) run commit_epoch --cluster $(CLUSTER) --kafka $(KAFKA) --results $(RESULTS) $(SEED_OPTION)
+	$(FENCEPOST) run commit_epoch --cluster $(CLUSTER) --kafka $(KAFKA) --results $(call quoted,$(RESULTS)) $(SEED_OPTION)
 
 scenario: $(READY) ## Run one scenario: NAME= [CLUSTER=] [KAFKA=] [SEED=]
-	$(FENCEPOST) run $(NAME) --cluster $(CLUSTER) --kafka $(KAFKA) --results $(RESULTS) $(SEED_OPTION)
+	$(FENCEPOST) run $(NAME) --cluster $(CLUSTER) --kafka $(KAFKA) --results $(call quoted,$(RESULTS)) $(SEED_OPTION)
 
 nightly: $(READY) ## Run a suite, or go on with one: [SUITE=smoke] [CLUSTER=] [SEED=] [FRESH=1]
-	$(FENCEPOST) nightly --suite $(SUITE) --cluster $(CLUSTER) --results $(RESULTS) $(SEED_OPTION) $(if $(FRESH),--fresh)
+	$(FENCEPOST) nightly --suite $(SUITE) --cluster $(CLUSTER) --results $(call quoted,$(RESULTS)) $(SEED_OPTION) $(if $(FRESH),--fresh)
 
 reproduction: $(READY) ## How often each headline scenario reaches its hazard (half an hour); writes docs/reproduction.md
-	$(FENCEPOST) nightly --suite reproduction --cluster $(CLUSTER) --results $(RESULTS) $(SEED_OPTION) || test $$? -le 2
-	.venv/bin/python -m bench.reproduction $(RESULTS)
+	$(FENCEPOST) nightly --suite reproduction --cluster $(CLUSTER) --results $(call quoted,$(RESULTS)) $(SEED_OPTION) || test $$? -le 2
+	.venv/bin/python -m bench.reproduction $(call quoted,$(RESULTS))
 
 commit-epochs: $(READY) ## Five runs of the demo (five minutes); writes the counts of README.md and docs/commit-epoch.md
-	$(FENCEPOST) nightly --suite commit_epoch --cluster $(CLUSTER) --results $(RESULTS) || test $$? -le 2
-	.venv/bin/python -m bench.commit_epochs $$(ls -d $(RESULTS)/nightly/commit_epoch-* | tail -n 1)
+	$(FENCEPOST) nightly --suite commit_epoch --cluster $(CLUSTER) --results $(call quoted,$(RESULTS)) || test $$? -le 2
+	.venv/bin/python -m bench.commit_epochs "$$(ls -d $(call quoted,$(RESULTS))/nightly/commit_epoch-* | tail -n 1)"
 
 mutation: $(READY) ## What each check finds of what was planted (minutes, no cluster); writes docs/mutation.md
 	.venv/bin/python -m bench.mutation $(SEEDS)
 
 lies: $(READY) ## Lies about genuine runs: which checks notice them (half an hour): [RUNS=results]; writes docs/lies.md
-	.venv/bin/python -m bench.lies $(if $(RUNS),--runs $(RUNS))
+	.venv/bin/python -m bench.lies $(if $(RUNS),--runs $(call quoted,$(RUNS)))
 
 torture: $(READY) ## Attempts to break the tool: calls, damage, kills, full disks (an hour): [HOURS=1] [SEED=]; writes docs/reliability.md
 	.venv/bin/python -m bench.torture $(if $(HOURS),--hours $(HOURS)) $(SEED_OPTION)
@@ -51,13 +53,13 @@ bench-analysis: $(BENCH_READY) ## Spark against DuckDB, by size and by cores (ha
 	.venv/bin/python -m bench.analysis_speed $(EVENTS)
 
 report: $(READY) ## Judge a run, session or night again: RUN=results/...
-	$(FENCEPOST) analyze $(or $(RUN),$(RESULTS)/latest)
+	$(FENCEPOST) analyze $(call quoted,$(or $(RUN),$(RESULTS)/latest))
 
 playground: $(READY) ## A cluster that stays, to inject faults by hand: [CLUSTER=] [KAFKA=]
-	$(FENCEPOST) playground --cluster $(CLUSTER) --kafka $(KAFKA) --results $(RESULTS)
+	$(FENCEPOST) playground --cluster $(CLUSTER) --kafka $(KAFKA) --results $(call quoted,$(RESULTS))
 
 docker-image: $(READY) ## Build the image of Docker nodes: [BASE_IMAGE=]
-	.venv/bin/python -m cluster.image.build $(if $(BASE_IMAGE),--base $(BASE_IMAGE))
+	.venv/bin/python -m cluster.image.build $(if $(BASE_IMAGE),--base $(call quoted,$(BASE_IMAGE)))
 
 test: $(READY) ## Unit tests, Spark on small tables, short live clusters (Docker's where it runs)
 	.venv/bin/pytest --numprocesses 2
@@ -83,7 +85,7 @@ doctor: $(READY) ## What this machine can run, and what a missing tool costs
 	$(FENCEPOST) doctor
 
 clean: ## Remove what killed runs left, and the caches of tools (keeps results and .venv)
-	@if [ -x .venv/bin/python ]; then .venv/bin/python -m harness.leftovers $(RESULTS); fi
+	@if [ -x .venv/bin/python ]; then .venv/bin/python -m harness.leftovers $(call quoted,$(RESULTS)); fi
 	rm -rf build .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
 
 $(READY): requirements.lock pyproject.toml
