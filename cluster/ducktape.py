@@ -6,8 +6,11 @@ JsonCluster, for hosts over SSH, stays usable.
 """
 
 import io
+import multiprocessing
 import os
 import shlex
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,6 +33,7 @@ from harness.contract.errors import FencepostError, NodeError, UsageError
 from harness.contract.refusal import refuse
 
 _COMMAND_SECONDS = 300
+_WATCH_SECONDS = 2
 
 
 class PoolCluster(Cluster):  # type: ignore[misc]
@@ -51,9 +55,28 @@ class PoolCluster(Cluster):  # type: ignore[misc]
         self._pool = pool
         self._free = NodeContainer([ClusterNode(NodeAccount(node)) for node in pool.nodes])
         self._taken = NodeContainer()
+        self._allocations = 0
+        threading.Thread(target=self._watch_scenarios, daemon=True).start()
+
+    def _watch_scenarios(self) -> None:
+        """End ducktape once the process of a scenario is gone, though its nodes are still taken.
+
+        So it is if the process was killed, e.g. as the memory was used up. ducktape's runner would
+        wait for a message of it until its timeout of 30 minutes. After a scenario's end the runner
+        gives the nodes back at once.
+        """
+        missed: int | None = None
+        while True:
+            time.sleep(_WATCH_SECONDS)
+            is_gone = len(self._taken) and not multiprocessing.active_children()
+            if is_gone and missed == self._allocations:
+                print("the process of a scenario was killed", flush=True)
+                os._exit(FencepostError.exit_code)
+            missed = self._allocations if is_gone else None
 
     def do_alloc(self, cluster_spec: ClusterSpec) -> list[ClusterNode]:
         """Take nodes out of the pool."""
+        self._allocations += 1
         nodes, _ = self._free.remove_spec(cluster_spec)
         self._taken.add_nodes(nodes)
         return list(nodes)

@@ -21,6 +21,7 @@ from harness.contract.errors import NodeError, PrerequisiteError
 from harness.contract.refusal import refusal_in
 from harness.contract.run_folder import PLAN_FILE, find_runs
 from harness.phases import PREFIX
+from harness.salvage import salvage
 from harness.session import Session
 from harness.session_names import reserve_session
 
@@ -91,6 +92,9 @@ def run_ducktape(
     if not list(folder.glob(f"**/{PLAN_FILE}")):
         raise NodeError(f"ducktape ran no scenario; it said at the end:\n{said}")
     (folder / _DUCKTAPE_LOG).write_text("\n".join(lines))
+    for run in find_runs(folder):
+        if run.run().ended_micros is None:
+            salvage(run, root)
     _tell_errors(folder)
     return DucktapeSession(folder, exit_code)
 

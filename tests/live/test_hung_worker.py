@@ -1,14 +1,16 @@
-"""A worker that hangs at the end costs its own history's end, and nothing else."""
+"""A worker that hangs, and a scenario's process that is killed, cost only what they hold."""
 
 from pathlib import Path
 
+import psutil
 import pytest
-from command import POOL, finished, ran
+from command import POOL, fencepost, finished, ran
 
 from analysis.load import count_rows
 from harness.catalog import read_scenario
 from harness.contract.manifest import MANIFEST_FILE
 from harness.contract.run_folder import find_runs
+from harness.contract.waiting import wait_until
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
@@ -31,3 +33,28 @@ def test_all_else_is_collected_and_the_run_is_undecided(tmp_path: Path) -> None:
     code, said = finished("analyze", str(run.path))
     assert code == 2, said
     assert "history of kafka-python: its end is missing" in said
+
+
+def test_a_killed_scenario_ends_the_run_and_its_histories_are_kept(tmp_path: Path) -> None:
+    harness = fencepost("run", "baseline", "--cluster", POOL.value, "--results", str(tmp_path))
+    histories = "**/workers/observer/history.jsonl"
+    wait_until(lambda: list(tmp_path.glob(histories)), what="an observer", timeout_seconds=120)
+    scenario = wait_until(
+        lambda: scenario_below(tmp_path), what="a broker of the scenario", timeout_seconds=60
+    )
+    scenario.kill()
+    said, _ = harness.communicate(timeout=200)
+    assert harness.returncode == 2, said
+    (run,) = find_runs(tmp_path)
+    assert "process was killed" in (run.run().error or "")
+    assert {"driver.jsonl", "observer.jsonl"} <= {path.name for path in run.history.iterdir()}
+
+
+def scenario_below(folder: Path) -> psutil.Process | None:
+    """The process that runs a scenario: the nearest one of ducktape's above its brokers."""
+    for process in psutil.process_iter(["cmdline"]):
+        words = process.info["cmdline"] or []
+        if "kafka.Kafka" in words and any(str(folder) in word for word in words):
+            above = [one for one in process.parents() if one.cmdline()[1:3] == ["-m", "ducktape"]]
+            return above[0] if above else None
+    return None
