@@ -10,7 +10,6 @@ import multiprocessing
 import os
 import shlex
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -66,8 +65,8 @@ class PoolCluster(Cluster):  # type: ignore[misc]
         gives the nodes back at once.
         """
         missed: int | None = None
-        while True:
-            time.sleep(_WATCH_SECONDS)
+        never = threading.Event()
+        while not never.wait(_WATCH_SECONDS):
             is_gone = len(self._taken) and not multiprocessing.active_children()
             if is_gone and missed == self._allocations:
                 print("the process of a scenario was killed", flush=True)
