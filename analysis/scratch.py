@@ -4,19 +4,17 @@ Files rather than Spark's memory: millions of rows in the heap cost its collecto
 them again, and whoever reads them takes the columns that it needs.
 """
 
-import os
-import shutil
 import threading
 import weakref
 from itertools import count
 from pathlib import Path
-from uuid import uuid4
 
-import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
+
+from harness.contract.held import HeldFolder, remove_unheld
 
 _PREFIX = ".judging-"
 
@@ -47,12 +45,11 @@ class Scratch:
     def _folder(self) -> Path:
         with self._is_making:
             if self._place is None:
-                remove_left(self._beside, _PREFIX)
+                remove_unheld(self._beside, _PREFIX)
                 # Of the mode that the umask says: executors may be another user's of its group.
-                place = self._beside / f"{_PREFIX}{os.getpid()}-{uuid4().hex}"
-                place.mkdir()
-                weakref.finalize(self, shutil.rmtree, place, ignore_errors=True)
-                self._place = place
+                held = HeldFolder(self._beside, _PREFIX)
+                weakref.finalize(self, held.remove)
+                self._place = held.path
             return self._place
 
 
@@ -72,11 +69,3 @@ class Kept:
     def as_table(self) -> pa.Table:
         """The rows, all in the driver."""
         return pa.concat_tables(pq.read_table(file) for file in self._files)
-
-
-def remove_left(folder: Path, prefix: str) -> None:
-    """Remove what processes left that are no more: folders named by a prefix, their id and `-`."""
-    for left in folder.glob(f"{prefix}*-*"):
-        process = left.name.removeprefix(prefix).partition("-")[0]
-        if process.isdecimal() and not psutil.pid_exists(int(process)):
-            shutil.rmtree(left, ignore_errors=True)

@@ -1,15 +1,14 @@
 """Where a bench keeps its histories, which may be gigabytes."""
 
-import os
 import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
+from tempfile import gettempdir
 from types import FrameType
 
-from analysis.scratch import remove_left
+from harness.contract.held import HeldFolder, remove_unheld
 
 
 @contextmanager
@@ -19,12 +18,14 @@ def own_folder(name: str) -> Iterator[Path]:
     What a bench of this name left that was killed is removed by the next.
     """
     prefix = f"fencepost-{name}-"
-    remove_left(Path(gettempdir()), prefix)
+    temporary = Path(gettempdir())
+    remove_unheld(temporary, prefix)
     before = signal.signal(signal.SIGTERM, _end)
+    held = HeldFolder(temporary, prefix)
     try:
-        with TemporaryDirectory(prefix=f"{prefix}{os.getpid()}-") as place:
-            yield Path(place)
+        yield held.path
     finally:
+        held.remove()
         signal.signal(signal.SIGTERM, before)
 
 

@@ -6,6 +6,7 @@ needs. Containers carry Compose's own labels, so that both see the same pool.
 
 import os
 import re
+import socket
 import tarfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -13,9 +14,9 @@ from functools import partial
 from http import HTTPStatus
 from io import BytesIO
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
-import psutil
 import yaml
 from docker.errors import APIError, ImageNotFound, NotFound
 
@@ -25,6 +26,7 @@ from cluster.nodes.docker_client import connect, explained
 from cluster.nodes.docker_node import CODE, FOLDER, JARS, PYTHON, DockerNode
 from cluster.nodes.node import Node
 from harness.contract.errors import NodeError, PrerequisiteError
+from harness.contract.held import HeldFolder, HeldName, is_held, remove_unheld
 
 _ROOT = Path(__file__).resolve().parents[2]
 _COMPOSE_FILE = _ROOT / "docker-compose.yml"
@@ -42,15 +44,16 @@ rm -rf {FOLDER}/*
 """What an earlier run left in an adopted node must not disturb this one. Its code stays: files of
 this run's replace it, and what is the same needs no compiling again."""
 
-_OWNER = "fencepost.owner"
+_OWNER, _OWNERS = "fencepost.owner", "fencepost-owner-"
 _PROJECT, _SERVICE = "com.docker.compose.project", "com.docker.compose.service"
 _NUMBER = "com.docker.compose.container-number"
 
 
 class DockerPool:
-    """Containers `<project>-node-1`, ... of one Compose project.
+    """Containers `<project>-node-1`, ... of one Compose project, which no other run uses.
 
-    Started ones belong to this process: when it ends they do, also when it is killed, since each
+    Only what `docker compose up` started is adopted, never what another run did. Started ones
+    belong to this process: when it ends they do, also when it is killed, since each
     waits for the end of a line that this process holds. Adopted ones keep running.
     """
 
@@ -61,8 +64,9 @@ class DockerPool:
             PrerequisiteError: no daemon, no image, too few nodes, or a name that is taken.
         """
         self._compose = read_compose(_COMPOSE_FILE)
-        self._project = str(self._compose["name"])
         remove_orphans()
+        self._project, self._held = _take_project(str(self._compose["name"]))
+        self._owner = HeldFolder(Path(gettempdir()), _OWNERS)
         found = self._running()
         if found and len(found) < size:
             raise PrerequisiteError(
@@ -79,8 +83,9 @@ class DockerPool:
 
     def _running(self) -> list[Any]:
         labels = [f"{_PROJECT}={self._project}", f"{_SERVICE}=node"]
-        found = connect().containers.list(filters={"label": labels}, ignore_removed=True)
-        return sorted(found, key=lambda container: int(container.labels.get(_NUMBER, 0)))
+        running = connect().containers.list(filters={"label": labels}, ignore_removed=True)
+        of_compose = [one for one in running if _OWNER not in one.labels]
+        return sorted(of_compose, key=lambda container: int(container.labels.get(_NUMBER, 0)))
 
     def _start(self, size: int) -> list[Any]:
         client, service = connect(), self._compose["services"]["node"]
@@ -91,7 +96,7 @@ class DockerPool:
                 f"there is no image {service['image']} here: make docker-image"
             ) from None
         network = f"{self._project}_cluster"
-        owner = {_OWNER: owner_of(os.getpid())}
+        owner = {_OWNER: f"{socket.gethostname()}:{self._owner.path}"}
         started: list[Any] = []
         try:
             if not client.networks.list(names=[f"^{network}$"]):
@@ -148,13 +153,14 @@ def read_compose(path: Path) -> dict[str, Any]:
     return content
 
 
-def owner_of(pid: int) -> str:
-    """A process's identity that no later process shares: its id and start time."""
-    with suppress(psutil.NoSuchProcess):
-        process = psutil.Process(pid)
-        if process.status() != psutil.STATUS_ZOMBIE:
-            return f"{pid}:{process.create_time():.2f}"
-    return f"{pid}:gone"
+def _take_project(name: str) -> tuple[str, HeldName]:
+    """Hold the first project of `name`, `name-2`, ... that no other run of this machine holds."""
+    number = 1
+    while True:
+        project = name if number == 1 else f"{name}-{number}"
+        with suppress(BlockingIOError):
+            return project, HeldName(Path(gettempdir()) / f"fencepost-project-{project}.lock")
+        number += 1
 
 
 def remove_orphans() -> int:
@@ -169,6 +175,7 @@ def remove_orphans() -> int:
     ]
     for container in orphans:
         _remove_container(container)
+    remove_unheld(Path(gettempdir()), _OWNERS)
     for network in client.networks.list(filters={"label": _OWNER}):
         if not _lives(network.attrs["Labels"][_OWNER]):
             network.remove()
@@ -176,7 +183,9 @@ def remove_orphans() -> int:
 
 
 def _lives(owner: str) -> bool:
-    return owner_of(int(owner.partition(":")[0])) == owner
+    """Whether the harness of a container lives; that of another host can't be asked."""
+    host, _, folder = owner.partition(":")
+    return host != socket.gethostname() or is_held(Path(folder))
 
 
 def _mend(error: APIError) -> str:

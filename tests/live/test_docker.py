@@ -280,3 +280,17 @@ def test_a_killed_harness_leaves_no_container(project: str, tmp_path: Path) -> N
     wait_until(lambda: not containers(project), what="no containers", timeout_seconds=30)
     remove_orphans()
     assert connect().networks.list(names=[f"^{project}_cluster$"]) == []
+
+
+def test_a_second_run_leaves_the_nodes_of_the_first_alone(project: str) -> None:
+    first = DockerPool(size=1)
+    second = DockerPool(size=1)
+    assert [node.name for node in first.nodes] == [f"{project}-node-1"]
+    assert [node.name for node in second.nodes] == [f"{project}-2-node-1"]
+    remove_orphans()
+    for pool in (first, second):
+        (node,) = pool.nodes
+        assert node.run(["true"], timeout_seconds=10).status == 0
+        close(pool)
+    for network in connect().networks.list(names=[f"^{project}-2_cluster$"]):
+        network.remove()

@@ -64,11 +64,25 @@ def test_files_are_gone_with_the_trace(
 
 
 def test_what_a_killed_process_left_is_removed(spark: SparkSession, tmp_path: Path) -> None:
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    left, others = (tmp_path / f".judging-{pid}-x" for pid in (gone.pid, os.getpid()))
-    for folder in (left, others):
-        (folder / "0").mkdir(parents=True)
+    holding = "import sys; from pathlib import Path; from harness.contract.held import HeldFolder; "
+    holding += "held = HeldFolder(Path(sys.argv[1]), '.judging-'); print(held.path, flush=True); "
+    gone, living = (
+        subprocess.Popen(
+            [sys.executable, "-c", f"{holding}sys.stdin.read()", str(tmp_path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(2)
+    )
+    left, others = (Path((one.stdout or sys.stdin).readline().strip()) for one in (gone, living))
+    elsewhere = tmp_path / ".judging-x@another-host"
+    elsewhere.mkdir()
+    gone.kill()
+    gone.communicate()
+    assert left.exists()
     Scratch(tmp_path).kept(spark.range(1))
     assert not left.exists()
     assert others.exists()
+    assert elsewhere.exists()
+    living.communicate()
