@@ -23,10 +23,12 @@ from harness.contract.run_folder import PLAN_FILE, find_runs
 from harness.phases import PREFIX
 from harness.salvage import salvage
 from harness.session import Session
-from harness.session_names import reserve_session
+from harness.session_names import NOTES, reserve_session
 
 _console = Console(stderr=True)
 _ROOT = Path(__file__).resolve().parent.parent
+_ABOVE_ALL = Path("/")
+"""ducktape's working directory: it names the files of scenarios that failed relative to that."""
 _TAIL_LINES = 40
 _DUCKTAPE_LOG = "ducktape.log"
 
@@ -58,7 +60,7 @@ def run_ducktape(
         chosen: the scenarios.
         session: seed, versions and pool.
         results: where ducktape makes the session's folder.
-        root: where the nodes keep their files; ducktape's working directory.
+        root: where the nodes keep their files.
         on_phase: told each phase as it begins.
         parameters: of the scenarios' tests; None or empty: all that they declare.
 
@@ -69,7 +71,7 @@ def run_ducktape(
     command = [
         sys.executable,
         "-m",
-        "ducktape",
+        "harness.ducktape_program",
         *(str(scenario.path) for scenario in chosen),
         "--cluster=cluster.ducktape.PoolCluster",
         f"--results-root={results}",
@@ -84,8 +86,9 @@ def run_ducktape(
         "FENCEPOST_POOL_SIZE": str(max(scenario.nodes for scenario in chosen)),
         "FENCEPOST_POOL_ROOT": str(root),
     }
-    folder = reserve_session(results, root)
-    exit_code, lines = _watch(command, environment, session, on_phase, cwd=root)
+    folder, notes = reserve_session(results, root)
+    environment[NOTES] = str(notes)
+    exit_code, lines = _watch(command, environment, session, on_phase)
     if (refused := refusal_in(lines)) is not None:
         raise refused
     said = "\n".join(lines[-_TAIL_LINES:])
@@ -113,13 +116,11 @@ def _watch(
     environment: dict[str, str],
     session: Session,
     on_phase: Callable[[str], None],
-    *,
-    cwd: Path,
 ) -> tuple[int, list[str]]:
     """Run ducktape to its end, telling its scenarios' phases; returns exit status and output."""
     starter = start_in_sandbox if session.cluster == PoolKind.EMBEDDED else _start
     lines: list[str] = []
-    process = starter(command, env=environment, cwd=cwd, stdout=subprocess.PIPE)
+    process = starter(command, env=environment, cwd=_ABOVE_ALL, stdout=subprocess.PIPE)
     try:
         on_phase("starting ducktape")
         for raw in process.stdout or ():

@@ -5,22 +5,26 @@ import re
 import time
 from pathlib import Path
 
+NOTES = "FENCEPOST_SESSION_NOTES"
+"""In the environment of `harness.ducktape_program`: the folder with ducktape's file."""
 _LOCK = "names.lock"
 _RESERVED = "session-folder"
-_LAST_SESSION = Path(".ducktape") / "metadata" / "session_id"
-"""Where ducktape keeps the last session's id, below its working directory."""
+_NOTES, _LAST_SESSION = "ducktape-notes", "session_id"
 
 
-def reserve_session(results: Path, root: Path) -> Path:
+def reserve_session(results: Path, root: Path) -> tuple[Path, Path]:
     """Choose the folder of a new session, and let ducktape choose the same one.
 
-    ducktape counts on from the id that a file in its working directory has. It fails if that file
-    is damaged, or if the folder exists, as it does where a results folder was copied, or where two
-    sessions begin at once. So each session gets a working directory, and a file, of its own.
+    ducktape counts on from the id of the last session, which it keeps in a file. It fails if that
+    file is damaged, or if the folder exists, as it does where a results folder was copied, or where
+    two sessions begin at once. So each session has a file of its own.
 
     Args:
         results: where the folder will be made.
-        root: of the session's nodes; ducktape's working directory.
+        root: of the session's nodes.
+
+    Returns:
+        the session's folder, which does not exist yet; and the one with ducktape's file.
     """
     results.mkdir(parents=True, exist_ok=True)
     day = time.strftime("%Y-%m-%d")
@@ -32,7 +36,7 @@ def reserve_session(results: Path, root: Path) -> Path:
         number = 1 + max((int(match[1]) for match in matches if match), default=0)
         folder = results / f"{day}--{number:03}"
         (root / _RESERVED).write_text(str(folder))
-    last = root / _LAST_SESSION
-    last.parent.mkdir(parents=True)
-    last.write_text(f"{day}--{number - 1:03}")
-    return folder
+    notes = root / _NOTES
+    notes.mkdir()
+    (notes / _LAST_SESSION).write_text(f"{day}--{number - 1:03}")
+    return folder, notes

@@ -1,8 +1,12 @@
 """Move a partition to other replicas; healed by moving it back."""
 
+import msgspec
+
 from harness.clients import observer_commands
-from harness.clients.observer_commands import PartitionState
+from harness.clients.observer_commands import DescribeTopic, NewTopic, PartitionState
 from harness.faults.fault import Evidence, Fault, Field
+
+_ASSIGNED_SECONDS = 20
 
 
 class Reassign(Fault):
@@ -14,6 +18,7 @@ class Reassign(Fault):
         """`replicas`: brokers, the preferred leader first."""
         self._topic, self._partition, self._replicas = topic, partition, replicas
         self._before: PartitionState | None = None
+        self._assigned_before: list[int] = []
 
     @property
     def target(self) -> str:
@@ -21,7 +26,8 @@ class Reassign(Fault):
         return f"partition:{self._topic}-{self._partition}"
 
     def prepare(self, field: Field) -> None:
-        """Note the replicas of before."""
+        """Note the replicas of before, those in sync and those that are assigned, in order."""
+        self._assigned_before = self._assigned(field)
         self._before = field.observer.partition(self._topic, self._partition)
 
     def inject(self, field: Field) -> None:
@@ -29,22 +35,35 @@ class Reassign(Fault):
         self._request(field, self._replicas)
 
     def prove(self, field: Field) -> Evidence:
-        """Landed when exactly the new replicas are in sync, and were not before."""
+        """Landed when exactly the new replicas are assigned and in sync, and were not before.
+
+        The order counts: another first replica is another preferred leader.
+        """
         after = self._await(field, self._replicas)
-        was_there = self._before is not None and self._before.isr == after.isr
+        field.observer.await_that(
+            lambda: self._assigned(field) == self._replicas,
+            what=f"{self.target} to be assigned to {self._replicas}",
+            timeout_seconds=_ASSIGNED_SECONDS,
+        )
         facts = {
+            "assigned_before": self._assigned_before,
+            "assigned": self._replicas,
             "isr_before": None if self._before is None else self._before.isr,
             "isr": after.isr,
             "leader": after.leader,
             "leader_epoch": after.leader_epoch,
         }
-        return Evidence(landed=not was_there, facts=facts)
+        return Evidence(landed=self._assigned_before != self._replicas, facts=facts)
 
     def heal(self, field: Field) -> None:
         """Move it back to the replicas that were in sync before."""
         if self._before is not None:
             self._request(field, self._before.isr)
             self._await(field, self._before.isr)
+
+    def _assigned(self, field: Field) -> list[int]:
+        told = field.observer.worker.call(DescribeTopic(topic=self._topic))
+        return msgspec.convert(told, NewTopic).assignment[self._partition]
 
     def _request(self, field: Field, replicas: list[int]) -> None:
         field.observer.worker.call(

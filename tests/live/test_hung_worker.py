@@ -14,6 +14,7 @@ from harness.contract.waiting import wait_until
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
+PROGRAM = "harness.ducktape_program"
 SCENARIO = Path(__file__).with_name("hung_worker_test.py")
 
 
@@ -55,6 +56,6 @@ def scenario_below(folder: Path) -> psutil.Process | None:
     for process in psutil.process_iter(["cmdline"]):
         words = process.info["cmdline"] or []
         if "kafka.Kafka" in words and any(str(folder) in word for word in words):
-            above = [one for one in process.parents() if one.cmdline()[1:3] == ["-m", "ducktape"]]
+            above = [one for one in process.parents() if PROGRAM in one.cmdline()[:3]]
             return above[0] if above else None
     return None

@@ -1,0 +1,19 @@
+"""ducktape, with a folder of the session's own for its notes: `python -m harness.ducktape_program`.
+
+FENCEPOST_SESSION_NOTES names the folder. ducktape keeps the last session's id there, by default
+below its working directory, where sessions share it.
+"""
+
+import os
+from pathlib import Path
+
+from ducktape.command_line import main
+from ducktape.command_line.defaults import ConsoleDefaults
+
+from harness.session_names import NOTES
+
+if __name__ == "__main__":
+    notes = Path(os.environ[NOTES])
+    ConsoleDefaults.METADATA_DIR = str(notes)
+    ConsoleDefaults.SESSION_ID_FILE = str(notes / "session_id")
+    main.main()
