@@ -5,7 +5,6 @@ them again, and whoever reads them takes the columns that it needs.
 """
 
 import threading
-import weakref
 from itertools import count
 from pathlib import Path
 
@@ -32,7 +31,7 @@ class Scratch:
             beside: the run's folder; who shares the judging over several machines shares it too.
         """
         self._beside = beside
-        self._place: Path | None = None
+        self._held: HeldFolder | None = None
         self._names = count()
         self._is_making = threading.Lock()
 
@@ -44,13 +43,11 @@ class Scratch:
 
     def _folder(self) -> Path:
         with self._is_making:
-            if self._place is None:
+            if self._held is None:
                 remove_unheld(self._beside, _PREFIX)
                 # Of the mode that the umask says: executors may be another user's of its group.
-                held = HeldFolder(self._beside, _PREFIX)
-                weakref.finalize(self, held.remove)
-                self._place = held.path
-            return self._place
+                self._held = HeldFolder(self._beside, _PREFIX)
+            return self._held.path
 
 
 class Kept:
