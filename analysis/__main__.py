@@ -1,6 +1,6 @@
 """`python -m analysis RUN...`: judge runs and write their reports."""
 
 from analysis.cli import app
-from harness.contract.program import run_program
+from contract.program import run_program
 
 run_program(app)

@@ -8,7 +8,7 @@ from analysis.offsets import offsets_of
 from analysis.positions import PARTITION
 from analysis.state import of_present_topic, with_log_starts
 from analysis.stretches import given
-from harness.contract.outcomes import ResetPolicy
+from contract.outcomes import ResetPolicy
 
 
 def beginnings(trace: Trace) -> DataFrame:

@@ -16,11 +16,11 @@ from analysis.report.page import write_report
 from analysis.report.session_page import write_session
 from analysis.session import open_session
 from analysis.terminal import show, show_night
-from harness.contract.errors import FencepostError
-from harness.contract.nights import Night, NightSummary, read_night
-from harness.contract.program import say, unexpected
-from harness.contract.run_folder import RunFolder, find_runs
-from harness.contract.verdicts import RunVerdict, Verdict
+from contract.errors import FencepostError
+from contract.nights import Night, NightSummary, read_night
+from contract.program import say, unexpected
+from contract.run_folder import RunFolder, find_runs
+from contract.verdicts import RunVerdict, Verdict
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 

@@ -8,7 +8,7 @@ from analysis.load import Trace
 from analysis.offsets import all_offsets
 from analysis.positions import PARTITION
 from analysis.state import of_present_topic
-from harness.contract.tables import MICROS_PER_SECOND
+from contract.tables import MICROS_PER_SECOND
 
 REPORT = (*PARTITION, "member", "seq")
 """Names a commit that a client reports."""

@@ -10,7 +10,7 @@ from analysis.load import Trace
 from analysis.lookups import given_at, logged_at
 from analysis.offsets import offsets_of
 from analysis.positions import PARTITION
-from harness.contract.outcomes import CommitEpoch
+from contract.outcomes import CommitEpoch
 
 COMMIT = (*PARTITION, "offsets_partition", "offsets_offset")
 OF_RECORDS = (str(CommitEpoch.RECORD), str(CommitEpoch.APPLICATION))

@@ -16,9 +16,9 @@ from analysis.checks.base import count
 from analysis.load import Trace
 from analysis.reigns import reigns, small_isrs
 from analysis.stretches import given
-from harness.contract.checks import Check
-from harness.contract.errors import TableError
-from harness.contract.verdicts import CheckResult
+from contract.checks import Check
+from contract.errors import TableError
+from contract.verdicts import CheckResult
 
 _LOG = ("topic", "partition")
 _OFFSETS_TOPIC = "__consumer_offsets"

@@ -10,11 +10,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from analysis.story import ends, story
-from harness.contract.errors import RunFolderError, UsageError
-from harness.contract.program import run_program
-from harness.contract.run_folder import RunFolder, find_runs
-from harness.contract.tables import MICROS_PER_SECOND
-from harness.contract.verdicts import Finding, Verdict
+from contract.errors import RunFolderError, UsageError
+from contract.program import run_program
+from contract.run_folder import RunFolder, find_runs
+from contract.tables import MICROS_PER_SECOND
+from contract.verdicts import Finding, Verdict
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 

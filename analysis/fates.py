@@ -7,8 +7,8 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.load import Trace
-from harness.contract.outcomes import Isolation
-from harness.contract.tables import MICROS_PER_SECOND
+from contract.outcomes import Isolation
+from contract.tables import MICROS_PER_SECOND
 
 RETRY_MICROS = MICROS_PER_SECOND // 10
 """`retry.backoff.ms`: a request that took less was tried once."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from harness.contract.tables import TABLES
+from contract.tables import TABLES
 
 ALL_TABLES = tuple(TABLES)
 """Of a gap after which nothing of the run can be relied on."""

@@ -14,7 +14,7 @@ from analysis.emptied import emptied
 from analysis.gap import ALL_TABLES, Gap
 from analysis.load import Trace
 from analysis.restarts import unexplained_restarts
-from harness.contract.run_folder import GENERATED
+from contract.run_folder import GENERATED
 
 _BY_DRIVER = ("faults", "phases", "waits", "clocks")
 _BY_OBSERVER = ("samples", "transactions")

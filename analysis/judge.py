@@ -17,10 +17,10 @@ from analysis.load import Trace
 from analysis.styles import style_rows
 from analysis.timing import timing
 from analysis.vacuity import vacuous_check
-from harness.contract.checks import Check
-from harness.contract.errors import TableError
-from harness.contract.run_folder import Expectation
-from harness.contract.verdicts import (
+from contract.checks import Check
+from contract.errors import TableError
+from contract.run_folder import Expectation
+from contract.verdicts import (
     EXAMPLES_MAX,
     SCHEMA,
     CheckResult,

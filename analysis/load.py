@@ -24,10 +24,10 @@ from analysis.scratch import Kept, Scratch
 from analysis.source import table_files
 from analysis.survivors import log_bounds, survivors
 from analysis.tuning import for_many_rows
-from harness.contract.errors import TableError
-from harness.contract.manifest import alterations
-from harness.contract.run_folder import GENERATED, NO_KAFKA, Plan, RunDescription, RunFolder
-from harness.contract.tables import TABLES
+from contract.errors import TableError
+from contract.manifest import alterations
+from contract.run_folder import GENERATED, NO_KAFKA, Plan, RunDescription, RunFolder
+from contract.tables import TABLES
 
 
 def spark_schema(table: str) -> StructType:

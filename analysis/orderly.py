@@ -13,7 +13,7 @@ from analysis.fates import markers, with_fates
 from analysis.load import Trace
 from analysis.positions import PARTITION, positions
 from analysis.stretches import given, held, sent
-from harness.contract.outcomes import Isolation
+from contract.outcomes import Isolation
 
 
 def fated(trace: Trace) -> DataFrame:

@@ -10,7 +10,7 @@ from analysis.checks.base import CheckOutcome, Totals, findings
 from analysis.faulted import brokers_of, without_majority
 from analysis.load import Trace, local_frame
 from analysis.reigns import states
-from harness.contract.tables import MICROS_PER_SECOND
+from contract.tables import MICROS_PER_SECOND
 
 OUTAGE_SECONDS = 2
 """What waits so long for its answer tells of an outage; less is a slow machine's noise."""

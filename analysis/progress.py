@@ -10,7 +10,7 @@ from analysis.load import Trace
 from analysis.positions import PARTITION, endings, positions
 from analysis.state import of_present_topic, timelines, with_log_starts
 from analysis.stretches import given
-from harness.contract.outcomes import Isolation
+from contract.outcomes import Isolation
 
 _LOG = ("topic", "partition")
 

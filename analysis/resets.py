@@ -8,7 +8,7 @@ from analysis.offsets import IN_LOG, IS_STORED, offsets_of
 from analysis.positions import PARTITION
 from analysis.progress import never_delivered
 from analysis.state import of_present_topic
-from harness.contract.tables import MICROS_PER_SECOND
+from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
 _LOG_CLOCK_MICROS = 1000

@@ -9,7 +9,7 @@ from pyspark.sql import Row
 from analysis.faulted import brokers_of
 from analysis.gap import ALL_TABLES, Gap
 from analysis.load import Trace
-from harness.contract.tables import MICROS_PER_SECOND
+from contract.tables import MICROS_PER_SECOND
 
 _STARTING_MICROS = 30 * MICROS_PER_SECOND
 """A broker registers at most so long after the heal that starts it."""

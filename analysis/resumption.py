@@ -11,7 +11,7 @@ from analysis.offsets import last_commits, offsets_of
 from analysis.positions import PARTITION, endings
 from analysis.progress import never_delivered
 from analysis.stretches import given
-from harness.contract.verdicts import Resumption
+from contract.verdicts import Resumption
 
 _NEEDS = ("group_events", "committed_offsets", "polls")
 _EPOCHS = ("record_epoch", "position_epoch", "metadata_epoch", "cluster_epoch")

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from harness.contract.held import HeldFolder, remove_unheld
+from contract.held import HeldFolder, remove_unheld
 
 _PREFIX = ".judging-"
 

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.load import Trace
 from analysis.stretches import given
-from harness.contract.tables import MICROS_PER_SECOND
+from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
 _LIFE = ("worker", "group", "member", *_LOG)

@@ -10,8 +10,8 @@ from analysis.positions import PARTITION
 from analysis.progress import never_delivered
 from analysis.state import fork_then, of_present_topic, timelines
 from analysis.stretches import given
-from harness.contract.outcomes import CommitEpoch
-from harness.contract.tables import MICROS_PER_SECOND
+from contract.outcomes import CommitEpoch
+from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
 _RESET = (*PARTITION, "member", "at_micros", "to_offset", "cause", "policy")

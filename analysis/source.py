@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from harness.contract.run_folder import RunFolder
-from harness.contract.tables import LATER, TABLES
+from contract.run_folder import RunFolder
+from contract.tables import LATER, TABLES
 
 
 @dataclass(frozen=True)

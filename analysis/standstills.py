@@ -6,7 +6,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from analysis.load import Trace
 from analysis.sessions import runs
 from analysis.state import of_present_topic
-from harness.contract.tables import MICROS_PER_SECOND
+from contract.tables import MICROS_PER_SECOND
 
 STALE_SECONDS = 2
 """A reader that stands so long before a record that was acknowledged reads a stale log."""

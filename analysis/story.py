@@ -8,9 +8,9 @@ from typing import Any
 import pandas as pd
 import pyarrow.parquet as pq
 
-from harness.contract.run_folder import RunFolder
-from harness.contract.tables import TABLES
-from harness.contract.verdicts import Finding
+from contract.run_folder import RunFolder
+from contract.tables import TABLES
+from contract.verdicts import Finding
 
 Tables = Callable[[str], pd.DataFrame]
 

@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from harness.contract.events import NO_EPOCH
-from harness.contract.outcomes import CommitEpoch
-from harness.contract.run_folder import GroupPlan
-from harness.contract.verdicts import Resumption, StyleRow
+from contract.events import NO_EPOCH
+from contract.outcomes import CommitEpoch
+from contract.run_folder import GroupPlan
+from contract.verdicts import Resumption, StyleRow
 
 _PLACES = {str(style): place for place, style in enumerate(CommitEpoch)}
 

@@ -22,7 +22,7 @@ from analysis.reigns import fork_of, reigns, small_isrs
 from analysis.sessions import ranges_passed
 from analysis.standstills import STALE_SECONDS, reported_ends, standstills
 from analysis.stretches import given
-from harness.contract.tables import MICROS_PER_SECOND
+from contract.tables import MICROS_PER_SECOND
 
 _TRANSACTION = ("producer", "transaction")
 

@@ -6,8 +6,8 @@ from rich.table import Table
 
 from analysis.report.times import told_timing
 from analysis.styles import said_epochs
-from harness.contract.nights import NightSummary, Outcome
-from harness.contract.verdicts import (
+from contract.nights import NightSummary, Outcome
+from contract.verdicts import (
     CheckVerdict,
     Resumption,
     RunVerdict,

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from pyspark.sql import Row
 
 from analysis.load import Trace
-from harness.contract.stages import Stage
-from harness.contract.tables import MICROS_PER_SECOND
-from harness.contract.verdicts import PhaseTime, Timing
+from contract.stages import Stage
+from contract.tables import MICROS_PER_SECOND
+from contract.verdicts import PhaseTime, Timing
 
 _BEFORE = (Stage.STARTING, Stage.WARM_UP)
 """The story begins after the last of these."""

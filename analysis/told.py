@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from harness.contract.tables import MICROS_PER_SECOND
+from contract.tables import MICROS_PER_SECOND
 
 ANSWER_MICROS = 2 * MICROS_PER_SECOND
 """So long before it was written down an answer may have been asked for, where that is not told."""

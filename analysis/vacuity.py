@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from harness.contract.checks import Check
-from harness.contract.verdicts import CheckResult, CheckVerdict, Finding, FindingVerdict
+from contract.checks import Check
+from contract.verdicts import CheckResult, CheckVerdict, Finding, FindingVerdict
 
 
 def vacuous_check(results: Mapping[Check, CheckResult]) -> CheckResult:

@@ -26,9 +26,9 @@ from bench.mutation import universes
 from bench.processes import Cost, run_measured
 from bench.speed_page import Measured, Planted, Size, Standalone, page
 from bench.standalone import environment, standalone
-from harness.contract.errors import FencepostError
-from harness.contract.run_folder import RunFolder
-from harness.generate.history import Request, description, require, universes_of, write_history
+from contract.errors import FencepostError
+from contract.run_folder import RunFolder
+from simulator.history import Request, description, require, universes_of, write_history
 
 EVENTS = (1_000_000, 10_000_000)
 WORKERS = (1, 2)

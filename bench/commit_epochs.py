@@ -13,9 +13,9 @@ from pathlib import Path
 import msgspec
 
 from analysis.styles import IN_WORDS, epochs_known
-from harness.contract.errors import FencepostError, UsageError
-from harness.contract.outcomes import CommitEpoch
-from harness.contract.verdicts import StyleRow, Verdict
+from contract.errors import FencepostError, UsageError
+from contract.outcomes import CommitEpoch
+from contract.verdicts import StyleRow, Verdict
 
 SCENARIO = "commit_epoch"
 _ROOT = Path(__file__).resolve().parents[1]

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import gettempdir
 from types import FrameType
 
-from harness.contract.held import HeldFolder, remove_unheld
+from contract.held import HeldFolder, remove_unheld
 
 
 @contextmanager

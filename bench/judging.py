@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-from harness.contract.checks import Check
-from harness.contract.run_folder import RunFolder
+from contract.checks import Check
+from contract.run_folder import RunFolder
 
 _TOLD_CHARACTERS = 300
 MEMORY_GB = 4

@@ -23,13 +23,13 @@ from analysis.load import load_trace
 from analysis.session import open_session
 from bench.folders import own_folder
 from bench.taxonomy import CLASSES, NOT_FINDINGS, TOLD_BY
-from harness.contract.checks import Check
-from harness.contract.run_folder import RunFolder
-from harness.contract.verdicts import FindingVerdict
-from harness.generate.history import KINDS, Generated, description, planted_universe, write_history
-from harness.generate.log import micros
-from harness.generate.plants import PLANTS
-from harness.generate.universe import (
+from contract.checks import Check
+from contract.run_folder import RunFolder
+from contract.verdicts import FindingVerdict
+from simulator.history import KINDS, Generated, description, planted_universe, write_history
+from simulator.log import micros
+from simulator.plants import PLANTS
+from simulator.universe import (
     BEGINNING_MICROS,
     BROKERS,
     UNIVERSE_SECONDS,

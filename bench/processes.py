@@ -11,7 +11,7 @@ from tempfile import TemporaryFile
 
 import psutil
 
-from harness.contract.errors import FencepostError
+from contract.errors import FencepostError
 
 _ROOT = Path(__file__).resolve().parents[1]
 _SAMPLED_SECONDS = 0.2

@@ -13,9 +13,9 @@ from statistics import median
 
 import msgspec
 
-from harness.contract.errors import FencepostError, UsageError
-from harness.contract.nights import NightRow, NightSummary
-from harness.contract.verdicts import RunVerdict
+from contract.errors import FencepostError, UsageError
+from contract.nights import NightRow, NightSummary
+from contract.verdicts import RunVerdict
 
 SUITE = "reproduction"
 _PAGE = Path(__file__).resolve().parents[1] / "docs" / "reproduction.md"

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 from pyspark.find_spark_home import _find_spark_home
 
-from harness.contract.waiting import wait_until
+from contract.waiting import wait_until
 
 LOOPBACK = "127.0.0.1"
 WORKER_GB = 2

@@ -28,8 +28,8 @@ from ducktape.cluster.remoteaccount import (
 
 from cluster.nodes.node import Node
 from cluster.nodes.pool import Pool, PoolKind, open_pool
-from harness.contract.errors import FencepostError, NodeError, UsageError
-from harness.contract.refusal import refuse
+from contract.errors import FencepostError, NodeError, UsageError
+from contract.refusal import refuse
 
 _COMMAND_SECONDS = 300
 _WATCH_SECONDS = 2

@@ -2,13 +2,13 @@
 
 import typer
 
-from harness.cli_doctor import doctor
-from harness.cli_generate import generate
-from harness.cli_kafka import app as kafka_app
-from harness.cli_nightly import nightly
-from harness.cli_playground import fault, heal, playground, shell
-from harness.cli_run import analyze, explain, list_scenarios, run
-from harness.contract.program import run_program
+from contract.program import run_program
+from harness.commands.doctor import doctor
+from harness.commands.generate import generate
+from harness.commands.kafka import app as kafka_app
+from harness.commands.nightly import nightly
+from harness.commands.playground import fault, heal, playground, shell
+from harness.commands.run import analyze, explain, list_scenarios, run
 
 app = typer.Typer(
     help=(

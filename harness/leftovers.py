@@ -1,4 +1,4 @@
-"""What killed runs left: `python -m harness.leftovers RESULTS` removes it (`make clean`)."""
+"""What killed runs left: `python -m harness.leftovers RESULTS` removes it."""
 
 import sys
 from pathlib import Path
@@ -7,8 +7,8 @@ import psutil
 
 from cluster.nodes.docker_client import docker_problem
 from cluster.nodes.docker_pool import remove_orphans
-from harness.node_root import sweep
 from harness.playground.state import FILE, KEEPER
+from harness.session.node_root import sweep
 
 _END_SECONDS = 60
 

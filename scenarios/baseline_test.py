@@ -9,11 +9,11 @@ Expect:  every check but those of transactions and of leader changes is evaluate
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import OF_ELECTIONS, OF_TRANSACTIONS, Check
-from harness.contract.outcomes import CommitEpoch, ResetPolicy
-from harness.contract.run_folder import GroupPlan, TopicPlan
-from harness.contract.stages import Stage
-from harness.scenario import Scenario
+from contract.checks import OF_ELECTIONS, OF_TRANSACTIONS, Check
+from contract.outcomes import CommitEpoch, ResetPolicy
+from contract.run_folder import GroupPlan, TopicPlan
+from contract.stages import Stage
+from harness.story.scenario import Scenario
 
 RECORDS_PER_HALF = 1000
 

@@ -14,15 +14,15 @@ Source:  `min.insync.replicas` (configuration); KAFKA-15583 (since 3.7), KIP-966
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import OF_LOAD, Check
-from harness.contract.errors import FaultError
-from harness.contract.run_folder import TopicPlan
-from harness.contract.stages import Stage
+from contract.checks import OF_LOAD, Check
+from contract.errors import FaultError
+from contract.run_folder import TopicPlan
+from contract.stages import Stage
 from harness.faults.pause import Pause
 from harness.faults.targets import FollowersOf
-from harness.run import Run
-from harness.scenario import Scenario
-from harness.workload import reader
+from harness.story.run import Run
+from harness.story.scenario import Scenario
+from harness.story.workload import reader
 
 RECORDS_PER_SECOND = 500
 TOGETHER, ALONE, AFTERWARDS = 500, 1000, 500

@@ -9,11 +9,11 @@ Expect:  the run fails, with exactly 7 lost records that no setting permits. A c
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import Check
-from harness.contract.run_folder import TopicPlan
-from harness.contract.stages import Stage
+from contract.checks import Check
+from contract.run_folder import TopicPlan
+from contract.stages import Stage
 from harness.faults.cut_tail import CutTails
-from harness.scenario import Scenario
+from harness.story.scenario import Scenario
 
 KEPT, PLANTED = 100, 7
 

@@ -27,16 +27,16 @@ from itertools import product
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import OF_REPEATED_COMMITS, OF_SOME_STORIES, OF_TRANSACTIONS, Check
-from harness.contract.outcomes import CommitEpoch, ResetPolicy
-from harness.contract.run_folder import Expectation, GroupPlan, TopicPlan
-from harness.contract.stages import Stage
+from contract.checks import OF_REPEATED_COMMITS, OF_SOME_STORIES, OF_TRANSACTIONS, Check
+from contract.outcomes import CommitEpoch, ResetPolicy
+from contract.run_folder import Expectation, GroupPlan, TopicPlan
+from contract.stages import Stage
 from harness.faults.elect import Elect
 from harness.faults.kill import Kill
 from harness.faults.reassign import Reassign
 from harness.faults.targets import FollowerOf, LeaderOf
-from harness.run import Run
-from harness.scenario import Scenario
+from harness.story.run import Run
+from harness.story.scenario import Scenario
 
 PER_EPOCH, LOST = 50, 100
 REPLICATED = 2 * PER_EPOCH

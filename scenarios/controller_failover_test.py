@@ -11,12 +11,12 @@ Source:  KIP-595, KIP-631.
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import OF_ELECTIONS, OF_LOAD, Check
-from harness.contract.run_folder import TopicPlan
+from contract.checks import OF_ELECTIONS, OF_LOAD, Check
+from contract.run_folder import TopicPlan
 from harness.faults.kill import Kill
 from harness.faults.targets import ActiveController, LeaderOf
-from harness.scenario import Scenario
-from harness.workload import reader
+from harness.story.scenario import Scenario
+from harness.story.workload import reader
 
 RECORDS_PER_SECOND = 2000
 BETWEEN = 1000

@@ -16,17 +16,17 @@ from ducktape.mark import matrix
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import OF_ELECTIONS, OF_LOAD, OF_MEMBERS, OF_SEVERAL_READERS, Check
-from harness.contract.clients import Client
-from harness.contract.run_folder import TopicPlan
-from harness.contract.stages import Stage
+from contract.checks import OF_ELECTIONS, OF_LOAD, OF_MEMBERS, OF_SEVERAL_READERS, Check
+from contract.clients import Client
+from contract.run_folder import TopicPlan
+from contract.stages import Stage
 from harness.faults.broker_fault import BrokerFault
 from harness.faults.kill import Kill
 from harness.faults.rebalance import Rebalance
 from harness.faults.stop import Stop
 from harness.faults.targets import LeaderOf
-from harness.scenario import Scenario
-from harness.workload import reader
+from harness.story.scenario import Scenario
+from harness.story.workload import reader
 
 RECORDS_PER_SECOND = 1000
 BEFORE, MEANWHILE, AFTERWARDS = 1500, 1000, 1000

@@ -19,18 +19,18 @@ from ducktape.mark import matrix
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
+from contract.checks import OF_LOAD, Check
+from contract.run_folder import TopicPlan
+from contract.stages import Stage
 from harness.clients.kinds import JAVA_WORKER
-from harness.contract.checks import OF_LOAD, Check
-from harness.contract.run_folder import TopicPlan
-from harness.contract.stages import Stage
 from harness.faults.bridge import Bridge
 from harness.faults.client import CutClient
 from harness.faults.cut import Cut, Links
 from harness.faults.fault import Fault
 from harness.faults.targets import FollowerOf, LeaderOf
-from harness.run import Run
-from harness.scenario import Scenario
-from harness.workload import reader
+from harness.story.run import Run
+from harness.story.scenario import Scenario
+from harness.story.workload import reader
 
 RECORDS_PER_SECOND = 1000
 BETWEEN = 1000

@@ -20,16 +20,16 @@ from ducktape.mark import matrix
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import OF_LOAD, Check
-from harness.contract.run_folder import TopicPlan
-from harness.contract.stages import Stage
+from contract.checks import OF_LOAD, Check
+from contract.run_folder import TopicPlan
+from contract.stages import Stage
 from harness.faults.bounce import Bounce
 from harness.faults.reassign import Reassign
 from harness.faults.recreate import Recreate
 from harness.faults.targets import Broker
-from harness.run import Run
-from harness.scenario import Scenario
-from harness.workload import reader
+from harness.story.run import Run
+from harness.story.scenario import Scenario
+from harness.story.workload import reader
 
 RECORDS_PER_SECOND = 1000
 BETWEEN = 1000

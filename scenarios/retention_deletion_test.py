@@ -21,15 +21,15 @@ from ducktape.mark.resource import cluster
 from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import OF_LOAD, OF_MEMBERS, OF_SEVERAL_READERS, Check
-from harness.contract.outcomes import ResetPolicy
-from harness.contract.run_folder import Expectation, TopicPlan
-from harness.contract.stages import Stage
+from contract.checks import OF_LOAD, OF_MEMBERS, OF_SEVERAL_READERS, Check
+from contract.outcomes import ResetPolicy
+from contract.run_folder import Expectation, TopicPlan
+from contract.stages import Stage
 from harness.faults.expire import EXPIRING_TOPIC, By, Expire
 from harness.faults.kill import Kill
 from harness.faults.targets import LeaderOf
-from harness.scenario import Scenario
-from harness.workload import reader
+from harness.story.scenario import Scenario
+from harness.story.workload import reader
 
 RECORDS_PER_SECOND = 2000
 RETENTION_MS = 3000

@@ -11,13 +11,13 @@ Source:  KIP-320, KAFKA-19902 (leader changes alone must reset nobody).
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import OF_ELECTIONS, OF_LOAD, OF_SEVERAL_READERS, Check
-from harness.contract.clients import Client
-from harness.contract.run_folder import TopicPlan
+from contract.checks import OF_ELECTIONS, OF_LOAD, OF_SEVERAL_READERS, Check
+from contract.clients import Client
+from contract.run_folder import TopicPlan
 from harness.faults.stop import Stop
 from harness.faults.targets import Broker
-from harness.scenario import Scenario
-from harness.workload import reader
+from harness.story.scenario import Scenario
+from harness.story.workload import reader
 
 RECORDS_PER_SECOND = 2000
 BETWEEN = 1000

@@ -23,15 +23,15 @@ from itertools import product
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import OF_REPEATED_COMMITS, OF_SOME_STORIES, OF_TRANSACTIONS, Check
-from harness.contract.clients import Client
-from harness.contract.outcomes import CommitEpoch, ResetPolicy
-from harness.contract.run_folder import Expectation, GroupPlan, TopicPlan
-from harness.contract.stages import Stage
+from contract.checks import OF_REPEATED_COMMITS, OF_SOME_STORIES, OF_TRANSACTIONS, Check
+from contract.clients import Client
+from contract.outcomes import CommitEpoch, ResetPolicy
+from contract.run_folder import Expectation, GroupPlan, TopicPlan
+from contract.stages import Stage
 from harness.faults.cut import Cut, Links
 from harness.faults.targets import LeaderOf
-from harness.run import Run
-from harness.scenario import Scenario
+from harness.story.run import Run
+from harness.story.scenario import Scenario
 
 REPLICATED, NEW, ORPHANED, LATER = 100, 100, 250, 50
 STALE_SECONDS, HEALED_SECONDS = 10, 15

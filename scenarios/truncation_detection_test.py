@@ -19,14 +19,14 @@ from itertools import product
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import OF_SOME_STORIES, OF_TRANSACTIONS, Check
-from harness.contract.clients import Client
-from harness.contract.outcomes import CommitEpoch, ResetPolicy
-from harness.contract.run_folder import Expectation, GroupPlan, TopicPlan
-from harness.contract.stages import Stage
+from contract.checks import OF_SOME_STORIES, OF_TRANSACTIONS, Check
+from contract.clients import Client
+from contract.outcomes import CommitEpoch, ResetPolicy
+from contract.run_folder import Expectation, GroupPlan, TopicPlan
+from contract.stages import Stage
 from harness.faults.kill import Kill
 from harness.faults.targets import FollowerOf, LeaderOf
-from harness.scenario import Scenario
+from harness.story.scenario import Scenario
 
 REPLICATED, LOST, NEW = 100, 100, 250
 READERS = ("restart", "live")

@@ -24,15 +24,15 @@ from ducktape.mark import matrix
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import OF_ELECTIONS, OF_LOAD, Check
-from harness.contract.run_folder import Expectation, TopicPlan
-from harness.contract.stages import Stage
+from contract.checks import OF_ELECTIONS, OF_LOAD, Check
+from contract.run_folder import Expectation, TopicPlan
+from contract.stages import Stage
 from harness.faults.elect import Elect
 from harness.faults.kill import Kill
 from harness.faults.stop import Stop
 from harness.faults.targets import Broker
-from harness.scenario import Scenario
-from harness.workload import reader
+from harness.story.scenario import Scenario
+from harness.story.workload import reader
 
 RECORDS_PER_SECOND = 1000
 TOGETHER, ALONE, AFTERWARDS = 500, 500, 500

@@ -19,15 +19,15 @@ from ducktape.mark import matrix
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
+from contract.checks import OF_LOAD, OF_MEMBERS, OF_SEVERAL_READERS, Check
+from contract.clients import Client
+from contract.run_folder import Expectation, TopicPlan
+from contract.stages import Stage
 from harness.clients.kinds import JAVA_WORKER
-from harness.consumers import members_of
-from harness.contract.checks import OF_LOAD, OF_MEMBERS, OF_SEVERAL_READERS, Check
-from harness.contract.clients import Client
-from harness.contract.run_folder import Expectation, TopicPlan
-from harness.contract.stages import Stage
 from harness.faults.client import PauseClient
-from harness.scenario import Scenario
-from harness.workload import reader
+from harness.story.consumers import members_of
+from harness.story.scenario import Scenario
+from harness.story.workload import reader
 
 RECORDS_PER_SECOND = 1000
 BEFORE, AFTERWARDS = 1500, 1500

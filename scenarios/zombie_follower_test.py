@@ -21,9 +21,9 @@ from ducktape.mark import matrix
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import OF_ELECTIONS, OF_LOAD, Check
-from harness.contract.run_folder import TopicPlan
-from harness.contract.stages import Stage
+from contract.checks import OF_ELECTIONS, OF_LOAD, Check
+from contract.run_folder import TopicPlan
+from contract.stages import Stage
 from harness.faults.broker_fault import BrokerFault
 from harness.faults.cut import Cut, Links
 from harness.faults.elect import Elect
@@ -32,9 +32,9 @@ from harness.faults.pause import Pause
 from harness.faults.stop import Stop
 from harness.faults.targets import Broker, FollowerOf, LeaderOf
 from harness.faults.wipe import Wipe
-from harness.run import Run
-from harness.scenario import Scenario
-from harness.workload import reader
+from harness.story.run import Run
+from harness.story.scenario import Scenario
+from harness.story.workload import reader
 
 RECORDS_PER_SECOND = 2000
 WITHOUT_IT = 500

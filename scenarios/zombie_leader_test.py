@@ -21,15 +21,15 @@ from ducktape.mark import matrix
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import OF_ELECTIONS, OF_LOAD, Check
-from harness.contract.run_folder import Expectation, TopicPlan
-from harness.contract.stages import Stage
+from contract.checks import OF_ELECTIONS, OF_LOAD, Check
+from contract.run_folder import Expectation, TopicPlan
+from contract.stages import Stage
 from harness.faults.broker_fault import BrokerFault
 from harness.faults.cut import Cut, Links
 from harness.faults.pause import Pause
 from harness.faults.targets import LeaderOf
-from harness.scenario import Scenario
-from harness.workload import reader
+from harness.story.scenario import Scenario
+from harness.story.workload import reader
 
 RECORDS_PER_SECOND = 1000
 BEFORE, BY_ZOMBIE, BY_SUCCESSORS = 300, 200, 300

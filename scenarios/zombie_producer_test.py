@@ -24,7 +24,7 @@ from ducktape.mark import matrix
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.checks import (
+from contract.checks import (
     OF_DELIVERY,
     OF_LOG_STARTS,
     OF_ORDER,
@@ -32,17 +32,17 @@ from harness.contract.checks import (
     OF_TRANSACTIONS,
     Check,
 )
-from harness.contract.clients import Client
-from harness.contract.outcomes import CommitEpoch, Isolation, ResetPolicy
-from harness.contract.run_folder import Expectation, GroupPlan, TopicPlan
-from harness.contract.stages import Stage
+from contract.clients import Client
+from contract.outcomes import CommitEpoch, Isolation, ResetPolicy
+from contract.run_folder import Expectation, GroupPlan, TopicPlan
+from contract.stages import Stage
 from harness.faults.fault import Fault
 from harness.faults.fence import ExpireTransaction, Fence, TakeOver
 from harness.faults.kill import Kill
 from harness.faults.targets import LeaderOf
-from harness.run import Run
-from harness.scenario import Scenario
-from harness.transactions import require
+from harness.story.run import Run
+from harness.story.scenario import Scenario
+from harness.story.transactions import require
 
 COPIES, SENDS_ON, COMMITS = "copies", "sends-on", "commits"
 TRANSACTIONAL_IDS = (COPIES, SENDS_ON, COMMITS)

@@ -10,7 +10,7 @@ from analysis.elections import IF_PERMITTED, after_cause, with_permit
 from analysis.load import Trace
 from analysis.reigns import HEARD_SECONDS, reigns, small_isrs
 from analysis.told import ANSWER_MICROS, in_order
-from harness.contract.tables import MICROS_PER_SECOND
+from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
 

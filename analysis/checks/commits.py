@@ -17,7 +17,7 @@ from analysis.offsets import IN_LOG, OFFSETS_TOPIC, all_offsets, offsets_of
 from analysis.positions import PARTITION
 from analysis.resets import IS_NOTICE
 from analysis.state import fork_then, of_present_topic, timelines
-from harness.contract.outcomes import Isolation, Outcome
+from contract.outcomes import Isolation, Outcome
 
 _LOG = ("topic", "partition")
 _FOREVER = "9223372036854775807"

@@ -8,7 +8,7 @@ from analysis.checks.base import CheckOutcome, findings
 from analysis.commit_reports import stored_otherwise
 from analysis.gaps import INCOMPLETE, gaps
 from analysis.load import Trace, local_frame
-from harness.contract.errors import TableError
+from contract.errors import TableError
 
 _SOURCES = pa.schema(
     {name: pa.string() for name in ("source", "topic", "kind", "verdict", "cause")}

@@ -12,7 +12,7 @@ from analysis.positions import PARTITION
 from analysis.progress import repeated
 from analysis.returns import moved_back
 from analysis.skips import skips
-from harness.contract.outcomes import CommitEpoch
+from contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")
 

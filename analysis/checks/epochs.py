@@ -15,7 +15,7 @@ from analysis.load import Trace
 from analysis.lookups import deliveries
 from analysis.positions import PARTITION
 from analysis.state import kept_fork, of_present_topic, timelines
-from harness.contract.outcomes import CommitEpoch
+from contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")
 

@@ -5,7 +5,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.checks.base import CheckOutcome, findings
 from analysis.load import CLOCK_MICROS, Trace
-from harness.contract.tables import MICROS_PER_SECOND
+from contract.tables import MICROS_PER_SECOND
 
 SKEW_SECONDS = 1
 """Nodes whose clocks may be further apart leave the run undecided."""

@@ -10,7 +10,7 @@ from analysis.offsets import last_commits, offsets_of
 from analysis.positions import PARTITION
 from analysis.state import log_start_reports, timelines, with_log_starts
 from analysis.tenures import commits_at_start
-from harness.contract.tables import MICROS_PER_SECOND
+from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
 _KEY = (*PARTITION, "offset", "committed_epoch", "committed_micros", "stood_micros")

@@ -11,8 +11,8 @@ from analysis.positions import PARTITION
 from analysis.progress import never_delivered
 from analysis.stretches import given
 from analysis.tenures import TENURE, commits_at_start, tenures
-from harness.contract.outcomes import Outcome
-from harness.contract.tables import MICROS_PER_SECOND
+from contract.outcomes import Outcome
+from contract.tables import MICROS_PER_SECOND
 
 _MICROS_PER_MS = MICROS_PER_SECOND // 1000
 

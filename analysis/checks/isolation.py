@@ -13,7 +13,7 @@ from analysis.digests import BUCKET
 from analysis.fates import committed_readers, ends, offset_commits
 from analysis.load import Trace
 from analysis.stretches import given, one_record
-from harness.contract.outcomes import Isolation
+from contract.outcomes import Isolation
 
 _LOG = ("topic", "partition")
 _TRANSACTION = ("producer", "transaction")

@@ -10,8 +10,8 @@ from analysis.load import IS_UNACKNOWLEDGED, Trace, local_frame
 from analysis.outages import OUTAGE_SECONDS, outages, unavailable
 from analysis.reigns import reigns
 from analysis.stretches import given, one_record
-from harness.contract.outcomes import Isolation
-from harness.contract.tables import MICROS_PER_SECOND
+from contract.outcomes import Isolation
+from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
 _MEMBER = ("group", "member", *_LOG)

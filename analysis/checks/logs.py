@@ -22,7 +22,7 @@ from analysis.reigns import HEARD_SECONDS, reigns
 from analysis.state import of_present_topic
 from analysis.stretches import given
 from analysis.unmatched import unmatched
-from harness.contract.tables import MICROS_PER_SECOND
+from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
 _BATCH = (

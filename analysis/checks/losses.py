@@ -14,7 +14,7 @@ from analysis.elections import permit_in_words, tails_cut, took_over, with_permi
 from analysis.load import Trace
 from analysis.reigns import HEARD_SECONDS
 from analysis.unmatched import logs_without_records
-from harness.contract.tables import MICROS_PER_SECOND
+from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
 _HEARD_MICROS = HEARD_SECONDS * MICROS_PER_SECOND

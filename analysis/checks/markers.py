@@ -10,7 +10,7 @@ from analysis.elections import permit_in_words
 from analysis.fates import RETRY_MICROS, ends, offset_commits
 from analysis.load import Trace
 from analysis.transactions import pieces, settled_writes, with_later_permit, writes
-from harness.contract.tables import MICROS_PER_SECOND
+from contract.tables import MICROS_PER_SECOND
 
 OWED_SECONDS = 10
 """Every partition of a transaction that has ended has its marker after so long."""

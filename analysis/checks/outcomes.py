@@ -5,7 +5,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from analysis import closeup
 from analysis.checks.base import CheckOutcome, findings, spans
 from analysis.load import Trace
-from harness.contract.outcomes import REFUSED_SENDS
+from contract.outcomes import REFUSED_SENDS
 
 _LOG = ("topic", "partition")
 

@@ -11,7 +11,7 @@ from analysis.load import Trace
 from analysis.positions import PARTITION, positions
 from analysis.sessions import runs
 from analysis.stretches import one_record
-from harness.contract.outcomes import Isolation
+from contract.outcomes import Isolation
 
 _LOG = ("topic", "partition")
 _BATCH = ("producer_id", "producer_epoch")

@@ -13,7 +13,7 @@ from analysis.load import Trace
 from analysis.passed import on_branch, passed
 from analysis.sessions import runs
 from analysis.standstills import STALE_SECONDS, reported_ends, standstills
-from harness.contract.tables import MICROS_PER_SECOND
+from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
 _AT = (*_LOG, "offset")

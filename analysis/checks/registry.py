@@ -35,7 +35,7 @@ from analysis.checks import (
     truncations,
 )
 from analysis.checks.base import CheckDefinition
-from harness.contract.checks import Check
+from contract.checks import Check
 
 _COMMITS = CheckDefinition(
     epochs.committed_epoch_missing, needs=("committed_offsets", "polls", "leaderships")

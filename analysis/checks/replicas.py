@@ -11,7 +11,7 @@ from analysis.elections import IF_PERMITTED, after_cause, with_permit
 from analysis.load import Trace
 from analysis.reigns import reigns
 from analysis.stretches import given
-from harness.contract.tables import MICROS_PER_SECOND
+from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
 _VERDICT_OF_LOST = """

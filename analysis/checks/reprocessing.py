@@ -7,7 +7,7 @@ from analysis.checks.base import CheckOutcome, findings
 from analysis.load import Trace
 from analysis.progress import repeated
 from analysis.stretches import given
-from harness.contract.tables import MICROS_PER_SECOND
+from contract.tables import MICROS_PER_SECOND
 
 _WHOLE_RUN = "whole run"
 _TIME = ("group", "time", "during")

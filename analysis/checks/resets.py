@@ -25,7 +25,7 @@ from analysis.state import (
     with_log_starts,
 )
 from analysis.stretches import given
-from harness.contract.outcomes import CommitEpoch
+from contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")
 _IN_ORDER = "struct(at_micros, seq, first_place)"

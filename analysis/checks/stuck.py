@@ -9,8 +9,8 @@ from analysis.creations import changes
 from analysis.load import IS_UNACKNOWLEDGED, Trace
 from analysis.open_transactions import waiting
 from analysis.outages import OWED_SECONDS
-from harness.contract.stages import Stage
-from harness.contract.tables import MICROS_PER_SECOND
+from contract.stages import Stage
+from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
 _IS_HELD = "injected_micros <= at and (healed_micros is null or healed_micros > at)"

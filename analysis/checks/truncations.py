@@ -21,8 +21,8 @@ from analysis.state import (
     timelines,
     with_log_starts,
 )
-from harness.contract.outcomes import CommitEpoch
-from harness.contract.tables import MICROS_PER_SECOND
+from contract.outcomes import CommitEpoch
+from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
 _MICROS_PER_MS = MICROS_PER_SECOND // 1000

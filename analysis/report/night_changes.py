@@ -3,7 +3,7 @@
 from collections import Counter
 from pathlib import Path
 
-from harness.contract.nights import (
+from contract.nights import (
     NIGHT_FILE,
     Change,
     CheckCount,

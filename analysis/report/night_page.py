@@ -6,7 +6,7 @@ from pathlib import Path
 from analysis.report.night_changes import changes, last_night
 from analysis.report.night_rows import Judged, decide_night, rows_of, unexercised
 from analysis.report.page import environment
-from harness.contract.nights import (
+from contract.nights import (
     SCHEMA,
     SUMMARY_FILE,
     Night,

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.contract.checks import Check
-from harness.contract.nights import CheckCount, Night, NightRow, Outcome, PlannedRun, RunStatus
-from harness.contract.run_folder import PLAN_FILE, RunFolder, find_runs
-from harness.contract.tables import MICROS_PER_SECOND
-from harness.contract.verdicts import RunVerdict, Verdict
+from contract.checks import Check
+from contract.nights import CheckCount, Night, NightRow, Outcome, PlannedRun, RunStatus
+from contract.run_folder import PLAN_FILE, RunFolder, find_runs
+from contract.tables import MICROS_PER_SECOND
+from contract.verdicts import RunVerdict, Verdict
 
 _NOTHING: dict[str, Any] = {"verdict": RunVerdict.UNDECIDED, "checks": {}, "report": None}
 

@@ -11,9 +11,9 @@ from analysis.load import Trace
 from analysis.report.timeline import timeline
 from analysis.report.times import told_timing
 from analysis.styles import IN_WORDS, said_epochs
-from harness.contract.run_folder import RunFolder
-from harness.contract.tables import MICROS_PER_SECOND
-from harness.contract.verdicts import Verdict, several_partitions
+from contract.run_folder import RunFolder
+from contract.tables import MICROS_PER_SECOND
+from contract.verdicts import Verdict, several_partitions
 
 
 def environment() -> Environment:

@@ -8,7 +8,7 @@ import msgspec
 
 from analysis.report.night_rows import Judged
 from analysis.report.page import environment
-from harness.contract.verdicts import RunVerdict
+from contract.verdicts import RunVerdict
 
 
 def write_session(session: Path, runs: list[Judged]) -> None:

@@ -1,6 +1,6 @@
 """A run's wall time in a line."""
 
-from harness.contract.verdicts import Timing
+from contract.verdicts import Timing
 
 
 def told_timing(timing: Timing) -> str:

@@ -20,7 +20,7 @@ from bench.lies.genuine import Genuine, find_genuine, read_genuine
 from bench.lies.page import failures, page
 from bench.lies.stories import SCENARIOS, STORIES
 from bench.lies.telling import Told, tell_all
-from harness.contract.errors import UsageError
+from contract.errors import UsageError
 
 _ROOT = Path(__file__).resolve().parents[2]
 _PAGE = _ROOT / "docs" / "lies.md"

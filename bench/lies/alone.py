@@ -18,11 +18,11 @@ from analysis.load import Trace, load_trace
 from bench.lies.genuine import Genuine, read_rows, write_rows
 from bench.lies.lie import Change, NoPlaceError, Verb
 from bench.lies.stories import TRUNCATION
-from harness.collect import decode_clients, decode_server_logs
-from harness.contract.checks import Check
-from harness.contract.errors import FencepostError
-from harness.contract.run_folder import PLAN_FILE, RUN_FILE, RunFolder
-from harness.contract.verdicts import CheckResult, CheckVerdict, RunVerdict, Verdict
+from contract.checks import Check
+from contract.errors import FencepostError
+from contract.run_folder import PLAN_FILE, RUN_FILE, RunFolder
+from contract.verdicts import CheckResult, CheckVerdict, RunVerdict, Verdict
+from harness.collection.collect import decode_clients, decode_server_logs
 
 Damage = Callable[[RunFolder, Random], None]
 """Changes a copy of a run's folder."""

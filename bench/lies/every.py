@@ -15,7 +15,7 @@ from bench.lies import (
 )
 from bench.lies.alone import UNCLEAR, FileLie, of_rows
 from bench.lies.lie import Lie
-from harness.contract.verdicts import FindingVerdict
+from contract.verdicts import FindingVerdict
 
 _ABOUT_ROWS = (
     *of_sends.SENDS,

@@ -9,9 +9,9 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from harness.contract.errors import UsageError
-from harness.contract.run_folder import Plan, RunDescription, RunFolder, find_runs
-from harness.contract.tables import TABLES
+from contract.errors import UsageError
+from contract.run_folder import Plan, RunDescription, RunFolder, find_runs
+from contract.tables import TABLES
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]

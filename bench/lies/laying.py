@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import msgspec
 
 from bench.lies.genuine import Genuine, Row, Tables
-from harness.contract.run_folder import GroupPlan, Plan, TopicPlan
+from contract.run_folder import GroupPlan, Plan, TopicPlan
 
 STRIDE_MICROS = 3600 * 1_000_000
 """Between the beginnings of two universes; a run is shorter."""

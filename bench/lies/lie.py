@@ -7,8 +7,8 @@ from random import Random
 from typing import Any
 
 from bench.lies.genuine import Row, Tables
-from harness.contract.checks import Check
-from harness.contract.verdicts import FindingVerdict
+from contract.checks import Check
+from contract.verdicts import FindingVerdict
 
 Change = Callable[[Tables, Random], None]
 """Changes tables in one place, which it chooses by chance among those that fit."""

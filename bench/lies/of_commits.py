@@ -21,8 +21,8 @@ from bench.lies.lie import (
     swap,
 )
 from bench.lies.stories import BASELINE, EARLIEST, EPOCHLESS, FIRST, RAISING, TRUNCATION
-from harness.contract.checks import Check
-from harness.contract.tables import MICROS_PER_SECOND
+from contract.checks import Check
+from contract.tables import MICROS_PER_SECOND
 
 _lie = partial(lie, story=BASELINE)
 _SECOND = MICROS_PER_SECOND

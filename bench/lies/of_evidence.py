@@ -5,9 +5,9 @@ from typing import Any
 from bench.lies.alone import FileLie, of_rows
 from bench.lies.genuine import Row, Tables
 from bench.lies.lie import Change, Verb, Where, alter, drop
-from harness.contract.checks import Check
-from harness.contract.tables import MICROS_PER_SECOND, TABLES
-from harness.contract.verdicts import CheckVerdict
+from contract.checks import Check
+from contract.tables import MICROS_PER_SECOND, TABLES
+from contract.verdicts import CheckVerdict
 
 _PERMITTED = (CheckVerdict.PERMITTED,)
 _BROKER = 1

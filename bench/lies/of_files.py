@@ -8,9 +8,9 @@ import msgspec
 
 from bench.lies.alone import UNCLEAR, Damage, FileLie
 from bench.lies.lie import NoPlaceError, Verb
-from harness.contract.checks import Check
-from harness.contract.run_folder import GENERATED, Plan, RunDescription, RunFolder
-from harness.contract.verdicts import CheckVerdict
+from contract.checks import Check
+from contract.run_folder import GENERATED, Plan, RunDescription, RunFolder
+from contract.verdicts import CheckVerdict
 
 Lines = list[bytes]
 CLIENTS, DRIVER, OBSERVER = "clients", "driver", "observer"

@@ -17,8 +17,8 @@ from bench.lies.lie import (
     repeat,
 )
 from bench.lies.stories import BASELINE, EARLIEST, FIRST, FORCED, RAISING, TRUNCATION
-from harness.contract.checks import Check
-from harness.contract.tables import MICROS_PER_SECOND
+from contract.checks import Check
+from contract.tables import MICROS_PER_SECOND
 
 _lie = partial(lie, story=BASELINE)
 _SECOND = MICROS_PER_SECOND

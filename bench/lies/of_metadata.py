@@ -19,8 +19,8 @@ from bench.lies.lie import (
     within,
 )
 from bench.lies.stories import BASELINE, TRUNCATION
-from harness.contract.checks import Check
-from harness.contract.tables import MICROS_PER_SECOND
+from contract.checks import Check
+from contract.tables import MICROS_PER_SECOND
 
 _lie = partial(lie, story=TRUNCATION)
 _SECOND = MICROS_PER_SECOND

@@ -26,8 +26,8 @@ from bench.lies.lie import (
 )
 from bench.lies.of_sends import never_written
 from bench.lies.stories import BASELINE, EARLIEST, FIRST, SECOND, TRUNCATION
-from harness.contract.checks import Check
-from harness.contract.tables import MICROS_PER_SECOND
+from contract.checks import Check
+from contract.tables import MICROS_PER_SECOND
 
 NOWHERE = "nobody:0:00000000"
 A_POLL = ("member", "seq")

@@ -21,7 +21,7 @@ from bench.lies.lie import (
 )
 from bench.lies.of_sends import A_RECORD, at_offsets
 from bench.lies.stories import BASELINE, EARLIEST, TRUNCATION
-from harness.contract.checks import Check
+from contract.checks import Check
 
 _lie = partial(lie, story=BASELINE)
 A_BATCH = ("topic", "partition", "base_offset")

@@ -16,8 +16,8 @@ from bench.lies.lie import (
 )
 from bench.lies.of_replicas import batch, lose_batch, on
 from bench.lies.stories import RETENTION
-from harness.contract.checks import Check
-from harness.contract.tables import MICROS_PER_SECOND
+from contract.checks import Check
+from contract.tables import MICROS_PER_SECOND
 
 _lie = partial(lie, story=RETENTION)
 LAGGING = "lagging.earliest"

@@ -17,8 +17,8 @@ from bench.lies.lie import (
     within,
 )
 from bench.lies.stories import BASELINE, TRUNCATION
-from harness.contract.checks import Check
-from harness.contract.tables import MICROS_PER_SECOND
+from contract.checks import Check
+from contract.tables import MICROS_PER_SECOND
 
 A_RECORD = ("topic", "partition", "offset")
 """What tells a record in every replica and delivery."""

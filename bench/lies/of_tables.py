@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 
 from bench.lies.alone import Damage, FileLie
 from bench.lies.lie import Verb
-from harness.contract.checks import Check
-from harness.contract.run_folder import RunFolder
-from harness.contract.tables import TABLES
+from contract.checks import Check
+from contract.run_folder import RunFolder
+from contract.tables import TABLES
 
 KEY_OF = {
     "sends": ("outcome", Check.LOST_RECORD),

@@ -21,8 +21,8 @@ from bench.lies.lie import (
 from bench.lies.of_polls import A_POLL, undelivered
 from bench.lies.of_replicas import A_BATCH
 from bench.lies.stories import TRANSACTIONS
-from harness.contract.checks import Check
-from harness.contract.tables import MICROS_PER_SECOND
+from contract.checks import Check
+from contract.tables import MICROS_PER_SECOND
 
 _lie = partial(lie, story=TRANSACTIONS)
 READER = "read_committed.orders"

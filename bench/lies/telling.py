@@ -15,9 +15,9 @@ from analysis.load import SMALL_INPUT_ROWS, Trace, load_trace
 from bench.lies.genuine import Genuine, Row, Tables, write_rows
 from bench.lies.laying import PREFIX, joined, universe_of
 from bench.lies.lie import Lie, NoPlaceError
-from harness.contract.checks import Check
-from harness.contract.run_folder import RunFolder
-from harness.contract.verdicts import FindingVerdict
+from contract.checks import Check
+from contract.run_folder import RunFolder
+from contract.verdicts import FindingVerdict
 
 Seen = Counter[tuple[Any, ...]]
 """Findings, as (check, verdict, kind, topic, partition, group, offsets), without the universe."""

@@ -9,8 +9,8 @@ from pyspark.sql import DataFrame
 from analysis.load import Trace
 from analysis.scratch import Scratch
 from analysis.source import table_files
-from harness.contract.run_folder import RunFolder
-from harness.contract.tables import TABLES
+from contract.run_folder import RunFolder
+from contract.tables import TABLES
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")

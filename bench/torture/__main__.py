@@ -18,7 +18,7 @@ from bench.folders import own_folder
 from bench.torture import calls, folders, histories, runs, texts
 from bench.torture.attempt import Area, Attempt
 from bench.torture.page import page
-from harness.contract.run_folder import RunFolder, find_runs
+from contract.run_folder import RunFolder, find_runs
 
 _ROOT = Path(__file__).resolve().parents[2]
 _PAGE = _ROOT / "docs" / "reliability.md"

@@ -11,7 +11,7 @@ from bench.torture.attempt import TRACEBACK, Area, Attempt
 AREA = Area(
     "calls",
     "a bad call ends with the exit code that README promises, at least one line, no traceback",
-    "`harness.contract.program`, typer",
+    "`contract.program`, typer",
 )
 USAGE, MISSING = 64, 69
 _LONG = "x" * 5000

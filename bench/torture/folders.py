@@ -11,16 +11,16 @@ from pyspark.sql import SparkSession
 from analysis.cli import judge_run
 from analysis.report.night_rows import Judged
 from bench.torture.attempt import Area, Attempt
-from harness.cli_run import decode_again
-from harness.contract.errors import FencepostError
-from harness.contract.manifest import alterations
-from harness.contract.run_folder import RunFolder
-from harness.contract.verdicts import RunVerdict
+from contract.errors import FencepostError
+from contract.manifest import alterations
+from contract.run_folder import RunFolder
+from contract.verdicts import RunVerdict
+from harness.commands.run import decode_again
 
 AREA = Area(
     "damaged runs",
     "a damaged run never passes and never accuses; a clear error, or undecided with the reason",
-    "`harness.contract.manifest`, `analysis.source`, `analysis.gaps`",
+    "`contract.manifest`, `analysis.source`, `analysis.gaps`",
 )
 _PARTS = ("plan.json", "run.json", "manifest.json", "history", "clients", "brokers", "tables")
 

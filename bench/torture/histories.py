@@ -5,14 +5,14 @@ from pathlib import Path
 from random import Random
 
 from bench.torture.attempt import Area, Attempt
-from harness.contract.run_folder import RunFolder
+from contract.run_folder import RunFolder
 from harness.decode.histories import TABLES_OF_HISTORIES, read_histories
 from harness.decode.tables import write_table
 
 AREA = Area(
     "damaged histories",
     "each line is read or counted as malformed, torn or repeated, and all tables can be written",
-    "`harness.decode.lines`, the ranges in `harness.contract.events`",
+    "`harness.decode.lines`, the ranges in `contract.events`",
 )
 HOSTILE = [
     b"",

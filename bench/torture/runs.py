@@ -13,19 +13,19 @@ from random import Random
 import psutil
 
 from bench.torture.attempt import TRACEBACK, Area, Attempt
-from harness.contract.errors import FencepostError
-from harness.contract.waiting import wait_until
+from contract.errors import FencepostError
+from contract.waiting import wait_until
 
 KILLS = Area(
     "kills",
     "after a SIGKILL of any of its processes a run ends by itself, neither passes nor accuses, "
     "and leaves no process and no namespace",
-    "`cluster.nodes.tether`, `harness.contract.manifest`, the check `history_complete`",
+    "`cluster.nodes.tether`, `contract.manifest`, the check `history_complete`",
 )
 FULL_DISK = Area(
     "full disk",
     "a run whose results do not fit ends with an error or undecided, and leaves no process",
-    "`harness.contract.program`",
+    "`contract.program`",
 )
 TWO_AT_ONCE = Area(
     "two at once",

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from analysis.cli import judge_run
 from bench.torture.attempt import Area, Attempt
-from harness.contract.run_folder import PLAN_FILE, RUN_FILE, RunFolder
+from contract.run_folder import PLAN_FILE, RUN_FILE, RunFolder
 
 AREA = Area(
     "hostile text",

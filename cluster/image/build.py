@@ -17,7 +17,7 @@ from docker.errors import APIError, BuildError, DockerException, ImageNotFound
 from rich.console import Console
 
 from cluster.nodes.docker_client import connect
-from harness.contract.errors import FencepostError, PrerequisiteError
+from contract.errors import FencepostError, PrerequisiteError
 
 IMAGE = "fencepost-node:0.1.0"
 PUBLIC_BASE = (

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from cluster.kafka.topology import CLIENT_PORT, CONTROLLER_PORT, REPLICATION_PORT, Topology
-from harness.contract.errors import UsageError
+from contract.errors import UsageError
 
 _FAULT_SETTINGS = {
     "broker.session.timeout.ms": "3000",

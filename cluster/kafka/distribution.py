@@ -12,7 +12,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, Trans
 from cluster.kafka.download import alone_in, download_all, sha256_of
 from cluster.kafka.lock import Artifact, Lock, locked_versions, read_lock
 from cluster.kafka.repository import repository_root
-from harness.contract.errors import DistributionError
+from contract.errors import DistributionError
 
 __all__ = [
     "CACHE_VARIABLE",

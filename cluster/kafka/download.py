@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cluster.kafka.lock import Artifact
-from harness.contract.errors import DistributionError
+from contract.errors import DistributionError
 
 _PARALLEL = 8
 _CHUNK_BYTES = 1 << 16

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.contract.errors import DistributionError
+from contract.errors import DistributionError
 
 LOCKS = Path(__file__).resolve().parent / "locks"
 _HEADER = "# Made by `fencepost kafka lock`: group:artifact:version[:classifier] bytes sha256\n"

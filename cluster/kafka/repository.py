@@ -10,7 +10,7 @@ import re
 import zipfile
 from pathlib import Path
 
-from harness.contract.errors import DistributionError
+from contract.errors import DistributionError
 
 MIRROR_VARIABLE = "FENCEPOST_MAVEN_MIRROR"
 _RESOLVER = "org/apache/ivy/plugins/resolver/IBiblioResolver.class"

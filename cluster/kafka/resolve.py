@@ -10,7 +10,7 @@ from cluster.kafka.download import sha256_of
 from cluster.kafka.lock import Artifact, Lock
 from cluster.kafka.repository import MIRROR_VARIABLE, ivy_jar, repository_root
 from cluster.nodes.java import java_command
-from harness.contract.errors import DistributionError
+from contract.errors import DistributionError
 
 _BROKER = "kafka_2.13"
 _LOG_BINDINGS = {

@@ -12,7 +12,7 @@ from cluster.ducktape import node_of
 from cluster.kafka.config import LOG_CONFIGS, server_properties, setting_ms
 from cluster.kafka.topology import CLIENT_PORT, Topology
 from cluster.nodes.node import Node, NodeProcess
-from harness.contract.errors import NodeError
+from contract.errors import NodeError
 
 _JVM_FLAGS = (
     "-Xmx384m",

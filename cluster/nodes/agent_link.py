@@ -15,7 +15,7 @@ from docker.utils.socket import frames_iter
 
 from cluster.nodes.agent import ENCODER, REPLIES, AnyRequest, Reply, raise_error
 from cluster.nodes.docker_client import connect, explained
-from harness.contract.errors import NodeError
+from contract.errors import NodeError
 
 _REPLY_SECONDS = 30
 _STDOUT = 1

@@ -5,7 +5,7 @@ import tarfile
 from pathlib import Path
 from typing import IO
 
-from harness.contract.errors import NodeError
+from contract.errors import NodeError
 
 
 def unpack(archive: IO[bytes], target: Path) -> None:

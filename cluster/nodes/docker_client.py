@@ -5,7 +5,7 @@ import os
 import docker
 from docker.errors import DockerException
 
-from harness.contract.errors import PrerequisiteError
+from contract.errors import PrerequisiteError
 
 API_MIN = (1, 40)
 _TIMEOUT_SECONDS = 120

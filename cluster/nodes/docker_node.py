@@ -33,8 +33,8 @@ from cluster.nodes.archives import owned_by_root, unpack
 from cluster.nodes.docker_client import connect, explained
 from cluster.nodes.node import Capability, Completed, Node, NodeProcess, require_success
 from cluster.nodes.traffic import Packets, Traffic
-from harness.contract.errors import DistributionError, NodeError
-from harness.contract.waiting import wait_until
+from contract.errors import DistributionError, NodeError
+from contract.waiting import wait_until
 
 FOLDER = PurePosixPath("/var/lib/fencepost")
 CODE = PurePosixPath("/opt/fencepost/code")

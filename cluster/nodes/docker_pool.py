@@ -25,8 +25,8 @@ from cluster.nodes.archives import owned_by_root
 from cluster.nodes.docker_client import connect, explained
 from cluster.nodes.docker_node import CODE, FOLDER, JARS, PYTHON, DockerNode
 from cluster.nodes.node import Node
-from harness.contract.errors import NodeError, PrerequisiteError
-from harness.contract.held import HeldFolder, HeldName, is_held, remove_unheld
+from contract.errors import NodeError, PrerequisiteError
+from contract.held import HeldFolder, HeldName, is_held, remove_unheld
 
 _ROOT = Path(__file__).resolve().parents[2]
 _COMPOSE_FILE = _ROOT / "docker-compose.yml"
@@ -276,7 +276,7 @@ def _remove_container(container: Any) -> None:
 def _archive_of_code() -> bytes:
     archive = BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
-        for package in ("harness", "cluster"):
+        for package in ("contract", "harness", "cluster"):
             for path in sorted((_ROOT / package).rglob("*.py")):
                 place = CODE / path.relative_to(_ROOT)
                 tar.add(path, arcname=str(place.relative_to("/")), filter=owned_by_root)

@@ -12,7 +12,7 @@ from cluster.nodes.java import java_command
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import cut_problem, sandbox_problem
 from cluster.prerequisites import JAVA_MIN, java_version
-from harness.contract.errors import PrerequisiteError
+from contract.errors import PrerequisiteError
 
 CUTS = "cuts (nftables)"
 FILE_LIMITS = "file limits (prlimit)"

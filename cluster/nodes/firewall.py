@@ -17,7 +17,7 @@ from pyroute2.nftables.expressions import genex, ipv4addr, verdict
 from pyroute2.nftables.main import NFTables
 
 from cluster.nodes.traffic import Direction, Packets, Traffic
-from harness.contract.errors import FaultError
+from contract.errors import FaultError
 
 _TABLE = "fencepost"
 _ACCEPT, _DROP = 1, 0

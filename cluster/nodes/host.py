@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cluster.nodes.node import Completed, NodeProcess
-from harness.contract.errors import CommandFailedError, NodeError, WaitTimeoutError
+from contract.errors import CommandFailedError, NodeError, WaitTimeoutError
 
 _ROOT = Path(__file__).resolve().parents[2]
 

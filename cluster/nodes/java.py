@@ -4,7 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
-from harness.contract.errors import PrerequisiteError
+from contract.errors import PrerequisiteError
 
 
 def java_command() -> str:

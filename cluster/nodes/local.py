@@ -14,7 +14,7 @@ from cluster.nodes.host import Host
 from cluster.nodes.java import java_command
 from cluster.nodes.node import Capability, Completed, Node, NodeProcess, require_success
 from cluster.nodes.traffic import Packets, Traffic
-from harness.contract.errors import FaultError, NodeError
+from contract.errors import FaultError, NodeError
 
 
 class LocalNode(Node):

@@ -13,7 +13,7 @@ from pathlib import Path
 from cluster.nodes.local import LocalNode
 from cluster.nodes.node import Node, NodeProcess
 from cluster.nodes.tether import tethered
-from harness.contract.errors import PrerequisiteError
+from contract.errors import PrerequisiteError
 
 _FIRST_HOST = 11
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cluster.nodes.traffic import Packets, Traffic
-from harness.contract.errors import CommandFailedError
+from contract.errors import CommandFailedError
 
 _OUTPUT_SHOWN = 2000
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import jpype
 
+from contract.errors import WorkerError
 from harness.clients.commands import TransactionState
-from harness.clients.jvm import exception_name, java_class, java_list, java_properties
 from harness.clients.observer_commands import (
     AlterTopic,
     DeleteRecords,
@@ -16,7 +16,7 @@ from harness.clients.observer_commands import (
     NewTopic,
     Reassign,
 )
-from harness.contract.errors import WorkerError
+from harness.java.jvm import exception_name, java_class, java_list, java_properties
 
 _TIMEOUT_MS = "20000"
 _REQUEST_TIMEOUT_MS = "10000"

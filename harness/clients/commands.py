@@ -2,6 +2,8 @@
 
 import msgspec
 
+from contract.clients import Client
+from contract.outcomes import Isolation, Outcome
 from harness.clients.command import Command
 from harness.clients.observer_commands import (
     AlterTopic,
@@ -25,8 +27,6 @@ from harness.clients.observer_commands import (
     VisitGroup,
     Watch,
 )
-from harness.contract.clients import Client
-from harness.contract.outcomes import Isolation, Outcome
 
 
 class WorkerPlan(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from harness.contract.events import NO_EPOCH
-from harness.contract.outcomes import CommitEpoch
+from contract.events import NO_EPOCH
+from contract.outcomes import CommitEpoch
 
 OF_THE_CLIENTS_STATE = frozenset({CommitEpoch.POSITION, CommitEpoch.METADATA, CommitEpoch.MAX})
 """Styles that read epochs out of the client, which not every client lets an application do."""

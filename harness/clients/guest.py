@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from contract.errors import WorkerError
+from contract.waiting import wait_until
 from harness.clients.admin import AdminClient
-from harness.clients.jvm import java_class, java_list, java_properties
 from harness.clients.observer_commands import GroupView, Visit, VisitGroup
-from harness.contract.errors import WorkerError
-from harness.contract.waiting import wait_until
+from harness.java.jvm import java_class, java_list, java_properties
 
 GUEST = "fencepost-guest"
 """The guest's client.id."""

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Any, TypeVar
 
-from harness.contract.events import ENCODER, Event
+from contract.events import ENCODER, Event
 
 _E = TypeVar("_E", bound=Event)
 

@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 import jpype
 import msgspec
 
+from contract.clients import Client
+from contract.events import NO_EPOCH
 from harness.clients.commit_styles import ClientState, OffsetAndEpoch
-from harness.clients.jvm import exception_name, java_class, java_properties, private_field
 from harness.clients.member import POLL_MS, POSITION_MS, Batch, Failure, GroupMember, Partition
-from harness.contract.clients import Client
-from harness.contract.events import NO_EPOCH
+from harness.java.jvm import exception_name, java_class, java_properties, private_field
 
 _STRING_DESERIALIZER = "org.apache.kafka.common.serialization.StringDeserializer"
 _CONSUMER_PROTOCOL = {"group.protocol": "consumer"}

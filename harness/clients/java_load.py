@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from itertools import cycle
 from typing import Any
 
+from contract.outcomes import Outcome
 from harness.clients.commands import Counts, StartProducer
 from harness.clients.history import HistoryWriter
 from harness.clients.java_producer import open_producer, settings_of
 from harness.clients.java_sends import Sends, answer_of
-from harness.contract.outcomes import Outcome
 
 _TICK_SECONDS = 0.01
 _LATE_SECONDS = 1.0

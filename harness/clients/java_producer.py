@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from contract.outcomes import Outcome
 from harness.clients.commands import Produce
 from harness.clients.history import HistoryWriter
 from harness.clients.java_sends import ProducerSettings, Sends, answer_of
-from harness.clients.jvm import java_class, java_properties, private_field
-from harness.contract.outcomes import Outcome
+from harness.java.jvm import java_class, java_properties, private_field
 
 _DELIVERY_TIMEOUT_MS = 30_000
 _CHUNK = 1000

@@ -6,11 +6,11 @@ from typing import Any
 import jpype
 import msgspec
 
+from contract.events import INTENDED_MAX, SendsIntended, Sent
+from contract.outcomes import Outcome, send_outcome
+from contract.values import make_value
 from harness.clients.history import HistoryWriter
-from harness.clients.jvm import exception_name, java_class
-from harness.contract.events import INTENDED_MAX, SendsIntended, Sent
-from harness.contract.outcomes import Outcome, send_outcome
-from harness.contract.values import make_value
+from harness.java.jvm import exception_name, java_class
 
 NO_OFFSET = -1
 

@@ -11,6 +11,9 @@ from typing import Any
 import jpype
 import msgspec
 
+from contract.errors import WorkerError
+from contract.events import TransactionChanged
+from contract.outcomes import Outcome, is_fencing, transaction_outcome
 from harness.clients.commands import (
     BeginTransaction,
     CopyInTransaction,
@@ -24,10 +27,7 @@ from harness.clients.history import HistoryWriter
 from harness.clients.java_consumer import JavaMember
 from harness.clients.java_producer import open_producer, settings_of
 from harness.clients.java_sends import NO_OFFSET, Answer, Sends
-from harness.clients.jvm import exception_name, java_class, private_field
-from harness.contract.errors import WorkerError
-from harness.contract.events import TransactionChanged
-from harness.contract.outcomes import Outcome, is_fencing, transaction_outcome
+from harness.java.jvm import exception_name, java_class, private_field
 
 _BLOCK_MS = 30_000
 _DELIVERY_TIMEOUT_MS = 20_000

@@ -4,6 +4,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from contract.clients import Client
+from contract.errors import WorkerError
 from harness.clients.commands import (
     AnyCommand,
     BeginTransaction,
@@ -22,11 +24,9 @@ from harness.clients.java_consumer import JavaMember
 from harness.clients.java_load import SteadyProducer
 from harness.clients.java_producer import produce
 from harness.clients.java_transactions import Transactions
-from harness.clients.jvm import kafka_version, start_jvm
 from harness.clients.member_role import MemberRole
 from harness.clients.worker import read_plan, serve
-from harness.contract.clients import Client
-from harness.contract.errors import WorkerError
+from harness.java.jvm import kafka_version, start_jvm
 
 
 class JavaRole(MemberRole):

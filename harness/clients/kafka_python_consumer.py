@@ -8,12 +8,12 @@ from kafka import ConsumerRebalanceListener, KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError, LogTruncationError, OffsetOutOfRangeError
 from kafka.structs import OffsetAndMetadata
 
+from contract.outcomes import CommitEpoch
 from harness.clients.commands import Consume, Member, MemberCommit
 from harness.clients.commit_styles import ClientState, OffsetAndEpoch
 from harness.clients.history import HistoryWriter
 from harness.clients.member import POLL_MS, POSITION_MS, Batch, Failure, GroupMember, Partition
 from harness.clients.python_log import SpeakerLog
-from harness.contract.outcomes import CommitEpoch
 
 _JOIN_MS = 3000
 

@@ -5,6 +5,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
+from contract.clients import Client
 from harness.clients.commands import WorkerPlan
 from harness.clients.history import HistoryWriter
 from harness.clients.kafka_python_consumer import KafkaPythonMember
@@ -12,7 +13,6 @@ from harness.clients.kinds import client_version
 from harness.clients.member_role import MemberRole
 from harness.clients.python_log import SpeakerLog, open_log
 from harness.clients.worker import read_plan, serve
-from harness.contract.clients import Client
 
 _CLIENT_LOGS = ("kafka.consumer", "kafka.coordinator.consumer")
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 
-from harness.contract.clients import Client
+from contract.clients import Client
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ from typing import ClassVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
+from contract.events import NO_EPOCH
+from contract.outcomes import NO_OFFSET, ResetPolicy
 from harness.clients.commands import Member
 from harness.clients.commit_styles import OffsetAndEpoch
 from harness.clients.history import HistoryWriter
 from harness.clients.member import POLL_MS, Batch, Failure, GroupMember, Partition
 from harness.clients.python_log import MemberStamp
-from harness.contract.events import NO_EPOCH
-from harness.contract.outcomes import NO_OFFSET, ResetPolicy
 
 _BATCH_RECORDS = 500
 _CLIENT_LOG = "consumer,cgrp,fetch,topic"

@@ -4,6 +4,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
+from contract.clients import Client
 from harness.clients.commands import WorkerPlan
 from harness.clients.history import HistoryWriter
 from harness.clients.kinds import client_version
@@ -11,7 +12,6 @@ from harness.clients.librdkafka_consumer import LibrdkafkaMember
 from harness.clients.member_role import MemberRole
 from harness.clients.python_log import open_log
 from harness.clients.worker import read_plan, serve
-from harness.contract.clients import Client
 
 
 class LibrdkafkaRole(MemberRole):

@@ -10,6 +10,10 @@ from typing import ClassVar
 
 import msgspec
 
+from contract.clients import Client
+from contract.errors import WorkerError
+from contract.events import NO_EPOCH, Committed, ConsumerFailed, GroupChanged, Polled
+from contract.outcomes import CommitEpoch, Outcome, commit_outcome
 from harness.clients.commands import Consume, Member, MemberCommit
 from harness.clients.commit_styles import (
     OF_THE_CLIENTS_STATE,
@@ -19,10 +23,6 @@ from harness.clients.commit_styles import (
     chosen,
 )
 from harness.clients.history import HistoryWriter
-from harness.contract.clients import Client
-from harness.contract.errors import WorkerError
-from harness.contract.events import NO_EPOCH, Committed, ConsumerFailed, GroupChanged, Polled
-from harness.contract.outcomes import CommitEpoch, Outcome, commit_outcome
 
 POLL_MS = 100
 POSITION_MS = 100

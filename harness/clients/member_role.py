@@ -5,6 +5,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
+from contract.errors import WorkerError
+from contract.outcomes import CommitEpoch
 from harness.clients.commands import (
     AnyCommand,
     CloseMembers,
@@ -20,8 +22,6 @@ from harness.clients.commands import (
 from harness.clients.history import HistoryWriter
 from harness.clients.member import GroupMember
 from harness.clients.worker import Role
-from harness.contract.errors import WorkerError
-from harness.contract.outcomes import CommitEpoch
 
 _THREADS = 8
 _CLOSE_SECONDS = 20

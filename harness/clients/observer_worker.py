@@ -12,15 +12,18 @@ from typing import Any
 
 import msgspec
 
+from contract.errors import WorkerError
+from contract.events import Sampled, TransactionChanged
+from contract.outcomes import Outcome
 from harness.clients.admin import AdminClient
 from harness.clients.commands import AnyCommand, WorkerPlan
 from harness.clients.guest import visit
 from harness.clients.history import HistoryWriter
-from harness.clients.jvm import kafka_version, start_jvm
 from harness.clients.observer_commands import (
     AlterTopic,
     CreateTopics,
     CutTail,
+    CutTailResult,
     Decode,
     DeleteRecords,
     DeleteTopic,
@@ -48,10 +51,8 @@ from harness.clients.views import (
     topic_id_seen_by,
 )
 from harness.clients.worker import Role, read_plan, serve
-from harness.contract.errors import WorkerError
-from harness.contract.events import Sampled, TransactionChanged
-from harness.contract.outcomes import Outcome
 from harness.decode.logs import cut_tail, decode_segments
+from harness.java.jvm import kafka_version, start_jvm
 from harness.wire.request import Broker
 
 
@@ -88,7 +89,9 @@ class ObserverRole(Role):
             case Watch():
                 return self._watch(command)
             case CutTail(folder=folder, records=records):
-                return msgspec.to_builtins(cut_tail(Path(folder), records=records))
+                before, after = cut_tail(Path(folder), records=records)
+                result = CutTailResult(removed=records, log_end_before=before, log_end_after=after)
+                return msgspec.to_builtins(result)
             case Decode(segments=segments, kept=kept, tables=tables):
                 self._end_watching()
                 return decode_segments(Path(segments), Path(tables), kept=Path(kept))

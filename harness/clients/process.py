@@ -12,10 +12,10 @@ from ducktape.services.service import Service
 
 from cluster.ducktape import node_of
 from cluster.nodes.node import Node, NodeProcess
+from contract.errors import FencepostError, WaitTimeoutError, WorkerError
+from contract.events import DECODER, Answered, AnyEvent
+from contract.waiting import wait_until
 from harness.clients.commands import ENCODER, AnyCommand, Finish, Ping, WorkerPlan
-from harness.contract.errors import FencepostError, WaitTimeoutError, WorkerError
-from harness.contract.events import DECODER, Answered, AnyEvent
-from harness.contract.waiting import wait_until
 
 _FINISH_SECONDS = 30
 _DUMP_SECONDS = 5

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from harness.clients.jvm import java_class, java_list
 from harness.clients.observer_commands import PartitionState
+from harness.java.jvm import java_class, java_list
 from harness.wire.request import Broker, ask
 
 _METADATA_VERSION = 12

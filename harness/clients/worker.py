@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
+from contract.events import Answered, WorkerStarted, WorkerStopped
 from harness.clients.commands import DECODER, AnyCommand, Finish, Ping, WorkerPlan
 from harness.clients.history import HistoryWriter
-from harness.contract.events import Answered, WorkerStarted, WorkerStopped
 
 
 class Role(ABC):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from harness.clients.jvm import java_class
+from harness.java.jvm import java_class
 
 _OFFSET_COMMIT_KEYS = (0, 1)
 """The leading number of an offset commit's key; 2 is a group's metadata (`GroupMetadataKey`)."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from harness.contract.events import (
+from contract.events import (
     AnyEvent,
     ClockRead,
     Committed,
@@ -22,9 +22,9 @@ from harness.contract.events import (
     TransactionChanged,
     WorkerStopped,
 )
-from harness.contract.outcomes import Outcome
-from harness.contract.stages import PHASE_LIMIT_SECONDS
-from harness.contract.values import is_intact, make_value
+from contract.outcomes import Outcome
+from contract.stages import PHASE_LIMIT_SECONDS
+from contract.values import is_intact, make_value
 from harness.decode.lines import HistoryLines, histories
 from harness.decode.tables import Rows
 

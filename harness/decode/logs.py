@@ -4,15 +4,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from harness.clients.jvm import first_java_class
-from harness.clients.observer_commands import CutTailResult
-from harness.contract.errors import WorkerError
+from contract.errors import WorkerError
 from harness.decode.coordinator import CommittedOffsets
 from harness.decode.cut import decode_cut
 from harness.decode.metadata_log import METADATA_TOPIC, MetadataLog
 from harness.decode.replica_files import Replica, replicas
 from harness.decode.segments import batches, open_segment, value_of
 from harness.decode.tables import Rows, write_table
+from harness.java.jvm import first_java_class
 
 OFFSETS_TOPIC = "__consumer_offsets"
 _MICROS_PER_MS = 1000
@@ -57,8 +56,11 @@ def decode_segments(segments: Path, tables: Path, *, kept: Path) -> dict[str, in
     return {name: write_table(tables, name, rows.of(name)) for name in names}
 
 
-def cut_tail(folder: Path, *, records: int) -> CutTailResult:
-    """Cut whole batches off the end of a dead replica until `records` records are gone.
+def cut_tail(folder: Path, *, records: int) -> tuple[int, int]:
+    """Truncate whole batches at the end of a dead replica until `records` records are gone.
+
+    Returns:
+        The log end offset before and after.
 
     Raises:
         WorkerError: no batch boundary lies exactly there; nothing was cut.
@@ -80,7 +82,7 @@ def cut_tail(folder: Path, *, records: int) -> CutTailResult:
         file_records.truncateTo(position)
     finally:
         file_records.close()
-    return CutTailResult(removed=records, log_end_before=end, log_end_after=base_offset)
+    return end, base_offset
 
 
 def _records(in_order: Iterable[Any]) -> Iterator[tuple[Any, Any]]:

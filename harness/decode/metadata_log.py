@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from harness.clients.jvm import java_class
+from harness.java.jvm import java_class
 
 METADATA_TOPIC = "__cluster_metadata"
 _MICROS_PER_MS = 1000

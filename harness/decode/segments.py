@@ -6,9 +6,9 @@ from typing import Any
 
 import jpype
 
-from harness.clients.jvm import exception_name, first_java_class, java_class
 from harness.decode.replica_files import Replica
 from harness.decode.tables import Rows
+from harness.java.jvm import exception_name, first_java_class, java_class
 
 
 def batches(replica: Replica, rows: Rows) -> Iterator[Any]:

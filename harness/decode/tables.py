@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from harness.contract.errors import RunFolderError
-from harness.contract.tables import TABLES
+from contract.errors import RunFolderError
+from contract.tables import TABLES
 
 _SORT_KEYS = ("topic", "partition", "offset", "base_offset", "metadata_offset", "group", "seq")
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from cluster.nodes.traffic import Direction, Traffic
-from harness.contract.errors import FaultError
+from contract.errors import FaultError
 from harness.faults.broker_fault import BrokerFault
 from harness.faults.cut import await_packets, require_network, traffic_with
 from harness.faults.fault import Evidence, Field

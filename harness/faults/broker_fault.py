@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections import ChainMap
 from collections.abc import Sequence
 
-from harness.contract.errors import FaultError, WaitTimeoutError
+from contract.errors import FaultError, WaitTimeoutError
 from harness.faults.fault import Evidence, Fault, Field
 from harness.faults.targets import Target
 

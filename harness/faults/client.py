@@ -2,9 +2,9 @@
 
 from cluster.kafka.topology import CLIENT_PORT
 from cluster.nodes.traffic import Direction, Traffic
+from contract.errors import FaultError, WaitTimeoutError
 from harness.clients.commands import Ping
 from harness.clients.process import WorkerService
-from harness.contract.errors import FaultError, WaitTimeoutError
 from harness.faults.cut import await_packets, require_network, traffic_with
 from harness.faults.fault import Evidence, Fault, Field
 

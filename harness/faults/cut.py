@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from cluster.kafka.topology import CLIENT_PORT, CONTROLLER_PORT, REPLICATION_PORT
 from cluster.nodes.node import Capability, Node
 from cluster.nodes.traffic import Direction, Packets, Traffic
-from harness.contract.errors import FaultError
+from contract.errors import FaultError
 from harness.faults.broker_fault import BrokerFault, await_fenced, timeouts_of_silence
 from harness.faults.fault import Evidence, Field
 from harness.faults.targets import Target

@@ -2,8 +2,8 @@
 
 import msgspec
 
+from contract.events import NO_EPOCH
 from harness.clients.observer_commands import DescribeTopic, ElectLeader, NewTopic
-from harness.contract.events import NO_EPOCH
 from harness.faults.fault import Evidence, Fault, Field
 
 

@@ -3,9 +3,9 @@
 import enum
 from collections.abc import Callable
 
+from contract.errors import FaultError
+from contract.run_folder import TopicPlan
 from harness.clients.observer_commands import AlterTopic, DeleteRecords, PartitionState
-from harness.contract.errors import FaultError
-from harness.contract.run_folder import TopicPlan
 from harness.faults.fault import Evidence, Fault, Field
 
 _ROLL_MS = "500"

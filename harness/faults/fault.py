@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from cluster.kafka.service import KafkaService
+from contract.errors import WaitTimeoutError
+from contract.events import FaultChanged
 from harness.clients.history import HistoryWriter
+from harness.clients.observer import Observer
 from harness.clients.process import WorkerService
-from harness.contract.errors import WaitTimeoutError
-from harness.contract.events import FaultChanged
-from harness.log_directories import keep_log_directory
-from harness.observer import Observer
+from harness.collection.log_directories import keep_log_directory
 
 
 @dataclass(frozen=True)

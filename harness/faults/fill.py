@@ -6,7 +6,7 @@ gives ENOSPC; to the JVM both are an IOException of the same calls. The limit is
 log file has, so that it can tell.
 """
 
-from harness.contract.errors import WaitTimeoutError
+from contract.errors import WaitTimeoutError
 from harness.faults.broker_fault import BrokerFault, await_noticed, timeouts_of_silence
 from harness.faults.fault import Evidence, Field
 from harness.faults.targets import Target

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from harness.contract.errors import UsageError
+from contract.errors import UsageError
 from harness.faults.bounce import Bounce
 from harness.faults.bridge import Bridge
 from harness.faults.client import CutClient, PauseClient

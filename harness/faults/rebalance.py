@@ -2,8 +2,8 @@
 
 import msgspec
 
+from contract.errors import FaultError
 from harness.clients.observer_commands import Visit, VisitGroup
-from harness.contract.errors import FaultError
 from harness.faults.fault import Evidence, Fault, Field
 
 _STABLE_SECONDS = 30

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from harness.contract.errors import FaultError, UsageError
-from harness.observer import Observer
+from contract.errors import FaultError, UsageError
+from harness.clients.observer import Observer
 
 
 class Target(Protocol):

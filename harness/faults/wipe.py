@@ -1,6 +1,6 @@
 """Lose a broker's disk: it is killed, its log directory removed, and it starts from nothing."""
 
-from harness.contract.errors import FaultError
+from contract.errors import FaultError
 from harness.faults.broker_fault import BrokerFault, await_noticed, timeouts_of_silence
 from harness.faults.fault import Evidence, Field
 from harness.faults.targets import Target

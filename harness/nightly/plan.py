@@ -4,11 +4,11 @@ import json
 import re
 from collections import Counter
 
-from harness.contract.nights import PlannedRun
-from harness.contract.verdicts import RunVerdict
+from contract.nights import PlannedRun
+from contract.randomness import SEED_BITS, generator
+from contract.verdicts import RunVerdict
+from harness.invocation import rerun_command
 from harness.nightly.suite import Suite
-from harness.randomness import SEED_BITS, generator
-from harness.session import rerun_command
 
 _ODD = re.compile(r"[^A-Za-z0-9._-]+")
 

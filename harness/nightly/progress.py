@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.progress import TimeElapsedColumn as Elapsed
 from rich.text import Text
 
-from harness.contract.nights import PlannedRun, RunStatus
+from contract.nights import PlannedRun, RunStatus
 
 
 def remaining_seconds(runs: Sequence[PlannedRun], known: Iterable[PlannedRun]) -> float | None:

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import msgspec
 
-from harness.catalog import find_scenarios
-from harness.contract.errors import NodeError
-from harness.contract.nights import PlannedRun, RunStatus
-from harness.ducktape_session import run_ducktape
+from contract.errors import NodeError
+from contract.nights import PlannedRun, RunStatus
+from harness.invocation import Session
 from harness.nightly.state import HeldNight
-from harness.node_root import node_root
-from harness.session import Session
+from harness.session.catalog import find_scenarios
+from harness.session.ducktape_session import run_ducktape
+from harness.session.node_root import node_root
 
 RUNS = "runs"
 

@@ -12,8 +12,8 @@ from typing import IO
 
 import msgspec
 
-from harness.contract.errors import UsageError
-from harness.contract.nights import (
+from contract.errors import UsageError
+from contract.nights import (
     NIGHT_FILE,
     SCHEMA,
     Night,
@@ -22,9 +22,9 @@ from harness.contract.nights import (
     read_night,
     write_atomically,
 )
+from contract.randomness import new_seed
 from harness.nightly.plan import plan_runs
 from harness.nightly.suite import Suite
-from harness.randomness import new_seed
 
 _LOCK = "lock"
 

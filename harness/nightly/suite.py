@@ -9,9 +9,9 @@ import msgspec
 import yaml
 
 from cluster.kafka.lock import locked_versions
-from harness.catalog import scenarios
-from harness.contract.errors import UsageError
-from harness.randomness import SEED_BITS
+from contract.errors import UsageError
+from contract.randomness import SEED_BITS
+from harness.session.catalog import scenarios
 
 FOLDER = Path(__file__).resolve().parents[2] / "scenarios" / "suites"
 _SUFFIXES = (".yml", ".yaml")

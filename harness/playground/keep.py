@@ -5,13 +5,13 @@ import signal
 import sys
 from pathlib import Path
 
-from harness.catalog import read_scenario
-from harness.ducktape_session import run_ducktape
-from harness.node_root import node_root
+from contract.randomness import new_seed
+from harness.invocation import Session
 from harness.playground.state import FILE, FOLDER, KEEPER
-from harness.provenance import git_head, versions
-from harness.randomness import new_seed
-from harness.session import Session
+from harness.session.catalog import read_scenario
+from harness.session.ducktape_session import run_ducktape
+from harness.session.node_root import node_root
+from harness.session.provenance import git_head, versions
 
 _SCENARIO = read_scenario(Path(__file__).with_name("playground_test.py"))
 

@@ -12,11 +12,11 @@ import msgspec
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from harness.contract.run_folder import TopicPlan
+from contract.run_folder import TopicPlan
 from harness.playground.serve import serve
 from harness.playground.state import FILE, Playground, Server
-from harness.run import Run
-from harness.scenario import Scenario
+from harness.story.run import Run
+from harness.story.scenario import Scenario
 
 
 class PlaygroundScenario(Scenario):

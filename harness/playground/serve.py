@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from harness.contract.errors import FencepostError, UsageError
+from contract.errors import FencepostError, UsageError
 from harness.faults.language import parse_fault
 from harness.playground.state import Answer, Order, failed
-from harness.run import Run
+from harness.story.run import Run
 
 
 def serve(run: Run, path: Path, *, ready: Callable[[], None]) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from harness.contract.errors import FencepostError, NodeError, UsageError
-from harness.contract.refusal import error_named
+from contract.errors import FencepostError, NodeError, UsageError
+from contract.refusal import error_named
 
 FOLDER = Path(".playground")
 FILE = FOLDER / "state.json"

@@ -10,7 +10,7 @@ import struct
 from dataclasses import dataclass
 from typing import Any
 
-from harness.clients.jvm import java_class
+from harness.java.jvm import java_class
 
 _LENGTH = struct.Struct(">i")
 _correlation_ids = itertools.count(1)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from harness.contract.values import make_value
+from contract.values import make_value
 from tests.histories.rows import HistoryRows
 
 

@@ -73,7 +73,7 @@ def two_partitions_in_turn(h: History) -> None:
 
 @asks(
     "A commit of 80 times out and is stored nowhere; the successor starts at 50 and commits 60.",
-    source="contract: unknown, nobody can tell from the answer (harness/contract/outcomes.py)",
+    source="contract: unknown, nobody can tell from the answer (contract/outcomes.py)",
     expects={
         "commit_regressed": NONE,
         "lost_commit": NONE,

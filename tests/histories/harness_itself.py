@@ -159,7 +159,7 @@ def assigned_without_a_position(h: History) -> None:
 
 @asks(
     "A phase takes 60 s where 30 are its limit, and a node's clock is 0.4 s ahead.",
-    source="harness/contract/stages.py: beyond its limit a phase tells of the machine; taxonomy M3",
+    source="contract/stages.py: beyond its limit a phase tells of the machine; taxonomy M3",
     expects={
         "phase_overrun": UNDECIDED,
         # The measured bound is used by all that compare times; no document asks for a verdict.

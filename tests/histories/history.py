@@ -1,7 +1,7 @@
 """A tiny history written by hand: what happened, row by row, and what each check must say of it.
 
 Histories are written from the KIP, the Javadoc, Kafka's source and the contract
-(`harness/contract/`, docs/results.md), never from a check. Each asks one question and names the
+(`contract/`, docs/results.md), never from a check. Each asks one question and names the
 source of its answer. The exam (tests/spark/test_exam.py) lays all of them into one trace, each with
 topics, groups, brokers and a time of its own, judges it, and compares.
 

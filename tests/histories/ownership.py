@@ -141,7 +141,7 @@ def older_member_epoch_of_a_lost_partition(h: History) -> None:
 
 @asks(
     "A client that doesn't tell its generation commits after another one, and is acknowledged.",
-    source="contract: generation is -1 where the client does not tell (harness/contract/events.py)",
+    source="contract: generation is -1 where the client does not tell (contract/events.py)",
     expects={"commit_from_old_generation": NOT_VIOLATION, "commit_regressed": NONE},
 )
 def untold_generation_is_no_old_one(h: History) -> None:

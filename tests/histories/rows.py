@@ -4,8 +4,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.contract.run_folder import GroupPlan, TopicPlan
-from harness.contract.tables import MICROS_PER_SECOND, TABLES
+from contract.run_folder import GroupPlan, TopicPlan
+from contract.tables import MICROS_PER_SECOND, TABLES
 
 Row = dict[str, Any]
 BEGINNING_MICROS = 1_767_225_600 * MICROS_PER_SECOND

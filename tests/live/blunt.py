@@ -13,14 +13,14 @@ from cluster.nodes import firewall
 from cluster.nodes.host import HostProcess
 from cluster.nodes.local import LocalNode
 from cluster.nodes.netns import NetnsNode
-from harness import observer
+from contract.errors import WaitTimeoutError
+from contract.waiting import wait_until
+from harness.clients import observer
 from harness.clients.command import Command
 from harness.clients.process import WorkerService
-from harness.contract.errors import WaitTimeoutError
-from harness.contract.waiting import wait_until
 from harness.faults import broker_fault, fill
 from harness.faults.fault import Evidence, Fault, Field
-from harness.run import Run
+from harness.story.run import Run
 
 T = TypeVar("T")
 

@@ -16,6 +16,8 @@ from effects import await_changes
 from stage import BROKERS, GROUPS, LOAD, ORDERS, SCRAP
 
 from cluster.kafka.topology import Topology
+from contract.checks import Check
+from contract.run_folder import GroupPlan, TopicPlan
 from harness.clients.observer_commands import (
     AlterTopic,
     DeleteRecords,
@@ -29,8 +31,6 @@ from harness.clients.observer_commands import (
     VisitGroup,
 )
 from harness.clients.observer_commands import Reassign as ReassignCommand
-from harness.contract.checks import Check
-from harness.contract.run_folder import GroupPlan, TopicPlan
 from harness.faults.cut_tail import CutTails
 from harness.faults.elect import Elect
 from harness.faults.expire import By, Expire
@@ -38,8 +38,8 @@ from harness.faults.fence import ExpireTransaction, Fence, TakeOver
 from harness.faults.reassign import Reassign
 from harness.faults.rebalance import Rebalance
 from harness.faults.recreate import Recreate
-from harness.run import Run
-from harness.scenario import Scenario
+from harness.story.run import Run
+from harness.story.scenario import Scenario
 
 GROUP: GroupPlan = GROUPS[0]
 SHORT_MS = 1500

@@ -29,9 +29,9 @@ from stage import BROKERS, GROUPS, LOAD, ORDERS, PLAIN
 
 from cluster.kafka.topology import CONTROLLER_PORT, Topology
 from cluster.nodes.traffic import Direction
+from contract.checks import Check
+from contract.run_folder import GroupPlan
 from harness.clients.commands import Consume, LogEnd
-from harness.contract.checks import Check
-from harness.contract.run_folder import GroupPlan
 from harness.faults.bounce import Bounce
 from harness.faults.bridge import Bridge
 from harness.faults.client import CutClient, PauseClient
@@ -43,8 +43,8 @@ from harness.faults.pause import Pause
 from harness.faults.stop import Stop
 from harness.faults.targets import Broker
 from harness.faults.wipe import Wipe
-from harness.run import Run
-from harness.scenario import Scenario
+from harness.story.run import Run
+from harness.story.scenario import Scenario
 
 BUSY_SECONDS = 4
 UNREACHED = 10**12

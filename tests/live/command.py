@@ -7,10 +7,10 @@ from pathlib import Path
 
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import sandbox_problem
-from harness.catalog import ScenarioFile
-from harness.ducktape_session import run_ducktape
-from harness.node_root import node_root
-from harness.session import Session
+from harness.invocation import Session
+from harness.session.catalog import ScenarioFile
+from harness.session.ducktape_session import run_ducktape
+from harness.session.node_root import node_root
 
 ROOT = Path(__file__).resolve().parents[2]
 POOL = PoolKind.EMBEDDED if sandbox_problem() is None else PoolKind.LOOPBACK

@@ -16,17 +16,17 @@ from effects import (
 from msgspec.structs import replace
 from stage import GROUPS, OF_BOTH_PROTOCOLS, ORDERS, PLAIN, SCRAP, SECONDS
 
+from contract.clients import Client
+from contract.outcomes import Outcome
+from contract.waiting import wait_until
 from harness.clients.observer_commands import AlterTopic, DescribeTopic
-from harness.contract.clients import Client
-from harness.contract.outcomes import Outcome
-from harness.contract.waiting import wait_until
 from harness.faults.expire import EXPIRING_TOPIC, By, Expire
 from harness.faults.fence import ExpireTransaction, Fence, TakeOver
 from harness.faults.reassign import Reassign
 from harness.faults.rebalance import Rebalance
 from harness.faults.recreate import Recreate
-from harness.run import Run
-from harness.transactions import require
+from harness.story.run import Run
+from harness.story.transactions import require
 
 LATE_MS = 2000
 

@@ -6,9 +6,9 @@ import psutil
 
 from cluster.kafka.topology import CLIENT_PORT
 from cluster.nodes.node import Node
-from harness.contract.events import DECODER, GroupChanged
-from harness.contract.waiting import wait_until
-from harness.run import Run
+from contract.events import DECODER, GroupChanged
+from contract.waiting import wait_until
+from harness.story.run import Run
 
 _SECONDS = 30
 _CONNECT = "import socket, sys; socket.create_connection((sys.argv[1], int(sys.argv[2])), 1)"

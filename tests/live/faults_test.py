@@ -29,8 +29,8 @@ from cluster.kafka.topology import (
     Topology,
 )
 from cluster.nodes.node import Capability
-from harness.run import Run
-from harness.scenario import Scenario
+from harness.story.run import Run
+from harness.story.scenario import Scenario
 
 STORIES: dict[str, Callable[[Run], None]] = {**server_stories.STORIES, **data_stories.STORIES}
 SKIPPED = "this pool has no network of its own"

@@ -8,12 +8,12 @@ Expect:  everything else is collected, and the run is undecided.
 from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
+from contract.checks import Check
+from contract.clients import Client
+from contract.run_folder import TopicPlan
 from harness.clients.kinds import WORKERS
-from harness.contract.checks import Check
-from harness.contract.clients import Client
-from harness.contract.run_folder import TopicPlan
-from harness.scenario import Scenario
-from harness.workload import reader
+from harness.story.scenario import Scenario
+from harness.story.workload import reader
 
 
 class HungWorkerScenario(Scenario):

@@ -6,7 +6,7 @@ from pathlib import Path
 from cluster.nodes.netns import EmbeddedPool
 from cluster.nodes.node import Node
 from cluster.nodes.traffic import Direction, Traffic
-from harness.contract.waiting import wait_until
+from contract.waiting import wait_until
 
 PORT = 7000
 SERVE = (

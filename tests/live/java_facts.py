@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 
 from cluster.kafka import distribution
+from contract.clients import clients_of
 from harness.clients.commands import Member
 from harness.clients.history import HistoryWriter
 from harness.clients.java_consumer import JavaMember
 from harness.clients.java_producer import open_producer, settings_of
-from harness.clients.jvm import java_class, start_jvm
-from harness.contract.clients import clients_of
+from harness.java.jvm import java_class, start_jvm
 
 BOOTSTRAP = "127.0.0.1:9"
 SETTINGS: dict[str, dict[str, str]] = {

@@ -13,9 +13,9 @@ import jpype
 import pyarrow.parquet as pq
 
 from cluster.kafka import distribution
-from harness.clients.jvm import first_java_class, java_class, start_jvm
 from harness.decode.logs import cut_tail, decode_segments
 from harness.decode.segments import open_segment
+from harness.java.jvm import first_java_class, java_class, start_jvm
 
 SMALL_BATCHES = 3
 

@@ -28,7 +28,7 @@ from cluster.kafka.topology import (
     CONTROLLER_PORT,
     REPLICATION_PORT,
 )
-from harness.contract.waiting import wait_until
+from contract.waiting import wait_until
 from harness.faults.bounce import Bounce
 from harness.faults.bridge import Bridge
 from harness.faults.client import CutClient, PauseClient
@@ -48,7 +48,7 @@ from harness.faults.targets import (
     TransactionCoordinatorOf,
 )
 from harness.faults.wipe import Wipe
-from harness.run import Run
+from harness.story.run import Run
 
 
 def pause(run: Run) -> None:

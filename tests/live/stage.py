@@ -1,10 +1,10 @@
 """What the stories of faults share: the topic, its load, and the groups that read it."""
 
+from contract.clients import Client
+from contract.run_folder import TopicPlan
 from harness.clients.observer_commands import NewTopic
-from harness.contract.clients import Client
-from harness.contract.run_folder import TopicPlan
 from harness.faults.targets import LeaderOf
-from harness.workload import reader
+from harness.story.workload import reader
 
 OF_BOTH_PROTOCOLS = (Client.JAVA, Client.JAVA_CONSUMER)
 BROKERS = [1, 2, 3, 4]

@@ -13,8 +13,8 @@ from command import ROOT, ran
 
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import sandbox_problem
-from harness.catalog import read_scenario
-from harness.contract.run_folder import find_runs
+from contract.run_folder import find_runs
+from harness.session.catalog import read_scenario
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 if sandbox_problem() is not None:

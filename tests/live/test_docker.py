@@ -18,8 +18,8 @@ from cluster.nodes import docker_client
 from cluster.nodes.docker_client import connect
 from cluster.nodes.docker_node import JARS
 from cluster.nodes.docker_pool import DockerPool, read_compose, remove_orphans
-from harness.contract.errors import PrerequisiteError
-from harness.contract.waiting import wait_until
+from contract.errors import PrerequisiteError
+from contract.waiting import wait_until
 
 SOCKET = Path("/var/run/docker.sock")
 SIZE = 5

@@ -11,7 +11,7 @@ from cluster.nodes.docker_client import connect
 from cluster.nodes.docker_node import FOLDER, JARS, DockerNode
 from cluster.nodes.docker_pool import DockerPool
 from cluster.nodes.node import Node
-from harness.contract.errors import NodeError
+from contract.errors import NodeError
 
 __all__ = ["own_project"]
 

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from cluster.nodes.sandbox import sandbox_problem, start_in_sandbox
-from harness.contract.waiting import wait_until
+from contract.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 INSIDE = str(Path(__file__).with_name("inside.py"))

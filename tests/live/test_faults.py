@@ -7,7 +7,7 @@ import pytest
 from command import POOL, ran
 from faults_test import SKIPPED, STORIES, TOLD_FILE, Told
 
-from harness.catalog import read_scenario
+from harness.session.catalog import read_scenario
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 

@@ -7,14 +7,14 @@ import pytest
 from command import POOL, fencepost, finished, ran
 
 from analysis.load import count_rows
-from harness.catalog import read_scenario
-from harness.contract.manifest import MANIFEST_FILE
-from harness.contract.run_folder import find_runs
-from harness.contract.waiting import wait_until
+from contract.manifest import MANIFEST_FILE
+from contract.run_folder import find_runs
+from contract.waiting import wait_until
+from harness.session.catalog import read_scenario
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
-PROGRAM = "harness.ducktape_program"
+PROGRAM = "harness.session.ducktape_program"
 SCENARIO = Path(__file__).with_name("hung_worker_test.py")
 
 

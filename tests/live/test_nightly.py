@@ -10,8 +10,8 @@ import psutil
 import pytest
 from command import POOL, fencepost
 
-from harness.contract.nights import NIGHT_FILE
-from harness.contract.waiting import wait_until
+from contract.nights import NIGHT_FILE
+from contract.waiting import wait_until
 
 SUITE = """
 description: the harness is neither blind nor sees what is not there

@@ -20,10 +20,10 @@ from analysis.load import count_rows
 from analysis.session import open_session
 from bench.torture import folders
 from cluster.nodes.pool import PoolKind
-from harness.catalog import find_scenarios
-from harness.contract.checks import Check
-from harness.contract.run_folder import RunFolder, find_runs
-from harness.contract.waiting import wait_until
+from contract.checks import Check
+from contract.run_folder import RunFolder, find_runs
+from contract.waiting import wait_until
+from harness.session.catalog import find_scenarios
 
 PLANTED = 7
 SEED = 19902

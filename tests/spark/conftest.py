@@ -12,9 +12,9 @@ from pyspark.sql import DataFrame, SparkSession
 from analysis.load import SMALL_INPUT_ROWS, Trace, local_frame
 from analysis.scratch import Scratch
 from analysis.session import open_session
-from harness.contract.checks import Check
-from harness.contract.run_folder import Expectation, GroupPlan, Plan, RunDescription, TopicPlan
-from harness.contract.tables import TABLES
+from contract.checks import Check
+from contract.run_folder import Expectation, GroupPlan, Plan, RunDescription, TopicPlan
+from contract.tables import TABLES
 
 Rows = dict[str, list[dict[str, Any]]]
 TraceMaker = Callable[..., Trace]

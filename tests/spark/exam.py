@@ -19,12 +19,12 @@ import tests.histories
 from analysis.checks.registry import CHECKS
 from analysis.judge import judge
 from analysis.load import load_trace
-from harness.contract.checks import Check
-from harness.contract.run_folder import Plan, RunFolder
-from harness.contract.tables import MICROS_PER_SECOND, TABLES
-from harness.contract.verdicts import CheckVerdict, FindingVerdict
+from contract.checks import Check
+from contract.run_folder import Plan, RunFolder
+from contract.tables import MICROS_PER_SECOND, TABLES
+from contract.verdicts import CheckVerdict, FindingVerdict
 from harness.decode.tables import write_table
-from harness.generate.history import description
+from simulator.history import description
 from tests.histories.history import (
     NONE,
     NOT_VIOLATION,

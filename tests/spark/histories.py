@@ -24,8 +24,8 @@ from micro import (
 )
 
 from analysis.judge import judge
-from harness.contract.checks import Check
-from harness.contract.verdicts import CheckResult
+from contract.checks import Check
+from contract.verdicts import CheckResult
 
 # Epoch 0 ends at 2; epoch 1 rewrote 2 and 3. The group read 0-3 of epoch 0, then went on from 4.
 TRUNCATED = {

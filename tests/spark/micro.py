@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from harness.contract.values import make_value
+from contract.values import make_value
 
 Row = dict[str, Any]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from harness.contract.run_folder import Plan, RunDescription, RunFolder
+from contract.run_folder import Plan, RunDescription, RunFolder
 
 pytestmark = pytest.mark.spark
 

@@ -7,8 +7,8 @@ from conftest import TraceMaker
 from histories import HEALTHY, result
 from micro import Row, led, polled, replica, sampled, sent
 
-from harness.contract.checks import Check
-from harness.contract.verdicts import CheckVerdict
+from contract.checks import Check
+from contract.verdicts import CheckVerdict
 
 pytestmark = pytest.mark.spark
 

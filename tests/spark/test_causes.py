@@ -19,7 +19,7 @@ from histories import (
 )
 from micro import committed, led, polled, reset_told, sampled, sent, truncated
 
-from harness.contract.checks import Check
+from contract.checks import Check
 
 pytestmark = pytest.mark.spark
 

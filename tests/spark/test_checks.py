@@ -29,8 +29,8 @@ from micro import (
 
 from analysis.closeup import surviving
 from analysis.judge import judge
-from harness.contract.checks import Check
-from harness.contract.verdicts import CheckVerdict
+from contract.checks import Check
+from contract.verdicts import CheckVerdict
 
 pytestmark = pytest.mark.spark
 

@@ -16,7 +16,7 @@ from micro import (
     told_commit,
 )
 
-from harness.contract.checks import Check
+from contract.checks import Check
 
 pytestmark = pytest.mark.spark
 

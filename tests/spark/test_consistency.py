@@ -5,8 +5,8 @@ from conftest import TraceMaker
 from histories import HEALTHY, WENT_BACK, result
 from micro import batch, changed, epochs, log_bounds, polled, reset_told
 
-from harness.contract.checks import Check
-from harness.contract.verdicts import CheckVerdict
+from contract.checks import Check
+from contract.verdicts import CheckVerdict
 
 pytestmark = pytest.mark.spark
 

@@ -6,8 +6,8 @@ from histories import HEALTHY, WENT_ON, result
 from micro import Row, changed, committed, led, polled
 
 from analysis.judge import judge
-from harness.contract.checks import Check
-from harness.contract.verdicts import CheckVerdict
+from contract.checks import Check
+from contract.verdicts import CheckVerdict
 
 pytestmark = pytest.mark.spark
 

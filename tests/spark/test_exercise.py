@@ -7,7 +7,7 @@ from micro import registered
 
 from analysis.exercise import CASES
 from analysis.judge import judge
-from harness.contract.checks import Check
+from contract.checks import Check
 
 pytestmark = pytest.mark.spark
 

@@ -5,7 +5,7 @@ from conftest import Rows, TraceMaker
 from histories import HEALTHY, result
 from micro import changed, committed, epochs, log_bounds, sampled
 
-from harness.contract.checks import Check
+from contract.checks import Check
 
 pytestmark = pytest.mark.spark
 

@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 from analysis.explain import app
 from analysis.story import ends, story
-from harness.contract.errors import RunFolderError, UsageError
-from harness.contract.run_folder import Plan, RunDescription, RunFolder
-from harness.contract.tables import TABLES
-from harness.contract.verdicts import (
+from contract.errors import RunFolderError, UsageError
+from contract.run_folder import Plan, RunDescription, RunFolder
+from contract.tables import TABLES
+from contract.verdicts import (
     CheckResult,
     CheckVerdict,
     Finding,

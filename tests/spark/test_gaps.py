@@ -10,8 +10,8 @@ from histories import HEALTHY
 from micro import appended, batch, clock, log_bounds, registered, sampled, survived, told_commit
 
 from analysis.judge import judge
-from harness.contract.checks import Check
-from harness.contract.verdicts import CheckVerdict, RunVerdict, Verdict
+from contract.checks import Check
+from contract.verdicts import CheckVerdict, RunVerdict, Verdict
 
 pytestmark = pytest.mark.spark
 

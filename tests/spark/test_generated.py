@@ -10,10 +10,10 @@ from analysis import digests, load
 from analysis.checks.registry import CHECKS
 from analysis.judge import judge
 from analysis.load import Trace, load_trace
-from harness.contract.checks import Check
-from harness.contract.run_folder import RunFolder
-from harness.contract.verdicts import CheckVerdict, FindingVerdict, RunVerdict
-from harness.generate.history import (
+from contract.checks import Check
+from contract.run_folder import RunFolder
+from contract.verdicts import CheckVerdict, FindingVerdict, RunVerdict
+from simulator.history import (
     KINDS,
     Generated,
     Request,
@@ -22,7 +22,7 @@ from harness.generate.history import (
     universes_of,
     write_history,
 )
-from harness.generate.plants import PLANTS
+from simulator.plants import PLANTS
 
 pytestmark = pytest.mark.spark
 

@@ -23,11 +23,11 @@ from analysis.judge import judge
 from analysis.load import Trace, load_trace, spark_schema
 from analysis.report.page import write_report
 from analysis.terminal import show
-from harness.contract.checks import OF_SOME_STORIES, Check
-from harness.contract.errors import RunFolderError
-from harness.contract.run_folder import Expectation, RunFolder
-from harness.contract.tables import LATER, TABLES
-from harness.contract.verdicts import RunVerdict
+from contract.checks import OF_SOME_STORIES, Check
+from contract.errors import RunFolderError
+from contract.run_folder import Expectation, RunFolder
+from contract.tables import LATER, TABLES
+from contract.verdicts import RunVerdict
 
 pytestmark = pytest.mark.spark
 

@@ -28,11 +28,11 @@ from bench.lies.of_files import plan_with
 from bench.lies.of_tables import rename
 from bench.lies.stories import STORIES
 from bench.lies.telling import tell
-from harness.contract.checks import Check
-from harness.contract.run_folder import Plan, RunFolder
-from harness.contract.tables import TABLES
-from harness.contract.verdicts import CheckVerdict
-from harness.generate.history import description, planted_universe, write_history
+from contract.checks import Check
+from contract.run_folder import Plan, RunFolder
+from contract.tables import TABLES
+from contract.verdicts import CheckVerdict
+from simulator.history import description, planted_universe, write_history
 
 KINDS_MIN = 150
 GENERATED = "generated"

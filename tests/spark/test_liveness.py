@@ -8,8 +8,8 @@ from histories import HEALTHY, result
 from micro import Row, changed, led, registered, sent
 
 from analysis.judge import judge
-from harness.contract.checks import Check
-from harness.contract.verdicts import CheckVerdict
+from contract.checks import Check
+from contract.verdicts import CheckVerdict
 
 pytestmark = pytest.mark.spark
 

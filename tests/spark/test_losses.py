@@ -19,8 +19,8 @@ from micro import (
     truncated,
 )
 
-from harness.contract.checks import Check
-from harness.contract.verdicts import CheckVerdict, Finding
+from contract.checks import Check
+from contract.verdicts import CheckVerdict, Finding
 
 pytestmark = pytest.mark.spark
 

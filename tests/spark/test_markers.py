@@ -7,8 +7,8 @@ from conftest import TraceMaker
 from micro import Row, changed, committed, epochs, led, log_bounds, polled, survived
 from transactional import Rows, batch, result, step, wrote
 
-from harness.contract.checks import Check
-from harness.contract.verdicts import CheckVerdict
+from contract.checks import Check
+from contract.verdicts import CheckVerdict
 
 pytestmark = pytest.mark.spark
 

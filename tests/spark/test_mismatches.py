@@ -8,7 +8,7 @@ from histories import HEALTHY, result
 from micro import Row, changed, committed, epochs, led, log_bounds, polled, sampled, told_commit
 
 from analysis.digests import digest
-from harness.contract.checks import Check
+from contract.checks import Check
 
 pytestmark = pytest.mark.spark
 

@@ -7,8 +7,8 @@ from conftest import TraceMaker
 from histories import HEALTHY, TRUNCATED, WENT_BACK, result
 from micro import Row, changed, committed, led, polled, reset_told, sent, survived
 
-from harness.contract.checks import Check
-from harness.contract.verdicts import CheckVerdict
+from contract.checks import Check
+from contract.verdicts import CheckVerdict
 
 pytestmark = pytest.mark.spark
 

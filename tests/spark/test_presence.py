@@ -7,8 +7,8 @@ from conftest import TraceMaker
 from histories import HEALTHY, TRUNCATED, WENT_BACK, result
 from micro import Row, batch, changed, epochs, led, log_bounds, polled, sampled, sent, survived
 
-from harness.contract.checks import Check
-from harness.contract.verdicts import CheckVerdict
+from contract.checks import Check
+from contract.verdicts import CheckVerdict
 
 pytestmark = pytest.mark.spark
 

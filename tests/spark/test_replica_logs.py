@@ -8,8 +8,8 @@ from histories import result
 from micro import Row, batch, epochs, led, polled, replica, sampled, sent, survived
 
 from analysis.checks.logs import batches_against_records
-from harness.contract.checks import Check
-from harness.contract.verdicts import CheckVerdict
+from contract.checks import Check
+from contract.verdicts import CheckVerdict
 
 pytestmark = pytest.mark.spark
 

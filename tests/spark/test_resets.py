@@ -21,8 +21,8 @@ from micro import (
     survived,
 )
 
-from harness.contract.checks import Check
-from harness.contract.verdicts import CheckVerdict
+from contract.checks import Check
+from contract.verdicts import CheckVerdict
 
 pytestmark = pytest.mark.spark
 

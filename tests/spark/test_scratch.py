@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from analysis import load
 from analysis.load import load_trace
 from analysis.scratch import Scratch
-from harness.contract.run_folder import RunFolder
-from harness.generate.history import Request, description, universes_of, write_history
+from contract.run_folder import RunFolder
+from simulator.history import Request, description, universes_of, write_history
 
 
 def test_rows_are_kept_as_they_were(spark: SparkSession, tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_files_are_gone_with_the_trace(
 
 
 def test_what_a_killed_process_left_is_removed(spark: SparkSession, tmp_path: Path) -> None:
-    holding = "import sys; from pathlib import Path; from harness.contract.held import HeldFolder; "
+    holding = "import sys; from pathlib import Path; from contract.held import HeldFolder; "
     holding += "held = HeldFolder(Path(sys.argv[1]), '.judging-'); print(held.path, flush=True); "
     gone, living = (
         subprocess.Popen(

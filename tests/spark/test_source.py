@@ -13,10 +13,10 @@ from pyspark.sql import SparkSession
 from analysis.checks.registry import CHECKS
 from analysis.judge import judge
 from analysis.load import Trace, load_trace
-from harness.contract.checks import Check
-from harness.contract.run_folder import RunFolder
-from harness.contract.tables import LATER, TABLES
-from harness.contract.verdicts import RunVerdict
+from contract.checks import Check
+from contract.run_folder import RunFolder
+from contract.tables import LATER, TABLES
+from contract.verdicts import RunVerdict
 from harness.decode.tables import write_table
 
 pytestmark = pytest.mark.spark

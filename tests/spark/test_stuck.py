@@ -9,8 +9,8 @@ from micro import Row, changed, clock, commit, led, polled, registered, sampled,
 
 from analysis.judge import judge
 from analysis.load import CLOCK_MICROS
-from harness.contract.checks import Check
-from harness.contract.verdicts import CheckVerdict
+from contract.checks import Check
+from contract.verdicts import CheckVerdict
 
 pytestmark = pytest.mark.spark
 

@@ -18,7 +18,7 @@ from micro import (
     truncated,
 )
 
-from harness.contract.checks import Check
+from contract.checks import Check
 
 pytestmark = pytest.mark.spark
 

@@ -9,9 +9,9 @@ from histories import explained
 from micro import Row, sent
 
 from analysis.judge import judge
-from harness.contract.checks import Check
-from harness.contract.outcomes import Isolation
-from harness.contract.verdicts import CheckResult
+from contract.checks import Check
+from contract.outcomes import Isolation
+from contract.verdicts import CheckResult
 
 Rows = dict[str, Any]
 

@@ -9,7 +9,7 @@ import pytest
 
 from cluster.nodes.archives import unpack
 from cluster.nodes.loopback import LoopbackPool
-from harness.contract.errors import NodeError
+from contract.errors import NodeError
 
 CONTENT = b"content"
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.catalog import read_scenario
-from harness.contract.errors import UsageError
+from contract.errors import UsageError
+from harness.session.catalog import read_scenario
 
 SCENARIO = '''"""A question?"""
 RECIPES: dict[str, int] = {"pause": 1, "stop": 2}

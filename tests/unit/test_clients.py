@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from contract.errors import WorkerError
+from contract.outcomes import NO_OFFSET, Outcome
 from harness.clients.commands import (
     CloseMembers,
     CommitPositions,
@@ -26,11 +28,9 @@ from harness.clients.history import HistoryWriter
 from harness.clients.member import Batch, Failure, GroupMember, Partition
 from harness.clients.member_role import MemberRole
 from harness.clients.python_log import MemberStamp, SpeakerLog, open_log
-from harness.contract.errors import WorkerError
-from harness.contract.outcomes import NO_OFFSET, Outcome
 from harness.decode.client_logs.lines import told_lines
 from harness.decode.histories import read_histories
-from harness.transactions import require
+from harness.story.transactions import require
 
 ORDERS = ("orders", 0)
 MEMBER = Member(group="g", member="g#1", topic="orders", reset="earliest")

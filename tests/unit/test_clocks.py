@@ -3,10 +3,10 @@
 import time
 from pathlib import Path
 
+from contract.events import ClockRead
 from harness.clients.history import HistoryWriter
-from harness.clocks import bounds
-from harness.contract.events import ClockRead
 from harness.decode.histories import read_histories
+from harness.story.clocks import bounds
 
 
 def test_a_clock_is_bounded_by_when_it_was_asked() -> None:

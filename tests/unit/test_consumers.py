@@ -4,14 +4,14 @@ from typing import Any, cast
 
 import pytest
 
+from contract.clients import Client, clients_of
+from contract.errors import UsageError
+from contract.run_folder import GroupPlan
 from harness.clients.commands import CloseMembers
 from harness.clients.kinds import JAVA_WORKER, WORKERS, WorkerKind, client_version
 from harness.clients.process import WorkerService
-from harness.consumers import Consumers, members_of, workers_for
-from harness.contract.clients import Client, clients_of
-from harness.contract.errors import UsageError
-from harness.contract.run_folder import GroupPlan
-from harness.workload import reader
+from harness.story.consumers import Consumers, members_of, workers_for
+from harness.story.workload import reader
 
 ALONE = reader("alone", "t")
 PAIR = reader("pair", "t", members=2)

@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.contract.errors import RunFolderError, WaitTimeoutError
-from harness.contract.outcomes import (
+from contract.errors import RunFolderError, WaitTimeoutError
+from contract.outcomes import (
     Outcome,
     commit_outcome,
     is_fencing,
     send_outcome,
     transaction_outcome,
 )
-from harness.contract.run_folder import PLAN_FILE, RunFolder, find_runs
-from harness.contract.values import is_intact, make_value
-from harness.contract.waiting import wait_until
+from contract.run_folder import PLAN_FILE, RunFolder, find_runs
+from contract.values import is_intact, make_value
+from contract.waiting import wait_until
 
 
 @given(st.text(st.characters(exclude_characters=":", exclude_categories=["Cs"])), st.integers(0))

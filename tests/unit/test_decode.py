@@ -5,9 +5,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from harness.clients.history import HistoryWriter
-from harness.collect import decode_server_logs
-from harness.contract.events import (
+from contract.events import (
     FaultChanged,
     GroupChanged,
     PhaseEntered,
@@ -17,11 +15,13 @@ from harness.contract.events import (
     TransactionChanged,
     WorkerStopped,
 )
-from harness.contract.outcomes import Outcome
-from harness.contract.run_folder import RunFolder
-from harness.contract.stages import PHASE_LIMIT_SECONDS, Stage
-from harness.contract.tables import TABLES
-from harness.contract.values import make_value
+from contract.outcomes import Outcome
+from contract.run_folder import RunFolder
+from contract.stages import PHASE_LIMIT_SECONDS, Stage
+from contract.tables import TABLES
+from contract.values import make_value
+from harness.clients.history import HistoryWriter
+from harness.collection.collect import decode_server_logs
 from harness.decode.client_logs import resets
 from harness.decode.histories import TABLES_OF_HISTORIES, read_histories
 from harness.decode.replica_files import replicas

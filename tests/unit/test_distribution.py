@@ -15,7 +15,7 @@ from cluster.kafka import distribution
 from cluster.kafka.download import download, sha256_of
 from cluster.kafka.lock import LOCKS, Artifact, Lock, locked_versions, read_lock
 from cluster.kafka.repository import repository_root
-from harness.contract.errors import DistributionError
+from contract.errors import DistributionError
 
 CONTENT = b"jar" * 50_000
 

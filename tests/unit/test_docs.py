@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from analysis.checks.registry import CHECKS
-from harness.catalog import scenarios
-from harness.contract.checks import Check
-from harness.contract.tables import TABLES
+from contract.checks import Check
+from contract.tables import TABLES
 from harness.faults.language import VERBS
 from harness.faults.targets import TARGET_FORMS
+from harness.session.catalog import scenarios
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]

@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 import msgspec
 import pytest
 
+from contract.errors import WorkerError
 from harness.clients import member_role
 from harness.clients.commands import ENCODER, Finish, Member, OpenMembers, WorkerPlan
 from harness.clients.history import HistoryWriter
 from harness.clients.member_role import MemberRole
 from harness.clients.worker import Role, serve
-from harness.contract.errors import WorkerError
-from harness.ending import Steps
+from harness.story.ending import Steps
 
 PLAN = WorkerPlan(
     worker="w", role="r", node="n", history="h", log="l", bootstrap="b", jars="j", kafka="4.4.0"

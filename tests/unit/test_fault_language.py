@@ -3,8 +3,8 @@
 import pytest
 from msgspec.structs import replace
 
-from harness.contract.errors import FaultError, UsageError
-from harness.contract.run_folder import TopicPlan
+from contract.errors import FaultError, UsageError
+from contract.run_folder import TopicPlan
 from harness.faults.expire import By, Expire
 from harness.faults.language import FORMS, VERBS, parse_fault
 

@@ -9,13 +9,13 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+from contract.errors import UsageError
+from contract.run_folder import RunFolder
+from contract.tables import TABLES
+from contract.values import is_intact
 from harness.cli import app
-from harness.contract.errors import UsageError
-from harness.contract.run_folder import RunFolder
-from harness.contract.tables import TABLES
-from harness.contract.values import is_intact
-from harness.generate.finish import Numbering, finish
-from harness.generate.history import (
+from simulator.finish import Numbering, finish
+from simulator.history import (
     KINDS,
     Generated,
     Request,
@@ -24,8 +24,8 @@ from harness.generate.history import (
     universes_of,
     write_history,
 )
-from harness.generate.plants import PLANTS
-from harness.generate.plants.tools import drawn
+from simulator.plants import PLANTS
+from simulator.plants.tools import drawn
 
 EVENTS = 2_000
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.contract.held import HeldFolder, HeldName, is_held, remove_unheld
+from contract.held import HeldFolder, HeldName, is_held, remove_unheld
 
 HOLDER = (
-    "import sys; from pathlib import Path; from harness.contract.held import HeldFolder; "
+    "import sys; from pathlib import Path; from contract.held import HeldFolder; "
     "held = HeldFolder(Path(sys.argv[1]), 'x-'); print(held.path, flush=True); sys.stdin.read()"
 )
 

@@ -11,8 +11,8 @@ import plotly.graph_objects as go
 import pytest
 
 from analysis.report.timeline import _add_fault
+from contract.errors import FaultError, WaitTimeoutError
 from harness.clients.history import HistoryWriter
-from harness.contract.errors import FaultError, WaitTimeoutError
 from harness.faults.fault import Evidence, Fault, Field, HeldFault
 
 SECOND = 1_000_000

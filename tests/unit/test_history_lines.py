@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from contract.events import PhaseEntered, Polled, WorkerStarted, WorkerStopped
+from contract.stages import Stage
 from harness.clients.history import HistoryWriter
-from harness.contract.events import PhaseEntered, Polled, WorkerStarted, WorkerStopped
-from harness.contract.stages import Stage
 from harness.decode.histories import read_histories
 from harness.decode.lines import HistoryLines, histories
 

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.collect import decode_clients, decode_server_logs
-from harness.contract.events import (
+from contract.events import (
     INTENDED_MAX,
     AnyEvent,
     ClockRead,
@@ -29,9 +28,10 @@ from harness.contract.events import (
     WorkerStarted,
     WorkerStopped,
 )
-from harness.contract.outcomes import Outcome
-from harness.contract.run_folder import GroupPlan, Plan, RunFolder
-from harness.contract.stages import Stage
+from contract.outcomes import Outcome
+from contract.run_folder import GroupPlan, Plan, RunFolder
+from contract.stages import Stage
+from harness.collection.collect import decode_clients, decode_server_logs
 from harness.decode.histories import TABLES_OF_HISTORIES, read_histories
 from harness.decode.tables import Rows, write_table
 

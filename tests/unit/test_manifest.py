@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.contract.manifest import DECODED_AGAIN, MANIFEST_FILE, alterations, write_manifest
-from harness.contract.run_folder import RunFolder
+from contract.manifest import DECODED_AGAIN, MANIFEST_FILE, alterations, write_manifest
+from contract.run_folder import RunFolder
 from harness.decode.histories import TABLES_OF_HISTORIES
 from harness.decode.server_logs import TABLES_OF_SERVER_LOGS
 

@@ -5,10 +5,10 @@ from typing import Any
 from analysis.checks.registry import CHECKS
 from bench.mutation import Found, Score, scores, table
 from bench.taxonomy import CLASSES
-from harness.contract.checks import Check
-from harness.generate.history import Generated
-from harness.generate.plants import PLANTS
-from harness.generate.universe import Place
+from contract.checks import Check
+from simulator.history import Generated
+from simulator.plants import PLANTS
+from simulator.universe import Place
 
 CHECK = str(Check.LOST_RECORD)
 PLANTED = Place(CHECK, "violation", 1, None, 5)

@@ -10,8 +10,7 @@ import pytest
 from analysis.report.night_changes import changes
 from analysis.report.night_page import write_night
 from analysis.report.night_rows import Judged, decide_night, outcome_of, runs_of
-from harness.cli_nightly import EXIT_CODES
-from harness.contract.nights import (
+from contract.nights import (
     NIGHT_FILE,
     CheckCount,
     Night,
@@ -23,8 +22,9 @@ from harness.contract.nights import (
     read_summary,
     write_atomically,
 )
-from harness.contract.run_folder import Plan, RunDescription, RunFolder
-from harness.contract.verdicts import CheckResult, CheckVerdict, RunVerdict, Verdict
+from contract.run_folder import Plan, RunDescription, RunFolder
+from contract.verdicts import CheckResult, CheckVerdict, RunVerdict, Verdict
+from harness.commands.nightly import EXIT_CODES
 
 PASS, FAIL, UNDECIDED = RunVerdict.PASS, RunVerdict.FAIL, RunVerdict.UNDECIDED
 EVIL = "<script>alert(1)</script>"

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.contract.errors import RunFolderError, UsageError
-from harness.contract.nights import NIGHT_FILE, PlannedRun, RunStatus, read_night
+from contract.errors import RunFolderError, UsageError
+from contract.nights import NIGHT_FILE, PlannedRun, RunStatus, read_night
 from harness.nightly.progress import remaining_seconds
 from harness.nightly.run import Ended, run_remaining
 from harness.nightly.state import HeldNight, Wanted, earlier_runs, hold_night

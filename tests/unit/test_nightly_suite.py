@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.catalog import scenarios
-from harness.contract.errors import UsageError
-from harness.contract.nights import PlannedRun
+from contract.errors import UsageError
+from contract.nights import PlannedRun
 from harness.nightly.plan import plan_runs
 from harness.nightly.suite import Suite, find_suite, suite_names
+from harness.session.catalog import scenarios
 
 KAFKA = "4.4.0"
 

@@ -20,15 +20,15 @@ from cluster.nodes.loopback import LoopbackPool
 from cluster.nodes.node import Node
 from cluster.nodes.traffic import Direction, Traffic
 from cluster.prerequisites import java_version
-from harness.contract.errors import (
+from contract.errors import (
     CommandFailedError,
     FaultError,
     NodeError,
     UsageError,
     WaitTimeoutError,
 )
-from harness.contract.waiting import wait_until
-from harness.node_root import node_root, sweep
+from contract.waiting import wait_until
+from harness.session.node_root import node_root, sweep
 
 COMPOSE = Path(__file__).resolve().parents[2] / "docker-compose.yml"
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from harness.contract.checks import Check
-from harness.contract.run_folder import GroupPlan, TopicPlan
-from harness.scenario import planned
+from contract.checks import Check
+from contract.run_folder import GroupPlan, TopicPlan
+from harness.story.scenario import planned
 
 
 def topic(replication: int = 3) -> TopicPlan:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from harness.contract.errors import PrerequisiteError
-from harness.contract.program import run_program
+from contract.errors import PrerequisiteError
+from contract.program import run_program
 
 
 def ending(error: BaseException | None) -> typer.Typer:

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from bench.reproduction import newest, table
-from harness.contract.errors import UsageError
-from harness.contract.nights import NightRow, Outcome
-from harness.contract.verdicts import RunVerdict
+from contract.errors import UsageError
+from contract.nights import NightRow, Outcome
+from contract.verdicts import RunVerdict
 
 
 def row(verdict: RunVerdict, *, recipe: str = "pause", seconds: float = 30.0) -> NightRow:

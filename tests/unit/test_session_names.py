@@ -6,8 +6,8 @@ from pathlib import Path
 
 from ducktape.tests.session import generate_session_id
 
-from harness.node_root import node_root
-from harness.session_names import reserve_session
+from harness.session.names import reserve_session
+from harness.session.node_root import node_root
 
 DAY = time.strftime("%Y-%m-%d")
 

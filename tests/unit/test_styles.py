@@ -7,9 +7,9 @@ from rich.console import Console
 
 from analysis.styles import IN_WORDS, said_epochs, style_rows
 from analysis.terminal import show
-from harness.contract.outcomes import CommitEpoch
-from harness.contract.run_folder import GroupPlan
-from harness.contract.verdicts import SCHEMA, Resumption, RunVerdict, StyleRow, Verdict
+from contract.outcomes import CommitEpoch
+from contract.run_folder import GroupPlan
+from contract.verdicts import SCHEMA, Resumption, RunVerdict, StyleRow, Verdict
 
 
 def went_on(style: str, reset: str = "earliest", **told: Any) -> Resumption:

@@ -7,21 +7,41 @@ from pathlib import Path
 
 import pytest
 
-from harness.catalog import scenarios
-from harness.consumers import workers_for
+from harness.session.catalog import scenarios
+from harness.story.consumers import workers_for
 
 ROOT = Path(__file__).resolve().parents[2]
 LINES_MAX = 400
 OBSERVER = 1
 
 ALLOWED = {
-    "harness.contract": {"harness.contract"},
-    "analysis": {"analysis", "harness.contract"},
-    "cluster": {"cluster", "harness.contract"},
-    "harness": {"harness", "cluster"},
-    "scenarios": {"harness", "cluster"},
+    "contract": {"contract"},
+    "simulator": {"simulator", "contract"},
+    "analysis": {"analysis", "contract"},
+    "cluster": {"cluster", "contract"},
+    "harness": {"harness", "cluster", "simulator", "contract"},
+    "scenarios": {"harness", "cluster", "contract"},
+    "bench": {"bench", "scenarios", "harness", "analysis", "cluster", "simulator", "contract"},
 }
-OURS = ("harness", "cluster", "analysis", "scenarios")
+OURS = ("contract", "harness", "cluster", "analysis", "scenarios")
+# From the ground floor up: a room of the harness imports only rooms that stand before it.
+FLOORS = [
+    "java",
+    "wire",
+    "decode",
+    "clients",
+    "collection",
+    "faults",
+    "invocation",
+    "story",
+    "session",
+    "playground",
+    "nightly",
+    "commands",
+    "cli",
+    "leftovers",
+    "__main__",
+]
 # Written with spaces, so that this file does not hold what it looks for.
 HOSTS = [
     spaced.replace(" ", "")
@@ -64,13 +84,23 @@ def test_imports_go_one_way(package: str) -> None:
     wrong = []
     for path in modules():
         name = module_name(path)
-        inner = [other for other in ALLOWED if name.startswith(f"{other}.")]
-        if not inner or max(inner, key=len) != package:
+        if name.split(".")[0] != package:
             continue
         for imported in imports(path):
-            is_ours = imported.split(".")[0] in OURS
-            if is_ours and not any(imported.startswith(allowed) for allowed in ALLOWED[package]):
+            room = imported.split(".")[0]
+            if room in ALLOWED and room not in ALLOWED[package]:
                 wrong.append(f"{name} imports {imported}")
+    assert wrong == []
+
+
+def test_rooms_of_the_harness_import_only_what_is_below_them() -> None:
+    wrong = []
+    for path in (ROOT / "harness").rglob("*.py"):
+        name = module_name(path)
+        room = FLOORS.index(name.split(".")[1]) if not name.endswith("__init__") else 0
+        ours = [imported for imported in imports(path) if imported.startswith("harness.")]
+        above = [imported for imported in ours if FLOORS.index(imported.split(".")[1]) > room]
+        wrong += [f"{name} imports {imported}" for imported in above]
     assert wrong == []
 
 
@@ -83,7 +113,7 @@ def test_nobody_sleeps_but_the_one_who_waits() -> None:
     pattern = re.compile(r"\btime\.sleep\(|from time import .*sleep")
     ours = [p for p in modules() if module_name(p).startswith(OURS)]
     waits = [p for p in ours if pattern.search(p.read_text())]
-    assert [module_name(p) for p in waits] == ["harness.contract.waiting"]
+    assert [module_name(p) for p in waits] == ["contract.waiting"]
 
 
 def test_exceptions_have_a_place_in_the_tree() -> None:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from harness.contract.errors import UsageError
-from harness.contract.run_folder import TopicPlan
-from harness.topics import new_topic
+from contract.errors import UsageError
+from contract.run_folder import TopicPlan
+from harness.story.topics import new_topic
 
 PLAN = TopicPlan(topic="t", partitions=1, replication=2, min_insync=1, unclean_election=False)
 

@@ -10,7 +10,7 @@ from bench.torture.attempt import Attempt
 from bench.torture.folders import DAMAGES
 from bench.torture.histories import mangled
 from bench.torture.page import page
-from harness.contract.run_folder import RunFolder
+from contract.run_folder import RunFolder
 
 SEED = 19902
 

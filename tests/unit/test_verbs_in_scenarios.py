@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.catalog import scenarios
 from harness.faults.cut import Links
 from harness.faults.language import ON_CLIENTS, ON_NAMES, ON_PARTITIONS, ON_SERVERS, parse_fault
+from harness.session.catalog import scenarios
 
 TARGETS = {
     **dict.fromkeys(ON_SERVERS, "broker:1"),

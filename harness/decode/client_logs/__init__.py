@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from harness.contract.clients import Client
+from contract.clients import Client
 from harness.decode.client_logs import java, kafka_python, librdkafka
 from harness.decode.client_logs.lines import told_lines
 

@@ -8,7 +8,7 @@ position ("Updating fetch position"). The lines come from `Fetcher` (`consumer/f
 import re
 from collections.abc import Iterable
 
-from harness.contract.events import NO_EPOCH
+from contract.events import NO_EPOCH
 from harness.decode.client_logs.lines import INT, OFFSET, Found, Partition, Reset, Told
 
 _TP = rf"TopicPartition\(topic='(?P<topic>[^']+)', partition=(?P<partition>{INT})\)"

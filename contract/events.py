@@ -1,0 +1,312 @@
+"""A worker's history: what it did and saw, one JSON object a line, in the order it happened.
+
+Every event carries `seq` (from 0, without gaps, per history file), `wall_micros` (the node's wall
+clock, microseconds since 1970) and `mono_micros` (the node's monotonic clock). Leader epochs are -1
+where Kafka has none to tell. A last line torn by SIGKILL is counted by the reader, never fatal.
+"""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from contract.outcomes import Outcome
+from contract.stages import Stage
+
+NO_EPOCH = -1
+"""Kafka's own mark of an absent leader epoch (`RecordBatch.NO_PARTITION_LEADER_EPOCH`)."""
+INTENDED_MAX = 1_000_000
+"""So many values at most are intended by one event."""
+NESTED_MAX = 32
+"""So many levels at most has the evidence of a fault."""
+_YEAR_10000_MICROS = 253_402_300_800_000_000
+
+# The ranges keep what is read within the columns of the trace tables, and sums of two within int64.
+Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+Int64 = Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]
+Micros = Annotated[int, msgspec.Meta(ge=-_YEAR_10000_MICROS, lt=_YEAR_10000_MICROS)]
+WallMicros = Annotated[int, msgspec.Meta(ge=0, lt=_YEAR_10000_MICROS)]
+
+
+class Event(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    tag_field="event",
+    tag=True,
+    forbid_unknown_fields=True,
+):
+    """What every event carries."""
+
+    seq: Annotated[int, msgspec.Meta(ge=0, le=2**62)]
+    wall_micros: WallMicros
+    mono_micros: Micros
+
+
+class WorkerStarted(Event, frozen=True, kw_only=True):
+    """A worker runs: the first line of each history."""
+
+    worker: str
+    role: str
+    node: str
+    client: str
+    client_version: str
+    pid: Int32
+
+
+class WorkerStopped(Event, frozen=True, kw_only=True):
+    """A worker ended by itself: the last line of a whole history."""
+
+
+class Answered(Event, frozen=True, kw_only=True):
+    """A command of the driver was carried out (or failed: `error` says why)."""
+
+    request: Int32
+    error: str | None = None
+    result: Any = None
+
+
+class SendsIntended(Event, frozen=True, kw_only=True):
+    """About to send the values `sequence_first` to `sequence_last` (inclusive) of a producer.
+
+    transaction: the producer's running number of the transaction that they belong to, from 0.
+    idempotent, in_flight_max: the producer's `enable.idempotence` and
+        `max.in.flight.requests.per.connection`; None where not known.
+    """
+
+    producer: str
+    topic: str
+    partition: Int32
+    acks: str
+    sequence_first: Int64
+    sequence_last: Int64
+    transaction: Int32 | None = None
+    idempotent: bool | None = None
+    in_flight_max: Int32 | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a range that is too long to be read."""
+        if self.sequence_last - self.sequence_first >= INTENDED_MAX:
+            raise ValueError(f"more than {INTENDED_MAX} sequence numbers in one event")
+
+
+class Sent(Event, frozen=True, kw_only=True):
+    """The outcome of sends, as parallel lists. `offsets` is -1 where the broker told none."""
+
+    producer: str
+    topic: str
+    partition: Int32
+    acks: str
+    outcome: Outcome
+    sequences: list[Int64]
+    offsets: list[Int64]
+    error: str | None = None
+    transaction: Int32 | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse lists that are not parallel."""
+        if len(self.sequences) != len(self.offsets):
+            raise ValueError("sequences and offsets differ in length")
+
+
+class TransactionChanged(Event, frozen=True, kw_only=True):
+    """What became of one step of a transactional producer, or what the coordinator told of it.
+
+    step: what was asked: initialize, begin, send_offsets, commit, abort, or describe.
+    change: initialized, begun, offsets_sent, committed, aborted, described; fenced where a newer
+        producer epoch was the reason of a refusal; failed otherwise.
+    producer: whose step; empty where the coordinator was asked (describe).
+    transaction: the producer's running number of its transaction, from 0; None before the first.
+    producer_id, producer_epoch: in force after the step; -1 where the client does not tell.
+    state: the transaction's, as the coordinator tells it; empty otherwise.
+    began_micros: the node's wall clock when the step began; `wall_micros` is when it was over.
+    """
+
+    producer: str
+    transactional_id: str
+    step: str
+    change: str
+    transaction: Int32 | None
+    producer_id: Int64
+    producer_epoch: Int32
+    began_micros: WallMicros
+    outcome: Outcome
+    error: str | None = None
+    state: str = ""
+
+
+class GroupChanged(Event, frozen=True, kw_only=True):
+    """A member of a group: opened, assigned, revoked, lost, caught_up or closed.
+
+    `position` and `position_epoch` are the member's position on the partition at that time
+    (None: it had none); for opened and closed the partition is -1. `generation` is the group's
+    generation, or the member epoch with the consumer protocol; -1 where the client does not tell.
+    With the classic protocol each generation assigns all partitions anew, also those that a member
+    keeps.
+    """
+
+    group: str
+    member: str
+    change: str
+    topic: str = ""
+    partition: Int32 = -1
+    position: Int64 | None = None
+    position_epoch: Int32 = NO_EPOCH
+    generation: Int32 = -1
+
+
+class Polled(Event, frozen=True, kw_only=True):
+    """Records that one poll returned for one partition, as parallel lists in order."""
+
+    group: str
+    member: str
+    topic: str
+    partition: Int32
+    offsets: list[Int64]
+    epochs: list[Int32]
+    values: list[str]
+
+    def __post_init__(self) -> None:
+        """Refuse lists that are not parallel."""
+        if not len(self.offsets) == len(self.epochs) == len(self.values):
+            raise ValueError("offsets, epochs and values differ in length")
+
+
+class Committed(Event, frozen=True, kw_only=True):
+    """A commit's outcome, with every epoch that could have been committed.
+
+    offset: the position; None where the client had none that is valid (outcome `nothing`).
+    epoch: what was committed, chosen by `commit_epoch` (`CommitEpoch`).
+    record_epoch: of the last record that the member had polled before `offset`.
+    position_epoch, metadata_epoch: the client's own, when the commit began: that of the position's
+        current leader, and that of its metadata; `*_after` when it was over.
+    cluster_epoch: the partition's leader epoch as the cluster reported it to the driver.
+    began_micros: the node's wall clock when the commit began (None in older histories).
+    generation: as in `GroupChanged`.
+    """
+
+    group: str
+    member: str
+    topic: str
+    partition: Int32
+    offset: Int64 | None
+    epoch: Int32
+    commit_epoch: str
+    record_epoch: Int32
+    position_epoch: Int32 = NO_EPOCH
+    metadata_epoch: Int32 = NO_EPOCH
+    cluster_epoch: Int32 = NO_EPOCH
+    position_epoch_after: Int32 = NO_EPOCH
+    metadata_epoch_after: Int32 = NO_EPOCH
+    outcome: Outcome
+    error: str | None = None
+    began_micros: WallMicros | None = None
+    generation: Int32 = -1
+
+
+class ConsumerFailed(Event, frozen=True, kw_only=True):
+    """A consumer's poll raised: with the divergent offset where it is a LogTruncationException.
+
+    `position` and `position_epoch`: the position that the exception is about, where it names one.
+    """
+
+    group: str
+    member: str
+    exception: str
+    message: str
+    topic: str = ""
+    partition: Int32 = -1
+    position: Int64 | None = None
+    position_epoch: Int32 = NO_EPOCH
+    divergent_offset: Int64 | None = None
+    divergent_epoch: Int32 = NO_EPOCH
+
+
+class FaultChanged(Event, frozen=True, kw_only=True):
+    """A step in the life of a fault: injected, proved, heal_began or healed.
+
+    number: of the fault, in the order of injection, by which its events belong together.
+    target: named anew once it is resolved: the one of `proved` counts.
+    landed: of `proved`: whether the evidence shows its effect.
+    forced_ms: Kafka's timeouts that had to pass before it could show, by their settings.
+    """
+
+    number: Int32
+    fault: str
+    target: str
+    change: Literal["injected", "proved", "heal_began", "healed"]
+    landed: bool = False
+    evidence: dict[str, Any] = {}
+    forced_ms: dict[str, Int32] = {}
+
+    def __post_init__(self) -> None:
+        """Refuse evidence that is nested too deeply to be written again."""
+        level: list[Any] = [self.evidence]
+        for _ in range(NESTED_MAX):
+            inner = [one.values() if isinstance(one, dict) else one for one in level]
+            level = [one for values in inner for one in values if isinstance(one, dict | list)]
+        if level:
+            raise ValueError(f"evidence has more than {NESTED_MAX} levels")
+
+
+class PhaseEntered(Event, frozen=True, kw_only=True):
+    """A phase of the run began, and the one before it ended."""
+
+    stage: Stage
+    doing: str
+
+
+class StateAwaited(Event, frozen=True, kw_only=True):
+    """The driver had waited for a state of the cluster, since `began_micros` on its wall clock."""
+
+    what: str
+    began_micros: WallMicros
+
+
+class ClockRead(Event, frozen=True, kw_only=True):
+    """A node's wall clock against the driver's: ahead by `ahead_micros` at most.
+
+    And by `behind_micros` at least; both are negative where it lags.
+    """
+
+    node: str
+    ahead_micros: Micros
+    behind_micros: Micros
+
+
+class Sampled(Event, frozen=True, kw_only=True):
+    """What one broker answered about one partition.
+
+    asked_micros: the observer's wall clock when it began to ask; None in older histories.
+    """
+
+    broker: Int32
+    topic: str
+    partition: Int32
+    leader: Int32
+    leader_epoch: Int32
+    isr: list[Int32]
+    log_start_offset: Int64
+    log_end_offset: Int64
+    asked_micros: WallMicros | None = None
+
+
+AnyEvent = (
+    WorkerStarted
+    | WorkerStopped
+    | Answered
+    | SendsIntended
+    | Sent
+    | TransactionChanged
+    | GroupChanged
+    | Polled
+    | Committed
+    | ConsumerFailed
+    | FaultChanged
+    | PhaseEntered
+    | StateAwaited
+    | ClockRead
+    | Sampled
+)
+
+ENCODER = msgspec.json.Encoder()
+DECODER: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)

@@ -1,0 +1,80 @@
+"""Run a command line so that each way to end has its own exit code."""
+
+import os
+import sys
+import tempfile
+import traceback
+from contextlib import suppress
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+from contract.errors import FencepostError, UsageError
+
+_INTERRUPTED, _PIPE_CLOSED = 130, 141
+"""As shells number the ends by SIGINT and SIGPIPE."""
+
+
+def run_program(app: typer.Typer) -> None:
+    """Run a Typer application and exit: with what a command gave to `typer.Exit`, else 0.
+
+    Words that make no sense end with 64, an error of ours with its own code, an interrupt with 130,
+    an unexpected error with 70 and a file that has its traceback. Each prints one line.
+    """
+    try:
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+    except typer.Abort:
+        code = _INTERRUPTED
+    except typer.TyperException as error:
+        say(str(error))
+        code = UsageError.exit_code
+    except FencepostError as error:
+        say(str(error))
+        code = error.exit_code
+    except BrokenPipeError:
+        # Whoever read the output has enough, such as `head`. Nothing is left to write it to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = _PIPE_CLOSED
+    except Exception as error:  # noqa: BLE001 - the last resort of every command
+        say(unexpected(error))
+        code = FencepostError.exit_code
+    if code == _INTERRUPTED:
+        say("interrupted")
+    sys.exit(code)
+
+
+def unexpected(error: BaseException, kept: Path | None = None) -> str:
+    """One line on an error that nobody foresaw; its traceback is written to a file.
+
+    Args:
+        error: it.
+        kept: where to write the traceback; a new temporary file if none, or if it can't be written.
+    """
+    text = "".join(traceback.format_exception(error))
+    first_line = str(error).strip().partition("\n")[0]
+    try:
+        where = f"traceback: {_written(text, kept)}"
+    except OSError as problem:
+        where = f"its traceback can't be written: {problem}"
+    return f"unexpected {type(error).__name__}: {first_line} ({where})"
+
+
+def _written(text: str, kept: Path | None) -> Path:
+    """Write a traceback to a file, or to a temporary one where that can't be written."""
+    if kept is not None:
+        with suppress(OSError):
+            kept.parent.mkdir(exist_ok=True)
+            kept.write_text(text, errors="backslashreplace")
+            return kept
+    handle, name = tempfile.mkstemp(prefix="fencepost-", suffix=".traceback.txt")
+    with os.fdopen(handle, "w", errors="backslashreplace") as file:
+        file.write(text)
+    return Path(name)
+
+
+def say(message: str) -> None:
+    """Print an error to standard error."""
+    console = Console(stderr=True, soft_wrap=True, markup=False, emoji=False)
+    console.print(f"error: {message}", style="red", highlight=False)

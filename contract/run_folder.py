@@ -1,0 +1,213 @@
+"""A run's folder: where what is, and the two descriptions that the harness writes into it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from contract.errors import RunFolderError
+from contract.outcomes import Isolation
+
+_T = TypeVar("_T", bound=msgspec.Struct)
+
+PLAN_FILE = "plan.json"
+RUN_FILE = "run.json"
+GENERATED = "generated"
+"""The `cluster` of a history that no cluster made: it has tables, but nothing to decode."""
+NO_KAFKA = "none"
+"""The `kafka` of such a history."""
+
+
+class TopicPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """A topic under test, with the settings that decide what may be lost.
+
+    `deletes`: the scenario deletes records otherwise than by `retention_ms`: by size, or by
+    DeleteRecords.
+    """
+
+    topic: str
+    partitions: int
+    replication: int
+    min_insync: int
+    unclean_election: bool
+    retention_ms: int | None = None
+    deletes: bool = False
+
+
+class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """A consumer group under test: what it reads, commits, and does without a valid position.
+
+    `labels` are further things by which the scenario tells its groups apart, e.g. log_end=above;
+    `isolation` is its `isolation.level`. Its `members` are open at the same time, each in a worker
+    of its own. `settings` are further ones of the client, by the client's own names.
+    """
+
+    group: str
+    client: str
+    topic: str
+    commit_epoch: str
+    reset: str
+    labels: dict[str, str] = {}
+    isolation: str = Isolation.READ_UNCOMMITTED
+    members: int = 1
+    settings: dict[str, str | int] = {}
+
+
+class Expectation(msgspec.Struct, frozen=True, kw_only=True):
+    """A finding that the scenario asks for: at least one of `check` in each of `groups`.
+
+    Without `in_each` one in any of them will do; empty `groups`: at least one anywhere. A violation
+    that no expectation covers fails the run; an expectation that nothing meets leaves it undecided,
+    since the hazard was not reached.
+
+    verdict: which findings count, `violation` or `permitted`.
+    is_optional: the findings may also be missing, as they depend on what the run can't steer: a
+        violation is covered, and a run without one is no less decided.
+    """
+
+    check: str
+    groups: list[str] = []
+    verdict: str = "violation"
+    in_each: bool = True
+    is_optional: bool = False
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What a scenario set out to do (`plan.json`)."""
+
+    scenario: str
+    question: str
+    parameters: dict[str, Any]
+    topics: list[TopicPlan]
+    groups: list[GroupPlan]
+    checks: list[str]
+    expects: list[Expectation]
+
+
+class RunDescription(msgspec.Struct, frozen=True, kw_only=True):
+    """Under which conditions the run took place (`run.json`).
+
+    jars: the SHA-256 of each jar on the class paths of servers and of Java's clients, by file name:
+        each was checked when its JVM was started.
+    """
+
+    run_id: str
+    scenario: str
+    seed: int
+    kafka: str
+    cluster: str
+    clients: dict[str, str]
+    git_head: str
+    versions: dict[str, str]
+    config: dict[str, Any]
+    command: str
+    rerun: str
+    started_micros: int
+    ended_micros: int | None = None
+    error: str | None = None
+    jars: dict[str, str] = {}
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Paths below one run's folder."""
+
+    path: Path
+
+    @property
+    def history(self) -> Path:
+        """One `<worker>.jsonl` a worker, and `driver.jsonl`."""
+        return self.path / "history"
+
+    @property
+    def brokers(self) -> Path:
+        """Broker logs: `<server id>/server.log`."""
+        return self.path / "brokers"
+
+    @property
+    def clients(self) -> Path:
+        """Client logs: `<worker>.log`."""
+        return self.path / "clients"
+
+    @property
+    def segments(self) -> Path:
+        """Raw replica folders: `<broker id>/<topic>-<partition>/`."""
+        return self.path / "segments"
+
+    @property
+    def kept(self) -> Path:
+        """Replica folders from before a log may have been cut: `<micros>/<broker id>/...`."""
+        return self.path / "kept"
+
+    @property
+    def tables(self) -> Path:
+        """The trace tables: `<table>.parquet`."""
+        return self.path / "tables"
+
+    @property
+    def report(self) -> Path:
+        """`verdict.json` and `index.html`."""
+        return self.path / "report"
+
+    def raw(self) -> list[str]:
+        """The folders of raw sources that are there; a generated history has none."""
+        return [one.name for one in (self.history, self.segments, self.brokers) if one.exists()]
+
+    def write_plan(self, plan: Plan) -> None:
+        """Write `plan.json`."""
+        self._write(PLAN_FILE, plan)
+
+    def write_run(self, run: RunDescription) -> None:
+        """Write `run.json`."""
+        self._write(RUN_FILE, run)
+
+    def plan(self) -> Plan:
+        """Read `plan.json`.
+
+        Raises:
+            RunFolderError: it is missing or not a plan.
+        """
+        return self._read(PLAN_FILE, Plan)
+
+    def run(self) -> RunDescription:
+        """Read `run.json`.
+
+        Raises:
+            RunFolderError: it is missing or not a description of a run.
+        """
+        return self._read(RUN_FILE, RunDescription)
+
+    def _write(self, name: str, content: msgspec.Struct) -> None:
+        self.path.mkdir(parents=True, exist_ok=True)
+        text = msgspec.json.format(msgspec.json.encode(content), indent=2)
+        (self.path / name).write_bytes(text + b"\n")
+
+    def _read(self, name: str, kind: type[_T]) -> _T:
+        file = self.path / name
+        if not file.is_file():
+            message = (
+                f"{file} is missing: is {self.path} the folder of one run (see docs/results.md)?"
+            )
+            raise RunFolderError(message)
+        try:
+            return msgspec.json.decode(file.read_bytes(), type=kind)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
+            raise RunFolderError(f"{file} does not read as a {kind.__name__}: {error}") from error
+
+
+def find_runs(path: Path) -> list[RunFolder]:
+    """All runs at or below a folder, by path.
+
+    Raises:
+        RunFolderError: there is none, or the path is none.
+    """
+    try:
+        runs = sorted(
+            file.parent for file in path.glob(f"**/{PLAN_FILE}") if ".nodes" not in file.parts
+        )
+    except OSError as error:
+        raise RunFolderError(f"{str(path)[:200]} is no folder of runs: {error.strerror}") from error
+    if not runs:
+        raise RunFolderError(f"no run at or below {path}: no folder there holds a {PLAN_FILE}")
+    return [RunFolder(run) for run in runs]

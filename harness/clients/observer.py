@@ -1,0 +1,338 @@
+"""The driver's eyes and hands: one long-lived observer per cluster, on a node of its own."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, TypeVar
+
+import msgspec
+
+from cluster.kafka.service import KafkaService
+from cluster.kafka.topology import CLIENT_PORT
+from contract.events import StateAwaited
+from contract.run_folder import TopicPlan
+from contract.waiting import wait_until
+from harness.clients.commands import AnyCommand, TransactionState
+from harness.clients.history import HistoryWriter
+from harness.clients.observer_commands import (
+    CreateTopics,
+    DescribeTransactions,
+    FenceProducers,
+    FindController,
+    FindCoordinator,
+    FindTopicId,
+    Inspect,
+    ListBrokers,
+    NewTopic,
+    PartitionState,
+    Watch,
+)
+from harness.clients.process import WorkerService
+
+T = TypeVar("T")
+
+_READY_SECONDS = 90
+_TOLD_SECONDS = 30
+_STATE_SECONDS = 60
+_SAMPLE_INTERVAL_MS = 500
+
+
+class Observer:
+    """Answers who leads what, as single brokers see it.
+
+    A partition's state is the view of its newest leader: the answer with the highest leader epoch
+    among all brokers that run and are not paused, preferring the leader's own.
+    """
+
+    def __init__(self, worker: WorkerService, kafka: KafkaService, history: HistoryWriter) -> None:
+        """Worker and cluster must be allocated; neither needs to run yet. Waits go to `history`."""
+        self.worker = worker
+        self.kafka = kafka
+        self._history = history
+
+    def await_that(self, probe: Callable[[], T | None], *, what: str, **options: Any) -> T:
+        """Wait for a state that only the cluster can bring about; the history tells how long.
+
+        Args:
+            probe: as of `wait_until`.
+            what: the state in words.
+            options: as of `wait_until`.
+
+        Raises:
+            WaitTimeoutError: the state did not come.
+        """
+        with self.awaiting(what):
+            return wait_until(probe, what=what, **options)
+
+    @contextmanager
+    def awaiting(self, what: str) -> Iterator[None]:
+        """The block waits for a state that only the cluster can bring about."""
+        began_micros = time.time_ns() // 1000
+        try:
+            yield
+        finally:
+            self._history.write(StateAwaited, what=what, began_micros=began_micros)
+
+    def await_brokers(self, broker_ids: Iterable[int]) -> None:
+        """Wait until exactly these brokers are unfenced, in the eyes of each of them.
+
+        Raises:
+            WaitTimeoutError: they did not come up; shows the last lines of a broker's log.
+            NodeError: a broker ended instead of starting.
+        """
+        wanted = sorted(broker_ids)
+        seen: dict[int, list[int]] = {}
+
+        def all_agree() -> bool:
+            for broker_id in wanted:
+                self.kafka.require_running(broker_id)
+                seen[broker_id] = self.brokers_seen_by(broker_id)
+            return all(view == wanted for view in seen.values())
+
+        self.await_that(
+            all_agree,
+            what=f"brokers {wanted} to be registered and unfenced",
+            timeout_seconds=_READY_SECONDS,
+            hint="see brokers/*/server.log; a slow or crowded machine can need a longer time",
+            recent=lambda: self.kafka.log_tail(wanted[0]),
+            last_seen=lambda: seen,
+        )
+
+    def await_unfenced(self, broker_id: int) -> None:
+        """Wait until a broker, and every other that answers, sees it as unfenced.
+
+        Raises:
+            WaitTimeoutError: some do not.
+        """
+        self.await_that(
+            lambda: all(
+                broker_id in self.brokers_seen_by(i)
+                for i in {broker_id, *self.kafka.answering_brokers()}
+            ),
+            what=f"broker {broker_id} to be unfenced",
+            timeout_seconds=_READY_SECONDS,
+        )
+
+    def brokers_seen_by(self, broker_id: int) -> list[int]:
+        """The unfenced brokers in one broker's eyes; none while it does not answer."""
+        address = self.kafka.host(broker_id).address
+        found: list[int] = self.worker.call(ListBrokers(address=address, port=CLIENT_PORT))
+        return found
+
+    def create_topics(self, topics: list[NewTopic]) -> None:
+        """Create topics and wait until each partition has its preferred leader and whole ISR."""
+        self.worker.call(CreateTopics(topics=topics))
+        for topic in topics:
+            self.await_states(
+                topic.topic,
+                range(len(topic.assignment)),
+                partial(_is_led_by_first, assignment=topic.assignment),
+                what="to be led by their first replicas, all in sync",
+            )
+
+    def await_leaderless(self, topic: str, partition: int, *, according_to: int) -> None:
+        """Wait until a broker is unfenced, and knows of no leader of the partition.
+
+        Raises:
+            WaitTimeoutError: it knows of one, or is fenced.
+        """
+
+        def is_leaderless() -> bool:
+            if according_to not in self.brokers_seen_by(according_to):
+                return False
+            state = self.view(according_to, topic, partition)
+            return state is not None and state.leader < 0
+
+        self.await_that(
+            is_leaderless,
+            what=f"{topic}-{partition} to have no leader according to broker {according_to}",
+            timeout_seconds=_STATE_SECONDS,
+        )
+
+    def topic_id_seen_by(self, broker_id: int, topic: str) -> str:
+        """The id under which one broker knows a topic; empty where it knows of none."""
+        address = self.kafka.host(broker_id).address
+        found: str = self.worker.call(FindTopicId(address=address, port=CLIENT_PORT, topic=topic))
+        return found
+
+    def watch(self, topics: list[str]) -> None:
+        """Sample every broker from now on; see `Watch`."""
+        brokers = [
+            (broker_id, self.kafka.host(broker_id).address, CLIENT_PORT)
+            for broker_id in self.kafka.topology.broker_ids
+        ]
+        self.worker.call(Watch(brokers=brokers, topics=topics, interval_ms=_SAMPLE_INTERVAL_MS))
+
+    def active_controller(self) -> int:
+        """The leader of the metadata quorum, as the first broker that knows it tells.
+
+        Raises:
+            WaitTimeoutError: none does.
+        """
+        return self._first_told(
+            lambda address: FindController(address=address, port=CLIENT_PORT),
+            what="an active controller",
+        )
+
+    def coordinator(self, group: str) -> int:
+        """The broker that coordinates a consumer group.
+
+        Raises:
+            WaitTimeoutError: no broker knows of one.
+        """
+        return self._coordinator(group, of_transactions=False)
+
+    def transaction_coordinator(self, transactional_id: str) -> int:
+        """The broker that coordinates a transactional.id.
+
+        Raises:
+            WaitTimeoutError: no broker knows of one.
+        """
+        return self._coordinator(transactional_id, of_transactions=True)
+
+    def _coordinator(self, key: str, *, of_transactions: bool) -> int:
+        return self._first_told(
+            lambda address: FindCoordinator(
+                address=address, port=CLIENT_PORT, key=key, of_transactions=of_transactions
+            ),
+            what=f"a coordinator of {key}",
+        )
+
+    def _first_told(self, question: Callable[[str], AnyCommand], *, what: str) -> int:
+        """The first id of a server that a broker answers to a question."""
+
+        def probe() -> int | None:
+            for broker_id in self.kafka.answering_brokers():
+                found: int = self.worker.call(question(self.kafka.host(broker_id).address))
+                if found >= 0:
+                    return found
+            return None
+
+        return self.await_that(probe, what=what, timeout_seconds=_TOLD_SECONDS)
+
+    def fence_producers(self, transactional_ids: list[str]) -> None:
+        """Fence the producers of transactional ids (`Admin.fenceProducers`)."""
+        self.worker.call(FenceProducers(transactional_ids=transactional_ids))
+
+    def transactions(self, transactional_ids: list[str]) -> list[TransactionState]:
+        """What the coordinators know of transactional ids, in their order.
+
+        Raises:
+            WorkerError: one is unknown to its coordinator.
+        """
+        answer = self.worker.call(DescribeTransactions(transactional_ids=transactional_ids))
+        return msgspec.convert(answer, list[TransactionState])
+
+    def partition(self, topic: str, partition: int) -> PartitionState | None:
+        """The newest view of one partition; None while nobody answers."""
+        return self.partitions(topic).get(partition)
+
+    def partitions(self, topic: str) -> dict[int, PartitionState]:
+        """The newest view of each partition of a topic; each broker is asked once."""
+        views: dict[int, list[tuple[int, PartitionState]]] = {}
+        for broker_id in self.kafka.answering_brokers():
+            for state in self.views(broker_id, [topic]):
+                views.setdefault(state.partition, []).append((broker_id, state))
+        return {
+            partition: max(seen, key=lambda one: (one[1].leader_epoch, one[0] == one[1].leader))[1]
+            for partition, seen in views.items()
+        }
+
+    def views(self, broker_id: int, topics: list[str]) -> list[PartitionState]:
+        """One broker's view of all partitions of topics; none while it does not answer."""
+        answer: list[Any] = self.worker.call(
+            Inspect(
+                broker=broker_id,
+                address=self.kafka.host(broker_id).address,
+                port=CLIENT_PORT,
+                topics=topics,
+            )
+        )
+        return msgspec.convert(answer, list[PartitionState])
+
+    def view(self, broker_id: int, topic: str, partition: int) -> PartitionState | None:
+        """One broker's view of a partition, be it right or not; None while it does not answer."""
+        views = self.views(broker_id, [topic])
+        return next((state for state in views if state.partition == partition), None)
+
+    def await_state(
+        self,
+        topic: str,
+        partition: int,
+        reached: Callable[[PartitionState], bool],
+        *,
+        what: str,
+        timeout_seconds: float = _STATE_SECONDS,
+    ) -> PartitionState:
+        """Wait until a partition's newest view is as wanted, and return that view.
+
+        Raises:
+            WaitTimeoutError: it did not come so; shows the last view.
+        """
+        last: list[PartitionState | None] = [None]
+
+        def probe() -> PartitionState | None:
+            last[0] = self.partition(topic, partition)
+            return last[0] if last[0] is not None and reached(last[0]) else None
+
+        return self.await_that(
+            probe, what=what, timeout_seconds=timeout_seconds, last_seen=lambda: last[0]
+        )
+
+    def await_states(
+        self,
+        topic: str,
+        partitions: Iterable[int],
+        reached: Callable[[PartitionState], bool],
+        *,
+        what: str,
+        timeout_seconds: float = _STATE_SECONDS,
+        hint: str = "",
+    ) -> dict[int, PartitionState]:
+        """Wait until each of several partitions has been as wanted; returns the views that were.
+
+        Args:
+            topic: whose partitions.
+            partitions: which.
+            reached: whether a view is as wanted.
+            what: what is awaited of them, as in `to be led by broker 2`.
+            timeout_seconds: for each partition; those that are slow may use what others left.
+            hint: what to look at when it does not come.
+
+        Raises:
+            WaitTimeoutError: some did not come so; shows their last views.
+        """
+        wanted = list(partitions)
+        found: dict[int, PartitionState] = {}
+        last: dict[int, PartitionState | None] = dict.fromkeys(wanted)
+
+        def probe() -> bool:
+            seen = self.partitions(topic)
+            for partition in list(last):
+                state = last[partition] = seen.get(partition)
+                if state is not None and reached(state):
+                    found[partition] = state
+                    del last[partition]
+            return not last
+
+        self.await_that(
+            probe,
+            what=f"partitions {wanted} of {topic} {what}",
+            timeout_seconds=timeout_seconds * len(wanted),
+            hint=hint,
+            last_seen=lambda: last,
+        )
+        return {partition: found[partition] for partition in wanted}
+
+    def leader_epochs(self, topic: TopicPlan) -> dict[int, int]:
+        """The leader epoch of each of a topic's partitions in the newest views."""
+        states = self.await_states(
+            topic.topic, range(topic.partitions), lambda _: True, what="to be in any view"
+        )
+        return {partition: state.leader_epoch for partition, state in states.items()}
+
+
+def _is_led_by_first(state: PartitionState, *, assignment: list[list[int]]) -> bool:
+    replicas = assignment[state.partition]
+    return state.leader == replicas[0] and state.isr == sorted(replicas)

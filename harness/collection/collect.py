@@ -1,0 +1,104 @@
+"""From the nodes into the run's folder: first the raw files, then the trace tables."""
+
+from pathlib import Path
+from typing import Any
+
+from cluster.kafka.service import KafkaService
+from cluster.nodes.node import Node
+from contract.run_folder import RunFolder
+from harness.clients.observer_commands import Decode
+from harness.clients.process import WorkerService
+from harness.collection.log_directories import copy_log_directory
+from harness.decode.client_logs import resets
+from harness.decode.histories import TABLES_OF_HISTORIES, read_histories
+from harness.decode.regular_files import lines_of, printable, read_regular
+from harness.decode.replica_files import ignored_files, replica_folders
+from harness.decode.server_logs import TABLES_OF_SERVER_LOGS, id_of, server_of
+from harness.decode.tables import write_table
+
+_DECODE_SECONDS = 600
+
+
+def collect_worker(folder: RunFolder, worker: WorkerService) -> None:
+    """Copy a worker's history, its clients' log and what it printed."""
+    folder.history.mkdir(parents=True, exist_ok=True)
+    folder.clients.mkdir(parents=True, exist_ok=True)
+    _copy(worker.host, worker.history_file, folder.history / f"{worker.worker}.jsonl")
+    _copy(worker.host, worker.log_file, folder.clients / f"{worker.worker}.log")
+    output = worker.folder / "output.log"
+    _copy(worker.host, output, folder.clients / f"{worker.worker}.output.log")
+
+
+def collect_server(folder: RunFolder, kafka: KafkaService, server: int) -> None:
+    """Copy a server's log and its replicas; it must not run any more."""
+    logs = folder.brokers / str(server)
+    logs.mkdir(parents=True, exist_ok=True)
+    _copy(kafka.host(server), kafka.log_file(server), logs / "server.log")
+    copy_log_directory(kafka, server, folder.segments / str(server))
+
+
+def decode_servers(folder: RunFolder, observer: WorkerService) -> None:
+    """Let the observer decode the collected replicas into tables."""
+    segments, kept, tables = (observer.folder / name for name in ("segments", "kept", "tables"))
+    observer.host.copy_to(folder.segments, segments)
+    if folder.kept.exists():
+        observer.host.copy_to(folder.kept, kept)
+    observer.call(
+        Decode(segments=str(segments), kept=str(kept), tables=str(tables)),
+        timeout_seconds=_DECODE_SECONDS,
+    )
+    observer.host.copy_from(tables, folder.tables)
+
+
+def decode_clients(folder: RunFolder) -> None:
+    """Turn a run's histories and client logs into tables."""
+    policies = {group.group: group.reset for group in folder.plan().groups}
+    rows = read_histories(folder.history)
+    for table in TABLES_OF_HISTORIES:
+        write_table(folder.tables, table, rows.of(table))
+    clients = {history["worker"]: history["client"] for history in rows.of("histories")}
+    found = []
+    for log in sorted(folder.clients.glob("*.log")):
+        client = clients.get(log.stem)
+        found += resets(lines_of(log), worker=log.stem, policies=policies, client=client)
+    write_table(folder.tables, "resets", found)
+
+
+def decode_server_logs(folder: RunFolder) -> None:
+    """Turn the servers' own logs into their tables, and record what there is of each server."""
+    write_table(folder.tables, "servers", _servers(folder))
+    found: dict[str, list[dict[str, Any]]] = {table: [] for table in TABLES_OF_SERVER_LOGS}
+    for log in sorted(folder.brokers.glob("*/server.log")):
+        whole = list(lines_of(log))
+        broker = server_of(log.parent.name, whole)
+        if broker is not None:
+            for table, rows in TABLES_OF_SERVER_LOGS.items():
+                found[table] += rows(whole, broker=broker)
+    for table, rows_of_table in found.items():
+        write_table(folder.tables, table, rows_of_table)
+
+
+def _servers(folder: RunFolder) -> list[dict[str, Any]]:
+    """Rows of the table `servers`: one for each name below brokers/ or segments/."""
+    parts = (folder.brokers, folder.segments)
+    names = {path.name for part in parts if part.is_dir() for path in part.iterdir()}
+    told = []
+    for name in sorted(names):
+        log, segments = folder.brokers / name / "server.log", folder.segments / name
+        told.append(
+            {
+                "name": printable(name),
+                "server": id_of(name),
+                "log_lines": (read_regular(log) or b"").count(b"\n"),
+                "replicas": len(replica_folders(segments)),
+                "ignored_files": ignored_files(segments),
+            }
+        )
+    return told
+
+
+def _copy(node: Node, source: Path, target: Path) -> None:
+    """Copy one file; one that was never written is left out, which the analysis then says."""
+    content = node.read(source)
+    if content:
+        target.write_bytes(content)

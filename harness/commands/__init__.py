@@ -1,0 +1,1 @@
+"""The commands of `fencepost`, one module a family."""

@@ -1,0 +1,38 @@
+"""`fencepost doctor`."""
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from cluster.nodes.doctor import CUTS, FILE_LIMITS, Finding, diagnose, usable_pools
+from cluster.nodes.pool import PoolKind
+from contract.errors import PrerequisiteError
+from harness.faults.language import VERBS
+
+
+def doctor() -> None:
+    """Tell which pools and faults this machine can do, and what a missing tool costs."""
+    findings = diagnose()
+    table = Table("", "what", "found", "mend", box=None, pad_edge=False)
+    for finding in findings:
+        mark = "[green]ok[/]" if finding.is_good else "[yellow]--[/]"
+        table.add_row(mark, finding.what, finding.detail, "" if finding.is_good else finding.mend)
+    console = Console()
+    console.print(table)
+    pools = usable_pools(findings)
+    console.print(f"usable: {', '.join(pools) or 'none'}")
+    console.print(f"faults: {', '.join(_faults(findings))}")
+    if PoolKind.LOOPBACK in pools:
+        console.print(f"without cuts on the {PoolKind.LOOPBACK} pool")
+    if not pools:
+        raise typer.Exit(PrerequisiteError.exit_code)
+
+
+def _faults(findings: list[Finding]) -> list[str]:
+    """The verbs by hand that this machine can do."""
+    good = {finding.what for finding in findings if finding.is_good}
+    return [
+        verb
+        for verb in VERBS
+        if (CUTS in good or not verb.startswith("cut")) and (FILE_LIMITS in good or verb != "fill")
+    ]

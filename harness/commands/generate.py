@@ -1,0 +1,66 @@
+"""`fencepost generate`."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from contract.errors import UsageError
+from contract.run_folder import PLAN_FILE, RUN_FILE, RunFolder
+from harness.session.provenance import git_head, versions
+from simulator.history import Request, description, require, universes_of, write_history
+from simulator.plants import PLANTS
+
+_MADE = {PLAN_FILE, RUN_FILE, "tables", "report"}
+
+
+def generate(
+    folder: Annotated[
+        Path | None, typer.Argument(help="Where to write the history, as a run's folder.")
+    ] = None,
+    events: Annotated[
+        int, typer.Option(help="How many, roughly: rows of sends, polls and commits.")
+    ] = 100_000,
+    seed: Annotated[int, typer.Option(help="Of all random choices.", min=0)] = 0,
+    plant: Annotated[
+        str | None,
+        typer.Option(help="A class of anomalies to plant; `list` tells which there are."),
+    ] = None,
+    count: Annotated[int, typer.Option(help="How many anomalies to plant.")] = 1,
+) -> None:
+    """Simulate a history, clean or with planted anomalies, for the checks to be tried on.
+
+    No cluster runs. `fencepost analyze FOLDER` judges it: a clean one has to pass.
+    """
+    if plant == "list":
+        typer.echo("\n".join(sorted(PLANTS)))
+        return
+    if folder is None:
+        raise UsageError("a folder is missing: fencepost generate FOLDER")
+    if folder.is_dir() and any(one.name not in _MADE for one in folder.iterdir()):
+        raise UsageError(f"{folder} holds other files: generate into a folder of its own")
+    request = Request(events=events, seed=seed, plant=plant, count=count)
+    require(request)
+    command = shlex.join(["fencepost", *sys.argv[1:]])
+    with Console(stderr=True).status(f"generating {events:,} events"):
+        made = write_history(
+            RunFolder(folder),
+            universes_of(request),
+            description(seed, command, git_head(), versions()),
+        )
+    typer.echo(f"{folder}: {made.events:,} events, {len(made.expected)} topics")
+    for topic, places in made.planted.items():
+        for place in places:
+            where = [
+                f"{name} {value}"
+                for name, value in (
+                    ("partition", place.partition),
+                    ("offset", place.offset),
+                    ("group", place.group),
+                )
+                if value is not None
+            ]
+            typer.echo(f"planted: {', '.join([place.check, f'topic {topic}', *where])}")

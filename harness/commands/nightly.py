@@ -1,0 +1,159 @@
+"""`fencepost nightly`: a suite of runs, judged together, that can be killed and continued."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from cluster.kafka import distribution
+from cluster.nodes.pool import PoolKind
+from contract.errors import AnalysisError
+from contract.nights import SUMMARY_FILE, NightSummary, Outcome, PlannedRun, read_summary
+from contract.verdicts import RunVerdict
+from harness.commands.requirements import DEFAULT_KAFKA, require_pool, require_results, require_seed
+from harness.commands.run import analyse_in_own_process
+from harness.invocation import Session
+from harness.nightly.plan import plan_runs, versions_of
+from harness.nightly.progress import NightProgress
+from harness.nightly.run import Ended, execute_in_ducktape, run_remaining
+from harness.nightly.state import HeldNight, Wanted, earlier_runs, hold_night
+from harness.nightly.suite import find_suite
+from harness.session.provenance import git_head, versions
+
+DEFAULT_SUITE = "smoke"
+NIGHTS = "nightly"
+EXIT_CODES = {RunVerdict.PASS: 0, RunVerdict.FAIL: 1, RunVerdict.UNDECIDED: 2}
+
+_console = Console(stderr=True)
+
+
+def nightly(
+    suite: Annotated[
+        str, typer.Option(help="A suite in scenarios/suites, or the path of a .yml file.")
+    ] = DEFAULT_SUITE,
+    cluster: Annotated[
+        PoolKind,
+        typer.Option(help="Where the nodes are: namespaces, containers, or plain folders."),
+    ] = PoolKind.EMBEDDED,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Of the whole night; drawn and printed if not given.", min=0),
+    ] = None,
+    results: Annotated[
+        Path, typer.Option(help="Where to keep nights, below `nightly/` there.")
+    ] = Path("results"),
+    fresh: Annotated[  # noqa: FBT002 - Typer's way to a flag
+        bool, typer.Option("--fresh", help="Begin a new night, even if one is unfinished.")
+    ] = False,
+) -> None:
+    """Run a suite, judge all its runs in one Spark, and tell what changed since the last night.
+
+    Started again after a kill, it goes on with the newest unfinished night of this suite and pool:
+    what is done stays, the run that was broken off begins anew. Exits 0 if all is as the suite
+    expects, 1 if a run failed (or a canary passed), else 2.
+    """
+    require_seed(seed)
+    wanted = Wanted(
+        suite=find_suite(suite),
+        cluster=cluster.value,
+        seed=seed,
+        default_kafka=DEFAULT_KAFKA,
+        command=shlex.join(sys.argv),
+    )
+    results = require_results(results)
+    require_pool(cluster)
+    planned = plan_runs(wanted.suite, seed=0, cluster=cluster.value, default_kafka=DEFAULT_KAFKA)
+    for version in versions_of(planned):
+        distribution.ensure(version)
+    with hold_night(results / NIGHTS, wanted, is_fresh=fresh) as night:
+        _introduce(night)
+        try:
+            _run(night, results)
+            summary = _judge(night)
+        except KeyboardInterrupt:
+            _tell(f"stopped; go on: {_again(suite, cluster, results)}", style="yellow")
+            raise
+        night.finish()
+    _conclude(summary, night.path)
+    raise typer.Exit(EXIT_CODES[summary.verdict])
+
+
+def _run(night: HeldNight, results: Path) -> None:
+    """Do what is not done, with its progress shown."""
+    if not night.remaining:
+        return
+    session = Session(
+        seed=night.state.seed,
+        kafka=DEFAULT_KAFKA,
+        cluster=night.state.cluster,
+        command=shlex.join(sys.argv),
+        git_head=git_head(),
+        versions=versions(),
+    )
+    earlier = earlier_runs(night.path.parent, night.state)
+    with NightProgress(_console, night.state.runs, earlier) as progress:
+
+        def execute(run: PlannedRun, folder: Path) -> Ended:
+            return execute_in_ducktape(
+                run, folder, results=results, session=session, on_phase=progress.phase
+            )
+
+        run_remaining(night, execute, on_start=progress.start, on_end=progress.end)
+
+
+def _judge(night: HeldNight) -> NightSummary:
+    """Judge all runs in one process.
+
+    Raises:
+        AnalysisError: it left no summary; the runs are kept.
+    """
+    (night.path / "report" / SUMMARY_FILE).unlink(missing_ok=True)
+    status = analyse_in_own_process([night.path])
+    summary = read_summary(night.path)
+    if summary is None:
+        raise AnalysisError(
+            f"the analysis ended with status {status} and no summary of {night.path}. All runs are "
+            "done and kept: start the same command again to judge them, or --fresh for a new night"
+        )
+    return summary
+
+
+def _introduce(night: HeldNight) -> None:
+    state = night.state
+    count, left = len(state.runs), len(night.remaining)
+    way = "goes on" if left < count else "begins"
+    for line in (
+        f"night {night.path.name} {way}: {left} of {count} runs to do, {state.cluster}",
+        f"night seed {state.seed}: {state.description}",
+    ):
+        _tell(line, style="dim")
+
+
+def _conclude(summary: NightSummary, path: Path) -> None:
+    counts = {
+        outcome: sum(run.outcome is outcome for run in summary.runs)
+        for outcome in (Outcome.EXPECTED, Outcome.UNEXPECTED, Outcome.UNDECIDED)
+    }
+    told = ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)
+    since = "no earlier night to compare with"
+    if summary.compared_with is not None:
+        since = f"changes since {summary.compared_with}: {len(summary.changes)}"
+    out = Console()
+    for line in (
+        f"{summary.verdict} {path.name}: {told}; {since}",
+        f"report: {path / 'report' / 'index.html'}",
+    ):
+        out.print(Text(line), soft_wrap=True)
+
+
+def _again(suite: str, cluster: PoolKind, results: Path) -> str:
+    words = ["fencepost", "nightly", "--suite", suite, "--cluster", cluster.value]
+    return shlex.join([*words, "--results", str(results)])
+
+
+def _tell(line: str, *, style: str) -> None:
+    _console.print(Text(line), style=style, soft_wrap=True)

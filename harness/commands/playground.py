@@ -1,0 +1,204 @@
+"""`fencepost playground`, `fault`, `heal` and `shell`: a cluster to inject faults into by hand."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import psutil
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from cluster.kafka import distribution
+from cluster.nodes.pool import PoolKind
+from contract.errors import NodeError, UsageError
+from contract.waiting import hold as hold_for
+from contract.waiting import wait_until
+from harness.commands.requirements import (
+    DEFAULT_KAFKA,
+    require_kafka,
+    require_pool,
+    require_results,
+)
+from harness.faults.language import FORMS, VERBS
+from harness.playground.state import FILE, KEEPER, LOG, Order, Playground, find, tell
+
+_console = Console(highlight=False, soft_wrap=True)
+_READY_SECONDS = 120
+_STOP_SECONDS = 90
+_LOG_TAIL_BYTES = 3000
+
+Results = Annotated[Path, typer.Option(help="Where the playground keeps its folder.")]
+_RESULTS = Path("results")
+
+
+def playground(
+    cluster: Annotated[
+        PoolKind, typer.Option(help="Where the nodes are: namespaces, containers, plain folders.")
+    ] = PoolKind.EMBEDDED,
+    kafka: Annotated[str, typer.Option(help="Kafka version.")] = DEFAULT_KAFKA,
+    results: Results = _RESULTS,
+    *,
+    stop: Annotated[bool, typer.Option("--stop", help="End the playground that runs.")] = False,
+) -> None:
+    """Bring up a cluster that stays, to look inside and to inject faults by hand."""
+    results = results.resolve()
+    if stop:
+        _stop(results)
+        return
+    if (results / FILE).exists():
+        _introduce(find(results))
+        return
+    require_kafka(kafka)
+    results = require_results(results)
+    require_pool(cluster)
+    distribution.ensure(kafka)
+    _introduce(_start(cluster, kafka, results))
+
+
+def fault(
+    verb: Annotated[str, typer.Argument(help=f"One of: {', '.join(VERBS)}.")],
+    target: Annotated[str, typer.Argument(help=f"{FORMS}.")],
+    hold: Annotated[
+        str | None, typer.Option("--for", help="Heal after so long, e.g. 20s; else see `heal`.")
+    ] = None,
+    results: Results = _RESULTS,
+) -> None:
+    """Inject a fault by hand, e.g. `fencepost fault pause leader:orders-0 --for 20s`."""
+    seconds = None if hold is None else parse_seconds(hold)
+    found = find(results)
+    with _console.status(f"{verb} {target}"):
+        injected = tell(found, Order(do="fault", verb=verb, target=target))
+    _console.print(f"{injected['fault']} {injected['target']}: landed={injected['landed']}")
+    _console.print_json(data=injected["evidence"])
+    if seconds is not None:
+        with _console.status(f"held for {hold}"):
+            hold_for(seconds)
+        _heal(found)
+
+
+def heal(results: Results = _RESULTS) -> None:
+    """Heal every fault that holds on the playground, and show its partitions."""
+    _heal(find(results))
+
+
+def shell(
+    node: Annotated[str, typer.Argument(help="A node's name or its server's id.")],
+    command: Annotated[list[str] | None, typer.Argument(help="What to run; bash if none.")] = None,
+    results: Results = _RESULTS,
+) -> None:
+    """Open a shell on a node of the playground, or run a command there."""
+    found = find(results)
+    for server in found.servers:
+        if node in (server.node, str(server.id)):
+            argv = [*_into(found, results), *server.shell, *(command or ["bash"])]
+            raise typer.Exit(subprocess.run(argv, check=False).returncode)
+    names = ", ".join(f"{server.node} ({server.id})" for server in found.servers)
+    raise UsageError(f"there is no node {node}; there are: {names}")
+
+
+def parse_seconds(text: str) -> float:
+    """A duration such as `20s`, `1.5m` or `500ms`, in seconds.
+
+    Raises:
+        UsageError: it is none.
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m)", text)
+    if match is None:
+        raise UsageError(f"{text!r} is no duration: write 20s, 1.5m or 500ms")
+    return float(match[1]) * {"ms": 0.001, "s": 1, "m": 60}[match[2]]
+
+
+def _start(cluster: PoolKind, kafka: str, results: Path) -> Playground:
+    log = results / LOG
+    log.parent.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "harness.playground.keep", cluster.value, kafka, str(results)]
+    with log.open("wb") as output, _console.status(f"starting 3 brokers ({cluster})"):
+        keeper = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        )
+
+        def is_up() -> bool:
+            if keeper.poll() is not None:
+                raise NodeError(f"the playground did not come up:\n{_tail(log)}")
+            return (results / FILE).exists()
+
+        wait_until(
+            is_up,
+            what="the playground",
+            timeout_seconds=_READY_SECONDS,
+            recent=lambda: _tail(log),
+        )
+    return find(results)
+
+
+def _into(found: Playground, results: Path) -> list[str]:
+    """What goes before a command so that it runs where the playground's nodes are."""
+    if found.cluster != PoolKind.EMBEDDED:
+        return []
+    keeper = psutil.Process(int((results / KEEPER).read_text()))
+    for process in keeper.children(recursive=True):
+        if process.exe() != keeper.exe() or "cluster.nodes.sandbox" not in process.cmdline():
+            continue
+        namespaces = ("--user", "--mount", "--pid", "--net")
+        return ["nsenter", f"--target={process.pid}", *namespaces, "--preserve-credentials"]
+    raise NodeError("the playground's sandbox has ended")
+
+
+def _tail(log: Path) -> str:
+    return log.read_bytes()[-_LOG_TAIL_BYTES:].decode(errors="replace")
+
+
+def _introduce(found: Playground) -> None:
+    table = Table("server", "roles", "node", "address", "log", box=None, pad_edge=False)
+    for server in found.servers:
+        table.add_row(str(server.id), server.roles, server.node, server.address, server.log)
+    _console.print(f"Kafka {found.kafka} on {found.cluster}, topic {found.topic}", style="bold")
+    _console.print(table)
+    first = found.servers[0].node
+    for line in (
+        f"bootstrap, from any node:  {found.bootstrap}",
+        f"look inside:               fencepost shell {first}",
+        f"Kafka's classes:           {found.jars}/*",
+        f"inject a fault:            fencepost fault pause leader:{found.topic}-0 --for 20s",
+        "heal:                      fencepost heal",
+        "end:                       fencepost playground --stop, or make clean",
+    ):
+        _console.print(line, markup=False)
+
+
+def _heal(found: Playground) -> None:
+    with _console.status("healing"):
+        tell(found, Order(do="heal"))
+        status: dict[str, Any] = tell(found, Order(do="status"))
+    table = Table("partition", "leader", "epoch", "ISR", "log end", box=None, pad_edge=False)
+    for state in filter(None, status["partitions"]):
+        table.add_row(
+            f"{state['topic']}-{state['partition']}",
+            str(state["leader"]),
+            str(state["leader_epoch"]),
+            str(state["isr"]),
+            str(state["log_end_offset"]),
+        )
+    _console.print("healed")
+    _console.print(table)
+
+
+def _stop(results: Path) -> None:
+    found = find(results)
+    tell(found, Order(do="stop"))
+    with _console.status("stopping"):
+        wait_until(
+            lambda: not (results / FILE).exists(),
+            what="the playground's end",
+            timeout_seconds=_STOP_SECONDS,
+        )
+    _console.print("the playground has ended")

@@ -1,0 +1,72 @@
+"""What the command line checks before work begins."""
+
+import re
+from pathlib import Path
+from tempfile import TemporaryFile
+
+from cluster.nodes.docker_client import docker_problem
+from cluster.nodes.pool import PoolKind
+from cluster.nodes.sandbox import sandbox_problem
+from contract.errors import PrerequisiteError, UsageError
+from contract.randomness import SEED_BITS
+
+DEFAULT_KAFKA = "4.4.0"
+_VERSION = re.compile(r"[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}(-[A-Za-z0-9.-]{1,60})?")
+_SHOWN = 200
+"""Characters."""
+
+
+def require_pool(kind: PoolKind) -> None:
+    """Check that a pool can work on this machine.
+
+    Raises:
+        PrerequisiteError: it can't; says why, and what still runs.
+    """
+    probes = {PoolKind.EMBEDDED: sandbox_problem, PoolKind.DOCKER: docker_problem}
+    if kind in probes and (problem := probes[kind]()) is not None:
+        raise PrerequisiteError(problem)
+
+
+def require_seed(seed: int | None) -> None:
+    """Check that a seed is one that can be drawn.
+
+    Raises:
+        UsageError: it has too many bits.
+    """
+    if seed is not None and seed >= 1 << SEED_BITS:
+        raise UsageError(f"a seed has at most {SEED_BITS} bits, {seed} has more")
+
+
+def require_kafka(version: str) -> None:
+    """Check that a Kafka version reads as one.
+
+    Raises:
+        UsageError: it does not.
+    """
+    if not _VERSION.fullmatch(version):
+        raise UsageError(
+            f"--kafka takes a version such as {DEFAULT_KAFKA}, not {shortened(version)}"
+        )
+
+
+def require_results(results: Path) -> Path:
+    """Make the folder for results; returns its absolute path.
+
+    Raises:
+        UsageError: nothing can be written there.
+    """
+    try:
+        results = results.resolve()
+        results.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=results):
+            return results
+    except (OSError, RuntimeError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise UsageError(
+            f"--results {shortened(str(results))} can't be written ({why}): name another folder"
+        ) from error
+
+
+def shortened(text: str) -> str:
+    """Text for a message: the beginning of what is very long."""
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -1,0 +1,214 @@
+"""`fencepost run`, `list` and `analyze`."""
+
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from cluster.kafka import distribution
+from cluster.nodes.pool import PoolKind
+from cluster.nodes.tether import tethered
+from contract.errors import (
+    AnalysisError,
+    FencepostError,
+    RunFolderError,
+    UsageError,
+)
+from contract.manifest import DECODED_AGAIN
+from contract.program import say, unexpected
+from contract.randomness import new_seed
+from contract.run_folder import GENERATED, RunFolder, find_runs
+from harness.collection.collect import decode_clients, decode_server_logs
+from harness.commands.requirements import (
+    DEFAULT_KAFKA,
+    require_kafka,
+    require_pool,
+    require_results,
+    require_seed,
+    shortened,
+)
+from harness.invocation import Session
+from harness.session.catalog import ScenarioFile, find_scenarios, scenarios
+from harness.session.ducktape_session import run_ducktape
+from harness.session.node_root import node_root
+from harness.session.provenance import git_head, versions
+
+_console = Console(stderr=True)
+
+
+def run(
+    names: Annotated[list[str], typer.Argument(help="Scenarios to run; see `fencepost list`.")],
+    cluster: Annotated[
+        PoolKind,
+        typer.Option(help="Where the nodes are: namespaces, containers, or plain folders."),
+    ] = PoolKind.EMBEDDED,
+    kafka: Annotated[
+        str, typer.Option(help="Kafka version of brokers and clients.")
+    ] = DEFAULT_KAFKA,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Of all random choices; drawn and printed if not given.", min=0),
+    ] = None,
+    results: Annotated[Path, typer.Option(help="Where to keep the run's folder.")] = Path(
+        "results"
+    ),
+    parameters: Annotated[
+        str | None,
+        typer.Option(help="Of a parametrized scenario, as JSON; all that it declares if none."),
+    ] = None,
+) -> None:
+    """Run scenarios on a real cluster, judge the collected logs in Spark, and report."""
+    chosen = find_scenarios(names)
+    chosen_parameters = _parameters(parameters)
+    for scenario in chosen:
+        scenario.require(chosen_parameters)
+    require_kafka(kafka)
+    require_seed(seed)
+    results = require_results(results)
+    require_pool(cluster)
+    session = Session(
+        seed=new_seed() if seed is None else seed,
+        kafka=kafka,
+        cluster=cluster.value,
+        command=shlex.join(sys.argv),
+        git_head=git_head(),
+        versions=versions(),
+    )
+    distribution.ensure(kafka)
+    _introduce(session, chosen, parameters)
+    with node_root(results) as root, _console.status("") as status:
+        ended = run_ducktape(
+            chosen,
+            session,
+            results=results,
+            root=root,
+            on_phase=lambda phase: status.update(escape(phase)),
+            parameters=chosen_parameters,
+        )
+    raise typer.Exit(_judged([ended.folder]))
+
+
+def list_scenarios() -> None:
+    """List the scenarios and the question that each asks."""
+    table = Table("scenario", "question", box=None, pad_edge=False)
+    for scenario in scenarios():
+        table.add_row(scenario.name, scenario.question)
+    Console().print(table)
+
+
+def analyze(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of runs, or of whole sessions.")],
+    master: Annotated[str | None, typer.Option(help="Spark master; local[*] if not given.")] = None,
+) -> None:
+    """Judge runs again from what they left; needs no cluster.
+
+    Histories and the logs of clients and servers are decoded anew, so that what was
+    taken away is missed.
+    """
+    decoded = [decode_again(folder) for path in runs for folder in find_runs(path)]
+    code = _judged(runs, master=master)
+    raise typer.Exit(code if all(decoded) else max(code, FencepostError.exit_code))
+
+
+def decode_again(folder: RunFolder) -> bool:
+    """Decode a run's histories and logs; False if that ends with an unexpected error.
+
+    After any error no table of an earlier decoding stays, so that the analysis misses them. A
+    folder without a readable plan or description is left as it is: the analysis reports that.
+    """
+    try:
+        is_generated = folder.run().cluster == GENERATED
+        folder.plan()
+    except RunFolderError:
+        return True
+    if is_generated:
+        return True
+    try:
+        decode_clients(folder)
+        decode_server_logs(folder)
+    except FencepostError as error:
+        _forget_decoded(folder, str(error))
+    except Exception as error:  # noqa: BLE001 - the other runs are judged
+        _forget_decoded(folder, unexpected(error))
+        return False
+    return True
+
+
+def _forget_decoded(folder: RunFolder, problem: str) -> None:
+    for table in DECODED_AGAIN:
+        file = folder.tables / f"{table}.parquet"
+        if not file.is_dir():
+            file.unlink(missing_ok=True)
+    say(f"{folder.path}: its histories and logs can't be decoded: {problem}")
+
+
+def explain(
+    run: Annotated[Path, typer.Argument(help="A run's folder.")],
+    finding: Annotated[
+        str, typer.Argument(help="A check, or CHECK:N for the Nth of its examples.")
+    ],
+) -> None:
+    """Tell the story of one finding in order: who wrote, who led, the faults, the commits."""
+    command = [sys.executable, "-m", "analysis.explain", str(run), finding]
+    raise typer.Exit(subprocess.run(command, check=False).returncode)
+
+
+def analyse_in_own_process(runs: Iterable[Path], *, master: str | None = None) -> int:
+    """Run the analysis as a process of its own, which shares nothing with the harness but files.
+
+    It dies with this one, so that a killed night leaves no Spark behind.
+    """
+    command = [sys.executable, "-m", "analysis", *map(str, runs)]
+    if master is not None:
+        command += ["--master", master]
+    return subprocess.run(tethered(command), check=False).returncode
+
+
+def _judged(runs: Iterable[Path], *, master: str | None = None) -> int:
+    """The exit code of the analysis of some runs.
+
+    Raises:
+        AnalysisError: it was killed.
+    """
+    code = analyse_in_own_process(runs, master=master)
+    if code < 0:
+        again = shlex.join(["fencepost", "analyze", *map(str, runs)])
+        raise AnalysisError(
+            f"the analysis was killed by signal {-code}. The runs are kept. Judge them with: "
+            f"{again}"
+        )
+    return code
+
+
+def _parameters(text: str | None) -> dict[str, Any]:
+    """A scenario's parameters from a JSON object; none from None."""
+    try:
+        parsed = json.loads("{}" if text is None else text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"--parameters is not JSON: {error}") from error
+    if not isinstance(parsed, dict):
+        shown = shortened(str(text))
+        raise UsageError(f'--parameters must be a JSON object like {{"name": 1}}, not {shown}')
+    return parsed
+
+
+def _introduce(session: Session, chosen: list[ScenarioFile], parameters: str | None) -> None:
+    names = " ".join(scenario.name for scenario in chosen)
+    packages = ", ".join(f"{name} {version}" for name, version in session.versions.items())
+    options = f"--cluster {session.cluster} --kafka {session.kafka} --seed {session.seed}"
+    if parameters is not None:
+        options += f" --parameters {shlex.quote(parameters)}"
+    for line in (
+        f"seed {session.seed}, git {session.git_head}, Kafka {session.kafka}, {session.cluster}",
+        packages,
+        f"again: fencepost run {names} {options}",
+    ):
+        _console.print(line, style="dim", soft_wrap=True, highlight=False)

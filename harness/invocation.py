@@ -1,0 +1,59 @@
+"""What one invocation hands to the scenarios that ducktape runs in another process."""
+
+import json
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from contract.errors import UsageError
+
+GLOBALS_KEY = "fencepost"
+
+
+class Session(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of one `fencepost run`, the same for all its scenarios."""
+
+    seed: int
+    kafka: str
+    cluster: str
+    command: str
+    git_head: str
+    versions: dict[str, str]
+    results: str = ""
+
+    def rerun(self, scenario: str, parameters: Mapping[str, Any]) -> str:
+        """The command that runs one scenario so again."""
+        return rerun_command(
+            scenario, parameters, cluster=self.cluster, kafka=self.kafka, seed=self.seed
+        )
+
+    def as_globals(self) -> str:
+        """As the value of ducktape's `--globals`."""
+        return msgspec.json.encode({GLOBALS_KEY: self}).decode()
+
+    @classmethod
+    def from_globals(cls, values: dict[str, Any]) -> "Session":
+        """From ducktape's globals.
+
+        Raises:
+            UsageError: ducktape was started by hand without them.
+        """
+        if GLOBALS_KEY not in values:
+            raise UsageError(
+                "the scenario got no session settings: start it with `fencepost run`, "
+                "or hand ducktape the --globals that `fencepost run` prints"
+            )
+        return msgspec.convert(values[GLOBALS_KEY], cls)
+
+
+def rerun_command(
+    scenario: str, parameters: Mapping[str, Any], *, cluster: str, kafka: str, seed: int
+) -> str:
+    """The command line of one run; a scenario without parameters runs all that it declares."""
+    words = ["fencepost", "run", scenario, "--cluster", cluster, "--kafka", kafka]
+    words += ["--seed", str(seed)]
+    if parameters:
+        words += ["--parameters", json.dumps(dict(parameters))]
+    return shlex.join(words)

@@ -1,0 +1,1 @@
+"""Kafka's own classes, in a JVM inside this process."""

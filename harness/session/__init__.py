@@ -1,0 +1,1 @@
+"""One invocation: its scenarios under ducktape, their folders, and what killed runs left."""

@@ -1,0 +1,134 @@
+"""Which scenarios there are, read from their files without importing them."""
+
+import ast
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from contract.errors import UsageError
+
+_FOLDER = Path(__file__).resolve().parents[2] / "scenarios"
+_SUFFIX = "_test"
+
+
+@dataclass(frozen=True)
+class ScenarioFile:
+    """A scenario on disk: its name, its file, the first line of its question, and its nodes.
+
+    nodes: the most that a test of it asks ducktape for, `@cluster(num_nodes=...)`.
+    parameters: each set of them that it declares (`@matrix`, `@parametrize`); a single empty one
+        if it declares none; None if they can't be read from its file.
+    """
+
+    name: str
+    path: Path
+    question: str
+    nodes: int
+    parameters: tuple[Mapping[str, Any], ...] | None = ({},)
+
+    def require(self, parameters: Mapping[str, Any]) -> None:
+        """Check that a set of parameters is one that the scenario declares.
+
+        Raises:
+            UsageError: it is none; names those that there are.
+        """
+        if not parameters or self.parameters is None or parameters in self.parameters:
+            return
+        given = json.dumps(parameters)
+        declared = ", ".join(json.dumps(one) for one in self.parameters if one)
+        hint = f"it declares: {declared}" if declared else "it declares none"
+        raise UsageError(f"{self.name} does not declare the parameters {given}; {hint}")
+
+
+def scenarios() -> list[ScenarioFile]:
+    """All scenarios, by name."""
+    return [read_scenario(path) for path in sorted(_FOLDER.glob(f"*{_SUFFIX}.py"))]
+
+
+def find_scenarios(names: list[str]) -> list[ScenarioFile]:
+    """The scenarios of these names, in the order given.
+
+    Raises:
+        UsageError: a name that there is not; names those that there are.
+    """
+    known = {scenario.name: scenario for scenario in scenarios()}
+    if unknown := [name for name in names if name not in known]:
+        raise UsageError(
+            f"there is no scenario {', '.join(unknown)}; there are: {', '.join(known)} "
+            "(`fencepost list` tells what each asks)"
+        )
+    return [known[name] for name in names]
+
+
+def read_scenario(path: Path) -> ScenarioFile:
+    """What a scenario's file tells of itself."""
+    tree = ast.parse(path.read_text())
+    question = (ast.get_docstring(tree) or "").partition("\n")[0]
+    name = path.stem.removesuffix(_SUFFIX)
+    return ScenarioFile(name, path, question, _nodes(tree), _parameters(tree))
+
+
+def _nodes(tree: ast.Module) -> int:
+    """The largest `num_nodes` that is written as a number."""
+    asked = [
+        keyword.value.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        for decorator in node.decorator_list
+        if isinstance(decorator, ast.Call)
+        for keyword in decorator.keywords
+        if keyword.arg == "num_nodes" and isinstance(keyword.value, ast.Constant)
+    ]
+    return max((nodes for nodes in asked if isinstance(nodes, int)), default=0)
+
+
+def _parameters(tree: ast.Module) -> tuple[Mapping[str, Any], ...] | None:
+    """Each set of parameters that a scenario's tests declare; None if one is no literal."""
+    names = {
+        target.id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Name) and node.value is not None
+    }
+    declared: list[Mapping[str, Any]] = []
+    try:
+        for mark, values in _marks(tree, names):
+            if mark == "parametrize":
+                declared.append(values)
+            else:
+                declared += [
+                    dict(zip(values, one, strict=True)) for one in product(*values.values())
+                ]
+    except ValueError:
+        return None
+    return tuple(declared) or ({},)
+
+
+def _marks(tree: ast.Module, names: Mapping[str, ast.expr]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The marks `@matrix` and `@parametrize` of a scenario's tests, with their arguments."""
+    for node in ast.walk(tree):
+        for mark in node.decorator_list if isinstance(node, ast.FunctionDef) else []:
+            if isinstance(mark, ast.Call) and isinstance(mark.func, ast.Name):
+                name = mark.func.id
+                if name in ("matrix", "parametrize"):
+                    yield name, {str(k.arg): _value(k.value, names) for k in mark.keywords}
+
+
+def _value(node: ast.expr, names: Mapping[str, ast.expr]) -> Any:
+    """A literal, or `list(NAME)` of a dictionary or sequence of the module.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if not isinstance(node, ast.Call):
+        return ast.literal_eval(node)
+    named = node.args[0] if len(node.args) == 1 else None
+    if not isinstance(named, ast.Name) or named.id not in names:
+        raise ValueError(ast.unparse(node))
+    values = names[named.id]
+    keys = values.keys if isinstance(values, ast.Dict) else getattr(values, "elts", [])
+    return [ast.literal_eval(key) for key in keys if key is not None]

@@ -1,0 +1,21 @@
+"""Runs ducktape with its notes in the session's folder.
+
+`python -m harness.session.ducktape_program`.
+
+FENCEPOST_SESSION_NOTES names the folder. ducktape keeps the last session's id there, by default
+below its working directory, where sessions share it.
+"""
+
+import os
+from pathlib import Path
+
+from ducktape.command_line import main
+from ducktape.command_line.defaults import ConsoleDefaults
+
+from harness.session.names import NOTES
+
+if __name__ == "__main__":
+    notes = Path(os.environ[NOTES])
+    ConsoleDefaults.METADATA_DIR = str(notes)
+    ConsoleDefaults.SESSION_ID_FILE = str(notes / "session_id")
+    main.main()

@@ -1,0 +1,158 @@
+"""Scenarios under ducktape, in a process (and, embedded, a sandbox) of their own."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from docker.errors import DockerException
+from rich.console import Console
+
+from cluster.nodes.docker_pool import remove_orphans
+from cluster.nodes.pool import PoolKind
+from cluster.nodes.sandbox import start_in_sandbox
+from cluster.nodes.tether import tethered
+from contract.errors import NodeError, PrerequisiteError
+from contract.refusal import refusal_in
+from contract.run_folder import PLAN_FILE, find_runs
+from harness.invocation import Session
+from harness.session.catalog import ScenarioFile
+from harness.session.names import NOTES, reserve_session
+from harness.session.salvage import salvage
+from harness.story.phases import PREFIX
+
+_console = Console(stderr=True)
+_ROOT = Path(__file__).resolve().parents[2]
+_ABOVE_ALL = Path("/")
+"""ducktape's working directory: it names the files of scenarios that failed relative to that."""
+_TAIL_LINES = 40
+_DUCKTAPE_LOG = "ducktape.log"
+
+
+@dataclass(frozen=True)
+class DucktapeSession:
+    """What a session of ducktape left; its exit status is not 0 if a scenario broke off."""
+
+    folder: Path
+    exit_code: int
+
+
+def run_ducktape(
+    chosen: list[ScenarioFile],
+    session: Session,
+    *,
+    results: Path,
+    root: Path,
+    on_phase: Callable[[str], None],
+    parameters: Mapping[str, Any] | None = None,
+) -> DucktapeSession:
+    """Run scenarios one after the other.
+
+    The pool is as large as the largest of them needs.
+
+    A scenario that fails is told, and left to the analysis, which judges what it collected.
+
+    Args:
+        chosen: the scenarios.
+        session: seed, versions and pool.
+        results: where ducktape makes the session's folder.
+        root: where the nodes keep their files.
+        on_phase: told each phase as it begins.
+        parameters: of the scenarios' tests; None or empty: all that they declare.
+
+    Raises:
+        PrerequisiteError: the pool of nodes could not be opened.
+        NodeError: not one scenario got so far as to have a run folder; shows ducktape's last lines.
+    """
+    command = [
+        sys.executable,
+        "-m",
+        "harness.session.ducktape_program",
+        *(str(scenario.path) for scenario in chosen),
+        "--cluster=cluster.ducktape.PoolCluster",
+        f"--results-root={results}",
+        f"--globals={session.as_globals()}",
+        *([f"--parameters={json.dumps(parameters)}"] if parameters else []),
+    ]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(_ROOT),
+        "PYTHONUNBUFFERED": "1",
+        "FENCEPOST_POOL_KIND": session.cluster,
+        "FENCEPOST_POOL_SIZE": str(max(scenario.nodes for scenario in chosen)),
+        "FENCEPOST_POOL_ROOT": str(root),
+    }
+    folder, notes = reserve_session(results, root)
+    environment[NOTES] = str(notes)
+    exit_code, lines = _watch(command, environment, session, on_phase)
+    if (refused := refusal_in(lines)) is not None:
+        raise refused
+    said = "\n".join(lines[-_TAIL_LINES:])
+    if not list(folder.glob(f"**/{PLAN_FILE}")):
+        raise NodeError(f"ducktape ran no scenario; it said at the end:\n{said}")
+    (folder / _DUCKTAPE_LOG).write_text("\n".join(lines))
+    for run in find_runs(folder):
+        if run.run().ended_micros is None:
+            salvage(run, root)
+    _tell_errors(folder)
+    return DucktapeSession(folder, exit_code)
+
+
+def _tell_errors(folder: Path) -> None:
+    """Name the scenarios that did not come to their end, and why."""
+    for run_folder in find_runs(folder):
+        run = run_folder.run()
+        if run.error is not None:
+            told = f"{run.scenario} did not come to its end: {run.error}"
+            _console.print(told, style="red", markup=False, soft_wrap=True)
+
+
+def _watch(
+    command: list[str],
+    environment: dict[str, str],
+    session: Session,
+    on_phase: Callable[[str], None],
+) -> tuple[int, list[str]]:
+    """Run ducktape to its end, telling its scenarios' phases; returns exit status and output."""
+    starter = start_in_sandbox if session.cluster == PoolKind.EMBEDDED else _start
+    lines: list[str] = []
+    process = starter(command, env=environment, cwd=_ABOVE_ALL, stdout=subprocess.PIPE)
+    try:
+        on_phase("starting ducktape")
+        for raw in process.stdout or ():
+            line = raw.decode(errors="replace").rstrip("\n")
+            if line.startswith(PREFIX):
+                on_phase(line.removeprefix(PREFIX))
+            lines.append(line)
+        exit_code = process.wait()
+    finally:
+        process.kill()
+        process.wait()
+        if session.cluster == PoolKind.DOCKER:
+            _remove_containers()
+    return exit_code, lines
+
+
+def _remove_containers() -> None:
+    """Remove what the run started; where the daemon is gone, say what remains to be done."""
+    try:
+        remove_orphans()
+    except (DockerException, OSError, PrerequisiteError) as error:
+        _console.print(
+            f"the Docker daemon does not answer ({error}): once it does, `make clean` removes what "
+            "this run left",
+            style="yellow",
+            markup=False,
+            soft_wrap=True,
+        )
+
+
+def _start(
+    command: list[str], *, env: dict[str, str], cwd: Path, stdout: int
+) -> "subprocess.Popen[bytes]":
+    command = tethered(command)
+    return subprocess.Popen(command, env=env, cwd=cwd, stdout=stdout, stderr=subprocess.STDOUT)

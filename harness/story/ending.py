@@ -1,0 +1,67 @@
+"""The end of a run: clients and servers end, and what they left is collected, step by step."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+from contract.stages import Stage
+from harness.collection.collect import (
+    collect_server,
+    collect_worker,
+    decode_clients,
+    decode_server_logs,
+    decode_servers,
+)
+from harness.story.run import Run
+
+
+class Steps:
+    """Steps of which each is taken whatever became of the ones before.
+
+    Attributes:
+        problems: what went wrong, one line for each step that failed.
+    """
+
+    def __init__(self) -> None:
+        """No step is taken yet."""
+        self.problems: list[str] = []
+
+    def take(self, what: str, step: Callable[[], object]) -> None:
+        """Take a step; if it raises, keep why."""
+        try:
+            step()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other steps are taken
+            first_line = str(error).strip().partition("\n")[0]
+            self.problems.append(f"could not {what}: {type(error).__name__}: {first_line}")
+
+
+def end_and_collect(run: Run) -> list[str]:
+    """End all clients and servers, and collect everything; returns what could not be done.
+
+    Histories come first: without them nothing can be judged. Servers end by SIGKILL, so that no
+    shutdown changes their files, and the observer decodes their replicas.
+    """
+    steps = Steps()
+    workers = list(run.consumers.workers.values())
+    observer = run.observer.worker
+    run.phases.enter(Stage.COLLECTING, "clients and servers end, what they left is collected")
+    steps.take("heal the faults", run.heal)
+    steps.take("end the workload", run.workload.end)
+    with ThreadPoolExecutor(len(workers)) as pool:
+        for worker in workers:
+            pool.submit(steps.take, f"close worker {worker.worker}", worker.finish)
+    for worker in workers:
+        steps.take(f"collect worker {worker.worker}", partial(collect_worker, run.folder, worker))
+    for server in run.kafka.topology.server_ids:
+        steps.take(f"kill server {server}", partial(run.kafka.kill_if_running, server))
+    steps.take("end the driver's history", run.end_history)
+    for server in run.kafka.topology.server_ids:
+        steps.take(
+            f"collect server {server}", partial(collect_server, run.folder, run.kafka, server)
+        )
+    steps.take("decode the replicas", partial(decode_servers, run.folder, observer))
+    steps.take("close the observer", observer.finish)
+    steps.take("collect the observer", partial(collect_worker, run.folder, observer))
+    steps.take("decode the histories", partial(decode_clients, run.folder))
+    steps.take("decode the servers' logs", partial(decode_server_logs, run.folder))
+    return steps.problems

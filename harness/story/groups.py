@@ -1,0 +1,70 @@
+"""Consumer groups as their coordinators report them: who is a member, and what is committed."""
+
+import msgspec
+
+from harness.clients.observer import Observer
+from harness.clients.observer_commands import DescribeGroup, GroupView, ListCommitted
+
+_STATE_SECONDS = 60
+_STABLE = "Stable"
+
+
+class Groups:
+    """Asks coordinators for the state of groups, and waits for it."""
+
+    def __init__(self, observer: Observer) -> None:
+        """Asks by the observer's worker."""
+        self._observer = observer
+
+    def await_members(self, group: str, count: int) -> GroupView:
+        """Wait until a group is stable with so many members, each with partitions.
+
+        A group that no member has joined yet is not known, which is a reason to wait.
+
+        Raises:
+            WaitTimeoutError: it is not; shows the last view.
+        """
+        last: list[GroupView | None] = [None]
+
+        def probe() -> GroupView | None:
+            last[0] = view = self._view(group)
+            if view is None:
+                return None
+            assigned = [member for member in view.members if member.partitions]
+            is_so = view.state == _STABLE and len(view.members) == len(assigned) == count
+            return view if is_so else None
+
+        return self._observer.await_that(
+            probe,
+            what=f"{group} to be stable with {count} members",
+            timeout_seconds=_STATE_SECONDS,
+            last_seen=lambda: last[0],
+        )
+
+    def committed(self, group: str) -> dict[str, int]:
+        """A group's committed offsets, by `topic-partition`."""
+        found: dict[str, int] = self._observer.worker.call(ListCommitted(group=group))
+        return found
+
+    def await_committed_above(self, group: str, before: dict[str, int]) -> None:
+        """Wait until a group has committed beyond these offsets on each of their partitions.
+
+        Raises:
+            WaitTimeoutError: it has not; shows what it has committed.
+        """
+        last: dict[str, int] = {}
+
+        def probe() -> bool:
+            last.update(self.committed(group))
+            return all(last.get(partition, -1) > offset for partition, offset in before.items())
+
+        self._observer.await_that(
+            probe,
+            what=f"{group} to commit beyond {before}",
+            timeout_seconds=_STATE_SECONDS,
+            last_seen=lambda: last,
+        )
+
+    def _view(self, group: str) -> GroupView | None:
+        found = self._observer.worker.call(DescribeGroup(group=group))
+        return None if found is None else msgspec.convert(found, GroupView)

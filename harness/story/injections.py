@@ -1,0 +1,45 @@
+"""The faults of a run: injected one by one or together, and healed."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from contract.stages import Stage
+from harness.faults.fault import Fault, Field, HeldFault
+from harness.story.phases import Phases
+
+
+class Injections:
+    """Holds the faults that are injected until they are healed."""
+
+    def __init__(self, field: Field, phases: Phases) -> None:
+        """No fault holds yet."""
+        self._field = field
+        self._phases = phases
+        self._held: list[HeldFault] = []
+
+    def inject(self, *faults: Fault) -> list[HeldFault]:
+        """Inject faults one right after the other, and then prove them."""
+        what = ", ".join(f"{fault.verb} {fault.target}" for fault in faults)
+        self._phases.enter(Stage.HELD, what)
+        held: list[HeldFault] = []
+        for fault in faults:
+            held.append(HeldFault.inject(fault, self._field))
+            self._held.append(held[-1])
+        for one in held:
+            one.prove()
+        return held
+
+    @contextmanager
+    def hold(self, *faults: Fault) -> Iterator[None]:
+        """Inject faults, and heal them after the block, whatever happened."""
+        held = self.inject(*faults)
+        try:
+            yield
+        finally:
+            for one in reversed(held):
+                one.heal()
+
+    def heal(self) -> None:
+        """Heal every fault that still holds, the last one first."""
+        while self._held:
+            self._held.pop().heal()

@@ -1,0 +1,385 @@
+"""One run: the verbs in which a scenario tells its story."""
+
+from collections import ChainMap
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+
+from cluster.kafka.service import KafkaService
+from contract.errors import WorkerError
+from contract.events import WorkerStopped
+from contract.outcomes import ResetPolicy
+from contract.run_folder import GroupPlan, Plan, RunFolder, TopicPlan
+from contract.stages import Stage
+from harness.clients.commands import (
+    CloseMembers,
+    CommitPositions,
+    Consume,
+    LogEnd,
+    Member,
+    MemberCommit,
+    OpenMembers,
+    Produce,
+)
+from harness.clients.history import HistoryWriter
+from harness.clients.observer import Observer
+from harness.clients.process import WorkerService
+from harness.faults.fault import Fault, Field, HeldFault
+from harness.story.clocks import read_clocks
+from harness.story.consumers import Consumers, members_of
+from harness.story.groups import Groups
+from harness.story.injections import Injections
+from harness.story.phases import Phases
+from harness.story.topics import new_topic
+from harness.story.transactions import Transactions
+from harness.story.workload import Workload
+
+_CONSUME_SECONDS = 40
+_PRODUCE_SECONDS = 90
+
+
+class Run:
+    """A started cluster with its clients, its observer and its history.
+
+    Attributes:
+        kafka: the cluster.
+        clients: the worker with the Java clients, which produces too.
+        consumers: the workers with the clients under test, Java's among them.
+        workload: what writes and reads in the background.
+        groups: who is a member of which group, and what it has committed.
+        transactions: what transactional producers do, step by step.
+        observer: who leads what.
+        plan: what the scenario set out to do.
+        phases: tells whoever watches what goes on.
+    """
+
+    def __init__(
+        self,
+        *,
+        kafka: KafkaService,
+        consumers: Consumers,
+        observer: WorkerService,
+        folder: RunFolder,
+        history: HistoryWriter,
+        phases: Phases,
+        plan: Plan,
+    ) -> None:
+        """Everything is allocated, nothing runs; `end_history` closes `history`, the driver's."""
+        self.kafka = kafka
+        self.clients = consumers.java
+        self.consumers = consumers
+        self.observer = Observer(observer, kafka, history)
+        self.folder = folder
+        self.workload = Workload(consumers, self.observer)
+        self.groups = Groups(self.observer)
+        self.transactions = Transactions(consumers.java)
+        self.phases = phases
+        self.plan = plan
+        self._history = history
+        field = Field(
+            kafka=kafka,
+            observer=self.observer,
+            history=self._history,
+            clients={worker.worker: worker for worker in consumers.workers.values()},
+            kept=folder.kept,
+        )
+        self._injections = Injections(field, phases)
+        self._next_sequence: dict[str, int] = {}
+        self._preferred: dict[tuple[str, int], int] = {}
+
+    def start(self) -> None:
+        """Start servers and workers at once, and wait until all brokers are in service."""
+        with ThreadPoolExecutor() as pool:
+            servers = pool.submit(self.kafka.start)
+            list(pool.map(self._launch, (self.observer.worker, *self.consumers.workers.values())))
+            servers.result()
+        self.observer.await_brokers(self.kafka.topology.broker_ids)
+        self._read_clocks()
+
+    def _read_clocks(self) -> None:
+        workers = (self.observer.worker, *self.consumers.workers.values())
+        servers = [self.kafka.host(server) for server in self.kafka.topology.server_ids]
+        read_clocks(self._history, workers, servers)
+
+    def _launch(self, worker: WorkerService) -> None:
+        worker.launch(bootstrap=self.kafka.bootstrap, kafka=self.kafka.version)
+
+    def create(
+        self,
+        assignment: Sequence[int],
+        *,
+        settings: dict[str, str] | None = None,
+        is_spread: bool = False,
+    ) -> None:
+        """Create the planned topics with replicas on these brokers, of which the first leads.
+
+        With `is_spread` each partition's replicas begin one broker further, so that all lead.
+        """
+        self.phases.enter(Stage.STARTING, "creating topics")
+        topics = [
+            new_topic(topic, list(assignment), is_spread=is_spread, settings=settings or {})
+            for topic in self.plan.topics
+        ]
+        self._preferred = {
+            (topic.topic, partition): replicas[0]
+            for topic in topics
+            for partition, replicas in enumerate(topic.assignment)
+        }
+        self.observer.create_topics(topics)
+
+    def produce(
+        self,
+        topic: str,
+        *,
+        count: int,
+        producer: str,
+        acks: str = "all",
+        partition: int = 0,
+        through: int | None = None,
+    ) -> int:
+        """Write values; returns how many were acknowledged. `through`: as in `open`.
+
+        Raises:
+            WorkerError: none was, so that the story can't go on as told.
+        """
+        first = self._next_sequence.get(producer, 0)
+        self._next_sequence[producer] = first + count
+        outcomes = self.clients.call(
+            Produce(
+                producer=producer,
+                topic=topic,
+                partition=partition,
+                acks=acks,
+                sequence_first=first,
+                count=count,
+                bootstrap=self.kafka.bootstrap_through(through),
+            ),
+            timeout_seconds=_PRODUCE_SECONDS,
+        )
+        acknowledged: int = outcomes["ok"]
+        if not acknowledged:
+            raise WorkerError(f"none of {count} records to {topic}-{partition} was acknowledged")
+        return acknowledged
+
+    def open(
+        self, groups: Sequence[GroupPlan], *, life: int, through: int | None = None
+    ) -> list[str]:
+        """Open the members of each group and return their names, as of `members_of`.
+
+        `through` names the broker whose metadata they begin with; else it is any.
+
+        In its first life a group has no commit to resume from and starts at the beginning; its own
+        reset policy holds from the second on.
+        """
+        members = {
+            name: Member(
+                group=group.group,
+                member=name,
+                topic=group.topic,
+                reset=ResetPolicy.EARLIEST if life == 1 else group.reset,
+                client=group.client,
+                isolation=group.isolation,
+                bootstrap=self.kafka.bootstrap_through(through),
+                settings=group.settings,
+            )
+            for name, group in members_of(groups, life=life).items()
+        }
+        self.consumers.call(
+            list(members), lambda share: OpenMembers(members=[members[name] for name in share])
+        )
+        return list(members)
+
+    def start_load(
+        self,
+        topic: TopicPlan,
+        *,
+        producers: Mapping[str, str],
+        records_per_second: int,
+        readers: Sequence[GroupPlan],
+    ) -> None:
+        """Write to a topic and let groups read it, in the background, until all have committed.
+
+        Args:
+            topic: what is written and read.
+            producers: names with their acks.
+            records_per_second: of each producer.
+            readers: groups, each in its first life.
+        """
+        self.phases.enter(Stage.WARM_UP, "clients begin to write and to read")
+        for producer, acks in producers.items():
+            self.workload.start_producer(
+                producer, topic, acks=acks, records_per_second=records_per_second
+            )
+        self.workload.start_reading(self.open(readers, life=1))
+        self.workload.await_acknowledged(list(producers), 1)
+        self.workload.await_commits(
+            {group.group: list(members_of([group], life=1)) for group in readers}
+        )
+        self.phases.enter(Stage.STEADY, "writing and reading")
+
+    def consume(
+        self,
+        members: Sequence[str],
+        *,
+        timeout_seconds: float = _CONSUME_SECONDS,
+        may_pass: bool = False,
+    ) -> dict[str, str]:
+        """Let members read to the log ends as they are now; answers how each ended.
+
+        `may_pass` where somebody writes meanwhile: then beyond is there too.
+        """
+        ends = [
+            LogEnd(topic=topic.topic, partition=partition, offset=offset)
+            for topic in self.plan.topics
+            for partition, offset in self.log_ends(topic).items()
+        ]
+        ended: list[dict[str, str]] = self.consumers.call(
+            members,
+            lambda share: Consume(
+                members=share, ends=ends, timeout_seconds=timeout_seconds, may_pass=may_pass
+            ),
+            timeout_seconds=timeout_seconds * (1 + len(members) / 4),
+        )
+        return dict(ChainMap(*ended))
+
+    def commit(
+        self, groups: Sequence[GroupPlan], *, life: int, number: int | None = None
+    ) -> dict[str, str]:
+        """Let members commit their positions by their groups' plan; answers outcomes.
+
+        All members commit, or only those of one number.
+        """
+        epochs = {topic.topic: self.observer.leader_epochs(topic) for topic in self.plan.topics}
+        commits = {
+            name: MemberCommit(
+                member=name,
+                commit_epoch=group.commit_epoch,
+                cluster_epochs=epochs[group.topic],
+            )
+            for name, group in members_of(groups, life=life, number=number).items()
+        }
+        outcomes: list[dict[str, str]] = self.consumers.call(
+            list(commits), lambda share: CommitPositions(commits=[commits[name] for name in share])
+        )
+        return dict(ChainMap(*outcomes))
+
+    def close(self, members: Sequence[str]) -> None:
+        """Close members; they leave their groups."""
+        self.consumers.call(members, lambda share: CloseMembers(members=share))
+
+    def log_ends(self, topic: TopicPlan) -> dict[int, int]:
+        """The high watermark of each partition, as its leader tells it."""
+        states = self.observer.await_states(
+            topic.topic,
+            range(topic.partitions),
+            lambda state: state.log_end_offset >= 0,
+            what="to have leaders that tell their log ends",
+        )
+        return {partition: state.log_end_offset for partition, state in states.items()}
+
+    def leader_epoch(self, topic: str, partition: int) -> int:
+        """The partition's leader epoch in the newest view."""
+        what = f"any view of {topic}-{partition}"
+        return self.observer.await_state(topic, partition, lambda _: True, what=what).leader_epoch
+
+    def inject(self, fault: Fault) -> HeldFault:
+        """Inject a fault now; it is healed by `heal()`, or at the end of the run."""
+        return self._injections.inject(fault)[0]
+
+    def fault(self, *faults: Fault) -> AbstractContextManager[None]:
+        """Hold faults for a block of the story, and heal them after, whatever happened.
+
+        Of several, all are injected before any is proved: the effect of one may be to come while
+        the next is injected.
+        """
+        return self._injections.hold(*faults)
+
+    def await_isr(self, topic: str, partition: int, isr: Sequence[int]) -> None:
+        """Wait until exactly these replicas are in sync."""
+        self.observer.await_state(
+            topic,
+            partition,
+            lambda state: state.isr == sorted(isr),
+            what=f"the ISR of {topic}-{partition} to be {sorted(isr)}",
+        )
+
+    def await_out_of_isr(self, topic: str, partition: int, broker: int) -> None:
+        """Wait until a replica is no longer in sync."""
+        self.observer.await_state(
+            topic,
+            partition,
+            lambda state: broker not in state.isr,
+            what=f"broker {broker} to leave the ISR of {topic}-{partition}",
+        )
+
+    def await_leader(
+        self, topic: str, partition: int, broker: int, *, is_serving: bool = True
+    ) -> None:
+        """Wait until a broker leads the partition and, unless told otherwise, serves its log.
+
+        A new leader serves only once its high watermark is known, and with eligible leader replicas
+        (KIP-966) that takes as many in-sync replicas as `min.insync.replicas` asks for.
+        """
+        self.observer.await_state(
+            topic,
+            partition,
+            lambda state: state.leader == broker and (state.log_end_offset >= 0 or not is_serving),
+            what=f"{topic}-{partition} to be led by broker {broker}",
+        )
+
+    def heal(self) -> None:
+        """Heal every fault that still holds, the last one first."""
+        self._injections.heal()
+
+    def watch(self) -> None:
+        """Let the observer sample every broker twice a second, until the end."""
+        self.observer.watch([topic.topic for topic in self.plan.topics])
+
+    def preferred_of(self, broker: int, topic: TopicPlan) -> list[int]:
+        """The partitions of a topic whose preferred leader is this broker."""
+        return [
+            partition
+            for partition in range(topic.partitions)
+            if self._preferred[topic.topic, partition] == broker
+        ]
+
+    def await_epoch_above(self, topic: TopicPlan, partitions: Sequence[int], epoch: int) -> None:
+        """Wait until partitions are led under a newer epoch than this, by whomever."""
+        self.observer.await_states(
+            topic.topic,
+            partitions,
+            lambda state: state.leader_epoch > epoch and state.log_end_offset >= 0,
+            what=f"to be led under an epoch above {epoch}",
+        )
+
+    def read_to_end(self, groups: Sequence[GroupPlan], *, life: int = 1) -> None:
+        """The final read: stop what goes on, and let each group's members read to the log ends."""
+        self.phases.enter(Stage.FINAL_READ, "groups read to the log ends")
+        self.workload.end()
+        members = list(members_of(groups, life=life))
+        ended = self.consume(members)
+        whole = [
+            group
+            for group in groups
+            if {ended[member] for member in members_of([group], life=life)} == {"caught_up"}
+        ]
+        self.commit(whole, life=life)
+        self.close(members)
+
+    def settle(self) -> None:
+        """Heal all faults and wait until every replica of the planned topics is in sync again."""
+        self.phases.enter(Stage.SETTLING, "all replicas come into sync")
+        self.heal()
+        self.observer.await_brokers(self.kafka.topology.broker_ids)
+        for topic in self.plan.topics:
+            self.observer.await_states(
+                topic.topic,
+                range(topic.partitions),
+                lambda state, wanted=topic.replication: len(state.isr) == wanted,  # type: ignore[misc]
+                what=f"to have all {topic.replication} replicas in sync",
+            )
+
+    def end_history(self) -> None:
+        """End the driver's history; nothing more is written to it."""
+        self._history.write(WorkerStopped)
+        self._history.close()

@@ -1,0 +1,42 @@
+"""The topics of a plan, as they are created."""
+
+from collections.abc import Mapping
+
+from contract.errors import UsageError
+from contract.run_folder import TopicPlan
+from harness.clients.observer_commands import NewTopic
+
+
+def new_topic(
+    plan: TopicPlan, brokers: list[int], *, is_spread: bool, settings: Mapping[str, str]
+) -> NewTopic:
+    """A planned topic with replicas on these brokers, of which the first leads.
+
+    With `is_spread` each partition's replicas begin one broker further, so that all lead.
+
+    Raises:
+        UsageError: the topic would be compacted.
+    """
+    if "compact" in settings.get("cleanup.policy", ""):
+        raise UsageError(
+            f"topic {plan.topic}: cleanup.policy={settings['cleanup.policy']} removes superseded"
+            " records, which the analysis would report as lost. Use cleanup.policy=delete."
+        )
+    config = {
+        "min.insync.replicas": str(plan.min_insync),
+        "unclean.leader.election.enable": str(plan.unclean_election).lower(),
+    }
+    if plan.retention_ms is not None:
+        config["retention.ms"] = str(plan.retention_ms)
+    return NewTopic(
+        topic=plan.topic,
+        assignment=[
+            _rotated(brokers, partition if is_spread else 0) for partition in range(plan.partitions)
+        ],
+        config={**config, **settings},
+    )
+
+
+def _rotated(brokers: list[int], by: int) -> list[int]:
+    start = by % len(brokers)
+    return brokers[start:] + brokers[:start]

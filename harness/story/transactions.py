@@ -1,0 +1,110 @@
+"""Transactional producers of a story, which the Java worker carries out step by step."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from contract.errors import WorkerError
+from contract.outcomes import Outcome
+from contract.run_folder import TopicPlan
+from harness.clients.commands import (
+    BeginTransaction,
+    CopyInTransaction,
+    EndTransaction,
+    OpenTransactional,
+    SendInTransaction,
+    StepAnswer,
+    TransactionCommand,
+)
+from harness.clients.process import WorkerService
+
+_STEP_SECONDS = 90
+_TIMEOUT_MS = 60_000
+
+
+class Transactions:
+    """Steps of transactional producers, each over when it returns.
+
+    A story that needs a step to succeed says `require(...)`; of others it takes the answer.
+    """
+
+    def __init__(self, worker: WorkerService) -> None:
+        """`worker` is that of the Java clients."""
+        self._worker = worker
+
+    def open(
+        self, producer: str, *, transactional_id: str, timeout_ms: int = _TIMEOUT_MS
+    ) -> StepAnswer:
+        """Open a producer and initialize it, which fences all others of its transactional.id."""
+        return self._step(
+            OpenTransactional(
+                producer=producer,
+                transactional_id=transactional_id,
+                transaction_timeout_ms=timeout_ms,
+            )
+        )
+
+    def begin(self, producer: str) -> StepAnswer:
+        """Begin a transaction."""
+        return self._step(BeginTransaction(producer=producer))
+
+    def send(
+        self,
+        producer: str,
+        topic: TopicPlan,
+        *,
+        count: int,
+        partitions: Iterable[int] | None = None,
+    ) -> dict[str, int]:
+        """Send `count` values to each partition, of all by default; answers outcomes by count."""
+        chosen = range(topic.partitions) if partitions is None else partitions
+        answer: dict[str, int] = self._worker.call(
+            SendInTransaction(
+                producer=producer, topic=topic.topic, partitions=list(chosen), count=count
+            ),
+            timeout_seconds=_STEP_SECONDS,
+        )
+        return answer
+
+    def copy(
+        self, producer: str, *, member: str, topic: TopicPlan, partition: int, records: int
+    ) -> StepAnswer:
+        """Write a value for each record that an open member reads, with the member's offsets.
+
+        With 0 records only its offsets are sent.
+        """
+        return self._step(
+            CopyInTransaction(
+                producer=producer,
+                member=member,
+                topic=topic.topic,
+                partition=partition,
+                records=records,
+            )
+        )
+
+    def commit(self, producer: str) -> StepAnswer:
+        """Commit the transaction."""
+        return self._step(EndTransaction(producer=producer, is_commit=True))
+
+    def abort(self, producer: str) -> StepAnswer:
+        """Abort the transaction."""
+        return self._step(EndTransaction(producer=producer, is_commit=False))
+
+    def _step(self, command: TransactionCommand) -> StepAnswer:
+        answer = self._worker.call(command, timeout_seconds=_STEP_SECONDS)
+        return msgspec.convert(answer, StepAnswer)
+
+
+def require(*answers: StepAnswer | dict[str, int]) -> None:
+    """Hold a story to steps that must succeed for it to go on as told.
+
+    Raises:
+        WorkerError: a step failed, or a value was not acknowledged.
+    """
+    for answer in answers:
+        if isinstance(answer, StepAnswer):
+            if answer.outcome is not Outcome.OK:
+                raise WorkerError(f"a step of a transaction {answer.change}: {answer.error}")
+        elif any(count for outcome, count in answer.items() if outcome != Outcome.OK):
+            raise WorkerError(f"values of a transaction were not acknowledged: {answer}")

@@ -1,0 +1,203 @@
+"""Producers and readers that go on in the background of a story."""
+
+from collections import ChainMap
+from collections.abc import Iterable, Mapping, Sequence
+
+from contract.clients import Client
+from contract.outcomes import CommitEpoch, Outcome, ResetPolicy
+from contract.run_folder import GroupPlan, TopicPlan
+from contract.waiting import wait_until
+from harness.clients.commands import (
+    CountCommits,
+    CountProduced,
+    Counts,
+    StartConsuming,
+    StartProducer,
+    StopConsuming,
+    StopProducer,
+)
+from harness.clients.observer import Observer
+from harness.story.consumers import Consumers
+
+_COMMIT_INTERVAL_MS = 1000
+_DRAIN_SECONDS = 60
+_REFUSED_SECONDS = 90
+
+
+def reader(
+    group: str,
+    topic: str,
+    *,
+    client: str = Client.JAVA,
+    reset: ResetPolicy = ResetPolicy.EARLIEST,
+    members: int = 1,
+    settings: Mapping[str, str | int] | None = None,
+) -> GroupPlan:
+    """A group that commits the epochs of its records, as its client does by itself."""
+    return GroupPlan(
+        group=group,
+        client=client,
+        topic=topic,
+        commit_epoch=CommitEpoch.RECORD,
+        reset=reset,
+        members=members,
+        settings=dict(settings or {}),
+    )
+
+
+class Workload:
+    """What writes and reads while faults hold."""
+
+    def __init__(self, consumers: Consumers, observer: Observer) -> None:
+        """Nothing goes on yet."""
+        self._consumers = consumers
+        self._observer = observer
+        self._producers: list[str] = []
+        self._readers: list[str] = []
+
+    def start_producer(
+        self, name: str, topic: TopicPlan, *, acks: str, records_per_second: int
+    ) -> None:
+        """Write to all partitions of a topic at a steady rate, until `stop_producers`."""
+        self._consumers.java.call(
+            StartProducer(
+                producer=name,
+                topic=topic.topic,
+                partitions=list(range(topic.partitions)),
+                acks=acks,
+                records_per_second=records_per_second,
+            )
+        )
+        self._producers.append(name)
+
+    def acknowledged(self, producer: str, partitions: Iterable[int] | None = None) -> int:
+        """How many of a producer's values were acknowledged so far, in some partitions or all."""
+        counts: Counts = self._consumers.java.call(CountProduced(producer=producer))
+        chosen = counts if partitions is None else [str(partition) for partition in partitions]
+        return sum(counts[partition].get(Outcome.OK, 0) for partition in chosen)
+
+    def await_refused(self, producer: str) -> None:
+        """Wait until some value of a producer has ended without an acknowledgement.
+
+        Raises:
+            WaitTimeoutError: none has.
+        """
+
+        def refused() -> int:
+            counts: Counts = self._consumers.java.call(CountProduced(producer=producer))
+            return sum(sum(of.values()) - of.get(Outcome.OK, 0) for of in counts.values())
+
+        self._observer.await_that(
+            lambda: refused() > 0,
+            what=f"a value of {producer} to be refused",
+            timeout_seconds=_REFUSED_SECONDS,
+        )
+
+    def await_acknowledged(
+        self,
+        producers: Sequence[str],
+        more: int,
+        *,
+        partitions: Iterable[int] | None = None,
+        timeout_seconds: float = 60,
+    ) -> None:
+        """Wait until so many more values of each producer are acknowledged than now.
+
+        Until the first ones are, it is the cluster that is awaited; then, the load.
+
+        Raises:
+            WaitTimeoutError: they were not.
+        """
+        chosen = None if partitions is None else list(partitions)
+
+        def acknowledged() -> dict[str, int]:
+            return {producer: self.acknowledged(producer, chosen) for producer in producers}
+
+        before = acknowledged()
+
+        def gained() -> dict[str, int]:
+            return {producer: now - before[producer] for producer, now in acknowledged().items()}
+
+        chosen_name = chosen or "the topic"
+        self._observer.await_that(
+            lambda: all(gained().values()),
+            what=f"values of each of {', '.join(producers)} to be acknowledged in {chosen_name}",
+            timeout_seconds=timeout_seconds,
+            last_seen=gained,
+        )
+        wait_until(
+            lambda: all(gain >= more for gain in gained().values()),
+            what=f"{more} more values of each of {', '.join(producers)} to be acknowledged in "
+            f"{chosen_name}",
+            timeout_seconds=timeout_seconds,
+            last_seen=gained,
+        )
+
+    def stop_producer(self, name: str) -> Counts:
+        """Let one producer write no more; answers its values' outcomes."""
+        self._producers.remove(name)
+        counts: Counts = self._consumers.java.call(
+            StopProducer(producer=name), timeout_seconds=_DRAIN_SECONDS
+        )
+        return counts
+
+    def stop_producers(self) -> dict[str, Counts]:
+        """Write no more, and wait until every value has its outcome; answers them by producer."""
+        java = self._consumers.java
+        requests = {name: java.send(StopProducer(producer=name)) for name in self._producers}
+        self._producers.clear()
+        return {
+            name: java.result(request, what=f"stop {name}", timeout_seconds=_DRAIN_SECONDS)
+            for name, request in requests.items()
+        }
+
+    def start_reading(
+        self, members: Sequence[str], *, commit_epoch: CommitEpoch = CommitEpoch.RECORD
+    ) -> None:
+        """Let open members read on and commit each second, until `stop_reading`."""
+        self._consumers.call(
+            members,
+            lambda share: StartConsuming(
+                members=share, commit_epoch=commit_epoch, commit_interval_ms=_COMMIT_INTERVAL_MS
+            ),
+        )
+        self._readers += members
+
+    def await_commits(
+        self, groups: Mapping[str, Sequence[str]], *, timeout_seconds: float = 60
+    ) -> None:
+        """Wait until a member of each group has committed; `groups` has their members' names.
+
+        Raises:
+            WaitTimeoutError: none of a group's members has.
+        """
+        members = [member for names in groups.values() for member in names]
+
+        def committed() -> dict[str, int]:
+            answers: list[dict[str, int]] = self._consumers.call(
+                members, lambda share: CountCommits(members=share)
+            )
+            counts = ChainMap(*answers)
+            return {
+                group: sum(counts[member] for member in names) for group, names in groups.items()
+            }
+
+        self._observer.await_that(
+            lambda: all(committed().values()),
+            what=f"a commit of each of {', '.join(groups)} to be acknowledged",
+            timeout_seconds=timeout_seconds,
+            last_seen=committed,
+        )
+
+    def stop_reading(self, members: Sequence[str] | None = None) -> list[str]:
+        """Let members, or all, end their polls; they stay open. Answers who they were."""
+        stopped = list(self._readers if members is None else members)
+        self._readers = [member for member in self._readers if member not in stopped]
+        if stopped:
+            self._consumers.call(stopped, lambda share: StopConsuming(members=share))
+        return stopped
+
+    def end(self) -> None:
+        """Stop whatever still goes on."""
+        self.stop_producers()
+        self.stop_reading()

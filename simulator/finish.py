@@ -1,0 +1,160 @@
+"""From a universe's rows to tables: retention, numbers that order events, the layout."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from contract.tables import TABLES
+from simulator.frames import NULL, Array, Frame
+from simulator.universe import Universe
+
+SORT_KEYS = ("topic", "partition", "offset", "base_offset", "metadata_offset", "group", "seq")
+"""Of every table that has them: how the collector lays tables out, too."""
+METADATA_BATCHES = "metadata_batches"
+"""A table that the contract may not have yet."""
+_METADATA_BATCH_BYTES = 100
+_EVENTS = {
+    "sends": "answered_micros",
+    "polls": "polled_micros",
+    "commits": "committed_micros",
+    "group_events": "at_micros",
+    "transactions": "at_micros",
+}
+"""What a client's history tells, and when."""
+
+
+@dataclass
+class Numbering:
+    """What goes on from one universe to the next: the next free offsets of Kafka's own topics."""
+
+    metadata_offset: int = 1
+    offsets_offset: Counter[int] = field(default_factory=Counter)
+
+
+def finish(universe: Universe, numbering: Numbering) -> dict[str, pa.Table]:
+    """Its tables, by name, with the contract's schemas; only those that have rows."""
+    _retain(universe)
+    _number_events(universe)
+    _number_stored_commits(universe, numbering)
+    _number_metadata(universe, numbering)
+    if METADATA_BATCHES in TABLES:
+        _metadata_batches(universe)
+    tables = {}
+    for name in TABLES:
+        frame = universe.frame(name)
+        if len(frame):
+            tables[name] = laid_out(name, frame.to_arrow())
+    return tables
+
+
+def laid_out(name: str, table: pa.Table) -> pa.Table:
+    """A table in the order of its keys."""
+    keys = [(key, "ascending") for key in SORT_KEYS if key in TABLES[name].names]
+    return table.sort_by(keys) if keys else table
+
+
+def _retain(universe: Universe) -> None:
+    """Delete what lies below the log starts, in replicas and in what leaders told since then."""
+    for partition, start in universe.log_start.items():
+        records = universe.frame("replica_records")
+        below = (records["partition"] == partition) & (records["offset"] < start)
+        universe.keep("replica_records", ~below)
+        batches = universe.frame("replica_batches")
+        below = (batches["partition"] == partition) & (batches["last_offset"] < start)
+        universe.keep("replica_batches", ~below)
+        bounds = universe.frame("log_starts")
+        bounds["log_start_offset"][bounds["partition"] == partition] = start
+        samples = universe.frame("samples")
+        told = (samples["partition"] == partition) & (samples["log_start_offset"] >= 0)
+        told &= samples["at_micros"] >= universe.retained_micros
+        samples["log_start_offset"][told] = start
+        _retain_epochs(universe, partition, start)
+
+
+def _retain_epochs(universe: Universe, partition: int, start: int) -> None:
+    """Of the epochs that began at or below the start, the newest remains, and begins there."""
+    epochs = universe.frame("epoch_checkpoints")
+    drop = np.zeros(len(epochs), dtype=bool)
+    for broker in np.unique(epochs["broker"]):
+        mine = np.flatnonzero(epochs.where(partition=partition, broker=broker))
+        early = mine[epochs["start_offset"][mine] <= start]
+        if len(early):
+            newest = early[np.argmax(epochs["leader_epoch"][early])]
+            drop[early] = True
+            drop[newest] = False
+            epochs["start_offset"][newest] = start
+    universe.keep("epoch_checkpoints", ~drop)
+
+
+def _number_events(universe: Universe) -> None:
+    """Number a history's events by their time; records of one poll are one event."""
+    moments = [_moments(universe.frame(table), column) for table, column in _EVENTS.items()]
+    known = np.unique(np.concatenate(moments))
+    for (table, _), mine in zip(_EVENTS.items(), moments, strict=True):
+        frame = universe.frame(table)
+        if "seq" in frame.columns:
+            frame["seq"] = np.searchsorted(known, mine)
+    histories = universe.frame("histories")
+    histories["events"] = np.full(len(histories), len(known))
+
+
+def _moments(frame: Frame, column: str) -> Array:
+    return frame[column]
+
+
+def _number_stored_commits(universe: Universe, numbering: Numbering) -> None:
+    stored = universe.frame("committed_offsets")
+    for partition in np.unique(stored["offsets_partition"]):
+        mine = np.flatnonzero(stored["offsets_partition"] == partition)
+        order = np.argsort(stored["committed_micros"][mine], kind="stable")
+        first = numbering.offsets_offset[int(partition)]
+        stored["offsets_offset"][mine[order]] = first + np.arange(len(mine))
+        numbering.offsets_offset[int(partition)] += len(mine)
+
+
+def _metadata_batches(universe: Universe) -> None:
+    """One batch for each metadata record, in the logs of all its brokers."""
+    changes, brokers = universe.frame("leaderships"), universe.frame("broker_states")
+    offsets = np.concatenate([changes["metadata_offset"], brokers["metadata_offset"]])
+    order = np.argsort(offsets)
+    at = np.concatenate([changes["at_micros"], brokers["at_micros"]])[order]
+    offsets = offsets[order]
+    for server in universe.brokers:
+        checksums = offsets + 1
+        if server == universe.diverged_server:
+            checksums[len(checksums) // 2] *= -1
+        universe.add(
+            Frame.known(
+                METADATA_BATCHES,
+                len(offsets),
+                server=server,
+                base_offset=offsets,
+                last_offset=offsets,
+                metadata_epoch=1,
+                size_bytes=_METADATA_BATCH_BYTES,
+                checksum=checksums,
+                at_micros=at,
+            )
+        )
+
+
+def _number_metadata(universe: Universe, numbering: Numbering) -> None:
+    """Give each metadata record its offset, by time, and each change its partition epoch."""
+    changes, brokers = universe.frame("leaderships"), universe.frame("broker_states")
+    at = np.concatenate([changes["at_micros"], brokers["at_micros"]])
+    order_within = np.concatenate([changes["metadata_offset"], brokers["metadata_offset"]])
+    order = np.lexsort([order_within, at])
+    offsets = np.empty(len(at), dtype=np.int64)
+    offsets[order] = numbering.metadata_offset + np.arange(len(at))
+    numbering.metadata_offset += len(at)
+    changes["metadata_offset"] = offsets[: len(changes)]
+    brokers["metadata_offset"] = offsets[len(changes) :]
+    for partition in np.unique(changes["partition"]):
+        mine = np.flatnonzero(changes["partition"] == partition)
+        by_offset = mine[np.argsort(changes["metadata_offset"][mine])]
+        changes["partition_epoch"][by_offset] = np.arange(len(mine))
+    first = int(brokers["metadata_offset"].min()) if len(brokers) else 0
+    known = brokers["broker_epoch"] != NULL
+    brokers["broker_epoch"][known] += first

@@ -1,0 +1,121 @@
+"""Spans of appended records, and the records that they stand for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from contract.tables import MICROS_PER_SECOND
+from contract.values import make_value
+from simulator.frames import NULL, Array
+
+NEVER = int(np.iinfo(np.int64).max)
+"""When readers of committed values may have what no marker ends."""
+REPLICATION_MICROS = 12_000
+"""From the append on the leader until consumers may have it."""
+
+
+def micros(seconds: float) -> int:
+    """Seconds as microseconds."""
+    return round(seconds * MICROS_PER_SECOND)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Span:
+    """Records that one producer appended in a row to one partition, under one leader epoch.
+
+    began, ended: when the first and the last were appended, in microseconds since 1970.
+    first_sequence: of the values; base_sequence: of the idempotent producer, -1 without.
+    visible: from when readers of committed values may go past them; None: as soon as anybody.
+    is_aborted: these readers go past them without a delivery.
+    is_cut: a later truncation removed them.
+    control: the type of the one control record that the span is, if it is one.
+    """
+
+    partition: int
+    epoch: int
+    leader: int
+    first_offset: int
+    count: int
+    began: int
+    ended: int
+    producer: str
+    first_sequence: int
+    producer_id: int = -1
+    producer_epoch: int = -1
+    base_sequence: int = -1
+    transaction: int = NULL
+    visible: int | None = None
+    is_aborted: bool = False
+    is_cut: bool = False
+    control: str | None = None
+
+
+@dataclass
+class Log:
+    """Every record that was ever appended, one array a column, in the order of the spans."""
+
+    partition: Array
+    offset: Array
+    epoch: Array
+    leader: Array
+    at: Array
+    span: Array
+    batch: Array
+    in_span: Array
+    visible: Array
+    is_cut: Array
+    is_control: Array
+    is_aborted: Array
+    value: Array = field(default_factory=lambda: np.empty(0, dtype=object))
+
+    def __len__(self) -> int:
+        """How many records there are, control records included."""
+        return len(self.offset)
+
+
+def expand(spans: Sequence[Span], batch_records: int) -> Log:
+    """The records of spans, in batches of so many, which have one time each."""
+    counts = np.array([span.count for span in spans], dtype=np.int64)
+
+    def each(values: Sequence[int]) -> Array:
+        return np.repeat(np.array(values, dtype=np.int64), counts)
+
+    firsts = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int64)
+    in_span = np.arange(counts.sum(), dtype=np.int64) - np.repeat(firsts, counts)
+    batches = -(-counts // batch_records)
+    batch_in_span = in_span // batch_records
+    first_batches = np.concatenate([[0], np.cumsum(batches)[:-1]]).astype(np.int64)
+    began, ended = each([s.began for s in spans]), each([s.ended for s in spans])
+    at = began + (ended - began) * batch_in_span // np.maximum(np.repeat(batches, counts), 1)
+    visible = each([0 if s.visible is None else s.visible for s in spans])
+    readable = at + REPLICATION_MICROS
+    is_late = visible > readable
+    log = Log(
+        partition=each([s.partition for s in spans]),
+        offset=each([s.first_offset for s in spans]) + in_span,
+        epoch=each([s.epoch for s in spans]),
+        leader=each([s.leader for s in spans]),
+        at=at,
+        span=each(range(len(spans))),
+        batch=np.repeat(first_batches, counts) + batch_in_span,
+        in_span=in_span,
+        visible=np.where(is_late, visible, readable),
+        is_cut=each([s.is_cut for s in spans]).astype(bool),
+        is_control=each([s.control is not None for s in spans]).astype(bool),
+        is_aborted=each([s.is_aborted for s in spans]).astype(bool),
+    )
+    log.value = _values(spans, len(log))
+    return log
+
+
+def _values(spans: Sequence[Span], rows: int) -> Array:
+    values = np.empty(rows, dtype=object)
+    at = 0
+    for span in spans:
+        if span.control is None:
+            last = span.first_sequence + span.count
+            made = [make_value(span.producer, one) for one in range(span.first_sequence, last)]
+            values[at : at + span.count] = made
+        at += span.count
+    return values

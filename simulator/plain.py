@@ -1,0 +1,215 @@
+"""Acknowledged by all in-sync replicas: clean leader changes, rebalances, restarts, retention."""
+
+import numpy as np
+
+from contract.outcomes import Outcome
+from contract.values import make_value
+from simulator.appends import write_appends
+from simulator.frames import NULL, Frame
+from simulator.metadata import register_brokers, write_metadata, write_samples
+from simulator.reading import Reader, Stint, stored
+from simulator.stories import (
+    READS_UNTIL,
+    SAMPLES_UNTIL,
+    WRITES_FROM,
+    WRITES_UNTIL,
+    even_spans,
+    expand_log,
+    rotated,
+    topic_plan,
+    write_fault,
+    write_phase,
+)
+from simulator.universe import BrokerChange, Change, Universe, group_plan
+
+RETENTION_MS = 20_000
+RETAINED_AT = 80.0
+_FIRST_BOUNCE, _SECOND_BOUNCE = 20.0, 45.0
+_DOWN_SECONDS, _CAUGHT_UP_SECONDS = 6.0, 7.0
+_PREFERRED_AT = 35.0
+_FENCED_AFTER = 0.4
+_STEADY, _RESTARTED = 0, 1
+_KEPT_FROM = 30.0
+"""What was appended before this second is deleted in the end."""
+_FAILED, _UNKNOWN = 2, 2
+"""Sends of each partition that failed, and whose outcome nobody knows."""
+
+
+def plain_universe(index: int, seed: int, records: int, partitions: int) -> Universe:
+    """Simulate one; `records` is for each partition."""
+    topic = f"u{index:05d}.plain"
+    universe = Universe(
+        index=index,
+        kind="plain",
+        topic=topic,
+        partitions=partitions,
+        records=records,
+        seed=seed,
+        plan=topic_plan(topic, partitions, replication=3, min_insync=2, retention_ms=RETENTION_MS),
+        groups=[group_plan(f"{topic}.steady", topic), group_plan(f"{topic}.restarted", topic)],
+    )
+    random = universe.random(0)
+    replicas = [rotated(universe.brokers, p) for p in range(partitions)]
+    first, second = (float(x) for x in random.uniform(-1, 1, 2))
+    _elect(universe, replicas, (_FIRST_BOUNCE + first, _SECOND_BOUNCE + second))
+    rate = records / (WRITES_UNTIL - WRITES_FROM)
+    for partition in range(partitions):
+        universe.spans += even_spans(universe, partition, idempotent=True, rate=rate)
+    expand_log(universe)
+    write_appends(universe, acks="all", replicas=universe.brokers)
+    _doubtful_sends(universe, random)
+    write_metadata(universe, replicas)
+    write_samples(universe, until=SAMPLES_UNTIL)
+    _read_steadily(universe)
+    _read_with_restarts(universe)
+    universe.add(stored(universe, universe.frame("commits")))
+    write_phase(universe, "clean leader changes, rebalances, retention")
+    _retain(universe)
+    return universe
+
+
+def _elect(
+    universe: Universe, replicas: list[tuple[int, ...]], bounces: tuple[float, float]
+) -> None:
+    """Two brokers are stopped and come back; between them the preferred leaders are elected."""
+    register_brokers(universe)
+    for partition, ids in enumerate(replicas):
+        universe.changes.append(Change(partition, universe.at(1.0), ids[0], 0, ids))
+    bounced = replicas[0][:2]
+    for number, (broker, stopped) in enumerate(zip(bounced, bounces, strict=True)):
+        if number:
+            _elect_preferred(universe, replicas)
+        _bounce(universe, replicas, broker, stopped)
+
+
+def _bounce(
+    universe: Universe, replicas: list[tuple[int, ...]], broker: int, stopped: float
+) -> None:
+    back, in_sync = stopped + _DOWN_SECONDS, stopped + _CAUGHT_UP_SECONDS
+    write_fault(universe, "stop", broker, injected=stopped - 0.2, healed=back)
+    universe.broker_changes += [
+        BrokerChange(broker, universe.at(stopped), is_fenced=False, in_controlled_shutdown=True),
+        BrokerChange(
+            broker,
+            universe.at(stopped + _FENCED_AFTER),
+            is_fenced=True,
+            in_controlled_shutdown=True,
+        ),
+        BrokerChange(broker, universe.at(back - 0.5), is_fenced=True, is_start=True),
+        BrokerChange(broker, universe.at(back), is_fenced=False),
+    ]
+    for partition, ids in enumerate(replicas):
+        now = universe.led_at(partition, universe.at(stopped))
+        isr = tuple(one for one in now.isr if one != broker)
+        leader = next(one for one in ids if one in isr) if now.leader == broker else now.leader
+        epoch = now.epoch + (leader != now.leader)
+        universe.changes += [
+            Change(partition, universe.at(stopped), leader, epoch, isr),
+            Change(partition, universe.at(in_sync), leader, epoch, tuple(sorted((*isr, broker)))),
+        ]
+
+
+def _elect_preferred(universe: Universe, replicas: list[tuple[int, ...]]) -> None:
+    at = universe.at(_PREFERRED_AT)
+    for partition, ids in enumerate(replicas):
+        now = universe.led_at(partition, at)
+        if now.leader != ids[0]:
+            universe.changes.append(Change(partition, at, ids[0], now.epoch + 1, now.isr))
+
+
+def _doubtful_sends(universe: Universe, random: np.random.Generator) -> None:
+    """Some sends failed; of some others, which are in the log, the outcome is unknown."""
+    sends = universe.frame("sends")
+    for partition in range(universe.partitions):
+        mine = np.flatnonzero(sends["partition"] == partition)
+        middle = mine[len(mine) // 2 : -len(mine) // 8]
+        chosen = random.choice(middle, size=_UNKNOWN, replace=False)
+        sends["outcome"][chosen] = Outcome.UNKNOWN.value
+        sends["error"][chosen] = "TimeoutException"
+        sends["offset"][chosen] = NULL
+        producer = sends["producer"][mine[0]]
+        first = int(sends["sequence"][mine].max()) + 1
+        values = np.array([make_value(producer, first + one) for one in range(_FAILED)], object)
+        universe.add(
+            Frame.of(
+                "sends",
+                _FAILED,
+                worker=universe.worker,
+                producer=producer,
+                sequence=np.arange(first, first + _FAILED),
+                value=values,
+                topic=universe.topic,
+                partition=partition,
+                acks="all",
+                outcome=Outcome.FAILED.value,
+                error="RecordTooLargeException",
+                intended_micros=universe.at(WRITES_UNTIL + 0.5),
+                answered_micros=universe.at(WRITES_UNTIL + 0.6),
+            )
+        )
+
+
+def _read_steadily(universe: Universe) -> None:
+    """One member has all partitions from the beginning to the end."""
+    reader = Reader(universe, universe.groups[_STEADY], _STEADY)
+    member = f"{reader.plan.group}#1"
+    reader.opened(member, universe.at(1.5))
+    for partition in range(universe.partitions):
+        reader.read(
+            Stint(
+                member=member,
+                partition=partition,
+                began=universe.at(2.0),
+                ended=universe.at(READS_UNTIL),
+                ends="end",
+            )
+        )
+    reader.closed(member, universe.at(READS_UNTIL + 1))
+
+
+def _read_with_restarts(universe: Universe) -> None:
+    """A second member takes over, dies without a word, and the first one comes back."""
+    reader = Reader(universe, universe.groups[_RESTARTED], _RESTARTED)
+    first, second = (f"{reader.plan.group}#{life}" for life in (1, 2))
+    joined, took_over, died, noticed = 29.0, 30.5, 50.0, 56.0
+    reader.opened(first, universe.at(1.5))
+    reader.opened(second, universe.at(joined))
+    for partition in range(universe.partitions):
+        moves = partition % 2 == 0
+        until = joined + 1 if moves else READS_UNTIL
+        reader.read(
+            Stint(
+                member=first,
+                partition=partition,
+                began=universe.at(2.2),
+                ended=universe.at(until),
+                ends="revoked" if moves else "end",
+                commits_last=moves,
+            )
+        )
+        if moves:
+            for member, began, ended, ends in (
+                (second, took_over, died, "killed"),
+                (first, noticed, READS_UNTIL, "end"),
+            ):
+                reader.read(
+                    Stint(
+                        member=member,
+                        partition=partition,
+                        began=universe.at(began),
+                        ended=universe.at(ended),
+                        ends=ends,
+                    )
+                )
+    reader.closed(first, universe.at(READS_UNTIL + 1))
+
+
+def _retain(universe: Universe) -> None:
+    """Choose where the log starts in the end; it is cut when all is told."""
+    log = universe.the_log()
+    universe.retained_micros = universe.at(RETAINED_AT)
+    until = universe.at(_KEPT_FROM)
+    for partition in range(universe.partitions):
+        old = (log.partition == partition) & (log.at < until)
+        batch = log.batch[old].max()
+        universe.log_start[partition] = int(log.offset[log.batch == batch].min())

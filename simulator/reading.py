@@ -1,0 +1,300 @@
+"""A group that reads: from stints of its members to polls, commits and changes."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from contract.outcomes import Isolation, Outcome
+from contract.run_folder import GroupPlan
+from simulator.frames import Array, Frame
+from simulator.log import NEVER, REPLICATION_MICROS, Log
+from simulator.universe import Place, Universe
+
+POLL_MICROS = 500_000
+COMMIT_MICROS = 3_000_000
+_AFTER_THE_POLL_MICROS = 10_000
+COMMITTING_MICROS = 2_000
+OFFSETS_PARTITIONS = 3
+"""Of `__consumer_offsets`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stint:
+    """A member has a partition for a time; times in microseconds since 1970.
+
+    start: where it begins; None: at the group's last commit, or at 0.
+    is_on_old_branch: it reads what a later truncation cuts.
+    is_continued: the member had the partition all the time.
+    ends: `revoked` tells so, `killed` does not; `end` tells that it is caught up.
+    commits_last: it commits when it ends.
+    """
+
+    member: str
+    partition: int
+    began: int
+    ended: int
+    start: int | None = None
+    is_on_old_branch: bool = False
+    is_continued: bool = False
+    ends: str = "revoked"
+    commits_last: bool = False
+
+
+@dataclass(frozen=True)
+class View:
+    """A partition's records as a group may have them, by offset."""
+
+    index: Array
+    offset: Array
+    epoch: Array
+    readable: Array
+    is_delivered: Array
+
+
+@dataclass
+class Reader:
+    """One group, and how far it is."""
+
+    universe: Universe
+    plan: GroupPlan
+    number: int
+    positions: dict[int, int] = field(default_factory=dict)
+    committed: dict[int, int] = field(default_factory=dict)
+
+    def opened(self, member: str, at: int) -> None:
+        """A member's client was opened."""
+        self.event(member, "opened", at)
+
+    def closed(self, member: str, at: int) -> None:
+        """A member left."""
+        self.event(member, "closed", at)
+
+    def event(
+        self,
+        member: str,
+        change: str,
+        at: int,
+        *,
+        partition: int = -1,
+        position: int | None = None,
+        epoch: int = -1,
+    ) -> None:
+        """Add a change of a member."""
+        row = {
+            "worker": self.universe.worker,
+            "group": self.plan.group,
+            "member": member,
+            "change": change,
+            "topic": self.universe.topic if partition >= 0 else "",
+            "partition": partition,
+            "position": position,
+            "position_epoch": epoch,
+            "at_micros": at,
+        }
+        self.universe.add(Frame.from_rows("group_events", [row]))
+
+    def reset(
+        self, member: str, partition: int, cause: str, at: int, *, to: int, of: tuple[int, int]
+    ) -> None:
+        """Add a reset as the client's log tells it; `of` is the position and its epoch."""
+        row = {
+            "worker": self.universe.worker,
+            "group": self.plan.group,
+            "member": member,
+            "topic": self.universe.topic,
+            "partition": partition,
+            "cause": cause,
+            "policy": self.plan.reset,
+            "from_offset": of[0] if of[0] >= 0 else None,
+            "from_epoch": of[1],
+            "to_offset": to,
+            "to_epoch": -1,
+            "log_line": f"{cause} of {self.universe.topic}-{partition}",
+            "at_micros": at,
+        }
+        self.universe.add(Frame.from_rows("resets", [row]))
+
+    def read(self, stint: Stint) -> None:
+        """Deliver and commit what a stint comes to."""
+        start = self.committed.get(stint.partition, 0) if stint.start is None else stint.start
+        phase = self.number * 1000 + stint.partition * 10
+        if not stint.is_continued:
+            at = stint.began + phase
+            self.event(stint.member, "assigned", at, partition=stint.partition, position=start)
+        if stint.partition not in self.positions and start == 0:
+            self.reset(stint.member, stint.partition, "no_commit", stint.began, to=0, of=(-1, -1))
+        view = view_of(
+            self.universe.the_log(),
+            stint.partition,
+            is_committed=self.plan.isolation == Isolation.READ_COMMITTED,
+            is_old=stint.is_on_old_branch,
+        )
+        ticks = _ticks(self.universe.began + phase, stint)
+        self._deliver(stint, view, ticks, start)
+        self._commit(stint, view, ticks, start)
+        position, epoch = self._position(view, ticks, start, stint.ended)
+        self.positions[stint.partition] = position
+        at = stint.ended + phase
+        if stint.ends == "revoked":
+            self.event(stint.member, "revoked", at, partition=stint.partition)
+        elif stint.ends == "end":
+            self.event(
+                stint.member,
+                "caught_up",
+                at,
+                partition=stint.partition,
+                position=position,
+                epoch=epoch,
+            )
+
+    def _deliver(self, stint: Stint, view: View, ticks: tuple[int, int], start: int) -> None:
+        first, phase = ticks
+        tick = np.maximum(-(-(view.readable - phase) // POLL_MICROS), first)
+        at = phase + tick * POLL_MICROS
+        chosen = np.flatnonzero(
+            view.is_delivered & (view.offset >= start) & (at <= stint.ended) & (view.readable <= at)
+        )
+        if not len(chosen):
+            return
+        index, at = view.index[chosen], at[chosen]
+        log = self.universe.the_log()
+        before = self.positions.get(stint.partition, start)
+        if log.offset[index[0]] < before:
+            self.universe.expected.append(
+                Place("duplicate_delivery", "permitted", stint.partition, self.plan.group)
+            )
+        self.universe.add(
+            Frame.of(
+                "polls",
+                len(index),
+                worker=self.universe.worker,
+                group=self.plan.group,
+                member=stint.member,
+                topic=self.universe.topic,
+                partition=stint.partition,
+                offset=log.offset[index],
+                leader_epoch=log.epoch[index],
+                value=log.value[index],
+                is_intact=True,
+                position_in_poll=np.arange(len(at)) - np.searchsorted(at, at),
+                polled_micros=at,
+            )
+        )
+
+    def _commit(self, stint: Stint, view: View, ticks: tuple[int, int], start: int) -> None:
+        phase = ticks[1] + _AFTER_THE_POLL_MICROS
+        first = (stint.began - phase) // COMMIT_MICROS + 1
+        last = (stint.ended - phase) // COMMIT_MICROS
+        times = [phase + k * COMMIT_MICROS for k in range(first, last + 1)]
+        if stint.commits_last:
+            times.append(stint.ended)
+        for at in times:
+            position, epoch = self._position(view, ticks, start, at)
+            if position > start:
+                self.universe.add(
+                    commit(
+                        self.universe,
+                        self.plan,
+                        stint.member,
+                        stint.partition,
+                        offset=position,
+                        epoch=epoch,
+                        at=at,
+                    )
+                )
+                self.committed[stint.partition] = position
+
+    @staticmethod
+    def _position(view: View, ticks: tuple[int, int], start: int, at: int) -> tuple[int, int]:
+        """The position and its epoch after the last poll until a moment."""
+        first, phase = ticks
+        tick = (at - phase) // POLL_MICROS
+        if tick < first:
+            return start, -1
+        came = int(np.searchsorted(view.readable, phase + tick * POLL_MICROS, side="right"))
+        if not came or view.offset[came - 1] < start:
+            return start, -1
+        return int(view.offset[came - 1]) + 1, int(view.epoch[came - 1])
+
+
+def commit(
+    universe: Universe,
+    plan: GroupPlan,
+    member: str,
+    partition: int,
+    *,
+    offset: int,
+    epoch: int,
+    at: int,
+) -> Frame:
+    """A commit as the client tells it."""
+    return Frame.of(
+        "commits",
+        worker=universe.worker,
+        group=plan.group,
+        member=member,
+        topic=universe.topic,
+        partition=partition,
+        offset=offset,
+        committed_epoch=epoch,
+        commit_epoch=plan.commit_epoch,
+        record_epoch=epoch,
+        position_epoch=-1,
+        metadata_epoch=-1,
+        cluster_epoch=-1,
+        position_epoch_after=-1,
+        metadata_epoch_after=-1,
+        generation=-1,
+        outcome=Outcome.OK.value,
+        began_micros=at - COMMITTING_MICROS,
+        committed_micros=at,
+    )
+
+
+def stored(universe: Universe, commits: Frame) -> Frame:
+    """What the coordinator stores of commits."""
+    numbers = {group.group: index for index, group in enumerate(universe.groups)}
+    return Frame.known(
+        "committed_offsets",
+        len(commits),
+        producer_id=-1,
+        producer_epoch=-1,
+        group=commits["group"],
+        topic=universe.topic,
+        partition=commits["partition"],
+        offset=commits["offset"],
+        committed_epoch=commits["committed_epoch"],
+        metadata="",
+        is_tombstone=False,
+        offsets_partition=np.array(
+            [numbers[group] % OFFSETS_PARTITIONS for group in commits["group"]], dtype=np.int64
+        ),
+        committed_micros=commits["committed_micros"] // 1000 * 1000,
+    )
+
+
+def view_of(log: Log, partition: int, *, is_committed: bool, is_old: bool) -> View:
+    """A partition's records, of the surviving branch or of that before its truncation."""
+    mine = log.partition == partition
+    if is_old and (log.is_cut & mine).any():
+        mine &= log.epoch <= log.epoch[log.is_cut & mine].max()
+    else:
+        mine &= ~log.is_cut
+    index = np.flatnonzero(mine)
+    index = index[np.argsort(log.offset[index], kind="stable")]
+    readable = log.visible[index] if is_committed else log.at[index] + REPLICATION_MICROS
+    hidden = log.is_control[index]
+    if is_committed:
+        hidden = hidden | log.is_aborted[index]
+    return View(
+        index,
+        log.offset[index],
+        log.epoch[index],
+        np.maximum.accumulate(np.minimum(readable, NEVER - POLL_MICROS * 2)),
+        ~hidden,
+    )
+
+
+def _ticks(phase: int, stint: Stint) -> tuple[int, int]:
+    """The first tick of a stint, and the moment of tick 0."""
+    return -(-(stint.began - phase) // POLL_MICROS) + 1, phase

@@ -1,0 +1,156 @@
+"""What all stories have in common: who is told of, and how faults and phases are noted."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from contract.clients import Client
+from contract.run_folder import TopicPlan
+from contract.stages import PHASE_LIMIT_SECONDS, Stage
+from simulator.frames import NULL, Frame
+from simulator.log import Span, expand, micros
+from simulator.universe import Universe
+
+WRITES_FROM, WRITES_UNTIL = 3.0, 75.0
+"""Seconds of a universe in which producers write."""
+READS_UNTIL = 88.0
+SAMPLES_UNTIL = 86.0
+ENDS = 95.0
+_LEADER_CHANGE_SECONDS = 0.4
+"""After a leader change, nothing is appended for so long."""
+_CLOCK_MICROS = 200
+"""A reading of a node's clock takes so long both ways."""
+_BATCH_SHARE, _BATCH_MIN, _BATCH_MAX = 100, 2, 500
+
+
+def batch_records(records: int) -> int:
+    """How many records a batch has where a partition gets so many in all."""
+    return min(max(_BATCH_MIN, records // _BATCH_SHARE), _BATCH_MAX)
+
+
+def even_spans(universe: Universe, partition: int, *, idempotent: bool, rate: float) -> list[Span]:
+    """One span for each leader epoch of a partition, so many records a second."""
+    led = [c for c in universe.changes if c.partition == partition]
+    reigns = led[:1] + [after for before, after in pairwise(led) if before.epoch != after.epoch]
+    producer = f"{universe.topic}.writer-{partition}"
+    spans: list[Span] = []
+    offset = 0
+    for index, reign in enumerate(reigns):
+        gap = micros(_LEADER_CHANGE_SECONDS) if index else 0
+        began = max(reign.at + gap, universe.at(WRITES_FROM))
+        last = index + 1 == len(reigns)
+        ended = universe.at(WRITES_UNTIL) if last else reigns[index + 1].at - gap_before()
+        count = int(rate * (ended - began) / 1_000_000)
+        if reign.leader < 0 or count <= 0:
+            continue
+        spans.append(
+            Span(
+                partition=partition,
+                epoch=reign.epoch,
+                leader=reign.leader,
+                first_offset=offset,
+                count=count,
+                began=began,
+                ended=ended,
+                producer=producer,
+                first_sequence=offset,
+                producer_id=universe.first_producer_id + partition if idempotent else -1,
+                producer_epoch=0 if idempotent else -1,
+                base_sequence=offset if idempotent else -1,
+            )
+        )
+        offset += count
+    return spans
+
+
+def gap_before() -> int:
+    """For how long before a leader change nothing is appended, in microseconds."""
+    return micros(0.1)
+
+
+def expand_log(universe: Universe) -> None:
+    """Make the records of the universe's spans."""
+    universe.log = expand(universe.spans, batch_records(universe.records))
+
+
+def write_phase(universe: Universe, doing: str) -> None:
+    """Add the universe's one phase, its clients' history, and how their node's clock goes."""
+    universe.add(
+        Frame.of(
+            "phases",
+            stage=Stage.STEADY.value,
+            doing=f"{universe.topic}: {doing}",
+            began_micros=universe.began,
+            ended_micros=universe.at(ENDS),
+            limit_seconds=PHASE_LIMIT_SECONDS[Stage.STEADY],
+        )
+    )
+    universe.add(
+        Frame.of(
+            "histories",
+            worker=universe.worker,
+            role="generated",
+            client=Client.JAVA.value,
+            client_version="generated",
+            ended_by_itself=True,
+            missing_seqs=0,
+            torn_lines=0,
+            malformed_lines=0,
+            events=0,
+        )
+    )
+    universe.add(
+        Frame.of(
+            "clocks",
+            node=universe.worker,
+            ahead_micros=_CLOCK_MICROS,
+            behind_micros=-_CLOCK_MICROS,
+            at_micros=universe.began,
+        )
+    )
+
+
+def write_fault(
+    universe: Universe, fault: str, broker: int, *, injected: float, healed: float | None
+) -> None:
+    """Add a fault that landed."""
+    universe.add(
+        Frame.of(
+            "faults",
+            fault=fault,
+            target=f"broker:{broker} (broker {broker})",
+            landed=True,
+            injected_micros=universe.at(injected),
+            proved_micros=universe.at(injected),
+            heal_began_micros=NULL if healed is None else universe.at(healed),
+            healed_micros=NULL if healed is None else universe.at(healed),
+            evidence=f'{{"broker":{broker}}}',
+            forced_ms=0,
+            forced_by="",
+        )
+    )
+
+
+def topic_plan(
+    topic: str,
+    partitions: int,
+    *,
+    replication: int,
+    min_insync: int,
+    unclean_election: bool = False,
+    retention_ms: int | None = None,
+) -> TopicPlan:
+    """A topic's plan."""
+    return TopicPlan(
+        topic=topic,
+        partitions=partitions,
+        replication=replication,
+        min_insync=min_insync,
+        unclean_election=unclean_election,
+        retention_ms=retention_ms,
+    )
+
+
+def rotated(brokers: Sequence[int], by: int) -> tuple[int, ...]:
+    """Replicas of the partition of this number, its preferred leader first."""
+    by %= len(brokers)
+    return (*brokers[by:], *brokers[:by])

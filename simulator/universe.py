@@ -1,0 +1,164 @@
+"""One universe: a topic with brokers, producers and groups of its own, in a time of its own."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from contract.outcomes import CommitEpoch, Isolation, ResetPolicy
+from contract.run_folder import GroupPlan, TopicPlan
+from contract.tables import MICROS_PER_SECOND
+from simulator.frames import Array, Frame
+from simulator.log import Log, Span, micros
+
+BEGINNING_MICROS = 1_767_225_600 * MICROS_PER_SECOND
+"""When generated histories begin: 2026-01-01."""
+UNIVERSE_SECONDS = 100
+"""How long a universe may last; the next one begins then."""
+BROKERS = 3
+
+
+@dataclass(frozen=True)
+class Place:
+    """A finding that there must be, or may be: planted, or following from what was planted.
+
+    verdict: None where the checks may see it as they like. offset: within the finding's span.
+    """
+
+    check: str
+    verdict: str | None = None
+    partition: int | None = None
+    group: str | None = None
+    offset: int | None = None
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of a partition in the metadata log."""
+
+    partition: int
+    at: int
+    leader: int
+    epoch: int
+    isr: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class BrokerChange:
+    """A change of a broker's registration in the metadata log; `is_start`: it registers."""
+
+    broker: int
+    at: int
+    is_fenced: bool
+    in_controlled_shutdown: bool = False
+    is_start: bool = False
+
+
+@dataclass(kw_only=True)
+class Universe:
+    """One topic's history.
+
+    Attributes:
+        index: which universe of its history it is, from 0.
+        records: how many data records each partition gets, roughly.
+        expected: what the simulator knows to be found besides what is planted.
+        planted: what a plant must make the checks find.
+        log_start: by partition, of those whose beginning was deleted.
+        retained_micros: when that was.
+        diverged_server: the broker whose metadata log differs from the others', if one's does.
+    """
+
+    index: int
+    kind: str
+    topic: str
+    partitions: int
+    records: int
+    seed: int
+    plan: TopicPlan
+    groups: list[GroupPlan]
+    _frames: dict[str, list[Frame]] = field(default_factory=dict)
+    changes: list[Change] = field(default_factory=list)
+    broker_changes: list[BrokerChange] = field(default_factory=list)
+    spans: list[Span] = field(default_factory=list)
+    log: Log | None = None
+    log_start: dict[int, int] = field(default_factory=dict)
+    retained_micros: int = 0
+    planted: list[Place] = field(default_factory=list)
+    expected: list[Place] = field(default_factory=list)
+    plant: str | None = None
+    diverged_server: int | None = None
+
+    @property
+    def began(self) -> int:
+        """When it begins, in microseconds since 1970."""
+        return BEGINNING_MICROS + micros(self.index * UNIVERSE_SECONDS)
+
+    @property
+    def brokers(self) -> tuple[int, ...]:
+        """The ids of its brokers."""
+        first = self.index * BROKERS + 1
+        return tuple(range(first, first + BROKERS))
+
+    @property
+    def worker(self) -> str:
+        """The name of its clients' history."""
+        return f"clients-{self.index:05d}"
+
+    @property
+    def first_producer_id(self) -> int:
+        """The first of the 1000 producer ids that are its own."""
+        return self.index * 1000
+
+    def at(self, seconds: float) -> int:
+        """A moment by the seconds since it began."""
+        return self.began + micros(seconds)
+
+    def random(self, purpose: int) -> np.random.Generator:
+        """Random numbers that depend on seed, universe and purpose alone."""
+        return np.random.default_rng([self.seed, self.index, purpose])
+
+    def add(self, frame: Frame) -> None:
+        """Add rows to a table."""
+        self._frames.setdefault(frame.table, []).append(frame)
+
+    def frame(self, table: str) -> Frame:
+        """The rows of a table."""
+        parts = self._frames.setdefault(table, [])
+        if len(parts) != 1:
+            parts[:] = [Frame.concat(table, parts)]
+        return parts[0]
+
+    def replace(self, frame: Frame) -> None:
+        """Let a table have these rows."""
+        self._frames[frame.table] = [frame]
+
+    def keep(self, table: str, mask: Array) -> None:
+        """Drop the rows of a table where a mask is false."""
+        self.replace(self.frame(table).take(mask))
+
+    def the_log(self) -> Log:
+        """The records; only before they are expanded there are none."""
+        if self.log is None:
+            raise ValueError(f"universe {self.index} has no log yet")
+        return self.log
+
+    def led_at(self, partition: int, at: int) -> Change:
+        """The state of a partition at a moment."""
+        return [c for c in self.changes if c.partition == partition and c.at <= at][-1]
+
+
+def group_plan(
+    name: str,
+    topic: str,
+    *,
+    reset: str = ResetPolicy.EARLIEST,
+    isolation: str = Isolation.READ_UNCOMMITTED,
+) -> GroupPlan:
+    """A group that commits its records' epochs."""
+    return GroupPlan(
+        group=name,
+        client="java",
+        topic=topic,
+        commit_epoch=CommitEpoch.RECORD,
+        reset=reset,
+        isolation=isolation,
+    )
