@@ -1,8 +1,8 @@
 """What a run's sources lack, and so which tables can't be relied on.
 
 A check that reads such a table is undecided: what it misses may be in the gap, and what it accuses
-may only look so. A history without its end leaves the whole run undecided. What is merely odd, and
-leaves no gap, is reported by `history_complete` alone.
+may only look so. A history without its end, and a table that is missing or unreadable, leave the
+whole run undecided. What is merely odd, and leaves no gap, is reported by `history_complete` alone.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,6 +15,7 @@ from analysis.gap import ALL_TABLES, Gap
 from analysis.load import Trace
 from analysis.restarts import unexplained_restarts
 from contract.run_folder import GENERATED
+from contract.tables import TABLES
 
 _BY_DRIVER = ("faults", "phases", "waits", "clocks")
 _BY_OBSERVER = ("samples", "transactions")
@@ -42,7 +43,8 @@ def gaps(trace: Trace) -> list[Gap]:
 
 def doubts(trace: Trace) -> list[str]:
     """Why the run as a whole is undecided, in words."""
-    return sorted({gap.reason for gap in gaps(trace) if gap.tables == ALL_TABLES})
+    told = {gap.reason for gap in gaps(trace) if gap.tables == ALL_TABLES}
+    return sorted((told | {trace.problem(table) for table in TABLES}) - {""})
 
 
 def reasons(found: Iterable[Gap], tables: set[str]) -> str:

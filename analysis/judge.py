@@ -1,6 +1,7 @@
-"""Run the checks of a plan over its trace, and come to a verdict."""
+"""Run all checks over a trace, and come to a verdict."""
 
 from collections import Counter
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -56,20 +57,17 @@ class _Asked:
     unreliable: str
 
 
-def judge(trace: Trace) -> Verdict:
-    """The verdict of a run, by the checks that its plan names."""
-    planned = [Check(name) for name in trace.plan.checks]
-    unclear = doubts(trace) + ([] if planned else ["the plan names no check"])
-    found, results = _run([check for check in planned if check in CHECKS], trace)
+def judge(trace: Trace, only: Iterable[Check] = tuple(Check)) -> Verdict:
+    """The verdict of a run, by every check, or by some only."""
+    asked = list(only)
+    must_judge = trace.plan.must_judge
+    unclear = doubts(trace) + _unclear_plan(must_judge)
+    found, results = _run([check for check in asked if check in CHECKS], trace)
     resumed: list[Resumption] = []
-    if Check.RESUMPTION in planned:
+    if Check.RESUMPTION in asked:
         resumed, results[Check.RESUMPTION] = _resumption(trace)
-    for check in planned:
-        if check not in results and check is not Check.VACUOUS_CHECK:
-            reason = "this release has no such check"
-            results[check] = _unjudged(CheckVerdict.NOT_EVALUABLE, reason)
-    if Check.VACUOUS_CHECK in planned:
-        results[Check.VACUOUS_CHECK] = vacuous_check(results)
+    if Check.VACUOUS_CHECK in asked:
+        results[Check.VACUOUS_CHECK] = vacuous_check(results, must_judge)
     faults = _faults(trace)
     return Verdict(
         schema=SCHEMA,
@@ -83,13 +81,15 @@ def judge(trace: Trace) -> Verdict:
         verdict=decide(
             found,
             results,
+            must_judge=must_judge,
             expects=trace.plan.expects,
             is_whole=trace.run.error is None
             and all(fault.landed for fault in faults)
             and not unclear,
         ),
         doubts=unclear,
-        checks={str(check): results[check] for check in planned},
+        checks={str(check): results[check] for check in asked},
+        must_judge=must_judge,
         faults=faults,
         resumption=resumed,
         styles=style_rows(resumed, trace.plan.groups),
@@ -98,18 +98,28 @@ def judge(trace: Trace) -> Verdict:
     )
 
 
+def _unclear_plan(must_judge: list[str]) -> list[str]:
+    """Why a plan can't lead to a pass, in words."""
+    if not must_judge:
+        return ["the plan names no check that must be judged"]
+    unknown = sorted(set(must_judge) - set(Check))
+    return [f"this release has no check {name}, which must be judged" for name in unknown]
+
+
 def decide(
     found: list[Found],
     results: dict[Check, CheckResult],
     *,
+    must_judge: Collection[str],
     expects: list[Expectation],
     is_whole: bool,
 ) -> RunVerdict:
-    """fail: a violation that nothing expects; pass: all judged, all expected seen; else undecided.
+    """fail: a violation that nothing expects; pass: all clear, all expected seen; else undecided.
 
     Args:
         found: counts of all findings.
-        results: of every planned check.
+        results: of every check; one that is undecided leaves no pass.
+        must_judge: the checks that must have something to judge.
         expects: the plan's expectations.
         is_whole: whether the scenario came to its end, all its faults landed, and no gap leaves the
             run as a whole undecided.
@@ -133,8 +143,11 @@ def decide(
         is_all_seen &= is_met or expectation.is_optional
     if violations - covered:
         return RunVerdict.FAIL
-    unclear = {CheckVerdict.NOT_EVALUABLE, CheckVerdict.UNDECIDED}
-    is_all_clear = not any(result.verdict in unclear for result in results.values())
+    is_all_clear = all(
+        result.verdict is not CheckVerdict.UNDECIDED
+        and (result.verdict is not CheckVerdict.NOT_EVALUABLE or check not in must_judge)
+        for check, result in results.items()
+    )
     return RunVerdict.PASS if is_whole and is_all_seen and is_all_clear else RunVerdict.UNDECIDED
 
 
@@ -144,7 +157,7 @@ def _run(checks: list[Check], trace: Trace) -> tuple[list[Found], dict[Check, Ch
 
     def asked(check: Check) -> _Asked | CheckResult:
         if lacks := CHECKS[check].lacks(trace):
-            return _unjudged(CheckVerdict.NOT_EVALUABLE, lacks)
+            return _lacking(lacks, reasons(missing, set(CHECKS[check].needs)))
         try:
             with trace.touched() as tables:
                 outcome = CHECKS[check].judge(trace)
@@ -178,13 +191,19 @@ def _run(checks: list[Check], trace: Trace) -> tuple[list[Found], dict[Check, Ch
 def _doubted(
     found: list[Found], result: CheckResult, reason: str
 ) -> tuple[list[Found], CheckResult]:
-    """What a check found in tables that have gaps: all of it is undecided."""
+    """What a check found in tables that have gaps: all of it is undecided, none found too."""
     undecided = FindingVerdict.UNDECIDED
     examples = [msgspec.structs.replace(one, verdict=undecided) for one in result.examples]
-    verdict = CheckVerdict.UNDECIDED if result.evaluated else result.verdict
     return [replace(one, verdict=undecided) for one in found], msgspec.structs.replace(
-        result, verdict=verdict, examples=examples, reason=reason
+        result, verdict=CheckVerdict.UNDECIDED, examples=examples, reason=reason
     )
+
+
+def _lacking(lacks: str, gap: str) -> CheckResult:
+    """Of a check whose tables have no rows: undecided where a gap may be the cause."""
+    if gap:
+        return _unjudged(CheckVerdict.UNDECIDED, f"{lacks}: {gap}")
+    return _unjudged(CheckVerdict.NOT_EVALUABLE, lacks)
 
 
 def _unjudged(verdict: CheckVerdict, reason: str) -> CheckResult:

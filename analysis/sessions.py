@@ -105,7 +105,7 @@ def _jumps(trace: Trace) -> DataFrame:
     jumped = trace.materialized(runs(trace).where("first_offset != prev_offset + 1"))
     events = (
         trace["group_events"]
-        .where("change in ('assigned', 'revoked', 'lost', 'failed', 'opened')")
+        .where("change in ('assigned', 'revoked', 'failed', 'opened')")
         .selectExpr("member as _member", "topic as _topic", "partition as _partition", "seq as _at")
     )
     resets = (

@@ -38,6 +38,8 @@ def show(verdict: Verdict, console: Console) -> None:
     if verdict.resumption and not verdict.styles:
         console.print(_resumption(verdict.resumption))
     console.print(_checks(verdict))
+    if idle := _idle(verdict):
+        console.print(f"nothing to judge: {escape(', '.join(idle))}", soft_wrap=True)
     if verdict.styles:
         console.print(_styles(verdict.styles))
         for line in said_epochs(verdict.resumption):
@@ -122,7 +124,10 @@ def _checks(verdict: Verdict) -> Table:
     table = Table(title="Checks", title_justify="left", box=None, pad_edge=False)
     for name in ("check", "verdict", "evaluated", "findings", "summary, first example, or reason"):
         table.add_column(name, justify="right" if name in ("evaluated", "findings") else "left")
+    idle = _idle(verdict)
     for name, result in verdict.checks.items():
+        if name in idle:
+            continue
         example = result.examples[0] if result.examples else None
         where = f"{example.group or example.topic or ''}: " if example else ""
         table.add_row(
@@ -133,6 +138,15 @@ def _checks(verdict: Verdict) -> Table:
             escape(result.summary or (f"{where}{example.cause}" if example else result.reason)),
         )
     return table
+
+
+def _idle(verdict: Verdict) -> list[str]:
+    """The checks that had nothing to judge, and need not have had anything."""
+    return [
+        name
+        for name, result in verdict.checks.items()
+        if result.verdict is CheckVerdict.NOT_EVALUABLE and name not in verdict.must_judge
+    ]
 
 
 def _told(value: int | None) -> str:

@@ -1,23 +1,29 @@
 """Whether a verdict rests on checks that had something to judge (taxonomy M)."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from contract.checks import Check
 from contract.verdicts import CheckResult, CheckVerdict, Finding, FindingVerdict
 
 
-def vacuous_check(results: Mapping[Check, CheckResult]) -> CheckResult:
-    """M2: every planned check judged something, or it tells why not; else the run is undecided.
+def vacuous_check(results: Mapping[Check, CheckResult], must_judge: Collection[str]) -> CheckResult:
+    """M2: every check that must be judged judged something; else the run is undecided.
 
-    A check that evaluated nothing proves nothing, least of all one that says that all holds.
+    Any other check that judged nothing must say so: one that evaluated nothing proves nothing,
+    least of all that all holds.
     """
-    found = [_finding(check, result) for check, result in results.items() if result.evaluated == 0]
+    found = [
+        _finding(check, result)
+        for check, result in results.items()
+        if result.evaluated == 0
+        and (check in must_judge or result.verdict is not CheckVerdict.NOT_EVALUABLE)
+    ]
     return CheckResult(
         verdict=CheckVerdict.UNDECIDED if found else CheckVerdict.HOLDS,
         evaluated=len(results),
         findings=len(found),
         examples=found,
-        reason="" if results else "no other check is planned",
+        reason="" if results else "no other check was judged",
     )
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from contract.outcomes import Outcome
+from contract.outcomes import GroupChange, Outcome, TransactionChange, TransactionStep
 from contract.stages import Stage
 
 NO_EPOCH = -1
@@ -111,9 +111,6 @@ class Sent(Event, frozen=True, kw_only=True):
 class TransactionChanged(Event, frozen=True, kw_only=True):
     """What became of one step of a transactional producer, or what the coordinator told of it.
 
-    step: what was asked: initialize, begin, send_offsets, commit, abort, or describe.
-    change: initialized, begun, offsets_sent, committed, aborted, described; fenced where a newer
-        producer epoch was the reason of a refusal; failed otherwise.
     producer: whose step; empty where the coordinator was asked (describe).
     transaction: the producer's running number of its transaction, from 0; None before the first.
     producer_id, producer_epoch: in force after the step; -1 where the client does not tell.
@@ -123,8 +120,8 @@ class TransactionChanged(Event, frozen=True, kw_only=True):
 
     producer: str
     transactional_id: str
-    step: str
-    change: str
+    step: TransactionStep
+    change: TransactionChange
     transaction: Int32 | None
     producer_id: Int64
     producer_epoch: Int32
@@ -135,7 +132,7 @@ class TransactionChanged(Event, frozen=True, kw_only=True):
 
 
 class GroupChanged(Event, frozen=True, kw_only=True):
-    """A member of a group: opened, assigned, revoked, lost, caught_up or closed.
+    """Something happened to a member of a group.
 
     `position` and `position_epoch` are the member's position on the partition at that time
     (None: it had none); for opened and closed the partition is -1. `generation` is the group's
@@ -146,7 +143,7 @@ class GroupChanged(Event, frozen=True, kw_only=True):
 
     group: str
     member: str
-    change: str
+    change: GroupChange
     topic: str = ""
     partition: Int32 = -1
     position: Int64 | None = None

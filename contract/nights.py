@@ -115,6 +115,15 @@ class NightRow(msgspec.Struct, frozen=True, kw_only=True):
     rerun: str
 
     @property
+    def evaluated(self) -> list[str]:
+        """The checks that had something to judge, by name."""
+        return sorted(
+            name
+            for name, check in self.checks.items()
+            if check.verdict is not CheckVerdict.NOT_EVALUABLE
+        )
+
+    @property
     def key(self) -> str:
         """What it is called, the same in every night of its suite."""
         given = ", ".join(f"{name}={value}" for name, value in sorted(self.parameters.items()))
@@ -123,7 +132,7 @@ class NightRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """What differs from the night before: `what` is a check, or `verdict` or `run`."""
+    """What differs from the night before: `what` is a check, `verdict`, `evaluated` or `run`."""
 
     run: str
     what: str

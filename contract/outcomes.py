@@ -50,6 +50,44 @@ class ResetPolicy(enum.StrEnum):
     NONE = "none"
 
 
+class GroupChange(enum.StrEnum):
+    """What happened to a member of a group.
+
+    stalled: it did not come to the log ends in time. That its client raised is `ConsumerFailed`.
+    """
+
+    OPENED = "opened"
+    ASSIGNED = "assigned"
+    REVOKED = "revoked"
+    CAUGHT_UP = "caught_up"
+    STALLED = "stalled"
+    CLOSED = "closed"
+
+
+class TransactionStep(enum.StrEnum):
+    """What was asked of a transactional producer; describe: of the coordinator."""
+
+    INITIALIZE = "initialize"
+    BEGIN = "begin"
+    SEND_OFFSETS = "send_offsets"
+    COMMIT = "commit"
+    ABORT = "abort"
+    DESCRIBE = "describe"
+
+
+class TransactionChange(enum.StrEnum):
+    """What became of a step; fenced: refused because of a newer producer epoch."""
+
+    INITIALIZED = "initialized"
+    BEGUN = "begun"
+    OFFSETS_SENT = "offsets_sent"
+    COMMITTED = "committed"
+    ABORTED = "aborted"
+    DESCRIBED = "described"
+    FENCED = "fenced"
+    FAILED = "failed"
+
+
 class Isolation(enum.StrEnum):
     """`isolation.level` of a consumer."""
 

@@ -74,14 +74,18 @@ class Expectation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What a scenario set out to do (`plan.json`)."""
+    """What a scenario set out to do (`plan.json`).
+
+    must_judge: the checks that the question is about: the run is undecided if one of them has
+        nothing to judge, or if there are none. All other checks are judged as well.
+    """
 
     scenario: str
     question: str
     parameters: dict[str, Any]
     topics: list[TopicPlan]
     groups: list[GroupPlan]
-    checks: list[str]
+    must_judge: list[str]
     expects: list[Expectation]
 
 

@@ -20,7 +20,7 @@ class RunVerdict(enum.StrEnum):
 
 
 class CheckVerdict(enum.StrEnum):
-    """not_evaluable: there was nothing to judge, which is never a pass."""
+    """not_evaluable: there was nothing to judge."""
 
     HOLDS = "holds"
     VIOLATED = "violated"
@@ -169,7 +169,11 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole verdict of a run; `doubts`: why the run as a whole is undecided, if it is."""
+    """The whole verdict of a run.
+
+    must_judge: as of the plan.
+    doubts: why the run as a whole is undecided, if it is.
+    """
 
     schema: int
     run_id: str
@@ -187,3 +191,4 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     rerun: str
     timing: Timing | None = None
     doubts: list[str] = []
+    must_judge: list[str] = []

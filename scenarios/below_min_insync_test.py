@@ -11,10 +11,8 @@ Expect:  the leader stays the same. It acknowledges acks=1, and refuses acks=all
 Source:  `min.insync.replicas` (configuration); KAFKA-15583 (since 3.7), KIP-966.
 """
 
-from ducktape.mark.resource import cluster
-
 from cluster.kafka.topology import Topology
-from contract.checks import OF_LOAD, Check
+from contract.checks import Check
 from contract.errors import FaultError
 from contract.run_folder import TopicPlan
 from contract.stages import Stage
@@ -36,16 +34,17 @@ class BelowMinInsyncScenario(Scenario):
         topic="orders", partitions=3, replication=3, min_insync=2, unclean_election=False
     )
     groups = (reader("readers", "orders"),)
-    checks = (
-        *OF_LOAD,
-        Check.FENCED_IN_ISR,
-        Check.SERVED_UNDER_FENCED_EPOCH,
+    must_judge = (
+        Check.LOST_RECORD,
+        Check.UNSEEN_RECORD,
+        Check.OUTCOME_MISMATCH,
         Check.MIN_INSYNC_BREACHED,
+        Check.HIGH_WATERMARK_REGRESSED,
+        Check.PRODUCE_UNAVAILABLE,
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,
     )
 
-    @cluster(num_nodes=6)
     def test_below_min_insync(self) -> None:
         with self.running(topics=[self.orders], groups=self.groups) as run:
             run.create(assignment=[1, 2, 3])

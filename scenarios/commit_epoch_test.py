@@ -24,10 +24,8 @@ Source:  KAFKA-19902, KAFKA-20507, KIP-320. No style is that of a patched client
 from collections.abc import Iterable
 from itertools import product
 
-from ducktape.mark.resource import cluster
-
 from cluster.kafka.topology import Topology
-from contract.checks import OF_REPEATED_COMMITS, OF_SOME_STORIES, OF_TRANSACTIONS, Check
+from contract.checks import Check
 from contract.outcomes import CommitEpoch, ResetPolicy
 from contract.run_folder import Expectation, GroupPlan, TopicPlan
 from contract.stages import Stage
@@ -91,13 +89,21 @@ class CommitEpochScenario(Scenario):
         _expected((g for g in groups if g.commit_epoch == CommitEpoch.FORCED), is_optional=False)
         + _expected((g for g in groups if g.commit_epoch == CommitEpoch.METADATA), is_optional=True)
     )
-    checks = tuple(
-        check
-        for check in Check
-        if check not in {*OF_TRANSACTIONS, *OF_SOME_STORIES, *OF_REPEATED_COMMITS}
+    must_judge = (
+        Check.SKIPPED_RECORD,
+        Check.REPROCESSING_AMPLIFICATION,
+        Check.COMMITTED_EPOCH_MISSING,
+        Check.COMMITTED_EPOCH_STALE,
+        Check.COMMITTED_EPOCH_BEHIND_LEADER,
+        Check.TRUNCATION_DETECTED,
+        Check.TRUNCATION_UNDETECTED,
+        Check.SILENT_REVALIDATION,
+        Check.UNJUSTIFIED_RESET,
+        Check.RESUMPTION,
+        Check.FAULT_LANDED,
+        Check.HISTORY_COMPLETE,
     )
 
-    @cluster(num_nodes=5)
     def test_commit_epoch(self) -> None:
         groups = self.random.sample(self.groups, len(self.groups))
         with self.running(topics=self.topics, groups=groups, expects=self.expects) as run:

@@ -13,10 +13,9 @@ Source:  KAFKA-19902, KIP-320, KIP-848.
 """
 
 from ducktape.mark import matrix
-from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from contract.checks import OF_ELECTIONS, OF_LOAD, OF_MEMBERS, OF_SEVERAL_READERS, Check
+from contract.checks import Check
 from contract.clients import Client
 from contract.run_folder import TopicPlan
 from contract.stages import Stage
@@ -53,17 +52,19 @@ class GroupRebalanceScenario(Scenario):
         reader("consumer", "orders", client=Client.JAVA_CONSUMER, members=2),
         reader("classic", "orders", members=2),
     )
-    checks = (
-        *OF_LOAD,
-        *OF_MEMBERS,
-        *OF_ELECTIONS,
-        *OF_SEVERAL_READERS,
-        Check.FENCED_IN_ISR,
+    must_judge = (
+        Check.COMMIT_FROM_OLD_GENERATION,
+        Check.DOUBLE_OWNERSHIP,
+        Check.START_MISMATCH,
+        Check.COMMIT_REGRESSED,
+        Check.LOST_COMMIT,
+        Check.SKIPPED_RECORD,
+        Check.DUPLICATE_DELIVERY,
+        Check.UNJUSTIFIED_RESET,
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,
     )
 
-    @cluster(num_nodes=7)
     @matrix(leader=list(RECIPES))
     def test_group_rebalance(self, leader: str) -> None:
         here = self.groups_here(self.groups)

@@ -16,10 +16,9 @@ Source:  `broker.session.timeout.ms`, `replica.lag.time.max.ms` (configuration);
 """
 
 from ducktape.mark import matrix
-from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from contract.checks import OF_LOAD, Check
+from contract.checks import Check
 from contract.run_folder import TopicPlan
 from contract.stages import Stage
 from harness.clients.kinds import JAVA_WORKER
@@ -52,16 +51,18 @@ class PartialPartitionScenario(Scenario):
         topic="orders", partitions=6, replication=3, min_insync=2, unclean_election=False
     )
     groups = (reader("readers", "orders"),)
-    checks = (
-        *OF_LOAD,
-        Check.MIN_INSYNC_BREACHED,
+    must_judge = (
+        Check.LOST_RECORD,
+        Check.SKIPPED_RECORD,
+        Check.UNJUSTIFIED_RESET,
         Check.FENCED_IN_ISR,
         Check.SERVED_UNDER_FENCED_EPOCH,
+        Check.MIN_INSYNC_BREACHED,
+        Check.PRODUCE_UNAVAILABLE,
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,
     )
 
-    @cluster(num_nodes=6)
     @matrix(recipe=list(RECIPES))
     def test_partial_partition(self, recipe: str) -> None:
         with self.running(topics=[self.orders], groups=self.groups) as run:

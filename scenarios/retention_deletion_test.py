@@ -17,11 +17,10 @@ Source:  `retention.ms`, `auto.offset.reset` (configuration); KAFKA-19902 (what 
 from contextlib import ExitStack
 
 from ducktape.mark import parametrize
-from ducktape.mark.resource import cluster
 from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
-from contract.checks import OF_LOAD, OF_MEMBERS, OF_SEVERAL_READERS, Check
+from contract.checks import Check
 from contract.outcomes import ResetPolicy
 from contract.run_folder import Expectation, TopicPlan
 from contract.stages import Stage
@@ -55,17 +54,20 @@ class RetentionDeletionScenario(Scenario):
             check=Check.COMMIT_EXPIRED, groups=[late.group for late in lagging], verdict="permitted"
         ),
     )
-    checks = (
-        *OF_LOAD,
-        *OF_MEMBERS,
-        *OF_SEVERAL_READERS,
-        Check.FENCED_IN_ISR,
+    must_judge = (
+        Check.LOST_RECORD,
+        Check.EXPIRED_READ,
+        Check.RETENTION_OVERREACH,
+        Check.COMMIT_EXPIRED,
+        Check.COMMITTED_EPOCH_EXPIRED,
+        Check.RESET,
+        Check.UNJUSTIFIED_RESET,
+        Check.START_MISMATCH,
+        Check.RESUMPTION,
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,
-        Check.RESUMPTION,
     )
 
-    @cluster(num_nodes=5)
     @parametrize(by="time", leader="in office")
     @parametrize(by="size", leader="in office")
     @parametrize(by="order", leader="in office")

@@ -8,10 +8,8 @@ Expect:  nothing is lost, skipped or reset, and nothing served under a fenced ep
 Source:  KIP-320, KAFKA-19902 (leader changes alone must reset nobody).
 """
 
-from ducktape.mark.resource import cluster
-
 from cluster.kafka.topology import Topology
-from contract.checks import OF_ELECTIONS, OF_LOAD, OF_SEVERAL_READERS, Check
+from contract.checks import Check
 from contract.clients import Client
 from contract.run_folder import TopicPlan
 from harness.faults.stop import Stop
@@ -34,18 +32,18 @@ class RollingBounceScenario(Scenario):
         reader(f"readers.{client}", "orders", client=client)
         for client in (Client.JAVA, Client.LIBRDKAFKA, Client.KAFKA_PYTHON)
     )
-    checks = (
-        *OF_LOAD,
-        *OF_ELECTIONS,
-        *OF_SEVERAL_READERS,
-        Check.MIN_INSYNC_BREACHED,
-        Check.FENCED_IN_ISR,
+    must_judge = (
+        Check.LOST_RECORD,
+        Check.SKIPPED_RECORD,
+        Check.DIVERGENT_READERS,
+        Check.RESET,
+        Check.UNJUSTIFIED_RESET,
         Check.SERVED_UNDER_FENCED_EPOCH,
+        Check.FENCED_IN_ISR,
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,
     )
 
-    @cluster(num_nodes=8)
     def test_rolling_bounce(self) -> None:
         with self.running(topics=[self.orders], groups=self.groups) as run:
             run.create(assignment=[1, 2, 3], is_spread=True)

@@ -21,10 +21,9 @@ Source:  KIP-320, KIP-460, KIP-966.
 from dataclasses import replace
 
 from ducktape.mark import matrix
-from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
-from contract.checks import OF_ELECTIONS, OF_LOAD, Check
+from contract.checks import Check
 from contract.run_folder import Expectation, TopicPlan
 from contract.stages import Stage
 from harness.faults.elect import Elect
@@ -46,16 +45,17 @@ class UncleanElectionScenario(Scenario):
 
     topology = Topology(brokers=3, controllers=1)
     groups = (reader("readers", "orders"),)
-    checks = (
-        *OF_LOAD,
-        *OF_ELECTIONS,
-        Check.FENCED_IN_ISR,
+    must_judge = (
+        Check.LOST_RECORD,
+        Check.LOSS_ESTIMATE,
         Check.LEADER_COMPLETENESS,
+        Check.UNCLEAN_ELECTION_UNCONFIGURED,
+        Check.SILENT_REVALIDATION,
+        Check.UNJUSTIFIED_RESET,
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,
     )
 
-    @cluster(num_nodes=6)
     @matrix(successor=["stale", "eligible", "waiting", "ordered"])
     def test_unclean_election(self, successor: str) -> None:
         is_ordered = successor == "ordered"
@@ -75,7 +75,7 @@ class UncleanElectionScenario(Scenario):
             groups=self.groups,
             expects=[EXPECTED_LOSS] if is_stale or is_eligible else [],
             topology=replace(self.topology, features=features),
-            checks=[Check.ELIGIBLE_LEADER_REPLICAS] if is_eligible else [],
+            must_judge=[Check.ELIGIBLE_LEADER_REPLICAS] if is_eligible else [],
         ) as run:
             run.create(assignment=[1, 2, 3])
             run.watch()

@@ -223,11 +223,7 @@ def write_history(
             parameters={},
             topics=topics,
             groups=groups,
-            checks=[
-                str(check)
-                for check in Check
-                if check not in _NOTHING_TO_JUDGE or check in made.plants.values()
-            ],
+            must_judge=list(dict.fromkeys([*_MUST_JUDGE, *made.plants.values()])),
             expects=[],
         )
     )
@@ -235,15 +231,21 @@ def write_history(
     return made
 
 
-_NOTHING_TO_JUDGE = {
-    Check.RESUMPTION,
-    Check.CIRCULAR_INFORMATION,
-    Check.DIVERGENCE_MISMATCH,
-    Check.ELIGIBLE_LEADER_REPLICAS,
-    Check.OFFSETS_WITHOUT_OUTPUT,
-    Check.OUTPUT_WITHOUT_OFFSETS,
-}
-"""A clean history has no copies in transactions, no ELR, and no group that is opened again."""
+_MUST_JUDGE = [
+    str(check)
+    for check in (
+        Check.LOST_RECORD,
+        Check.SKIPPED_RECORD,
+        Check.DUPLICATE_DELIVERY,
+        Check.DUPLICATE_APPEND,
+        Check.PHANTOM_RECORD,
+        Check.COMMIT_REGRESSED,
+        Check.COMMITTED_EPOCH_STALE,
+        Check.ABORTED_READ,
+        Check.LOG_DIVERGENCE,
+    )
+]
+"""What every history has, a clean one too."""
 
 
 def description_of(description: RunDescription, universes: int) -> RunDescription:

@@ -21,7 +21,7 @@ _IS_AHEAD = (
 )
 """A member asks for its position when a poll has returned, and so has passed what that brought.
 What follows may go back, as after a truncation: then it tells nothing."""
-_BEGINS_SESSION = "change in ('opened', 'assigned', 'revoked', 'lost', 'failed')"
+_BEGINS_SESSION = "change in ('opened', 'assigned', 'revoked', 'failed')"
 
 
 def history_consistent(trace: Trace) -> CheckOutcome:

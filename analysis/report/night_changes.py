@@ -13,6 +13,9 @@ from contract.nights import (
     read_night,
     read_summary,
 )
+from contract.verdicts import CheckVerdict
+
+_NOTHING = CheckCount(verdict=CheckVerdict.NOT_EVALUABLE, findings=0)
 
 
 def last_night(path: Path, night: Night) -> NightSummary | None:
@@ -33,6 +36,8 @@ def last_night(path: Path, night: Night) -> NightSummary | None:
 
 def changes(before: list[NightRow], after: list[NightRow]) -> list[Change]:
     """Verdicts that changed, findings that came, went or differ in count, and runs that did.
+
+    And per run the checks that were evaluated in one of the nights only.
 
     Runs are told apart by scenario, parameters, version and repeat, not by seed. A run that could
     not be judged on either side is compared by its verdict alone.
@@ -55,20 +60,28 @@ def _changes_of(name: str, old: NightRow, new: NightRow) -> list[Change]:
         found.append(Change(run=name, what="verdict", change=f"{old.verdict} → {new.verdict}"))
     if not old.checks or not new.checks:
         return found
-    for check in {**new.checks, **old.checks}:
-        told = _check_change(old.checks.get(check), new.checks.get(check))
-        if told is not None:
+    if old.evaluated != new.evaluated:
+        found.append(Change(run=name, what="evaluated", change=_evaluated_change(old, new)))
+    for check in new.evaluated:
+        before, after = old.checks.get(check, _NOTHING), new.checks[check]
+        told = _check_change(before, after)
+        if told and (after.findings or before.verdict is not CheckVerdict.NOT_EVALUABLE):
             found.append(Change(run=name, what=check, change=told))
     return found
 
 
-def _check_change(old: CheckCount | None, new: CheckCount | None) -> str | None:
-    if old == new:
-        return None
-    if new is None:
-        return "checked no more"
-    if old is None:
-        return f"checked for the first time: {new.verdict}, findings {new.findings}"
+def _evaluated_change(old: NightRow, new: NightRow) -> str:
+    """Such as `62 → 61 checks; no more: lost_commit`."""
+    gone = sorted(set(old.evaluated) - set(new.evaluated))
+    come = sorted(set(new.evaluated) - set(old.evaluated))
+    parts = [f"{len(old.evaluated)} → {len(new.evaluated)} checks"]
+    parts += [f"no more: {', '.join(gone)}"] if gone else []
+    parts += [f"anew: {', '.join(come)}"] if come else []
+    return "; ".join(parts)
+
+
+def _check_change(old: CheckCount, new: CheckCount) -> str:
+    """Empty where both came to the same."""
     parts = []
     if old.findings != new.findings:
         way = "appeared" if not old.findings else "changed" if new.findings else "disappeared"

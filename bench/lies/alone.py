@@ -131,19 +131,21 @@ def tell_alone(
     """Tell each lie in a copy of a run's folder, and judge that by its check and some others."""
     lies, accusers = list(lies), tuple(accusers)
     copy = copied(genuine.folder, place / "genuine")
-    _plan_checks(copy, [*(lie.check for lie in lies), *accusers])
-    before = judge(load_trace(spark, copy))
+    every = _asked([*(lie.check for lie in lies), *accusers])
+    _must_judge(copy, every)
+    before = judge(load_trace(spark, copy), only=every)
     touched = _touched(load_trace(spark, copy), accusers)
     for number, lie in enumerate(lies):
         folder = copied(genuine.folder, place / f"alone-{number}")
-        asked = [one for one in accusers if not lie.tables or touched[one] & set(lie.tables)]
-        _plan_checks(folder, [lie.check, *asked])
+        accusing = [one for one in accusers if not lie.tables or touched[one] & set(lie.tables)]
+        asked = _asked([lie.check, *accusing])
+        _must_judge(folder, asked)
         try:
             lie.change(folder, Random(f"{seed} {lie.name}"))  # noqa: S311 - not for secrets
             if lie.decodes:
                 decode_clients(folder)
                 decode_server_logs(folder)
-            yield _compared(lie, before, judge(load_trace(spark, folder)))
+            yield _compared(lie, before, judge(load_trace(spark, folder), only=asked))
         except (NoPlaceError, FencepostError) as error:
             yield ToldAlone(lie, "", "", error=f"{type(error).__name__}: {error}")
         shutil.rmtree(folder.path)
@@ -171,9 +173,16 @@ def _touched(trace: Trace, checks: Iterable[Check]) -> dict[Check, set[str]]:
     return tables
 
 
-def _plan_checks(folder: RunFolder, checks: Iterable[Check | None]) -> None:
-    named = sorted({str(check) for check in checks if check is not None})
-    folder.write_plan(msgspec.structs.replace(folder.plan(), checks=named))
+def _asked(checks: Iterable[Check | None]) -> list[Check]:
+    return sorted({Check.HISTORY_COMPLETE, *(check for check in checks if check is not None)})
+
+
+def _must_judge(folder: RunFolder, asked: list[Check]) -> None:
+    """Leave in the plan, of what it must judge, what is asked: all others would take too long."""
+    plan = folder.plan()
+    named = [check for check in plan.must_judge if check in asked]
+    must_judge = named or [str(Check.HISTORY_COMPLETE)]
+    folder.write_plan(msgspec.structs.replace(plan, must_judge=must_judge))
 
 
 def _compared(lie: FileLie, before: Verdict, after: Verdict) -> ToldAlone:

@@ -137,7 +137,7 @@ def joined(parts: list[tuple[Genuine, Tables]]) -> tuple[Plan, Tables]:
         topics += universe.topics(genuine.plan)
         groups += universe.groups(genuine.plan)
     plan = msgspec.structs.replace(
-        parts[0][0].plan, topics=topics, groups=groups, checks=[], expects=[]
+        parts[0][0].plan, topics=topics, groups=groups, must_judge=[], expects=[]
     )
     return plan, tables
 

@@ -221,7 +221,7 @@ LOGS = (
 )  # fmt: skip
 DESCRIPTIONS = (
     FileLie(name="the plan names no check", verb=Verb.EMPTY, of="plan.json", check=None,
-            change=plan_with(lambda plan: msgspec.structs.replace(plan, checks=[]))),
+            change=plan_with(lambda plan: msgspec.structs.replace(plan, must_judge=[]))),
     FileLie(name="the plan's groups are of a client that left no history", verb=Verb.ALTER,
             of="plan.json", check=Check.HISTORY_COMPLETE, change=plan_with(other_client)),
     FileLie(name="the plan denies the unclean elections that it allowed", verb=Verb.ALTER,

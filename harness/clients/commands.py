@@ -3,7 +3,7 @@
 import msgspec
 
 from contract.clients import Client
-from contract.outcomes import Isolation, Outcome
+from contract.outcomes import Isolation, Outcome, TransactionChange
 from harness.clients.command import Command
 from harness.clients.observer_commands import (
     AlterTopic,
@@ -288,7 +288,7 @@ AnyCommand = (
 class StepAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a step of a transaction; `error` is the simple name of the exception."""
 
-    change: str
+    change: TransactionChange
     outcome: Outcome
     error: str | None
 

@@ -13,7 +13,13 @@ import msgspec
 
 from contract.errors import WorkerError
 from contract.events import TransactionChanged
-from contract.outcomes import Outcome, is_fencing, transaction_outcome
+from contract.outcomes import (
+    Outcome,
+    TransactionChange,
+    TransactionStep,
+    is_fencing,
+    transaction_outcome,
+)
 from harness.clients.commands import (
     BeginTransaction,
     CopyInTransaction,
@@ -36,11 +42,11 @@ _CLOSE_SECONDS = 5
 _UNTOLD = (-1, -1)
 _WRAPPERS = frozenset({"ExecutionException", "KafkaException"})
 _DONE = {
-    "initialize": "initialized",
-    "begin": "begun",
-    "send_offsets": "offsets_sent",
-    "commit": "committed",
-    "abort": "aborted",
+    TransactionStep.INITIALIZE: TransactionChange.INITIALIZED,
+    TransactionStep.BEGIN: TransactionChange.BEGUN,
+    TransactionStep.SEND_OFFSETS: TransactionChange.OFFSETS_SENT,
+    TransactionStep.COMMIT: TransactionChange.COMMITTED,
+    TransactionStep.ABORT: TransactionChange.ABORTED,
 }
 
 
@@ -71,18 +77,18 @@ class TransactionalProducer:
 
     def initialize(self) -> StepAnswer:
         """Take the transactional.id over: the coordinator raises its producer epoch."""
-        return self._step("initialize", self._producer.initTransactions)
+        return self._step(TransactionStep.INITIALIZE, self._producer.initTransactions)
 
     def begin(self) -> StepAnswer:
         """Begin a transaction, which the brokers learn with its first send."""
         self._transaction = 0 if self._transaction is None else self._transaction + 1
-        return self._step("begin", self._producer.beginTransaction)
+        return self._step(TransactionStep.BEGIN, self._producer.beginTransaction)
 
     def end(self, *, is_commit: bool) -> StepAnswer:
         """Commit or abort."""
         if is_commit:
-            return self._step("commit", self._producer.commitTransaction)
-        return self._step("abort", self._producer.abortTransaction)
+            return self._step(TransactionStep.COMMIT, self._producer.commitTransaction)
+        return self._step(TransactionStep.ABORT, self._producer.abortTransaction)
 
     def send(self, topic: str, partitions: Iterable[int], count: int) -> dict[str, int]:
         """Send values to each partition and wait for their outcomes; answers these by count."""
@@ -110,7 +116,8 @@ class TransactionalProducer:
             self.send(command.topic, [command.partition], taken)
         positions, group = member.positions_to_commit()
         return self._step(
-            "send_offsets", lambda: self._producer.sendOffsetsToTransaction(positions, group)
+            TransactionStep.SEND_OFFSETS,
+            lambda: self._producer.sendOffsetsToTransaction(positions, group),
         )
 
     def close(self) -> None:
@@ -121,7 +128,7 @@ class TransactionalProducer:
             if not is_fencing(_cause(error)):
                 raise
 
-    def _step(self, step: str, act: Callable[[], Any]) -> StepAnswer:
+    def _step(self, step: TransactionStep, act: Callable[[], Any]) -> StepAnswer:
         began_micros = time.time_ns() // 1000
         error: str | None = None
         try:
@@ -129,7 +136,7 @@ class TransactionalProducer:
         except jpype.JException as failure:
             error = _cause(failure)
         producer_id, producer_epoch = _producer_id_and_epoch(self._producer)
-        refused = "fenced" if is_fencing(error) else "failed"
+        refused = TransactionChange.FENCED if is_fencing(error) else TransactionChange.FAILED
         answer = StepAnswer(
             change=_DONE[step] if error is None else refused,
             outcome=transaction_outcome(error),

@@ -13,7 +13,7 @@ import msgspec
 from contract.clients import Client
 from contract.errors import WorkerError
 from contract.events import NO_EPOCH, Committed, ConsumerFailed, GroupChanged, Polled
-from contract.outcomes import CommitEpoch, Outcome, commit_outcome
+from contract.outcomes import CommitEpoch, GroupChange, Outcome, commit_outcome
 from harness.clients.commands import Consume, Member, MemberCommit
 from harness.clients.commit_styles import (
     OF_THE_CLIENTS_STATE,
@@ -92,7 +92,7 @@ class GroupMember(ABC):
         self._last_assignment: set[Partition] = set()
         self._is_rebalanced = False
         self._open(bootstrap)
-        self._changed("opened")
+        self._changed(GroupChange.OPENED)
 
     def consume(self, order: Consume) -> str:
         """Poll to the log ends; returns how it ended: caught_up, failed or stalled."""
@@ -106,15 +106,15 @@ class GroupMember(ABC):
                 if positions and all(
                     at is not None and is_there(at, wanted[tp]) for tp, at in positions.items()
                 ):
-                    self._record_positions("caught_up", positions)
+                    self._record_positions(GroupChange.CAUGHT_UP, positions)
                     return "caught_up"
         except self.failures as error:
             self._failed(error)
             return "failed"
         if self._last_assignment:
-            self._record_positions("stalled", dict.fromkeys(self._last_assignment))
+            self._record_positions(GroupChange.STALLED, dict.fromkeys(self._last_assignment))
         else:
-            self._changed("stalled")
+            self._changed(GroupChange.STALLED)
         return "stalled"
 
     def take(self, records: int, *, timeout_seconds: float) -> int:
@@ -214,7 +214,7 @@ class GroupMember(ABC):
     def close(self) -> None:
         """Leave the group and close the consumer; commits nothing."""
         self._close()
-        self._changed("closed")
+        self._changed(GroupChange.CLOSED)
 
     @abstractmethod
     def _open(self, bootstrap: str) -> None:
@@ -315,9 +315,9 @@ class GroupMember(ABC):
         self._is_rebalanced = False
         self._last_generation = self._assigned_generation = generation
         for tp in sorted(assigned if is_anew else assigned - self._last_assignment):
-            self._changed("assigned", tp, self._position(tp))
+            self._changed(GroupChange.ASSIGNED, tp, self._position(tp))
         for tp in sorted(self._last_assignment - assigned):
-            self._changed("revoked", tp)
+            self._changed(GroupChange.REVOKED, tp)
         for tp in self._last_assignment if is_anew else self._last_assignment - assigned:
             self._last_epochs.pop(tp, None)
             self._processed.pop(tp, None)
@@ -342,12 +342,14 @@ class GroupMember(ABC):
             **msgspec.structs.asdict(self._failure(error)),
         )
 
-    def _record_positions(self, change: str, positions: dict[Partition, int | None]) -> None:
+    def _record_positions(
+        self, change: GroupChange, positions: dict[Partition, int | None]
+    ) -> None:
         for tp, at in sorted(positions.items()):
             self._changed(change, tp, at if at is not None else self._position(tp))
 
     def _changed(
-        self, change: str, partition: Partition = _NO_PARTITION, position: int | None = None
+        self, change: GroupChange, partition: Partition = _NO_PARTITION, position: int | None = None
     ) -> None:
         self._history.write(
             GroupChanged,

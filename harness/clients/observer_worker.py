@@ -14,7 +14,7 @@ import msgspec
 
 from contract.errors import WorkerError
 from contract.events import Sampled, TransactionChanged
-from contract.outcomes import Outcome
+from contract.outcomes import Outcome, TransactionChange, TransactionStep
 from harness.clients.admin import AdminClient
 from harness.clients.commands import AnyCommand, WorkerPlan
 from harness.clients.guest import visit
@@ -157,8 +157,8 @@ class ObserverRole(Role):
             TransactionChanged,
             producer="",
             transactional_id=transactional_id,
-            step="describe",
-            change="described",
+            step=TransactionStep.DESCRIBE,
+            change=TransactionChange.DESCRIBED,
             transaction=None,
             producer_id=state.producer_id,
             producer_epoch=state.producer_epoch,

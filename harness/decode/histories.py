@@ -141,7 +141,12 @@ def _sends(worker: str, events: Iterable[AnyEvent], rows: Rows) -> None:
 
 
 def _transaction(worker: str, event: TransactionChanged, rows: Rows) -> None:
-    row = msgspec.structs.asdict(event) | {"worker": worker, "outcome": str(event.outcome)}
+    row = msgspec.structs.asdict(event) | {
+        "worker": worker,
+        "step": str(event.step),
+        "change": str(event.change),
+        "outcome": str(event.outcome),
+    }
     del row["mono_micros"]
     rows.add("transactions", at_micros=row.pop("wall_micros"), **row)
 
@@ -206,7 +211,7 @@ def _group_event(worker: str, event: GroupChanged | ConsumerFailed, rows: Rows) 
     }
     if isinstance(event, GroupChanged):
         row |= {
-            "change": event.change,
+            "change": str(event.change),
             "generation": event.generation,
         }
     else:

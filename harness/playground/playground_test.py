@@ -9,7 +9,6 @@ import tempfile
 from pathlib import Path
 
 import msgspec
-from ducktape.mark.resource import cluster
 
 from cluster.kafka.topology import Topology
 from contract.run_folder import TopicPlan
@@ -26,9 +25,8 @@ class PlaygroundScenario(Scenario):
     orders = TopicPlan(
         topic="orders", partitions=3, replication=3, min_insync=2, unclean_election=False
     )
-    checks = ()
+    must_judge = ()
 
-    @cluster(num_nodes=5)
     def test_playground(self) -> None:
         """Bring the cluster up, write down where it is, and serve orders."""
         with (

@@ -16,9 +16,8 @@ _SUFFIX = "_test"
 
 @dataclass(frozen=True)
 class ScenarioFile:
-    """A scenario on disk: its name, its file, the first line of its question, and its nodes.
+    """A scenario on disk: its name, its file, and the first line of its question.
 
-    nodes: the most that a test of it asks ducktape for, `@cluster(num_nodes=...)`.
     parameters: each set of them that it declares (`@matrix`, `@parametrize`); a single empty one
         if it declares none; None if they can't be read from its file.
     """
@@ -26,7 +25,6 @@ class ScenarioFile:
     name: str
     path: Path
     question: str
-    nodes: int
     parameters: tuple[Mapping[str, Any], ...] | None = ({},)
 
     def require(self, parameters: Mapping[str, Any]) -> None:
@@ -68,21 +66,7 @@ def read_scenario(path: Path) -> ScenarioFile:
     tree = ast.parse(path.read_text())
     question = (ast.get_docstring(tree) or "").partition("\n")[0]
     name = path.stem.removesuffix(_SUFFIX)
-    return ScenarioFile(name, path, question, _nodes(tree), _parameters(tree))
-
-
-def _nodes(tree: ast.Module) -> int:
-    """The largest `num_nodes` that is written as a number."""
-    asked = [
-        keyword.value.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef)
-        for decorator in node.decorator_list
-        if isinstance(decorator, ast.Call)
-        for keyword in decorator.keywords
-        if keyword.arg == "num_nodes" and isinstance(keyword.value, ast.Constant)
-    ]
-    return max((nodes for nodes in asked if isinstance(nodes, int)), default=0)
+    return ScenarioFile(name, path, question, _parameters(tree))
 
 
 def _parameters(tree: ast.Module) -> tuple[Mapping[str, Any], ...] | None:

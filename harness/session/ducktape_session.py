@@ -22,6 +22,7 @@ from contract.run_folder import PLAN_FILE, find_runs
 from harness.invocation import Session
 from harness.session.catalog import ScenarioFile
 from harness.session.names import NOTES, reserve_session
+from harness.session.pool_size import pool_size
 from harness.session.salvage import salvage
 from harness.story.phases import PREFIX
 
@@ -65,6 +66,7 @@ def run_ducktape(
         parameters: of the scenarios' tests; None or empty: all that they declare.
 
     Raises:
+        UsageError: a scenario's file does not import.
         PrerequisiteError: the pool of nodes could not be opened.
         NodeError: not one scenario got so far as to have a run folder; shows ducktape's last lines.
     """
@@ -83,7 +85,7 @@ def run_ducktape(
         "PYTHONPATH": str(_ROOT),
         "PYTHONUNBUFFERED": "1",
         "FENCEPOST_POOL_KIND": session.cluster,
-        "FENCEPOST_POOL_SIZE": str(max(scenario.nodes for scenario in chosen)),
+        "FENCEPOST_POOL_SIZE": str(pool_size(scenario.path for scenario in chosen)),
         "FENCEPOST_POOL_ROOT": str(root),
     }
     folder, notes = reserve_session(results, root)

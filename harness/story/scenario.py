@@ -3,13 +3,13 @@
 import inspect
 import time
 import traceback
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
 import msgspec
+from ducktape.mark.resource import cluster
 from ducktape.tests.test import Test
 from ducktape.tests.test_context import TestContext
 
@@ -17,7 +17,7 @@ from cluster.kafka.lock import read_lock
 from cluster.kafka.service import KafkaService
 from cluster.kafka.topology import Topology
 from cluster.nodes.tether import die_with_parent
-from contract.checks import OF_COPIES, OF_EVERY_RUN, OF_GROUPS, OF_SEVERAL_READERS, Check
+from contract.checks import Check
 from contract.clients import Client, clients_of
 from contract.errors import UsageError, WorkerError
 from contract.events import WorkerStarted
@@ -41,31 +41,33 @@ from harness.story.ending import end_and_collect
 from harness.story.phases import Phases
 from harness.story.run import Run
 
-
-def planned(
-    checks: Sequence[Check], topics: Sequence[TopicPlan], groups: Sequence[GroupPlan]
-) -> list[Check]:
-    """A scenario's checks and those of every run, without what a run like this gives no case of."""
-    without: set[Check] = set() if groups else set(OF_GROUPS)
-    if all(topic.replication == 1 for topic in topics):
-        without |= OF_COPIES
-    of_every_run = [check for check in OF_EVERY_RUN if check not in without]
-    readers = Counter(group.topic for group in groups)
-    of_one_reader = set() if max(readers.values(), default=0) > 1 else OF_SEVERAL_READERS
-    return [
-        check for check in dict.fromkeys([*checks, *of_every_run]) if check not in of_one_reader
-    ]
+_OBSERVERS = 1
 
 
 class Scenario(Test):  # type: ignore[misc]
     """Base of all scenarios: its module's docstring is the question, and the report's text.
 
-    A subclass sets the shape of the cluster and the checks, and its test method tells the story
-    within `with self.running(...) as run`.
+    A subclass sets the shape of the cluster, its groups, and the checks that its question is about,
+    and its test method tells the story within `with self.running(...) as run`. Each test method is
+    marked with the nodes that it needs.
     """
 
     topology: ClassVar[Topology]
-    checks: ClassVar[Sequence[Check]]
+    groups: ClassVar[Sequence[GroupPlan]] = ()
+    must_judge: ClassVar[Sequence[Check]]
+
+    def __init_subclass__(cls) -> None:
+        """Ask ducktape for the nodes: servers, a worker of each kind, and the observer."""
+        super().__init_subclass__()
+        marked = cluster(num_nodes=cls.node_count())
+        for name, function in vars(cls).items():
+            if name.startswith("test_"):
+                marked(function)
+
+    @classmethod
+    def node_count(cls) -> int:
+        """How many nodes a test of this scenario needs."""
+        return cls.topology.node_count + len(workers_for(cls.groups)) + _OBSERVERS
 
     def __init__(self, test_context: Any) -> None:
         """Called by ducktape, once a test."""
@@ -86,13 +88,13 @@ class Scenario(Test):  # type: ignore[misc]
         groups: Sequence[GroupPlan] = (),
         expects: Sequence[Expectation] = (),
         topology: Topology | None = None,
-        checks: Sequence[Check] = (),
+        must_judge: Sequence[Check] = (),
     ) -> Iterator[Run]:
         """Bring the cluster up, hand it over, and collect everything, whatever happened.
 
         An error of the scenario is written to `run.json` and raised on. `topology` stands in for
-        the scenario's own where its parameters change it, and `checks` are those that only they
-        give something to judge.
+        the scenario's own where its parameters change it, and `must_judge` are further checks that
+        only they give something to judge.
 
         Raises:
             UsageError: a group's client can't be tested with this Kafka version.
@@ -101,7 +103,7 @@ class Scenario(Test):  # type: ignore[misc]
         self._require_clients(groups)
         shape = topology or self.topology
         folder = RunFolder(Path(TestContext.results_dir(self.test_context, 0)))
-        plan = self._plan(topics, groups, expects, checks)
+        plan = self._plan(topics, groups, expects, must_judge)
         folder.write_plan(plan)
         description = self._describe(plan, shape)
         folder.write_run(description)
@@ -160,7 +162,7 @@ class Scenario(Test):  # type: ignore[misc]
         topics: Sequence[TopicPlan],
         groups: Sequence[GroupPlan],
         expects: Sequence[Expectation],
-        checks: Sequence[Check],
+        must_judge: Sequence[Check],
     ) -> Plan:
         return Plan(
             scenario=Path(inspect.getfile(type(self))).stem.removesuffix("_test"),
@@ -168,7 +170,7 @@ class Scenario(Test):  # type: ignore[misc]
             parameters=dict(self.test_context.injected_args or {}),
             topics=list(topics),
             groups=list(groups),
-            checks=[str(check) for check in planned([*self.checks, *checks], topics, groups)],
+            must_judge=[str(check) for check in (*self.must_judge, *must_judge)],
             expects=list(expects),
         )
 

@@ -205,7 +205,7 @@ def refused_commit_is_no_orphan(h: History) -> None:
         error="CommitFailedException",
         generation=1,
     )
-    h.changed("lost", at=16.0, position=100)
+    h.changed("revoked", at=16.0, position=100)
 
 
 @asks(

@@ -190,7 +190,7 @@ def _two(h: History, *, offsets: str) -> None:
         Batch(11, 11, pid=1, control="abort"),
     )
     watched(h, 1, 12, times=(25.0, 45.0, 65.0, 85.0))
-    h.changed("lost", at=30.0, position=10, topic="in")
+    h.changed("revoked", at=30.0, position=10, topic="in")
     joined(h, 5 if offsets == "abort" else 10, at=40.0, member="2", generation=3, topic="in")
     if offsets == "abort":
         h.polled(5, 9, at=41.0, member="2", topic="in")

@@ -23,7 +23,7 @@ def redelivery_after_a_crash(h: History) -> None:
     h.polled(0, 19, at=6)
     h.commit(20, 0, at=7)
     h.polled(20, 49, at=8)
-    h.changed("lost", at=15, position=50)
+    h.changed("revoked", at=15, position=50)
     consumed(h, 20, 99, at=20, fresh=False, member="2")
     copies(h, (1, 2), (0, 99, 0), high_watermark=100)
 

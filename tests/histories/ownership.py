@@ -229,7 +229,7 @@ def slow_member_believes_that_it_owns(h: History) -> None:
         error="CommitFailedException",
         generation=3,
     )
-    h.changed("lost", at=41.5, position=50, generation=3)
+    h.changed("revoked", at=41.5, position=50, generation=3)
     h.polled(70, 99, at=45.0, member="2")
     left(h, 100, at=80.0, member="2", generation=4)
 
@@ -351,7 +351,7 @@ def _handed_over(h: History) -> None:
     joined(h, 0, at=5.0, generation=3)
     h.polled(0, 59, at=6.0)
     h.commit(50, 0, at=8.0, brokers=(1, 2), generation=3)
-    h.changed("lost", at=15.0, position=60, generation=3)
+    h.changed("revoked", at=15.0, position=60, generation=3)
     joined(h, 50, at=20.0, member="2", generation=4)
     h.polled(50, 79, at=22.0, member="2")
     h.commit(80, 0, at=24.0, member="2", brokers=(1, 2), generation=4)

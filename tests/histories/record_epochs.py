@@ -110,7 +110,7 @@ def successor_reads_earlier_epochs_again(h: History) -> None:
     h.commit(20, 0, at=8.0, brokers=(1, 2), generation=1)
     h.polled(20, 49, at=26.0)
     h.polled(50, 99, at=27.0, epoch=1)
-    h.changed("lost", at=30.0, position=100)
+    h.changed("revoked", at=30.0, position=100)
     joined(h, 20, at=40.0, member="2", generation=3)
     h.polled(20, 49, at=41.0, member="2")
     h.polled(50, 99, at=42.0, epoch=1, member="2")

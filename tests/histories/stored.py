@@ -215,7 +215,7 @@ def refused_after_a_retry_and_stored(h: History) -> None:
     )
     h.rows["commits"][-1]["began_micros"] = h.at(10.0)
     h.stored(80, 0, at=10.1, brokers=(1, 2))
-    h.changed("lost", at=46.0, position=80)
+    h.changed("revoked", at=46.0, position=80)
     joined(h, 80, at=50.0, member="2", generation=3)
     h.polled(80, 99, at=51.0, member="2")
     left(h, 100, at=80.0, member="2", generation=3, caught_up=True)

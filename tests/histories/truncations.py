@@ -105,7 +105,7 @@ def resumed_below_the_truncation(h: History) -> None:
     h.polled(0, 99, at=8)
     h.commit(100, 0, at=9)
     h.polled(100, 199, at=10)
-    h.changed("lost", at=18, position=200)
+    h.changed("revoked", at=18, position=200)
     went_on(h, 100, epoch)
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 import msgspec
 from blunt import Blunt, Story, meanwhile, segments_not_written, short_waits, tell, unsent
 from data_stories import begin
-from ducktape.mark.resource import cluster
 from effects import await_changes
 from stage import BROKERS, GROUPS, LOAD, ORDERS, SCRAP
 
@@ -167,9 +166,8 @@ class BluntDataScenario(Scenario):
         combined=(1, 2, 3),
         settings={"transaction.abort.timed.out.transaction.cleanup.interval.ms": "200"},
     )
-    checks = (Check.HISTORY_COMPLETE,)
+    must_judge = (Check.HISTORY_COMPLETE,)
 
-    @cluster(num_nodes=6)
     def test_blunt_data(self) -> None:
         with self.running(topics=[ORDERS], groups=[GROUP]) as run:
             run.create(assignment=BROKERS, is_spread=True)

@@ -24,7 +24,6 @@ from blunt import (
     signals_swallowed,
     tell,
 )
-from ducktape.mark.resource import cluster
 from stage import BROKERS, GROUPS, LOAD, ORDERS, PLAIN
 
 from cluster.kafka.topology import CONTROLLER_PORT, Topology
@@ -161,9 +160,8 @@ class BluntServersScenario(Scenario):
     """Each fault has no effect."""
 
     topology = Topology(brokers=4, combined=(1, 2, 3))
-    checks = (Check.HISTORY_COMPLETE,)
+    must_judge = (Check.HISTORY_COMPLETE,)
 
-    @cluster(num_nodes=6)
     def test_blunt_servers(self) -> None:
         with self.running(topics=[ORDERS], groups=[GROUP]) as run:
             run.create(assignment=BROKERS, is_spread=True)

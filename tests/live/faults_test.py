@@ -17,7 +17,6 @@ from typing import TypedDict
 
 import data_stories
 import server_stories
-from ducktape.mark.resource import cluster
 from stage import (
     BROKERS,
     GROUPS,
@@ -56,9 +55,8 @@ class FaultsScenario(Scenario):
             "group.consumer.min.heartbeat.interval.ms": "500",
         },
     )
-    checks = ()
+    must_judge = ()
 
-    @cluster(num_nodes=6)
     def test_faults(self) -> None:
         told: dict[str, Told] = {}
         with self.running(topics=[ORDERS], groups=GROUPS) as run:

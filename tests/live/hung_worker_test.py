@@ -5,8 +5,6 @@ Fault:   none that is declared: the node of a Python client's worker is paused, 
 Expect:  everything else is collected, and the run is undecided.
 """
 
-from ducktape.mark.resource import cluster
-
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
@@ -24,9 +22,8 @@ class HungWorkerScenario(Scenario):
         topic="orders", partitions=1, replication=1, min_insync=1, unclean_election=False
     )
     groups = (reader("java", "orders"), reader("python", "orders", client=Client.KAFKA_PYTHON))
-    checks = (Check.LOST_RECORD, Check.HISTORY_COMPLETE)
+    must_judge = (Check.LOST_RECORD, Check.HISTORY_COMPLETE)
 
-    @cluster(num_nodes=4)
     def test_hung_worker(self) -> None:
         with self.running(topics=[self.orders], groups=self.groups) as run:
             run.create(assignment=[1])

@@ -88,7 +88,7 @@ def make_trace(
                 )
                 for name in (groups if groups is not None else (group,))
             ],
-            checks=list(checks) or [str(check) for check in Check],
+            must_judge=list(checks) or [str(check) for check in Check],
             expects=list(expects),
         )
         run = RunDescription(

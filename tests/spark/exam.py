@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from judging import judge
 from pyspark.sql import SparkSession
 
 import tests.histories
 from analysis.checks.registry import CHECKS
-from analysis.judge import judge
 from analysis.load import load_trace
 from contract.checks import Check
 from contract.run_folder import Plan, RunFolder
@@ -106,7 +106,7 @@ def _written(path: Path, made: Iterable[History], *, checks: list[str]) -> RunFo
             parameters={},
             topics=[topic for history in histories for topic in history.topics],
             groups=[group for history in histories for group in history.groups],
-            checks=checks,
+            must_judge=checks,
             expects=[],
         )
     )

@@ -3,6 +3,7 @@
 from typing import Any
 
 from conftest import TraceMaker
+from judging import judge
 from micro import (
     appended,
     batch,
@@ -23,7 +24,6 @@ from micro import (
     truncated,
 )
 
-from analysis.judge import judge
 from contract.checks import Check
 from contract.verdicts import CheckResult
 

@@ -17,7 +17,7 @@ PLAN = Plan(
     parameters={},
     topics=[],
     groups=[],
-    checks=["lost_record"],
+    must_judge=["lost_record"],
     expects=[],
 )
 RUN = RunDescription(

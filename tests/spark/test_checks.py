@@ -18,6 +18,7 @@ from histories import (
     WENT_ON,
     result,
 )
+from judging import judge
 from micro import (
     changed,
     led,
@@ -28,7 +29,6 @@ from micro import (
 )
 
 from analysis.closeup import surviving
-from analysis.judge import judge
 from contract.checks import Check
 from contract.verdicts import CheckVerdict
 

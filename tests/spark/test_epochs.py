@@ -3,9 +3,9 @@
 import pytest
 from conftest import TraceMaker
 from histories import HEALTHY, WENT_ON, result
+from judging import judge
 from micro import Row, changed, committed, led, polled
 
-from analysis.judge import judge
 from contract.checks import Check
 from contract.verdicts import CheckVerdict
 

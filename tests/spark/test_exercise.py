@@ -3,10 +3,10 @@
 import pytest
 from conftest import TraceMaker
 from histories import HEALTHY, WHOLE_HANDED_ON
+from judging import judge
 from micro import registered
 
 from analysis.exercise import CASES
-from analysis.judge import judge
 from contract.checks import Check
 
 pytestmark = pytest.mark.spark

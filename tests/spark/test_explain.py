@@ -77,7 +77,7 @@ def folder(tmp_path: Path) -> RunFolder:
             parameters={},
             topics=[],
             groups=[],
-            checks=[],
+            must_judge=[],
             expects=[],
         )
     )

@@ -7,9 +7,9 @@ import msgspec
 import pytest
 from conftest import TraceMaker
 from histories import HEALTHY
+from judging import judge
 from micro import appended, batch, clock, log_bounds, registered, sampled, survived, told_commit
 
-from analysis.judge import judge
 from contract.checks import Check
 from contract.verdicts import CheckVerdict, RunVerdict, Verdict
 

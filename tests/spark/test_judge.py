@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import Rows, TraceMaker
 from histories import HEALTHY, WENT_BACK, WENT_ON, WHOLE_HANDED_ON
+from judging import judge
 from micro import Row, changed, committed, log_bounds, polled, told_commit
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
@@ -19,11 +20,11 @@ from rich.console import Console
 
 from analysis.checks.base import CheckDefinition, CheckOutcome, findings
 from analysis.checks.registry import CHECKS
-from analysis.judge import judge
+from analysis.judge import judge as judge_all
 from analysis.load import Trace, load_trace, spark_schema
 from analysis.report.page import write_report
 from analysis.terminal import show
-from contract.checks import OF_SOME_STORIES, Check
+from contract.checks import Check
 from contract.errors import RunFolderError
 from contract.run_folder import Expectation, RunFolder
 from contract.tables import LATER, TABLES
@@ -33,12 +34,7 @@ pytestmark = pytest.mark.spark
 
 _SILENT = (Check.SKIPPED_RECORD,)
 _RESUMED = (Check.RESUMPTION,)
-_WITHOUT_TRANSACTIONS = tuple(
-    check
-    for check in Check
-    if "transactions" not in getattr(CHECKS.get(check), "needs", ())
-    and check not in {*OF_SOME_STORIES, Check.DIVERGENCE_MISMATCH}
-)
+_EVALUATED_MIN = 60
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -51,10 +47,62 @@ def test_spark_reads_tables_by_the_contract(table: str) -> None:
 def test_a_healthy_run_passes(make_trace: TraceMaker) -> None:
     other = [{**row, "group": "h", "member": "h#1"} for row in WHOLE_HANDED_ON["polls"]]
     rows = {**WHOLE_HANDED_ON, "polls": [*WHOLE_HANDED_ON["polls"], *other]}
-    verdict = judge(make_trace(rows, groups=("g", "h"), checks=_WITHOUT_TRANSACTIONS))
-    assert [name for name, result in verdict.checks.items() if not result.evaluated] == []
-    assert {name: r.verdict for name, r in verdict.checks.items() if r.verdict != "holds"} == {}
+    verdict = judge_all(make_trace(rows, groups=("g", "h"), checks=_SILENT))
+    told = {name: str(result.verdict) for name, result in verdict.checks.items()}
+    assert set(told) == set(Check)
+    assert set(told.values()) == {"holds", "not_evaluable"}
+    assert list(told.values()).count("holds") >= _EVALUATED_MIN
+    assert all(one.reason for one in verdict.checks.values() if not one.evaluated)
     assert verdict.verdict is RunVerdict.PASS
+
+
+def test_every_check_is_judged_by_somebody() -> None:
+    assert set(Check) == {*CHECKS, Check.RESUMPTION, Check.VACUOUS_CHECK}
+
+
+@pytest.mark.parametrize(
+    ("history", "verdict"), [(HEALTHY, RunVerdict.PASS), (WENT_ON, RunVerdict.FAIL)]
+)
+def test_a_violation_counts_whether_its_check_must_be_judged_or_not(
+    make_trace: TraceMaker, history: Rows, verdict: RunVerdict
+) -> None:
+    trace = make_trace(history, checks=(Check.DUPLICATE_DELIVERY,))
+    told = judge_all(trace, only=(Check.DUPLICATE_DELIVERY, Check.SKIPPED_RECORD))
+    assert told.must_judge == [Check.DUPLICATE_DELIVERY]
+    assert told.verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("must_judge", "verdict"),
+    [
+        (Check.SKIPPED_RECORD, RunVerdict.PASS),
+        (Check.ABORTED_READ, RunVerdict.UNDECIDED),
+    ],
+)
+def test_only_checks_that_must_be_judged_need_a_case(
+    make_trace: TraceMaker, must_judge: Check, verdict: RunVerdict
+) -> None:
+    asked = (Check.SKIPPED_RECORD, Check.ABORTED_READ, Check.VACUOUS_CHECK)
+    told = judge_all(make_trace(HEALTHY, checks=(must_judge,)), only=asked)
+    assert told.checks[Check.ABORTED_READ].verdict == "not_evaluable"
+    assert told.verdict is verdict
+
+
+def test_a_check_without_a_case_is_undecided_where_a_gap_may_hide_it(
+    make_trace: TraceMaker,
+) -> None:
+    broken = {**history_of("w"), "malformed_lines": 1, "malformed_at": "line 3"}
+    rows = {**HEALTHY, "commits": [], "histories": [broken]}
+    told = judge_all(make_trace(rows, checks=_SILENT), only=(Check.LOST_COMMIT,))
+    lost = told.checks[Check.LOST_COMMIT]
+    assert (lost.verdict, lost.reason.partition(":")[0]) == ("undecided", "table commits is empty")
+    assert told.verdict is RunVerdict.UNDECIDED
+
+
+def test_what_must_be_judged_and_is_no_check_leaves_no_pass(make_trace: TraceMaker) -> None:
+    told = judge_all(make_trace(HEALTHY, checks=(*_SILENT, "of_tomorrow")), only=_SILENT)
+    assert told.doubts == ["this release has no check of_tomorrow, which must be judged"]
+    assert told.verdict is RunVerdict.UNDECIDED
 
 
 def test_an_unexpected_violation_fails(make_trace: TraceMaker) -> None:
@@ -122,6 +170,9 @@ def test_a_missing_table_is_no_empty_one(make_trace: TraceMaker) -> None:
     assert {name: (r.verdict, r.reason) for name, r in missing.items()} == dict.fromkeys(
         map(str, checks), ("not_evaluable", "table resets is missing")
     )
+    told = judge_all(make_trace(calm, checks=_SILENT, missing=("resets",)), only=_SILENT)
+    assert told.doubts == ["table resets is missing"]
+    assert told.verdict is RunVerdict.UNDECIDED
 
 
 def test_an_empty_table_is_the_reason_where_rows_are_needed(make_trace: TraceMaker) -> None:
@@ -133,9 +184,9 @@ def test_an_empty_table_is_the_reason_where_rows_are_needed(make_trace: TraceMak
 
 def test_a_plan_without_checks_never_passes(make_trace: TraceMaker) -> None:
     trace = make_trace(HEALTHY)
-    verdict = judge(replace(trace, plan=msgspec.structs.replace(trace.plan, checks=[])))
+    verdict = judge(replace(trace, plan=msgspec.structs.replace(trace.plan, must_judge=[])))
     assert verdict.verdict is RunVerdict.UNDECIDED
-    assert verdict.doubts == ["the plan names no check"]
+    assert verdict.doubts == ["the plan names no check that must be judged"]
 
 
 def test_everything_is_lost_where_every_log_is_empty(make_trace: TraceMaker) -> None:

@@ -115,7 +115,7 @@ def test_a_renamed_column_and_a_plan_without_checks_are_noticed(
             parameters=plan.parameters,
             topics=plan.topics,
             groups=plan.groups,
-            checks=[],
+            must_judge=[],
             expects=[],
         )
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from conftest import TraceMaker
 from histories import HEALTHY, result
+from judging import judge
 from micro import Row, changed, led, registered, sent
 
-from analysis.judge import judge
 from contract.checks import Check
 from contract.verdicts import CheckVerdict
 

@@ -8,10 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import Rows, TraceMaker
 from histories import HEALTHY, WHOLE_HANDED_ON
+from judging import judge
 from pyspark.sql import SparkSession
 
 from analysis.checks.registry import CHECKS
-from analysis.judge import judge
 from analysis.load import Trace, load_trace
 from contract.checks import Check
 from contract.run_folder import RunFolder

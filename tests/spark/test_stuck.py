@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from conftest import TraceMaker
 from histories import HEALTHY, result
+from judging import judge
 from micro import Row, changed, clock, commit, led, polled, registered, sampled, sent
 
-from analysis.judge import judge
 from analysis.load import CLOCK_MICROS
 from contract.checks import Check
 from contract.verdicts import CheckVerdict

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 from conftest import TraceMaker
 from histories import explained
+from judging import judge
 from micro import Row, sent
 
-from analysis.judge import judge
 from contract.checks import Check
 from contract.outcomes import Isolation
 from contract.verdicts import CheckResult

@@ -10,7 +10,6 @@ from harness.session.catalog import read_scenario
 SCENARIO = '''"""A question?"""
 RECIPES: dict[str, int] = {"pause": 1, "stop": 2}
 class T:
-    @cluster(num_nodes=4)
     @matrix(recipe=list(RECIPES), size=[1, 2])
     @parametrize(recipe="other", size=3)
     def test_x(self, recipe, size): ...

@@ -230,7 +230,7 @@ def test_what_is_no_file_is_counted_and_does_not_block(tmp_path: Path) -> None:
             parameters={},
             topics=[],
             groups=[group],
-            checks=[],
+            must_judge=[],
             expects=[],
         )
     )

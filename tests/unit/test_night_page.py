@@ -74,7 +74,7 @@ def judged(
             parameters={},
             topics=[],
             groups=[],
-            checks=[],
+            must_judge=[],
             expects=[],
         )
     )

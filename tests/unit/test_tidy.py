@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from harness.session.catalog import scenarios
-from harness.story.consumers import workers_for
+from harness.session.pool_size import node_count
 
 ROOT = Path(__file__).resolve().parents[2]
 LINES_MAX = 400
-OBSERVER = 1
 
 ALLOWED = {
     "contract": {"contract"},
@@ -147,7 +146,7 @@ def test_every_scenario_asks_a_question() -> None:
         assert scenario.question.endswith("?"), scenario.name
 
 
-def test_ducktape_collects_the_scenarios_on_disk_with_the_nodes_that_they_need() -> None:
+def test_ducktape_collects_the_scenarios_on_disk_and_the_pool_has_their_nodes() -> None:
     import logging  # noqa: PLC0415
 
     from ducktape.tests.loader import TestLoader  # noqa: PLC0415 - slow, and only needed here
@@ -156,11 +155,7 @@ def test_ducktape_collects_the_scenarios_on_disk_with_the_nodes_that_they_need()
     session = SessionContext(session_id="tidy", results_dir="unused", cluster=None, globals={})
     loader = TestLoader(session, logging.getLogger("tidy"))
     contexts = loader.load([str(ROOT / "scenarios")])
-    by_file = {scenario.path.stem: scenario for scenario in scenarios()}
-    assert {Path(context.file).stem for context in contexts} == set(by_file)
+    files = {Path(context.file).stem for context in contexts}
+    assert files == {scenario.path.stem for scenario in scenarios()}
     for context in contexts:
-        servers = len(context.cls.topology.server_ids)
-        workers = workers_for(getattr(context.cls, "groups", ()))
-        asked = context.expected_num_nodes
-        assert asked == servers + len(workers) + OBSERVER, context.test_id
-        assert asked <= by_file[Path(context.file).stem].nodes, context.test_id
+        assert context.expected_num_nodes == node_count(Path(context.file)), context.test_id
