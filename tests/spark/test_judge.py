@@ -91,7 +91,7 @@ def test_only_checks_that_must_be_judged_need_a_case(
 def test_a_check_without_a_case_is_undecided_where_a_gap_may_hide_it(
     make_trace: TraceMaker,
 ) -> None:
-    broken = {**history_of("w"), "malformed_lines": 1, "malformed_at": "line 3"}
+    broken = {**HEALTHY["histories"][0], "malformed_lines": 1, "malformed_at": "line 3"}
     rows = {**HEALTHY, "commits": [], "histories": [broken]}
     told = judge_all(make_trace(rows, checks=_SILENT), only=(Check.LOST_COMMIT,))
     lost = told.checks[Check.LOST_COMMIT]
