@@ -26,6 +26,7 @@ from contract.waiting import wait_until
 from harness.session.catalog import find_scenarios
 
 PLANTED = 7
+EVALUATED_MIN = 60
 SEED = 19902
 READERS = ("restart", "live")
 
@@ -69,12 +70,14 @@ def test_the_session_tells_all_and_fails_for_the_canary(session: tuple[Path, int
     assert "seed 19902" in said
 
 
-def test_baseline_holds_with_every_check_evaluated(verdict_of: Verdicts) -> None:
-    checks = verdict_of("baseline")["checks"]
-    assert {name: check["verdict"] for name, check in checks.items()} == dict.fromkeys(
-        checks, "holds"
-    )
-    assert all(check["evaluated"] > 0 for check in checks.values())
+def test_baseline_holds_in_all_that_it_can_judge(verdict_of: Verdicts) -> None:
+    verdict = verdict_of("baseline")
+    told = {name: check["verdict"] for name, check in verdict["checks"].items()}
+    assert set(told) == set(Check)
+    assert {told[name] for name in verdict["must_judge"]} == {"holds"}
+    assert set(told.values()) == {"holds", "not_evaluable"}
+    evaluated = [name for name, check in verdict["checks"].items() if check["evaluated"]]
+    assert len(evaluated) >= EVALUATED_MIN
 
 
 def test_the_canarys_loss_is_found_with_its_exact_count(verdict_of: Verdicts) -> None:
@@ -141,13 +144,10 @@ def test_without_its_history_a_run_can_not_be_judged(
     run = tmp_path / "run"
     shutil.copytree(plan.parent, run)
     (run / "history" / "clients.jsonl").unlink()
-    told = json.loads((run / "plan.json").read_text())
-    told["checks"] = [str(Check.SKIPPED_RECORD)]
-    (run / "plan.json").write_text(json.dumps(told))
     code, said = finished("analyze", str(run))
     assert code == 2, said
     verdict = json.loads((run / "report" / "verdict.json").read_text())
-    assert verdict["checks"]["skipped_record"]["verdict"] == "not_evaluable"
+    assert verdict["checks"]["skipped_record"]["verdict"] == "undecided"
     assert verdict["resumption"] == []
 
 
