@@ -1,0 +1,61 @@
+"""How many nodes a scenario's file needs, by importing it."""
+
+from pathlib import Path
+
+import pytest
+
+from contract.errors import UsageError
+from harness.session.pool_size import node_count, pool_size
+
+SCENARIO = '''"""A question?"""
+from cluster.kafka.topology import Topology
+from contract.clients import Client
+from harness.story.scenario import Scenario
+from harness.story.workload import reader
+from shapes import CONTROLLERS
+
+
+class Small(Scenario):
+    topology = Topology(brokers=1)
+    must_judge = ()
+
+    def test_it(self): ...
+
+
+class Large(Scenario):
+    topology = Topology(brokers=3, controllers=CONTROLLERS)
+    groups = (
+        reader("java", "t", members=2),
+        reader("other", "t"),
+        reader("python", "t", client=Client.KAFKA_PYTHON),
+    )
+    must_judge = ()
+
+    def test_it(self): ...
+'''
+
+
+def written(folder: Path, text: str) -> Path:
+    (folder / "shapes.py").write_text("CONTROLLERS = 1\n")
+    file = folder / "own_test.py"
+    file.write_text(text)
+    return file
+
+
+def test_servers_workers_and_the_observer_are_counted(tmp_path: Path) -> None:
+    """Of the larger scenario: four servers, two Java workers, one of kafka-python, the observer."""
+    file = written(tmp_path, SCENARIO)
+    assert node_count(file) == 4 + 2 + 1 + 1
+    assert pool_size([file, file]) == 8
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('"""Why?"""\n', "holds no subclass of Scenario"),
+        ("import nothing_of_that_name\n", "does not import: ModuleNotFoundError"),
+    ],
+)
+def test_a_file_that_can_not_be_counted_is_refused(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        node_count(written(tmp_path, text))
