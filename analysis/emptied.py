@@ -52,6 +52,7 @@ _IMPLIED = (
     _Implied("transactions", by="sends", where="transaction is not null", role=_CLIENTS),
     _Implied("samples", by="leaderships", role="observer_worker"),
     _Implied("phases", by="histories", role="driver"),
+    _Implied("clocks", by="phases", role="driver"),
 )
 
 

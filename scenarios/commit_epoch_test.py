@@ -91,7 +91,7 @@ class CommitEpochScenario(Scenario):
     )
     must_judge = (
         Check.SKIPPED_RECORD,
-        Check.REPROCESSING_AMPLIFICATION,
+        Check.OVER_TRUNCATION,
         Check.COMMITTED_EPOCH_MISSING,
         Check.COMMITTED_EPOCH_STALE,
         Check.COMMITTED_EPOCH_BEHIND_LEADER,

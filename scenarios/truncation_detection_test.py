@@ -65,6 +65,7 @@ class TruncationDetectionScenario(Scenario):
         Check.TRUNCATION_UNDETECTED,
         Check.FALSE_TRUNCATION,
         Check.DIVERGENCE_MISMATCH,
+        Check.OVER_TRUNCATION,
         Check.SILENT_REVALIDATION,
         Check.UNJUSTIFIED_RESET,
         Check.RESUMPTION,

@@ -32,7 +32,7 @@ TEXTS = [
     f"javascript:{MARK}()",
     f"\u202e{MARK}\x00\x1b[31m",
 ]
-_KEPT = {"cluster", "kafka", "must_judge", "stage", "verdict", "client", "isolation", "reset", "check"}
+_KEPT = {"cluster", "kafka", "stage", "verdict", "client", "isolation", "reset", "check"}
 """Fields whose values are names of ours; anything else there is refused before a page is made."""
 
 
