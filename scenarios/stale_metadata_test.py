@@ -28,6 +28,7 @@ from contract.clients import Client
 from contract.outcomes import CommitEpoch, ResetPolicy
 from contract.run_folder import Expectation, GroupPlan, TopicPlan
 from contract.stages import Stage
+from harness.clients.kinds import CLIENT_WORKERS
 from harness.faults.cut import Cut, Links
 from harness.faults.targets import LeaderOf
 from harness.story.run import Run
@@ -72,7 +73,7 @@ class StaleMetadataScenario(Scenario):
         and check != Check.DIVERGENCE_MISMATCH
     )
 
-    @cluster(num_nodes=7)
+    @cluster(num_nodes=4 + CLIENT_WORKERS)
     def test_stale_metadata(self) -> None:
         groups = self.groups_here(self.groups)
         expects = _expected(groups)

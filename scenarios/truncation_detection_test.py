@@ -24,6 +24,7 @@ from contract.clients import Client
 from contract.outcomes import CommitEpoch, ResetPolicy
 from contract.run_folder import Expectation, GroupPlan, TopicPlan
 from contract.stages import Stage
+from harness.clients.kinds import CLIENT_WORKERS
 from harness.faults.kill import Kill
 from harness.faults.targets import FollowerOf, LeaderOf
 from harness.story.scenario import Scenario
@@ -63,7 +64,7 @@ class TruncationDetectionScenario(Scenario):
     )
     checks = tuple(check for check in Check if check not in OF_TRANSACTIONS | OF_SOME_STORIES)
 
-    @cluster(num_nodes=7)
+    @cluster(num_nodes=4 + CLIENT_WORKERS)
     def test_truncation_detection(self) -> None:
         groups = self.groups_here(self.groups)
         live = [group for group in groups if group.labels["reader"] == "live"]

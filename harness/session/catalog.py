@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from contract.errors import UsageError
+from harness.clients.kinds import CLIENT_WORKERS
 
 _FOLDER = Path(__file__).resolve().parents[2] / "scenarios"
 _SUFFIX = "_test"
@@ -72,17 +73,30 @@ def read_scenario(path: Path) -> ScenarioFile:
 
 
 def _nodes(tree: ast.Module) -> int:
-    """The largest `num_nodes` that is written as a number."""
+    """The largest `num_nodes`: a number, or a sum of such and CLIENT_WORKERS."""
     asked = [
-        keyword.value.value
+        _sum(keyword.value)
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef)
         for decorator in node.decorator_list
         if isinstance(decorator, ast.Call)
         for keyword in decorator.keywords
-        if keyword.arg == "num_nodes" and isinstance(keyword.value, ast.Constant)
+        if keyword.arg == "num_nodes"
     ]
-    return max((nodes for nodes in asked if isinstance(nodes, int)), default=0)
+    return max(asked, default=0)
+
+
+def _sum(node: ast.expr) -> int:
+    """A sum's value; what is no part of such a sum counts nothing."""
+    match node:
+        case ast.Constant(value=int(number)):
+            return number
+        case ast.Name(id="CLIENT_WORKERS"):
+            return CLIENT_WORKERS
+        case ast.BinOp(op=ast.Add()):
+            return _sum(node.left) + _sum(node.right)
+        case _:
+            return 0
 
 
 def _parameters(tree: ast.Module) -> tuple[Mapping[str, Any], ...] | None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from contract.errors import UsageError
+from harness.clients.kinds import CLIENT_WORKERS
 from harness.session.catalog import read_scenario
 
 SCENARIO = '''"""A question?"""
@@ -40,6 +41,12 @@ def test_a_set_that_is_not_declared_is_refused_with_those_that_are(tmp_path: Pat
     for wrong in ({"recipe": "pause"}, {"recipe": "bogus", "size": 1}, {"nonsense": 1}):
         with pytest.raises(UsageError, match=r'own does not declare .*\{"recipe": "pause", "size"'):
             scenario.require(wrong)
+
+
+def test_nodes_are_a_number_or_a_sum_with_the_workers_of_all_clients(tmp_path: Path) -> None:
+    for asked, nodes in (("4", 4), ("4 + CLIENT_WORKERS", 4 + CLIENT_WORKERS), ("some()", 0)):
+        declared(tmp_path, SCENARIO.replace("num_nodes=4", f"num_nodes={asked}"))
+        assert read_scenario(tmp_path / "own_test.py").nodes == nodes
 
 
 def test_without_marks_there_are_no_parameters(tmp_path: Path) -> None:
