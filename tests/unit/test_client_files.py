@@ -89,6 +89,12 @@ def test_a_client_has_a_worker_and_a_reader_of_its_log(client: Client) -> None:
     assert list(signature(reader_of(client)).parameters) == ["lines"]
 
 
+@pytest.mark.parametrize("client", Client)
+def test_a_client_has_its_row(client: Client) -> None:
+    pages = [ROOT / "README.md", ROOT / "docs" / "running.md"]
+    assert any(f"\n| {client} |" in page.read_text() for page in pages if page.is_file())
+
+
 @pytest.mark.parametrize("module", MODULES)
 def test_a_client_has_one_member_that_names_its_definite_failures(module: str) -> None:
     (told,) = printed(MEMBERS, f"harness.clients.{module}_consumer").splitlines()
