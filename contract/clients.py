@@ -1,4 +1,4 @@
-"""The clients under test, as plans name them."""
+"""The clients under test, as plans name them, and the modules that they are found in."""
 
 import enum
 
@@ -16,6 +16,15 @@ class Client(enum.StrEnum):
     JAVA_CONSUMER = "java-consumer"
     LIBRDKAFKA = "librdkafka"
     KAFKA_PYTHON = "kafka-python"
+
+    @property
+    def module(self) -> str:
+        """The name that its modules have: `harness.clients.<module>_consumer` and its log's reader.
+
+        `kafka_python` for `kafka-python`; both Java clients have the same.
+        """
+        shared = Client.JAVA if self is Client.JAVA_CONSUMER else self
+        return shared.replace("-", "_")
 
 
 _CONSUMER_PROTOCOL_SINCE = 4

@@ -132,8 +132,8 @@ Of the others one attempt was refused; an earlier one, whose answer was lost, ma
 (`Partition.appendRecordsToLeader` checks the ISR before it looks for a duplicate).
 """
 NO_OFFSET = "_NO_OFFSET"
-"""How librdkafka reports that it had no offset to commit."""
-_DEFINITE_COMMIT_FAILURES = frozenset(
+"""The error of a commit for which the client had no offset; as librdkafka names it."""
+DEFINITE_COMMIT_FAILURES = frozenset(
     {
         "CommitFailedException",
         "FencedInstanceIdException",
@@ -144,26 +144,9 @@ _DEFINITE_COMMIT_FAILURES = frozenset(
         "TopicAuthorizationException",
         "OffsetMetadataTooLarge",
         "StaleMemberEpochException",
-        # librdkafka
-        "ILLEGAL_GENERATION",
-        "UNKNOWN_MEMBER_ID",
-        "REBALANCE_IN_PROGRESS",
-        "FENCED_INSTANCE_ID",
-        "GROUP_AUTHORIZATION_FAILED",
-        "TOPIC_AUTHORIZATION_FAILED",
-        "OFFSET_METADATA_TOO_LARGE",
-        "STALE_MEMBER_EPOCH",
-        # kafka-python
-        "CommitFailedError",
-        "IllegalGenerationError",
-        "UnknownMemberIdError",
-        "RebalanceInProgressError",
-        "FencedInstanceIdError",
-        "GroupAuthorizationFailedError",
-        "TopicAuthorizationFailedError",
-        "OffsetMetadataTooLargeError",
     }
 )
+"""Of the Java client; any other has its own in its `GroupMember.definite_failures`."""
 _DEFINITE_TRANSACTION_FAILURES = frozenset(
     {
         "InvalidTxnStateException",
@@ -174,7 +157,7 @@ _DEFINITE_TRANSACTION_FAILURES = frozenset(
         "UnsupportedVersionException",
         *_FENCED_PRODUCER,
         *_DEFINITE_SEND_FAILURES,
-        *_DEFINITE_COMMIT_FAILURES,
+        *DEFINITE_COMMIT_FAILURES,
     }
 )
 
@@ -184,11 +167,16 @@ def send_outcome(error: str | None) -> Outcome:
     return _outcome(error, _DEFINITE_SEND_FAILURES)
 
 
-def commit_outcome(error: str | None) -> Outcome:
-    """The outcome of an offset commit from the name of the client's exception or error."""
+def commit_outcome(error: str | None, definite: frozenset[str]) -> Outcome:
+    """The outcome of an offset commit from the name of the client's exception or error.
+
+    Args:
+        error: the name; None: acknowledged.
+        definite: the names that the client has for commits which surely did not happen.
+    """
     if error == NO_OFFSET:
         return Outcome.NOTHING
-    return _outcome(error, _DEFINITE_COMMIT_FAILURES)
+    return _outcome(error, definite)
 
 
 def transaction_outcome(error: str | None) -> Outcome:

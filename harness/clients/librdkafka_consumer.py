@@ -1,17 +1,31 @@
-"""The librdkafka consumer under test, through confluent-kafka, classic group protocol."""
+"""The librdkafka consumer under test, through confluent-kafka, classic group protocol.
+
+`python -m harness.clients.librdkafka_consumer PLAN` is its worker.
+"""
 
 import logging
 from collections.abc import Mapping
+from functools import partial
+from importlib.metadata import version
 from typing import ClassVar
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import (
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Message,
+    TopicPartition,
+    libversion,
+)
 
+from contract.clients import Client
 from contract.events import NO_EPOCH
 from contract.outcomes import NO_OFFSET, ResetPolicy
 from harness.clients.commands import Member
 from harness.clients.commit_styles import OffsetAndEpoch
 from harness.clients.history import HistoryWriter
 from harness.clients.member import POLL_MS, Batch, Failure, GroupMember, Partition
+from harness.clients.member_role import MemberFactory, serve_members
 from harness.clients.python_log import MemberStamp
 
 _BATCH_RECORDS = 500
@@ -39,6 +53,18 @@ class LibrdkafkaMember(GroupMember):
     """
 
     failures: ClassVar = (KafkaException,)
+    definite_failures = frozenset(
+        {
+            "ILLEGAL_GENERATION",
+            "UNKNOWN_MEMBER_ID",
+            "REBALANCE_IN_PROGRESS",
+            "FENCED_INSTANCE_ID",
+            "GROUP_AUTHORIZATION_FAILED",
+            "TOPIC_AUTHORIZATION_FAILED",
+            "OFFSET_METADATA_TOO_LARGE",
+            "STALE_MEMBER_EPOCH",
+        }
+    )
 
     def __init__(
         self, member: Member, bootstrap: str, history: HistoryWriter, *, log: logging.Handler
@@ -104,9 +130,9 @@ class LibrdkafkaMember(GroupMember):
     def _commit(
         self, positions: Mapping[Partition, OffsetAndEpoch], *, is_plain: bool
     ) -> dict[Partition, str]:
+        """As every member; a plain commit leaves out partitions that no record came from."""
         if not positions:
             return {}
-        """As every member; a plain commit leaves out partitions that no record came from."""
         try:
             if is_plain:
                 answers = self._consumer.commit(asynchronous=False)
@@ -151,3 +177,15 @@ def _number(told: int | None) -> int:
 def _error(error: BaseException) -> KafkaError:
     cause: KafkaError = error.args[0]
     return cause
+
+
+def _factory(log: logging.Handler) -> MemberFactory:
+    return partial(LibrdkafkaMember, log=log)
+
+
+if __name__ == "__main__":
+    serve_members(
+        Client.LIBRDKAFKA,
+        client_version=f"{libversion()[0]} (confluent-kafka {version('confluent-kafka')})",
+        factory=_factory,
+    )

@@ -10,7 +10,6 @@ from typing import ClassVar
 
 import msgspec
 
-from contract.clients import Client
 from contract.errors import WorkerError
 from contract.events import NO_EPOCH, Committed, ConsumerFailed, GroupChanged, Polled
 from contract.outcomes import CommitEpoch, GroupChange, Outcome, commit_outcome
@@ -73,12 +72,15 @@ class GroupMember(ABC):
 
     Attributes:
         failures: the exceptions by which the client reports to the application that it can't go on.
+        definite_failures: the client's names for errors of a commit that surely did not happen; a
+            commit with any other error is unknown.
         tells_its_state: whether its position's and its metadata's epochs can be read.
         member: what it is to be.
         commits: how many of its commits were acknowledged, each for one or more partitions.
     """
 
     failures: ClassVar[tuple[type[BaseException], ...]]
+    definite_failures: ClassVar[frozenset[str]]
     tells_its_state: ClassVar[bool] = False
 
     def __init__(self, member: Member, bootstrap: str, history: HistoryWriter) -> None:
@@ -183,7 +185,7 @@ class GroupMember(ABC):
         for tp, predicted in wanted.items():
             state, ended = known[tp].state, after.get(tp, ClientState(position=None))
             error = errors.get(tp) if predicted is not None else None
-            outcome = Outcome.NOTHING if predicted is None else commit_outcome(error)
+            outcome = Outcome.NOTHING if predicted is None else self._outcome(error)
             if outcome is Outcome.OK and tp not in kept:
                 outcome = Outcome.UNKNOWN
             at = None if outcome is Outcome.NOTHING else predicted
@@ -264,7 +266,10 @@ class GroupMember(ABC):
 
     def _is_eager(self) -> bool:
         """Whether a new generation of the group assigns all partitions anew; not so in KIP-848."""
-        return self.member.client != Client.JAVA_CONSUMER
+        return True
+
+    def _outcome(self, error: str | None) -> Outcome:
+        return commit_outcome(error, self.definite_failures)
 
     @abstractmethod
     def _close(self) -> None:

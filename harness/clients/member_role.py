@@ -1,10 +1,14 @@
 """A worker's role whose members are consumers of one client, whichever it is."""
 
+import logging
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
+from pathlib import Path
 from typing import Any
 
+from contract.clients import Client
 from contract.errors import WorkerError
 from contract.outcomes import CommitEpoch
 from harness.clients.commands import (
@@ -21,12 +25,14 @@ from harness.clients.commands import (
 )
 from harness.clients.history import HistoryWriter
 from harness.clients.member import GroupMember
-from harness.clients.worker import Role
+from harness.clients.python_log import open_log
+from harness.clients.worker import Role, read_plan, serve
 
 _THREADS = 8
 _CLOSE_SECONDS = 20
 
 MemberFactory = Callable[[Member, str, HistoryWriter], GroupMember]
+"""Opens a member with its bootstrap servers and the worker's history."""
 
 
 class _Reader:
@@ -68,10 +74,12 @@ class MemberRole(Role):
         plan: WorkerPlan,
         history: HistoryWriter,
         *,
+        client: str,
         client_version: str,
         make_member: MemberFactory,
     ) -> None:
         """Serve members that `make_member` makes."""
+        self.client = client
         self.client_version = client_version
         self._plan = plan
         self._history = history
@@ -153,3 +161,25 @@ class MemberRole(Role):
             return self._members[name]
         except KeyError:
             raise WorkerError(f"no member {name} is open here") from None
+
+
+def serve_members(
+    client: Client, *, client_version: str, factory: Callable[[logging.Handler], MemberFactory]
+) -> None:
+    """The whole program of a worker of one client: serve the plan given as its only argument.
+
+    Args:
+        client: whose members they are.
+        client_version: of the installed client.
+        factory: gives what opens the members, from the handler of the worker's client log.
+    """
+    plan = read_plan(Path(sys.argv[1]))
+    history = HistoryWriter(Path(plan.history))
+    role = MemberRole(
+        plan,
+        history,
+        client=client,
+        client_version=client_version,
+        make_member=factory(open_log(Path(plan.log))),
+    )
+    serve(plan, role, history, sys.stdin)

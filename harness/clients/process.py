@@ -13,7 +13,7 @@ from ducktape.services.service import Service
 from cluster.ducktape import node_of
 from cluster.nodes.node import Node, NodeProcess
 from contract.errors import FencepostError, WaitTimeoutError, WorkerError
-from contract.events import DECODER, Answered, AnyEvent
+from contract.events import DECODER, Answered, AnyEvent, WorkerStarted
 from contract.waiting import wait_until
 from harness.clients.commands import ENCODER, AnyCommand, Finish, Ping, WorkerPlan
 
@@ -27,12 +27,16 @@ class WorkerService(Service):  # type: ignore[misc]
 
     Only its history leaves the node; a worker that dies makes the next command fail with the last
     lines that it printed.
+
+    Attributes:
+        client_version: of the worker's client, as its history tells; "" until it has answered.
     """
 
     def __init__(self, context: Any, *, worker: str, module: str) -> None:
         """Allocate the node; `module` is what `python -m` runs there."""
         super().__init__(context, num_nodes=1)
         self.worker = worker
+        self.client_version = ""
         self._module = module
         self._process: NodeProcess | None = None
         self._requests = itertools.count(1)
@@ -165,6 +169,8 @@ class WorkerService(Service):  # type: ignore[misc]
         for event in self._new_events():
             if isinstance(event, Answered):
                 self._answers[event.request] = event
+            elif isinstance(event, WorkerStarted):
+                self.client_version = event.client_version
         answer = self._answers.pop(request, None)
         if answer is None and self._process is not None and self._process.status() is not None:
             raise WorkerError(

@@ -15,7 +15,7 @@ class ClientFault(Fault):
     """A fault on the node of one worker with clients under test."""
 
     def __init__(self, worker: str) -> None:
-        """`worker` as in `harness.clients.kinds`: clients (Java's), librdkafka, kafka-python."""
+        """`worker` as in `harness.clients.kinds`: clients (Java's), or a client's name."""
         self._worker = worker
 
     @property

@@ -7,7 +7,7 @@ from contract.clients import Client
 from contract.errors import UsageError
 from contract.run_folder import GroupPlan
 from harness.clients.commands import AnyCommand
-from harness.clients.kinds import JAVA_WORKER, WORKERS, WorkerKind
+from harness.clients.kinds import JAVA_WORKER, WorkerKind, worker_of
 from harness.clients.process import WorkerService
 
 _CALL_SECONDS = 60
@@ -36,7 +36,7 @@ def members_of(
 
 def _kinds(group: GroupPlan) -> list[WorkerKind]:
     """The workers of a group's members, by their numbers."""
-    kind = WORKERS[Client(group.client)]
+    kind = worker_of(Client(group.client))
     return [kind.copy(number) for number in range(1, group.members + 1)]
 
 
@@ -48,9 +48,15 @@ class Consumers:
     ) -> None:
         """`workers` must have all that `workers_for` names for these groups."""
         self.workers = workers
+        self._clients = {Client(group.client) for group in groups}
         self._of_group = {
             group.group: [workers[kind] for kind in _kinds(group)] for group in groups
         }
+
+    def versions(self) -> dict[str, str]:
+        """The versions of Java's client and of each group's, as their workers told them."""
+        clients = {Client.JAVA, *self._clients}
+        return {str(one): self.workers[worker_of(one)].client_version for one in sorted(clients)}
 
     @property
     def java(self) -> WorkerService:

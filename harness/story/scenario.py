@@ -18,7 +18,7 @@ from cluster.kafka.service import KafkaService
 from cluster.kafka.topology import Topology
 from cluster.nodes.tether import die_with_parent
 from contract.checks import Check
-from contract.clients import Client, clients_of
+from contract.clients import clients_of
 from contract.errors import UsageError, WorkerError
 from contract.events import WorkerStarted
 from contract.manifest import write_manifest
@@ -33,7 +33,6 @@ from contract.run_folder import (
 )
 from contract.stages import Stage
 from harness.clients.history import HistoryWriter
-from harness.clients.kinds import client_version
 from harness.clients.process import WorkerService
 from harness.invocation import Session
 from harness.story.consumers import Consumers, workers_for
@@ -126,6 +125,9 @@ class Scenario(Test):  # type: ignore[misc]
             )
             try:
                 run.start()
+                clients = run.consumers.versions()
+                description = msgspec.structs.replace(description, clients=clients)
+                folder.write_run(description)
                 yield run
             finally:
                 problems += end_and_collect(run)
@@ -182,12 +184,7 @@ class Scenario(Test):  # type: ignore[misc]
             seed=session.seed,
             kafka=session.kafka,
             cluster=session.cluster,
-            clients={
-                str(client): client_version(client, kafka=session.kafka)
-                for client in sorted(
-                    {Client.JAVA, *(Client(group.client) for group in plan.groups)}
-                )
-            },
+            clients={},
             git_head=session.git_head,
             versions=session.versions,
             config={

@@ -9,7 +9,7 @@ from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
 from contract.run_folder import TopicPlan
-from harness.clients.kinds import WORKERS
+from harness.clients.kinds import worker_of
 from harness.story.scenario import Scenario
 from harness.story.workload import reader
 
@@ -29,4 +29,4 @@ class HungWorkerScenario(Scenario):
             run.create(assignment=[1])
             run.produce("orders", count=100, producer="writer")
             run.open(self.groups, life=1)
-            run.consumers.workers[WORKERS[Client.KAFKA_PYTHON]].host.pause()
+            run.consumers.workers[worker_of(Client.KAFKA_PYTHON)].host.pause()

@@ -27,7 +27,7 @@ from harness.clients.commit_styles import ClientState, OffsetAndEpoch
 from harness.clients.history import HistoryWriter
 from harness.clients.member import Batch, Failure, GroupMember, Partition
 from harness.clients.member_role import MemberRole
-from harness.clients.python_log import MemberStamp, SpeakerLog, open_log
+from harness.clients.python_log import MemberStamp, open_log
 from harness.decode.client_logs.lines import told_lines
 from harness.decode.histories import read_histories
 from harness.story.transactions import require
@@ -43,6 +43,7 @@ class ScriptedMember(GroupMember):
     """A member whose client is a list of offsets, of which 13 raises."""
 
     failures = (OverflowError,)
+    definite_failures = frozenset({"CommitFailedException"})
 
     def _open(self, bootstrap: str) -> None:
         assert bootstrap == (self.member.bootstrap or "b")
@@ -111,13 +112,11 @@ class TellingMember(ScriptedMember):
         return self.generation
 
 
-class ScriptedRole(MemberRole):
-    client = "scripted"
-
-
-def role_in(folder: Path) -> ScriptedRole:
+def role_in(folder: Path) -> MemberRole:
     history = HistoryWriter(folder / "w.jsonl")
-    return ScriptedRole(PLAN, history, client_version="1", make_member=ScriptedMember)
+    return MemberRole(
+        PLAN, history, client="scripted", client_version="1", make_member=ScriptedMember
+    )
 
 
 def rows(folder: Path, table: str) -> list[dict[str, Any]]:
@@ -226,13 +225,19 @@ def test_a_member_that_reads_on_commits_only_what_its_client_knows(
         role.carry_out(StartConsuming(members=["g#1"], commit_epoch=style, commit_interval_ms=10))
 
 
-@pytest.mark.parametrize(("client", "generations"), [("java", [9, 10]), ("java-consumer", [9])])
+class KeepingMember(TellingMember):
+    """A member whose client keeps its partitions over generations, as with KIP-848."""
+
+    def _is_eager(self) -> bool:
+        return False
+
+
+@pytest.mark.parametrize(("kind", "generations"), [(TellingMember, [9, 10]), (KeepingMember, [9])])
 def test_an_eager_generation_assigns_a_kept_partition_anew(
-    tmp_path: Path, client: str, generations: list[int]
+    tmp_path: Path, kind: type[TellingMember], generations: list[int]
 ) -> None:
     """A commit in between tells the new generation, too; that must not hide it."""
-    kept = Member(group="g", member="g#1", topic="orders", reset="earliest", client=client)
-    member = TellingMember(kept, "b", HistoryWriter(tmp_path / "w.jsonl"))
+    member = kind(MEMBER, "b", HistoryWriter(tmp_path / "w.jsonl"))
     member.take(1, timeout_seconds=5)
     member.generation = 10
     member.commit(MemberCommit(member="g#1", commit_epoch="record"))
@@ -292,6 +297,29 @@ class FencedMember(ScriptedMember):
         return super()._commit(positions, is_plain=is_plain)
 
 
+class RefusedMember(ScriptedMember):
+    """A member whose coordinator refuses its commits."""
+
+    definite_failures = frozenset({"Refused"})
+    error = ""
+
+    def _commit(
+        self, positions: Mapping[Partition, OffsetAndEpoch], *, is_plain: bool
+    ) -> dict[Partition, str]:
+        assert is_plain
+        return dict.fromkeys(positions, self.error)
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"), [("Refused", "failed"), ("CommitFailedException", "unknown")]
+)
+def test_only_what_its_client_names_surely_failed(tmp_path: Path, error: str, outcome: str) -> None:
+    member = reading_member(tmp_path, RefusedMember)
+    member.error = error
+    assert member.commit(MemberCommit(member="g#1", commit_epoch="record")) == outcome
+    assert [row["error"] for row in rows(tmp_path, "commits")] == [error]
+
+
 @pytest.mark.parametrize(("style", "outcome"), [("record", "unknown"), ("none", "ok")])
 def test_a_plain_commit_of_a_lost_partition_is_unknown(
     tmp_path: Path, style: str, outcome: str
@@ -347,20 +375,6 @@ def test_client_logs_in_python_read_as_the_java_clients(tmp_path: Path) -> None:
     handler.close()
     (told,) = told_lines((tmp_path / "client.log").read_text().splitlines())
     assert (told.member, told.group, told.text) == ("g#1", "g", "Truncation detected")
-
-
-@pytest.mark.parametrize(
-    ("thread", "member"), [("MainThread", "g#1"), ("kafka-io-h#1", "h#1"), ("kafka-io-x", None)]
-)
-def test_kafka_pythons_loggers_tell_whose_thread_spoke(thread: str, member: str | None) -> None:
-    speaker = SpeakerLog()
-    for group in ("g", "h"):
-        speaker.introduce(Member(group=group, member=f"{group}#1", topic="t", reset="none"))
-    speaker.calls(MEMBER)
-    record = logging.LogRecord("kafka.consumer", logging.DEBUG, "", 0, "said", None, None)
-    record.threadName = thread
-    assert speaker.filter(record)
-    assert getattr(record, "member", None) == member
 
 
 def test_a_member_takes_what_a_copy_asks_for(tmp_path: Path) -> None:

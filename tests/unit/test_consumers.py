@@ -8,7 +8,7 @@ from contract.clients import Client, clients_of
 from contract.errors import UsageError
 from contract.run_folder import GroupPlan
 from harness.clients.commands import CloseMembers
-from harness.clients.kinds import JAVA_WORKER, WORKERS, WorkerKind, client_version
+from harness.clients.kinds import JAVA_WORKER, WorkerKind, worker_of
 from harness.clients.process import WorkerService
 from harness.story.consumers import Consumers, members_of, workers_for
 from harness.story.workload import reader
@@ -24,6 +24,7 @@ class ToldWorker:
 
     def __init__(self, kind: WorkerKind) -> None:
         self.worker = kind.worker
+        self.client_version = f"version of {kind.worker}"
         self.members: list[str] = []
 
     def send(self, command: CloseMembers) -> int:
@@ -43,7 +44,7 @@ def test_members_that_are_open_at_once_are_named_by_number_and_each_has_a_worker
     assert list(members_of([ALONE, PAIR], life=2)) == ["alone#2", "pair#2.1", "pair#2.2"]
     assert list(members_of([PAIR, PYTHON], life=1, number=2)) == ["pair#1.2", "python#1.2"]
     assert workers_for([ALONE, PAIR]) == [JAVA_WORKER, SECOND]
-    python = WORKERS[Client.KAFKA_PYTHON]
+    python = worker_of(Client.KAFKA_PYTHON)
     assert workers_for([PYTHON]) == [JAVA_WORKER, python, python.copy(2)]
 
 
@@ -62,9 +63,15 @@ def test_a_name_of_no_planned_member_is_refused(name: str) -> None:
         called.call([name], lambda share: CloseMembers(members=share))
 
 
-def test_every_client_has_a_worker_and_a_version() -> None:
-    assert set(WORKERS) == set(Client)
-    assert all(client_version(client, kafka="4.4.0")[0].isdigit() for client in Client)
+def test_versions_are_those_that_the_workers_told() -> None:
+    groups = [PYTHON, reader("kip-848", "t", client=Client.JAVA_CONSUMER)]
+    workers = {kind: ToldWorker(kind) for kind in workers_for(groups)}
+    told = Consumers(cast("dict[WorkerKind, WorkerService]", workers), groups).versions()
+    assert told == {
+        "java": "version of clients",
+        "java-consumer": "version of clients",
+        "kafka-python": "version of kafka-python",
+    }
 
 
 def test_kip_848_is_tested_from_4_0() -> None:

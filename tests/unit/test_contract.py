@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from contract.errors import RunFolderError, WaitTimeoutError
 from contract.outcomes import (
+    DEFINITE_COMMIT_FAILURES,
+    NO_OFFSET,
     Outcome,
     commit_outcome,
     is_fencing,
@@ -46,8 +48,11 @@ def test_a_send_failed_only_where_that_is_sure(error: str | None, outcome: Outco
 
 
 def test_a_commit_of_an_old_member_surely_failed() -> None:
-    assert commit_outcome("CommitFailedException") is Outcome.FAILED
-    assert commit_outcome("TimeoutException") is Outcome.UNKNOWN
+    java = DEFINITE_COMMIT_FAILURES
+    assert commit_outcome("CommitFailedException", java) is Outcome.FAILED
+    assert commit_outcome("TimeoutException", java) is Outcome.UNKNOWN
+    assert commit_outcome(None, java) is Outcome.OK
+    assert commit_outcome(NO_OFFSET, java) is Outcome.NOTHING
 
 
 @pytest.mark.parametrize(

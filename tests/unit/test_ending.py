@@ -37,10 +37,6 @@ class ClosingMember:
         self.closed.append(self._name)
 
 
-class ScriptedRole(MemberRole):
-    client = "scripted"
-
-
 class RaisingRole(Role):
     client, client_version = "raising", "1"
 
@@ -57,7 +53,7 @@ def test_members_close_at_the_same_time_and_those_that_do_not_are_named(
     monkeypatch.setattr(member_role, "_CLOSE_SECONDS", 0.5)
     history = HistoryWriter(tmp_path / "w.jsonl")
     make: Any = ClosingMember
-    role = ScriptedRole(PLAN, history, client_version="1", make_member=make)
+    role = MemberRole(PLAN, history, client="scripted", client_version="1", make_member=make)
     names = ("hangs", "raises", "a", "b")
     members = [Member(group="g", member=name, topic="t", reset="none") for name in names]
     role.carry_out(OpenMembers(members=members))

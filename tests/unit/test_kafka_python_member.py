@@ -1,5 +1,6 @@
-"""How long the kafka-python member polls, with and without an assignment."""
+"""The kafka-python member: how long it polls, and which of several its log is about."""
 
+import logging
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -60,3 +61,17 @@ def test_a_member_without_partitions_polls_until_a_join_is_over(
     history.close()
     join_ms, read_ms = polls
     assert (join_ms >= JOIN_MS, read_ms) == (True, POLL_MS)
+
+
+@pytest.mark.parametrize(
+    ("thread", "member"), [("MainThread", "g#1"), ("kafka-io-h#1", "h#1"), ("kafka-io-x", None)]
+)
+def test_kafka_pythons_loggers_tell_whose_thread_spoke(thread: str, member: str | None) -> None:
+    speaker = SpeakerLog()
+    for group in ("g", "h"):
+        speaker.introduce(Member(group=group, member=f"{group}#1", topic="t", reset="none"))
+    speaker.calls(Member(group="g", member="g#1", topic="t", reset="none"))
+    record = logging.LogRecord("kafka.consumer", logging.DEBUG, "", 0, "said", None, None)
+    record.threadName = thread
+    assert speaker.filter(record)
+    assert getattr(record, "member", None) == member

@@ -1,18 +1,23 @@
-"""Resets, from what clients log: the only trace of a truncation that a policy handles."""
+"""Resets, from what clients log: the only trace of a truncation that a policy handles.
 
-from collections.abc import Iterable
+Each client's log has its reader in the module of the client's own `Client.module`: `read`, from the
+lines in which members speak to the resets that they tell of.
+"""
+
+from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import Any
 
 from contract.clients import Client
-from harness.decode.client_logs import java, kafka_python, librdkafka
-from harness.decode.client_logs.lines import told_lines
+from harness.decode.client_logs.lines import Reset, Told, told_lines
 
-_READERS = {
-    Client.JAVA: java.read,
-    Client.LIBRDKAFKA: librdkafka.read,
-    Client.KAFKA_PYTHON: kafka_python.read,
-}
-"""By the client that a worker tells in its history."""
+Reader = Callable[[Iterable[Told]], list[Reset]]
+
+
+def reader_of(client: Client) -> Reader:
+    """The reader of a client's log."""
+    reader: Reader = import_module(f"{__name__}.{client.module}").read
+    return reader
 
 
 def resets(
@@ -29,7 +34,8 @@ def resets(
     A reset whose target the client looked up appears once, with cause and target together; one
     that nothing followed (no policy: the client raised) has no `to_offset`.
     """
-    if client not in _READERS:
+    known = {str(one): one for one in Client}.get(client or "")
+    if known is None:
         return []
-    found = _READERS[Client(client)](told_lines(lines))
+    found = reader_of(known)(told_lines(lines))
     return [reset.row(worker=worker, policies=policies) for reset in found]

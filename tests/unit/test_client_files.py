@@ -1,0 +1,122 @@
+"""A client is its files: found by its name, complete in the image, apart from other clients."""
+
+import ast
+import json
+import subprocess
+import sys
+from importlib.metadata import packages_distributions
+from inspect import signature
+from pathlib import Path
+
+import pytest
+
+from cluster.image.build import client_packages, wheels
+from contract.clients import Client
+from harness.clients.kinds import JAVA_WORKER, worker_of
+from harness.decode.client_logs import reader_of
+
+ROOT = Path(__file__).resolve().parents[2]
+MODULES = sorted({client.module for client in Client})
+WORKERS = sorted({worker_of(client).module for client in Client})
+LIBRARIES = {*client_packages(), "jpype1"}
+DRIVER = (
+    "harness.cli",
+    "harness.playground.playground_test",
+    "scenarios.truncation_detection_test",
+)
+PACKAGES = packages_distributions()
+
+LOADED = """
+import importlib, json, sys
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
+"""
+WITHOUT = """
+import importlib, json, sys
+missing = set(json.loads(sys.argv[2]))
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name in missing:
+            raise ModuleNotFoundError(f"{name} is not in the image")
+sys.meta_path.insert(0, Missing())
+importlib.import_module(sys.argv[1])
+"""
+MEMBERS = """
+import importlib, json, sys
+from harness.clients.member import GroupMember
+for found in vars(importlib.import_module(sys.argv[1])).values():
+    if isinstance(found, type) and issubclass(found, GroupMember) and found is not GroupMember:
+        print(json.dumps(sorted(found.definite_failures)))
+"""
+
+
+def printed(program: str, *arguments: str) -> str:
+    """What a process of its own prints."""
+    command = [sys.executable, "-c", program, *arguments]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def libraries(modules: set[str]) -> set[str]:
+    """The clients' libraries among packages of which modules are imported."""
+    return {one for name in modules for one in PACKAGES.get(name, ())} & LIBRARIES
+
+
+def loaded(*modules: str) -> set[str]:
+    """The clients' libraries of a process that imports these modules."""
+    return libraries(set(json.loads(printed(LOADED, *modules))))
+
+
+def imported(module: str) -> set[str]:
+    """The clients' libraries that a module itself imports."""
+    tree = ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text())
+    names = {
+        name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in [getattr(node, "module", None), *(alias.name for alias in node.names)]
+    }
+    return libraries({name.partition(".")[0] for name in names if name})
+
+
+@pytest.mark.parametrize("client", Client)
+def test_a_client_has_a_worker_and_a_reader_of_its_log(client: Client) -> None:
+    worker = worker_of(client)
+    assert (ROOT / f"{worker.module.replace('.', '/')}.py").is_file()
+    assert worker == JAVA_WORKER or worker.worker == client
+    assert list(signature(reader_of(client)).parameters) == ["lines"]
+
+
+@pytest.mark.parametrize("client", Client)
+def test_a_client_has_its_row(client: Client) -> None:
+    pages = [ROOT / "README.md", ROOT / "docs" / "running.md"]
+    assert any(f"\n| {client} |" in page.read_text() for page in pages if page.is_file())
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_client_has_one_member_that_names_its_definite_failures(module: str) -> None:
+    (told,) = printed(MEMBERS, f"harness.clients.{module}_consumer").splitlines()
+    assert json.loads(told)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_client_loads_no_library_of_another(module: str) -> None:
+    consumer = f"harness.clients.{module}_consumer"
+    assert loaded(consumer) == imported(consumer) != set()
+
+
+def test_each_library_of_clients_is_imported_by_one() -> None:
+    assert set().union(*(imported(f"harness.clients.{m}_consumer") for m in MODULES)) == LIBRARIES
+
+
+def test_the_driver_loads_no_client() -> None:
+    assert loaded(*DRIVER) == set()
+
+
+@pytest.mark.parametrize("worker", [*WORKERS, "harness.clients.observer_worker"])
+def test_the_image_has_all_that_a_worker_needs(worker: str) -> None:
+    there = {"fencepost", *wheels()}
+    missing = [name for name, packages in PACKAGES.items() if there.isdisjoint(packages)]
+    printed(WITHOUT, worker, json.dumps(missing))
