@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 from analysis.checks.registry import CHECKS
+from bench import scenarios_page
 from contract.checks import Check
 from contract.tables import TABLES
 from harness.faults.language import VERBS
 from harness.faults.targets import TARGET_FORMS
+from harness.nightly.suite import find_suite
 from harness.session.catalog import scenarios
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,10 +45,9 @@ def test_every_form_of_a_target_is_told() -> None:
     assert [form for form in forms if f"`{form}`" not in page] == []
 
 
-def test_every_scenario_is_named_to_newcomers() -> None:
-    told = (ROOT / "README.md").read_text() + (ROOT / "CHANGELOG.md").read_text()
-    for scenario in scenarios():
-        assert scenario.name in told
+def test_the_scenarios_page_is_as_the_code_makes_it() -> None:
+    made = scenarios_page.page(scenarios(), find_suite(scenarios_page.SUITE).entries)
+    assert scenarios_page.PAGE.read_text() == made, "make scenarios-page"
 
 
 @pytest.mark.parametrize("page", DOCS, ids=lambda page: page.name)

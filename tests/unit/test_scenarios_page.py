@@ -1,0 +1,61 @@
+"""The page of the scenarios."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.scenarios_page import page, parameters_in_words
+from harness.commands.requirements import DEFAULT_KAFKA
+from harness.nightly.suite import Entry
+from harness.session.catalog import ScenarioFile
+
+
+def scenario(name: str, parameters: tuple[Mapping[str, Any], ...] = ({},)) -> ScenarioFile:
+    return ScenarioFile(name, Path(f"{name}_test.py"), f"Is {name}?", 5, parameters)
+
+
+def rows(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith("| [")]
+
+
+@pytest.mark.parametrize(
+    ("declared", "words"),
+    [
+        (({},), ""),
+        (None, "see its file"),
+        (({"recipe": "pause"}, {"recipe": "deaf"}), "recipe: pause, deaf"),
+        (
+            ({"by": 1, "of": 2}, {"by": 1, "of": 3}, {"by": 4, "of": 2}, {"by": 4, "of": 3}),
+            "by: 1, 4; of: 2, 3",
+        ),
+        (({"by": 1, "of": 2}, {"by": 4, "of": 3}), "(by: 1, of: 2), (by: 4, of: 3)"),
+    ],
+)
+def test_parameters_are_by_name_if_all_combinations_are_there(
+    declared: tuple[Mapping[str, Any], ...] | None, words: str
+) -> None:
+    assert parameters_in_words(declared) == words
+
+
+def test_a_scenario_has_one_row_with_its_versions_once_each() -> None:
+    entries = [
+        Entry(scenario="calm", kafka=["4.4.0", "3.9.0"]),
+        Entry(scenario="calm", kafka=["3.9.0"]),
+        Entry(scenario="other", kafka=["4.3.1"]),
+    ]
+    assert rows(page([scenario("calm")], entries)) == [
+        "| [calm](../scenarios/calm_test.py) | Is calm? |  | 4.4.0, 3.9.0 |"
+    ]
+
+
+def test_an_entry_without_versions_runs_on_the_default_one() -> None:
+    (row,) = rows(page([scenario("calm")], [Entry(scenario="calm")]))
+    assert row.endswith(f"|  | {DEFAULT_KAFKA} |")
+
+
+def test_scenarios_that_must_fail_are_named() -> None:
+    entries = [Entry(scenario="planted", expect="fail"), Entry(scenario="calm")]
+    assert "A run of `planted` must fail" in page([], entries)
+    assert "must fail" not in page([], entries[1:])
