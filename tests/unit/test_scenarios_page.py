@@ -9,11 +9,14 @@ import pytest
 from bench.scenarios_page import page, parameters_in_words
 from harness.commands.requirements import DEFAULT_KAFKA
 from harness.nightly.suite import Entry
-from harness.session.catalog import ScenarioFile
+from harness.session.catalog import ScenarioFile, read_scenario
 
 
-def scenario(name: str, parameters: tuple[Mapping[str, Any], ...] = ({},)) -> ScenarioFile:
-    return ScenarioFile(name, Path(f"{name}_test.py"), f"Is {name}?", 5, parameters)
+@pytest.fixture
+def calm(tmp_path: Path) -> ScenarioFile:
+    file = tmp_path / "calm_test.py"
+    file.write_text('"""Is it calm?\n\nFault:   none.\n"""\n')
+    return read_scenario(file)
 
 
 def rows(text: str) -> list[str]:
@@ -39,19 +42,19 @@ def test_parameters_are_by_name_if_all_combinations_are_there(
     assert parameters_in_words(declared) == words
 
 
-def test_a_scenario_has_one_row_with_its_versions_once_each() -> None:
+def test_a_scenario_has_one_row_with_its_versions_once_each(calm: ScenarioFile) -> None:
     entries = [
         Entry(scenario="calm", kafka=["4.4.0", "3.9.0"]),
         Entry(scenario="calm", kafka=["3.9.0"]),
         Entry(scenario="other", kafka=["4.3.1"]),
     ]
-    assert rows(page([scenario("calm")], entries)) == [
-        "| [calm](../scenarios/calm_test.py) | Is calm? |  | 4.4.0, 3.9.0 |"
+    assert rows(page([calm], entries)) == [
+        "| [calm](../scenarios/calm_test.py) | Is it calm? |  | 4.4.0, 3.9.0 |"
     ]
 
 
-def test_an_entry_without_versions_runs_on_the_default_one() -> None:
-    (row,) = rows(page([scenario("calm")], [Entry(scenario="calm")]))
+def test_an_entry_without_versions_runs_on_the_default_one(calm: ScenarioFile) -> None:
+    (row,) = rows(page([calm], [Entry(scenario="calm")]))
     assert row.endswith(f"|  | {DEFAULT_KAFKA} |")
 
 
