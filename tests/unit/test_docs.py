@@ -2,22 +2,14 @@
 
 import re
 from pathlib import Path
-from textwrap import indent
 
 import pytest
 
 from analysis.checks.registry import CHECKS
-from bench import scenarios_page
 from contract.checks import Check
 from contract.tables import TABLES
 from harness.faults.language import VERBS
 from harness.faults.targets import TARGET_FORMS
-from harness.nightly.suite import find_suite
-from harness.session.catalog import scenarios
-from harness.story.groups import Groups
-from harness.story.run import Run
-from harness.story.transactions import Transactions
-from harness.story.workload import Workload
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
@@ -48,26 +40,6 @@ def test_every_form_of_a_target_is_told() -> None:
     page = (ROOT / "docs" / "faults.md").read_text()
     forms = re.split(r", | or ", TARGET_FORMS)
     assert [form for form in forms if f"`{form}`" not in page] == []
-
-
-def test_the_scenarios_page_is_as_the_code_makes_it() -> None:
-    made = scenarios_page.page(scenarios(), find_suite(scenarios_page.SUITE).entries)
-    assert scenarios_page.PAGE.read_text() == made, "make scenarios-page"
-
-
-@pytest.mark.parametrize("speaker", [Run, Workload, Groups, Transactions])
-def test_every_verb_of_a_story_has_its_row(speaker: type) -> None:
-    page = (ROOT / "docs" / "verbs.md").read_text()
-    first_cells = "".join(re.findall(r"^\| (.*?) \|", page, re.MULTILINE))
-    verbs = {name for name, found in vars(speaker).items() if callable(found) and name[0] != "_"}
-    assert {verb for verb in verbs if f"`{verb}`" not in first_cells} == set()
-
-
-def test_the_example_of_the_verbs_is_as_in_its_scenario() -> None:
-    page = (ROOT / "docs" / "verbs.md").read_text()
-    (example,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    (named,) = re.findall(r"## An example\n\n`(\S+)`", page)
-    assert indent(example, " " * 8) in (ROOT / named).read_text()
 
 
 @pytest.mark.parametrize("page", DOCS, ids=lambda page: page.name)

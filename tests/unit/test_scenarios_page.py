@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from bench.scenarios_page import page, parameters_in_words
+from bench.scenarios_page import PAGE, SUITE, page, parameters_in_words
 from harness.commands.requirements import DEFAULT_KAFKA
-from harness.nightly.suite import Entry
-from harness.session.catalog import ScenarioFile, read_scenario
+from harness.nightly.suite import Entry, find_suite
+from harness.session.catalog import ScenarioFile, read_scenario, scenarios
 
 
 @pytest.fixture
@@ -21,6 +21,10 @@ def calm(tmp_path: Path) -> ScenarioFile:
 
 def rows(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith("| [")]
+
+
+def test_the_page_is_as_the_code_makes_it() -> None:
+    assert PAGE.read_text() == page(scenarios(), find_suite(SUITE).entries), "make scenarios-page"
 
 
 @pytest.mark.parametrize(
