@@ -15,7 +15,7 @@ SEED_OPTION := $(if $(SEED),--seed $(SEED))
 quoted = '$(subst ','\'',$(1))'
 
 .DEFAULT_GOAL := help
-.PHONY: help demo scenario nightly reproduction commit-epochs mutation lies torture mutants bench-analysis report playground docker-image test lint format lock doctor clean
+.PHONY: help demo scenario nightly reproduction commit-epochs mutation lies torture mutants bench-analysis scenarios-page report playground docker-image test lint format lock doctor clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,11 +46,14 @@ lies: $(READY) ## Lies about genuine runs: which checks notice them (half an hou
 torture: $(READY) ## Attempts to break the tool: calls, damage, kills, full disks (an hour): [HOURS=1] [SEED=]; writes docs/reliability.md
 	.venv/bin/python -m bench.torture $(if $(HOURS),--hours $(HOURS)) $(SEED_OPTION)
 
-mutants: $(BENCH_READY) ## What changes of the checks' code their tests notice: [MODULES=]; of the core, writes docs/mutants.md
+mutants: $(BENCH_READY) ## Change the checks' code and print which changes their tests miss (core checks): [MODULES=]
 	.venv/bin/python -m bench.mutants $(MODULES)
 
 bench-analysis: $(BENCH_READY) ## Spark against DuckDB, by size and by cores (half an hour): [EVENTS=]; writes docs/benchmarks.md
 	.venv/bin/python -m bench.analysis_speed $(EVENTS)
+
+scenarios-page: $(READY) ## Write docs/scenarios.md from the scenarios' files and the suite nightly
+	.venv/bin/python -m bench.scenarios_page
 
 report: $(READY) ## Judge a run, session or night again: RUN=results/...
 	$(FENCEPOST) analyze $(call quoted,$(or $(RUN),$(RESULTS)/latest))
@@ -69,7 +72,7 @@ lint: $(READY) ## Style and types
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 
-format: $(READY) ## Mend what can be mended by machine
+format: $(READY) ## Fix what ruff can fix
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
 

@@ -2,8 +2,8 @@
 
 mutmut writes the changes: an operator, a number, an argument, a string, one at a time. Each is
 judged by the micro-histories of tests/spark that run through the changed function, and noticed if
-one of them fails. Of each module a sample is drawn, with a fixed seed. Writes docs/mutants.md about
-the core checks, with each change that nobody noticed; of modules that are named, only says so.
+one of them fails. Of each module a sample is drawn, with a fixed seed. Prints a table of the
+modules that are named, or of the core checks, and each change that no test noticed.
 """
 
 import ast
@@ -31,15 +31,13 @@ SAMPLE = 60
 """Changes of each module."""
 _SEED = 19902
 _RECENT_CHARACTERS = 2000
-_PAGE = ROOT / "docs" / "mutants.md"
 _INTRODUCTION = """\
 # What changes of the checks' code the tests notice
 
-Made by `make mutants`. mutmut changed the code of the core checks, one operator, number, argument
-or string at a time; of each module {sample} changes were drawn (seed {seed}), and judged by the
-micro-histories of tests/spark that run through the changed function. What is written in SQL or as
-a cause is a string to it, which it spoils as a whole. It would also write strings in other case:
-that is left out, since Spark finds a column in any case.
+mutmut changed one operator, number, argument or string at a time. Of each module at most {sample}
+changes were drawn (seed {seed}) and judged by the micro-histories of tests/spark that run through
+the changed function. Text in SQL and causes of findings are strings: mutmut replaces them as a
+whole. Changes of a string's case alone are left out, since Spark finds a column in any case.
 
 | module of analysis/checks | changes | noticed | share |
 |---|---|---|---|
@@ -119,8 +117,8 @@ def is_of_case_alone(difference: str) -> bool:
     return out == in_
 
 
-def page(judged: dict[str, Judged]) -> str:
-    """The page: how many changes of each module were noticed, and below which were not."""
+def report(judged: dict[str, Judged]) -> str:
+    """What is printed: how many changes of each module were noticed, and below which were not."""
     rows, left = [], []
     for name, told in judged.items():
         noticed = told.changes - len(told.unnoticed)
@@ -136,20 +134,15 @@ def page(judged: dict[str, Judged]) -> str:
 
 
 def main() -> None:
-    """Write the page, or say what it would tell of single modules."""
+    """Print the report on the modules that are named, or on the core checks."""
     names = tuple(sys.argv[1:])
     unknown = [name for name in names if not _source(name).exists()]
     if unknown:
         told = f"analysis/checks has no {', '.join(unknown)}; the core is {', '.join(CORE)}"
         sys.exit(f"error: {told}")
-    console = Console(stderr=True)
-    with Progress(console=console) as progress:
+    with Progress(console=Console(stderr=True)) as progress:
         judged = {name: judge(name, progress) for name in names or CORE}
-    if names:
-        print(page(judged))
-    else:
-        _PAGE.write_text(page(judged))
-        console.print(f"wrote {_PAGE}")
+    print(report(judged))
 
 
 def _source(name: str) -> Path:
