@@ -6,6 +6,7 @@ from rich.table import Table
 
 from analysis.report.times import told_timing
 from analysis.styles import said_epochs
+from contract.checks import Check
 from contract.nights import NightSummary, Outcome
 from contract.verdicts import (
     CheckVerdict,
@@ -33,9 +34,10 @@ _COLOURS = {
 def show(verdict: Verdict, console: Console) -> None:
     """Print checks, how the groups went on, and the verdict of one run.
 
-    Where groups commit in several styles, they are summed up by style; the page has each.
+    How groups went on is shown where the question is about it. Where groups commit in several styles,
+    they are summed up by style; the page has each.
     """
-    if verdict.resumption and not verdict.styles:
+    if Check.RESUMPTION in verdict.must_judge and verdict.resumption and not verdict.styles:
         console.print(_resumption(verdict.resumption))
     console.print(_checks(verdict))
     if idle := _idle(verdict):

@@ -35,6 +35,7 @@ WHOLE = {
     "metadata_batches": [appended(1, 0)],
     "samples": [sampled(4, at=700)],
     "commits": [told_commit(2)],
+    "clocks": [clock("a", ahead=1000, behind=-1000)],
 }
 CHECKS = (
     Check.LOST_RECORD,
@@ -197,6 +198,7 @@ def test_only_a_generated_history_needs_no_workers(make_trace: TraceMaker, kafka
         ("epoch_checkpoints", "replica_batches"),
         ("commits", "committed_offsets"),
         ("committed_offsets", "commits"),
+        ("clocks", "phases"),
     ],
 )
 def test_an_emptied_table_accuses_nobody(make_trace: TraceMaker, table: str, by: str) -> None:
