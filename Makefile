@@ -76,7 +76,7 @@ format: $(READY) ## Fix what ruff can fix
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
 
-lock: $(READY) ## Write requirements.lock and bench/requirements.lock anew
+lock: $(READY) ## Update requirements.lock and bench/requirements.lock
 	.venv/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 		--override overrides.txt --group dev --no-emit-index-url --no-header \
 		pyproject.toml --output-file requirements.lock
