@@ -44,6 +44,17 @@ class Missing:
 sys.meta_path.insert(0, Missing())
 importlib.import_module(sys.argv[1])
 """
+EAGER = """
+import json
+from harness.clients.commands import Member
+from harness.clients.java_consumer import JavaMember
+from contract.clients import Client
+def opened(client):
+    member = JavaMember.__new__(JavaMember)
+    member.member = Member(group="g", member="g#1", topic="t", reset="none", client=client)
+    return member
+print(json.dumps([opened(client)._is_eager() for client in (Client.JAVA, Client.JAVA_CONSUMER)]))
+"""
 MEMBERS = """
 import importlib, json, sys
 from harness.clients.member import GroupMember
@@ -101,6 +112,10 @@ def test_a_client_has_its_row(client: Client) -> None:
 def test_a_client_has_one_member_that_names_its_definite_failures(module: str) -> None:
     (told,) = printed(MEMBERS, f"harness.clients.{module}_consumer").splitlines()
     assert json.loads(told)
+
+
+def test_only_kip_848_lets_a_java_member_keep_its_partitions() -> None:
+    assert json.loads(printed(EAGER)) == [True, False]
 
 
 @pytest.mark.parametrize("module", MODULES)
