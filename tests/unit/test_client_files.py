@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from cluster.image import build
 from cluster.image.build import client_packages, wheels
 from contract.clients import Client
+from contract.errors import PrerequisiteError
 from harness.clients.kinds import JAVA_WORKER, worker_of
 from harness.decode.client_logs import reader_of
 
@@ -41,6 +43,17 @@ class Missing:
             raise ModuleNotFoundError(f"{name} is not in the image")
 sys.meta_path.insert(0, Missing())
 importlib.import_module(sys.argv[1])
+"""
+EAGER = """
+import json
+from harness.clients.commands import Member
+from harness.clients.java_consumer import JavaMember
+from contract.clients import Client
+def opened(client):
+    member = JavaMember.__new__(JavaMember)
+    member.member = Member(group="g", member="g#1", topic="t", reset="none", client=client)
+    return member
+print(json.dumps([opened(client)._is_eager() for client in (Client.JAVA, Client.JAVA_CONSUMER)]))
 """
 MEMBERS = """
 import importlib, json, sys
@@ -101,6 +114,10 @@ def test_a_client_has_one_member_that_names_its_definite_failures(module: str) -
     assert json.loads(told)
 
 
+def test_only_kip_848_lets_a_java_member_keep_its_partitions() -> None:
+    assert json.loads(printed(EAGER)) == [True, False]
+
+
 @pytest.mark.parametrize("module", MODULES)
 def test_a_client_loads_no_library_of_another(module: str) -> None:
     consumer = f"harness.clients.{module}_consumer"
@@ -120,3 +137,28 @@ def test_the_image_has_all_that_a_worker_needs(worker: str) -> None:
     there = {"fencepost", *wheels()}
     missing = [name for name, packages in PACKAGES.items() if there.isdisjoint(packages)]
     printed(WITHOUT, worker, json.dumps(missing))
+
+
+def test_the_image_has_what_its_packages_need_on_a_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [*build.wheels(), "needed", "elsewhere", "unneeded"]
+    parents = {"needed": "some-client", "elsewhere": "some-client", "unneeded": "no-client"}
+    markers = {"elsewhere": " ; sys_platform == 'win32'"}
+    locked = [
+        f"{name}==1.0{markers.get(name, '')} \\\n    --hash=sha256:00\n"
+        f"    # via\n    #   other\n    #   {parents.get(name, 'fencepost')}\n"
+        for name in ["some-client", *names]
+    ]
+    (tmp_path / "requirements.lock").write_text("".join(locked))
+    (tmp_path / "pyproject.toml").write_text(
+        '[project.optional-dependencies]\nclients = ["Some_Client>=1"]\n'
+    )
+    monkeypatch.setattr(build, "_ROOT", tmp_path)
+    found = build.wheels()
+    assert {"some-client", "needed"} <= set(found)
+    assert {"elsewhere", "unneeded"}.isdisjoint(found)
+    assert found["needed"].split() == ["needed==1.0", "\\", "--hash=sha256:00"]
+    (tmp_path / "requirements.lock").write_text(locked[1])
+    with pytest.raises(PrerequisiteError, match="make lock"):
+        build.wheels()

@@ -1,9 +1,13 @@
-"""Every verb that faults have is used by a scenario."""
+"""Every verb that faults have is used by a scenario, and has its live stories."""
 
 import ast
 from collections.abc import Iterator
 
+import blunt_data_test
+import blunt_servers_test
+import data_stories
 import pytest
+import server_stories
 
 from harness.faults.cut import Links
 from harness.faults.language import ON_CLIENTS, ON_NAMES, ON_PARTITIONS, ON_SERVERS, parse_fault
@@ -18,6 +22,10 @@ FAULTS = {
     **{verb: parse_fault(verb, target) for verb, target in TARGETS.items()},
     **{f"{verb} client": parse_fault(verb, "client:x") for verb in ON_CLIENTS},
 }
+
+EFFECTS = {*server_stories.STORIES, *data_stories.STORIES}
+BLUNT = {*blunt_servers_test.STORIES, *blunt_data_test.STORIES}
+OF_A_SCENARIO = {"elect-unclean": "unclean_election measures what it does"}
 
 
 def made() -> Iterator[str]:
@@ -50,3 +58,14 @@ def test_a_verb_is_used_by_a_scenario(verb: str) -> None:
         case name:
             pass
     assert name in set(made())
+
+
+@pytest.mark.parametrize("verb", FAULTS)
+def test_a_verb_has_live_stories_of_its_effect_and_of_none(verb: str) -> None:
+    names = {verb.replace("-", " ")} | ({FAULTS[verb].verb} if " " not in verb else set())
+
+    def is_in(stories: set[str]) -> bool:
+        return any(f"{story} ".startswith(f"{name} ") for story in stories for name in names)
+
+    assert is_in(EFFECTS) or verb in OF_A_SCENARIO, "tests/live/*_stories.py"
+    assert is_in(BLUNT), "tests/live/blunt_*_test.py"
