@@ -2,7 +2,7 @@
 
 FencepostError
 ├── UsageError            what was asked for makes no sense here (exit 64)
-├── PrerequisiteError     the machine lacks something; the message names the mend (exit 69)
+├── PrerequisiteError     the machine lacks something; the message names the fix (exit 69)
 ├── DistributionError     a Kafka distribution can't be locked, fetched or verified (exit 69)
 ├── NodeError             a node, or a command on it, failed (exit 70)
 │   └── CommandFailedError

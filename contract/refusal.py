@@ -10,8 +10,8 @@ _PREFIX = "fencepost-refused: "
 
 def refuse(error: FencepostError) -> None:
     """Tell an error on standard output, for `refusal_in` to find."""
-    told = msgspec.json.encode([type(error).__name__, str(error)]).decode()
-    print(f"{_PREFIX}{told}", flush=True)
+    described = msgspec.json.encode([type(error).__name__, str(error)]).decode()
+    print(f"{_PREFIX}{described}", flush=True)
 
 
 def refusal_in(lines: list[str]) -> FencepostError | None:
@@ -25,6 +25,6 @@ def refusal_in(lines: list[str]) -> FencepostError | None:
 
 
 def error_named(name: str, message: str) -> FencepostError:
-    """The error of the exception tree whose class has this name, as another process told it."""
+    """The error of the exception tree whose class has this name, as another process described it."""
     kind: type[FencepostError] = getattr(errors, name)
     return kind(message)

@@ -56,7 +56,7 @@ def laid_out(name: str, table: pa.Table) -> pa.Table:
 
 
 def _retain(universe: Universe) -> None:
-    """Delete what lies below the log starts, in replicas and in what leaders told since then."""
+    """Delete what lies below the log starts, in replicas and in what leaders later since then."""
     for partition, start in universe.log_start.items():
         records = universe.frame("replica_records")
         below = (records["partition"] == partition) & (records["offset"] < start)
@@ -67,9 +67,9 @@ def _retain(universe: Universe) -> None:
         bounds = universe.frame("log_starts")
         bounds["log_start_offset"][bounds["partition"] == partition] = start
         samples = universe.frame("samples")
-        told = (samples["partition"] == partition) & (samples["log_start_offset"] >= 0)
-        told &= samples["at_micros"] >= universe.retained_micros
-        samples["log_start_offset"][told] = start
+        later = (samples["partition"] == partition) & (samples["log_start_offset"] >= 0)
+        later &= samples["at_micros"] >= universe.retained_micros
+        samples["log_start_offset"][later] = start
         _retain_epochs(universe, partition, start)
 
 

@@ -106,16 +106,16 @@ def planted_universe(
 def commits_behind_leaders(universe: Universe) -> list[Place]:
     """Which groups committed exact epochs when a newer leader was already elected."""
     commits = universe.frame("commits")
-    told = set()
+    groups_seen = set()
     for index in range(len(commits)):
         row = commits.row(index)
         at = int(row["committed_micros"]) // 1000 * 1000 + 1000
         led = universe.led_at(int(row["partition"]), at).epoch
         if row["committed_epoch"] < led:
-            told.add((int(row["partition"]), str(row["group"])))
+            groups_seen.add((int(row["partition"]), str(row["group"])))
     return [
         Place("committed_epoch_behind_leader", "permitted", partition, group)
-        for partition, group in sorted(told)
+        for partition, group in sorted(groups_seen)
     ]
 
 

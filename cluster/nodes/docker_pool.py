@@ -126,7 +126,7 @@ class DockerPool:
         except APIError as error:
             _remove(self._project, started)
             raise PrerequisiteError(
-                f"the pool can't be started: {explained(error)}. {_mend(error)}"
+                f"the pool can't be started: {explained(error)}. {_fix(error)}"
             ) from error
         return started
 
@@ -171,24 +171,24 @@ def remove_orphans() -> int:
         for container in client.containers.list(
             all=True, filters={"label": _OWNER}, ignore_removed=True
         )
-        if not _lives(container.labels[_OWNER])
+        if not _is_alive(container.labels[_OWNER])
     ]
     for container in orphans:
         _remove_container(container)
     remove_unheld(Path(gettempdir()), _OWNERS)
     for network in client.networks.list(filters={"label": _OWNER}):
-        if not _lives(network.attrs["Labels"][_OWNER]):
+        if not _is_alive(network.attrs["Labels"][_OWNER]):
             network.remove()
     return len(orphans)
 
 
-def _lives(owner: str) -> bool:
+def _is_alive(owner: str) -> bool:
     """Whether the harness of a container lives; that of another host can't be asked."""
     host, _, folder = owner.partition(":")
     return host != socket.gethostname() or is_held(Path(folder))
 
 
-def _mend(error: APIError) -> str:
+def _fix(error: APIError) -> str:
     """What to do about a container or network that the daemon refused."""
     said = explained(error)
     if error.status_code == HTTPStatus.CONFLICT:

@@ -84,7 +84,7 @@ def sandbox_problem() -> str | None:
         return None
     return (
         f"this machine blocks user namespaces, which the embedded pool needs "
-        f"({probe.stderr.strip() or f'unshare ended with {probe.returncode}'}). {_mend()} {still}"
+        f"({probe.stderr.strip() or f'unshare ended with {probe.returncode}'}). {_fix()} {still}"
     )
 
 
@@ -107,7 +107,7 @@ def cut_problem() -> str | None:
     )
 
 
-def _mend() -> str:
+def _fix() -> str:
     """The setting that most likely blocks user namespaces, with the command that lifts it."""
     suspects = {
         "kernel.apparmor_restrict_unprivileged_userns": ("1", "0"),

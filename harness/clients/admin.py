@@ -81,7 +81,7 @@ class AdminClient:
     def find_group(self, group: str) -> GroupView | None:
         """A consumer group as its coordinator reports it now; None where it knows of none."""
         groups = java_list([group])
-        told = self._ask(
+        described = self._ask(
             f"describe group {group}",
             lambda admin: (
                 admin.describeConsumerGroups(groups, _briefly("DescribeConsumerGroups"))
@@ -91,11 +91,11 @@ class AdminClient:
             none_for="GroupIdNotFoundException",
             attempts=_COORDINATOR_ATTEMPTS,
         )
-        if told is None:
+        if described is None:
             return None
         return GroupView(
-            type=str(told.type()),
-            state=str(told.state()),
+            type=str(described.type()),
+            state=str(described.state()),
             members=[
                 MemberView(
                     member=str(member.consumerId()),
@@ -104,13 +104,13 @@ class AdminClient:
                         str(partition) for partition in member.assignment().topicPartitions()
                     ),
                 )
-                for member in told.members()
+                for member in described.members()
             ],
         )
 
     def committed(self, group: str) -> dict[str, int]:
         """A group's committed offsets, by `topic-partition`."""
-        told = self._ask(
+        described = self._ask(
             f"list the committed offsets of {group}",
             lambda admin: admin.listConsumerGroupOffsets(
                 group, _briefly("ListConsumerGroupOffsets")
@@ -119,7 +119,7 @@ class AdminClient:
         )
         return {
             str(entry.getKey()): int(entry.getValue().offset())
-            for entry in told.entrySet()
+            for entry in described.entrySet()
             if entry.getValue() is not None
         }
 
@@ -172,22 +172,22 @@ class AdminClient:
 
     def describe_transaction(self, transactional_id: str) -> TransactionState:
         """What the coordinator of a transactional id knows of it now."""
-        told = self._ask(
+        described = self._ask(
             f"describe {transactional_id}",
             lambda admin: admin.describeTransactions(
                 java_list([transactional_id]), _briefly("DescribeTransactions")
             ).description(transactional_id),
             attempts=_COORDINATOR_ATTEMPTS,
         )
-        started = told.transactionStartTimeMs()
+        started = described.transactionStartTimeMs()
         return TransactionState(
             transactional_id=transactional_id,
-            coordinator=int(told.coordinatorId()),
-            producer_id=int(told.producerId()),
-            producer_epoch=int(told.producerEpoch()),
-            state=str(told.state()),
+            coordinator=int(described.coordinatorId()),
+            producer_id=int(described.producerId()),
+            producer_epoch=int(described.producerEpoch()),
+            state=str(described.state()),
             expires_ms=(
-                int(started.getAsLong()) + int(told.transactionTimeoutMs())
+                int(started.getAsLong()) + int(described.transactionTimeoutMs())
                 if started.isPresent()
                 else None
             ),

@@ -8,7 +8,6 @@ from harness.clients.command import Command
 from harness.clients.observer_commands import (
     AlterTopic,
     CreateTopics,
-    CutTail,
     Decode,
     DeleteRecords,
     DeleteTopic,
@@ -21,10 +20,11 @@ from harness.clients.observer_commands import (
     FindCoordinator,
     FindTopicId,
     Inspect,
+    JoinAndLeave,
     ListBrokers,
     ListCommitted,
     Reassign,
-    VisitGroup,
+    TruncateTail,
     Watch,
 )
 
@@ -264,7 +264,7 @@ AnyCommand = (
     | DeleteTopic
     | DescribeTopic
     | FindTopicId
-    | VisitGroup
+    | JoinAndLeave
     | DescribeGroup
     | ListCommitted
     | Inspect
@@ -278,7 +278,7 @@ AnyCommand = (
     | Reassign
     | FenceProducers
     | DescribeTransactions
-    | CutTail
+    | TruncateTail
     | Decode
     | Ping
     | Finish

@@ -190,8 +190,8 @@ def _offset_and_metadata(at: OffsetAndEpoch) -> Any:
     )
 
 
-def _offset_and_epoch(told: Any) -> OffsetAndEpoch:
-    return OffsetAndEpoch(int(told.offset()), _number(told.leaderEpoch()))
+def _offset_and_epoch(given: Any) -> OffsetAndEpoch:
+    return OffsetAndEpoch(int(given.offset()), _number(given.leaderEpoch()))
 
 
 def _number(epoch: Any) -> int:

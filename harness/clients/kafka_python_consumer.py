@@ -119,21 +119,21 @@ class KafkaPythonMember(GroupMember):
         self._consumer.close(autocommit=False)
 
     def _failure(self, error: BaseException) -> Failure:
-        told: dict[str, Any] = {"exception": type(error).__name__, "message": str(error)}
+        known: dict[str, Any] = {"exception": type(error).__name__, "message": str(error)}
         partitions: dict[Any, Any] = {}
         if isinstance(error, LogTruncationError):
             partitions = error.divergent_offsets
         elif isinstance(error, OffsetOutOfRangeError) and error.args:
             partitions = dict.fromkeys(error.args[0])
         for tp, divergent in partitions.items():
-            told |= {"topic": tp.topic, "partition": tp.partition}
+            known |= {"topic": tp.topic, "partition": tp.partition}
             if divergent is not None:
-                told |= {
+                known |= {
                     "divergent_offset": divergent.offset,
                     "divergent_epoch": divergent.leader_epoch,
                 }
             break
-        return Failure(**told)
+        return Failure(**known)
 
 
 class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]

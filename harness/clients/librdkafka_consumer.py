@@ -98,8 +98,8 @@ class LibrdkafkaMember(GroupMember):
 
     def _position(self, partition: Partition) -> int | None:
         """Past the last record delivered; where none was since a seek, the end that it reached."""
-        (told,) = self._consumer.position([TopicPartition(*partition)])
-        return told.offset if told.offset >= 0 else self._ends.get(partition)
+        (position,) = self._consumer.position([TopicPartition(*partition)])
+        return position.offset if position.offset >= 0 else self._ends.get(partition)
 
     def _commit(
         self, positions: Mapping[Partition, OffsetAndEpoch], *, is_plain: bool
@@ -144,8 +144,8 @@ def _batch(partition: Partition, messages: list[Message]) -> Batch:
     )
 
 
-def _number(told: int | None) -> int:
-    return NO_EPOCH if told is None else told
+def _number(epoch: int | None) -> int:
+    return NO_EPOCH if epoch is None else epoch
 
 
 def _error(error: BaseException) -> KafkaError:

@@ -170,7 +170,7 @@ class Observer:
         Raises:
             WaitTimeoutError: none does.
         """
-        return self._first_told(
+        return self._first_reported(
             lambda address: FindController(address=address, port=CLIENT_PORT),
             what="an active controller",
         )
@@ -192,14 +192,14 @@ class Observer:
         return self._coordinator(transactional_id, of_transactions=True)
 
     def _coordinator(self, key: str, *, of_transactions: bool) -> int:
-        return self._first_told(
+        return self._first_reported(
             lambda address: FindCoordinator(
                 address=address, port=CLIENT_PORT, key=key, of_transactions=of_transactions
             ),
             what=f"a coordinator of {key}",
         )
 
-    def _first_told(self, question: Callable[[str], AnyCommand], *, what: str) -> int:
+    def _first_reported(self, question: Callable[[str], AnyCommand], *, what: str) -> int:
         """The first id of a server that a broker answers to a question."""
 
         def probe() -> int | None:

@@ -39,8 +39,8 @@ class FindTopicId(Command, frozen=True, kw_only=True):
     topic: str
 
 
-class VisitGroup(Command, frozen=True, kw_only=True):
-    """Join a consumer group as a further member until it is stable, and leave; answers a `Visit`.
+class JoinAndLeave(Command, frozen=True, kw_only=True):
+    """Join a consumer group as a further member until it is stable, and leave; answers a `JoinedAndLeft`.
 
     The guest speaks the group's own protocol, subscribes to the topics that the group has
     partitions of, and commits nothing. The members must poll.
@@ -166,10 +166,10 @@ class ListBrokers(Command, frozen=True, kw_only=True):
     port: int
 
 
-class CutTail(Command, frozen=True, kw_only=True):
+class TruncateTail(Command, frozen=True, kw_only=True):
     """Cut the last `records` records off a replica's newest segment, at a batch boundary.
 
-    The broker must be down. Answers a `CutTailResult`.
+    The broker must be down. Answers a `TruncateTailResult`.
     """
 
     folder: str
@@ -216,7 +216,7 @@ class GroupView(msgspec.Struct, frozen=True, kw_only=True):
     members: list[MemberView]
 
 
-class Visit(msgspec.Struct, frozen=True, kw_only=True):
+class JoinedAndLeft(msgspec.Struct, frozen=True, kw_only=True):
     """A group before, with and after a guest; `generation` is what the guest was given.
 
     With the consumer protocol, that is its member epoch.
@@ -228,8 +228,8 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
     after: GroupView
 
 
-class CutTailResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What `CutTail` removed, and where the log ended before and after."""
+class TruncateTailResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What `TruncateTail` removed, and where the log ended before and after."""
 
     removed: int
     log_end_before: int

@@ -17,13 +17,11 @@ from contract.events import Sampled, TransactionChanged
 from contract.outcomes import Outcome
 from harness.clients.admin import AdminClient
 from harness.clients.commands import AnyCommand, WorkerPlan
-from harness.clients.guest import visit
+from harness.clients.extra_member import join_and_leave
 from harness.clients.history import HistoryWriter
 from harness.clients.observer_commands import (
     AlterTopic,
     CreateTopics,
-    CutTail,
-    CutTailResult,
     Decode,
     DeleteRecords,
     DeleteTopic,
@@ -36,11 +34,13 @@ from harness.clients.observer_commands import (
     FindCoordinator,
     FindTopicId,
     Inspect,
+    JoinAndLeave,
     ListBrokers,
     ListCommitted,
     PartitionState,
     Reassign,
-    VisitGroup,
+    TruncateTail,
+    TruncateTailResult,
     Watch,
 )
 from harness.clients.views import (
@@ -51,7 +51,7 @@ from harness.clients.views import (
     topic_id_seen_by,
 )
 from harness.clients.worker import Role, read_plan, serve
-from harness.decode.logs import cut_tail, decode_segments
+from harness.decode.logs import decode_segments, truncate_tail
 from harness.java.jvm import kafka_version, start_jvm
 from harness.wire.request import Broker
 
@@ -88,9 +88,11 @@ class ObserverRole(Role):
                 return msgspec.to_builtins(self._inspect(command))
             case Watch():
                 return self._watch(command)
-            case CutTail(folder=folder, records=records):
-                before, after = cut_tail(Path(folder), records=records)
-                result = CutTailResult(removed=records, log_end_before=before, log_end_after=after)
+            case TruncateTail(folder=folder, records=records):
+                before, after = truncate_tail(Path(folder), records=records)
+                result = TruncateTailResult(
+                    removed=records, log_end_before=before, log_end_after=after
+                )
                 return msgspec.to_builtins(result)
             case Decode(segments=segments, kept=kept, tables=tables):
                 self._end_watching()
@@ -100,8 +102,8 @@ class ObserverRole(Role):
 
     def _administer(self, command: AnyCommand) -> Any:
         match command:
-            case VisitGroup():
-                found = visit(command, admin=self._admin, bootstrap=self._bootstrap)
+            case JoinAndLeave():
+                found = join_and_leave(command, admin=self._admin, bootstrap=self._bootstrap)
                 return msgspec.to_builtins(found)
             case FenceProducers(transactional_ids=transactional_ids):
                 return self._admin.fence_producers(transactional_ids)

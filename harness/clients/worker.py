@@ -83,5 +83,5 @@ def _done(role: Role, command: AnyCommand) -> Any:
 def _with_causes(error: BaseException) -> str:
     """An error and what caused it; JPype chains a Java exception's causes as Python's own."""
     cause = error.__cause__
-    told = f"{type(error).__name__}: {error}"
-    return told if cause is None else f"{told}; because of {_with_causes(cause)}"
+    text = f"{type(error).__name__}: {error}"
+    return text if cause is None else f"{text}; because of {_with_causes(cause)}"

@@ -82,10 +82,10 @@ def _servers(folder: RunFolder) -> list[dict[str, Any]]:
     """Rows of the table `servers`: one for each name below brokers/ or segments/."""
     parts = (folder.brokers, folder.segments)
     names = {path.name for part in parts if part.is_dir() for path in part.iterdir()}
-    told = []
+    entries = []
     for name in sorted(names):
         log, segments = folder.brokers / name / "server.log", folder.segments / name
-        told.append(
+        entries.append(
             {
                 "name": printable(name),
                 "server": id_of(name),
@@ -94,7 +94,7 @@ def _servers(folder: RunFolder) -> list[dict[str, Any]]:
                 "ignored_files": ignored_files(segments),
             }
         )
-    return told
+    return entries
 
 
 def _copy(node: Node, source: Path, target: Path) -> None:

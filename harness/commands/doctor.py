@@ -13,10 +13,10 @@ from harness.faults.language import VERBS
 def doctor() -> None:
     """Tell which pools and faults this machine can do, and what a missing tool costs."""
     findings = diagnose()
-    table = Table("", "what", "found", "mend", box=None, pad_edge=False)
+    table = Table("", "what", "found", "fix", box=None, pad_edge=False)
     for finding in findings:
         mark = "[green]ok[/]" if finding.is_good else "[yellow]--[/]"
-        table.add_row(mark, finding.what, finding.detail, "" if finding.is_good else finding.mend)
+        table.add_row(mark, finding.what, finding.detail, "" if finding.is_good else finding.fix)
     console = Console()
     console.print(table)
     pools = usable_pools(findings)

@@ -75,7 +75,7 @@ def nightly(
             _run(night, results)
             summary = _judge(night)
         except KeyboardInterrupt:
-            _tell(f"stopped; go on: {_again(suite, cluster, results)}", style="yellow")
+            _print(f"stopped; go on: {_again(suite, cluster, results)}", style="yellow")
             raise
         night.finish()
     _conclude(summary, night.path)
@@ -130,7 +130,7 @@ def _introduce(night: HeldNight) -> None:
         f"night {night.path.name} {way}: {left} of {count} runs to do, {state.cluster}",
         f"night seed {state.seed}: {state.description}",
     ):
-        _tell(line, style="dim")
+        _print(line, style="dim")
 
 
 def _conclude(summary: NightSummary, path: Path) -> None:
@@ -138,13 +138,13 @@ def _conclude(summary: NightSummary, path: Path) -> None:
         outcome: sum(run.outcome is outcome for run in summary.runs)
         for outcome in (Outcome.EXPECTED, Outcome.UNEXPECTED, Outcome.UNDECIDED)
     }
-    told = ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)
+    shown = ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)
     since = "no earlier night to compare with"
     if summary.compared_with is not None:
         since = f"changes since {summary.compared_with}: {len(summary.changes)}"
     out = Console()
     for line in (
-        f"{summary.verdict} {path.name}: {told}; {since}",
+        f"{summary.verdict} {path.name}: {shown}; {since}",
         f"report: {path / 'report' / 'index.html'}",
     ):
         out.print(Text(line), soft_wrap=True)
@@ -155,5 +155,5 @@ def _again(suite: str, cluster: PoolKind, results: Path) -> str:
     return shlex.join([*words, "--results", str(results)])
 
 
-def _tell(line: str, *, style: str) -> None:
+def _print(line: str, *, style: str) -> None:
     _console.print(Text(line), style=style, soft_wrap=True)

@@ -26,10 +26,10 @@ def decode_cut(kept: Path, rows: Rows) -> None:
             where = (replica.broker, replica.topic, replica.partition)
             for batch in batches(replica, Rows()):
                 epoch, base = int(batch.partitionLeaderEpoch()), int(batch.baseOffset())
-                told = (*where, base, epoch, int(batch.checksum()))
-                if told in known or base < starts.get(where, 0):
+                identity = (*where, base, epoch, int(batch.checksum()))
+                if identity in known or base < starts.get(where, 0):
                     continue
-                known.add(told)
+                known.add(identity)
                 shared = {
                     "broker": replica.broker,
                     "topic": replica.topic,

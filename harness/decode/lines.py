@@ -99,7 +99,7 @@ def histories(folder: Path) -> Iterator[HistoryLines]:
 def _read(files: Sequence[_File]) -> HistoryLines:
     """One history from its files, the longest first."""
     read = HistoryLines(files[0].worker)
-    told: dict[int, tuple[bytes, AnyEvent]] = {}
+    by_seq: dict[int, tuple[bytes, AnyEvent]] = {}
     for file in files:
         whole, _, torn = (file.content or b"").rpartition(b"\n")
         read.torn_lines += bool(torn)
@@ -109,14 +109,14 @@ def _read(files: Sequence[_File]) -> HistoryLines:
             except _MALFORMED:
                 read.malformed(f"{file.name}:{number}")
                 continue
-            known, _ = told.setdefault(event.seq, (line, event))
+            known, _ = by_seq.setdefault(event.seq, (line, event))
             if known is line:
                 read.unknown_fields += unknown
             elif known == line:
                 read.duplicate_lines += 1
             else:
                 read.malformed(f"{file.name}:{number}")
-    read.events = [told[seq][1] for seq in sorted(told)]
+    read.events = [by_seq[seq][1] for seq in sorted(by_seq)]
     return read
 
 

@@ -56,7 +56,7 @@ def decode_segments(segments: Path, tables: Path, *, kept: Path) -> dict[str, in
     return {name: write_table(tables, name, rows.of(name)) for name in names}
 
 
-def cut_tail(folder: Path, *, records: int) -> tuple[int, int]:
+def truncate_tail(folder: Path, *, records: int) -> tuple[int, int]:
     """Truncate whole batches at the end of a dead replica until `records` records are gone.
 
     Returns:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from harness.clients.observer_commands import CutTail, CutTailResult
+from harness.clients.observer_commands import TruncateTail, TruncateTailResult
 from harness.faults.fault import Evidence, Fault, Field
 
 
@@ -16,7 +16,7 @@ class CutTails(Fault):
     def __init__(self, topic: str, partition: int, *, records: int) -> None:
         """The tail must begin at a batch boundary `records` before the end."""
         self._topic, self._partition, self._records = topic, partition, records
-        self._results: dict[str, CutTailResult] = {}
+        self._results: dict[str, TruncateTailResult] = {}
         self._segments: dict[int, tuple[Path, Path]] = {}
 
     @property
@@ -51,7 +51,7 @@ class CutTails(Fault):
             if not field.kafka.is_running(server_id):
                 field.kafka.start_server(server_id)
 
-    def _cut(self, field: Field, broker_id: int) -> CutTailResult:
+    def _cut(self, field: Field, broker_id: int) -> TruncateTailResult:
         """Copy the replica to the observer's node, cut it there with Kafka's classes, copy back."""
         observer, node = field.observer.worker, field.kafka.host(broker_id)
         replica = field.kafka.data(broker_id) / f"{self._topic}-{self._partition}"
@@ -62,8 +62,8 @@ class CutTails(Fault):
         for segment in segments:
             name = segment.rpartition("/")[2]
             observer.host.write(local / name, node.read(replica / name))
-        answer = observer.call(CutTail(folder=str(local), records=self._records))
+        answer = observer.call(TruncateTail(folder=str(local), records=self._records))
         newest = max(segment.rpartition("/")[2] for segment in segments)
         node.write(replica / newest, observer.host.read(local / newest))
         self._segments[broker_id] = (replica / newest, local / newest)
-        return msgspec.convert(answer, CutTailResult)
+        return msgspec.convert(answer, TruncateTailResult)

@@ -34,8 +34,8 @@ class Elect(Fault):
         self._epoch = NO_EPOCH if before is None else before.leader_epoch
         self._leader = before.leader if before is not None and before.leader >= 0 else None
         self._isr = [] if before is None else before.isr
-        told = field.observer.worker.call(DescribeTopic(topic=self._topic))
-        described = msgspec.convert(told, NewTopic)
+        description = field.observer.worker.call(DescribeTopic(topic=self._topic))
+        described = msgspec.convert(description, NewTopic)
         self._preferred = described.assignment[self._partition][0]
 
     def inject(self, field: Field) -> None:

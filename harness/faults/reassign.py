@@ -62,8 +62,8 @@ class Reassign(Fault):
             self._await(field, self._before.isr)
 
     def _assigned(self, field: Field) -> list[int]:
-        told = field.observer.worker.call(DescribeTopic(topic=self._topic))
-        return msgspec.convert(told, NewTopic).assignment[self._partition]
+        description = field.observer.worker.call(DescribeTopic(topic=self._topic))
+        return msgspec.convert(description, NewTopic).assignment[self._partition]
 
     def _request(self, field: Field, replicas: list[int]) -> None:
         field.observer.worker.call(

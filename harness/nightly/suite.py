@@ -92,9 +92,9 @@ def _parse(content: bytes, path: Path) -> SuiteFile:
     except yaml.YAMLError as error:
         raise UsageError(f"{path} is not YAML: {error}") from error
     except msgspec.ValidationError as error:
-        told = str(error).replace("`$.", "`").replace("Object ", "")
-        hint = "; put a version in quotes" if ".kafka" in told else ""
-        raise UsageError(f"{path}: {told}{hint} (CONTRIBUTING.md, A suite)") from error
+        problem = str(error).replace("`$.", "`").replace("Object ", "")
+        hint = "; put a version in quotes" if ".kafka" in problem else ""
+        raise UsageError(f"{path}: {problem}{hint} (CONTRIBUTING.md, A suite)") from error
 
 
 def _check(suite: SuiteFile, path: Path) -> None:

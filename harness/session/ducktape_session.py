@@ -98,17 +98,17 @@ def run_ducktape(
     for run in find_runs(folder):
         if run.run().ended_micros is None:
             salvage(run, root)
-    _tell_errors(folder)
+    _report_errors(folder)
     return DucktapeSession(folder, exit_code)
 
 
-def _tell_errors(folder: Path) -> None:
+def _report_errors(folder: Path) -> None:
     """Name the scenarios that did not come to their end, and why."""
     for run_folder in find_runs(folder):
         run = run_folder.run()
         if run.error is not None:
-            told = f"{run.scenario} did not come to its end: {run.error}"
-            _console.print(told, style="red", markup=False, soft_wrap=True)
+            message = f"{run.scenario} did not come to its end: {run.error}"
+            _console.print(message, style="red", markup=False, soft_wrap=True)
 
 
 def _watch(

@@ -12,7 +12,7 @@ _READINGS_MAX = 20
 _TIGHT_MICROS = 20_000
 """Bounds so close to each other need no further reading."""
 _READ_SECONDS = 30
-_TELL = "import time; print(time.time_ns() // 1000)"
+_PRINT_TIME = "import time; print(time.time_ns() // 1000)"
 
 
 def read_clocks(
@@ -36,17 +36,19 @@ def bounds(clock: Callable[[], int]) -> tuple[int, int]:
     aheads, behinds = [], []
     for _ in range(_READINGS_MAX):
         asked = time.time_ns() // 1000
-        told = clock()
-        aheads.append(told - asked)
-        behinds.append(told - time.time_ns() // 1000)
+        read = clock()
+        aheads.append(read - asked)
+        behinds.append(read - time.time_ns() // 1000)
         if min(aheads) - max(behinds) <= _TIGHT_MICROS:
             break
     return min(aheads), max(behinds)
 
 
 def _clock_of(node: Node) -> Callable[[], int]:
-    def tell() -> int:
-        told = node.run([node.python, "-I", "-S", "-c", _TELL], timeout_seconds=_READ_SECONDS)
-        return int(told.output)
+    def read() -> int:
+        printed = node.run(
+            [node.python, "-I", "-S", "-c", _PRINT_TIME], timeout_seconds=_READ_SECONDS
+        )
+        return int(printed.output)
 
-    return tell
+    return read

@@ -3,7 +3,7 @@
 import numpy as np
 
 from simulator.frames import Array
-from simulator.plants.tails import append_behind, cut_tail, deliver_behind
+from simulator.plants.tails import append_behind, deliver_behind, drop_last_deliveries
 from simulator.plants.tools import (
     PLAIN,
     STEADY,
@@ -88,7 +88,7 @@ def unseen_record(universe: Universe, random: Random) -> list[Place]:
     """A group ends before the last records."""
     partition = any_partition(universe, random)
     group = groups(universe)[STEADY]
-    first = cut_tail(universe, partition, group)
+    first = drop_last_deliveries(universe, partition, group)
     follows(universe, "stale_read", partition=partition, group=group)
     return [Place("unseen_record", None, partition, None, first)]
 

@@ -5,7 +5,7 @@ import numpy as np
 from contract.outcomes import Outcome
 from simulator.log import micros
 from simulator.plants.commits import MOVED
-from simulator.plants.tails import cut_tail
+from simulator.plants.tails import drop_last_deliveries
 from simulator.plants.tools import (
     PLAIN,
     RESTARTED,
@@ -102,7 +102,7 @@ def never_caught_up(universe: Universe, random: Random) -> list[Place]:
 def stuck_consumer(universe: Universe, random: Random) -> list[Place]:
     """A member polls, and does not come to the log end."""
     partition, group = any_partition(universe, random), groups(universe)[STEADY]
-    cut_tail(universe, partition, group)
+    drop_last_deliveries(universe, partition, group)
     (end,) = events_of(universe, partition, group, "caught_up")
     universe.frame("group_events")["change"][end] = "stalled"
     return [Place("stuck_consumer", "violation", partition, group)]

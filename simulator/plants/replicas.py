@@ -113,12 +113,12 @@ def high_watermark_regressed(universe: Universe, random: Random) -> list[Place]:
     )
     mine = mine[samples["at_micros"][mine] > universe.at(_QUIET_FROM - 4)]
     one = int(random.choice(mine))
-    told = copy_of(samples, one)
-    told["log_end_offset"] -= int(random.integers(1, 5))
+    sample = copy_of(samples, one)
+    sample["log_end_offset"] -= int(random.integers(1, 5))
     for column in ("at_micros", "asked_micros"):
-        if told.has(column):
-            told[column] += micros(0.5)
-    universe.add(told)
+        if sample.has(column):
+            sample[column] += micros(0.5)
+    universe.add(sample)
     return [Place("high_watermark_regressed", "violation", partition)]
 
 
@@ -240,7 +240,7 @@ def _deposed(universe: Universe, random: Random) -> tuple[int, Change, Change, i
 
 
 def _acknowledge(universe: Universe, partition: int, start: int, count: int, *, at: int) -> None:
-    """Let the partition's producer be told that further values lie at these offsets."""
+    """Let the partition's producer be sample that further values lie at these offsets."""
     sends = universe.frame("sends")
     mine = np.flatnonzero(sends.where(partition=partition))
     first = int(sends["sequence"][mine].max()) + 1

@@ -20,7 +20,7 @@ _APPENDED_AT, _DELIVERED_AT = 76.0, 78.0
 """Seconds of a universe at which a plant appends behind all others, and groups have it."""
 
 
-def cut_tail(universe: Universe, partition: int, group: str) -> int:
+def drop_last_deliveries(universe: Universe, partition: int, group: str) -> int:
     """Let a group not come to the last records; returns the first that it did not get."""
     log = universe.the_log()
     mine = (log.partition == partition) & ~log.is_cut & ~log.is_control

@@ -32,9 +32,9 @@ def _silent(universe: Universe, random: Random, check: str) -> list[Place]:
     partition = any_partition(universe, random)
     group = groups(universe)[int(random.integers(2))]
     polls, resets = universe.frame("polls"), universe.frame("resets")
-    told = resets.where(partition=partition, group=group, cause="truncation")
-    reached = int(resets["from_offset"][told][0])
-    universe.keep("resets", ~told)
+    reported = resets.where(partition=partition, group=group, cause="truncation")
+    reached = int(resets["from_offset"][reported][0])
+    universe.keep("resets", ~reported)
     passed = deliveries(universe, partition, group) & (polls["leader_epoch"] > 0)
     universe.keep("polls", ~(passed & (polls["offset"] < reached)))
     commits = universe.frame("commits")
@@ -150,8 +150,8 @@ def orphan_commit(universe: Universe, random: Random) -> list[Place]:
     group = groups(universe)[int(random.integers(2))]
     commits, stored = universe.frame("commits"), universe.frame("committed_offsets")
     resets = universe.frame("resets")
-    told = resets.where(partition=partition, group=group, cause="truncation")
-    reached = int(resets["from_offset"][told][0])
+    reported = resets.where(partition=partition, group=group, cause="truncation")
+    reached = int(resets["from_offset"][reported][0])
     mine = commits_of(universe, partition, group)
     last = int([i for i in mine if commits["committed_epoch"][i] == 0][-1])
     at = universe.at(READS_ON_AT + float(random.uniform(0.1, 0.4)))
@@ -186,8 +186,8 @@ def divergence_mismatch(universe: Universe, random: Random) -> list[Place]:
     partition = any_partition(universe, random)
     group = groups(universe)[int(random.integers(2))]
     resets = universe.frame("resets")
-    told = np.flatnonzero(resets.where(partition=partition, group=group, cause="truncation"))
-    truncated = resets.row(int(told[0]))
+    reported = np.flatnonzero(resets.where(partition=partition, group=group, cause="truncation"))
+    truncated = resets.row(int(reported[0]))
     named = divergence(universe, partition) - int(random.integers(1, _BELOW + 1))
     raised = {
         name: truncated[name] for name in ("worker", "group", "member", "topic", "partition")

@@ -5,7 +5,7 @@ from typing import Any
 
 from contract.clients import Client
 from harness.decode.client_logs import java, kafka_python, librdkafka
-from harness.decode.client_logs.lines import told_lines
+from harness.decode.client_logs.lines import log_lines
 
 _READERS = {
     Client.JAVA: java.read,
@@ -31,5 +31,5 @@ def resets(
     """
     if client not in _READERS:
         return []
-    found = _READERS[Client(client)](told_lines(lines))
+    found = _READERS[Client(client)](log_lines(lines))
     return [reset.row(worker=worker, policies=policies) for reset in found]

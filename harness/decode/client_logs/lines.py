@@ -21,21 +21,21 @@ Partition = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class Told:
+class LogLine:
     """A log line of one member; `time` is in UTC, to the millisecond."""
 
     time: str
     member: str
     group: str
     text: str
-    line: str
+    raw: str
 
 
 @dataclass
 class Reset:
     """A reset that a client told of; `from_offset` is None without a commit."""
 
-    told: Told
+    line: LogLine
     partition: Partition
     cause: str
     from_offset: int | None = None
@@ -47,18 +47,18 @@ class Reset:
         """As a row of the table `resets`."""
         return {
             "worker": worker,
-            "group": self.told.group,
-            "member": self.told.member,
+            "group": self.line.group,
+            "member": self.line.member,
             "topic": self.partition[0],
             "partition": self.partition[1],
             "cause": self.cause,
-            "policy": policies.get(self.told.group, ""),
+            "policy": policies.get(self.line.group, ""),
             "from_offset": self.from_offset,
             "from_epoch": self.from_epoch,
             "to_offset": self.to_offset,
             "to_epoch": self.to_epoch,
-            "log_line": self.told.line,
-            "at_micros": micros_of(self.told.time),
+            "log_line": self.line.raw,
+            "at_micros": micros_of(self.line.time),
         }
 
 
@@ -72,7 +72,7 @@ class Found:
 
     def add(self, reset: Reset) -> None:
         """A reset; without a target it waits for one. Told again while it waits, it is the same."""
-        key = (reset.told.member, reset.partition)
+        key = (reset.line.member, reset.partition)
         waiting = self._awaiting.get(key)
         if waiting is not None and waiting.cause == reset.cause:
             return
@@ -80,19 +80,23 @@ class Found:
         if reset.to_offset is None:
             self._awaiting[key] = reset
 
-    def arrived(self, told: Told, partition: Partition, offset: int, epoch: int = NO_EPOCH) -> None:
+    def arrived(
+        self, line: LogLine, partition: Partition, offset: int, epoch: int = NO_EPOCH
+    ) -> None:
         """The target that a client looked up for a reset told before; else it is no reset."""
-        reset = self._awaiting.pop((told.member, partition), None)
+        reset = self._awaiting.pop((line.member, partition), None)
         if reset is not None:
             reset.to_offset, reset.to_epoch = offset, epoch
 
 
-def told_lines(lines: Iterable[str]) -> Iterator[Told]:
+def log_lines(lines: Iterable[str]) -> Iterator[LogLine]:
     """The lines in which a member speaks, in their order."""
     for line in lines:
         match = _LINE.match(line)
         if match and is_time(match["at"]):
-            yield Told(match["at"], match["member"], match["group"], match["text"], line.rstrip())
+            yield LogLine(
+                match["at"], match["member"], match["group"], match["text"], line.rstrip()
+            )
 
 
 def is_time(time: str) -> bool:

@@ -5,10 +5,10 @@ from typing import Any
 from contract.errors import WorkerError
 from contract.waiting import wait_until
 from harness.clients.admin import AdminClient
-from harness.clients.observer_commands import GroupView, Visit, VisitGroup
+from harness.clients.observer_commands import GroupView, JoinAndLeave, JoinedAndLeft
 from harness.java.jvm import java_class, java_list, java_properties
 
-GUEST = "fencepost-guest"
+EXTRA_MEMBER = "fencepost-extra-member"
 """The guest's client.id."""
 
 _STABLE = "Stable"
@@ -17,7 +17,7 @@ _STRING_DESERIALIZER = "org.apache.kafka.common.serialization.StringDeserializer
 _POLL_MS = 100
 
 
-def visit(order: VisitGroup, *, admin: AdminClient, bootstrap: str) -> Visit:
+def join_and_leave(order: JoinAndLeave, *, admin: AdminClient, bootstrap: str) -> JoinedAndLeft:
     """Join a group until it is stable with the guest in it, leave, and await it stable without.
 
     Raises:
@@ -28,33 +28,33 @@ def visit(order: VisitGroup, *, admin: AdminClient, bootstrap: str) -> Visit:
     topics = {name.rpartition("-")[0] for one in before.members for name in one.partitions}
     if before.state != _STABLE or not topics:
         raise WorkerError(f"group {order.group} can't be visited: {before}")
-    guest = _open(order.group, before, bootstrap=bootstrap)
+    extra = _open(order.group, before, bootstrap=bootstrap)
     try:
-        guest.subscribe(java_list(sorted(topics)))
+        extra.subscribe(java_list(sorted(topics)))
 
         def settled() -> GroupView | None:
-            guest.poll(java_class("java.time.Duration").ofMillis(_POLL_MS))
-            return _stable(admin, order.group, has_guest=True)
+            extra.poll(java_class("java.time.Duration").ofMillis(_POLL_MS))
+            return _stable(admin, order.group, has_extra=True)
 
         meanwhile = _await(settled, f"{order.group} to be stable with a guest", order)
-        generation = int(guest.groupMetadata().generationId())
+        generation = int(extra.groupMetadata().generationId())
     finally:
-        guest.close()
+        extra.close()
     after = _await(
-        lambda: _stable(admin, order.group, has_guest=False),
+        lambda: _stable(admin, order.group, has_extra=False),
         f"{order.group} to be stable without its guest",
         order,
     )
-    return Visit(generation=generation, before=before, meanwhile=meanwhile, after=after)
+    return JoinedAndLeft(generation=generation, before=before, meanwhile=meanwhile, after=after)
 
 
-def _stable(admin: AdminClient, group: str, *, has_guest: bool) -> GroupView | None:
+def _stable(admin: AdminClient, group: str, *, has_extra: bool) -> GroupView | None:
     view = admin.describe_group(group)
-    is_there = any(member.client == GUEST for member in view.members)
-    return view if view.state == _STABLE and is_there == has_guest else None
+    is_there = any(member.client == EXTRA_MEMBER for member in view.members)
+    return view if view.state == _STABLE and is_there == has_extra else None
 
 
-def _await(probe: Any, what: str, order: VisitGroup) -> GroupView:
+def _await(probe: Any, what: str, order: JoinAndLeave) -> GroupView:
     found: GroupView = wait_until(
         probe, what=what, timeout_seconds=order.timeout_seconds, hint="do its members poll?"
     )
@@ -68,7 +68,7 @@ def _open(group: str, view: GroupView, *, bootstrap: str) -> Any:
             {
                 "bootstrap.servers": bootstrap,
                 "group.id": group,
-                "client.id": GUEST,
+                "client.id": EXTRA_MEMBER,
                 "enable.auto.commit": "false",
                 "key.deserializer": _STRING_DESERIALIZER,
                 "value.deserializer": _STRING_DESERIALIZER,
