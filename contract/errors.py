@@ -1,7 +1,7 @@
 """The one exception tree.
 
 FencepostError
-├── UsageError            what was asked for makes no sense here (exit 64)
+├── UsageError            the request is invalid here (exit 64)
 ├── PrerequisiteError     the machine lacks something; the message names the fix (exit 69)
 ├── DistributionError     a Kafka distribution can't be locked, fetched or verified (exit 69)
 ├── NodeError             a node, or a command on it, failed (exit 70)
@@ -9,20 +9,20 @@ FencepostError
 ├── WaitTimeoutError      an awaited state did not come (exit 70)
 ├── WorkerError           a client or observer on a node misbehaved (exit 70)
 ├── FaultError            a fault could not be applied or healed (exit 70)
-├── AnalysisError         the analysis ended without an answer (exit 70)
+├── AnalysisError         the analysis ended without a verdict (exit 70)
 ├── RunFolderError        a run's folder lacks something that the analysis needs (exit 64)
 └── TableError            a table of a run is missing or unreadable (exit 70)
 """
 
 
 class FencepostError(Exception):
-    """An error that its reader can act on: the message says what happened and what to do."""
+    """Base of all errors. The message says what happened and what to do."""
 
     exit_code = 70
 
 
 class UsageError(FencepostError):
-    """What was asked for makes no sense here."""
+    """The request is invalid here."""
 
     exit_code = 64
 
@@ -52,15 +52,15 @@ class WaitTimeoutError(FencepostError):
 
 
 class WorkerError(FencepostError):
-    """A client or observer on a node died or answered with an error."""
+    """A client or observer on a node ended unexpectedly or returned an error."""
 
 
 class FaultError(FencepostError):
-    """A fault could not be applied, or not healed."""
+    """A fault could not be applied or healed."""
 
 
 class AnalysisError(FencepostError):
-    """The analysis, a process of its own, ended without an answer."""
+    """The analysis process ended without a verdict."""
 
 
 class RunFolderError(FencepostError):
