@@ -1,6 +1,6 @@
-"""Check what the set-up itself can't bring: Python 3.11 and Java 17, or newer.
+"""Check what the set-up can't install: Python 3.11 and Java 17, or newer.
 
-Runs on any Python from 3.6 on without anything installed, so that its message can always be read.
+Runs on any Python from 3.6 on without dependencies, so that it can always print its message.
 """
 
 import os
@@ -30,7 +30,7 @@ _WORDS = ("Python 3.11 with venv", "Python's venv and ensurepip modules", "a Jav
 
 
 def java_version(output: str) -> "int | None":
-    """The major version that `java -version` printed, None where it does not tell."""
+    """Return the major version that `java -version` printed, None if it printed none."""
     found = re.search(r'version "(\d+)(?:\.(\d+))?', output)
     if found is None:
         return None
@@ -39,7 +39,7 @@ def java_version(output: str) -> "int | None":
 
 
 def problems() -> "list[str]":
-    """What is missing, each with the command that brings it."""
+    """Return one line for each missing prerequisite, with the command that installs it."""
     return [problem for problem in (_python_problem(), _java_problem()) if problem]
 
 
@@ -48,7 +48,7 @@ def _python_problem() -> str:
         have = ".".join(str(part) for part in sys.version_info[:3])
         return (
             f"Python 3.11 or newer is needed, {sys.executable} is {have}: {_command(_PYTHON)}, "
-            "or name a newer one that is there: make PYTHON=python3.11 ..."
+            "or name a newer one: make PYTHON=python3.11 ..."
         )
     if not _has_venv():
         return f"{sys.executable} has no venv module: {_command(_VENV)}"

@@ -23,7 +23,7 @@ _MEMORY_GIB_MIN = 3
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at; `fix` says what a lack costs and how to end it."""
+    """One inspected prerequisite. `fix` says what its absence costs and how to install it."""
 
     what: str
     is_good: bool
@@ -32,12 +32,12 @@ class Finding:
 
 
 def diagnose() -> list[Finding]:
-    """Look at everything that runs depend on."""
+    """Inspect everything that runs depend on."""
     return [_java(), _memory(), _embedded(), _docker(), _loopback(), _cuts(), _limits()]
 
 
 def usable_pools(findings: list[Finding]) -> list[PoolKind]:
-    """The pools that work here, best first."""
+    """Return the pools that work here, best first."""
     good = {finding.what for finding in findings if finding.is_good}
     return [kind for kind in PoolKind if f"{kind} pool" in good]
 
@@ -82,7 +82,7 @@ def _docker() -> Finding:
     return Finding(
         f"{PoolKind.DOCKER} pool",
         is_good=problem is None,
-        detail="a daemon answers" if problem is None else "no daemon",
+        detail="a daemon responds" if problem is None else "no daemon",
         fix=problem or "",
     )
 
