@@ -2,8 +2,8 @@
 
 Cluster: 3 brokers, one topic of 3 partitions with 3 replicas.
 Fault:   none.
-Expect:  every check but those of transactions and of leader changes is evaluated and holds:
-         what it finds is suspected of the harness first.
+Expect:  every check except those of transactions and of leader changes is evaluated and holds.
+         A violation is probably a defect of the harness.
 """
 
 from ducktape.mark.resource import cluster
@@ -26,11 +26,12 @@ NOTHING_TO_JUDGE = (
     *OF_ELECTIONS,
     *OF_TRANSACTIONS,
 )
-"""No fault is injected, no leader changes, no log is cut, and no producer is transactional."""
+"""Checks without a case here: no fault is injected, no leader changes, no log is truncated, and no
+producer is transactional."""
 
 
 class BaselineScenario(Scenario):
-    """Two groups read the first half, commit, are reopened and read the second."""
+    """Two groups read the first half, commit, are reopened and read the second half."""
 
     topology = Topology(brokers=3)
     orders = TopicPlan(
@@ -52,14 +53,14 @@ class BaselineScenario(Scenario):
     def test_baseline(self) -> None:
         with self.running(topics=[self.orders], groups=self.groups) as run:
             run.create(assignment=[1, 2, 3])
-            for life in (1, 2):
-                run.phases.enter(Stage.STEADY, f"half {life}: writing, reading, committing")
+            for incarnation in (1, 2):
+                run.phases.enter(Stage.STEADY, f"half {incarnation}: writing, reading, committing")
                 for partition in range(self.orders.partitions):
                     run.produce(
                         "orders", count=RECORDS_PER_HALF, producer="writer", partition=partition
                     )
-                members = run.open(self.groups, life=life)
+                members = run.open(self.groups, incarnation=incarnation)
                 run.consume(members)
-                run.commit(self.groups, life=life)
+                run.commit(self.groups, incarnation=incarnation)
                 run.close(members)
             run.settle()

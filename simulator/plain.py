@@ -170,7 +170,7 @@ def _read_steadily(universe: Universe) -> None:
 def _read_with_restarts(universe: Universe) -> None:
     """A second member takes over, dies without a word, and the first one comes back."""
     reader = Reader(universe, universe.groups[_RESTARTED], _RESTARTED)
-    first, second = (f"{reader.plan.group}#{life}" for life in (1, 2))
+    first, second = (f"{reader.plan.group}#{incarnation}" for incarnation in (1, 2))
     joined, took_over, died, noticed = 29.0, 30.5, 50.0, 56.0
     reader.opened(first, universe.at(1.5))
     reader.opened(second, universe.at(joined))

@@ -113,8 +113,8 @@ class LocalNode(Node):
     def block(self, traffic: Traffic) -> None:
         """Raise an error: a plain local node has no network of its own."""
         raise FaultError(
-            f"{self.name} can't be partitioned from {traffic.peer}: this pool has no network of its "
-            "own; use --cluster embedded"
+            f"{self.name} can't be partitioned from {traffic.peer}: this pool has no network of "
+            "its own; use --cluster embedded"
         )
 
     def unblock(self, traffic: Traffic) -> None:

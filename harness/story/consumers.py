@@ -20,14 +20,14 @@ def workers_for(groups: Sequence[GroupPlan]) -> list[WorkerKind]:
 
 
 def members_of(
-    groups: Sequence[GroupPlan], *, life: int, number: int | None = None
+    groups: Sequence[GroupPlan], *, incarnation: int, number: int | None = None
 ) -> dict[str, GroupPlan]:
     """The members of groups in one of their lives, by name: all, or those of one number.
 
     A name is `<group>#<life>`, and `<group>#<life>.<number>` where the group has several members.
     """
     return {
-        f"{group.group}#{life}" + (f".{one}" if group.members > 1 else ""): group
+        f"{group.group}#{incarnation}" + (f".{one}" if group.members > 1 else ""): group
         for group in groups
         for one in range(1, group.members + 1)
         if number in (None, one)

@@ -162,13 +162,13 @@ class Run:
         return acknowledged
 
     def open(
-        self, groups: Sequence[GroupPlan], *, life: int, through: int | None = None
+        self, groups: Sequence[GroupPlan], *, incarnation: int, through: int | None = None
     ) -> list[str]:
         """Open the members of each group and return their names, as of `members_of`.
 
         `through` names the broker whose metadata they begin with; else it is any.
 
-        In its first life a group has no commit to resume from and starts at the beginning; its own
+        In its first incarnation a group has no commit to resume from and starts at the beginning; its own
         reset policy holds from the second on.
         """
         members = {
@@ -176,13 +176,13 @@ class Run:
                 group=group.group,
                 member=name,
                 topic=group.topic,
-                reset=ResetPolicy.EARLIEST if life == 1 else group.reset,
+                reset=ResetPolicy.EARLIEST if incarnation == 1 else group.reset,
                 client=group.client,
                 isolation=group.isolation,
                 bootstrap=self.kafka.bootstrap_through(through),
                 settings=group.settings,
             )
-            for name, group in members_of(groups, life=life).items()
+            for name, group in members_of(groups, incarnation=incarnation).items()
         }
         self.consumers.call(
             list(members), lambda share: OpenMembers(members=[members[name] for name in share])
@@ -203,17 +203,17 @@ class Run:
             topic: what is written and read.
             producers: names with their acks.
             records_per_second: of each producer.
-            readers: groups, each in its first life.
+            readers: groups, each in its first incarnation.
         """
         self.phases.enter(Stage.WARM_UP, "clients begin to write and to read")
         for producer, acks in producers.items():
             self.workload.start_producer(
                 producer, topic, acks=acks, records_per_second=records_per_second
             )
-        self.workload.start_reading(self.open(readers, life=1))
+        self.workload.start_reading(self.open(readers, incarnation=1))
         self.workload.await_acknowledged(list(producers), 1)
         self.workload.await_commits(
-            {group.group: list(members_of([group], life=1)) for group in readers}
+            {group.group: list(members_of([group], incarnation=1)) for group in readers}
         )
         self.phases.enter(Stage.STEADY, "writing and reading")
 
@@ -243,7 +243,7 @@ class Run:
         return dict(ChainMap(*ended))
 
     def commit(
-        self, groups: Sequence[GroupPlan], *, life: int, number: int | None = None
+        self, groups: Sequence[GroupPlan], *, incarnation: int, number: int | None = None
     ) -> dict[str, str]:
         """Let members commit their positions by their groups' plan; answers outcomes.
 
@@ -256,7 +256,7 @@ class Run:
                 commit_epoch=group.commit_epoch,
                 cluster_epochs=epochs[group.topic],
             )
-            for name, group in members_of(groups, life=life, number=number).items()
+            for name, group in members_of(groups, incarnation=incarnation, number=number).items()
         }
         outcomes: list[dict[str, str]] = self.consumers.call(
             list(commits), lambda share: CommitPositions(commits=[commits[name] for name in share])
@@ -352,18 +352,19 @@ class Run:
             what=f"to be led under an epoch above {epoch}",
         )
 
-    def read_to_end(self, groups: Sequence[GroupPlan], *, life: int = 1) -> None:
+    def read_to_end(self, groups: Sequence[GroupPlan], *, incarnation: int = 1) -> None:
         """The final read: stop what goes on, and let each group's members read to the log ends."""
         self.phases.enter(Stage.FINAL_READ, "groups read to the log ends")
         self.workload.end()
-        members = list(members_of(groups, life=life))
+        members = list(members_of(groups, incarnation=incarnation))
         ended = self.consume(members)
         whole = [
             group
             for group in groups
-            if {ended[member] for member in members_of([group], life=life)} == {"caught_up"}
+            if {ended[member] for member in members_of([group], incarnation=incarnation)}
+            == {"caught_up"}
         ]
-        self.commit(whole, life=life)
+        self.commit(whole, incarnation=incarnation)
         self.close(members)
 
     def settle(self) -> None:
