@@ -112,7 +112,7 @@ class StaleMetadataScenario(Scenario):
             run.close(members)
 
     def require_stale(self, run: Run, zombie: int) -> None:
-        """Check that the zombie reports itself as leader, under an older epoch than the current one.
+        """Check that the zombie still reports itself as leader, under an older epoch than now.
 
         Raises:
             WaitTimeoutError: it does not, so that the run can't answer its question.

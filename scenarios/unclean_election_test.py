@@ -10,8 +10,7 @@ Expect:  stale   broker 3 is started, unclean election allowed: every record ack
          eligible   broker 2 is started, min.insync.replicas 2, no unclean election: as an eligible
                  leader replica (KIP-966), it is elected cleanly. Of acks=all nothing is lost, of
                  acks=1 the records that broker 1 acknowledged alone. Before Kafka 4.1 eligible
-                 leader replicas are disabled by
-                 default: as `waiting`.
+                 leader replicas are disabled by default: as `waiting`.
          waiting   as before, but without eligible leader replicas: there is no leader until broker
                  1 is back, and nothing is lost.
          ordered   broker 3 is started, the configuration forbids unclean elections, and an

@@ -2,11 +2,12 @@
 
 Cluster: 3 brokers, 1 controller; one topic of 6 partitions with 3 replicas, 2 of them in sync.
 Load:    an acks=all producer, and a group that reads and commits, throughout.
-Fault:   a follower of orders-0 falls behind, by one of six recipes. pause   its node is paused
-         until it is fenced, then resumes. controllers   it is partitioned from the controller only,
-         and continues to fetch. stale   as before; then the leader changes, while the old one is
-         alive: the follower continues
-                 to fetch from it under its stale epoch, until its log shows that it was refused.
+Fault:   a follower of orders-0 falls behind, by one of six recipes.
+         pause   its node is paused until it is fenced, then resumes.
+         controllers   it is partitioned from the controller only, and continues to fetch.
+         stale   as before; then the leader changes, while the old one is alive: the follower
+                 continues to fetch from it under its stale epoch, until its log shows that it was
+                 refused.
          both    it is partitioned from every server.
          wipe    it loses its disk.
          fill    its disk is full, so that its server shuts down.

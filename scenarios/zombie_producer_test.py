@@ -7,13 +7,13 @@ Load:    three transactional producers commit a transaction and leave a second o
          Each topic has one group that reads committed values only, and one that reads all.
 Fault:   all three become zombies, by one of four recipes: an administrator fences them; successors
          with their transactional ids take over; their transactions time out; successors take over
-         while the leader of orders-0 is dead, so that a new leader must refuse too. Then one zombie
-         continues to send and commits, one commits at once, the copier sends its offsets again and
-         commits. If there are no successors yet, they take over now. They commit values of their
-         own; the copier's successor starts at the group's commit. Expect:  no send or commit of a
-         zombie is accepted. Groups that read committed values get no value of
-         its open transaction, and all values that successors commit. The copier's group
-         reads the zombie's copied records again, since its offsets were not committed. Kafka 4.4.0
+         while the leader of orders-0 is dead, so that a new leader must refuse too.
+         Then one zombie continues to send and commits, one commits at once, the copier sends its
+         offsets again and commits. If there are no successors yet, they take over now. They commit
+         values of their own; the copier's successor starts at the group's commit.
+Expect:  no send or commit of a zombie is accepted. Groups that read committed values get no value
+         of its open transaction, and all values that successors commit. The copier's group reads
+         the zombie's copied records again, since its offsets were not committed. Kafka 4.4.0
          refuses to commit a timed-out transaction as one in a wrong state, not as fenced
          (INVALID_TXN_STATE, KAFKA-20785).
 Source:  KIP-98, KIP-360, KIP-588, KIP-890, KIP-1319, KAFKA-20785.
