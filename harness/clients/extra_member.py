@@ -1,4 +1,4 @@
-"""A guest in a consumer group: it joins, and leaves again, so that the group rebalances twice."""
+"""An extra member of a consumer group: it joins and leaves, so that the group rebalances twice."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from harness.clients.observer_commands import GroupView, JoinAndLeave, JoinedAnd
 from harness.java.jvm import java_class, java_list, java_properties
 
 EXTRA_MEMBER = "fencepost-extra-member"
-"""The guest's client.id."""
+"""The extra member's client.id."""
 
 _STABLE = "Stable"
 _CONSUMER = "Consumer"
@@ -18,16 +18,16 @@ _POLL_MS = 100
 
 
 def join_and_leave(order: JoinAndLeave, *, admin: AdminClient, bootstrap: str) -> JoinedAndLeft:
-    """Join a group until it is stable with the guest in it, leave, and await it stable without.
+    """Join a group, wait until it is stable, leave, and wait until it is stable again.
 
     Raises:
         WorkerError: the group is not stable, or has no partitions.
-        WaitTimeoutError: it did not come to rest; are its members polling?
+        WaitTimeoutError: it did not become stable; its members must poll.
     """
     before = admin.describe_group(order.group)
     topics = {name.rpartition("-")[0] for one in before.members for name in one.partitions}
     if before.state != _STABLE or not topics:
-        raise WorkerError(f"group {order.group} can't be visited: {before}")
+        raise WorkerError(f"group {order.group} is not stable, or has no partitions: {before}")
     extra = _open(order.group, before, bootstrap=bootstrap)
     try:
         extra.subscribe(java_list(sorted(topics)))
@@ -36,13 +36,13 @@ def join_and_leave(order: JoinAndLeave, *, admin: AdminClient, bootstrap: str) -
             extra.poll(java_class("java.time.Duration").ofMillis(_POLL_MS))
             return _stable(admin, order.group, has_extra=True)
 
-        meanwhile = _await(settled, f"{order.group} to be stable with a guest", order)
+        meanwhile = _await(settled, f"{order.group} to be stable with the extra member", order)
         generation = int(extra.groupMetadata().generationId())
     finally:
         extra.close()
     after = _await(
         lambda: _stable(admin, order.group, has_extra=False),
-        f"{order.group} to be stable without its guest",
+        f"{order.group} to be stable without the extra member",
         order,
     )
     return JoinedAndLeft(generation=generation, before=before, meanwhile=meanwhile, after=after)

@@ -35,7 +35,7 @@ class JavaRole(MemberRole):
     client = Client.JAVA
 
     def __init__(self, plan: WorkerPlan, history: HistoryWriter) -> None:
-        """Needs the JVM to run already."""
+        """The JVM must run."""
         super().__init__(plan, history, client_version=kafka_version(), make_member=JavaMember)
         self._loads: dict[str, SteadyProducer] = {}
         self._transactions = Transactions(
@@ -43,7 +43,7 @@ class JavaRole(MemberRole):
         )
 
     def carry_out(self, command: AnyCommand) -> Any:
-        """Produce, or what members do."""
+        """Carry out a command of producers or of members."""
         match command:
             case Produce():
                 bootstrap = command.bootstrap or self._plan.bootstrap
@@ -71,7 +71,7 @@ class JavaRole(MemberRole):
                 return super().carry_out(command)
 
     def close(self) -> None:
-        """Close what is still open."""
+        """Close everything that is still open."""
         for load in self._loads.values():
             load.stop()
         self._transactions.close()

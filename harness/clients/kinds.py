@@ -1,4 +1,4 @@
-"""Which worker serves which client, and in which version."""
+"""The worker of each client, and the client's version."""
 
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -8,13 +8,13 @@ from contract.clients import Client
 
 @dataclass(frozen=True)
 class WorkerKind:
-    """A worker's name, which is that of its history, and what `python -m` runs for it."""
+    """A worker's name, which names its history, and its module for `python -m`."""
 
     worker: str
     module: str
 
     def copy(self, number: int) -> "WorkerKind":
-        """The worker of a group's members of this number, from 1: `clients`, then `clients-2`."""
+        """Return the worker for the members of a number, from 1: `clients`, then `clients-2`."""
         return self if number == 1 else replace(self, worker=f"{self.worker}-{number}")
 
 
@@ -29,7 +29,7 @@ WORKERS = {
 
 
 def client_version(client: Client, *, kafka: str) -> str:
-    """A client's version: Java clients have that of the Kafka version under test."""
+    """Return a client's version; for Java the Kafka version under test."""
     match client:
         case Client.JAVA | Client.JAVA_CONSUMER:
             return kafka

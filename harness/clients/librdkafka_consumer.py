@@ -28,14 +28,14 @@ _PASSING = frozenset(
         "NOT_LEADER_FOR_PARTITION",
     }
 )
-"""Errors that librdkafka reports and goes on trying."""
+"""Errors that librdkafka reports and retries by itself."""
 
 
 class LibrdkafkaMember(GroupMember):
     """A `confluent_kafka.Consumer`.
 
-    librdkafka fetches ahead in threads of its own and queues its log until the next poll, so that
-    a line's time is that of the poll which brought it.
+    librdkafka prefetches in its own threads and queues its log until the next poll, so that a line
+    has the time of the poll that returned it.
     """
 
     failures: ClassVar = (KafkaException,)
@@ -43,7 +43,7 @@ class LibrdkafkaMember(GroupMember):
     def __init__(
         self, member: Member, bootstrap: str, history: HistoryWriter, *, log: logging.Handler
     ) -> None:
-        """Its debug log goes to `log`, stamped with the member's name."""
+        """Write its debug log to `log`, with the member's name."""
         self._log = logging.getLogger(f"librdkafka({member.member})")
         self._log.setLevel(logging.DEBUG)
         self._log.propagate = False
@@ -97,7 +97,8 @@ class LibrdkafkaMember(GroupMember):
         return {(tp.topic, tp.partition) for tp in self._consumer.assignment()}
 
     def _position(self, partition: Partition) -> int | None:
-        """Past the last record delivered; where none was since a seek, the end that it reached."""
+        """Return the offset after the last delivered record, or the log end if none since a
+        seek."""
         (position,) = self._consumer.position([TopicPartition(*partition)])
         return position.offset if position.offset >= 0 else self._ends.get(partition)
 
@@ -106,7 +107,7 @@ class LibrdkafkaMember(GroupMember):
     ) -> dict[Partition, str]:
         if not positions:
             return {}
-        """As every member; a plain commit leaves out partitions that no record came from."""
+        """See `GroupMember`. A plain commit skips partitions without a delivered record."""
         try:
             if is_plain:
                 answers = self._consumer.commit(asynchronous=False)

@@ -1,4 +1,4 @@
-"""The observer: answers in milliseconds who leads what, administers, and decodes.
+"""The observer: queries brokers, administers the cluster, and decodes replicas.
 
 `python -m harness.clients.observer_worker PLAN`
 """
@@ -57,12 +57,12 @@ from harness.wire.request import Broker
 
 
 class ObserverRole(Role):
-    """Asks single brokers over the wire, and the cluster through Kafka's admin client."""
+    """Queries single brokers by requests, and the cluster by Kafka's admin client."""
 
     client = "admin"
 
     def __init__(self, plan: WorkerPlan, history: HistoryWriter) -> None:
-        """Needs the JVM to run already."""
+        """The JVM must run."""
         self.client_version = kafka_version()
         self._history = history
         self._bootstrap = plan.bootstrap
@@ -71,7 +71,7 @@ class ObserverRole(Role):
         self._watchers: list[threading.Thread] = []
 
     def carry_out(self, command: AnyCommand) -> Any:  # noqa: PLR0911 - one a command
-        """Observe, administer, cut a tail or decode."""
+        """Observe, administer, truncate a tail or decode."""
         match command:
             case ListBrokers(address=address, port=port):
                 return _or_none(brokers_seen_by, Broker(address, port)) or []
@@ -136,7 +136,7 @@ class ObserverRole(Role):
                 raise WorkerError(f"the observer does not know {type(command).__name__}")
 
     def close(self) -> None:
-        """Watch no more, and close the admin client."""
+        """Stop watching, and close the admin client."""
         self._end_watching()
         self._admin.close()
 
@@ -180,7 +180,7 @@ class ObserverRole(Role):
         return len(command.brokers)
 
     def _watch_broker(self, broker_id: int, broker: Broker, command: Watch) -> None:
-        """Sample one broker until the end: each partition that it leads, others on a change."""
+        """Sample one broker until the end: partitions that it leads, and changes of others."""
         last: dict[tuple[str, int], PartitionState] = {}
         while not self._ending.wait(command.interval_ms / 1000):
             asked_micros = time.time_ns() // 1000
@@ -198,7 +198,7 @@ class ObserverRole(Role):
 
 
 def _or_none(question: Any, *arguments: Any) -> Any:
-    """The answer to a question, None while the broker can't be reached."""
+    """Return the result of a request, None while the broker can't be reached."""
     try:
         return question(*arguments)
     except OSError:
