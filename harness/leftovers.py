@@ -1,4 +1,4 @@
-"""What killed runs left: `python -m harness.leftovers RESULTS` removes it."""
+"""Removes what killed runs left: `python -m harness.leftovers RESULTS`."""
 
 import sys
 from pathlib import Path
@@ -14,7 +14,7 @@ _END_SECONDS = 60
 
 
 def main() -> None:
-    """End a playground, remove folders of dead sessions, and containers whose harness is dead."""
+    """End a playground, and remove folders of dead sessions and containers of dead runs."""
     end_playground(Path(sys.argv[1]))
     print(f"removed the folders of {sweep(Path(sys.argv[1]))} dead sessions")
     if docker_problem() is None:
@@ -22,7 +22,7 @@ def main() -> None:
 
 
 def end_playground(results: Path) -> None:
-    """End the playground that runs below a results folder, and see it end; or do nothing."""
+    """End the playground below a results folder and wait for its end; does nothing without one."""
     try:
         keeper = psutil.Process(int((results / KEEPER).read_text()))
         if "harness.playground.keep" in keeper.cmdline():

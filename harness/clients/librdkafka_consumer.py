@@ -97,8 +97,7 @@ class LibrdkafkaMember(GroupMember):
         return {(tp.topic, tp.partition) for tp in self._consumer.assignment()}
 
     def _position(self, partition: Partition) -> int | None:
-        """Return the offset after the last delivered record, or the log end if none since a
-        seek."""
+        """Return the offset after the last record, or the log end if none came since a seek."""
         (position,) = self._consumer.position([TopicPartition(*partition)])
         return position.offset if position.offset >= 0 else self._ends.get(partition)
 

@@ -41,7 +41,10 @@ class _Reader:
         """
         style = CommitEpoch(command.commit_epoch)
         if style is CommitEpoch.FORCED:
-            raise WorkerError("a member that polls continuously can't commit style forced: it does not query the cluster")
+            raise WorkerError(
+                "a member that polls continuously can't commit style forced: it does not query "
+                "the cluster"
+            )
         member.require(style)
         self._stop = threading.Event()
         self._thread = threading.Thread(

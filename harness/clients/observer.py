@@ -46,8 +46,7 @@ class Observer:
     """
 
     def __init__(self, worker: WorkerService, kafka: KafkaService, history: HistoryWriter) -> None:
-        """Worker and cluster must be allocated; they need not run yet. Waits are written to
-        `history`."""
+        """Worker and cluster must be allocated; neither must run. Waits go to `history`."""
         self.worker = worker
         self.kafka = kafka
         self._history = history

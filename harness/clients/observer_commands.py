@@ -66,8 +66,7 @@ class Inspect(Command, frozen=True, kw_only=True):
 
 
 class Watch(Command, frozen=True, kw_only=True):
-    """Sample brokers from now on, each separately: the partitions that it leads, and changes of
-    others.
+    """Sample each broker from now on: the partitions that it leads, and changes of others.
 
     brokers: (id, address, port) of each.
     """

@@ -11,7 +11,7 @@ from harness.faults.language import VERBS
 
 
 def doctor() -> None:
-    """Tell which pools and faults this machine can do, and what a missing tool costs."""
+    """List which pools and faults this machine supports, and what a missing tool costs."""
     findings = diagnose()
     table = Table("", "what", "found", "fix", box=None, pad_edge=False)
     for finding in findings:
@@ -23,13 +23,13 @@ def doctor() -> None:
     console.print(f"usable: {', '.join(pools) or 'none'}")
     console.print(f"faults: {', '.join(_faults(findings))}")
     if PoolKind.LOOPBACK in pools:
-        console.print(f"without cuts on the {PoolKind.LOOPBACK} pool")
+        console.print(f"without network faults on the {PoolKind.LOOPBACK} pool")
     if not pools:
         raise typer.Exit(PrerequisiteError.exit_code)
 
 
 def _faults(findings: list[Finding]) -> list[str]:
-    """The verbs by hand that this machine can do."""
+    """Return the verbs of `fencepost fault` that this machine supports."""
     good = {finding.what for finding in findings if finding.is_good}
     return [
         verb

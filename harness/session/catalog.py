@@ -1,4 +1,4 @@
-"""Which scenarios there are, read from their files without importing them."""
+"""The scenarios, read from their files without importing them."""
 
 import ast
 import json
@@ -18,9 +18,9 @@ _SUFFIX = "_test"
 class ScenarioFile:
     """A scenario on disk: its name, its file, the first line of its question, and its nodes.
 
-    nodes: the most that a test of it asks ducktape for, `@cluster(num_nodes=...)`.
-    parameters: each set of them that it declares (`@matrix`, `@parametrize`); a single empty one
-        if it declares none; None if they can't be read from its file.
+    nodes: the largest number that a test requests from ducktape, `@cluster(num_nodes=...)`.
+    parameters: each declared set of them (`@matrix`, `@parametrize`); a single empty one if none is
+        declared; None if they can't be read from its file.
     """
 
     name: str
@@ -33,7 +33,7 @@ class ScenarioFile:
         """Check that a set of parameters is one that the scenario declares.
 
         Raises:
-            UsageError: it is none; names those that there are.
+            UsageError: it is none; names the declared ones.
         """
         if not parameters or self.parameters is None or parameters in self.parameters:
             return
@@ -44,27 +44,27 @@ class ScenarioFile:
 
 
 def scenarios() -> list[ScenarioFile]:
-    """All scenarios, by name."""
+    """Return all scenarios, by name."""
     return [read_scenario(path) for path in sorted(_FOLDER.glob(f"*{_SUFFIX}.py"))]
 
 
 def find_scenarios(names: list[str]) -> list[ScenarioFile]:
-    """The scenarios of these names, in the order given.
+    """Return the scenarios of these names, in the given order.
 
     Raises:
-        UsageError: a name that there is not; names those that there are.
+        UsageError: an unknown name; names the existing ones.
     """
     known = {scenario.name: scenario for scenario in scenarios()}
     if unknown := [name for name in names if name not in known]:
         raise UsageError(
             f"there is no scenario {', '.join(unknown)}; there are: {', '.join(known)} "
-            "(`fencepost list` tells what each asks)"
+            "(`fencepost list` prints their questions)"
         )
     return [known[name] for name in names]
 
 
 def read_scenario(path: Path) -> ScenarioFile:
-    """What a scenario's file tells of itself."""
+    """Read a scenario's file."""
     tree = ast.parse(path.read_text())
     question = (ast.get_docstring(tree) or "").partition("\n")[0]
     name = path.stem.removesuffix(_SUFFIX)
@@ -72,7 +72,7 @@ def read_scenario(path: Path) -> ScenarioFile:
 
 
 def _nodes(tree: ast.Module) -> int:
-    """The largest `num_nodes` that is written as a number."""
+    """Return the largest `num_nodes` that is a literal number."""
     asked = [
         keyword.value.value
         for node in ast.walk(tree)
@@ -86,7 +86,7 @@ def _nodes(tree: ast.Module) -> int:
 
 
 def _parameters(tree: ast.Module) -> tuple[Mapping[str, Any], ...] | None:
-    """Each set of parameters that a scenario's tests declare; None if one is no literal."""
+    """Return each set of parameters that a scenario's tests declare; None if one is no literal."""
     names = {
         target.id: node.value
         for node in tree.body
@@ -109,7 +109,7 @@ def _parameters(tree: ast.Module) -> tuple[Mapping[str, Any], ...] | None:
 
 
 def _marks(tree: ast.Module, names: Mapping[str, ast.expr]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The marks `@matrix` and `@parametrize` of a scenario's tests, with their arguments."""
+    """Return the marks `@matrix` and `@parametrize` of a scenario's tests, with their arguments."""
     for node in ast.walk(tree):
         for mark in node.decorator_list if isinstance(node, ast.FunctionDef) else []:
             if isinstance(mark, ast.Call) and isinstance(mark.func, ast.Name):
@@ -119,7 +119,7 @@ def _marks(tree: ast.Module, names: Mapping[str, ast.expr]) -> Iterator[tuple[st
 
 
 def _value(node: ast.expr, names: Mapping[str, ast.expr]) -> Any:
-    """A literal, or `list(NAME)` of a dictionary or sequence of the module.
+    """Return a literal, or `list(NAME)` of a dictionary or sequence of the module.
 
     Raises:
         ValueError: it is neither.

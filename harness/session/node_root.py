@@ -1,4 +1,4 @@
-"""Where the nodes of a session keep their files, and what dead sessions left there."""
+"""The folder of a session's nodes, and the removal of those of dead sessions."""
 
 import fcntl
 import shutil
@@ -16,8 +16,7 @@ _LOCK = "lock"
 def node_root(results: Path) -> Iterator[Path]:
     """A folder for one session's nodes below `results`, removed at the end.
 
-    A session that was killed leaves its folder; the next one removes it, since nobody holds its
-    lock any more.
+    A killed session leaves its folder. The next session removes it, since its lock is free.
     """
     parent = results / _PARENT
     parent.mkdir(parents=True, exist_ok=True)
@@ -32,7 +31,7 @@ def node_root(results: Path) -> Iterator[Path]:
 
 
 def sweep(results: Path) -> int:
-    """Remove the folders of sessions that ended without doing so; returns how many."""
+    """Remove the folders of killed sessions; returns their number."""
     swept = 0
     for root in (results / _PARENT).glob("session-*"):
         try:

@@ -1,4 +1,4 @@
-"""What a scenario whose process was killed left on its nodes, where they are on this machine."""
+"""Collects what a killed scenario left on its nodes, if they are on this machine."""
 
 import shutil
 import time
@@ -13,11 +13,11 @@ _COPIES = (("history.jsonl", "{}.jsonl"), ("client.log", "{}.log"), ("output.log
 
 
 def salvage(folder: RunFolder, root: Path) -> None:
-    """Copy the workers' histories and logs of a run that was never ended, and say that in run.json.
+    """Copy the workers' histories and logs of an unfinished run, and note this in run.json.
 
     Args:
         folder: of the run.
-        root: where its nodes kept their files; a container's files are gone with it.
+        root: the folder of the nodes' files; a container's files disappear with it.
     """
     for source in sorted(root.glob("**/workers/*/history.jsonl")):
         for name, copied in _COPIES:
@@ -28,7 +28,7 @@ def salvage(folder: RunFolder, root: Path) -> None:
     run = msgspec.structs.replace(
         folder.run(),
         ended_micros=time.time_ns() // 1000,
-        error="the scenario's process was killed before it had collected what was left",
+        error="the scenario's process was killed before it had collected its files",
     )
     folder.write_run(run)
     decode_clients(folder)

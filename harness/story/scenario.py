@@ -1,4 +1,4 @@
-"""A scenario: one question, asked of a real cluster, with everything collected at its end."""
+"""A scenario: one question to a real cluster, whose files are collected at its end."""
 
 import inspect
 import time
@@ -45,7 +45,7 @@ from harness.story.run import Run
 def planned(
     checks: Sequence[Check], topics: Sequence[TopicPlan], groups: Sequence[GroupPlan]
 ) -> list[Check]:
-    """A scenario's checks and those of every run, without what a run like this gives no case of."""
+    """Return a scenario's checks and those of every run, except those without a case here."""
     without: set[Check] = set() if groups else set(OF_GROUPS)
     if all(topic.replication == 1 for topic in topics):
         without |= OF_COPIES
@@ -60,15 +60,15 @@ def planned(
 class Scenario(Test):  # type: ignore[misc]
     """Base of all scenarios: its module's docstring is the question, and the report's text.
 
-    A subclass sets the shape of the cluster and the checks, and its test method tells the story
-    within `with self.running(...) as run`.
+    A subclass sets the topology and the checks. Its test method is the scenario, in a block `with
+    self.running(...) as run`.
     """
 
     topology: ClassVar[Topology]
     checks: ClassVar[Sequence[Check]]
 
     def __init__(self, test_context: Any) -> None:
-        """Called by ducktape, once a test."""
+        """Called by ducktape, once per test."""
         super().__init__(test_context)
         self.session = Session.from_globals(test_context.session_context.globals)
         self.random = generator(self.session.seed)
@@ -88,11 +88,10 @@ class Scenario(Test):  # type: ignore[misc]
         topology: Topology | None = None,
         checks: Sequence[Check] = (),
     ) -> Iterator[Run]:
-        """Bring the cluster up, hand it over, and collect everything, whatever happened.
+        """Start the cluster, yield the run, and collect everything, also after an exception.
 
-        An error of the scenario is written to `run.json` and raised on. `topology` stands in for
-        the scenario's own where its parameters change it, and `checks` are those that only they
-        give something to judge.
+        An error of the scenario is written to `run.json` and raised again. `topology` replaces the
+        scenario's own, and `checks` are additional ones, where its parameters need it.
 
         Raises:
             UsageError: a group's client can't be tested with this Kafka version.
@@ -139,7 +138,7 @@ class Scenario(Test):  # type: ignore[misc]
             raise WorkerError("; ".join(problems))
 
     def groups_here(self, groups: Sequence[GroupPlan]) -> list[GroupPlan]:
-        """Those of the groups whose clients there are for the Kafka version, in a random order."""
+        """Return the groups whose clients support the Kafka version, in random order."""
         clients: list[Any] = clients_of(self.session.kafka)
         here = [group for group in groups if group.client in clients]
         return self.random.sample(here, len(here))

@@ -1,4 +1,4 @@
-"""Resets, from what clients log: the only trace of a truncation that a policy handles."""
+"""Resets, from the clients' logs: the only trace of a truncation that a reset policy handles."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,22 +12,22 @@ _READERS = {
     Client.LIBRDKAFKA: librdkafka.read,
     Client.KAFKA_PYTHON: kafka_python.read,
 }
-"""By the client that a worker tells in its history."""
+"""By the client in a worker's history."""
 
 
 def resets(
     lines: Iterable[str], *, worker: str, policies: dict[str, str], client: str | None
 ) -> list[dict[str, Any]]:
-    """Rows of the table `resets`.
+    """Return rows of the table `resets`.
 
     Args:
         lines: of one worker's client log.
-        worker: whose.
+        worker: its name.
         policies: `auto.offset.reset` by group.
-        client: whose log it is; one that is no client under test has no rows.
+        client: the client that wrote the log; there are no rows unless it is a client under test.
 
-    A reset whose target the client looked up appears once, with cause and target together; one
-    that nothing followed (no policy: the client raised) has no `to_offset`.
+    A reset whose target the client looked up has one row, with cause and target. One without a
+        target (no policy: the client raised an exception) has no `to_offset`.
     """
     if client not in _READERS:
         return []

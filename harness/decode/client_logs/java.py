@@ -1,4 +1,4 @@
-"""Resets in the log of the Java consumer, whichever its group protocol.
+"""Resets in the log of the Java consumer, of both group protocols.
 
 The lines come from `SubscriptionState.maybeCompleteValidation` ("Truncation detected"),
 `FetchCollector.handleInitializeErrors` ("is out of range") and `maybeSeekUnvalidated`
@@ -23,7 +23,7 @@ _DIVERGING = re.compile(_POSITION)
 
 
 def read(lines: Iterable[LogLine]) -> list[Reset]:
-    """The resets in a log, in its order."""
+    """Return the resets of a log, in order."""
     found = Found()
     for line in lines:
         reset = _reset(line)
@@ -35,7 +35,7 @@ def read(lines: Iterable[LogLine]) -> list[Reset]:
 
 
 def _reset(line: LogLine) -> Reset | None:
-    """What reset a line tells of, as far as the line goes."""
+    """Return the reset of a line, without what later lines add; None if it has none."""
     if match := _TRUNCATION.match(line.text):
         partition, from_offset, from_epoch = _partition(match["tp"]), int(match[2]), match[3]
         reset = Reset(line, partition, "truncation", from_offset, number(from_epoch))

@@ -1,7 +1,7 @@
 """Resets in the log of kafka-python, at DEBUG.
 
-A truncation is told with the position, but not with its epoch: that is in the line which set the
-position ("Updating fetch position"). The lines come from `Fetcher` (`consumer/fetcher.py`) and
+A truncation line has the position, but not its epoch: that is in the line which set the position
+("Updating fetch position"). The lines come from `Fetcher` (`consumer/fetcher.py`) and
 `ConsumerCoordinator` (`coordinator/consumer.py`).
 """
 
@@ -33,7 +33,7 @@ _Position = tuple[str, Partition, int]
 
 
 def read(lines: Iterable[LogLine]) -> list[Reset]:
-    """The resets in a log, in its order."""
+    """Return the resets of a log, in order."""
     found = Found()
     epochs: dict[_Position, int] = {}
     for line in lines:
@@ -47,7 +47,7 @@ def read(lines: Iterable[LogLine]) -> list[Reset]:
 
 
 def _reset(line: LogLine, epochs: dict[_Position, int]) -> Reset | None:
-    """What reset a line tells of, as far as the line goes."""
+    """Return the reset of a line, without what later lines add; None if it has none."""
     if match := _TRUNCATION.match(line.text):
         reset = _from_position(line, match, "truncation", epochs)
         if diverging := _DIVERGING.search(match["rest"]):

@@ -1,10 +1,9 @@
 """Resets in librdkafka's debug log (`debug=consumer,cgrp,fetch,topic`).
 
-A truncation that it goes back for is told in two lines: the query of the leader
-(`rd_kafka_offset_validate`: "querying broker for epoch validation of") and the seek that follows
-(`rd_kafka_toppar_seek`: "in state validate-epoch-wait"). Every other reset is one line of
-`rd_kafka_offset_reset`; where its target has to be looked up, the answer is told in
-another ("request for ... returned offset").
+A truncation that it resets for has two lines: the query of the leader (`rd_kafka_offset_validate`:
+"querying broker for epoch validation of") and the seek that follows (`rd_kafka_toppar_seek`: "in
+state validate-epoch-wait"). Every other reset is one line of `rd_kafka_offset_reset`; if its target
+has to be looked up, the result is in another line ("request for ... returned offset").
 """
 
 import re
@@ -25,7 +24,7 @@ _LOOKED_UP = re.compile(
     rf"Offset \S+ request for {_TP} returned offset ({OFFSET}) \(-?\d+\) leader epoch (-?{INT})"
 )
 _MARKS = ("epoch validation", "validate-epoch-wait", "offset reset (", "returned offset")
-"""Of a hundred thousand debug lines a handful has any of these; regexes look at no other."""
+"""Only lines with one of these are matched by regexes: a few of a hundred thousand."""
 
 _AT = re.compile(_KNOWN_POSITION)
 _CAUSES = {
@@ -36,7 +35,7 @@ _CAUSES = {
 
 
 def read(lines: Iterable[LogLine]) -> list[Reset]:
-    """The resets in a log, in its order."""
+    """Return the resets of a log, in order."""
     found = Found()
     validating: dict[tuple[str, Partition], tuple[int, int]] = {}
     for line in lines:
@@ -59,12 +58,12 @@ def read(lines: Iterable[LogLine]) -> list[Reset]:
 
 
 def _reset(line: LogLine, match: re.Match[str]) -> Reset | None:
-    """None where it only looks up a position that was asked for, such as the beginning."""
+    """Return the reset of a line; None if it only looks up a requested position."""
     cause = next((name for end, name in _CAUSES.items() if match["reason"].endswith(end)), None)
     if cause is None:
         return None
     reset = Reset(line, _partition(match), cause)
-    # A truncation without a policy is reset "at INVALID", and tells the position as its reason.
+    # A truncation without a policy is reset "at INVALID", and has the position in its reason.
     for position in (match["at"], match["reason"]):
         if at := _AT.search(position):
             reset.from_offset, reset.from_epoch = int(at[1]), int(at[2])

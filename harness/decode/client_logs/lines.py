@@ -15,7 +15,7 @@ _LINE = re.compile(
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 OFFSET, INT = r"[0-9]{1,18}", r"[0-9]{1,9}"
-"""Numbers in a log line, as many digits as their columns take; a line with more is no such line."""
+"""Numbers in a log line, with as many digits as their columns hold; a line with more is ignored."""
 
 Partition = tuple[str, int]
 
@@ -33,7 +33,7 @@ class LogLine:
 
 @dataclass
 class Reset:
-    """A reset that a client told of; `from_offset` is None without a commit."""
+    """A reset that a client logged; `from_offset` is None without a commit."""
 
     line: LogLine
     partition: Partition
@@ -44,7 +44,7 @@ class Reset:
     to_epoch: int = NO_EPOCH
 
     def row(self, *, worker: str, policies: dict[str, str]) -> dict[str, Any]:
-        """As a row of the table `resets`."""
+        """Return a row of the table `resets`."""
         return {
             "worker": worker,
             "group": self.line.group,
@@ -63,15 +63,15 @@ class Reset:
 
 
 class Found:
-    """The resets of a log in its order, and those that still wait for their target."""
+    """The resets of a log in order, and those that still lack their target."""
 
     def __init__(self) -> None:
-        """Nothing yet."""
+        """Start empty."""
         self.resets: list[Reset] = []
         self._awaiting: dict[tuple[str, Partition], Reset] = {}
 
     def add(self, reset: Reset) -> None:
-        """A reset; without a target it waits for one. Told again while it waits, it is the same."""
+        """Add a reset, except a repetition of one that still lacks its target."""
         key = (reset.line.member, reset.partition)
         waiting = self._awaiting.get(key)
         if waiting is not None and waiting.cause == reset.cause:
@@ -83,14 +83,14 @@ class Found:
     def arrived(
         self, line: LogLine, partition: Partition, offset: int, epoch: int = NO_EPOCH
     ) -> None:
-        """The target that a client looked up for a reset told before; else it is no reset."""
+        """Set the target that a client looked up for an earlier reset; ignored without one."""
         reset = self._awaiting.pop((line.member, partition), None)
         if reset is not None:
             reset.to_offset, reset.to_epoch = offset, epoch
 
 
 def log_lines(lines: Iterable[str]) -> Iterator[LogLine]:
-    """The lines in which a member speaks, in their order."""
+    """Yield the lines of members, in order."""
     for line in lines:
         match = _LINE.match(line)
         if match and is_time(match["at"]):
@@ -100,7 +100,7 @@ def log_lines(lines: Iterable[str]) -> Iterator[LogLine]:
 
 
 def is_time(time: str) -> bool:
-    """Whether digits in the form of a log line's time are one that `micros_of` takes."""
+    """Return whether `micros_of` accepts a text in the form of a log line's time."""
     try:
         return micros_of(time) >= 0
     except ValueError:
@@ -108,11 +108,11 @@ def is_time(time: str) -> bool:
 
 
 def micros_of(time: str) -> int:
-    """Microseconds since 1970 of a log line's time (UTC, to the millisecond)."""
+    """Return a log line's time (UTC, to the millisecond) in microseconds since 1970."""
     at = datetime.fromisoformat(time).replace(tzinfo=UTC)
     return round((at - _EPOCH).total_seconds() * 1_000_000)
 
 
 def number(text: str | None) -> int:
-    """A leader epoch as it is told; -1 where it is not."""
+    """Return a leader epoch of a line; -1 if it has none."""
     return NO_EPOCH if text is None else int(text)
