@@ -1,9 +1,10 @@
-"""What changes of the checks' code their tests notice: `python -m bench.mutants [MODULE ...]`.
+"""Which changes of the checks' code their tests notice: `python -m bench.mutants [MODULE ...]`.
 
 mutmut writes the changes: an operator, a number, an argument, a string, one at a time. Each is
 judged by the micro-histories of tests/spark that run through the changed function, and noticed if
 one of them fails. Of each module a sample is drawn, with a fixed seed. Writes docs/mutants.md about
-the core checks, with each change that nobody noticed; of modules that are named, only says so.
+the core checks, with each change that no test noticed; for named modules it only prints the
+results.
 """
 
 import ast
@@ -48,7 +49,7 @@ that is left out, since Spark finds a column in any case.
 
 @dataclass
 class Judged:
-    """How the changes of one module fared; those that nobody noticed, by name, as lines."""
+    """The result of one module; changes that no test noticed are given by name, as lines."""
 
     changes: int
     unnoticed: dict[str, str] = field(default_factory=dict)
@@ -136,7 +137,7 @@ def page(judged: dict[str, Judged]) -> str:
 
 
 def main() -> None:
-    """Write the page, or say what it would tell of single modules."""
+    """Write the page, or print the results of single modules."""
     names = tuple(sys.argv[1:])
     unknown = [name for name in names if not _source(name).exists()]
     if unknown:

@@ -84,16 +84,16 @@ CLASSES: tuple[tuple[str, str], ...] = (
     ("M4", "history_consistent"),
     ("M", "phase_overrun"),
 )
-"""(id, name); M5, the mutation score, is what the table itself tells."""
+"""(id, name); M5, the mutation score, is the table itself."""
 
 TOLD_BY = {
     "reset_magnitude": "reset",
     "skipped_records": "skipped_record",
     "quorum_divergence": "metadata_divergence",
 }
-"""Classes that another one's check tells of."""
+"""Classes that the check of another class reports."""
 
 NOT_FINDINGS = {
     "vacuous_check": "each check's verdict `not_evaluable`, not a finding",
 }
-"""Classes that no check finds, and where they are told instead."""
+"""Classes without a check, and where they are reported instead."""

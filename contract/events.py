@@ -141,7 +141,7 @@ class GroupChanged(Event, frozen=True, kw_only=True):
     `position` and `position_epoch` are the member's position on the partition at that time (None:
     it had none); for opened and closed the partition is -1. `generation` is the group's generation,
     or the member epoch with the consumer protocol; -1 where the client does not expose it. With the
-    classic protocol each generation assigns all partitions anew, also those that a member keeps.
+    classic protocol each generation assigns all partitions again, also those that a member keeps.
     """
 
     group: str

@@ -66,9 +66,9 @@ class RetentionDeletionScenario(Scenario):
     )
 
     @cluster(num_nodes=5)
-    @parametrize(by="time", leader="in office")
-    @parametrize(by="size", leader="in office")
-    @parametrize(by="order", leader="in office")
+    @parametrize(by="time", leader="unchanged")
+    @parametrize(by="size", leader="unchanged")
+    @parametrize(by="order", leader="unchanged")
     @parametrize(by="time", leader="killed")
     def test_retention_deletion(self, by: str, leader: str) -> None:
         is_by_time = by == By.TIME

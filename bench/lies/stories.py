@@ -1,4 +1,4 @@
-"""The genuine runs that lies are told about."""
+"""The genuine runs that lies change."""
 
 from bench.lies.genuine import Story
 
@@ -21,7 +21,7 @@ STORIES = {
     TRANSACTIONS: Story(scenario="zombie_producer", parameters={"recipe": "fence"}),
     RETENTION: Story(
         scenario="retention_deletion",
-        parameters={"by": "time", "leader": "in office"},
+        parameters={"by": "time", "leader": "unchanged"},
         partitions=(0,),
     ),
 }

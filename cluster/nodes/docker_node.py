@@ -120,7 +120,7 @@ class DockerNode(Node):
         if wrong := self._not_as_locked(folder, hashes):
             raise DistributionError(
                 f"{self.name} has another {', '.join(wrong)} in {folder} than the lock file of "
-                f"Kafka {version} names. Start the container anew: docker compose down, then up"
+                f"Kafka {version} names. Start the container again: docker compose down, then up"
             )
         return [folder / jar.name for jar in jars]
 

@@ -71,8 +71,7 @@ class Workload:
         self._producers.append(name)
 
     def acknowledged(self, producer: str, partitions: Iterable[int] | None = None) -> int:
-        """Return a producer's number of acknowledged values so far, by default in all
-        partitions."""
+        """Return the number of acknowledged values of a producer, by default in all partitions."""
         counts: Counts = self._consumers.java.call(CountProduced(producer=producer))
         chosen = counts if partitions is None else [str(partition) for partition in partitions]
         return sum(counts[partition].get(Outcome.OK, 0) for partition in chosen)

@@ -1,4 +1,4 @@
-"""Plants of liveness, and of the harness that is judged by itself (taxonomy H, M)."""
+"""Plants of liveness, and of defects of the harness (taxonomy H, M)."""
 
 import numpy as np
 
@@ -109,14 +109,14 @@ def stuck_consumer(universe: Universe, random: Random) -> list[Place]:
 
 
 def fault_landed(universe: Universe, random: Random) -> list[Place]:
-    """A fault has no evidence of its bite."""
+    """A fault has no evidence of its effect."""
     faults = universe.frame("faults")
     faults["landed"][int(random.integers(len(faults)))] = False
     return [Place("fault_landed", "undecided")]
 
 
 def history_complete(universe: Universe, random: Random) -> list[Place]:
-    """Events are missing in a history, or lines do not read."""
+    """Events are missing in a history, or lines are malformed."""
     histories = universe.frame("histories")
     column = str(random.choice(["missing_seqs", "malformed_lines", "torn_lines"]))
     histories[column][0] = int(random.integers(1, 4))
@@ -152,7 +152,7 @@ def _position_ahead(universe: Universe) -> Place:
 
 
 def clock_skew(universe: Universe, random: Random) -> list[Place]:
-    """A node's clock goes before all others."""
+    """A node's clock is ahead of all others."""
     clocks = universe.frame("clocks")
     ahead = micros(_SKEW_SECONDS) + int(random.integers(1_000_000))
     clocks["ahead_micros"][0] += ahead

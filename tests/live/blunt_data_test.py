@@ -81,7 +81,7 @@ def cut_tails(_run: Run) -> Blunt:
 
 
 def rebalance(run: Run) -> Blunt:
-    """The coordinator knows of no guest."""
+    """The coordinator knows no extra member."""
     members = run.open([GROUP], incarnation=1)
     run.workload.start_reading(members)
     await_changes(run, GROUP.group, "assigned", ORDERS.partitions)
