@@ -13,17 +13,19 @@ from rich.console import Console
 from contract.errors import FencepostError, UsageError
 
 _INTERRUPTED, _PIPE_CLOSED = 130, 141
-"""The exit codes of shells after SIGINT and SIGPIPE."""
+"""As shells number the ends by SIGINT and SIGPIPE."""
 
 
-def run_program(app: typer.Typer) -> None:
+def run_program(app: typer.Typer, *, name: str | None = None) -> None:
     """Run a Typer application and exit: with the code of `typer.Exit`, else 0.
+
+    `name` is the program in its usage; by default how it was started.
 
     Invalid arguments exit with 64, a FencepostError with its own code, an interrupt with 130,
     an unexpected error with 70 after it wrote its traceback to a file. Each prints one line.
     """
     try:
-        code = app(standalone_mode=False)
+        code = app(standalone_mode=False, prog_name=name)
         sys.stdout.flush()
     except typer.Abort:
         code = _INTERRUPTED

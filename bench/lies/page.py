@@ -14,9 +14,9 @@ Made by `make lies`. A lie is one place of a genuine run that is changed: a row 
 repeated, altered, shifted or swapped, a table or file that is missing, empty or damaged. Each
 names in advance the check that must notice it, by the definitions of
 [findings.md](findings.md). What is noticed is a finding, or a verdict, that the genuine run does
-not have. Where a lie only damages evidence (`undecided`, `not_evaluable`), no check may report a violation
-because of it. The lies are applied without `manifest.json`, which would show any change of a file
-after the run.
+not have. Where a lie only damages evidence (`undecided`, `not_evaluable`), no check may report a
+violation because of it. The lies are applied without `manifest.json`, which would show any change
+of a file after the run.
 
 {noticed} of {applied} lies were noticed; {accusing} that damage evidence led to a violation
 (seed {seed}).
