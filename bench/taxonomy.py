@@ -84,16 +84,16 @@ CLASSES: tuple[tuple[str, str], ...] = (
     ("M4", "history_consistent"),
     ("M", "phase_overrun"),
 )
-"""(id, name); M5, the mutation score, is the table itself."""
+"""(id, name); M5, the mutation score, is what the table itself tells."""
 
 TOLD_BY = {
     "reset_magnitude": "reset",
     "skipped_records": "skipped_record",
     "quorum_divergence": "metadata_divergence",
 }
-"""Classes that the check of another class reports."""
+"""Classes that another one's check tells of."""
 
 NOT_FINDINGS = {
     "vacuous_check": "each check's verdict `not_evaluable`, not a finding",
 }
-"""Classes without a check, and where they are reported instead."""
+"""Classes that no check finds, and where they are told instead."""

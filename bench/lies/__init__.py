@@ -1,1 +1,1 @@
-"""Lies: changes of one place of a genuine run, each with the check that must notice it."""
+"""Genuine runs, changed in one place at a time: does the check that a lie names notice it?"""

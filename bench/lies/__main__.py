@@ -1,7 +1,8 @@
-"""`python -m bench.lies [--runs DIR] [--only WORD]`: apply every lie, and write docs/lies.md.
+"""`python -m bench.lies [--runs DIR] [--only WORD]`: tell every lie, and write docs/lies.md.
 
-Without finished runs, it runs each scenario that lies need once. Exits 1 if the named check does
-not notice a lie, or if a lie that only damages evidence leads to a violation.
+Without finished runs, it makes them: one of each scenario that lies are told about. Exits 1 if a
+lie is not noticed by the check that it names, or if one that only damages evidence makes a check
+accuse somebody.
 """
 
 import argparse
@@ -27,7 +28,7 @@ _SEED = 19902
 
 
 def main() -> None:
-    """Apply the lies, and write the page if all were applied."""
+    """Tell the lies, and write the page unless only some were told."""
     asked = _arguments()
     console = Console(stderr=True)
     told: list[Told] = []
@@ -68,7 +69,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _genuine(runs: list[Path], stories: list[str]) -> tuple[dict[str, Genuine], dict[str, str]]:
-    """Return the genuine run of each story, or why there is none."""
+    """The genuine run of each story, and why there is none."""
     found: dict[str, Genuine] = {}
     missing: dict[str, str] = {}
     for name in stories:
@@ -80,7 +81,7 @@ def _genuine(runs: list[Path], stories: list[str]) -> tuple[dict[str, Genuine], 
 
 
 def _make_runs(place: Path, console: Console) -> Path:
-    """Run every scenario that lies need; its verdict does not matter."""
+    """Run every scenario that lies are told about; what the judge says of it does not matter."""
     for scenario in SCENARIOS:
         console.print(f"running {scenario}", style="dim")
         command = [sys.executable, "-m", "harness", "run", scenario, "--results", str(place)]

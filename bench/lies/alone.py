@@ -1,6 +1,6 @@
-"""Lies about whole tables and files, and about the evidence: applied one by one.
+"""Lies about whole tables and files, and about evidence as such: told one by one.
 
-Each is judged as a whole run, from its folder, since gaps make a run undecided.
+Each is judged as a run is, from its folder on, since gaps make the judge doubt a run as a whole.
 """
 
 import shutil
@@ -49,7 +49,7 @@ ACCUSERS = (
     Check.PRODUCE_UNAVAILABLE,
     Check.HISTORY_COMPLETE,
 )
-"""The checks that report violations where evidence is missing, if any does."""
+"""Checks that accuse somebody of what is merely missing, if any does."""
 _COPIED = ("history", "clients", "brokers", "segments", "tables")
 
 
@@ -60,9 +60,9 @@ class FileLie:
     Attributes:
         of: the table or file.
         check: must have one of `verdicts`; None: the run as a whole must not pass.
-        tables: only checks that need one of these can report a violation because of it; empty: all.
+        tables: only checks that ask for one of these can accuse anybody because of it; empty: all.
         story: of which genuine run, by its name in `bench.lies.stories`.
-        decodes: whether histories and logs are decoded again, since they are changed.
+        decodes: whether histories and logs are decoded anew, since they are what is changed.
     """
 
     name: str
@@ -78,14 +78,14 @@ class FileLie:
 
 @dataclass(frozen=True)
 class ToldAlone:
-    """The result of a lie.
+    """What became of a lie.
 
     Attributes:
         verdict: of the run; an error's text where it could not be judged.
         seen: the named check's verdict.
         is_new: whether it, its findings or its reason differ from those in the genuine run.
-        accusers: checks that are violated, and hold in the genuine run; none for a lie that is a
-            violation itself.
+        accusers: checks that are violated, and are not in the genuine run; none for a lie that is
+            a violation itself.
     """
 
     lie: FileLie
@@ -128,7 +128,7 @@ def tell_alone(
     *,
     accusers: Iterable[Check] = ACCUSERS,
 ) -> Iterator[ToldAlone]:
-    """Apply each lie to a copy of a run's folder, and judge that by its check and some others."""
+    """Tell each lie in a copy of a run's folder, and judge that by its check and some others."""
     lies, accusers = list(lies), tuple(accusers)
     copy = copied(genuine.folder, place / "genuine")
     _plan_checks(copy, [*(lie.check for lie in lies), *accusers])

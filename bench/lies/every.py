@@ -1,4 +1,4 @@
-"""All lies, by how they are applied."""
+"""All lies that there are, by how they are told."""
 
 from bench.lies import (
     of_commits,
@@ -37,7 +37,7 @@ _ABOUT_ROWS = (
 
 
 def _by_itself(lie: Lie) -> FileLie:
-    """A lie about rows that damages evidence, which makes the run undecided."""
+    """A lie about rows that damages evidence, which makes the judge doubt the run as a whole."""
     return FileLie(
         name=lie.name,
         verb=lie.verb,
@@ -50,7 +50,7 @@ def _by_itself(lie: Lie) -> FileLie:
 
 
 ROWS = tuple(lie for lie in _ABOUT_ROWS if lie.verdict != FindingVerdict.UNDECIDED)
-"""Applied many to a trace."""
+"""Told many to a trace."""
 ALONE = (
     *(_by_itself(lie) for lie in _ABOUT_ROWS if lie.verdict == FindingVerdict.UNDECIDED),
     *of_tables.REMOVED,
@@ -64,4 +64,4 @@ ALONE = (
     *of_files.LOGS,
     *of_files.DESCRIPTIONS,
 )
-"""Applied one by one."""
+"""Told one by one."""

@@ -1,4 +1,4 @@
-"""Genuine runs, and the parts of them that lies change."""
+"""Genuine runs, and the parts of them that lies are told about."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ _OF_KAFKA = "__"
 
 @dataclass(frozen=True, kw_only=True)
 class Story:
-    """A part of a scenario's run that is small enough for many copies in one trace.
+    """A part of a scenario's run that is small enough to be laid many times into one trace.
 
     Attributes:
         scenario: its name, as in `plan.json`.
@@ -37,7 +37,7 @@ class Story:
     groups: tuple[str, ...] = ()
 
     def is_of(self, plan: Plan) -> bool:
-        """Return whether a run with this plan has the story."""
+        """Whether a run with this plan tells the story."""
         given = {name: plan.parameters.get(name) for name in self.parameters}
         return plan.scenario == self.scenario and given == self.parameters
 

@@ -103,7 +103,7 @@ def universe_of(row: Row, began_micros: int) -> int | None:
 
     Args:
         row: the finding, with its evidence decoded.
-        began_micros: the least time in universe 0; times before it belong to no universe.
+        began_micros: the least time in universe 0; times before it are nobody's.
     """
     evidence: Row = row["evidence"]
     for text in (row["topic"], row["group"], *evidence.values(), row["cause"]):

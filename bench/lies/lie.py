@@ -38,7 +38,7 @@ class Verb(enum.StrEnum):
 
 
 class NoPlaceError(Exception):
-    """A genuine run has no row for a lie."""
+    """A genuine run has no row that a lie could be told of."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,12 +46,12 @@ class Lie:
     """One lie about rows.
 
     Attributes:
-        name: the change, in words.
+        name: what is told, in words.
         table: of the rows, or the first of them.
         story: of which genuine run, by its name in `bench.lies.stories`.
         check: must notice it; named from the definitions, before any run.
         verdict: of the finding that it must make. `undecided`: the lie damages evidence only, so
-            no check may report a violation because of it.
+            no check may accuse anybody because of it.
     """
 
     name: str
@@ -96,7 +96,7 @@ def within(first: int, last: int, column: str = "offset", **values: Any) -> Wher
 
 
 def fitting(tables: Tables, table: str, where: Where) -> list[Row]:
-    """Return the rows that fit a lie.
+    """The rows that a lie may be told of.
 
     Raises:
         NoPlaceError: there is none.
@@ -118,7 +118,7 @@ def chosen(
 
 
 def without(rows: list[Row], gone: list[Row]) -> list[Row]:
-    """Return all rows except some, compared by identity."""
+    """All rows but some, which are told apart as objects."""
     ids = {id(row) for row in gone}
     return [row for row in rows if id(row) not in ids]
 
@@ -169,7 +169,7 @@ def alter_all(table: str, where: Where, **values: Any) -> Change:
 def repeat(
     table: str, where: Where = anywhere, *, same: tuple[str, ...] = (), **values: Any
 ) -> Change:
-    """Repeat a row, and those with the same values in some columns, with other values."""
+    """Tell a row, and those that are the same in some columns, again with other values."""
 
     def change(tables: Tables, random: Random) -> None:
         for row in chosen(tables, table, where, random, same):

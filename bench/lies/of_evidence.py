@@ -1,4 +1,4 @@
-"""Lies about the evidence: histories, servers, clocks, phases, segments."""
+"""Lies about what is known of the evidence: histories, servers, clocks, phases, segments."""
 
 from typing import Any
 
@@ -65,7 +65,7 @@ EVIDENCE = (
     ),
     _lie("lines of a history are there twice", Verb.ALTER, "histories",
          alter("histories", of_role(ROLES[0]), duplicate_lines=2), verdicts=_PERMITTED),
-    _lie("events have unknown fields", Verb.ALTER, "histories",
+    _lie("events have fields that nobody knows", Verb.ALTER, "histories",
          alter("histories", of_role(ROLES[0]), unknown_fields=2), verdicts=_PERMITTED),
     _lie("a node's clock jumped by 2 s", Verb.SHIFT, "histories",
          alter("histories", of_role(ROLES[0]), clock_jump_micros=2 * MICROS_PER_SECOND),
@@ -86,7 +86,7 @@ EVIDENCE = (
     _lie("no line of a broker's log was collected", Verb.ALTER, "servers",
          alter("servers", of_server, log_lines=0)),
     _lie("nothing of a broker was collected", Verb.DROP, "servers", drop("servers", of_server)),
-    _lie("a server's folder has unknown files", Verb.ALTER, "servers",
+    _lie("a server's folder has files that nobody knows", Verb.ALTER, "servers",
          alter("servers", of_server, ignored_files=3), verdicts=_PERMITTED),
     _lie("the rest of a segment does not read", Verb.ADD, "unread_segments",
          add("unread_segments", broker=1, topic="above", partition=0, segment="0.log",
@@ -94,7 +94,7 @@ EVIDENCE = (
     _lie("the rest of the offsets topic does not read", Verb.ADD, "unread_segments",
          add("unread_segments", broker=1, topic="__consumer_offsets", partition=0,
              segment="0.log", position=0, unread_bytes=512, error="CorruptRecordException")),
-    _lie("a segment's last batch is incomplete after a kill", Verb.ADD, "unread_segments",
+    _lie("a segment's last batch was torn by a kill", Verb.ADD, "unread_segments",
          add("unread_segments", broker=1, topic="above", partition=0, segment="0.log",
              position=0, unread_bytes=512), verdicts=_PERMITTED),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Lies about histories, logs, the plan and the run's description."""
+"""Lies about histories, logs, the plan and what is known of the run."""
 
 from collections.abc import Callable
 from random import Random
@@ -53,7 +53,7 @@ def without_one(text: bytes) -> Callable[[Lines, Random], Lines]:
 
 
 def renumbered_without(text: bytes) -> Callable[[Lines, Random], Lines]:
-    """All lines but those that have a text, renumbered without gaps."""
+    """All lines but those that have a text, numbered as if these had never been."""
 
     def change(lines: Lines, _: Random) -> Lines:
         gone = set(places(lines, text))
@@ -199,7 +199,7 @@ HISTORIES = (
     _history(CLIENTS, "lacks a send", Verb.DROP, without_one(b"Sent")),
     _history(CLIENTS, "has a malformed line", Verb.ALTER, malformed_one),
     _history(CLIENTS, "has two lines under one number", Verb.REPEAT, contradicted_one),
-    _history(CLIENTS, "has an unknown field", Verb.ALTER,
+    _history(CLIENTS, "has a field that nobody knows", Verb.ALTER,
              altered_one(b"Polled", colour="red"), verdicts=_PERMITTED),
     _history(CLIENTS, "has a poll without offsets", Verb.ALTER,
              altered_one(b"Polled", offsets=None)),
@@ -210,7 +210,7 @@ HISTORIES = (
              altered_one(b'"change":"proved"', landed=False), check=Check.FAULT_LANDED),
     _history(DRIVER, "names no fault", Verb.DROP, renumbered_without(b"FaultChanged")),
     _history(DRIVER, "lacks a kill of a broker", Verb.DROP, renumbered_without(b'"kill"')),
-    _history(CLIENTS, "lacks every commit, and is renumbered", Verb.DROP,
+    _history(CLIENTS, "lacks every commit, and is numbered anew", Verb.DROP,
              renumbered_without(b'"Committed"')),
 )  # fmt: skip
 LOGS = (

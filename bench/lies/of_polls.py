@@ -29,7 +29,7 @@ from bench.lies.stories import BASELINE, EARLIEST, FIRST, SECOND, TRUNCATION
 from contract.checks import Check
 from contract.tables import MICROS_PER_SECOND
 
-NOWHERE = "unknown:0:00000000"
+NOWHERE = "nobody:0:00000000"
 A_POLL = ("member", "seq")
 NEW = 3
 """The epoch of the records that took over, in TRUNCATION."""
@@ -227,7 +227,7 @@ POLLS = (
         value_of_another_offset,
     ),
     _poll(
-        "a value was delivered that no producer wrote",
+        "a value was delivered that nobody wrote",
         Verb.ALTER,
         Check.PHANTOM_RECORD,
         alter("polls", of_group(FIRST, 100, 900), value=never_written),
@@ -303,7 +303,7 @@ POLLS = (
         story=TRUNCATION,
     ),
     _poll(
-        "a group without notice of a truncation continued from its old position",
+        "a group that was told nothing of a truncation read on from its old position",
         Verb.DROP,
         Check.TRUNCATION_UNDETECTED,
         went_on_unaware,

@@ -1,4 +1,4 @@
-"""docs/lies.md: the applied lies, and the checks that noticed them."""
+"""docs/lies.md: which lies were told, and which checks noticed them."""
 
 from collections.abc import Iterable, Iterator
 
@@ -12,25 +12,25 @@ INTRODUCTION = """\
 
 Made by `make lies`. A lie is one place of a genuine run that is changed: a row that is dropped,
 repeated, altered, shifted or swapped, a table or file that is missing, empty or damaged. Each
-names in advance the check that must notice it, by the definitions of
+names, before it is told, the check that must notice it, by the definitions of
 [findings.md](findings.md). What is noticed is a finding, or a verdict, that the genuine run does
-not have. Where a lie only damages evidence (`undecided`, `not_evaluable`), no check may report a
-violation because of it. The lies are applied without `manifest.json`, which would show any change
-of a file after the run.
+not have. Where a lie only damages evidence (`undecided`, `not_evaluable`), no check may accuse
+Kafka or a client because of it. The lies are told without `manifest.json`, which notices any change
+of a file that was made after the run.
 
-{noticed} of {applied} lies were noticed; {accusing} that damage evidence led to a violation
+{noticed} of {told} lies were noticed; {accusing} that damage evidence led to an accusation
 (seed {seed}).
 
 ## Lies about rows
-Many are applied in one trace, each in a copy of the run with names, servers and times of its own.
-`also` are other checks with new findings.
+Laid many to a trace, each in a copy of the run with names, servers and times of its own. `also` are
+other checks that found something new.
 
 | lie | verb | table | scenario | named check | must be | noticed | also |
 |---|---|---|---|---|---|---|---|
 """
 ALONE = """
 ## Lies about tables, files and evidence
-Applied one by one. The run must not pass; `run` is its verdict.
+Told one by one. The run must not pass; `run` is its verdict.
 
 | lie | verb | of | named check | must be | was | run | noticed |
 |---|---|---|---|---|---|---|---|
@@ -43,11 +43,11 @@ OF_NO_EVIDENCE = """
 
 
 def page(told: list[Told], alone: list[ToldAlone], stories: dict[str, Story], seed: int) -> str:
-    """Return the whole page."""
+    """The whole page."""
     every: list[Told | ToldAlone] = [*told, *alone]
     introduction = INTRODUCTION.format(
         noticed=sum(one.is_noticed for one in every),
-        applied=len(every),
+        told=len(every),
         accusing=sum(bool(one.accusers) for one in every),
         seed=seed,
     )
@@ -79,13 +79,13 @@ def _alone(one: ToldAlone) -> str:
 
 def _noticed(one: Told | ToldAlone) -> str:
     if one.error:
-        return f"not applied: {one.error}"
-    accusing = f", violated: {', '.join(one.accusers)}" if one.accusers else ""
+        return f"not told: {one.error}"
+    accusing = f", accuses: {', '.join(one.accusers)}" if one.accusers else ""
     return ("yes" if one.is_noticed else "**no**") + accusing
 
 
 def failures(told: list[Told], alone: list[ToldAlone]) -> Iterator[str]:
-    """Yield a line for each lie that was not noticed, or led to a wrong violation."""
+    """One line for each lie that was not noticed, or made a check accuse somebody."""
     every: list[Told | ToldAlone] = [*told, *alone]
     for one in every:
         if one.error or not one.is_noticed or one.accusers:

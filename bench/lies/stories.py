@@ -1,4 +1,4 @@
-"""The genuine runs that lies change."""
+"""The genuine runs that lies are told about."""
 
 from bench.lies.genuine import Story
 

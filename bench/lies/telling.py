@@ -1,4 +1,4 @@
-"""Applies lies about rows, many to a trace, and finds the checks that notice them."""
+"""Tell lies about rows, many to a trace, and see which checks notice them."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -27,11 +27,11 @@ _SHARED_BY_ALL = (Check.CLOCK_SKEW, Check.PHASE_OVERRUN)
 
 @dataclass
 class Told:
-    """The result of a lie.
+    """What became of a lie.
 
     Attributes:
-        noticed: by (check, verdict): the number of findings that the genuine run does not have.
-        error: why it could not be applied.
+        noticed: by (check, verdict): how many findings the genuine run does not have.
+        error: why it could not be told.
     """
 
     lie: Lie
@@ -40,12 +40,12 @@ class Told:
 
     @property
     def is_noticed(self) -> bool:
-        """Return whether the named check has a new finding of the named verdict."""
+        """Whether the named check found something of the named verdict."""
         return bool(self.noticed[str(self.lie.check), str(self.lie.verdict)])
 
     @property
     def accusers(self) -> list[str]:
-        """The checks with new violations because of a lie that only damages evidence."""
+        """The checks that accuse somebody because of a lie that only damages evidence."""
         if self.lie.verdict != FindingVerdict.UNDECIDED:
             return []
         return sorted({c for c, verdict in self.noticed if verdict == FindingVerdict.VIOLATION})
@@ -58,7 +58,7 @@ def tell_all(
     place: Path,
     seed: int,
 ) -> Iterator[Told]:
-    """Apply lies in a few small traces, each beside the genuine run that it changes."""
+    """Tell lies in as few traces as are small, each beside the genuine run that it changes."""
     for number, batch in enumerate(_batches(lies, genuine)):
         folder = RunFolder(place / f"lies-{number}")
         yield from tell(spark, batch, genuine, folder, seed)
@@ -88,7 +88,7 @@ def tell(
     *,
     checks: Iterable[Check] = tuple(CHECKS),
 ) -> Iterator[Told]:
-    """Apply lies in one trace, and judge it by some checks."""
+    """Tell lies in one trace, and judge it by some checks."""
     stories = sorted({lie.story for lie in lies})
     parts: list[tuple[Genuine, Tables]] = [
         (genuine[story], genuine[story].copy()) for story in stories
@@ -127,7 +127,7 @@ def _written(spark: SparkSession, parts: list[tuple[Genuine, Tables]], folder: R
 
 
 def _found(trace: Trace, checks: Iterable[Check]) -> dict[int, Seen]:
-    """Return the findings of the checks, by universe."""
+    """By universe: what the checks found."""
     seen: dict[int, Seen] = defaultdict(Counter)
     asked = [check for check in checks if check not in _SHARED_BY_ALL]
     all_found = trace.each(lambda check: findings(trace, check), asked)
@@ -140,7 +140,7 @@ def _found(trace: Trace, checks: Iterable[Check]) -> dict[int, Seen]:
 
 
 def findings(trace: Trace, check: Check) -> list[Row]:
-    """Return a check's findings; none if a table that it needs is missing."""
+    """What a check finds; nothing where a table that it needs is missing."""
     if CHECKS[check].lacks(trace):
         return []
     rows = [row.asDict() for row in CHECKS[check].judge(trace).findings.collect()]

@@ -78,7 +78,7 @@ def two_at_once(place: Path) -> Iterator[Attempt]:
     yield Attempt(TWO_AT_ONCE.name, "two runs of baseline", problem)
 
 
-_NOBODY = "no process was left to kill"
+_NOBODY = "nobody was left to kill"
 
 
 def _started(folder: Path) -> "subprocess.Popen[str]":

@@ -23,7 +23,7 @@ class KafkaPythonRole(MemberRole):
     client = Client.KAFKA_PYTHON
 
     def __init__(self, plan: WorkerPlan, history: HistoryWriter) -> None:
-        """Write the log of the client's consumer to the worker's client log."""
+        """What the client's consumer side logs goes to the worker's client log."""
         speaker = SpeakerLog()
         super().__init__(
             plan,

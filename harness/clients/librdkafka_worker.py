@@ -20,7 +20,7 @@ class LibrdkafkaRole(MemberRole):
     client = Client.LIBRDKAFKA
 
     def __init__(self, plan: WorkerPlan, history: HistoryWriter) -> None:
-        """Let all members log to the worker's client log."""
+        """Every member logs to the worker's client log."""
         super().__init__(
             plan,
             history,

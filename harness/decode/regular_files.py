@@ -1,4 +1,4 @@
-"""Safe reads of a run's files, which may be a pipe, a folder, a cyclic link, or badly named."""
+"""Files of a run that may be anything: a pipe, a folder, a link to itself, or named in no UTF-8."""
 
 from collections.abc import Iterator
 from io import BytesIO, TextIOWrapper
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def is_regular(path: Path) -> bool:
-    """Return whether a path is a file, or a link to one, that can be read without blocking."""
+    """Whether a path is a file, or a link to one; False for what would block or can't be read."""
     try:
         return path.is_file()
     except OSError:
@@ -14,7 +14,7 @@ def is_regular(path: Path) -> bool:
 
 
 def read_regular(path: Path) -> bytes | None:
-    """Return a file's content; None if it is no regular file or can't be read."""
+    """What a file holds; None if it is no regular file or can't be read."""
     if not is_regular(path):
         return None
     try:
@@ -24,12 +24,12 @@ def read_regular(path: Path) -> bytes | None:
 
 
 def lines_of(path: Path) -> Iterator[str]:
-    """Yield the lines of a log, with invalid UTF-8 replaced; none if it can't be read."""
+    """The lines of a log; bytes that are no UTF-8 are replaced. None of what can't be read."""
     content = read_regular(path)
     if content is not None:
         yield from TextIOWrapper(BytesIO(content), encoding="utf-8", errors="replace")
 
 
 def printable(name: str) -> str:
-    """Return a file's name with invalid UTF-8 escaped."""
+    """A file's name in valid UTF-8: bytes that are none are escaped."""
     return name.encode(errors="surrogateescape").decode(errors="backslashreplace")

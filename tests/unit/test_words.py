@@ -31,7 +31,7 @@ WORDS = {
     r"nobody|somebody|whoever|whomever": "the server, client or process that is meant",
     r"bec(?:a|o)mes? of": "the outcome of",
     r"so many": "the number of",
-    r"bro(?:ke|ken|ke) off": "interrupted",
+    r"bro(?:ke|ken) off": "interrupted",
     r"in silence|without a word": "without an error",
     r"in the eyes of|\S+'s? eyes": "according to",
     r"behind \S+(?:'s?|s') backs?|behind their backs?": "without",
@@ -51,6 +51,9 @@ NOT_YET = (
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
+    "bench/lies/",
+    "bench/taxonomy.py",
+    "bench/torture/runs.py",
 )
 """Folders and pages whose prose is still to be rewritten."""
 
