@@ -3,8 +3,7 @@
 mutmut writes the changes: an operator, a number, an argument, a string, one at a time. Each is
 judged by the micro-histories of tests/spark that run through the changed function, and noticed if
 one of them fails. Of each module a sample is drawn, with a fixed seed. Writes docs/mutants.md about
-the core checks, with each change that no test noticed; for named modules it only prints the
-results.
+the core checks, with each change that nobody noticed; of modules that are named, only says so.
 """
 
 import ast
@@ -137,7 +136,7 @@ def page(judged: dict[str, Judged]) -> str:
 
 
 def main() -> None:
-    """Write the page, or print the results of single modules."""
+    """Write the page, or say what it would tell of single modules."""
     names = tuple(sys.argv[1:])
     unknown = [name for name in names if not _source(name).exists()]
     if unknown:

@@ -1,10 +1,9 @@
 """Recall and precision of each check on planted anomalies: `python -m bench.mutation [SEEDS]`.
 
-Generates one history of many universes: each class of anomalies planted at a number of seeds, and
-clean universes of every kind. Judges it once with every registered check, attributes all findings
-to universes by topic, group, worker or time, and writes the table of docs/mutation.md. Exits 1 if a
-check that is built misses a planted anomaly, or has a finding that is neither planted nor a
-consequence.
+Generates one history of many universes: each class of anomalies planted at so many seeds, and clean
+universes of every kind. Judges it once with every registered check, attributes all findings to
+universes by topic, group, worker or time, and writes the table of docs/mutation.md. Exits 1 if a
+check that is built misses what was planted, or finds what neither was planted nor follows from it.
 """
 
 import sys

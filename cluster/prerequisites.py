@@ -1,6 +1,6 @@
-"""Check what the set-up can't install: Python 3.11 and Java 17, or newer.
+"""Check what the set-up itself can't bring: Python 3.11 and Java 17, or newer.
 
-Runs on any Python from 3.6 on without dependencies, so that it can always print its message.
+Runs on any Python from 3.6 on without anything installed, so that its message can always be read.
 """
 
 import os
@@ -39,7 +39,7 @@ def java_version(output: str) -> "int | None":
 
 
 def problems() -> "list[str]":
-    """Return one line for each missing prerequisite, with the command that installs it."""
+    """What is missing, each with the command that brings it."""
     return [problem for problem in (_python_problem(), _java_problem()) if problem]
 
 

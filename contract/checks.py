@@ -99,7 +99,7 @@ OF_DELIVERY = (
     Check.RESURRECTED_RECORD,
     Check.OUTCOME_MISMATCH,
 )
-"""Checks of the outcome of each record, for any run that writes and reads."""
+"""Checks of what became of each record, for any run that writes and reads."""
 
 OF_COMMITS = (
     Check.COMMIT_BEYOND_PROCESSED,
@@ -124,13 +124,13 @@ OF_COMMITS = (
 """Checks of positions, for any run whose groups read and commit epochs."""
 
 OF_REPEATED_COMMITS = (Check.COMMIT_REGRESSED, Check.COMMITTED_EPOCH_REGRESSED)
-"""Checks that need a group that commits on a partition more than once."""
+"""Checks that have nothing to judge unless a group commits on a partition more than once."""
 
 OF_MEMBERS = (Check.COMMIT_FROM_OLD_GENERATION, Check.DOUBLE_OWNERSHIP, Check.START_MISMATCH)
-"""Checks that need several members of a group that read a partition in turn."""
+"""Checks that have nothing to judge unless several members of a group read a partition in turn."""
 
 OF_ELECTIONS = (Check.SILENT_REVALIDATION, Check.LOSS_ESTIMATE)
-"""Checks that need a leader change, and a group that reads before and after it."""
+"""Checks that have nothing to judge unless leaders change, and a group reads on both sides."""
 
 OF_ORDER = (
     Check.INCONSISTENT_OFFSET,
@@ -143,10 +143,10 @@ OF_ORDER = (
 """Checks of the order in which records are sent and read, for any run that writes and reads."""
 
 OF_SEVERAL_READERS = frozenset({Check.DIVERGENT_READERS})
-"""Checks that need a topic that several groups read."""
+"""Checks that have nothing to judge where each topic is read by one group."""
 
 OF_LOG_STARTS = (Check.EXPIRED_READ,)
-"""Checks that need samples of a leader's log start."""
+"""Checks that have nothing to judge where no leader told its log start."""
 
 OF_TRANSACTIONS = frozenset(
     {
@@ -161,7 +161,7 @@ OF_TRANSACTIONS = frozenset(
         Check.OUTPUT_WITHOUT_OFFSETS,
     }
 )
-"""Checks that need a transactional producer."""
+"""Checks that have nothing to judge where no producer is transactional."""
 
 OF_REPLICAS = (
     Check.LOG_DIVERGENCE,
@@ -173,7 +173,7 @@ OF_REPLICAS = (
     Check.METADATA_DIVERGENCE,
     Check.UNCLEAN_ELECTION_UNCONFIGURED,
 )
-"""Checks of replicas and metadata, for any run."""
+"""Checks of replicas and metadata, for any run: all are observed, and leave their logs."""
 
 OF_SOME_STORIES = frozenset(
     {
@@ -184,10 +184,10 @@ OF_SOME_STORIES = frozenset(
         Check.ZOMBIE_PRODUCER_ACCEPTED,
     }
 )
-"""Checks that need more than every scenario has.
+"""Checks that need what not every story has.
 
-They need a new leader, eligible leaders, acks=all with several in-sync replicas, many polls, or
-several batches of one producer.
+A new leader, eligible leaders, acks=all with several in sync, many polls, several batches of one
+producer.
 """
 
 OF_LOAD = (
@@ -200,7 +200,7 @@ OF_LOAD = (
     Check.FETCH_UNAVAILABLE,
     Check.COMMIT_UNAVAILABLE,
 )
-"""Checks for runs with producers, groups that read and commit, and an observer throughout."""
+"""Checks for runs in which producers write and groups read, commit and are watched all the time."""
 
 OF_EVERY_RUN = (
     Check.PRODUCE_UNAVAILABLE,
@@ -211,10 +211,10 @@ OF_EVERY_RUN = (
     Check.VACUOUS_CHECK,
     *OF_REPLICAS,
 )
-"""Checks that every plan has, whether its scenario names them or not."""
+"""Checks that every plan has, named by its scenario or not."""
 
 OF_GROUPS = frozenset({Check.STUCK_CONSUMER})
-"""Those of `OF_EVERY_RUN` that a run without groups leaves out."""
+"""Of these, the ones that a run without groups leaves out."""
 
 OF_COPIES = frozenset({Check.LOG_DIVERGENCE, Check.METADATA_DIVERGENCE})
-"""Those of `OF_EVERY_RUN` that a run without replication leaves out."""
+"""Of these, the ones that a run without replication leaves out."""

@@ -9,7 +9,7 @@ FencepostError
 ├── WaitTimeoutError      an awaited state did not come (exit 70)
 ├── WorkerError           a client or observer on a node misbehaved (exit 70)
 ├── FaultError            a fault could not be applied or healed (exit 70)
-├── AnalysisError         the analysis ended without a verdict (exit 70)
+├── AnalysisError         the analysis ended without an answer (exit 70)
 ├── RunFolderError        a run's folder lacks something that the analysis needs (exit 64)
 └── TableError            a table of a run is missing or unreadable (exit 70)
 """

@@ -115,7 +115,7 @@ class TransactionChanged(Event, frozen=True, kw_only=True):
     step: what was asked: initialize, begin, send_offsets, commit, abort, or describe.
     change: initialized, begun, offsets_sent, committed, aborted, described; fenced where a newer
         producer epoch was the reason of a refusal; failed otherwise.
-    producer: whose step; empty for describe.
+    producer: whose step; empty where the coordinator was asked (describe).
     transaction: the producer's running number of its transaction, from 0; None before the first.
     producer_id, producer_epoch: in force after the step; -1 where the client does not expose them.
     state: the transaction's, as the coordinator reports it; empty otherwise.
@@ -225,9 +225,9 @@ class FaultChanged(Event, frozen=True, kw_only=True):
     """A fault changed state: injected, proved, heal_began or healed.
 
     number: of the fault, in the order of injection, by which its events belong together.
-    target: resolved between `injected` and `proved`; the value of `proved` is the final one.
+    target: named anew once it is resolved: the one of `proved` counts.
     landed: of `proved`: whether the evidence shows its effect.
-    forced_ms: Kafka's timeouts that had to pass before its effect could show, by setting.
+    forced_ms: Kafka's timeouts that had to pass before it could show, by their settings.
     """
 
     number: Int32

@@ -30,7 +30,7 @@ class HeldFolder:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             if self.path.exists():
                 break
-            # Another process removed it as unheld before the lock was taken.
+            # Another process took it for one that nobody holds, before the lock was there.
             os.close(descriptor)
         self.remove = weakref.finalize(self, _remove, self.path, descriptor)
         """Remove the folder with its content, and end this object."""

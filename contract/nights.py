@@ -124,7 +124,7 @@ class NightRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """A difference from the previous night: `what` is a check, or `verdict` or `run`."""
+    """What differs from the night before: `what` is a check, or `verdict` or `run`."""
 
     run: str
     what: str
@@ -153,7 +153,7 @@ class NightSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_atomically(path: Path, content: msgspec.Struct) -> None:
-    """Replace a file atomically: a kill leaves the old one or the new one."""
+    """Replace a file as a whole, so that a kill leaves the old one or the new one."""
     part = path.with_name(f"{path.name}.part")
     with part.open("wb") as file:
         file.write(msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")

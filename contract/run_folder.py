@@ -75,7 +75,7 @@ class Expectation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What a scenario is to do (`plan.json`)."""
+    """What a scenario set out to do (`plan.json`)."""
 
     scenario: str
     question: str

@@ -22,7 +22,7 @@ def main() -> None:
 
 
 def end_playground(results: Path) -> None:
-    """End the playground below a results folder and wait for its end; does nothing without one."""
+    """End the playground that runs below a results folder, and see it end; or do nothing."""
     try:
         keeper = psutil.Process(int((results / KEEPER).read_text()))
         if "harness.playground.keep" in keeper.cmdline():

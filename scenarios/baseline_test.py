@@ -2,8 +2,8 @@
 
 Cluster: 3 brokers, one topic of 3 partitions with 3 replicas.
 Fault:   none.
-Expect:  every check except those of transactions and of leader changes is evaluated and holds.
-         A violation is probably a defect of the harness.
+Expect:  every check but those of transactions and of leader changes is evaluated and holds:
+         what it finds is suspected of the harness first.
 """
 
 from ducktape.mark.resource import cluster
@@ -26,8 +26,7 @@ NOTHING_TO_JUDGE = (
     *OF_ELECTIONS,
     *OF_TRANSACTIONS,
 )
-"""Checks without a case here: no fault is injected, no leader changes, no log is truncated, and no
-producer is transactional."""
+"""No fault is injected, no leader changes, no log is cut, and no producer is transactional."""
 
 
 class BaselineScenario(Scenario):

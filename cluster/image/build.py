@@ -123,7 +123,7 @@ def _download_wheels(folder: Path, *, with_java: bool) -> None:
 
 
 def _entry(lock: str, name: str) -> str:
-    """Return a package's lines in the lock with its hashes, without comments."""
+    """A package's lines in the lock, hashes included, without what it is needed by."""
     found = re.search(rf"^{name}==.*?(?=^\S|\Z)", lock, re.MULTILINE | re.DOTALL)
     if found is None:
         raise PrerequisiteError(f"requirements.lock does not hold {name}: run `make lock`")

@@ -37,7 +37,7 @@ class Sandbox:
     def __init__(
         self, argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, stdout: int | None = None
     ) -> None:
-        """Start it; standard error goes to standard output if that is a pipe."""
+        """Start it; standard error goes where standard output goes if that is a pipe."""
         end_inside, self._lifeline = os.pipe()
         supervisor = [sys.executable, "-m", "cluster.nodes.sandbox", str(end_inside), *argv]
         self._process = subprocess.Popen(

@@ -70,7 +70,7 @@ class TransactionalProducer:
         self._settings = settings_of(self._producer)
 
     def initialize(self) -> StepAnswer:
-        """Initialize the transactional.id: the coordinator raises its producer epoch."""
+        """Take the transactional.id over: the coordinator raises its producer epoch."""
         return self._step("initialize", self._producer.initTransactions)
 
     def begin(self) -> StepAnswer:

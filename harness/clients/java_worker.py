@@ -35,7 +35,7 @@ class JavaRole(MemberRole):
     client = Client.JAVA
 
     def __init__(self, plan: WorkerPlan, history: HistoryWriter) -> None:
-        """The JVM must run."""
+        """Needs the JVM to run already."""
         super().__init__(plan, history, client_version=kafka_version(), make_member=JavaMember)
         self._loads: dict[str, SteadyProducer] = {}
         self._transactions = Transactions(

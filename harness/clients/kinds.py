@@ -1,4 +1,4 @@
-"""The worker of each client, and the client's version."""
+"""Which worker serves which client, and in which version."""
 
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -29,7 +29,7 @@ WORKERS = {
 
 
 def client_version(client: Client, *, kafka: str) -> str:
-    """Return a client's version; for Java the Kafka version under test."""
+    """A client's version: Java clients have that of the Kafka version under test."""
     match client:
         case Client.JAVA | Client.JAVA_CONSUMER:
             return kafka

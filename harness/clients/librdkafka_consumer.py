@@ -106,7 +106,7 @@ class LibrdkafkaMember(GroupMember):
     ) -> dict[Partition, str]:
         if not positions:
             return {}
-        """See `GroupMember`. A plain commit skips partitions without a delivered record."""
+        """As every member; a plain commit leaves out partitions that no record came from."""
         try:
             if is_plain:
                 answers = self._consumer.commit(asynchronous=False)

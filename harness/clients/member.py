@@ -72,8 +72,7 @@ class GroupMember(ABC):
     """One consumer, a member of its group; not to be used by two threads at a time.
 
     Attributes:
-        failures: the exceptions with which the client reports to the application that it can't
-            continue.
+        failures: the exceptions by which the client reports to the application that it can't go on.
         tells_its_state: whether its position's and its metadata's epochs can be read.
         member: the consumer to open.
         commits: the number of its acknowledged commits, each for one or more partitions.
@@ -264,7 +263,7 @@ class GroupMember(ABC):
         return NO_GENERATION
 
     def _is_eager(self) -> bool:
-        """Return whether each new generation reassigns all partitions; False with KIP-848."""
+        """Whether a new generation of the group assigns all partitions anew; not so in KIP-848."""
         return self.member.client != Client.JAVA_CONSUMER
 
     @abstractmethod

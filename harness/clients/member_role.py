@@ -75,7 +75,7 @@ class MemberRole(Role):
         client_version: str,
         make_member: MemberFactory,
     ) -> None:
-        """`make_member` creates a member."""
+        """Serve members that `make_member` makes."""
         self.client_version = client_version
         self._plan = plan
         self._history = history

@@ -221,7 +221,7 @@ def _group_event(worker: str, event: GroupChanged | ConsumerFailed, rows: Rows) 
 
 
 def _faults(events: Iterable[AnyEvent], rows: Rows) -> None:
-    """Return one row per fault, by number; an unproved one did not land."""
+    """One row per fault, by its number; one that was never proved did not land."""
     faults: dict[int, dict[str, Any]] = {}
     for event in events:
         if not isinstance(event, FaultChanged):

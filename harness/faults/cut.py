@@ -81,7 +81,7 @@ class Cut(BrokerFault):
         )
 
     def heal_broker(self, field: Field, broker: int) -> None:
-        """Remove the rules of this fault."""
+        """Remove the rules of this cut."""
         for rule in self._rules(field, broker):
             field.kafka.host(broker).unblock(rule)
 
@@ -158,7 +158,7 @@ def await_packets(
 
 
 def _packets(node: Node, rules: Iterable[Traffic]) -> Packets | None:
-    """Return the counts of a node's packets by these rules; None if a rule is missing."""
+    """What became of a node's packets by all these rules; None where one of them is missing."""
     counted = [node.packets(rule) for rule in rules]
     there = [one for one in counted if one is not None]
     if len(there) < len(counted):

@@ -23,7 +23,7 @@ class Field:
 
     Attributes:
         clients: the workers with clients under test.
-        kept: the folder for log directories that are copied before a possible truncation.
+        kept: where log directories go that are copied before a log may be cut.
     """
 
     kafka: KafkaService
@@ -135,7 +135,7 @@ class HeldFault:
         )
 
     def heal(self) -> None:
-        """Heal the fault; does nothing the second time."""
+        """Heal the fault; nothing happens the second time."""
         if self._is_healed:
             return
         self._is_healed = True

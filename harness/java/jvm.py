@@ -40,8 +40,8 @@ log4j.logger.org.apache.kafka.common.metrics = WARN
 def start_jvm(jars: Iterable[str], *, log: Path) -> None:
     """Start this process's JVM with these jars of Kafka's; its log (UTC times) goes to `log`.
 
-    The clients under test log at INFO, since log lines are the only trace of a truncation that a
-    reset policy handles.
+    The clients under test log at INFO, since a truncation that a reset policy handles leaves no
+    other trace than log lines.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     log4j2 = log.with_suffix(".log4j2.properties")

@@ -13,7 +13,7 @@ FOLDER = Path(".playground")
 FILE = FOLDER / "state.json"
 LOG = FOLDER / "log"
 KEEPER = FOLDER / "keeper.pid"
-"""The file with the id of its process, below the results folder."""
+"""The id of the process that keeps it up, below the results folder."""
 
 
 class Server(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +59,7 @@ def find(results: Path) -> Playground:
     """Return the playground that runs below a results folder.
 
     Raises:
-        UsageError: there is none.
+        UsageError: none does.
     """
     try:
         found = msgspec.json.decode((results / FILE).read_bytes(), type=Playground)

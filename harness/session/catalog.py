@@ -18,9 +18,9 @@ _SUFFIX = "_test"
 class ScenarioFile:
     """A scenario on disk: its name, its file, the first line of its question, and its nodes.
 
-    nodes: the largest number that a test requests from ducktape, `@cluster(num_nodes=...)`.
-    parameters: each declared set of them (`@matrix`, `@parametrize`); a single empty one if none is
-        declared; None if they can't be read from its file.
+    nodes: the most that a test of it asks ducktape for, `@cluster(num_nodes=...)`.
+    parameters: each set of them that it declares (`@matrix`, `@parametrize`); a single empty one
+        if it declares none; None if they can't be read from its file.
     """
 
     name: str
@@ -72,7 +72,7 @@ def read_scenario(path: Path) -> ScenarioFile:
 
 
 def _nodes(tree: ast.Module) -> int:
-    """Return the largest `num_nodes` that is a literal number."""
+    """The largest `num_nodes` that is written as a number."""
     asked = [
         keyword.value.value
         for node in ast.walk(tree)

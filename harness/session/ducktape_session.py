@@ -66,7 +66,7 @@ def run_ducktape(
 
     Raises:
         PrerequisiteError: the pool of nodes could not be opened.
-        NodeError: no scenario has a run folder; shows ducktape's last lines.
+        NodeError: not one scenario got so far as to have a run folder; shows ducktape's last lines.
     """
     command = [
         sys.executable,

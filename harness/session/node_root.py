@@ -16,7 +16,8 @@ _LOCK = "lock"
 def node_root(results: Path) -> Iterator[Path]:
     """A folder for one session's nodes below `results`, removed at the end.
 
-    A killed session leaves its folder. The next session removes it, since its lock is free.
+    A session that was killed leaves its folder; the next one removes it, since nobody holds its
+    lock any more.
     """
     parent = results / _PARENT
     parent.mkdir(parents=True, exist_ok=True)
@@ -31,7 +32,7 @@ def node_root(results: Path) -> Iterator[Path]:
 
 
 def sweep(results: Path) -> int:
-    """Remove the folders of killed sessions; returns their number."""
+    """Remove the folders of sessions that ended without doing so; returns how many."""
     swept = 0
     for root in (results / _PARENT).glob("session-*"):
         try:

@@ -13,11 +13,11 @@ _COPIES = (("history.jsonl", "{}.jsonl"), ("client.log", "{}.log"), ("output.log
 
 
 def salvage(folder: RunFolder, root: Path) -> None:
-    """Copy the workers' histories and logs of an unfinished run, and note this in run.json.
+    """Copy the workers' histories and logs of a run that was never ended, and say that in run.json.
 
     Args:
         folder: of the run.
-        root: the folder of the nodes' files; a container's files disappear with it.
+        root: where its nodes kept their files; a container's files are gone with it.
     """
     for source in sorted(root.glob("**/workers/*/history.jsonl")):
         for name, copied in _COPIES:

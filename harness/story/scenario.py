@@ -45,7 +45,7 @@ from harness.story.run import Run
 def planned(
     checks: Sequence[Check], topics: Sequence[TopicPlan], groups: Sequence[GroupPlan]
 ) -> list[Check]:
-    """Return a scenario's checks and those of every run, except those without a case here."""
+    """A scenario's checks and those of every run, without what a run like this gives no case of."""
     without: set[Check] = set() if groups else set(OF_GROUPS)
     if all(topic.replication == 1 for topic in topics):
         without |= OF_COPIES
@@ -60,8 +60,8 @@ def planned(
 class Scenario(Test):  # type: ignore[misc]
     """Base of all scenarios: its module's docstring is the question, and the report's text.
 
-    A subclass sets the topology and the checks. Its test method is the scenario, in a block `with
-    self.running(...) as run`.
+    A subclass sets the shape of the cluster and the checks, and its test method tells the story
+    within `with self.running(...) as run`.
     """
 
     topology: ClassVar[Topology]
@@ -90,8 +90,9 @@ class Scenario(Test):  # type: ignore[misc]
     ) -> Iterator[Run]:
         """Start the cluster, yield the run, and collect everything, also after an exception.
 
-        An error of the scenario is written to `run.json` and raised again. `topology` replaces the
-        scenario's own, and `checks` are additional ones, where its parameters need it.
+        An error of the scenario is written to `run.json` and raised on. `topology` stands in for
+        the scenario's own where its parameters change it, and `checks` are those that only they
+        give something to judge.
 
         Raises:
             UsageError: a group's client can't be tested with this Kafka version.

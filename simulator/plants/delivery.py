@@ -1,4 +1,4 @@
-"""Plants of lost, skipped, repeated and phantom records (taxonomy A)."""
+"""Plants of what is lost, skipped, repeated or made up (taxonomy A)."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Plants of liveness, and of defects of the harness (taxonomy H, M)."""
+"""Plants of liveness, and of the harness that is judged by itself (taxonomy H, M)."""
 
 import numpy as np
 

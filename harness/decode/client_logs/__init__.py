@@ -1,4 +1,4 @@
-"""Resets, from the clients' logs: the only trace of a truncation that a reset policy handles."""
+"""Resets, from what clients log: the only trace of a truncation that a policy handles."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,7 +12,7 @@ _READERS = {
     Client.LIBRDKAFKA: librdkafka.read,
     Client.KAFKA_PYTHON: kafka_python.read,
 }
-"""By the client in a worker's history."""
+"""By the client that a worker tells in its history."""
 
 
 def resets(
