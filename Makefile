@@ -43,10 +43,10 @@ mutation: $(READY) ## Recall and precision of each check on planted anomalies (m
 lies: $(READY) ## Change one place of genuine runs at a time: which checks notice (half an hour): [RUNS=results]; writes docs/lies.md
 	.venv/bin/python -m bench.lies $(if $(RUNS),--runs $(call quoted,$(RUNS)))
 
-torture: $(READY) ## Robustness tests of the tool: calls, damage, kills, full disks (an hour): [HOURS=1] [SEED=]; writes docs/reliability.md
+torture: $(READY) ## Attempts to break the tool: calls, damage, kills, full disks (an hour): [HOURS=1] [SEED=]; writes docs/reliability.md
 	.venv/bin/python -m bench.torture $(if $(HOURS),--hours $(HOURS)) $(SEED_OPTION)
 
-mutants: $(BENCH_READY) ## Mutation tests of the checks' code: [MODULES=]; for the core, writes docs/mutants.md
+mutants: $(BENCH_READY) ## What changes of the checks' code their tests notice: [MODULES=]; of the core, writes docs/mutants.md
 	.venv/bin/python -m bench.mutants $(MODULES)
 
 bench-analysis: $(BENCH_READY) ## Spark against DuckDB, by size and by cores (half an hour): [EVENTS=]; writes docs/benchmarks.md

@@ -30,7 +30,7 @@ _WORDS = ("Python 3.11 with venv", "Python's venv and ensurepip modules", "a Jav
 
 
 def java_version(output: str) -> "int | None":
-    """Return the major version that `java -version` printed, None if it printed none."""
+    """The major version that `java -version` printed, None where it does not tell."""
     found = re.search(r'version "(\d+)(?:\.(\d+))?', output)
     if found is None:
         return None
@@ -48,7 +48,7 @@ def _python_problem() -> str:
         have = ".".join(str(part) for part in sys.version_info[:3])
         return (
             f"Python 3.11 or newer is needed, {sys.executable} is {have}: {_command(_PYTHON)}, "
-            "or name a newer one: make PYTHON=python3.11 ..."
+            "or name a newer one that is there: make PYTHON=python3.11 ..."
         )
     if not _has_venv():
         return f"{sys.executable} has no venv module: {_command(_VENV)}"

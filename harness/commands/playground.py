@@ -128,7 +128,7 @@ def _start(cluster: PoolKind, kafka: str, results: Path) -> Playground:
 
         def is_up() -> bool:
             if keeper.poll() is not None:
-                raise NodeError(f"the playground did not start:\n{_tail(log)}")
+                raise NodeError(f"the playground did not come up:\n{_tail(log)}")
             return (results / FILE).exists()
 
         wait_until(

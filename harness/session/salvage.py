@@ -28,7 +28,7 @@ def salvage(folder: RunFolder, root: Path) -> None:
     run = msgspec.structs.replace(
         folder.run(),
         ended_micros=time.time_ns() // 1000,
-        error="the scenario's process was killed before it had collected its files",
+        error="the scenario's process was killed before it had collected what was left",
     )
     folder.write_run(run)
     decode_clients(folder)
