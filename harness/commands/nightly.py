@@ -125,7 +125,7 @@ def _judge(night: HeldNight) -> NightSummary:
 def _introduce(night: HeldNight) -> None:
     state = night.state
     count, left = len(state.runs), len(night.remaining)
-    way = "goes on" if left < count else "begins"
+    way = "continues" if left < count else "begins"
     for line in (
         f"night {night.path.name} {way}: {left} of {count} runs to do, {state.cluster}",
         f"night seed {state.seed}: {state.description}",
