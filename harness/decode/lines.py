@@ -53,7 +53,7 @@ class HistoryLines:
 
     @property
     def clock_jump_micros(self) -> int:
-        """The largest jump of the node's wall clock against its monotonic clock between events.
+        """The largest change of the node's wall clock against its monotonic clock.
 
         A worker may be interrupted between the readings of both clocks, so single outliers are
         ignored.

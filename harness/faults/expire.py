@@ -108,7 +108,7 @@ class Expire(Fault):
         )
 
     def heal(self, field: Field) -> None:
-        """Restore the settings. Deleted records stay deleted."""
+        """Stop the expiry. Deleted records stay deleted."""
         if self._by is not By.ORDER:
             self._alter(field, _UNEXPIRING)
 

@@ -77,7 +77,7 @@ class Workload:
         return sum(counts[partition].get(Outcome.OK, 0) for partition in chosen)
 
     def await_refused(self, producer: str) -> None:
-        """Wait until a value of a producer was refused.
+        """Wait until a value of a producer has ended without an acknowledgement.
 
         Raises:
             WaitTimeoutError: none has.
