@@ -1,4 +1,4 @@
-# Two commands do it all: `make demo` and `make test`. Both set up .venv first.
+# The two main commands: `make demo` and `make test`. Both set up .venv first.
 PYTHON ?= python3
 CLUSTER ?= embedded
 KAFKA ?= 4.4.0
@@ -11,7 +11,7 @@ FENCEPOST := .venv/bin/fencepost
 READY := .venv/.ready
 BENCH_READY := .venv/.ready-bench
 SEED_OPTION := $(if $(SEED),--seed $(SEED))
-# One word for the shell, whatever is in it.
+# Quotes a text as one word of the shell.
 quoted = '$(subst ','\'',$(1))'
 
 .DEFAULT_GOAL := help
@@ -26,7 +26,7 @@ demo: $(READY) ## Which leader epoch is safe to commit? A real cluster, Spark, a
 scenario: $(READY) ## Run one scenario: NAME= [CLUSTER=] [KAFKA=] [SEED=]
 	$(FENCEPOST) run $(NAME) --cluster $(CLUSTER) --kafka $(KAFKA) --results $(call quoted,$(RESULTS)) $(SEED_OPTION)
 
-nightly: $(READY) ## Run a suite, or go on with one: [SUITE=smoke] [CLUSTER=] [SEED=] [FRESH=1]
+nightly: $(READY) ## Run a suite, or continue one: [SUITE=smoke] [CLUSTER=] [SEED=] [FRESH=1]
 	$(FENCEPOST) nightly --suite $(SUITE) --cluster $(CLUSTER) --results $(call quoted,$(RESULTS)) $(SEED_OPTION) $(if $(FRESH),--fresh)
 
 reproduction: $(READY) ## How often each headline scenario reaches its hazard (half an hour); writes docs/reproduction.md
@@ -37,10 +37,10 @@ commit-epochs: $(READY) ## Five runs of the demo (five minutes); writes the coun
 	$(FENCEPOST) nightly --suite commit_epoch --cluster $(CLUSTER) --results $(call quoted,$(RESULTS)) || test $$? -le 2
 	.venv/bin/python -m bench.commit_epochs "$$(ls -d $(call quoted,$(RESULTS))/nightly/commit_epoch-* | tail -n 1)"
 
-mutation: $(READY) ## What each check finds of what was planted (minutes, no cluster); writes docs/mutation.md
+mutation: $(READY) ## Recall and precision of each check on planted anomalies (minutes, no cluster); writes docs/mutation.md
 	.venv/bin/python -m bench.mutation $(SEEDS)
 
-lies: $(READY) ## Lies about genuine runs: which checks notice them (half an hour): [RUNS=results]; writes docs/lies.md
+lies: $(READY) ## Change one place of genuine runs at a time: which checks notice (half an hour): [RUNS=results]; writes docs/lies.md
 	.venv/bin/python -m bench.lies $(if $(RUNS),--runs $(call quoted,$(RUNS)))
 
 torture: $(READY) ## Attempts to break the tool: calls, damage, kills, full disks (an hour): [HOURS=1] [SEED=]; writes docs/reliability.md
@@ -58,7 +58,7 @@ scenarios-page: $(READY) ## Write docs/scenarios.md from the scenarios' files an
 report: $(READY) ## Judge a run, session or night again: RUN=results/...
 	$(FENCEPOST) analyze $(call quoted,$(or $(RUN),$(RESULTS)/latest))
 
-playground: $(READY) ## A cluster that stays, to inject faults by hand: [CLUSTER=] [KAFKA=]
+playground: $(READY) ## A cluster that keeps running, for faults by hand: [CLUSTER=] [KAFKA=]
 	$(FENCEPOST) playground --cluster $(CLUSTER) --kafka $(KAFKA) --results $(call quoted,$(RESULTS))
 
 docker-image: $(READY) ## Build the image of Docker nodes: [BASE_IMAGE=]
@@ -84,10 +84,10 @@ lock: $(READY) ## Update requirements.lock and bench/requirements.lock
 		--constraint requirements.lock --group bench --no-emit-index-url --no-header \
 		--output-file bench/requirements.lock
 
-doctor: $(READY) ## What this machine can run, and what a missing tool costs
+doctor: $(READY) ## Which pools and faults this machine supports, and what a missing tool costs
 	$(FENCEPOST) doctor
 
-clean: ## Remove what killed runs left, and the caches of tools (keeps results and .venv)
+clean: ## Remove leftovers of killed runs, and caches of tools (keeps results and .venv)
 	@if [ -x .venv/bin/python ]; then .venv/bin/python -m harness.leftovers $(call quoted,$(RESULTS)); fi
 	rm -rf build .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
 

@@ -1,4 +1,4 @@
-"""Whether two judgements of one history found the same."""
+"""Compares two judgements of one history."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -11,12 +11,12 @@ from bench.judging import Judged
 
 
 def read(file: Path) -> dict[str, Judged]:
-    """What bench.judging wrote."""
+    """Read the output of bench.judging."""
     return msgspec.json.decode(file.read_bytes(), type=dict[str, Judged])
 
 
 def differing(one: Mapping[str, Judged], other: Mapping[str, Judged]) -> list[str]:
-    """The checks whose findings, or how much they judged, are not the same.
+    """Return the checks whose findings or evaluated counts differ.
 
     Rows are compared whole, in any order, with the evidence in JSON: DuckDB writes the nulls there
     that Spark leaves out.

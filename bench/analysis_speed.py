@@ -1,9 +1,9 @@
 """How fast the checks are, against DuckDB, by size and by cores: `make bench-analysis`.
 
-`python -m bench.analysis_speed [EVENTS ...]` generates clean histories of so many events and one
-with every plant, judges each on Spark and on DuckDB, each time in a process of its own, compares
-all findings, has Spark standalone judge one with one worker and with two, and writes
-docs/benchmarks.md. Exits 1 if anywhere the findings are not the same.
+`python -m bench.analysis_speed [EVENTS ...]` generates clean histories of these sizes in events,
+and one with every plant, judges each on Spark and on DuckDB, each time in a process of its own,
+compares all findings, has Spark standalone judge one with one worker and with two, and writes
+docs/benchmarks.md. Exits 1 if findings differ.
 """
 
 import os
@@ -33,21 +33,21 @@ from simulator.history import Request, description, require, universes_of, write
 EVENTS = (1_000_000, 10_000_000)
 WORKERS = (1, 2)
 STANDALONE_EVENTS_MAX = 10_000_000
-"""Spark standalone judges the largest history of up to so many, as one core takes long for it."""
+"""Spark standalone judges the largest history of up to this many events, since one core is slow."""
 
 _SEED = 19902
 _PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
 
 
 class Bench:
-    """Measures in one folder, and tells what it is at."""
+    """Measures in one folder, and prints its progress."""
 
     def __init__(self, folder: Path, console: Console) -> None:
         """Work in an empty folder."""
         self._folder, self._console = folder, console
 
     def measured(self, sizes: list[int]) -> Measured:
-        """Everything that the page tells.
+        """Return all figures of the page.
 
         Args:
             sizes: of the clean histories, in events.
@@ -106,7 +106,7 @@ class Bench:
     def _judged(
         self, engine: str, history: RunFolder, what: str, *, master: str = ""
     ) -> tuple[Cost, dict[str, Judged]]:
-        """What it cost to judge a history, and what was found."""
+        """Return the cost of judging a history, and the findings."""
         file = _file(history, engine + ("-standalone" if master else ""))
         argv = [sys.executable, "-m", "bench.judging", engine, str(history.path), str(file)]
         env: Mapping[str, str] = environment() if master else os.environ

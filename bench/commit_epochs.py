@@ -1,4 +1,4 @@
-"""What each commit style committed, over several runs: `python -m bench.commit_epochs FOLDER...`.
+"""The commits of each commit style, over several runs: `python -m bench.commit_epochs FOLDER...`.
 
 Reads the verdicts of scenario `commit_epoch` below the folders, sums up their styles, and writes
 the tables of README.md and docs/commit-epoch.md, between the marks that these pages hold.
@@ -30,7 +30,7 @@ _BRIEF_HEAD = (
 
 
 def summed(verdicts: Iterable[Verdict]) -> list[StyleRow]:
-    """The rows of all runs, those that are alike as one, in the order of a run."""
+    """Return the rows of all runs, equal rows as one, in the order of a run."""
     alike: dict[tuple[object, ...], StyleRow] = {}
     of: Counter[tuple[str, str]] = Counter()
     for verdict in verdicts:
@@ -53,7 +53,7 @@ def summed(verdicts: Iterable[Verdict]) -> list[StyleRow]:
 
 
 def matrix(rows: Iterable[StyleRow]) -> list[str]:
-    """A line for each row."""
+    """Return a line for each row."""
     return [
         _line(
             row.labels.get("log_end", ""),
@@ -70,7 +70,7 @@ def matrix(rows: Iterable[StyleRow]) -> list[str]:
 
 
 def brief(rows: Iterable[StyleRow], *, log_end: str) -> list[str]:
-    """A line for each style and committed epoch, with the log end on one side of the position."""
+    """Return a line for each style and committed epoch, for one side of the log end."""
     kinds: dict[tuple[str, int | None], list[StyleRow]] = {}
     for row in rows:
         if row.labels.get("log_end") == log_end:
@@ -96,7 +96,7 @@ def brief(rows: Iterable[StyleRow], *, log_end: str) -> list[str]:
 
 
 def runs_in_words(verdicts: Sequence[Verdict]) -> str:
-    """Which runs the tables sum up."""
+    """Return a sentence on the runs of the tables."""
     kafka = ", ".join(sorted({verdict.kafka for verdict in verdicts}))
     seeds = ", ".join(str(seed) for seed in sorted(verdict.seed for verdict in verdicts))
     judged = Counter(str(verdict.verdict) for verdict in verdicts)
@@ -105,7 +105,7 @@ def runs_in_words(verdicts: Sequence[Verdict]) -> str:
 
 
 def conditions(verdicts: Sequence[Verdict]) -> str:
-    """Which runs the tables sum up, and which epochs their clients had at the commits."""
+    """Return the runs of the tables, and their clients' epochs at the commits."""
     known = epochs_known(row for verdict in verdicts for row in verdict.resumption)
     lines = [
         runs_in_words(verdicts),
@@ -121,7 +121,7 @@ def conditions(verdicts: Sequence[Verdict]) -> str:
 
 
 def written(page: str, mark: str, text: str) -> str:
-    """The page with what stands between a mark's two lines replaced.
+    """Return the page with the text between a mark's two lines replaced.
 
     Raises:
         UsageError: the page has no such mark.

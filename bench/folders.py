@@ -13,9 +13,9 @@ from contract.held import HeldFolder, remove_unheld
 
 @contextmanager
 def own_folder(name: str) -> Iterator[Path]:
-    """An empty folder, removed at the end, which may come by SIGTERM.
+    """Yield an empty folder, which is removed at the end, also after SIGTERM.
 
-    What a bench of this name left that was killed is removed by the next.
+    The next bench of this name removes the folder of a killed one.
     """
     prefix = f"fencepost-{name}-"
     temporary = Path(gettempdir())

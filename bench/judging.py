@@ -1,8 +1,8 @@
 """One history judged once by every check: `python -m bench.judging ENGINE FOLDER FILE [MASTER]`.
 
-ENGINE is `spark` or `duckdb`; FILE gets what was found, by check. Each measurement starts it anew,
-so that nothing is warm. For a progress bar, tells each check in a line of its own, twice: when its
-shared tables are computed, and when its findings are.
+ENGINE is `spark` or `duckdb`; FILE receives the findings by check. Each measurement is a new
+process, so that no cache is warm. For a progress bar, it prints a line for each check twice: when
+its shared tables are computed, and when its findings are.
 """
 
 import os
@@ -24,11 +24,11 @@ MEMORY_GB = 4
 
 
 class Judged(msgspec.Struct):
-    """What one check told.
+    """The result of one check.
 
     Attributes:
-        lacks: why it could not judge, or what it broke with; empty if it could.
-        evaluated: how much it judged.
+        lacks: why it could not judge, or its error; empty if it judged.
+        evaluated: how many cases it judged.
         findings: rows with the columns of a finding.
     """
 
@@ -39,7 +39,7 @@ class Judged(msgspec.Struct):
 
 def judge(trace: Any, tell: Callable[[str], None]) -> dict[str, Judged]:
     """By every registered check, as `analysis.judge` does it, but with all findings."""
-    # Here, because where DuckDB judges, what they import must be in its place before.
+    # Imported here: for DuckDB their imports must be replaced before.
     from pyspark.sql import DataFrame  # noqa: PLC0415
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
@@ -77,10 +77,10 @@ def judge(trace: Any, tell: Callable[[str], None]) -> dict[str, Judged]:
 
 @contextmanager
 def _broken_in(judged: Judged) -> Iterator[None]:
-    """Tell what a check broke with, so that the others go on; it then differs from its peer."""
+    """Record the error of a check, so that the others continue; it then differs from its peer."""
     try:
         yield
-    except Exception as error:  # noqa: BLE001 - whatever it is
+    except Exception as error:  # noqa: BLE001 - any error
         judged.lacks = f"{type(error).__name__}: {error}"[:_TOLD_CHARACTERS]
 
 
@@ -96,14 +96,14 @@ def _on_duckdb(folder: RunFolder, spill: Path) -> Any:
     from bench.on_duckdb.session import Session, put_in_place  # noqa: PLC0415
 
     put_in_place()
-    from bench.on_duckdb.trace import load_trace  # noqa: PLC0415 - imports what was put in place
+    from bench.on_duckdb.trace import load_trace  # noqa: PLC0415 - uses the replaced modules
 
     threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return load_trace(Session(threads=threads or 1, memory=f"{MEMORY_GB}GB", spill=spill), folder)
 
 
 def main() -> None:
-    """Judge, and write what was found."""
+    """Judge, and write the findings."""
     engine, folder, file = sys.argv[1], RunFolder(Path(sys.argv[2])), Path(sys.argv[3])
     if engine == "duckdb":
         trace = _on_duckdb(folder, file.with_suffix(".spill"))

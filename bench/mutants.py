@@ -1,4 +1,4 @@
-"""What changes of the checks' code their tests notice: `python -m bench.mutants [MODULE ...]`.
+"""Which changes of the checks' code their tests notice: `python -m bench.mutants [MODULE ...]`.
 
 mutmut writes the changes: an operator, a number, an argument, a string, one at a time. Each is
 judged by the micro-histories of tests/spark that run through the changed function, and noticed if
@@ -46,7 +46,7 @@ whole. Changes of a string's case alone are left out, since Spark finds a column
 
 @dataclass
 class Judged:
-    """How the changes of one module fared; those that nobody noticed, by name, as lines."""
+    """The result of one module; changes that no test noticed are given by name, as lines."""
 
     changes: int
     unnoticed: dict[str, str] = field(default_factory=dict)

@@ -50,7 +50,7 @@ class Tracer:
 
 
 def fails(tests: Iterable[str], plugins: Iterable[object] = ()) -> bool:
-    """Whether one of the tests fails, which are run until one does; standard error tells how.
+    """Return whether one of the tests fails; its failure is on standard error.
 
     Raises:
         RuntimeError: they could not be run.

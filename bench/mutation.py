@@ -1,4 +1,4 @@
-"""What each check finds of what was planted: `python -m bench.mutation [SEEDS]`.
+"""Recall and precision of each check on planted anomalies: `python -m bench.mutation [SEEDS]`.
 
 Generates one history of many universes: each class of anomalies planted at so many seeds, and clean
 universes of every kind. Judges it once with every registered check, attributes all findings to
@@ -55,7 +55,7 @@ ones; every check judged all {universes} of them ({rows:,} rows, seed {seed}).
 - Recall: the share of a class's histories in which its check found what was planted, with the
   planted verdict, at the planted partition, group and offset.
 - Precision: of all the check's findings, in all histories, the share that was planted or that the
-  simulator says must follow from it. Counted are violations, and for what Kafka permits, or leaves
+  simulator derives from it. Violations count, and for classes that Kafka permits, or that are
   undecided, the findings of that verdict.
 
 | id | class | check built | seeds | recall | precision | findings |
@@ -90,7 +90,7 @@ class Found:
 
 @dataclass
 class Score:
-    """How one check did."""
+    """The result of one check."""
 
     planted: int = 0
     missed: list[str] = field(default_factory=list)
@@ -99,22 +99,22 @@ class Score:
 
     @property
     def recall(self) -> float:
-        """Of the planted anomalies, how many were found."""
+        """The share of planted anomalies that were found."""
         return 1 - len(self.missed) / self.planted if self.planted else 0.0
 
     @property
     def precision(self) -> float:
-        """Of the findings, how many are explained."""
+        """The share of findings that are explained."""
         return 1 - len(self.unexplained) / self.findings if self.findings else 1.0
 
     @property
     def is_perfect(self) -> bool:
-        """Whether nothing was missed or made up."""
+        """Return whether every anomaly was found and every finding is explained."""
         return not self.missed and not self.unexplained
 
 
 def universes(seeds: int) -> Iterator[Universe]:
-    """Every class but _OF_ALL at so many seeds, then as many clean universes of every kind."""
+    """Yield every class but _OF_ALL at each seed, then as many clean universes of every kind."""
     index = 0
     for plant in (name for name in PLANTS if name not in _OF_ALL):
         for _ in range(seeds):
@@ -137,7 +137,7 @@ def findings(
         spark: for any trace.
         folder: the history's.
         topics: of its universes, in their order.
-        console: where to tell how long each check took.
+        console: where to print the time of each check.
     """
     trace = load_trace(spark, folder)
     groups = {group.group: group.topic for group in trace.plan.groups}
@@ -228,7 +228,7 @@ def table(told: dict[str, Score]) -> Iterator[str]:
     for number, name in CLASSES:
         score = told.get(name, Score())
         if TOLD_BY.get(name) in built:
-            cells = [f"told by {TOLD_BY[name]}", "", "", "", ""]
+            cells = [f"reported by {TOLD_BY[name]}", "", "", "", ""]
         elif name in NOT_FINDINGS:
             cells = [NOT_FINDINGS[name], "", "", "", ""]
         elif name not in built:

@@ -46,7 +46,7 @@ def run_measured(
         environment: all of its environment.
 
     Raises:
-        ProcessFailedError: it failed; with the end of what it told on standard error.
+        ProcessFailedError: it failed; with the end of its standard error.
     """
     began = time.monotonic()
     with TemporaryFile() as errors:

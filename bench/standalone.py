@@ -25,7 +25,7 @@ _RECENT_CHARACTERS = 2000
 
 @contextmanager
 def standalone(workers: int, folder: Path) -> Iterator[str]:
-    """The URL of a master with so many workers of one core each; all of them end with the block.
+    """Yield the URL of a master with workers of one core each; all of them end with the block.
 
     They listen on the loopback only. Where the system can bind them, a worker's core is all that it
     has, for its compiler and its collector too; the master, and what this process starts meanwhile,
@@ -70,13 +70,13 @@ def environment() -> dict[str, str]:
 
 
 def _cores() -> list[int]:
-    """The cores that this process may use; none where the system can't tell."""
+    """The cores that this process may use; none if the system does not report them."""
     process = psutil.Process()
     return list(process.cpu_affinity()) if hasattr(process, "cpu_affinity") else []
 
 
 def _bind(process: int, cores: list[int]) -> None:
-    """Let a process, and what it starts from now on, use these cores only; told none, leave it."""
+    """Restrict a process and its later children to these cores; does nothing without cores."""
     if cores:
         psutil.Process(process).cpu_affinity(cores)
 
@@ -95,7 +95,7 @@ def _start(program: str, arguments: list[str], folder: Path, log: Path) -> subpr
 
 
 def _told(log: Path, pattern: re.Pattern[str]) -> re.Match[str]:
-    """What a process has told in its log, once it has."""
+    """Return the match of a pattern in a process's log, once it is there."""
     return wait_until(
         lambda: pattern.search(log.read_text()),
         what=f"`{pattern.pattern}` in {log.name}",

@@ -2,7 +2,7 @@
 
 `ducktape --cluster cluster.ducktape.PoolCluster` reads the pool's kind, size and folder from the
 environment (`FENCEPOST_POOL_KIND`, `FENCEPOST_POOL_SIZE`, `FENCEPOST_POOL_ROOT`). ducktape's own
-JsonCluster, for hosts over SSH, stays usable.
+JsonCluster, for hosts over SSH, is not supported: scenarios need the nodes of a pool.
 """
 
 import io
@@ -43,7 +43,7 @@ class PoolCluster(Cluster):  # type: ignore[misc]
 
         Raises:
             UsageError: it names none.
-            PrerequisiteError: the pool can't be opened; it is told to `fencepost run` too.
+            PrerequisiteError: the pool can't be opened; `fencepost run` reports it too.
         """
         super().__init__()
         try:
@@ -58,10 +58,10 @@ class PoolCluster(Cluster):  # type: ignore[misc]
         threading.Thread(target=self._watch_scenarios, daemon=True).start()
 
     def _watch_scenarios(self) -> None:
-        """End ducktape once the process of a scenario is gone, though its nodes are still taken.
+        """End ducktape when a scenario's process has ended without giving its nodes back.
 
-        So it is if the process was killed, e.g. as the memory was used up. ducktape's runner would
-        wait for a message of it until its timeout of 30 minutes. After a scenario's end the runner
+        This happens if the process was killed, e.g. for lack of memory. ducktape's runner would
+        wait for its message until the timeout of 30 minutes. After a scenario's end the runner
         gives the nodes back at once.
         """
         missed: int | None = None
@@ -107,7 +107,7 @@ def _open_pool() -> Pool:
 
 
 class NodeAccount(RemoteAccount):  # type: ignore[misc]
-    """What ducktape expects of a host, done through the node's own exec and copy."""
+    """A ducktape account that uses the node's own exec and copy."""
 
     def __init__(self, node: Node) -> None:
         """The host's name is the node's."""
@@ -119,11 +119,11 @@ class NodeAccount(RemoteAccount):  # type: ignore[misc]
         self.os = LINUX
 
     def available(self) -> bool:
-        """A node of a pool is there as long as the pool is."""
+        """True: a node is available as long as its pool."""
         return True
 
     def close(self) -> None:
-        """There is no connection to close; the test's logger must not outlive it."""
+        """Drop the test's logger. There is no connection to close."""
         self.logger = None
 
     def ssh(self, cmd: str, allow_fail: bool = False) -> int:  # noqa: FBT001, FBT002 - ducktape's
@@ -155,24 +155,24 @@ class NodeAccount(RemoteAccount):  # type: ignore[misc]
         self.node.copy_to(Path(src), target / Path(src).name if self.isdir(dest) else target)
 
     def exists(self, path: str) -> bool:
-        """Whether there is such a path on the node."""
+        """Return whether the path exists on the node."""
         return self._test("-e", path)
 
     def isfile(self, path: str) -> bool:
-        """Whether it is a file."""
+        """Return whether the path is a file."""
         return self._test("-f", path)
 
     def isdir(self, path: str) -> bool:
-        """Whether it is a folder."""
+        """Return whether the path is a folder."""
         return self._test("-d", path)
 
     def islink(self, path: str) -> bool:
-        """Whether it is a symbolic link."""
+        """Return whether the path is a symbolic link."""
         return self._test("-L", path)
 
     @contextmanager
     def open(self, path: str, mode: str = "r") -> Iterator[io.StringIO | io.BytesIO]:
-        """A file of the node as one in memory; what was written goes back at the end."""
+        """Open a file of the node in memory; changes are written back at the end."""
         content = b"" if "w" in mode else self.node.read(Path(path))
         file = io.BytesIO(content) if "b" in mode else io.StringIO(content.decode())
         if "a" in mode:
@@ -215,7 +215,7 @@ class NodeAccount(RemoteAccount):  # type: ignore[misc]
 
 
 def node_of(allocated: ClusterNode) -> Node:
-    """The node behind what ducktape allocated.
+    """Return the node of a ducktape allocation.
 
     Raises:
         NodeError: it is a host of another kind of ducktape cluster.

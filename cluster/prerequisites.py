@@ -30,7 +30,7 @@ _WORDS = ("Python 3.11 with venv", "Python's venv and ensurepip modules", "a Jav
 
 
 def java_version(output: str) -> "int | None":
-    """The major version that `java -version` printed, None where it does not tell."""
+    """The major version that `java -version` printed, None if it printed none."""
     found = re.search(r'version "(\d+)(?:\.(\d+))?', output)
     if found is None:
         return None

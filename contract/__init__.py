@@ -1,1 +1,1 @@
-"""All that the harness and the analysis agree on; it imports nothing else of the project."""
+"""Types and paths that the harness and the analysis share; imports nothing else of the project."""

@@ -31,7 +31,7 @@ _CONSUMER_PROTOCOL_SINCE = 4
 
 
 def clients_of(kafka: str) -> list[Client]:
-    """The clients that can be tested with a Kafka version: KIP-848 is on from 4.0."""
+    """The clients that can be tested with a Kafka version: KIP-848 is enabled from 4.0."""
     major = int(kafka.partition(".")[0])
     return [
         client

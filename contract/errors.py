@@ -1,8 +1,8 @@
 """The one exception tree.
 
 FencepostError
-├── UsageError            what was asked for makes no sense here (exit 64)
-├── PrerequisiteError     the machine lacks something; the message names the mend (exit 69)
+├── UsageError            the request is invalid here (exit 64)
+├── PrerequisiteError     the machine lacks something; the message names the fix (exit 69)
 ├── DistributionError     a Kafka distribution can't be locked, fetched or verified (exit 69)
 ├── NodeError             a node, or a command on it, failed (exit 70)
 │   └── CommandFailedError
@@ -16,13 +16,13 @@ FencepostError
 
 
 class FencepostError(Exception):
-    """An error that its reader can act on: the message says what happened and what to do."""
+    """Base of all errors. The message says what happened and what to do."""
 
     exit_code = 70
 
 
 class UsageError(FencepostError):
-    """What was asked for makes no sense here."""
+    """The request is invalid here."""
 
     exit_code = 64
 
@@ -52,15 +52,15 @@ class WaitTimeoutError(FencepostError):
 
 
 class WorkerError(FencepostError):
-    """A client or observer on a node died or answered with an error."""
+    """A client or observer on a node ended unexpectedly or returned an error."""
 
 
 class FaultError(FencepostError):
-    """A fault could not be applied, or not healed."""
+    """A fault could not be applied or healed."""
 
 
 class AnalysisError(FencepostError):
-    """The analysis, a process of its own, ended without an answer."""
+    """The analysis process ended without a verdict."""
 
 
 class RunFolderError(FencepostError):

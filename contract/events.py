@@ -1,8 +1,9 @@
-"""A worker's history: what it did and saw, one JSON object a line, in the order it happened.
+"""A worker's history: its actions and observations in order, one JSON object per line.
 
 Every event carries `seq` (from 0, without gaps, per history file), `wall_micros` (the node's wall
 clock, microseconds since 1970) and `mono_micros` (the node's monotonic clock). Leader epochs are -1
-where Kafka has none to tell. A last line torn by SIGKILL is counted by the reader, never fatal.
+where Kafka has none. The reader counts an incomplete last line, as SIGKILL leaves it, and
+continues.
 """
 
 from typing import Annotated, Any, Literal
@@ -15,9 +16,9 @@ from contract.stages import Stage
 NO_EPOCH = -1
 """Kafka's own mark of an absent leader epoch (`RecordBatch.NO_PARTITION_LEADER_EPOCH`)."""
 INTENDED_MAX = 1_000_000
-"""So many values at most are intended by one event."""
+"""The maximum number of values in one event."""
 NESTED_MAX = 32
-"""So many levels at most has the evidence of a fault."""
+"""The maximum nesting of a fault's evidence."""
 _YEAR_10000_MICROS = 253_402_300_800_000_000
 
 # The ranges keep what is read within the columns of the trace tables, and sums of two within int64.
@@ -54,7 +55,7 @@ class WorkerStarted(Event, frozen=True, kw_only=True):
 
 
 class WorkerStopped(Event, frozen=True, kw_only=True):
-    """A worker ended by itself: the last line of a whole history."""
+    """A worker ended by itself. The last line of a complete history."""
 
 
 class Answered(Event, frozen=True, kw_only=True):
@@ -90,7 +91,7 @@ class SendsIntended(Event, frozen=True, kw_only=True):
 
 
 class Sent(Event, frozen=True, kw_only=True):
-    """The outcome of sends, as parallel lists. `offsets` is -1 where the broker told none."""
+    """The outcome of sends, as parallel lists. `offsets` is -1 where the broker returned none."""
 
     producer: str
     topic: str
@@ -109,13 +110,13 @@ class Sent(Event, frozen=True, kw_only=True):
 
 
 class TransactionChanged(Event, frozen=True, kw_only=True):
-    """What became of one step of a transactional producer, or what the coordinator told of it.
+    """The outcome of one step of a transactional producer, or its coordinator's description.
 
     producer: whose step; empty where the coordinator was asked (describe).
     transaction: the producer's running number of its transaction, from 0; None before the first.
-    producer_id, producer_epoch: in force after the step; -1 where the client does not tell.
-    state: the transaction's, as the coordinator tells it; empty otherwise.
-    began_micros: the node's wall clock when the step began; `wall_micros` is when it was over.
+    producer_id, producer_epoch: in force after the step; -1 where the client does not expose them.
+    state: the transaction's, as the coordinator reports it; empty otherwise.
+    began_micros: the node's wall clock when the step began; `wall_micros` is its end.
     """
 
     producer: str
@@ -134,11 +135,10 @@ class TransactionChanged(Event, frozen=True, kw_only=True):
 class GroupChanged(Event, frozen=True, kw_only=True):
     """Something happened to a member of a group.
 
-    `position` and `position_epoch` are the member's position on the partition at that time
-    (None: it had none); for opened and closed the partition is -1. `generation` is the group's
-    generation, or the member epoch with the consumer protocol; -1 where the client does not tell.
-    With the classic protocol each generation assigns all partitions anew, also those that a member
-    keeps.
+    `position` and `position_epoch` are the member's position on the partition at that time (None:
+    it had none); for opened and closed the partition is -1. `generation` is the group's generation,
+    or the member epoch with the consumer protocol; -1 where the client does not expose it. With the
+    classic protocol each generation assigns all partitions again, also those that a member keeps.
     """
 
     group: str
@@ -175,7 +175,7 @@ class Committed(Event, frozen=True, kw_only=True):
     epoch: what was committed, chosen by `commit_epoch` (`CommitEpoch`).
     record_epoch: of the last record that the member had polled before `offset`.
     position_epoch, metadata_epoch: the client's own, when the commit began: that of the position's
-        current leader, and that of its metadata; `*_after` when it was over.
+        current leader, and that of its metadata; `*_after` when the commit ended.
     cluster_epoch: the partition's leader epoch as the cluster reported it to the driver.
     began_micros: the node's wall clock when the commit began (None in older histories).
     generation: as in `GroupChanged`.
@@ -201,7 +201,7 @@ class Committed(Event, frozen=True, kw_only=True):
 
 
 class ConsumerFailed(Event, frozen=True, kw_only=True):
-    """A consumer's poll raised: with the divergent offset where it is a LogTruncationException.
+    """A consumer's poll raised an exception. A LogTruncationException has the divergent offset.
 
     `position` and `position_epoch`: the position that the exception is about, where it names one.
     """
@@ -219,7 +219,7 @@ class ConsumerFailed(Event, frozen=True, kw_only=True):
 
 
 class FaultChanged(Event, frozen=True, kw_only=True):
-    """A step in the life of a fault: injected, proved, heal_began or healed.
+    """A fault changed state: injected, proved, heal_began or healed.
 
     number: of the fault, in the order of injection, by which its events belong together.
     target: named anew once it is resolved: the one of `proved` counts.
@@ -246,7 +246,7 @@ class FaultChanged(Event, frozen=True, kw_only=True):
 
 
 class PhaseEntered(Event, frozen=True, kw_only=True):
-    """A phase of the run began, and the one before it ended."""
+    """A phase of the run began and the previous one ended."""
 
     stage: Stage
     doing: str
@@ -260,9 +260,9 @@ class StateAwaited(Event, frozen=True, kw_only=True):
 
 
 class ClockRead(Event, frozen=True, kw_only=True):
-    """A node's wall clock against the driver's: ahead by `ahead_micros` at most.
+    """The offset of a node's wall clock from the driver's: at most `ahead_micros` ahead.
 
-    And by `behind_micros` at least; both are negative where it lags.
+    It is at least `behind_micros` ahead. Both are negative where it lags.
     """
 
     node: str
@@ -271,9 +271,9 @@ class ClockRead(Event, frozen=True, kw_only=True):
 
 
 class Sampled(Event, frozen=True, kw_only=True):
-    """What one broker answered about one partition.
+    """One broker's response about one partition.
 
-    asked_micros: the observer's wall clock when it began to ask; None in older histories.
+    asked_micros: the observer's wall clock when it sent the request; None in older histories.
     """
 
     broker: Int32

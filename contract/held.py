@@ -1,7 +1,7 @@
-"""What belongs to a process as long as it lives: folders and names that are held by a lock.
+"""Folders and names that a process holds by a lock until it ends.
 
-The kernel frees a lock however the process ends. Neither a process id that is used again nor a
-clock that is moved can pretend that the process lives.
+The kernel releases the lock however the process ends. A reused process id or a changed
+clock does not make a dead process look alive.
 """
 
 import fcntl
@@ -33,7 +33,7 @@ class HeldFolder:
             # Another process took it for one that nobody holds, before the lock was there.
             os.close(descriptor)
         self.remove = weakref.finalize(self, _remove, self.path, descriptor)
-        """Remove the folder with all in it; done with this object, too."""
+        """Remove the folder with its content, and end this object."""
 
 
 class HeldName:
@@ -44,7 +44,7 @@ class HeldName:
     """
 
     def __init__(self, file: Path) -> None:
-        """Hold it as long as this object lives."""
+        """Hold it until this object is closed or collected."""
         with suppress(OSError):
             os.close(os.open(file, os.O_RDONLY | os.O_CREAT, 0o644))
         descriptor = _locked(file)

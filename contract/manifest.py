@@ -1,6 +1,6 @@
-"""What a run's folder held once all was collected: `manifest.json`, the SHA-256 of each file.
+"""The content of a run's folder after collection: `manifest.json`, the SHA-256 of each file.
 
-The analysis compares it with what is there: a byte that changed since may look like a lost record.
+The analysis compares it with what is there: a byte that changed later may look like a lost record.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ DECODED_AGAIN = frozenset(
         "leader_epoch_starts",
     }
 )
-"""Tables that `fencepost analyze` writes anew from histories and logs, which are compared."""
+"""Tables that `fencepost analyze` rebuilds from histories and logs, which are compared instead."""
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,21 +44,21 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_manifest(folder: RunFolder) -> None:
-    """Write `manifest.json` of all that the analysis reads; nothing of it may change any more."""
+    """Write `manifest.json` of the files that the analysis reads, which must not change later."""
     manifest = Manifest(files={name: _sha256(path) for name, path in _files(folder)})
     text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
     (folder.path / MANIFEST_FILE).write_bytes(text + b"\n")
 
 
 def alterations(folder: RunFolder) -> Iterator[str]:
-    """Which files are not as they were collected, in words; none if the run left no manifest."""
+    """Return a sentence for each file that differs from the manifest; none without a manifest."""
     file = folder.path / MANIFEST_FILE
     if not file.exists():
         return
     try:
         collected = msgspec.json.decode(file.read_bytes(), type=Manifest).files
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
-        yield f"{MANIFEST_FILE} does not read: {error}"
+        yield f"{MANIFEST_FILE} is invalid: {error}"
         return
     there = dict(_files(folder))
     for name in sorted(collected.keys() | there.keys()):

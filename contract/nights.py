@@ -1,7 +1,7 @@
-"""A night: a suite of runs on one pool, with a state that survives being killed.
+"""A night: a suite of runs on one pool, with a state that survives a kill.
 
 `night.json` is the state, written by the harness and read by the analysis; `report/summary.json` is
-the analysis's answer, read by the harness for its exit code and by the next night to tell changes.
+the analysis's result, read by the harness for its exit code and by the next night for changes.
 """
 
 import enum
@@ -22,7 +22,7 @@ _T = TypeVar("_T", bound=msgspec.Struct)
 
 
 class RunStatus(enum.StrEnum):
-    """running in the state of a night that nobody holds: it was killed there."""
+    """`running` in a night that no process holds means that the night was killed there."""
 
     PLANNED = "planned"
     RUNNING = "running"
@@ -38,15 +38,16 @@ class Outcome(enum.StrEnum):
 
 
 class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
-    """One scenario to run in a night, and what became of it.
+    """One scenario to run in a night, and its outcome.
 
     Attributes:
         id: unique in its night; names the run's folder.
         repeat: counts runs of the same scenario, parameters and version in this night, from 0.
-        expect: the verdict that is as it should be: pass, or fail for a canary.
-        folder: of its runs, relative to the night's; None until it is done, or where none came up.
+        expect: the expected verdict: pass, or fail for a canary.
+        folder: of its runs, relative to the night's; None until it is done, or where none was
+            started.
         exit_code: ducktape's; None unless it ended.
-        error: why there is nothing to judge.
+        error: why there is no run to judge.
     """
 
     id: str
@@ -86,7 +87,7 @@ class Night(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CheckCount(msgspec.Struct, frozen=True, kw_only=True):
-    """What one check came to in one run; `exercised` as of `CheckResult`."""
+    """One check's result in one run; `exercised` as in `CheckResult`."""
 
     verdict: CheckVerdict
     findings: int
@@ -96,7 +97,7 @@ class CheckCount(msgspec.Struct, frozen=True, kw_only=True):
 class NightRow(msgspec.Struct, frozen=True, kw_only=True):
     """One run as judged; a planned run of a parametrized scenario has several.
 
-    `verdict` is undecided where nothing could be judged: `error` says why.
+    `verdict` is undecided if the run could not be judged; `error` says why.
     """
 
     id: str
@@ -125,7 +126,7 @@ class NightRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """What it is called, the same in every night of its suite."""
+        """Its name, the same in every night of its suite."""
         given = ", ".join(f"{name}={value}" for name, value in sorted(self.parameters.items()))
         named = f"{self.scenario}({given})" if given else self.scenario
         return f"{named}, Kafka {self.kafka}" + (f", #{self.repeat + 1}" if self.repeat else "")
@@ -171,19 +172,19 @@ def write_atomically(path: Path, content: msgspec.Struct) -> None:
 
 
 def read_night(folder: Path) -> Night | None:
-    """The state of the night in a folder; None where the folder is no night's.
+    """Read the state of a night; None if the folder holds none.
 
     Raises:
-        RunFolderError: the state does not read.
+        RunFolderError: the state is invalid.
     """
     return _read(folder / NIGHT_FILE, Night)
 
 
 def read_summary(folder: Path) -> NightSummary | None:
-    """What the analysis made of the night in a folder; None where it was not judged.
+    """Read the summary of a night; None if it was not judged.
 
     Raises:
-        RunFolderError: the summary does not read.
+        RunFolderError: the summary is invalid.
     """
     return _read(folder / "report" / SUMMARY_FILE, NightSummary)
 
@@ -194,4 +195,4 @@ def _read(file: Path, kind: type[_T]) -> _T | None:
     except FileNotFoundError:
         return None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
-        raise RunFolderError(f"{file} does not read as a {kind.__name__}: {error}") from error
+        raise RunFolderError(f"{file} is not a valid {kind.__name__}: {error}") from error

@@ -1,10 +1,10 @@
-"""What became of an operation, and which Kafka errors are definite."""
+"""The outcome of an operation, and which Kafka errors are definite."""
 
 import enum
 
 
 class Outcome(enum.StrEnum):
-    """ok: it happened; failed: it surely did not; unknown: nobody can tell from the answer.
+    """ok: it happened. failed: it definitely did not. unknown: the response leaves both possible.
 
     nothing: of a commit: the client had nothing to commit, as its position awaits validation.
     """
@@ -126,10 +126,10 @@ REFUSED_SENDS = frozenset(
         "InvalidTxnStateException",
     }
 )
-"""Definite failures that no retry follows or precedes: no attempt of the send was appended.
+"""Definite failures without retries: no attempt of the send was appended.
 
-Of the others one attempt was refused; an earlier one, whose answer was lost, may have been appended
-(`Partition.appendRecordsToLeader` checks the ISR before it looks for a duplicate).
+For other errors one attempt was refused, but an earlier attempt whose response was lost may have
+been appended (`Partition.appendRecordsToLeader` checks the ISR before it looks for a duplicate).
 """
 NO_OFFSET = "_NO_OFFSET"
 """The error of a commit for which the client had no offset; as librdkafka names it."""

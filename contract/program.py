@@ -16,14 +16,16 @@ _INTERRUPTED, _PIPE_CLOSED = 130, 141
 """As shells number the ends by SIGINT and SIGPIPE."""
 
 
-def run_program(app: typer.Typer) -> None:
-    """Run a Typer application and exit: with what a command gave to `typer.Exit`, else 0.
+def run_program(app: typer.Typer, *, name: str | None = None) -> None:
+    """Run a Typer application and exit: with the code of `typer.Exit`, else 0.
 
-    Words that make no sense end with 64, an error of ours with its own code, an interrupt with 130,
-    an unexpected error with 70 and a file that has its traceback. Each prints one line.
+    `name` is the program in its usage; by default how it was started.
+
+    Invalid arguments exit with 64, a FencepostError with its own code, an interrupt with 130,
+    an unexpected error with 70 after it wrote its traceback to a file. Each prints one line.
     """
     try:
-        code = app(standalone_mode=False)
+        code = app(standalone_mode=False, prog_name=name)
         sys.stdout.flush()
     except typer.Abort:
         code = _INTERRUPTED
@@ -34,7 +36,7 @@ def run_program(app: typer.Typer) -> None:
         say(str(error))
         code = error.exit_code
     except BrokenPipeError:
-        # Whoever read the output has enough, such as `head`. Nothing is left to write it to.
+        # The reader, such as `head`, closed the pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = _PIPE_CLOSED
     except Exception as error:  # noqa: BLE001 - the last resort of every command
@@ -46,10 +48,10 @@ def run_program(app: typer.Typer) -> None:
 
 
 def unexpected(error: BaseException, kept: Path | None = None) -> str:
-    """One line on an error that nobody foresaw; its traceback is written to a file.
+    """Return one line about an unexpected error, and write its traceback to a file.
 
     Args:
-        error: it.
+        error: the exception.
         kept: where to write the traceback; a new temporary file if none, or if it can't be written.
     """
     text = "".join(traceback.format_exception(error))

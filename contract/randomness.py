@@ -7,7 +7,7 @@ SEED_BITS = 31
 
 
 def new_seed() -> int:
-    """A seed for a run that was given none."""
+    """Draw a seed for a run without one."""
     return secrets.randbits(SEED_BITS)
 
 

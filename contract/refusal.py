@@ -1,4 +1,4 @@
-"""How a process within a run tells its caller, by a line of its output, which error ended it."""
+"""Pass the error that ended a process of a run to its caller, by a line of its output."""
 
 import msgspec
 
@@ -9,13 +9,13 @@ _PREFIX = "fencepost-refused: "
 
 
 def refuse(error: FencepostError) -> None:
-    """Tell an error on standard output, for `refusal_in` to find."""
-    told = msgspec.json.encode([type(error).__name__, str(error)]).decode()
-    print(f"{_PREFIX}{told}", flush=True)
+    """Print an error on standard output for `refusal_in`."""
+    described = msgspec.json.encode([type(error).__name__, str(error)]).decode()
+    print(f"{_PREFIX}{described}", flush=True)
 
 
 def refusal_in(lines: list[str]) -> FencepostError | None:
-    """The first error that `refuse` told in these lines of output."""
+    """Return the first error that `refuse` printed in these lines; None if there is none."""
     for line in lines:
         if line.startswith(_PREFIX):
             return error_named(
@@ -25,6 +25,6 @@ def refusal_in(lines: list[str]) -> FencepostError | None:
 
 
 def error_named(name: str, message: str) -> FencepostError:
-    """The error of the exception tree whose class has this name, as another process told it."""
+    """Build the error of the exception tree whose class has this name."""
     kind: type[FencepostError] = getattr(errors, name)
     return kind(message)

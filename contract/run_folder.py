@@ -1,4 +1,4 @@
-"""A run's folder: where what is, and the two descriptions that the harness writes into it."""
+"""A run's folder: its paths, and the two descriptions that the harness writes into it."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ _T = TypeVar("_T", bound=msgspec.Struct)
 PLAN_FILE = "plan.json"
 RUN_FILE = "run.json"
 GENERATED = "generated"
-"""The `cluster` of a history that no cluster made: it has tables, but nothing to decode."""
+"""The `cluster` of a generated history, which has tables but no raw files to decode."""
 NO_KAFKA = "none"
 """The `kafka` of such a history."""
 
@@ -36,11 +36,12 @@ class TopicPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """A consumer group under test: what it reads, commits, and does without a valid position.
+    """A consumer group under test: its topic, client, commit style and reset policy.
 
-    `labels` are further things by which the scenario tells its groups apart, e.g. log_end=above;
-    `isolation` is its `isolation.level`. Its `members` are open at the same time, each in a worker
-    of its own. `settings` are further ones of the client, by the client's own names.
+    `labels` are further properties by which the scenario distinguishes its groups, e.g.
+    log_end=above; `isolation` is its `isolation.level`. Its `members` are open at the same time,
+    each in a worker of its own. `settings` are further ones of the client, by the client's own
+    names.
     """
 
     group: str
@@ -55,15 +56,15 @@ class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Expectation(msgspec.Struct, frozen=True, kw_only=True):
-    """A finding that the scenario asks for: at least one of `check` in each of `groups`.
+    """A finding that the scenario requires: at least one of `check` in each of `groups`.
 
-    Without `in_each` one in any of them will do; empty `groups`: at least one anywhere. A violation
+    Without `in_each` one in any of them suffices; with empty `groups`, one anywhere. A violation
     that no expectation covers fails the run; an expectation that nothing meets leaves it undecided,
     since the hazard was not reached.
 
     verdict: which findings count, `violation` or `permitted`.
-    is_optional: the findings may also be missing, as they depend on what the run can't steer: a
-        violation is covered, and a run without one is no less decided.
+    is_optional: the findings may also be missing, as they depend on what the run does not control:
+        a violation is covered, and a run without one is no less decided.
     """
 
     check: str
@@ -90,7 +91,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunDescription(msgspec.Struct, frozen=True, kw_only=True):
-    """Under which conditions the run took place (`run.json`).
+    """The conditions of the run (`run.json`).
 
     clients: the version of each client under test, as its worker told it; empty until it started.
     jars: the SHA-256 of each jar on the class paths of servers and of Java's clients, by file name:
@@ -142,7 +143,7 @@ class RunFolder:
 
     @property
     def kept(self) -> Path:
-        """Replica folders from before a log may have been cut: `<micros>/<broker id>/...`."""
+        """Replica folders copied before a possible truncation: `<micros>/<broker id>/...`."""
         return self.path / "kept"
 
     @property
@@ -198,7 +199,7 @@ class RunFolder:
         try:
             return msgspec.json.decode(file.read_bytes(), type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
-            raise RunFolderError(f"{file} does not read as a {kind.__name__}: {error}") from error
+            raise RunFolderError(f"{file} is not a valid {kind.__name__}: {error}") from error
 
 
 def find_runs(path: Path) -> list[RunFolder]:

@@ -4,16 +4,16 @@ import enum
 
 
 class Stage(enum.StrEnum):
-    """What goes on, for as much as every scenario has in common.
+    """The stages that all scenarios share.
 
     starting: nodes, servers, clients and topics come up.
-    warm up: what must be there before the story begins.
-    steady: the workload goes on, nothing is wrong.
-    held: at least one fault is injected or holds.
-    healed: no fault holds any more, its consequences may.
-    settling: until every replica is in sync again.
-    final read: whoever reads, reads to the log ends.
-    collecting: clients and servers have ended.
+    warm up: prepares what the scenario needs.
+    steady: the workload runs without a fault.
+    held: at least one fault is being injected or holds.
+    healed: no fault holds any more; its consequences may last.
+    settling: waits until every replica is in sync again.
+    final read: groups read to the log ends.
+    collecting: ends clients and servers, and collects what they left.
     """
 
     STARTING = "starting"
@@ -36,4 +36,5 @@ PHASE_LIMIT_SECONDS = {
     Stage.FINAL_READ: 120,
     Stage.COLLECTING: 300,
 }
-"""Many times what a phase takes on two cores; beyond, a run tells of its machine, not of Kafka."""
+"""Many times what a phase takes on two cores. A longer phase is a property of the machine, not of
+Kafka."""

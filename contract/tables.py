@@ -38,8 +38,8 @@ TABLES: dict[str, pa.Schema] = {
         is_idempotent=_BOOL,
         in_flight_max=_INT,
     ),
-    # One row per step of a transactional producer, and per answer of the coordinator about one
-    # (`producer` is empty there). `producer_id` and `producer_epoch` are -1 where untold.
+    # One row per step of a transactional producer, and per description by the coordinator
+    # (`producer` is empty there). `producer_id` and `producer_epoch` are -1 where not known.
     "transactions": _schema(
         worker=_STRING,
         producer=_STRING,
@@ -73,7 +73,7 @@ TABLES: dict[str, pa.Schema] = {
     ),
     # One row per commit that a client made, or would have made: with outcome `nothing` the client
     # had no valid position to commit. The epochs beside the committed one are those that the client
-    # and the cluster had when it began, `*_after` when it was over; -1 where not known.
+    # and the cluster had when it began, `*_after` when it ended; -1 where not known.
     "commits": _schema(
         worker=_STRING,
         group=_STRING,
@@ -134,7 +134,7 @@ TABLES: dict[str, pa.Schema] = {
         seq=_LONG,
         at_micros=_LONG,
     ),
-    # One row per reset that a client's own log tells of, with its cause (truncation, out_of_range,
+    # One row per reset in a client's own log, with its cause (truncation, out_of_range,
     # no_commit). `to_offset` is null where the client raised instead.
     "resets": _schema(
         worker=_STRING,
@@ -153,7 +153,7 @@ TABLES: dict[str, pa.Schema] = {
     ),
     # One row per change of a partition in the metadata log (PartitionRecord,
     # PartitionChangeRecord): the state after it. `leader` is -1 where there is none; `topic_id`
-    # tells topics apart that had one name after the other, null where not known.
+    # distinguishes successive topics of one name, null where not known.
     "leaderships": _schema(
         topic=_STRING,
         partition=_INT,
@@ -221,7 +221,7 @@ TABLES: dict[str, pa.Schema] = {
         high_watermark_checkpoint=_LONG,
     ),
     # One row per batch in a server's metadata log at the end of the run; `leader` where the
-    # batch tells of an election among the controllers.
+    # batch records an election among the controllers.
     "metadata_batches": _schema(
         server=_INT,
         base_offset=_LONG,
@@ -282,7 +282,7 @@ TABLES: dict[str, pa.Schema] = {
     ),
     # One row per wait of the driver for a state of the cluster.
     "waits": _schema(what=_STRING, began_micros=_LONG, ended_micros=_LONG),
-    # One row per answer of a broker to the observer.
+    # One row per response of a broker to the observer.
     "samples": _schema(
         broker=_INT,
         topic=_STRING,
@@ -298,7 +298,7 @@ TABLES: dict[str, pa.Schema] = {
     # One row per reading of a node's wall clock: how far it was ahead of the driver's, at most and
     # at least (negative where it was behind).
     "clocks": _schema(node=_STRING, ahead_micros=_LONG, behind_micros=_LONG, at_micros=_LONG),
-    # One row per history file: what the reader found in it. `malformed_at` names the first few
+    # One row per history file: the reader's counts. `malformed_at` names the first few
     # malformed lines as file:line.
     "histories": _schema(
         worker=_STRING,
@@ -343,7 +343,7 @@ TABLES: dict[str, pa.Schema] = {
         taken_micros=_LONG,
     ),
     # One row per segment that could not be read to its end; `error` is null where only the last
-    # batch is torn, as a killed server leaves it.
+    # batch is incomplete, as a killed server leaves it.
     "unread_segments": _schema(
         broker=_INT,
         topic=_STRING,

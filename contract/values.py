@@ -1,4 +1,4 @@
-"""Unique values that tell who wrote them and whether they arrived whole.
+"""Unique values with their producer, their number and a checksum.
 
 A value reads `producer:sequence:crc32`, e.g. `writer-1:42:7d9c2a10`.
 """
@@ -7,12 +7,12 @@ import zlib
 
 
 def make_value(producer: str, sequence: int) -> str:
-    """The value that a producer writes under a sequence number."""
+    """Make the value that a producer writes under a sequence number."""
     body = f"{producer}:{sequence}"
     return f"{body}:{zlib.crc32(body.encode()):08x}"
 
 
 def is_intact(value: str) -> bool:
-    """Whether a value is one that `make_value` made, unchanged."""
+    """Return whether a value is an unchanged value of `make_value`."""
     body, separator, checksum = value.rpartition(":")
     return bool(separator) and f"{zlib.crc32(body.encode()):08x}" == checksum

@@ -12,7 +12,7 @@ EXAMPLES_MAX = 10
 
 
 class RunVerdict(enum.StrEnum):
-    """pass: no violation beyond what the scenario expects, and all it expects was seen."""
+    """pass: every violation was expected, and every expectation was met."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -30,7 +30,7 @@ class CheckVerdict(enum.StrEnum):
 
 
 class FindingVerdict(enum.StrEnum):
-    """violation: a promise of the configuration in force was broken; permitted: it allows this."""
+    """violation: the configuration in force forbids this. permitted: it allows this."""
 
     VIOLATION = "violation"
     PERMITTED = "permitted"
@@ -55,11 +55,11 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What one check found; `evaluated` counts what it judged (rows, pairs or commits).
+    """One check's result; `evaluated` counts what it judged (rows, pairs or commits).
 
     exercised: the cases among these in which it could have failed, such as leader changes.
     reason: why it could not judge: which table is missing or empty, or how it crashed; else empty.
-    summary: all its findings in one line; empty where the check has none to tell.
+    summary: all its findings in one line; empty where the check has none.
     """
 
     verdict: CheckVerdict
@@ -72,7 +72,7 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FaultResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A fault and whether it bit."""
+    """A fault, and whether it landed."""
 
     fault: str
     target: str
@@ -81,12 +81,12 @@ class FaultResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Resumption(msgspec.Struct, frozen=True, kw_only=True):
-    """How one group went on, on one partition, after it was opened again or its last member paused.
+    """How one group resumed on one partition, after it was reopened or its last member was paused.
 
-    resumed_at: the first position from which it was served then, None where it raised instead.
-    redelivered: records (values) that it got more than once.
-    never_delivered: records of the surviving log that its position went past, and it never got;
-        None where the client raised an exception.
+    resumed_at: the first position from which it was served then, None if it raised an exception.
+    redelivered: records (values) that were delivered to it more than once.
+    never_delivered: records of the surviving log below its position that were never delivered to
+        it; None where the client raised an exception.
     record_epoch, position_epoch, metadata_epoch, cluster_epoch: as at the client's last commit
         before (`Committed`); None where it is not known.
     """
@@ -110,13 +110,13 @@ class Resumption(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StyleRow(msgspec.Struct, frozen=True, kw_only=True):
-    """Groups of one commit style that committed the same, and went on alike.
+    """Groups of one commit style with the same commits and the same resumption.
 
     style: `CommitEpoch`.
-    labels: by which the scenario tells its groups apart.
+    labels: by which the scenario distinguishes its groups.
     resets: the reset policies of these groups.
-    groups: how many they are, each partition by itself.
-    of: how many have this style and these labels.
+    groups: their number; each partition counts separately.
+    of: the number with this style and these labels.
 
     The other columns are those of `Resumption`.
     """
@@ -141,7 +141,7 @@ def several_partitions(rows: Iterable[Resumption]) -> frozenset[str]:
 
 
 class PhaseTime(msgspec.Struct, frozen=True, kw_only=True):
-    """How long a phase of the run took."""
+    """The duration of a phase of the run."""
 
     stage: str
     doing: str
@@ -151,11 +151,11 @@ class PhaseTime(msgspec.Struct, frozen=True, kw_only=True):
 class Timing(msgspec.Struct, frozen=True, kw_only=True):
     """Where a run's wall time went, in seconds.
 
-    starting: until the cluster, its topics, and what the story takes for granted were there.
-    story: what the scenario tells, up to its final read.
-    collecting: the end of servers and clients, and what they left.
-    awaited: of the story, what passed until states came that only the cluster can bring about.
-    forced: the Kafka timeouts that had to pass before the story's faults could bite.
+    starting: until the cluster and its topics were ready and warm up was over.
+    story: the scenario, up to its final read.
+    collecting: the end of servers and clients, and the collection of their files.
+    awaited: the part of the story spent waiting for states of the cluster.
+    forced: the Kafka timeouts that had to pass before the story's faults could take effect.
     forced_by: the settings of these timeouts.
     """
 

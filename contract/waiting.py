@@ -1,4 +1,4 @@
-"""Waiting for a state, the only way to wait here."""
+"""Waiting for a state. All waiting of the project goes through this module."""
 
 import time
 from collections.abc import Callable
@@ -24,12 +24,12 @@ def wait_until(
     """Return the first value of `probe` that is neither None nor False.
 
     Args:
-        probe: asked again and again, at most every 20 to 250 ms; exceptions pass through.
-        what: the awaited state in words, for the failure.
+        probe: called repeatedly, every 20 to 250 ms; its exceptions propagate.
+        what: the awaited state in words, for the message.
         timeout_seconds: how long to wait.
-        hint: what to look at or change when it does not come.
-        recent: gives the last log lines of the node concerned, for the failure.
-        last_seen: gives what was observed instead, for the failure.
+        hint: what to check or change if the state does not come.
+        recent: returns the last log lines of the node concerned, for the message.
+        last_seen: returns what was observed instead, for the message.
 
     Raises:
         WaitTimeoutError: the state did not come; says what, how long, what was seen instead.
@@ -47,7 +47,7 @@ def wait_until(
 
 
 def hold(seconds: float) -> None:
-    """Let a fault last as long as its user asked for. No way to wait for a state."""
+    """Sleep for the duration that the user gave a fault. Not for waiting for a state."""
     time.sleep(seconds)
 
 

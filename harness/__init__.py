@@ -1,1 +1,1 @@
-"""What happens to the cluster: scenarios' machinery, faults, clients, collection, command line."""
+"""Runs scenarios: clients, faults, collection, and the command line."""

@@ -1,4 +1,4 @@
-"""`python -m harness` is `fencepost`."""
+"""The command line `fencepost`, run as a module."""
 
 from harness.cli import main
 

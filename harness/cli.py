@@ -35,4 +35,4 @@ app.command(name="doctor")(doctor)
 
 def main() -> None:
     """Run the command line and exit with its code."""
-    run_program(app)
+    run_program(app, name="fencepost")

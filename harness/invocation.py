@@ -1,4 +1,4 @@
-"""What one invocation hands to the scenarios that ducktape runs in another process."""
+"""The settings that an invocation passes to the scenarios in ducktape's process."""
 
 import json
 import shlex
@@ -24,18 +24,18 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     results: str = ""
 
     def rerun(self, scenario: str, parameters: Mapping[str, Any]) -> str:
-        """The command that runs one scenario so again."""
+        """Return the command that repeats a scenario."""
         return rerun_command(
             scenario, parameters, cluster=self.cluster, kafka=self.kafka, seed=self.seed
         )
 
     def as_globals(self) -> str:
-        """As the value of ducktape's `--globals`."""
+        """Return the value of ducktape's `--globals`."""
         return msgspec.json.encode({GLOBALS_KEY: self}).decode()
 
     @classmethod
     def from_globals(cls, values: dict[str, Any]) -> "Session":
-        """From ducktape's globals.
+        """Read the settings from ducktape's globals.
 
         Raises:
             UsageError: ducktape was started by hand without them.
@@ -51,7 +51,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 def rerun_command(
     scenario: str, parameters: Mapping[str, Any], *, cluster: str, kafka: str, seed: int
 ) -> str:
-    """The command line of one run; a scenario without parameters runs all that it declares."""
+    """Return the command line of a run; without parameters a scenario runs all that it declares."""
     words = ["fencepost", "run", scenario, "--cluster", cluster, "--kafka", kafka]
     words += ["--seed", str(seed)]
     if parameters:

@@ -1,4 +1,4 @@
-"""What killed runs left: `python -m harness.leftovers RESULTS` removes it."""
+"""Removes what killed runs left: `python -m harness.leftovers RESULTS`."""
 
 import sys
 from pathlib import Path
@@ -14,7 +14,7 @@ _END_SECONDS = 60
 
 
 def main() -> None:
-    """End a playground, remove folders of dead sessions, and containers whose harness is dead."""
+    """End a playground, and remove folders of dead sessions and containers of dead runs."""
     end_playground(Path(sys.argv[1]))
     print(f"removed the folders of {sweep(Path(sys.argv[1]))} dead sessions")
     if docker_problem() is None:

@@ -1,1 +1,1 @@
-"""The questions: one ducktape file each, named `<question>_test.py`."""
+"""The scenarios: one ducktape file each, named `<scenario>_test.py`."""

@@ -17,7 +17,7 @@ RECORDS_PER_HALF = 1000
 
 
 class BaselineScenario(Scenario):
-    """Two groups read the first half, commit, are reopened and read the second."""
+    """Two groups read the first half, commit, are reopened and read the second half."""
 
     topology = Topology(brokers=3)
     orders = TopicPlan(
@@ -51,14 +51,14 @@ class BaselineScenario(Scenario):
     def test_baseline(self) -> None:
         with self.running(topics=[self.orders], groups=self.groups) as run:
             run.create(assignment=[1, 2, 3])
-            for life in (1, 2):
-                run.phases.enter(Stage.STEADY, f"half {life}: writing, reading, committing")
+            for incarnation in (1, 2):
+                run.phases.enter(Stage.STEADY, f"half {incarnation}: writing, reading, committing")
                 for partition in range(self.orders.partitions):
                     run.produce(
                         "orders", count=RECORDS_PER_HALF, producer="writer", partition=partition
                     )
-                members = run.open(self.groups, life=life)
+                members = run.open(self.groups, incarnation=incarnation)
                 run.consume(members)
-                run.commit(self.groups, life=life)
+                run.commit(self.groups, incarnation=incarnation)
                 run.close(members)
             run.settle()

@@ -1,13 +1,13 @@
-"""What does a leader serve while fewer replicas are in sync than min.insync.replicas asks for?
+"""What does a leader serve while the ISR is smaller than min.insync.replicas?
 
 Cluster: 3 brokers, 1 controller; one topic of 3 partitions with 3 replicas, all led by broker 1,
          min.insync.replicas 2.
-Load:    two producers, acks=1 and acks=all, and a group that reads and commits, all the time.
-Fault:   the nodes of both followers are paused until they are fenced and out of the ISR; they
-         resume once acks=all was refused.
+Load:    two producers, acks=1 and acks=all, and a group that reads and commits, throughout.
+Fault:   the nodes of both followers are paused until they are fenced and out of the ISR. They
+         resume after an acks=all write was refused.
 Expect:  the leader stays the same. It acknowledges acks=1, and refuses acks=all. Its high watermark
-         stands still, so that nothing of this is delivered until a second replica is in sync again.
-         Then everything that was acknowledged is delivered, and nothing is lost.
+         stands still, so that none of these records is delivered until a second replica is in sync.
+         Then every acknowledged record is delivered, and none is lost.
 Source:  `min.insync.replicas` (configuration); KAFKA-15583 (since 3.7), KIP-966.
 """
 
@@ -27,7 +27,7 @@ TOGETHER, ALONE, AFTERWARDS = 500, 1000, 500
 
 
 class BelowMinInsyncScenario(Scenario):
-    """One replica of three is left in sync."""
+    """One replica of three stays in sync."""
 
     topology = Topology(brokers=3, controllers=1)
     orders = TopicPlan(
@@ -60,7 +60,7 @@ class BelowMinInsyncScenario(Scenario):
             with run.fault(Pause(FollowersOf("orders", 0))):
                 for partition in range(self.orders.partitions):
                     run.await_isr("orders", partition, [1])
-                run.phases.enter(Stage.HELD, "the leader acknowledges acks=1 alone")
+                run.phases.enter(Stage.HELD, "the leader alone acknowledges acks=1")
                 before = run.log_ends(self.orders)
                 load.await_acknowledged(["one"], ALONE)
                 load.await_refused("all")
@@ -71,10 +71,10 @@ class BelowMinInsyncScenario(Scenario):
             run.read_to_end(self.groups)
 
     def require_still(self, run: Run, before: dict[int, int]) -> None:
-        """The high watermarks are where they were when the last follower had left the ISR.
+        """Check that the high watermarks have not moved since the last follower left the ISR.
 
         Raises:
-            FaultError: they moved, so that this run is not about what it asks.
+            FaultError: a high watermark moved, so that the run can't answer its question.
         """
         after = run.log_ends(self.orders)
         if after != before:

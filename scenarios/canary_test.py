@@ -1,9 +1,10 @@
-"""Does the proof find a loss that was planted behind Kafka's back?
+"""Does the analysis find a loss that was planted in the logs while Kafka was down?
 
 Cluster: 3 brokers, one topic with 3 replicas, acks=all, no unclean election.
-Fault:   all brokers are killed; the last 7 records are cut off every replica's segment; restart.
-Expect:  the run fails, with exactly 7 lost records that no setting permits. A canary that passes
-         means that the harness is blind.
+Fault:   all brokers are killed, the last 7 records of every replica are truncated, and the
+         brokers are started again.
+Expect:  the run fails with exactly 7 lost records that no setting permits. A canary that passes
+         means that the harness does not detect losses.
 """
 
 from cluster.kafka.topology import Topology
@@ -17,21 +18,21 @@ KEPT, PLANTED = 100, 7
 
 
 class HiddenLoss(CutTails):
-    """Tails that are cut off while the history says no more than that the brokers were killed.
+    """Truncated tails that the history reports as a kill of the brokers only.
 
-    What the history reports as cut off is permitted, since it is no loss of Kafka's.
+    A truncation that the history reports is permitted, since Kafka did not cause it.
     """
 
     verb = "kill"
 
     @property
     def target(self) -> str:
-        """The brokers, as a kill names them."""
+        """The brokers, as in a kill."""
         return "all (brokers 1, 2, 3)"
 
 
 class CanaryScenario(Scenario):
-    """Nothing but the planted loss may be found."""
+    """Only the planted loss may be found."""
 
     topology = Topology(brokers=3)
     orders = TopicPlan(
@@ -50,5 +51,5 @@ class CanaryScenario(Scenario):
             run.produce("orders", count=KEPT, producer="kept")
             run.produce("orders", count=PLANTED, producer="planted")
             with run.fault(HiddenLoss("orders", 0, records=PLANTED)):
-                run.phases.enter(Stage.HELD, "brokers are down, the tail is cut")
+                run.phases.enter(Stage.HELD, "brokers are down, the tail is truncated")
             run.settle()

@@ -1,22 +1,24 @@
-"""Which leader epochs do consumers commit around a truncation, and how do they go on after each?
+"""Which leader epochs do consumers commit around a truncation, and where do they resume?
 
 Cluster: 3 brokers; two topics with replicas on brokers 1 and 2, unclean leader election allowed.
          Records 0 to 49 are written under epoch 0, led by broker 2, and 50 to 99 under epoch 1, led
          by broker 1.
-Fault:   broker 2 is killed; broker 1 acknowledges 100 more records alone, and every group reads
-         them; then broker 1 is killed and broker 2, without these records, is elected. New records
-         take over their offsets: in topic `above` past the groups' position, in `below` not so far.
-         Only now each group commits its old position, with the leader epoch that its style chooses,
-         without a poll in between; then it is closed and opened again.
-Expect:  record, application   resume at 100, where the branches part, or raise there if they may
-         not reset; no new record is skipped.
-         position, max   commit the same epoch: the position has had its leader from the last poll.
+Fault:   broker 2 is killed. Broker 1 acknowledges 100 more records alone, and every group reads
+         them. Then broker 1 is killed and broker 2, without these records, is elected. New records
+         take their offsets: in topic `above` beyond the groups' position, in `below` not so far.
+         Now each group commits its old position, with the leader epoch that its style selects,
+         without a poll in between. Then it is closed and opened again.
+Expect:  record, application   resume at 100, where the branches diverge, or raise an exception
+         there if they may not reset. No new record is skipped.
+         position, max   commit the same epoch: the position has its leader since the last poll.
          metadata   commits the old leader's epoch or a newer one, as the client's metadata was
-         refreshed before the commit or not; it goes on as record or as forced.
-         forced   the number by itself passes validation: with the log end above, 100 new records
-         are skipped without an error; below, the truncation is placed at the log end, and 50 are.
-         none     can't be validated: skipped without an error above, an out-of-range reset below.
-         stale    resumes at 50, where the epoch below the record's ends: 50 records come again.
+         refreshed before the commit or not. It resumes as record or as forced.
+         forced   the epoch passes validation. With the log end above, 100 new records are skipped
+         without an error; below, the truncation is placed at the log end, and 50 are skipped.
+         none     can't be validated. With the log end above, records are skipped without an error;
+         below, the group is reset as out of range.
+         stale    resumes at 50, where the epoch below the record's ends: 50 records are
+         redelivered.
 Source:  KAFKA-19902, KAFKA-20507, KIP-320. No style is that of a patched client: `position`,
          `metadata` and `max` read the state that the released client has.
 """
@@ -45,7 +47,7 @@ WITH_EACH_RESET = (
     CommitEpoch.FORCED,
     CommitEpoch.NONE,
 )
-"""The other styles have one group for each log end."""
+"""The styles with one group for each log end."""
 
 
 def _groups() -> Iterable[GroupPlan]:
@@ -62,7 +64,7 @@ def _groups() -> Iterable[GroupPlan]:
 
 
 def _expected(groups: Iterable[GroupPlan], *, is_optional: bool) -> list[Expectation]:
-    """What a group that committed the new leader's epoch can't see."""
+    """The findings on groups that committed the new leader's epoch."""
     chosen = list(groups)
     above = [group.group for group in chosen if group.topic == "above"]
     skipping = [g.group for g in chosen if g.topic == "above" or g.reset != ResetPolicy.NONE]
@@ -77,7 +79,7 @@ def _expected(groups: Iterable[GroupPlan], *, is_optional: bool) -> list[Expecta
 
 
 class CommitEpochScenario(Scenario):
-    """One election answers the whole matrix: each combination is a group of its own."""
+    """One election for the whole matrix: each combination is a group of its own."""
 
     topology = Topology(brokers=3, combined=(3,))
     topics = tuple(
@@ -119,7 +121,7 @@ class CommitEpochScenario(Scenario):
             self.write_to_all(run, LOST, producer="lost", stage=Stage.HELD)
 
             run.phases.enter(Stage.HELD, f"{len(groups)} groups read to {REPLICATED + LOST}")
-            members = run.open(groups, life=1)
+            members = run.open(groups, incarnation=1)
             run.consume(members)
 
             with run.fault(Kill(LeaderOf("above", 0))):
@@ -129,9 +131,9 @@ class CommitEpochScenario(Scenario):
                     run.produce(log_end, count=count, producer=f"new-{log_end}")
 
                 run.phases.enter(Stage.HELD, "groups commit, stop and resume")
-                run.commit(groups, life=1)
+                run.commit(groups, incarnation=1)
                 run.close(members)
-                members = run.open(groups, life=2)
+                members = run.open(groups, incarnation=2)
                 run.consume(members)
                 run.close(members)
             run.settle()

@@ -1,10 +1,10 @@
-"""Do brokers and clients go on, without loss or reset, while the active controller changes?
+"""Do brokers and clients continue without loss or reset while the active controller changes?
 
 Cluster: 3 brokers, 3 controllers; one topic of 6 partitions with 3 replicas, 2 of them in sync.
-Load:    an acks=all producer, and a group that reads and commits, all the time.
-Fault:   the active controller is killed; its successor's first work is to elect new leaders, since
+Load:    an acks=all producer, and a group that reads and commits, throughout.
+Fault:   the active controller is killed. Its successor has to elect new leaders at once, since
          the leader of orders-0 is killed too.
-Expect:  nothing is lost, skipped or reset; leader epochs only grow, across controllers too.
+Expect:  nothing is lost, skipped or reset. Leader epochs only increase, across controllers too.
 Source:  KIP-595, KIP-631.
 """
 
@@ -21,7 +21,7 @@ BETWEEN = 1000
 
 
 class ControllerFailoverScenario(Scenario):
-    """First the controller, then the leader."""
+    """The active controller is killed first, then the leader."""
 
     topology = Topology(brokers=3, controllers=3)
     orders = TopicPlan(

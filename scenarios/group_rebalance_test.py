@@ -1,7 +1,7 @@
 """Does a group with several members keep its positions if it rebalances while a leader changes?
 
 Cluster: 3 brokers, 1 controller; one topic of 6 partitions with 3 replicas, 2 of them in sync.
-Load:    an acks=all producer all the time; two groups, one of the classic group protocol and one of
+Load:    an acks=all producer throughout; two groups, one of the classic group protocol and one of
          KIP-848's, with two members each, which read and commit.
 Fault:   the leader of orders-0 is killed, or shuts down; without waiting for its successors, a
          third member joins each group and leaves it again, so that partitions move while their

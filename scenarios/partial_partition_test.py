@@ -1,16 +1,16 @@
-"""Does anything get lost while some links of a cluster or of its clients are down?
+"""Is any record lost while some links of a cluster or of its clients are down?
 
 Cluster: 3 brokers, 1 controller; one topic of 6 partitions with 3 replicas, 2 of them in sync.
-Load:    an acks=all producer, and a group that reads and commits, all the time.
+Load:    an acks=all producer, and a group that reads and commits, throughout.
 Fault:   packets are dropped on some links only, by one of four recipes.
          bridge       between broker 1 on one side, and broker 3 and the controller on the other;
                       broker 2 reaches both sides.
          replication  of fetches by a follower of orders-0 and from it; it keeps its session.
          brokers      between the leader of orders-0 and all clients.
          clients      from the clients to all brokers.
-Expect:  a broker that does not reach the controller is fenced, whatever else it reaches. A follower
-         that can't fetch leaves the ISR, and stays unfenced. A leader that no client reaches stays
-         the leader. Nothing is lost, and no reset is without a reason.
+Expect:  a broker that does not reach the controller is fenced, even if it reaches other nodes. A
+         follower that can't fetch leaves the ISR, and stays unfenced. A leader that clients can't
+         reach stays the leader. Nothing is lost, and every reset has a cause.
 Source:  `broker.session.timeout.ms`, `replica.lag.time.max.ms` (configuration); KIP-320, KIP-631,
          KIP-841.
 """
@@ -85,7 +85,7 @@ class PartialPartitionScenario(Scenario):
             run.read_to_end(self.groups)
 
     def go_on(self, run: Run, recipe: str, epoch: int) -> None:
-        """Wait for what must still be possible."""
+        """Wait for the progress that must still be possible."""
         match recipe:
             case "bridge":
                 run.await_epoch_above(self.orders, run.preferred_of(FIRST, self.orders), epoch)

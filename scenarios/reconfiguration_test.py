@@ -1,17 +1,17 @@
-"""Do clients go on without loss while an administrator moves, restarts or recreates what they use?
+"""Do clients continue without loss while an administrator moves, restarts or recreates resources?
 
 Cluster: 4 brokers, 1 controller; topic `orders` of 6 partitions and topic `scrap` of one, each with
          replicas on brokers 1, 2 and 3, 2 of them in sync.
-Load:    an acks=all producer on orders, and a group that reads it and commits, all the time.
+Load:    an acks=all producer on orders, and a group that reads it and commits, throughout.
 Fault:   by one of three recipes.
          bounce    each of brokers 1, 2 and 3 is restarted, one after the other.
          reassign  the replicas of orders-0 move to brokers 4, 2 and 3, its leader with them, and
                    back.
-         recreate  `scrap` is written to, read and committed by a group that is closed then. It is
-                   deleted and created again with fewer records, and the group is opened again.
-Expect:  nothing is lost, and no reset is without a reason. The records of the deleted topic are
-         gone by order. The coordinator deletes the group's commit with the topic: opened again, the
-         group has none, and begins where its policy says.
+         recreate  `scrap` is written to, and a group reads it, commits and is closed. The topic is
+                   deleted and created again with fewer records. The group is opened again.
+Expect:  nothing is lost, and every reset has a cause. The records of the deleted topic are
+         deleted by request. The coordinator deletes the group's commit with the topic. The reopened
+         group has no commit, and begins by its reset policy.
 Source:  KIP-320, KIP-455, KIP-516; `OffsetMetadataManager.onTopicsDeleted` (before:
          `onPartitionsDeleted`).
 """
@@ -37,7 +37,7 @@ BEFORE, AGAIN = 500, 200
 
 
 class ReconfigurationScenario(Scenario):
-    """What an administrator does on an ordinary day."""
+    """Routine operations of an administrator."""
 
     topology = Topology(brokers=4, controllers=1)
     topics = orders, scrap = tuple(
@@ -82,7 +82,7 @@ class ReconfigurationScenario(Scenario):
                         load.await_acknowledged(["writer"], BETWEEN)
                 case "recreate":
                     self.recreate(run)
-            run.phases.enter(Stage.HEALED, "the load goes on")
+            run.phases.enter(Stage.HEALED, "the load continues")
             load.await_acknowledged(["writer"], BETWEEN)
             run.settle()
             run.read_to_end([self.readers])
@@ -97,15 +97,15 @@ class ReconfigurationScenario(Scenario):
     def recreate(self, run: Run) -> None:
         """Write to a topic, read and commit, recreate it, and do so again."""
         run.produce("scrap", count=BEFORE, producer="scrap")
-        self.read(run, life=1)
+        self.read(run, incarnation=1)
         run.inject(Recreate("scrap"))
         run.produce("scrap", count=AGAIN, producer="scrap")
-        self.read(run, life=2)
+        self.read(run, incarnation=2)
 
-    def read(self, run: Run, *, life: int) -> None:
-        """Let the group of the recreated topic read to its end and commit."""
-        run.phases.enter(Stage.STEADY, f"group late reads scrap, life {life}")
-        members = run.open([self.late], life=life)
+    def read(self, run: Run, *, incarnation: int) -> None:
+        """Let the topic's group read to the log end and commit."""
+        run.phases.enter(Stage.STEADY, f"group late reads scrap, incarnation {incarnation}")
+        members = run.open([self.late], incarnation=incarnation)
         run.consume(members, may_pass=True)
-        run.commit([self.late], life=life)
+        run.commit([self.late], incarnation=incarnation)
         run.close(members)

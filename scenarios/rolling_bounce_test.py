@@ -1,12 +1,12 @@
-"""Do clients go on without loss or reset while every broker is restarted, one after the other?
+"""Do clients continue without loss or reset while every broker is restarted, one after the other?
 
 Cluster: 3 brokers, 1 controller; one topic of 12 partitions with 3 replicas, 2 of them in sync.
-Load:    an acks=all producer, and groups of each client that read and commit, all the time.
-Fault:   each broker in turn shuts down, hands over what it leads, and starts again; the next one
+Load:    an acks=all producer, and groups of each client that read and commit, throughout.
+Fault:   each broker in turn shuts down, hands over its leaderships, and starts again; the next one
          follows once every replica is in sync.
 Expect:  nothing is lost, skipped or reset, and nothing served under a fenced epoch. kafka-python
          3.0.12 may commit without an epoch: an empty fetch removes that of its position.
-Source:  KIP-320, KAFKA-19902 (leader changes alone must reset nobody).
+Source:  KIP-320, KAFKA-19902 (leader changes alone must not reset consumers).
 """
 
 from cluster.kafka.topology import Topology
@@ -23,7 +23,7 @@ BETWEEN = 1000
 
 
 class RollingBounceScenario(Scenario):
-    """An upgrade's way, without the upgrade."""
+    """A rolling restart, as in an upgrade."""
 
     topology = Topology(brokers=3, controllers=1)
     orders = TopicPlan(

@@ -1,20 +1,21 @@
 """Does a consumer with old metadata go back in time, or wait until it knows the committed epoch?
 
 Cluster: 2 brokers, 1 controller; topics `short` and `long`, one partition each, on both brokers.
-Fault:   their leader is cut from the controller. It goes on as a zombie of epoch E and tells its
-         old metadata to whoever asks; the other broker, which coordinates all groups too, leads
-         under E+1 and takes 100 records more. Every group reads them, commits (200, epoch E+1) and
+Fault:   their leader is partitioned from the controller. It stays a zombie of epoch E and returns
+         its old metadata to all clients. The other broker, which also coordinates all groups, leads
+         under E+1 and appends 100 records. Every group reads them, commits (200, epoch E+1) and
          is closed; 50 records follow. In `short` the zombie's log ends at 100, below the committed
          offset; in `long` it acknowledges 250 records of its own, up to 350. Each group is opened
-         again with the zombie as its only bootstrap server. Who does not come to the end while the
-         zombie is cut reads on after it is healed.
-Expect:  nobody fetches before its metadata is as new as the committed epoch: each group goes on at
-         200 and gets each record once. Java 4.4.0 does wait, but a second answer of the zombie ends
-         its asking: it stands still after the heal too. kafka-python 3.0.12 forgets the committed
-         epoch and fetches from the zombie: out of range in `short` it resets by its policy, though
-         its position is good, and in `long` it stands still until the heal. librdkafka 2.16.0 may
-         lose its request for metadata with the zombie, and not join while it is read. Each client
-         chooses whom it asks, so that some of the groups meet this.
+         again with the zombie as its only bootstrap server. A group that does not reach the log
+         end while the zombie is partitioned continues after the heal.
+Expect:  no group fetches before its metadata is as new as the committed epoch: each resumes at
+         200 and reads each record once. Java 4.4.0 waits, but a second response of the zombie ends
+         its refreshes: it makes no progress after the heal either. kafka-python 3.0.12 drops the
+         committed epoch and fetches from the zombie. Out of range in `short` it resets by its
+         policy, though its position is valid. In `long` it makes no progress until the heal.
+         librdkafka 2.16.0 may lose its metadata request to the zombie, and then does not join
+         while the others read. Each client chooses the broker for its request, so that only some
+         groups are affected.
 Source:  KIP-232, KIP-320; runs and the clients' source: docs/stale-metadata.md.
 """
 
@@ -37,7 +38,7 @@ SHORT, LONG = "short", "long"
 COPIES = {(Client.KAFKA_PYTHON, SHORT): 9, (Client.KAFKA_PYTHON, LONG): 2} | {
     (Client.JAVA, topic): 2 for topic in (SHORT, LONG)
 }
-"""Groups of a kind, if not one: so many that the dice bring some of them to the zombie."""
+"""The number of groups for each kind of several: enough that some of them query the zombie."""
 
 
 def _groups() -> tuple[GroupPlan, ...]:
@@ -55,7 +56,7 @@ def _groups() -> tuple[GroupPlan, ...]:
 
 
 class StaleMetadataScenario(Scenario):
-    """One zombie for all: each combination of client, policy and topic is a group, or several."""
+    """One zombie for all: each combination of client, policy and topic is one group or several."""
 
     topology = Topology(brokers=2, controllers=1, settings={"offsets.topic.num.partitions": "1"})
     topics = tuple(
@@ -95,30 +96,30 @@ class StaleMetadataScenario(Scenario):
                 run.phases.enter(
                     Stage.HELD, f"{len(groups)} groups read to {REPLICATED + NEW} and commit"
                 )
-                first = run.open(groups, life=1, through=successor)
+                first = run.open(groups, incarnation=1, through=successor)
                 run.consume(first)
-                run.commit(groups, life=1)
+                run.commit(groups, incarnation=1)
                 run.close(first)
                 for topic in self.topics:
                     run.produce(topic.topic, count=LATER, producer="later", through=successor)
 
                 self.require_stale(run, zombie)
                 run.phases.enter(Stage.HELD, "groups are opened again through the zombie")
-                members = run.open(groups, life=2, through=zombie)
-                with run.observer.awaiting("groups to come past what the zombie tells"):
+                members = run.open(groups, incarnation=2, through=zombie)
+                with run.observer.awaiting("groups to get past the zombie's old metadata"):
                     ended = run.consume(members, timeout_seconds=STALE_SECONDS)
                 self.require_stale(run, zombie)
             run.settle()
-            run.phases.enter(Stage.FINAL_READ, "who stalled reads on")
+            run.phases.enter(Stage.FINAL_READ, "stalled groups continue")
             stalled = [member for member, how in ended.items() if how == "stalled"]
             run.consume(stalled, timeout_seconds=HEALED_SECONDS)
             run.close(members)
 
     def require_stale(self, run: Run, zombie: int) -> None:
-        """The zombie still tells that it leads, under an older epoch than the one in force.
+        """Check that the zombie still reports itself as leader, under an older epoch than now.
 
         Raises:
-            WaitTimeoutError: it does not, so that this run can not answer the question.
+            WaitTimeoutError: it does not, so that the run can't answer its question.
         """
         for topic in self.topics:
             epoch = run.leader_epoch(topic.topic, 0)
@@ -129,13 +130,13 @@ class StaleMetadataScenario(Scenario):
 
             run.observer.await_that(
                 is_stale,
-                what=f"broker {zombie} to tell old metadata of {topic.topic}",
+                what=f"broker {zombie} to return old metadata of {topic.topic}",
                 timeout_seconds=STALE_SECONDS,
             )
 
 
 def _expected(groups: list[GroupPlan]) -> tuple[Expectation, ...]:
-    """What happens to some groups of a kind, whichever ask the zombie."""
+    """The findings on those groups of a kind that query the zombie."""
     waiting = [group.group for group in groups if group.client != Client.KAFKA_PYTHON]
     python = [group.group for group in groups if group.client == Client.KAFKA_PYTHON]
     short = [group for group in python if f".{SHORT}." in group]

@@ -1,16 +1,16 @@
-"""Does each client notice that what it consumed was truncated away, at the exact divergence?
+"""Does each client detect that records it consumed were truncated, at the exact divergence?
 
 Cluster: 3 brokers; one topic with replicas on brokers 1 and 2, unclean leader election allowed.
 Fault:   the follower is killed; the leader acknowledges 100 more records alone, every group reads
          them and commits as its client does by itself: (200, epoch 0). Then the leader is killed,
-         and the follower is elected without these records; 250 new ones take over their offsets
+         and the follower is elected without these records. 250 new ones take their offsets
          and the next. Each client reads twice with each reset policy: as group `restart` it is
          closed before the truncation and opened after it; as group `live` it stays open and reads
          on.
-Expect:  a client that obeys KIP-320 goes on at 100, where the branches part, or raises there if it
-         may not reset. librdkafka 2.16.0 and kafka-python 3.0.12 do so only as `live`: restarted,
-         they go on at 200 as committed, whatever the policy, and skip 100 new records without an
-         error.
+Expect:  a client that implements KIP-320 resumes at 100, where the branches diverge, or raises an
+         exception there if it may not reset. librdkafka 2.16.0 and kafka-python 3.0.12 do so only
+         as `live`. As `restart` they resume at 200 as committed, under each policy, and skip 100
+         new records without an error.
 Source:  KIP-320; runs and the clients' source: docs/truncation-detection.md.
 """
 
@@ -80,29 +80,29 @@ class TruncationDetectionScenario(Scenario):
         with self.running(topics=[self.orders], groups=groups, expects=self.expects) as run:
             run.create(assignment=[1, 2])
             run.produce("orders", count=REPLICATED, producer="replicated")
-            run.phases.enter(Stage.WARM_UP, "live groups commit a start")
-            members = run.open(live, life=1)
+            run.phases.enter(Stage.WARM_UP, "live groups commit a first position")
+            members = run.open(live, incarnation=1)
             run.consume(members)
-            run.commit(live, life=1)
+            run.commit(live, incarnation=1)
             run.close(members)
 
             follower = run.inject(Kill(FollowerOf("orders", 0)))
             run.await_isr("orders", 0, [1])
             run.produce("orders", count=LOST, producer="lost")
             run.phases.enter(Stage.HELD, f"{len(groups)} groups read to {REPLICATED + LOST}")
-            first = run.open(restarted, life=1)
-            reading = run.open(live, life=2)
+            first = run.open(restarted, incarnation=1)
+            reading = run.open(live, incarnation=2)
             run.consume([*first, *reading])
-            run.commit(restarted, life=1)
-            run.commit(live, life=2)
+            run.commit(restarted, incarnation=1)
+            run.commit(live, incarnation=2)
             run.close(first)
 
             with run.fault(Kill(LeaderOf("orders", 0))):
                 follower.heal()
                 run.await_leader("orders", 0, 2)
                 run.produce("orders", count=NEW, producer="new")
-                run.phases.enter(Stage.HELD, "groups resume or read on")
-                reopened = run.open(restarted, life=2)
+                run.phases.enter(Stage.HELD, "groups resume or continue")
+                reopened = run.open(restarted, incarnation=2)
                 run.consume([*reopened, *reading])
                 run.close([*reopened, *reading])
             run.settle()

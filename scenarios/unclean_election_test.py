@@ -1,20 +1,20 @@
-"""When the last in-sync replica is gone and another takes over, what is lost, and is it all told?
+"""When the last in-sync replica fails and another one is elected, is every loss accounted for?
 
 Cluster: 3 brokers, 1 controller; one topic of 6 partitions with 3 replicas, all led by broker 1.
-Load:    two producers, acks=1 and acks=all, and a group that reads and commits, all the time.
+Load:    two producers, acks=1 and acks=all, and a group that reads and commits, throughout.
 Fault:   broker 3 is killed, then broker 2 is stopped (a killed one would not be eligible again):
-         broker 1 acknowledges alone. Then broker 1 is killed, and one of the others comes back
+         broker 1 acknowledges alone. Then broker 1 is killed, and one of the others is started
          before it.
-Expect:  stale   broker 3 comes back, unclean election allowed: everything that was acknowledged
-                 without it is lost, acks=all included; permitted, and counted to the last record.
-         eligible   broker 2 comes back, two in sync wanted, no unclean election: an eligible leader
-                 replica (KIP-966), it is elected cleanly; of acks=all nothing is lost, of acks=1
-                 what broker 1 acknowledged alone. Before Kafka 4.1 they are off by
-                 default: as `waiting`.
-         waiting   as before, but without eligible leader replicas: nobody leads until broker 1 is
-                 back, and nothing is lost.
-         ordered   broker 3 comes back, no unclean election is allowed by the configuration, and an
-                 administrator orders one on each partition: as `stale`, permitted by the order.
+Expect:  stale   broker 3 is started, unclean election allowed: every record acknowledged
+                 without it is lost, also with acks=all. The loss is permitted and fully counted.
+         eligible   broker 2 is started, min.insync.replicas 2, no unclean election: as an eligible
+                 leader replica (KIP-966), it is elected cleanly. Of acks=all nothing is lost, of
+                 acks=1 the records that broker 1 acknowledged alone. Before Kafka 4.1 eligible
+                 leader replicas are disabled by default: as `waiting`.
+         waiting   as before, but without eligible leader replicas: there is no leader until broker
+                 1 is back, and nothing is lost.
+         ordered   broker 3 is started, the configuration forbids unclean elections, and an
+                 administrator requests one on each partition: as `stale`, permitted by the request.
 Source:  KIP-320, KIP-460, KIP-966.
 """
 
@@ -41,7 +41,7 @@ EXPECTED_LOSS = Expectation(check=Check.LOST_RECORD, verdict="permitted")
 
 
 class UncleanElectionScenario(Scenario):
-    """Who comes back first, and what the configuration then allows."""
+    """The broker that is started first, and what the configuration then allows."""
 
     topology = Topology(brokers=3, controllers=1)
     groups = (reader("readers", "orders"),)
@@ -94,7 +94,7 @@ class UncleanElectionScenario(Scenario):
             run.phases.enter(Stage.HELD, "broker 1 acknowledges alone")
             run.workload.await_acknowledged(["one"], ALONE)
             first = run.inject(Kill(Broker(1)))
-            run.phases.enter(Stage.HELD, f"{successor}: who comes back first?")
+            run.phases.enter(Stage.HELD, f"{successor}: the first broker is started")
             (third if is_stale else second).heal()
             if is_ordered:
                 run.observer.await_leaderless("orders", 0, according_to=3)
@@ -106,7 +106,7 @@ class UncleanElectionScenario(Scenario):
                 run.observer.await_leaderless("orders", 0, according_to=2)
             first.heal()
             run.heal()
-            run.phases.enter(Stage.HEALED, "all are back")
+            run.phases.enter(Stage.HEALED, "all brokers are back")
             run.workload.await_acknowledged(["all"], AFTERWARDS)
             run.settle()
             run.read_to_end(self.groups)

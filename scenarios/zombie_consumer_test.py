@@ -1,17 +1,17 @@
-"""Can a consumer that was paused past its session still commit, or keep what others took over?
+"""Can a consumer that was paused beyond its session still commit, or keep its partitions?
 
 Cluster: 3 brokers, 1 controller; one topic of 6 partitions with 3 replicas, 2 of them in sync.
-Load:    an acks=all producer all the time; two groups, one of the classic group protocol and one of
+Load:    an acks=all producer throughout; two groups, one of the classic group protocol and one of
          KIP-848's, with two members each, in two processes.
 Fault:   the process with the second member of each group is paused until its session has expired
-         and the first member has taken over its partitions and committed beyond it. By recipe, the
+         and the first member owns its partitions and has committed beyond it. By recipe, the
          second member `reads on`, so that it is paused between polls and commits, or it `commits`:
-         it has stopped polling with a position that is not committed, and its first call once it
+         it has stopped polling with an uncommitted position, and its first call after it
          resumes is a commit.
-Expect:  the commit of an expired member fails, at the coordinator or already at its client, or it
-         has nothing to commit any more: no commit goes back. What the member had read beyond its
-         last commit is delivered to its successor again. It may believe that it still owns its
-         partitions until it polls; then it joins its group again.
+Expect:  the commit of an expired member fails, at the coordinator or in its client, or it has
+         nothing to commit any more. No commit goes back. Records that the member had read beyond
+         its last commit are redelivered to its successor. It may consider itself the owner of its
+         partitions until it polls. Then it rejoins its group.
 Source:  KIP-62, KIP-848, KIP-1251.
 """
 
@@ -82,7 +82,7 @@ class ZombieConsumerScenario(Scenario):
                 verdict="permitted",
             )
         ]
-        zombies = list(members_of(groups, life=1, number=ZOMBIE))
+        zombies = list(members_of(groups, incarnation=1, number=ZOMBIE))
         with self.running(topics=[self.orders], groups=groups, expects=expects) as run:
             run.create(assignment=[1, 2, 3], is_spread=True)
             run.watch()
@@ -109,7 +109,7 @@ class ZombieConsumerScenario(Scenario):
                     )
             run.phases.enter(Stage.HEALED, "the second members are back")
             if recipe == "commits":
-                run.commit(groups, life=1, number=ZOMBIE)
+                run.commit(groups, incarnation=1, number=ZOMBIE)
                 load.start_reading(zombies)
             for group in groups:
                 run.groups.await_members(group.group, 2)

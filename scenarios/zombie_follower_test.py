@@ -1,19 +1,19 @@
 """Does a fenced or stale replica stay out of the ISR until it has caught up?
 
 Cluster: 3 brokers, 1 controller; one topic of 6 partitions with 3 replicas, 2 of them in sync.
-Load:    an acks=all producer, and a group that reads and commits, all the time.
+Load:    an acks=all producer, and a group that reads and commits, throughout.
 Fault:   a follower of orders-0 falls behind, by one of six recipes.
          pause   its node is paused until it is fenced, then resumes.
-         controllers   it is partitioned from the controller only, and goes on fetching.
-         stale   as before; then the leader changes, while the old one is alive: the follower goes
-                 on fetching from it under its stale epoch, until its log says that it was refused.
+         controllers   it is partitioned from the controller only, and continues to fetch.
+         stale   as before; then the leader changes, while the old one is alive: the follower
+                 continues to fetch from it under its stale epoch, until its log shows that it was
+                 refused.
          both    it is partitioned from every server.
          wipe    it loses its disk.
-         fill    its disk is full, so that its server ends.
-Expect:  no fenced broker is in an ISR of a partition that is led, though it may fetch all the time
+         fill    its disk is full, so that its server shuts down.
+Expect:  no fenced broker is in an ISR of a partition that is led, though it may fetch throughout
          (KIP-841). A fetch under a stale epoch is refused with FENCED_LEADER_EPOCH, and the
-         follower waits for the new leader and epoch. Nothing is lost, and no reset is without a
-         reason.
+         follower waits for the new leader and epoch. Nothing is lost, and every reset has a cause.
 Source:  KAFKA-6880, KIP-320, KIP-841, KIP-903.
 """
 
@@ -90,15 +90,15 @@ class ZombieFollowerScenario(Scenario):
                 run.await_out_of_isr("orders", 0, fault.broker)
                 if recipe == "stale":
                     self.change_leader(run, fault.broker)
-                run.phases.enter(Stage.HELD, "the others go on")
+                run.phases.enter(Stage.HELD, "the other replicas continue")
                 load.await_acknowledged(["writer"], WITHOUT_IT)
-            run.phases.enter(Stage.HEALED, "it catches up")
+            run.phases.enter(Stage.HEALED, "the follower catches up")
             load.await_acknowledged(["writer"], WITHOUT_IT)
             run.settle()
             run.read_to_end(self.groups)
 
     def lead_by_second(self, run: Run) -> None:
-        """Let the second replica lead, so that the first can be elected again."""
+        """Make the second replica the leader, so that the first can be elected again."""
         with run.fault(Stop(LeaderOf("orders", 0))):
             run.await_leader("orders", 0, 2)
         run.settle()
@@ -110,7 +110,7 @@ class ZombieFollowerScenario(Scenario):
         the old leader was answered with FENCED_LEADER_EPOCH.
 
         Raises:
-            WaitTimeoutError: they did not, so that this run can not answer the question.
+            WaitTimeoutError: they did not, so that the run can't answer its question.
         """
         before = run.observer.await_state("orders", 0, lambda _: True, what="any view of orders-0")
         run.inject(Elect("orders", 0, unclean=False))
@@ -129,5 +129,5 @@ class ZombieFollowerScenario(Scenario):
         )
 
     def log(self, run: Run, broker: int) -> str:
-        """A broker's log so far."""
+        """Return a broker's log so far."""
         return run.kafka.host(broker).read(run.kafka.log_file(broker)).decode(errors="replace")

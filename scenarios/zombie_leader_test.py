@@ -1,18 +1,18 @@
 """Can a deposed leader still acknowledge writes, and do they survive?
 
 Cluster: 3 brokers, 1 controller; one topic of 6 partitions with 3 replicas, 2 of them in sync.
-Load:    two producers, acks=1 and acks=all, and a group that reads and commits, all the time.
-Fault:   the leader of orders-0 becomes a zombie, by one of four recipes; clients reach it all the
-         time. It is healed once it has acknowledged as a zombie.
+Load:    two producers, acks=1 and acks=all, and a group that reads and commits, throughout.
+Fault:   the leader of orders-0 becomes a zombie, by one of four recipes; clients reach it
+         throughout. It is healed after it has acknowledged as a zombie.
          pause        its node is paused until it is fenced, then resumes.
          controllers  it is partitioned from the controller only.
          deaf         what other servers send to it is dropped.
          mute         what it sends to other servers is dropped.
-         Of a TCP connection, a drop of one direction stops both: no acknowledgement comes back.
-         What a deaf broker sends still arrives, but the answers do not: docs/hazards.md has what
-         was measured.
+         In a TCP connection, a drop in one direction stops both: no acknowledgement arrives.
+         Packets of a deaf broker arrive, but the responses do not. docs/hazards.md has the
+         measurements.
 Expect:  acks=1 writes that the zombie acknowledged are lost, all of them accounted for: served
-         under a fenced epoch, truncated when it rejoined. Of acks=all none is lost. No fenced
+         under a fenced epoch, truncated when it rejoined. No acks=all write is lost. No fenced
          broker is in an ISR.
 Source:  KIP-320, KAFKA-6880, KIP-841.
 """

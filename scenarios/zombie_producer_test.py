@@ -2,18 +2,19 @@
 
 Cluster: 3 brokers, 1 controller; topics of 3 partitions with 3 replicas, 2 of them in sync.
 Load:    three transactional producers commit a transaction and leave a second one open, all of its
-         values acknowledged; one of them copies what a group reads, and sends its offsets along.
-         Of each topic one group reads committed values only, another reads all.
+         values acknowledged; one of them copies the records that a group reads, and commits the
+         group's offsets in its transaction.
+         Each topic has one group that reads committed values only, and one that reads all.
 Fault:   all three become zombies, by one of four recipes: an administrator fences them; successors
          with their transactional ids take over; their transactions time out; successors take over
          while the leader of orders-0 is dead, so that a new leader must refuse too.
-         Then one zombie goes on sending and commits, one commits at once, the copier sends its
-         offsets again and commits. Where nobody has taken over yet, successors do so now; they
-         commit values of their own, the copier's from where its group has committed.
-Expect:  nothing that a zombie sends or commits is taken; nothing of its open transaction, and all
-         that successors commit, is delivered to who reads committed values. The copier's group
-         gets again what the zombie copied, since its offsets were not committed. Kafka 4.4.0
-         refuses to commit a transaction that timed out as one in a wrong state, not as fenced
+         Then one zombie continues to send and commits, one commits at once, the copier sends its
+         offsets again and commits. If there are no successors yet, they take over now. They commit
+         values of their own; the copier's successor starts at the group's commit.
+Expect:  no send or commit of a zombie is accepted. Groups that read committed values get no value
+         of its open transaction, and all values that successors commit. The copier's group reads
+         the zombie's copied records again, since its offsets were not committed. Kafka 4.4.0
+         refuses to commit a timed-out transaction as one in a wrong state, not as fenced
          (INVALID_TXN_STATE, KAFKA-20785).
 Source:  KIP-98, KIP-360, KIP-588, KIP-890, KIP-1319, KAFKA-20785.
 """
@@ -46,7 +47,7 @@ TAKEOVERS = {"takeover", "leader_change"}
 
 
 def group(name: str, topic: str, isolation: Isolation) -> GroupPlan:
-    """A group of the Java client that begins at the beginning."""
+    """Return a group of the Java client that begins at the log start."""
     return GroupPlan(
         group=name,
         client=Client.JAVA,
@@ -96,7 +97,7 @@ class ZombieProducerScenario(Scenario):
         with self.running(topics=self.topics, groups=groups, expects=self.expects) as run:
             run.create(assignment=[1, 2, 3], is_spread=True)
             run.watch()
-            run.workload.start_reading(run.open(self.readers, life=1))
+            run.workload.start_reading(run.open(self.readers, incarnation=1))
 
             run.phases.enter(Stage.WARM_UP, "producers commit once, and leave a transaction open")
             timeout_ms = TIMEOUT_MS.get(recipe, LONG_MS)
@@ -105,7 +106,7 @@ class ZombieProducerScenario(Scenario):
                 require(run.transactions.open(zombie, transactional_id=name, timeout_ms=timeout_ms))
                 self.send(run, zombie)
                 require(run.transactions.commit(zombie))
-            self.copy(run, "zombie", life=1)
+            self.copy(run, "zombie", incarnation=1)
             for name in (SENDS_ON, COMMITS):
                 self.send(run, f"{name}.zombie")
 
@@ -122,14 +123,14 @@ class ZombieProducerScenario(Scenario):
 
             run.phases.enter(Stage.HEALED, "successors commit")
             run.close(["copier#1"])
-            self.copy(run, "successor", life=2)
+            self.copy(run, "successor", incarnation=2)
             for name in TRANSACTIONAL_IDS:
                 require(run.transactions.commit(f"{name}.successor"))
             run.settle()
             run.read_to_end(self.readers)
 
     def fault(self, run: Run, recipe: str) -> Fault:
-        """What makes zombies of the producers."""
+        """Return the fault that turns the producers into zombies."""
         match recipe:
             case "fence":
                 return Fence(TRANSACTIONAL_IDS)
@@ -139,8 +140,8 @@ class ZombieProducerScenario(Scenario):
                 return TakeOver(TRANSACTIONAL_IDS, by=lambda name: self.succeed(run, name))
 
     def go_on_as_zombies(self, run: Run) -> None:
-        """Let each zombie do what it would have done; none of the answers stops it."""
-        run.phases.enter(Stage.HELD, "zombies go on")
+        """Let each zombie continue its steps; an error does not stop it."""
+        run.phases.enter(Stage.HELD, "zombies continue")
         run.transactions.send(f"{SENDS_ON}.zombie", self.orders, count=RECORDS)
         run.transactions.copy(
             f"{COPIES}.zombie", member="copier#1", topic=self.copies, partition=0, records=0
@@ -153,7 +154,7 @@ class ZombieProducerScenario(Scenario):
         require(run.transactions.open(f"{name}.successor", transactional_id=name))
 
     def send(self, run: Run, producer: str) -> None:
-        """Begin a transaction and have its values acknowledged."""
+        """Begin a transaction, and send values until they are acknowledged."""
         require(
             run.transactions.begin(producer),
             run.transactions.send(producer, self.orders, count=RECORDS),
@@ -165,9 +166,9 @@ class ZombieProducerScenario(Scenario):
         for name in (SENDS_ON, COMMITS):
             self.send(run, f"{name}.successor")
 
-    def copy(self, run: Run, role: str, *, life: int) -> None:
-        """Begin a transaction that copies what the group reads from where it has committed."""
-        (member,) = run.open([self.copier], life=life)
+    def copy(self, run: Run, role: str, *, incarnation: int) -> None:
+        """Begin a transaction that copies records, from the group's committed offsets on."""
+        (member,) = run.open([self.copier], incarnation=incarnation)
         producer = f"{COPIES}.{role}"
         require(
             run.transactions.begin(producer),

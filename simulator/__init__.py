@@ -1,5 +1,5 @@
 """Histories without a cluster: simulated, with a planted anomaly or none.
 
-A history is made of universes, one topic each, with brokers, producers and groups of its own, one
-after the other in time. It shares no code with the checks that judge it.
+A history consists of universes, one after the other in time. Each has one topic, and brokers,
+producers and groups of its own. The simulator shares no code with the checks.
 """

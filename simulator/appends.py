@@ -1,4 +1,4 @@
-"""What producers and replicas tell of a universe's records."""
+"""The rows of producers and replicas about a universe's records."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from simulator.log import Log
 from simulator.universe import Universe
 
 ANSWER_MICROS = 5_000
-"""From a producer's intent to the append, and from there to its answer."""
+"""Time from a producer's intent to the append, and from there to its response."""
 _IN_FLIGHT_MAX = 5
 """The default of `max.in.flight.requests.per.connection`."""
 _BATCH_BYTES, _RECORD_BYTES = 61, 30

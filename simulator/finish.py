@@ -11,7 +11,7 @@ from simulator.frames import NULL, Array, Frame
 from simulator.universe import Universe
 
 SORT_KEYS = ("topic", "partition", "offset", "base_offset", "metadata_offset", "group", "seq")
-"""Of every table that has them: how the collector lays tables out, too."""
+"""The sort order of every table that has these columns, as of the collector."""
 METADATA_BATCHES = "metadata_batches"
 """A table that the contract may not have yet."""
 _METADATA_BATCH_BYTES = 100
@@ -22,12 +22,12 @@ _EVENTS = {
     "group_events": "at_micros",
     "transactions": "at_micros",
 }
-"""What a client's history tells, and when."""
+"""The tables of a client's history, with their time column."""
 
 
 @dataclass
 class Numbering:
-    """What goes on from one universe to the next: the next free offsets of Kafka's own topics."""
+    """State across universes: the next free offsets of Kafka's own topics."""
 
     metadata_offset: int = 1
     offsets_offset: Counter[int] = field(default_factory=Counter)
@@ -56,7 +56,7 @@ def laid_out(name: str, table: pa.Table) -> pa.Table:
 
 
 def _retain(universe: Universe) -> None:
-    """Delete what lies below the log starts, in replicas and in what leaders told since then."""
+    """Delete what is below the log starts, in replicas and in later samples."""
     for partition, start in universe.log_start.items():
         records = universe.frame("replica_records")
         below = (records["partition"] == partition) & (records["offset"] < start)
@@ -67,9 +67,9 @@ def _retain(universe: Universe) -> None:
         bounds = universe.frame("log_starts")
         bounds["log_start_offset"][bounds["partition"] == partition] = start
         samples = universe.frame("samples")
-        told = (samples["partition"] == partition) & (samples["log_start_offset"] >= 0)
-        told &= samples["at_micros"] >= universe.retained_micros
-        samples["log_start_offset"][told] = start
+        later = (samples["partition"] == partition) & (samples["log_start_offset"] >= 0)
+        later &= samples["at_micros"] >= universe.retained_micros
+        samples["log_start_offset"][later] = start
         _retain_epochs(universe, partition, start)
 
 

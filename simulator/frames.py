@@ -1,6 +1,6 @@
 """Rows of a trace table as numpy columns, before they become Parquet.
 
-Integers are int64 with NULL for none, strings and lists are objects with None for none.
+Integers are int64 with NULL for null; strings and lists are objects with None for null.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from contract.tables import TABLES
 
 Array = npt.NDArray[Any]
 NULL = int(np.iinfo(np.int64).min)
-"""Stands for null in a column of integers."""
+"""Null in a column of integers."""
 
 
 class Frame:
@@ -69,11 +69,11 @@ class Frame:
         )
 
     def __len__(self) -> int:
-        """How many rows there are."""
+        """Return the number of rows."""
         return len(next(iter(self.columns.values())))
 
     def __getitem__(self, column: str) -> Array:
-        """A column; what is written into it is written into the frame."""
+        """Return a column; writes to it change the frame."""
         return self.columns[column]
 
     def __setitem__(self, column: str, values: Array) -> None:
@@ -85,29 +85,29 @@ class Frame:
         return Frame(self.table, {name: column[chosen] for name, column in self.columns.items()})
 
     def but(self, **values: Any) -> "Frame":
-        """A copy with other values in some columns."""
+        """Return a copy with other values in some columns."""
         columns = {name: column.copy() for name, column in self.columns.items()}
         for name, value in values.items():
             columns[name] = _column(TABLES[self.table].field(name).type, len(self), value)
         return Frame(self.table, columns)
 
     def has(self, column: str) -> bool:
-        """Whether the contract has a column."""
+        """Return whether the contract has a column."""
         return column in self.columns
 
     def where(self, **values: Any) -> Array:
-        """A mask of the rows that have these values."""
+        """Return a mask of the rows that have these values."""
         mask = np.ones(len(self), dtype=bool)
         for name, value in values.items():
             mask &= self.columns[name] == value
         return mask
 
     def row(self, index: int) -> dict[str, Any]:
-        """One row as a dictionary."""
+        """Return one row as a dictionary."""
         return {name: column[index] for name, column in self.columns.items()}
 
     def to_arrow(self) -> pa.Table:
-        """The rows with the contract's schema."""
+        """Return the rows with the contract's schema."""
         schema = TABLES[self.table]
         arrays = [_to_arrow(self.columns[field.name], field.type) for field in schema]
         return pa.Table.from_arrays(arrays, schema=schema)

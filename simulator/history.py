@@ -28,7 +28,7 @@ from simulator.universe import (
 )
 
 EVENT_TABLES = ("sends", "polls", "commits")
-"""Their rows are what is counted as events."""
+"""The tables whose rows count as events."""
 KINDS = {
     "plain": plain_universe,
     "unclean": unclean_universe,
@@ -36,11 +36,11 @@ KINDS = {
 }
 EVENTS_MIN = 1_000
 _STREAMED = ("sends", "polls", "commits", "committed_offsets", "replica_records", "replica_batches")
-"""Tables that are written as they come, universe by universe; the rest is small."""
+"""Tables that are written universe by universe; the others are small."""
 _UNIVERSE_EVENTS = 250_000
 _SMALL_RECORDS = 2_000
 _EVENTS_A_RECORD = 2.84
-"""A send and two deliveries, less what is not sent while leaders change."""
+"""Events per record: a send and two deliveries, less pauses while leaders change."""
 _COMMITS_A_PARTITION = 56
 _RECORDS_MIN = 24
 _PLANTING = 1
@@ -48,12 +48,12 @@ _PLANTING = 1
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What to generate.
+    """The history to generate.
 
     Attributes:
-        events: how many, roughly: rows of sends, polls and commits.
+        events: the approximate number of rows of sends, polls and commits.
         plant: a class of PLANTS, or None.
-        count: how many anomalies of it, each in a universe of its own.
+        count: the number of its anomalies, each in a universe of its own.
     """
 
     events: int
@@ -68,7 +68,7 @@ class Generated:
 
     Attributes:
         rows: by table.
-        planted, expected: by topic: what must be found, and what else may be.
+        planted, expected: by topic: the findings that are required, and others that are allowed.
     """
 
     rows: Counter[str] = field(default_factory=Counter)
@@ -106,16 +106,16 @@ def planted_universe(
 def commits_behind_leaders(universe: Universe) -> list[Place]:
     """Which groups committed exact epochs when a newer leader was already elected."""
     commits = universe.frame("commits")
-    told = set()
+    groups_seen = set()
     for index in range(len(commits)):
         row = commits.row(index)
         at = int(row["committed_micros"]) // 1000 * 1000 + 1000
         led = universe.led_at(int(row["partition"]), at).epoch
         if row["committed_epoch"] < led:
-            told.add((int(row["partition"]), str(row["group"])))
+            groups_seen.add((int(row["partition"]), str(row["group"])))
     return [
         Place("committed_epoch_behind_leader", "permitted", partition, group)
-        for partition, group in sorted(told)
+        for partition, group in sorted(groups_seen)
     ]
 
 
@@ -219,7 +219,7 @@ def write_history(
     folder.write_plan(
         Plan(
             scenario="generated",
-            question="Do the checks find what was planted, and nothing else?",
+            question="Do the checks find the planted anomalies, and nothing else?",
             parameters={},
             topics=topics,
             groups=groups,
@@ -249,14 +249,14 @@ _MUST_JUDGE = [
 
 
 def description_of(description: RunDescription, universes: int) -> RunDescription:
-    """A description with the time that so many universes last."""
+    """Return a description with the duration of this many universes."""
     return msgspec.structs.replace(
         description, ended_micros=BEGINNING_MICROS + micros(universes * UNIVERSE_SECONDS)
     )
 
 
 def description(seed: int, command: str, git_head: str, versions: dict[str, str]) -> RunDescription:
-    """What `run.json` says of a generated history."""
+    """Return `run.json` of a generated history."""
     return RunDescription(
         run_id="generated",
         scenario="generated",

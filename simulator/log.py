@@ -1,4 +1,4 @@
-"""Spans of appended records, and the records that they stand for."""
+"""Spans of appended records, and their records."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -70,12 +70,12 @@ class Log:
     value: Array = field(default_factory=lambda: np.empty(0, dtype=object))
 
     def __len__(self) -> int:
-        """How many records there are, control records included."""
+        """Return the number of records, control records included."""
         return len(self.offset)
 
 
 def expand(spans: Sequence[Span], batch_records: int) -> Log:
-    """The records of spans, in batches of so many, which have one time each."""
+    """Return the records of spans, in batches of `batch_records`, each with one time."""
     counts = np.array([span.count for span in spans], dtype=np.int64)
 
     def each(values: Sequence[int]) -> Array:

@@ -1,4 +1,4 @@
-"""What the metadata log and the observer tell of a universe."""
+"""The rows of the metadata log and the observer about a universe."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from simulator.universe import BrokerChange, Change, Universe
 _SAMPLE_SECONDS = 10
 _METADATA_EPOCH = 1
 _ASKING_MICROS = 50
-"""How long the observer waits for an answer."""
+"""Time from the observer's request to the response."""
 
 
 def register_brokers(universe: Universe) -> None:
@@ -69,7 +69,7 @@ def broker_state(state: BrokerChange, epochs: dict[int, int]) -> Frame:
 
 
 def write_samples(universe: Universe, *, until: float) -> None:
-    """Add what the observer was told every ten seconds: of leaders the log's bounds."""
+    """Add the observer's samples every ten seconds, of leaders with the log's bounds."""
     log = universe.the_log()
     for seconds in np.arange(2, until, _SAMPLE_SECONDS):
         for partition in range(universe.partitions):

@@ -1,4 +1,4 @@
-"""Acknowledged by all in-sync replicas: clean leader changes, rebalances, restarts, retention."""
+"""Universes with acks=all: clean leader changes, rebalances, restarts, retention."""
 
 import numpy as np
 
@@ -30,9 +30,9 @@ _PREFERRED_AT = 35.0
 _FENCED_AFTER = 0.4
 _STEADY, _RESTARTED = 0, 1
 _KEPT_FROM = 30.0
-"""What was appended before this second is deleted in the end."""
+"""Records appended before this second are deleted at the end."""
 _FAILED, _UNKNOWN = 2, 2
-"""Sends of each partition that failed, and whose outcome nobody knows."""
+"""Sends of each partition that failed, and those of unknown outcome."""
 
 
 def plain_universe(index: int, seed: int, records: int, partitions: int) -> Universe:
@@ -168,9 +168,9 @@ def _read_steadily(universe: Universe) -> None:
 
 
 def _read_with_restarts(universe: Universe) -> None:
-    """A second member takes over, dies without a word, and the first one comes back."""
+    """A second member takes over and is killed, and the first one comes back."""
     reader = Reader(universe, universe.groups[_RESTARTED], _RESTARTED)
-    first, second = (f"{reader.plan.group}#{life}" for life in (1, 2))
+    first, second = (f"{reader.plan.group}#{incarnation}" for incarnation in (1, 2))
     joined, took_over, died, noticed = 29.0, 30.5, 50.0, 56.0
     reader.opened(first, universe.at(1.5))
     reader.opened(second, universe.at(joined))
@@ -205,7 +205,7 @@ def _read_with_restarts(universe: Universe) -> None:
 
 
 def _retain(universe: Universe) -> None:
-    """Choose where the log starts in the end; it is cut when all is told."""
+    """Choose the final log start; records below it are deleted at the end."""
     log = universe.the_log()
     universe.retained_micros = universe.at(RETAINED_AT)
     until = universe.at(_KEPT_FROM)

@@ -20,12 +20,12 @@ OFFSETS_PARTITIONS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Stint:
-    """A member has a partition for a time; times in microseconds since 1970.
+    """A member's ownership of a partition; times in microseconds since 1970.
 
     start: where it begins; None: at the group's last commit, or at 0.
-    is_on_old_branch: it reads what a later truncation cuts.
+    is_on_old_branch: it reads records that are truncated later.
     is_continued: the member had the partition all the time.
-    ends: `revoked` tells so, `killed` does not; `end` tells that it is caught up.
+    ends: `revoked` is reported, `killed` is not; `end` reports that it is caught up.
     commits_last: it commits when it ends.
     """
 
@@ -42,7 +42,7 @@ class Stint:
 
 @dataclass(frozen=True)
 class View:
-    """A partition's records as a group may have them, by offset."""
+    """A partition's records that can be delivered to a group, by offset."""
 
     index: Array
     offset: Array
@@ -53,7 +53,7 @@ class View:
 
 @dataclass
 class Reader:
-    """One group, and how far it is."""
+    """One group and its position."""
 
     universe: Universe
     plan: GroupPlan
@@ -62,11 +62,11 @@ class Reader:
     committed: dict[int, int] = field(default_factory=dict)
 
     def opened(self, member: str, at: int) -> None:
-        """A member's client was opened."""
+        """Add that a member's client was opened."""
         self.event(member, "opened", at)
 
     def closed(self, member: str, at: int) -> None:
-        """A member left."""
+        """Add that a member left."""
         self.event(member, "closed", at)
 
     def event(
@@ -96,7 +96,7 @@ class Reader:
     def reset(
         self, member: str, partition: int, cause: str, at: int, *, to: int, of: tuple[int, int]
     ) -> None:
-        """Add a reset as the client's log tells it; `of` is the position and its epoch."""
+        """Add a reset as in the client's log; `of` is the position and its epoch."""
         row = {
             "worker": self.universe.worker,
             "group": self.plan.group,
@@ -115,7 +115,7 @@ class Reader:
         self.universe.add(Frame.from_rows("resets", [row]))
 
     def read(self, stint: Stint) -> None:
-        """Deliver and commit what a stint comes to."""
+        """Deliver and commit the records of a stint."""
         start = self.committed.get(stint.partition, 0) if stint.start is None else stint.start
         phase = self.number * 1000 + stint.partition * 10
         if not stint.is_continued:
@@ -227,7 +227,7 @@ def commit(
     epoch: int,
     at: int,
 ) -> Frame:
-    """A commit as the client tells it."""
+    """Return a commit as in the client's history."""
     return Frame.of(
         "commits",
         worker=universe.worker,
@@ -252,7 +252,7 @@ def commit(
 
 
 def stored(universe: Universe, commits: Frame) -> Frame:
-    """What the coordinator stores of commits."""
+    """Return the stored rows of commits."""
     numbers = {group.group: index for index, group in enumerate(universe.groups)}
     return Frame.known(
         "committed_offsets",

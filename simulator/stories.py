@@ -1,4 +1,4 @@
-"""What all stories have in common: who is told of, and how faults and phases are noted."""
+"""Parts of all universes: spans, faults and phases."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -16,19 +16,19 @@ READS_UNTIL = 88.0
 SAMPLES_UNTIL = 86.0
 ENDS = 95.0
 _LEADER_CHANGE_SECONDS = 0.4
-"""After a leader change, nothing is appended for so long."""
+"""Nothing is appended for this time after a leader change."""
 _CLOCK_MICROS = 200
-"""A reading of a node's clock takes so long both ways."""
+"""Round-trip time of a reading of a node's clock."""
 _BATCH_SHARE, _BATCH_MIN, _BATCH_MAX = 100, 2, 500
 
 
 def batch_records(records: int) -> int:
-    """How many records a batch has where a partition gets so many in all."""
+    """Return the number of records per batch for a partition's number of records."""
     return min(max(_BATCH_MIN, records // _BATCH_SHARE), _BATCH_MAX)
 
 
 def even_spans(universe: Universe, partition: int, *, idempotent: bool, rate: float) -> list[Span]:
-    """One span for each leader epoch of a partition, so many records a second."""
+    """Return one span for each leader epoch of a partition, at a rate of records per second."""
     led = [c for c in universe.changes if c.partition == partition]
     reigns = led[:1] + [after for before, after in pairwise(led) if before.epoch != after.epoch]
     producer = f"{universe.topic}.writer-{partition}"
@@ -63,7 +63,7 @@ def even_spans(universe: Universe, partition: int, *, idempotent: bool, rate: fl
 
 
 def gap_before() -> int:
-    """For how long before a leader change nothing is appended, in microseconds."""
+    """Return the time before a leader change without appends, in microseconds."""
     return micros(0.1)
 
 
@@ -73,7 +73,7 @@ def expand_log(universe: Universe) -> None:
 
 
 def write_phase(universe: Universe, doing: str) -> None:
-    """Add the universe's one phase, its clients' history, and how their node's clock goes."""
+    """Add the universe's phase, its clients' history, and the readings of their node's clock."""
     universe.add(
         Frame.of(
             "phases",

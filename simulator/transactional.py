@@ -31,7 +31,7 @@ _SECONDS = (WRITES_UNTIL - WRITES_FROM) / TRANSACTIONS
 _WRITING_SECONDS = _SECONDS / 2
 _LEADER_CHANGE_AT = 50.0
 _REFUSED = 3
-"""Sends that a fenced producer still tries."""
+"""The number of sends that a fenced producer still tries."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,7 +156,7 @@ def _spans(
 
 
 def _refused_sends(universe: Universe, transactions: list[Transaction]) -> None:
-    """What the fenced producer tried to send after a newer producer epoch fenced it."""
+    """Add the refused sends of the fenced producer."""
     fenced = transactions[TAKEN_OVER]
     sends = universe.frame("sends")
     first = int(sends["sequence"][sends.where(producer=fenced.producer, partition=0)].max()) + 1

@@ -1,4 +1,4 @@
-"""acks=1 and unclean election: records are truncated, as the configuration permits, and noticed."""
+"""acks=1 and unclean election: records are truncated, as configured, and groups notice it."""
 
 from contract.outcomes import ResetPolicy
 from simulator.appends import write_appends
@@ -30,7 +30,7 @@ NATURAL = (
     ("unclean_election_unconfigured", "permitted"),
     ("leader_completeness", "permitted"),
 )
-"""What is found of each partition of such a story, and with which verdict (None: any)."""
+"""The findings on each partition of such a universe, with the verdict (None: any)."""
 NATURAL_OF_GROUPS = (
     ("truncation_detected", None),
     ("orphan_commit", None),
@@ -77,7 +77,7 @@ def unclean_universe(index: int, seed: int, records: int, partitions: int) -> Un
 
 
 def divergence(universe: Universe, partition: int) -> int:
-    """Where the surviving branch leaves the one that was cut."""
+    """Return the offset at which the surviving branch diverges from the truncated one."""
     log = universe.the_log()
     return int(log.offset[(log.partition == partition) & log.is_cut].min())
 
@@ -157,7 +157,7 @@ def _truncate(universe: Universe, partition: int, broker: int) -> None:
 
 
 def _read_through(universe: Universe, number: int) -> None:
-    """A member reads what is cut later, notices, and reads on from the divergence."""
+    """A member reads records that are truncated later, and continues at the divergence."""
     reader = Reader(universe, universe.groups[number], number)
     member = f"{reader.plan.group}#1"
     log = universe.the_log()

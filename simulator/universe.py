@@ -19,9 +19,9 @@ BROKERS = 3
 
 @dataclass(frozen=True)
 class Place:
-    """A finding that there must be, or may be: planted, or following from what was planted.
+    """A required or allowed finding: planted, or a consequence of a planted anomaly.
 
-    verdict: None where the checks may see it as they like. offset: within the finding's span.
+    verdict: None: any verdict. offset: within the finding's span.
     """
 
     check: str
@@ -60,10 +60,10 @@ class Universe:
     Attributes:
         index: which universe of its history it is, from 0.
         records: how many data records each partition gets, roughly.
-        expected: what the simulator knows to be found besides what is planted.
-        planted: what a plant must make the checks find.
-        log_start: by partition, of those whose beginning was deleted.
-        retained_micros: when that was.
+        expected: findings that the simulator expects besides the planted ones.
+        planted: the findings that a plant requires.
+        log_start: by partition, of those with deleted records.
+        retained_micros: the time of the deletion.
         diverged_server: the broker whose metadata log differs from the others', if one's does.
     """
 

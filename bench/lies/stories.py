@@ -21,7 +21,7 @@ STORIES = {
     TRANSACTIONS: Story(scenario="zombie_producer", parameters={"recipe": "fence"}),
     RETENTION: Story(
         scenario="retention_deletion",
-        parameters={"by": "time", "leader": "in office"},
+        parameters={"by": "time", "leader": "unchanged"},
         partitions=(0,),
     ),
 }

@@ -1,5 +1,5 @@
-"""The checks on DuckDB: as much of Spark's DataFrame interface as they use, told in SQL.
+"""The checks on DuckDB: the part of Spark's DataFrame interface that they use, in SQL.
 
-Nothing of the checks is written a second time. `modules.put_in_place` lets `pyspark.sql` mean this
+The checks themselves are not written twice. `modules.put_in_place` lets `pyspark.sql` mean this
 package in a process of its own, before `analysis` is imported there.
 """

@@ -222,7 +222,7 @@ class Window:
 
 
 def ordered(tree: exp.Expression) -> exp.Expression:
-    """A term of an order, as Spark means it: ascending with nulls first, unless told otherwise."""
+    """A term of an order, as Spark means it: ascending with nulls first by default."""
     if isinstance(tree, exp.Ordered):
         return tree.copy()
     return exp.Ordered(this=tree.copy(), desc=False, nulls_first=True)

@@ -36,7 +36,7 @@ def _call(name: str, *arguments: exp.Expression) -> exp.Expression:
 
 
 def _format(node: exp.Expression) -> exp.Expression:
-    """Text with values in it; what is null is told so."""
+    """Text with values in it; null is written as such."""
     template = node.this.this
     kinds = _SPECIFIER.findall(template)
     return exp.Anonymous(

@@ -125,7 +125,7 @@ class DataFrame:
         return self._derived(self.attributes, "*", f" ORDER BY {told}")
 
     def limit(self, rows: int) -> "DataFrame":
-        """So many rows at most."""
+        """At most this many rows."""
         return self._derived(self.attributes, "*", f" LIMIT {rows}")
 
     def coalesce(self, _partitions: int) -> "DataFrame":
@@ -195,7 +195,7 @@ class DataFrame:
         return [Row(row) for row in self.toArrow().to_pylist()]
 
     def count(self) -> int:
-        """How many rows there are."""
+        """Return the number of rows."""
         (row,) = self.agg(Column(exp.alias_(exp.Count(this=exp.Star()), "rows"))).collect()
         return int(row["rows"])
 
@@ -208,11 +208,11 @@ class DataFrame:
         return list(self.conn.sql(self.sql).types)
 
     def items(self, wanted: Sequence[Any]) -> list[Item]:
-        """Columns to select, stars and generators told one by one."""
+        """Columns to select, with stars and generators expanded."""
         return [item for one in wanted for item in self._items(tree_of(one))]
 
     def grouped(self, items: list[Item], keys: int) -> "DataFrame":
-        """One row for equal values of the first so many items."""
+        """One row for equal values of the first items."""
         attributes, told = _told(items)
         places = ", ".join(str(place + 1) for place in range(keys))
         return self._derived(attributes, told, f" GROUP BY {places}" if places else "")
@@ -279,7 +279,7 @@ class Grouped:
         return self.frame.grouped(self.frame.items([*self.keys, *columns]), len(self.keys))
 
     def count(self) -> DataFrame:
-        """How many rows there are of each."""
+        """Return the number of rows of each."""
         return self.agg(Column(exp.alias_(exp.Count(this=exp.Star()), "count")))
 
 

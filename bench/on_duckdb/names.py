@@ -1,4 +1,4 @@
-"""Which column of a frame a name means, and what columns are called that nobody named."""
+"""Resolves names to columns of a frame, and names unnamed columns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Attribute:
         name: what the checks call it.
         of: the aliases of the frames that it came from.
         key: what it is called in SQL, unique in its frame.
-        side: which input of a join it is of, while that is told.
+        side: the input of a join that it belongs to, while the join is written.
     """
 
     name: str

@@ -43,7 +43,7 @@ class Session:
         return made
 
     def parquet(self, path: Path) -> DataFrame:
-        """Rows of a file, read anew by whoever asks."""
+        """Rows of a file, read again by each query."""
         names = pq.read_schema(path).names
         return self._table("CREATE TEMP VIEW", f"SELECT * FROM read_parquet('{path}')", names)
 

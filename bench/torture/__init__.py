@@ -1,1 +1,1 @@
-"""Attempts to break the tool: bad calls, damaged runs, kills, a full disk, hostile text."""
+"""Robustness tests of the tool: bad calls, damaged runs, kills, a full disk, hostile text."""

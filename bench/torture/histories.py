@@ -11,7 +11,8 @@ from harness.decode.tables import write_table
 
 AREA = Area(
     "damaged histories",
-    "each line is read or counted as malformed, torn or repeated, and all tables can be written",
+    "each line is read or counted as malformed, incomplete or repeated, and all tables can be "
+    "written",
     "`harness.decode.lines`, the ranges in `contract.events`",
 )
 HOSTILE = [

@@ -1,6 +1,6 @@
 """Build the nodes' image: `python -m cluster.image.build [--base IMAGE]`.
 
-The public base is used where it can be had. On a host without a registry, a base is made from
+The public base is used where it can be pulled. On a host without a registry, a base is made from
 Debian's own packages with mmdebstrap.
 """
 
@@ -58,7 +58,7 @@ def build(*, base: str | None = None) -> str:
     Java comes from the base, else from the wheel that carries a runtime.
 
     Raises:
-        PrerequisiteError: no base can be had, or the build failed; says what to do.
+        PrerequisiteError: no base is available, or the build failed; says what to do.
     """
     client = connect()
     chosen = base or _base(client)

@@ -1,1 +1,1 @@
-"""Kafka on nodes: distributions, topology, configuration, the service."""
+"""Kafka on nodes: distributions, topology, configuration and the service."""

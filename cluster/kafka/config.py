@@ -28,11 +28,11 @@ _FAULT_SETTINGS = {
     "log.cleaner.threads": "1",
     "log.cleaner.dedupe.buffer.size": "10485760",
 }
-"""So that Kafka notices within seconds what its defaults take minutes for, and does little besides.
+"""Settings with which Kafka reacts within seconds where its defaults take minutes.
 
-`log.index.size.max.bytes`: an index is set aside whole when its segment begins. With Kafka's own
-10 MiB, two to a partition, the copy of a log directory that a fault waits for before it is healed
-would be hundreds of megabytes of zeros. These serve segments of up to 85 MiB, which then roll.
+`log.index.size.max.bytes`: an index is preallocated when its segment is created. With Kafka's own
+10 MiB, two to a partition, the copy of a log directory before a heal would be hundreds of megabytes
+of zeros. These serve segments of up to 85 MiB, which then roll.
 """
 
 _LOG4J2 = """\
@@ -63,10 +63,10 @@ LOG_CONFIGS = {"log4j2.properties": _LOG4J2, "log4j.properties": _RELOAD4J}
 
 
 def setting_ms(topology: Topology, name: str) -> int:
-    """A server setting in milliseconds: the topology's own, or what faults ask for.
+    """Return a server setting in milliseconds: the topology's own, or the one for faults.
 
     Raises:
-        KeyError: it is neither; Kafka's default holds.
+        KeyError: neither sets it; Kafka's default holds.
     """
     return int({**_FAULT_SETTINGS, **topology.settings}[name])
 
@@ -78,12 +78,12 @@ def server_properties(
 
     Args:
         topology: the cluster's shape.
-        server_id: whose.
+        server_id: the server.
         addresses: of every server, by id.
         data: its log directory on its node.
 
     Raises:
-        UsageError: Kafka would read that as several directories.
+        UsageError: `data` has a comma, at which Kafka splits `log.dirs`.
     """
     if "," in str(data):
         raise UsageError(f"{data} has a comma, at which Kafka splits log.dirs: see --results")
@@ -117,7 +117,7 @@ def server_properties(
 
 
 def property_value(text: str) -> str:
-    """A text as Java reads it from a properties file: Latin-1, with the escapes of a string."""
+    """Escape a text for a Java properties file, in Latin-1."""
     return json.dumps(text)[1:-1]
 
 

@@ -1,6 +1,6 @@
 """Kafka distributions: the locked jars of a version, in a cache that all runs share.
 
-A cache can be written to by others: a jar is trusted by its hash alone, each time anew.
+Other processes can write to the cache, so the hash of each jar is verified at every use.
 """
 
 import os
@@ -35,15 +35,16 @@ def cache_folder() -> Path:
 
 
 def is_fetched(version: str) -> bool:
-    """Whether all jars of a version lie in the cache, with the hashes of its lock file."""
+    """Return whether the cache has all jars of a version, with the hashes of its lock file."""
     return _is_complete(_folder(version), read_lock(version))
 
 
 def ensure(version: str, *, progress: bool = True) -> Path:
-    """The folder with all jars of a version; what is missing is downloaded and verified first.
+    """Return the folder with all jars of a version, after downloading and verifying missing ones.
 
     Raises:
-        DistributionError: there is no lock for the version, or a jar can't be had or verified.
+        DistributionError: there is no lock for the version, or a jar can't be downloaded or
+            verified.
     """
     lock, folder = read_lock(version), _folder(version)
     if _is_complete(folder, lock):
@@ -55,10 +56,10 @@ def ensure(version: str, *, progress: bool = True) -> Path:
 
 
 def class_path(version: str) -> list[Path]:
-    """The jars of a version that its lock file names, and no others, their hashes checked now.
+    """Return the class path of exactly the jars that a version's lock file names, verified now.
 
     Raises:
-        DistributionError: as of `ensure`; or Java would read the cache's path as several.
+        DistributionError: as in `ensure`; or the cache's path has a separator of class paths.
     """
     folder = ensure(version, progress=False)
     if os.pathsep in str(folder):

@@ -22,10 +22,11 @@ Advance = Callable[[int], None]
 def download_all(
     artifacts: list[Artifact], *, repository: str, folder: Path, advance: Advance
 ) -> None:
-    """Bring every artifact into a folder; `advance` is told the bytes as they come.
+    """Download artifacts into a folder; `advance` is called with the number of bytes of each chunk.
 
     Raises:
-        DistributionError: one can't be had, or is not what the lock says; the others stay.
+        DistributionError: a download failed, or its hash is not the lock's; the other artifacts are
+            kept.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(_PARALLEL) as pool:
@@ -38,10 +39,10 @@ def download_all(
 
 
 def download(artifact: Artifact, *, repository: str, folder: Path, advance: Advance) -> None:
-    """Bring one artifact into a folder, going on where an earlier attempt stopped.
+    """Download one artifact into a folder, resuming an earlier attempt.
 
     Raises:
-        DistributionError: it can't be had, or its hash is not the lock's.
+        DistributionError: the download failed, or its hash is not the lock's.
     """
     target = folder / artifact.file_name
     if target.exists():
@@ -55,7 +56,7 @@ def download(artifact: Artifact, *, repository: str, folder: Path, advance: Adva
     except OSError as error:
         raise DistributionError(
             f"{artifact.file_name} can't be downloaded ({error}). Check the network and run the "
-            "command again: it goes on where it stopped. Behind a mirror, set "
+            "command again: it resumes the download. Behind a mirror, set "
             "FENCEPOST_MAVEN_MIRROR to the address of its Maven repository."
         ) from error
     found = sha256_of(part)
@@ -63,15 +64,15 @@ def download(artifact: Artifact, *, repository: str, folder: Path, advance: Adva
         part.unlink()
         raise DistributionError(
             f"{artifact.file_name} has sha256 {found}, but the lock file says {artifact.sha256}: "
-            "the download was removed. Run the command again; if it stays so, the repository or "
-            "mirror serves another file, which must not be trusted."
+            "the download was removed. Run the command again; if the hash differs again, the "
+            "repository or mirror serves another file, which must not be trusted."
         )
     part.replace(target)
 
 
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Hold a folder's lock, so that two processes don't write the same files."""
+    """Hold a folder's lock, so that only one process writes its files."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -79,7 +80,7 @@ def alone_in(folder: Path) -> Iterator[None]:
 
 
 def sha256_of(path: Path) -> str:
-    """A file's hash, in hexadecimal."""
+    """Return a file's SHA-256 in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -1,4 +1,4 @@
-"""Lock files: exactly which jars a Kafka version runs on, and their hashes; no addresses."""
+"""Lock files: the jars that a Kafka version runs on, and their hashes, without addresses."""
 
 import re
 from dataclasses import dataclass
@@ -24,17 +24,17 @@ class Artifact:
 
     @property
     def file_name(self) -> str:
-        """As Maven names it, e.g. `kafka-clients-4.4.0.jar`."""
+        """The Maven file name, e.g. `kafka-clients-4.4.0.jar`."""
         suffix = f"-{self.classifier}" if self.classifier else ""
         return f"{self.name}-{self.version}{suffix}.jar"
 
     @property
     def path(self) -> str:
-        """Below a Maven repository's root."""
+        """The path below a Maven repository's root."""
         return f"{self.group.replace('.', '/')}/{self.name}/{self.version}/{self.file_name}"
 
     def __str__(self) -> str:
-        """Read as a line of a lock file."""
+        """Return the line of a lock file."""
         coordinates = [self.group, self.name, self.version]
         coordinates += [self.classifier] if self.classifier else []
         return f"{':'.join(coordinates)} {self.size_bytes} {self.sha256}"
@@ -68,7 +68,7 @@ def read_lock(version: str, folder: Path = LOCKS) -> Lock:
     """The lock of a version.
 
     Raises:
-        DistributionError: there is none, or a line of it does not read.
+        DistributionError: there is none, or a line of it is invalid.
     """
     path = folder / f"kafka-{version}.lock"
     try:
@@ -86,5 +86,5 @@ def _artifact(line: str, path: Path) -> Artifact:
     fields = line.split()
     group, name, version, classifier, *rest = [*fields[0].split(":"), "", "", "", ""]
     if len(fields) != _FIELDS or not version or any(rest) or not fields[1].isdigit():
-        raise DistributionError(f"{path} has a line that is no artifact: {line!r}")
+        raise DistributionError(f"{path} has an invalid line: {line!r}")
     return Artifact(group, name, version, classifier, int(fields[1]), fields[2])

@@ -1,7 +1,7 @@
-"""Where jars come from: a mirror of the user's, else the default that Ivy itself carries.
+"""The repository for jars: the user's mirror, else Ivy's own default.
 
-PySpark brings Ivy along, whose `IBiblioResolver` has the address of Maven's central repository as
-a constant; reading it there keeps every address out of this project.
+PySpark includes Ivy, whose `IBiblioResolver` has the address of Maven's central repository as
+a constant. Reading it there keeps addresses out of this project.
 """
 
 import importlib.util
@@ -18,7 +18,7 @@ _DEFAULT_M2_ROOT = re.compile(rb"https://[\x21-\x7e]+?/maven2/")
 
 
 def ivy_jar() -> Path:
-    """The Ivy that PySpark brings along.
+    """Return the path of the Ivy jar that PySpark includes.
 
     Raises:
         DistributionError: PySpark is not installed here.
@@ -32,10 +32,10 @@ def ivy_jar() -> Path:
 
 
 def repository_root() -> str:
-    """The address below which artifacts lie.
+    """Return the address of the repository.
 
     Raises:
-        DistributionError: no mirror is set and this Ivy carries no default.
+        DistributionError: no mirror is set and this Ivy has no default.
     """
     if mirror := os.environ.get(MIRROR_VARIABLE):
         return mirror if "://" in mirror else Path(mirror).resolve().as_uri()

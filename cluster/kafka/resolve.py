@@ -1,4 +1,4 @@
-"""Make a lock for a Kafka version: resolve its runtime jars with the Ivy that PySpark brings."""
+"""Make a lock for a Kafka version: resolve its runtime jars with PySpark's Ivy."""
 
 import os
 import subprocess
@@ -17,9 +17,9 @@ _LOG_BINDINGS = {
     "log4j-core": ("org.apache.logging.log4j", "log4j-slf4j-impl"),
     "slf4j-api": ("org.slf4j", "slf4j-reload4j"),
 }
-"""What carries slf4j's lines to the log library, in the version of the artifact that is the key;
-the first that a broker brings decides. `kafka_2.13` names none, and is silent without: 4.x logs by
-log4j 2 then, 3.9 by reload4j."""
+"""The slf4j binding for each log library, in the version of the artifact that is the key; the first
+one among a broker's jars decides. `kafka_2.13` depends on none, and does not log without one: 4.x
+logs by log4j 2, 3.9 by reload4j."""
 
 _RETRIEVE = "[organisation]/[artifact]/[revision]/[artifact]-[revision](-[classifier]).[ext]"
 _RESOLVE_SECONDS = 900
@@ -54,7 +54,7 @@ def make_lock(version: str) -> Lock:
     published.
 
     Raises:
-        DistributionError: the version does not exist, or the resolver failed; shows what it said.
+        DistributionError: the version does not exist, or the resolver failed; shows its output.
     """
     with tempfile.TemporaryDirectory(prefix="fencepost-lock-") as name:
         work = Path(name)
@@ -70,7 +70,7 @@ def _log_binding(artifacts: list[Artifact]) -> Module:
         if name in versions:
             return (*binding, versions[name])
     raise DistributionError(
-        f"this Kafka logs by a library that is unknown here: it brings none of "
+        f"unknown log library: this Kafka's jars include none of "
         f"{', '.join(_LOG_BINDINGS)}. Add its binding to {__name__}."
     )
 
@@ -111,7 +111,7 @@ def _resolve(modules: list[Module], work: Path, jars: Path) -> str:
     except subprocess.TimeoutExpired:
         raise DistributionError(
             f"Ivy did not end within {_RESOLVE_SECONDS} s: check the network, or set "
-            f"{MIRROR_VARIABLE} to the address of a Maven repository that is nearer"
+            f"{MIRROR_VARIABLE} to the address of a nearer Maven repository"
         ) from None
     said = (ended.stdout + ended.stderr).splitlines()
     warnings = "\n".join(line for line in said if "WARN" in line or "::" in line)

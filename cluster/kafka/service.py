@@ -1,4 +1,4 @@
-"""A Kafka cluster as a ducktape service: real brokers and controllers, one a node."""
+"""A Kafka cluster as a ducktape service: real brokers and controllers, one per node."""
 
 import shlex
 import signal
@@ -27,9 +27,10 @@ _CLUSTER_ID = "fencepost-cluster-000Q"
 
 
 class KafkaService(Service):  # type: ignore[misc]
-    """Starts, stops and kills single servers; knows where each one's files lie.
+    """Starts, stops and kills single servers, and gives the paths of their files.
 
-    Ready is not its business: a server that runs may still be fenced (see the observer).
+    It does not wait until a server is ready: a running server may still be fenced (see the
+        observer).
     """
 
     def __init__(self, context: Any, topology: Topology, *, version: str) -> None:
@@ -110,7 +111,7 @@ class KafkaService(Service):  # type: ignore[misc]
         return process is not None and process.status() is None
 
     def answering_brokers(self) -> list[int]:
-        """The brokers that run and are not paused: those that can be asked something."""
+        """The ids of brokers that run and are not paused, in order."""
         return [
             i
             for i in self.topology.broker_ids
@@ -118,7 +119,7 @@ class KafkaService(Service):  # type: ignore[misc]
         ]
 
     def require_running(self, server_id: int) -> None:
-        """Raise what the server last said if it does not run.
+        """Raise an error with the end of the server's log if it does not run.
 
         Raises:
             NodeError: its process ended.
@@ -134,7 +135,7 @@ class KafkaService(Service):  # type: ignore[misc]
         """The process that was last started for a server.
 
         Raises:
-            NodeError: none was.
+            NodeError: none was started.
         """
         try:
             return self._processes[server_id]
@@ -164,11 +165,11 @@ class KafkaService(Service):  # type: ignore[misc]
             self.kill_server(server_id)
 
     def stop(self, **_kwargs: Any) -> None:
-        """At the end of a test there is nobody left to be polite to."""
+        """SIGKILL the server; at the end of a test no graceful shutdown is needed."""
         self.kill_all()
 
     def clean(self, **_kwargs: Any) -> None:
-        """Remove all that the servers left on their nodes."""
+        """Remove the server's files from its node."""
         for server_id, node in self._hosts.items():
             node.remove(self._home(server_id))
 

@@ -1,4 +1,4 @@
-"""Who runs what: brokers, controllers, and the ports that faults can tell apart."""
+"""Brokers, controllers, and separate ports for the traffic that faults select."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ class Topology:
             0: brokers are controllers too (combined mode).
         combined: in combined mode, which brokers are controllers; all of them if empty.
         settings: further server properties, the same on every node.
-        features: feature levels that the log directories are formatted with, where they are not
+        features: feature levels with which log directories are formatted, where they are not
             the release's own, e.g. `eligible.leader.replicas.version: 0`.
     """
 
@@ -32,7 +32,7 @@ class Topology:
 
     @property
     def node_count(self) -> int:
-        """How many nodes it takes."""
+        """The number of nodes."""
         return self.brokers + self.controllers
 
     @property
@@ -49,7 +49,7 @@ class Topology:
 
     @property
     def server_ids(self) -> list[int]:
-        """All ids, brokers first: one a node."""
+        """All ids, brokers first, one per node."""
         return self.broker_ids + (self.controller_ids if self.controllers else [])
 
     def roles(self, server_id: int) -> str:

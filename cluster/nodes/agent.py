@@ -1,8 +1,8 @@
-"""What serves a container's node from within: requests come by lines, replies go by lines.
+"""The agent in a container: it reads requests and writes replies, one per line.
 
-`python -m cluster.nodes.agent FOLDER` is the one exec of a driver in a container; it spares the
-tens of milliseconds that each further exec would take. When its input ends, because the driver
-closed it or died, it kills everything that it spawned, and ends.
+`python -m cluster.nodes.agent FOLDER` is the one exec of a driver in a container; it saves the tens
+of milliseconds that each further exec would take. When its input ends, because the driver closed it
+or ended, it kills everything that it spawned, and ends.
 """
 
 import sys
@@ -28,7 +28,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, tag_field="do", tag=Tru
 
 
 class RunCommand(Request, frozen=True, kw_only=True):
-    """Run a command to its end: replies [status, output]."""
+    """Run a command to its end; the result is [status, output]."""
 
     argv: list[str]
     timeout_seconds: float
@@ -36,7 +36,7 @@ class RunCommand(Request, frozen=True, kw_only=True):
 
 
 class Spawn(Request, frozen=True, kw_only=True):
-    """Start a process: replies its id."""
+    """Start a process; the result is its id."""
 
     argv: list[str]
     log: str
@@ -107,7 +107,7 @@ class Unblock(Request, frozen=True, kw_only=True):
 
 
 class CountPackets(Request, frozen=True, kw_only=True):
-    """What became of packets since they were blocked; replies null where no rule is."""
+    """Count packets since they were blocked; the result is null where no rule exists."""
 
     traffic: Traffic
 
@@ -158,7 +158,7 @@ class _Agent:
         self._lock = threading.Lock()
 
     def serve(self) -> None:
-        """Until the input ends."""
+        """Serve requests until the input ends."""
         with ThreadPoolExecutor(_THREADS) as pool:
             for line in sys.stdin.buffer:
                 pool.submit(self._answer, _DECODER.decode(line))
@@ -169,7 +169,7 @@ class _Agent:
             reply = Reply(id=request.id, result=self._carry_out(request))
         except FencepostError as error:
             reply = Reply(id=request.id, error=type(error).__name__, message=str(error))
-        except Exception as error:  # noqa: BLE001 - whatever it is, the driver must learn of it
+        except Exception as error:  # noqa: BLE001 - the driver reports every error
             reply = Reply(id=request.id, error="NodeError", message=f"{error!r}")
         with self._lock:
             sys.stdout.buffer.write(ENCODER.encode(reply) + b"\n")

@@ -1,4 +1,4 @@
-"""The driver's end of an agent in a container: one per container and process of the driver."""
+"""The driver's connection to an agent in a container: one per container and driver process."""
 
 import itertools
 import os
@@ -22,8 +22,7 @@ _STDOUT = 1
 _SAID_BYTES = 2000
 
 _WHAT_TO_DO = (
-    "its container ended, or the Docker daemon did. See `docker ps --all`; `make clean` removes "
-    "what is left"
+    "its container or the Docker daemon ended. See `docker ps --all`; `make clean` removes the rest"
 )
 
 _links: dict[tuple[int, str], "AgentLink"] = {}
@@ -31,10 +30,10 @@ _lock = threading.Lock()
 
 
 def link_to(container: str, *, name: str, command: list[str]) -> "AgentLink":
-    """This process's link to a container's agent, which `command` starts where it does not run.
+    """Return this process's link to a container's agent, which `command` starts if needed.
 
     Raises:
-        NodeError: the container runs no command.
+        NodeError: the container can't run commands.
     """
     key = (os.getpid(), container)
     with _lock:
@@ -44,10 +43,10 @@ def link_to(container: str, *, name: str, command: list[str]) -> "AgentLink":
 
 
 def lines_of(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The whole lines that the pieces make, each as soon as its end is there.
+    """Yield the lines of a stream of pieces, each as soon as it is complete.
 
-    A line of n bytes costs n steps, however small its pieces are: a reply carries a file of many
-    megabytes, and comes by kilobytes.
+    A line of n bytes costs n steps, however small its pieces are: a reply can hold a file of many
+        megabytes, and arrives in kilobytes.
     """
     begun = bytearray()
     for piece in pieces:
@@ -59,10 +58,10 @@ def lines_of(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class AgentLink:
-    """Sends requests and hands out replies; safe to use from several threads."""
+    """Sends requests and returns replies; safe to use from several threads."""
 
     def __init__(self, container: str, *, name: str, command: list[str]) -> None:
-        """Start the agent by an exec; its end of the line dies with this process."""
+        """Start the agent by an exec; its input ends with this process."""
         self._name = name
         self._ids = itertools.count(1)
         self._waiting: dict[int, Future[Reply]] = {}
@@ -75,7 +74,7 @@ class AgentLink:
             self._stream = api.exec_start(created, socket=True)
         except (APIError, DockerException, OSError) as error:
             raise NodeError(
-                f"{name} takes no command ({explained(error)}): {_WHAT_TO_DO}"
+                f"{name} can't run commands ({explained(error)}): {_WHAT_TO_DO}"
             ) from error
         self._socket: socket.socket = self._stream._sock  # noqa: SLF001 - docker's way
         self._socket.settimeout(None)
@@ -85,7 +84,7 @@ class AgentLink:
         """Send a request and wait for its result.
 
         Raises:
-            NodeError: the node does not answer; or whatever error the request met there.
+            NodeError: the node does not reply; or any error of the request on the node.
         """
         numbered = msgspec.structs.replace(request, id=next(self._ids))
         answer: Future[Reply] = Future()
@@ -101,7 +100,7 @@ class AgentLink:
             reply = answer.result(timeout_seconds)
         except FutureTimeoutError:
             raise NodeError(
-                f"{self._name} gave no answer to {type(request).__name__} within "
+                f"{self._name} did not reply to {type(request).__name__} within "
                 f"{timeout_seconds:g} s: is its container paused, or the machine overloaded?"
             ) from None
         finally:
@@ -110,7 +109,7 @@ class AgentLink:
         return reply.result
 
     def _receive(self) -> None:
-        """Hand out replies until the stream ends."""
+        """Pass replies to their callers until the stream ends."""
         try:
             for line in lines_of(self._pieces()):
                 reply = REPLIES.decode(line)
@@ -122,7 +121,7 @@ class AgentLink:
         self._give_up()
 
     def _pieces(self) -> Iterator[bytes]:
-        """The agent's standard output, piece by piece; what it says otherwise is kept aside."""
+        """The agent's standard output, piece by piece; standard error is kept."""
         for kind, payload in frames_iter(self._stream, tty=False):
             if kind == _STDOUT:
                 yield payload
@@ -130,7 +129,7 @@ class AgentLink:
                 self._said = (self._said + payload)[-_SAID_BYTES:]
 
     def _give_up(self) -> None:
-        """Nobody will answer any more: tell all who wait."""
+        """Fail all waiting requests after the stream has ended."""
         self.is_alive = False
         for answer in list(self._waiting.values()):
             if not answer.done():
@@ -138,4 +137,4 @@ class AgentLink:
 
     def _why(self) -> str:
         said = self._said.decode(errors="replace").strip()
-        return f"{self._name} hung up{f' ({said})' if said else ''}: {_WHAT_TO_DO}"
+        return f"{self._name} closed the connection{f' ({said})' if said else ''}: {_WHAT_TO_DO}"

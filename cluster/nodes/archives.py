@@ -1,4 +1,4 @@
-"""Archives that come from a container: what is in them stays in the folder that it is for."""
+"""Archives from a container, unpacked safely into one folder."""
 
 import shutil
 import tarfile
@@ -11,11 +11,11 @@ from contract.errors import NodeError
 def unpack(archive: IO[bytes], target: Path) -> None:
     """Write the files and folders of an archive below `target`, without its first folder's name.
 
-    Links and devices are left out: they have no meaning outside of their node.
+    Links and devices are skipped: they have no meaning outside of their node.
 
     Raises:
-        NodeError: the archive is damaged, or a name in it leads out of `target`; what is named
-            otherwise is written all the same.
+        NodeError: the archive is damaged, or a name in it leads out of `target`. Other members are
+            written nevertheless.
     """
     outside = []
     try:
@@ -44,7 +44,7 @@ def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, place: Path) -> None:
 
 
 def owned_by_root(member: tarfile.TarInfo) -> tarfile.TarInfo:
-    """A member as root owns it, who is all that runs in a container and has no right to others'.
+    """Set root as a member's owner: a container's root can't access files of other owners.
 
     For `TarFile.add`.
     """

@@ -1,4 +1,4 @@
-"""A connection to the Docker daemon, made per process: one must not survive a fork."""
+"""A connection to the Docker daemon, made per process: it must not be shared across a fork."""
 
 import os
 
@@ -17,7 +17,7 @@ def connect() -> docker.DockerClient:
     """This process's client.
 
     Raises:
-        PrerequisiteError: no daemon answers, or one that is too old; says what to do.
+        PrerequisiteError: no daemon responds, or it is too old; says what to do.
     """
     if os.getpid() not in _clients:
         _clients[os.getpid()] = _connect()
@@ -25,7 +25,7 @@ def connect() -> docker.DockerClient:
 
 
 def docker_problem() -> str | None:
-    """Why no Docker pool works here; None where one does."""
+    """Return why a Docker pool can't run here; None if it can."""
     try:
         connect()
     except PrerequisiteError as error:
@@ -34,7 +34,7 @@ def docker_problem() -> str | None:
 
 
 def explained(error: Exception) -> str:
-    """What the daemon itself says of an error, where it says anything."""
+    """Return the daemon's explanation of an error, else the error's text."""
     return str(getattr(error, "explanation", None) or error)
 
 
@@ -44,8 +44,8 @@ def _connect() -> docker.DockerClient:
         version = client.version()["ApiVersion"]
     except DockerException as error:
         raise PrerequisiteError(
-            f"no Docker daemon answers ({error}). Start Docker Desktop or `systemctl start docker` "
-            "(Debian: apt-get install docker.io), or run with --cluster embedded."
+            f"no Docker daemon responds ({error}). Start Docker Desktop, or `systemctl start "
+            "docker` (Debian: apt-get install docker.io), or run with --cluster embedded."
         ) from error
     if tuple(int(part) for part in version.split(".")) < API_MIN:
         wanted = ".".join(map(str, API_MIN))

@@ -1,4 +1,4 @@
-"""A node in a container: everything by its agent and by archive, never by its address from here."""
+"""A node in a container: reached by its agent and by archives, not over the network."""
 
 import base64
 import tarfile
@@ -45,7 +45,7 @@ _GRACE_SECONDS = 15
 
 
 class DockerProcess(NodeProcess):
-    """A process that a node's agent started; it leads a process group of its own."""
+    """A process that a node's agent started, in a process group of its own."""
 
     def __init__(self, node: "DockerNode", pid: int) -> None:
         """`pid` is the process's id within the container."""
@@ -65,7 +65,7 @@ class DockerProcess(NodeProcess):
         self._node.ask(SignalGroup(pid=self._pid, number=number))
 
     def status(self) -> int | None:
-        """Its exit status, None while it runs; on a paused node nothing ends."""
+        """Its exit status, None while it runs or its node is paused."""
         if self._node.is_paused:
             return None
         status: int | None = self._node.ask(AskStatus(pid=self._pid))
@@ -83,12 +83,12 @@ class DockerProcess(NodeProcess):
 
 
 class DockerNode(Node):
-    """A container of the pool; only names are kept, so that a fork can use it too."""
+    """A container of the pool; it keeps names only, so that a fork can use it."""
 
     def __init__(
         self, name: str, container: str, address: str, *, jars_mounted: Path | None
     ) -> None:
-        """The container must run; `jars_mounted` is this machine's folder behind its jars."""
+        """The container must run; `jars_mounted` is the folder of this machine behind its jars."""
         self.name = name
         self.address = address
         self.folder = Path(FOLDER)
@@ -102,7 +102,7 @@ class DockerNode(Node):
         """Let the node's agent carry out a request.
 
         Raises:
-            NodeError: it does not answer; or whatever error the request met there.
+            NodeError: it does not reply; or any error of the request on the node.
         """
         link = link_to(self.container, name=self.name, command=_AGENT)
         if timeout_seconds is None:
@@ -110,7 +110,7 @@ class DockerNode(Node):
         return link.ask(request, timeout_seconds=timeout_seconds)
 
     def class_path(self, version: str) -> list[Path]:
-        """Jars of the mounted cache; where another folder is mounted, they are copied in."""
+        """Return the class path of the mounted jars; if another folder is mounted, copy them in."""
         jars, hashes = distribution.class_path(version), read_lock(version).hashes
         is_mounted = self._jars_mounted == jars[0].parent.parent
         folder = Path(JARS / version) if is_mounted else Path(f"{FOLDER}-kafka") / version
@@ -119,13 +119,13 @@ class DockerNode(Node):
                 self.copy_to(jar, folder / jar.name)
         if wrong := self._not_as_locked(folder, hashes):
             raise DistributionError(
-                f"{self.name} sees another {', '.join(wrong)} in {folder} than the lock file of "
-                f"Kafka {version} names. Start the container anew: docker compose down, then up"
+                f"{self.name} has another {', '.join(wrong)} in {folder} than the lock file of "
+                f"Kafka {version} names. Start the container again: docker compose down, then up"
             )
         return [folder / jar.name for jar in jars]
 
     def _not_as_locked(self, folder: Path, hashes: Mapping[str, str]) -> list[str]:
-        """The names of the jars that lack in a folder of the node, or have another hash there."""
+        """Return the names of jars that a folder of the node lacks or has with another hash."""
         paths = [str(folder / name) for name in hashes]
         found = self.ask(HashFiles(paths=paths))
         return [name for name, wanted in hashes.items() if found[str(folder / name)] != wanted]
@@ -187,18 +187,18 @@ class DockerNode(Node):
             try:
                 self._container().put_archive("/", archive)
             except (APIError, DockerException, OSError) as error:
-                raise NodeError(f"{self.name} takes no files: {explained(error)}") from error
+                raise NodeError(f"{self.name} can't receive files: {explained(error)}") from error
 
     def remove(self, path: Path) -> None:
         """Remove a file or a folder."""
         self.ask(RemovePath(path=str(path)))
 
     def shell_command(self) -> list[str]:
-        """By Docker's own client."""
+        """Return a `docker exec` command."""
         return ["docker", "exec", "--interactive", self.name]
 
     def pause(self) -> None:
-        """Freeze the container's control group: nothing in it runs, not even its agent."""
+        """Freeze the container's control group: none of its processes runs, including its agent."""
         self._container().pause()
         self.is_paused = True
 
@@ -225,7 +225,7 @@ class DockerNode(Node):
         self.ask(Unblock(traffic=traffic))
 
     def packets(self, traffic: Traffic) -> Packets | None:
-        """What that rule has counted."""
+        """Return the counts of that rule."""
         return msgspec.convert(self.ask(CountPackets(traffic=traffic)), Packets | None)
 
     def _container(self) -> Any:

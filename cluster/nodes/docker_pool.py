@@ -1,7 +1,7 @@
-"""The Docker pool: the nodes of docker-compose.yml, adopted where they run, else started.
+"""The Docker pool: the nodes of docker-compose.yml, adopted if they run, else started.
 
-The compose file is the only description of a node; this module reads what of it the Docker SDK
-needs. Containers carry Compose's own labels, so that both see the same pool.
+The compose file is the only description of a node; this module reads from it what the Docker SDK
+needs. Containers have Compose's own labels, so that Compose and this module see the same pool.
 """
 
 import os
@@ -41,8 +41,8 @@ for process in /proc/[0-9]*; do
 done
 rm -rf {FOLDER}/*
 """
-"""What an earlier run left in an adopted node must not disturb this one. Its code stays: files of
-this run's replace it, and what is the same needs no compiling again."""
+"""Removes the processes and files of an earlier run from an adopted node. Its code stays: this run
+overwrites it, and unchanged files keep their compiled form."""
 
 _OWNER, _OWNERS = "fencepost.owner", "fencepost-owner-"
 _PROJECT, _SERVICE = "com.docker.compose.project", "com.docker.compose.service"
@@ -50,11 +50,11 @@ _NUMBER = "com.docker.compose.container-number"
 
 
 class DockerPool:
-    """Containers `<project>-node-1`, ... of one Compose project, which no other run uses.
+    """Containers `<project>-node-1`, ... of one Compose project, for one run.
 
-    Only what `docker compose up` started is adopted, never what another run did. Started ones
-    belong to this process: when it ends they do, also when it is killed, since each
-    waits for the end of a line that this process holds. Adopted ones keep running.
+    Only containers of `docker compose up` are adopted, never those of another run. Containers that
+    this process starts end with it, also when it is killed, since each waits for the end of a
+    stream that this process holds open. Adopted ones keep running.
     """
 
     def __init__(self, *, size: int) -> None:
@@ -126,7 +126,7 @@ class DockerPool:
         except APIError as error:
             _remove(self._project, started)
             raise PrerequisiteError(
-                f"the pool can't be started: {explained(error)}. {_mend(error)}"
+                f"the pool can't be started: {explained(error)}. {_fix(error)}"
             ) from error
         return started
 
@@ -143,9 +143,9 @@ class DockerPool:
 
 
 def read_compose(path: Path) -> dict[str, Any]:
-    """The compose file with `${NAME:-default}` filled in from the environment.
+    """Read the compose file, with `${NAME:-default}` resolved from the environment.
 
-    Jars come from where this harness keeps them, unless the environment says otherwise.
+    The folder of jars is this harness's cache, unless the environment names another.
     """
     given = {"FENCEPOST_JARS": str(distribution.cache_folder() / "kafka"), **os.environ}
     filled = _VARIABLE.sub(lambda m: given.get(m[1]) or m[2] or "", path.read_text())
@@ -154,7 +154,7 @@ def read_compose(path: Path) -> dict[str, Any]:
 
 
 def _take_project(name: str) -> tuple[str, HeldName]:
-    """Hold the first project of `name`, `name-2`, ... that no other run of this machine holds."""
+    """Lock and return the first of `name`, `name-2`, ... that no run of this machine holds."""
     number = 1
     while True:
         project = name if number == 1 else f"{name}-{number}"
@@ -164,39 +164,39 @@ def _take_project(name: str) -> tuple[str, HeldName]:
 
 
 def remove_orphans() -> int:
-    """Remove containers and networks whose harness is dead; returns how many containers."""
+    """Remove containers and networks whose harness has ended; returns the number of containers."""
     client = connect()
     orphans = [
         container
         for container in client.containers.list(
             all=True, filters={"label": _OWNER}, ignore_removed=True
         )
-        if not _lives(container.labels[_OWNER])
+        if not _is_alive(container.labels[_OWNER])
     ]
     for container in orphans:
         _remove_container(container)
     remove_unheld(Path(gettempdir()), _OWNERS)
     for network in client.networks.list(filters={"label": _OWNER}):
-        if not _lives(network.attrs["Labels"][_OWNER]):
+        if not _is_alive(network.attrs["Labels"][_OWNER]):
             network.remove()
     return len(orphans)
 
 
-def _lives(owner: str) -> bool:
-    """Whether the harness of a container lives; that of another host can't be asked."""
+def _is_alive(owner: str) -> bool:
+    """Return whether the harness of a container is alive; assumed for other hosts."""
     host, _, folder = owner.partition(":")
     return host != socket.gethostname() or is_held(Path(folder))
 
 
-def _mend(error: APIError) -> str:
-    """What to do about a container or network that the daemon refused."""
+def _fix(error: APIError) -> str:
+    """Return what to do about a container or network that the daemon refused."""
     said = explained(error)
     if error.status_code == HTTPStatus.CONFLICT:
         return "Free the name with `docker rm`, or set FENCEPOST_PROJECT to another one."
     if "no space left" in said:
         return "Free some disk, e.g. with `docker system prune`."
     if "address pool" in said:
-        return "Remove networks that nobody uses: docker network prune."
+        return "Remove unused networks: docker network prune."
     return "See the log of the Docker daemon."
 
 
@@ -230,10 +230,10 @@ def _start_container(
 
 
 def _prepare(container: Any, code: bytes, *, is_adopted: bool) -> None:
-    """Bring this run's code, and rid an adopted node of what an earlier run left there.
+    """Copy this run's code, and remove what an earlier run left in an adopted node.
 
     Raises:
-        NodeError: it takes no command or no files.
+        NodeError: it can't run commands or receive files.
     """
     try:
         if is_adopted:
@@ -249,7 +249,7 @@ def _prepare(container: Any, code: bytes, *, is_adopted: bool) -> None:
 
 
 def _tie(container: Any) -> Any:
-    """Let a container end, and be removed, when this process ends; returns the line to hold."""
+    """Make a container end and disappear with this process; returns the stream to hold open."""
     api = connect().api
     created = api.exec_create(container.id, ["sh", "-c", "cat >/dev/null; kill 1"], stdin=True)
     return api.exec_start(created, socket=True)
@@ -263,7 +263,7 @@ def _remove(project: str, containers: list[Any]) -> None:
 
 
 def _remove_container(container: Any) -> None:
-    """Remove a container, and see it gone; it may be about to go by itself."""
+    """Remove a container and wait until it is gone; it may already be ending."""
     with suppress(NotFound):
         try:
             container.remove(force=True)

@@ -23,21 +23,21 @@ _MEMORY_GIB_MIN = 3
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at; `mend` says what a lack costs and how to end it."""
+    """One inspected prerequisite. `fix` says what its absence costs and how to install it."""
 
     what: str
     is_good: bool
     detail: str
-    mend: str = ""
+    fix: str = ""
 
 
 def diagnose() -> list[Finding]:
-    """Look at everything that runs depend on."""
+    """Inspect everything that runs depend on."""
     return [_java(), _memory(), _embedded(), _docker(), _loopback(), _cuts(), _limits()]
 
 
 def usable_pools(findings: list[Finding]) -> list[PoolKind]:
-    """The pools that work here, best first."""
+    """Return the pools that work here, best first."""
     good = {finding.what for finding in findings if finding.is_good}
     return [kind for kind in PoolKind if f"{kind} pool" in good]
 
@@ -46,14 +46,14 @@ def _java() -> Finding:
     try:
         java = java_command()
     except PrerequisiteError as error:
-        return Finding("java", is_good=False, detail="none", mend=str(error))
+        return Finding("java", is_good=False, detail="none", fix=str(error))
     shown = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
     version = java_version(shown)
     return Finding(
         "java",
         is_good=version is not None and version >= JAVA_MIN,
         detail=f"{java}: {version}",
-        mend=f"Java {JAVA_MIN} or newer is needed; Debian: apt-get install openjdk-17-jre-headless",
+        fix=f"Java {JAVA_MIN} or newer is needed; Debian: apt-get install openjdk-17-jre-headless",
     )
 
 
@@ -63,7 +63,7 @@ def _memory() -> Finding:
         "memory",
         is_good=available_gib >= _MEMORY_GIB_MIN,
         detail=f"{available_gib:.1f} GiB available",
-        mend=f"three brokers, their clients and Spark take about {_MEMORY_GIB_MIN} GiB",
+        fix=f"three brokers, their clients and Spark take about {_MEMORY_GIB_MIN} GiB",
     )
 
 
@@ -73,7 +73,7 @@ def _embedded() -> Finding:
         f"{PoolKind.EMBEDDED} pool",
         is_good=problem is None,
         detail="user and network namespaces work" if problem is None else "no namespaces",
-        mend=problem or "",
+        fix=problem or "",
     )
 
 
@@ -82,8 +82,8 @@ def _docker() -> Finding:
     return Finding(
         f"{PoolKind.DOCKER} pool",
         is_good=problem is None,
-        detail="a daemon answers" if problem is None else "no daemon",
-        mend=problem or "",
+        detail="a daemon responds" if problem is None else "no daemon",
+        fix=problem or "",
     )
 
 
@@ -96,7 +96,7 @@ def _loopback() -> Finding:
                 f"{PoolKind.LOOPBACK} pool",
                 is_good=False,
                 detail=str(error),
-                mend="add the addresses; macOS: sudo ifconfig lo0 alias 127.0.0.11 (to .15)",
+                fix="add the addresses; macOS: sudo ifconfig lo0 alias 127.0.0.11 (to .15)",
             )
     return Finding(f"{PoolKind.LOOPBACK} pool", is_good=True, detail="process faults only")
 
@@ -109,7 +109,7 @@ def _cuts() -> Finding:
         CUTS,
         is_good=problem is None,
         detail="by peer, direction and port" if problem is None else "no packets can be dropped",
-        mend=problem or "",
+        fix=problem or "",
     )
 
 
@@ -119,5 +119,5 @@ def _limits() -> Finding:
         FILE_LIMITS,
         is_good=is_there,
         detail="of running processes" if is_there else "only of one's own process",
-        mend="the fault fill needs Linux",
+        fix="the fault fill needs Linux",
     )

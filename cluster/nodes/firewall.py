@@ -1,12 +1,11 @@
-"""Dropped traffic of this network namespace: two nftables chains for each kind of traffic.
+"""Dropped traffic of this network namespace: two nftables chains for each traffic.
 
 The first chain counts packets and drops them. The second one, of a later priority, counts those
-that come through the first: none, as long as it drops. So a rule that counts without an effect is
-noticed.
+that pass the first: none, as long as it drops. This detects a rule that counts without dropping.
 
-Needs no tool, only the kernel's nf_tables, and works for an ordinary user in a namespace of his
-own. Rules are named after what they drop, so that each can be found, counted and removed alone;
-`python -m cluster.nodes.firewall` removes them all.
+It needs no tool, only the kernel's nf_tables, and works for an ordinary user in a namespace of
+their own. Rules are named after what they drop, so that each can be found, counted and removed
+alone; `python -m cluster.nodes.firewall` removes them all.
 """
 
 import socket
@@ -22,7 +21,7 @@ from contract.errors import FaultError
 _TABLE = "fencepost"
 _ACCEPT, _DROP = 1, 0
 _FIRST, _LATER = 0, 10
-"""Priorities: the kernel asks the chain with the lower one first."""
+"""Priorities: the kernel runs the chain with the lower one first."""
 
 _EQUAL = 0
 _REGISTER = 1
@@ -31,10 +30,10 @@ _PROTOCOL_AT, _DESTINATION_PORT_AT = 9, 2
 
 
 def block(traffic: Traffic) -> None:
-    """Drop such packets from now on; nothing happens where they are dropped already.
+    """Drop these packets from now on; does nothing if they are dropped already.
 
     Raises:
-        FaultError: the kernel did not take the rule.
+        FaultError: the kernel refused the rule.
     """
     with NFTables(nfgen_family=socket.AF_INET) as tables:
         if _rule(tables, traffic.name) is not None:
@@ -43,11 +42,11 @@ def block(traffic: Traffic) -> None:
         _add(tables, traffic, traffic.name, _FIRST, verdict(code=_DROP))
         _add(tables, traffic, _behind(traffic), _LATER)
         if packets(traffic) is None:
-            raise FaultError(f"the kernel took no rule to drop {traffic.name}")
+            raise FaultError(f"the kernel refused a rule to drop {traffic.name}")
 
 
 def unblock(traffic: Traffic) -> None:
-    """Let such packets pass again; nothing happens where they do."""
+    """Let these packets pass again; does nothing if they pass already."""
     with NFTables(nfgen_family=socket.AF_INET) as tables:
         for chain in (_behind(traffic), traffic.name):
             rule = _rule(tables, chain)
@@ -59,14 +58,14 @@ def unblock(traffic: Traffic) -> None:
 
 
 def unblock_all() -> None:
-    """Let everything pass again that was ever blocked here."""
+    """Remove all rules of `block` in this namespace."""
     with NFTables(nfgen_family=socket.AF_INET) as tables:
         if any(table.get_attr("NFTA_TABLE_NAME") == _TABLE for table in tables.get_tables()):
             tables.table("del", name=_TABLE)
 
 
 def packets(traffic: Traffic) -> Packets | None:
-    """What became of such packets since `block`; None where no rule drops them."""
+    """Return the counts of these packets since `block`; None where no rule drops them."""
     with NFTables(nfgen_family=socket.AF_INET) as tables:
         first, behind = _rule(tables, traffic.name), _rule(tables, _behind(traffic))
     if first is None or behind is None:
@@ -76,7 +75,7 @@ def packets(traffic: Traffic) -> Packets | None:
 
 
 def _behind(traffic: Traffic) -> str:
-    """The name of the chain that counts what comes through the first one."""
+    """Return the name of the chain that counts packets that pass the first one."""
     return f"behind-{traffic.name}"
 
 
@@ -125,7 +124,7 @@ def _matches(traffic: Traffic) -> tuple[Any, ...]:
 
 
 def _is(header: int, offset: int, content: bytes) -> list[Any]:
-    """Go on only where a header's bytes at an offset are these."""
+    """Match packets whose header has these bytes at an offset."""
     load = {"dreg": _REGISTER, "base": header, "offset": offset, "len": len(content)}
     value = {"attrs": [("NFTA_DATA_VALUE", content)]}
     compare = {"sreg": _REGISTER, "op": _EQUAL, "data": value}

@@ -1,4 +1,4 @@
-"""Processes and files of the machine that this code runs on: what every node comes down to."""
+"""Processes and files of the machine that this code runs on: the base of every local node."""
 
 import hashlib
 import os
@@ -15,7 +15,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 
 class HostProcess(NodeProcess):
-    """A child of this process, leading a process group of its own."""
+    """A child of this process, in a process group of its own."""
 
     def __init__(self, child: "subprocess.Popen[bytes]") -> None:
         """Take over a child that was started with a pipe as its standard input."""
@@ -34,7 +34,7 @@ class HostProcess(NodeProcess):
             self._child.stdin.write(line.encode() + b"\n")
             self._child.stdin.flush()
         except BrokenPipeError:
-            raise NodeError(f"process {self.pid} has ended and takes no more lines") from None
+            raise NodeError(f"process {self.pid} has ended and reads no more lines") from None
 
     def signal(self, number: int) -> None:
         """Signal its whole group."""
@@ -56,10 +56,10 @@ class HostProcess(NodeProcess):
 
 
 class Host:
-    """Runs commands and keeps files; `enter` stands before every command."""
+    """Runs commands and keeps files; `enter` is prepended to every command."""
 
     def __init__(self, folder: Path, *, enter: Sequence[str] = ()) -> None:
-        """Commands run in `folder`, which is made."""
+        """Create `folder`, in which commands run."""
         self.folder = folder
         self._enter = tuple(enter)
         self._processes: list[HostProcess] = []
@@ -129,7 +129,7 @@ class Host:
             process.signal(number)
 
     def kill_all(self) -> None:
-        """SIGKILL everything that was spawned here, and see it end."""
+        """SIGKILL everything that was spawned here, and wait for its end."""
         self.signal_all(signal.SIGKILL)
         for process in self._processes:
             process.wait(10)
@@ -144,7 +144,7 @@ class Host:
             return b""
 
     def sha256(self, path: Path) -> str:
-        """A file's hash, in hexadecimal; empty where it can't be read."""
+        """Return a file's SHA-256 in hexadecimal; empty where it can't be read."""
         try:
             with path.open("rb") as file:
                 return hashlib.file_digest(file, "sha256").hexdigest()

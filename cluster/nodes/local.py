@@ -18,7 +18,7 @@ from contract.errors import FaultError, NodeError
 
 
 class LocalNode(Node):
-    """Processes and files on this machine; `enter` says how a command gets into the node."""
+    """Processes and files on this machine; `enter` is the command that enters the node."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class LocalNode(Node):
         self._host = Host(self.folder, enter=enter)
 
     def class_path(self, version: str) -> list[Path]:
-        """Jars of the user's cache, which every local node shares."""
+        """Return the class path in the user's cache, which all local nodes share."""
         return distribution.class_path(version)
 
     def run(
@@ -88,7 +88,7 @@ class LocalNode(Node):
         self._host.remove(path)
 
     def shell_command(self) -> list[str]:
-        """What every command gets."""
+        """Return `enter`, as for every command."""
         return self._enter
 
     def pause(self) -> None:
@@ -102,7 +102,7 @@ class LocalNode(Node):
         self.is_paused = False
 
     def is_suspended(self) -> bool:
-        """Whether SIGSTOP holds each process."""
+        """Return whether SIGSTOP holds each process."""
         states = {psutil.Process(pid).status() for pid in self._host.running()}
         return states == {psutil.STATUS_STOPPED}
 
@@ -111,10 +111,10 @@ class LocalNode(Node):
         self._host.kill_all()
 
     def block(self, traffic: Traffic) -> None:
-        """A plain local node has no network of its own."""
+        """Raise an error: a plain local node has no network of its own."""
         raise FaultError(
-            f"{self.name} can't be cut from {traffic.peer}: this pool has no network of its own; "
-            "use --cluster embedded"
+            f"{self.name} can't be partitioned from {traffic.peer}: this pool has no network of "
+            "its own; use --cluster embedded"
         )
 
     def unblock(self, traffic: Traffic) -> None:
@@ -127,7 +127,7 @@ class LocalNode(Node):
 
 
 def _copy(source: Path, target: Path, *, whose: str) -> None:
-    """Copy a file or a folder, without links and devices: what they lead to is not the node's."""
+    """Copy a file or a folder, without links and devices, whose targets are outside of the node."""
     if source.is_dir():
         shutil.copytree(source, target, dirs_exist_ok=True, ignore=_no_files)
     elif source.exists():
@@ -138,6 +138,6 @@ def _copy(source: Path, target: Path, *, whose: str) -> None:
 
 
 def _no_files(folder: str, names: list[str]) -> list[str]:
-    """Those of a folder's names that are neither a file nor a folder."""
+    """Return the names in a folder that are neither a file nor a folder."""
     modes = {name: (Path(folder) / name).lstat().st_mode for name in names}
     return [name for name, mode in modes.items() if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))]

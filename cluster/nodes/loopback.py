@@ -1,6 +1,6 @@
 """The loopback pool: nodes are folders, each with a loopback address of its own.
 
-For machines where no namespaces work. It bears process faults only.
+For machines without namespaces. It supports process faults only.
 """
 
 import functools
@@ -19,7 +19,7 @@ _FIRST_HOST = 11
 
 
 class LoopbackNode(LocalNode):
-    """A node whose processes die with the harness, where the kernel can do that (Linux)."""
+    """A node whose processes end with the harness, where the kernel supports it (Linux)."""
 
     def __init__(self, name: str, address: str, root: Path) -> None:
         """Processes bind to `address`, so that nodes can use the same ports."""
@@ -33,20 +33,20 @@ class LoopbackNode(LocalNode):
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
     ) -> NodeProcess:
-        """Start a process, tethered to the process that asks, which may be a fork of another."""
+        """Start a process that ends with the calling process, which may be a fork."""
         spawn = functools.partial(super().spawn, tethered([*argv]), log=log, env=env, cwd=cwd)
         return _parent(os.getpid()).submit(spawn).result()
 
     def shell_command(self) -> list[str]:
-        """Nothing: the node is this machine."""
+        """Return no prefix: the node is this machine."""
         return []
 
 
 @functools.cache
 def _parent(pid: int) -> ThreadPoolExecutor:
-    """The thread of process `pid` that spawns, until that ends.
+    """Return the thread of process `pid` that spawns, which lasts until the process ends.
 
-    To Linux a parent is a thread: whoever is tethered to one that ends is killed then.
+    On Linux the parent is a thread: its tethered children are killed when that thread ends.
     """
     return ThreadPoolExecutor(1, thread_name_prefix=f"parent-{pid}")
 

@@ -1,6 +1,6 @@
-"""The embedded pool: a network namespace and a folder a node, one bridge between them.
+"""The embedded pool: a network namespace and a folder per node, and one bridge between them.
 
-It must be made inside a sandbox (`cluster.nodes.sandbox`), whose end undoes all of it.
+It must be created inside a sandbox (`cluster.nodes.sandbox`), whose end removes all of it.
 """
 
 from collections.abc import Callable
@@ -40,11 +40,11 @@ class NetnsNode(LocalNode):
         self._inside(firewall.unblock, traffic)
 
     def packets(self, traffic: Traffic) -> Packets | None:
-        """What that rule has counted."""
+        """Return the counts of that rule."""
         return self._inside(firewall.packets, traffic)
 
     def _inside(self, act: Callable[[Traffic], _T], traffic: Traffic) -> _T:
-        """Act in the node's namespace, which a thread enters that does nothing else."""
+        """Run a function in the node's namespace, in a thread of its own."""
 
         def enter_and_act() -> _T:
             netns.setns(self.name)
@@ -55,10 +55,10 @@ class NetnsNode(LocalNode):
 
 
 class EmbeddedPool:
-    """Nodes `node-1`, `node-2`, ... on one bridge that leads nowhere else."""
+    """Nodes `node-1`, `node-2`, ... on one bridge without an uplink."""
 
     def __init__(self, *, size: int, root: Path) -> None:
-        """Make bridge, namespaces and links."""
+        """Create the bridge, namespaces and links."""
         self.nodes: list[Node] = []
         with IPRoute() as route:
             route.link("add", ifname=_BRIDGE, kind="bridge")
@@ -72,7 +72,7 @@ class EmbeddedPool:
 
 
 def _connect(route: IPRoute, bridge: int, name: str, address: str) -> None:
-    """A veth pair from the bridge into a node's namespace, with the node's address."""
+    """Create a veth pair from the bridge into a node's namespace, with the node's address."""
     outside = f"to-{name}"
     route.link("add", ifname=outside, kind="veth", peer={"ifname": "eth0", "net_ns_fd": name})
     port = route.link_lookup(ifname=outside)[0]

@@ -14,26 +14,26 @@ _OUTPUT_SHOWN = 2000
 
 
 class Capability(enum.Enum):
-    """What a pool's nodes can do beyond running processes."""
+    """What a pool's nodes support beyond running processes."""
 
     CUT = "cut"
 
 
 @dataclass(frozen=True)
 class Completed:
-    """How a command on a node ended."""
+    """The exit status and output of a command on a node."""
 
     status: int
     output: str
 
 
 class NodeProcess(ABC):
-    """A process that was started on a node and is still the harness's to stop."""
+    """A process on a node that the harness started and stops."""
 
     @property
     @abstractmethod
     def pid(self) -> int:
-        """Its process id, as the node sees it."""
+        """Its process id on the node."""
 
     @abstractmethod
     def send_line(self, line: str) -> None:
@@ -45,7 +45,7 @@ class NodeProcess(ABC):
 
     @abstractmethod
     def signal(self, number: int) -> None:
-        """Send it a signal; nothing happens when it has ended."""
+        """Send it a signal; does nothing if it has ended."""
 
     @abstractmethod
     def status(self) -> int | None:
@@ -61,15 +61,15 @@ class NodeProcess(ABC):
 
 
 class Node(ABC):
-    """A place where processes run, with an address that the other nodes reach.
+    """A host for processes, with an address that the other nodes reach.
 
     Attributes:
         name: unique in its pool, e.g. `node-1`.
         address: by which the other nodes reach it, e.g. `10.88.0.11`.
-        folder: absolute and writable, as processes on the node see it; emptied before a scenario.
+        folder: absolute and writable, a path on the node; emptied before a scenario.
         python: the interpreter for workers on the node; it imports `harness` and JPype.
         java: the `java` command on the node.
-        capabilities: what faults it can bear.
+        capabilities: the faults that it supports.
         is_paused: whether `pause` holds it.
     """
 
@@ -83,10 +83,10 @@ class Node(ABC):
 
     @abstractmethod
     def class_path(self, version: str) -> list[Path]:
-        """The jars of a Kafka version as the node sees them, each with the hash of the lock file.
+        """Return the class path of a Kafka version on the node, each jar with the lock file's hash.
 
         Raises:
-            DistributionError: one can't be had, or has another hash.
+            DistributionError: a jar is missing, or has another hash.
         """
 
     @abstractmethod
@@ -149,50 +149,50 @@ class Node(ABC):
 
     @abstractmethod
     def remove(self, path: Path) -> None:
-        """Remove a file or a folder with its content; nothing happens where there is none."""
+        """Remove a file or a folder with its content; does nothing if there is none."""
 
     @abstractmethod
     def shell_command(self) -> list[str]:
-        """What goes before a command that somebody runs on the node by hand, in a terminal."""
+        """Return the prefix of a command that a user runs on the node in a terminal."""
 
     @abstractmethod
     def pause(self) -> None:
-        """Stop everything that runs on the node, at once, without its notice."""
+        """Suspend everything that runs on the node, at once."""
 
     @abstractmethod
     def resume(self) -> None:
-        """Let everything on the node go on; nothing happens where it was not paused."""
+        """Resume everything on the node; does nothing if it was not paused."""
 
     @abstractmethod
     def is_suspended(self) -> bool:
-        """Whether, according to the operating system, nothing on the node runs now."""
+        """Return whether the operating system reports everything on the node as suspended."""
 
     @abstractmethod
     def kill(self) -> None:
-        """SIGKILL everything that runs on the node, as a power cut does."""
+        """SIGKILL everything that runs on the node, as a power failure does."""
 
     @abstractmethod
     def block(self, traffic: Traffic) -> None:
-        """Drop packets of this node (needs `Capability.CUT`); read back that the rule is there.
+        """Drop packets of this node (needs `Capability.CUT`); verify that the rule exists.
 
         Raises:
-            FaultError: the pool can't.
+            FaultError: the pool does not support it.
         """
 
     @abstractmethod
     def unblock(self, traffic: Traffic) -> None:
-        """Undo `block`, and only that; nothing happens where such packets pass."""
+        """Undo this `block` only; does nothing if these packets pass."""
 
     @abstractmethod
     def packets(self, traffic: Traffic) -> Packets | None:
-        """What became of such packets since `block`; None where no rule drops them."""
+        """Return the counts of these packets since `block`; None where no rule drops them."""
 
 
 def require_success(ended: Completed, argv: Sequence[str], *, where: str) -> Completed:
-    """Give back how a command ended.
+    """Return a command's result if it succeeded.
 
     Raises:
-        CommandFailedError: with another status than 0; shows the end of its output.
+        CommandFailedError: its status is not 0; shows the end of its output.
     """
     if ended.status != 0:
         raise CommandFailedError(

@@ -1,4 +1,4 @@
-"""The kinds of pools, and how to open one."""
+"""The kinds of pools, and the function that opens one."""
 
 import enum
 from pathlib import Path

@@ -1,9 +1,9 @@
 """One private user, network, mount and pid namespace for a whole embedded pool.
 
-Everything that a run starts lives inside: when its first process ends, the kernel ends the rest,
-and with the last one go the namespaces, bridges and routes. That first process is `supervise`
-below; it ends with its command, or at once when the harness outside dies (also by SIGKILL), which
-it sees as the end of a pipe that only the harness holds open.
+Everything that a run starts is inside. When the sandbox's first process ends, the kernel kills the
+others, and removes the namespaces, bridges and routes with the last one. The first process is
+`supervise` below. It ends with its command, or at once when the harness outside ends (also by
+SIGKILL), which closes a pipe that only the harness holds open.
 """
 
 import os
@@ -32,7 +32,7 @@ _HARNESS_DIED = 70
 
 
 class Sandbox:
-    """A command that runs inside a sandbox of its own, until it ends or its owner dies."""
+    """A command that runs inside a sandbox of its own, until it ends or its owner ends."""
 
     def __init__(
         self, argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, stdout: int | None = None
@@ -57,7 +57,7 @@ class Sandbox:
         return self._process.wait()
 
     def kill(self) -> None:
-        """End everything inside, now; nothing happens when it has ended."""
+        """Kill everything inside; does nothing if it has ended."""
         if self._lifeline >= 0:
             os.close(self._lifeline)
             self._lifeline = -1
@@ -71,7 +71,7 @@ def start_in_sandbox(
 
 
 def sandbox_problem() -> str | None:
-    """Why no sandbox works on this machine and what to do about it; None where one does."""
+    """Return why no sandbox works on this machine and what to do; None if one works."""
     still = "Until then `--cluster loopback` runs every scenario that needs process faults only."
     if sys.platform != "linux":
         return f"the embedded pool needs Linux network namespaces. {still}"
@@ -84,12 +84,12 @@ def sandbox_problem() -> str | None:
         return None
     return (
         f"this machine blocks user namespaces, which the embedded pool needs "
-        f"({probe.stderr.strip() or f'unshare ended with {probe.returncode}'}). {_mend()} {still}"
+        f"({probe.stderr.strip() or f'unshare ended with {probe.returncode}'}). {_fix()} {still}"
     )
 
 
 def cut_problem() -> str | None:
-    """Why packets can't be dropped in a sandbox, though it works; None where they can."""
+    """Return why packets can't be dropped in a working sandbox; None if they can."""
     probe = subprocess.run(
         [*_UNSHARE, sys.executable, "-m", "cluster.nodes.firewall"],
         cwd=_ROOT,
@@ -102,13 +102,13 @@ def cut_problem() -> str | None:
         return None
     said = probe.stderr.strip().rpartition("\n")[2]
     return (
-        f"the kernel takes no nftables rules ({said}): modprobe nf_tables. Until then scenarios "
-        "with process faults only can run."
+        f"the kernel refuses nftables rules ({said}): modprobe nf_tables. Until then only "
+        "scenarios with process faults can run."
     )
 
 
-def _mend() -> str:
-    """The setting that most likely blocks user namespaces, with the command that lifts it."""
+def _fix() -> str:
+    """Return the setting that probably blocks user namespaces, and the command that changes it."""
     suspects = {
         "kernel.apparmor_restrict_unprivileged_userns": ("1", "0"),
         "kernel.unprivileged_userns_clone": ("0", "1"),
@@ -117,12 +117,12 @@ def _mend() -> str:
     for name, (blocking, lifted) in suspects.items():
         setting = Path("/proc/sys") / name.replace(".", "/")
         if setting.exists() and setting.read_text().strip() == blocking:
-            return f"Lift it with: sudo sysctl -w {name}={lifted}."
+            return f"Allow them with: sudo sysctl -w {name}={lifted}."
     return "A container runtime's seccomp profile may forbid them: run on the host itself."
 
 
 def supervise(lifeline: int, argv: Sequence[str]) -> int:
-    """Be the sandbox's first process: prepare it, run the command, reap orphans.
+    """Run as the sandbox's first process: prepare it, run the command, reap orphans.
 
     Returns the command's exit status.
     """

@@ -1,4 +1,4 @@
-"""Packets between two nodes, as cuts name them."""
+"""Packets between two nodes, as network faults select them."""
 
 import enum
 
@@ -16,8 +16,7 @@ class Traffic(msgspec.Struct, frozen=True, kw_only=True):
     """Packets between this node and a peer, one way.
 
     peer: the other node's address.
-    port: only TCP packets to that destination port: those of clients towards a server, so that the
-        side that serves at the port is the one that goes unheard. None: all packets.
+    port: only TCP packets to that destination port, from clients to a server. None: all packets.
     """
 
     peer: str
@@ -26,15 +25,15 @@ class Traffic(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """What its chain is called, e.g. `out-10.88.0.12-9093`."""
+        """The name of its chain, e.g. `out-10.88.0.12-9093`."""
         return f"{self.direction}-{self.peer}-{self.port or 'all'}"
 
 
 class Packets(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of the packets of a traffic since it was blocked.
+    """Counts of the packets of a traffic since it was blocked.
 
     dropped: how many the rule dropped.
-    passed: how many went on behind the rule: none, unless it does not drop.
+    passed: how many passed the rule: none, unless it does not drop.
     """
 
     dropped: int
@@ -42,10 +41,10 @@ class Packets(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def count(self) -> int:
-        """How many there were."""
+        """The number of packets."""
         return self.dropped + self.passed
 
     @property
     def are_all_dropped(self) -> bool:
-        """Whether there were such packets, and the rule dropped each."""
+        """Return whether there were packets and the rule dropped all of them."""
         return self.dropped > 0 and self.passed == 0

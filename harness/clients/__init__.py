@@ -1,1 +1,1 @@
-"""Clients under test: one worker contract, several clients behind it."""
+"""Clients under test: one worker interface with several clients."""

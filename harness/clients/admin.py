@@ -1,4 +1,4 @@
-"""What only Kafka's admin client does (`org.apache.kafka.clients.admin.Admin`)."""
+"""Operations of Kafka's admin client (`org.apache.kafka.clients.admin.Admin`)."""
 
 from contextlib import closing
 from typing import Any
@@ -26,26 +26,26 @@ _OF_THE_TOPIC = "DYNAMIC_TOPIC_CONFIG"
 
 
 class AdminClient:
-    """One admin client, opened at its first use."""
+    """An admin client, opened at its first use."""
 
     def __init__(self, bootstrap: str) -> None:
-        """Nothing is opened yet."""
+        """Store the settings; the client is opened later."""
         self._bootstrap = bootstrap
         self._opened: Any = None
 
     def create_topics(self, topics: list[NewTopic]) -> int:
-        """Create topics; returns how many."""
+        """Create topics; returns their number."""
         created = java_list(_new_topic(topic) for topic in topics)
         self._ask("create topics", lambda admin: admin.createTopics(created).all())
         return len(topics)
 
     def delete_topic(self, topic: str) -> None:
-        """Delete a topic; brokers do so a little later."""
+        """Delete a topic; brokers complete it later."""
         topics = java_list([topic])
         self._ask("delete a topic", lambda admin: admin.deleteTopics(topics).all())
 
     def describe_topic(self, topic: str) -> NewTopic:
-        """A topic as it could be created again: its replicas, and what was set of its own."""
+        """Return the topic as a `NewTopic`: its replicas and its own settings."""
         resource = _topic_resource(topic)
         names, resources = java_list([topic]), java_list([resource])
         described = self._ask(
@@ -68,10 +68,10 @@ class AdminClient:
         )
 
     def describe_group(self, group: str) -> GroupView:
-        """A consumer group as its coordinator tells it now.
+        """Return a consumer group as its coordinator reports it now.
 
         Raises:
-            WorkerError: the coordinator does not know it, or did not answer.
+            WorkerError: the coordinator does not know it, or did not respond.
         """
         found = self.find_group(group)
         if found is None:
@@ -79,9 +79,9 @@ class AdminClient:
         return found
 
     def find_group(self, group: str) -> GroupView | None:
-        """A consumer group as its coordinator reports it now; None where it knows of none."""
+        """Return a consumer group as its coordinator reports it now; None if it is unknown."""
         groups = java_list([group])
-        told = self._ask(
+        described = self._ask(
             f"describe group {group}",
             lambda admin: (
                 admin.describeConsumerGroups(groups, _briefly("DescribeConsumerGroups"))
@@ -91,11 +91,11 @@ class AdminClient:
             none_for="GroupIdNotFoundException",
             attempts=_COORDINATOR_ATTEMPTS,
         )
-        if told is None:
+        if described is None:
             return None
         return GroupView(
-            type=str(told.type()),
-            state=str(told.state()),
+            type=str(described.type()),
+            state=str(described.state()),
             members=[
                 MemberView(
                     member=str(member.consumerId()),
@@ -104,13 +104,13 @@ class AdminClient:
                         str(partition) for partition in member.assignment().topicPartitions()
                     ),
                 )
-                for member in told.members()
+                for member in described.members()
             ],
         )
 
     def committed(self, group: str) -> dict[str, int]:
-        """A group's committed offsets, by `topic-partition`."""
-        told = self._ask(
+        """Return a group's committed offsets, by `topic-partition`."""
+        described = self._ask(
             f"list the committed offsets of {group}",
             lambda admin: admin.listConsumerGroupOffsets(
                 group, _briefly("ListConsumerGroupOffsets")
@@ -119,12 +119,12 @@ class AdminClient:
         )
         return {
             str(entry.getKey()): int(entry.getValue().offset())
-            for entry in told.entrySet()
+            for entry in described.entrySet()
             if entry.getValue() is not None
         }
 
     def elect(self, order: ElectLeader) -> None:
-        """Elect a leader; one that leads already is no error."""
+        """Elect a leader; it is no error if it leads already."""
         kind = java_class("org.apache.kafka.common.ElectionType")
         election = kind.UNCLEAN if order.unclean else kind.PREFERRED
         partitions = java_class("java.util.Set").of(_partition(order.topic, order.partition))
@@ -165,43 +165,43 @@ class AdminClient:
         self._ask("reassign", lambda admin: admin.alterPartitionReassignments(asked).all())
 
     def fence_producers(self, transactional_ids: list[str]) -> int:
-        """Fence the producers of transactional ids; returns how many."""
+        """Fence the producers of transactional ids; returns their number."""
         ids = java_list(transactional_ids)
         self._ask("fence producers", lambda admin: admin.fenceProducers(ids).all())
         return len(transactional_ids)
 
     def describe_transaction(self, transactional_id: str) -> TransactionState:
-        """What the coordinator of a transactional id knows of it now."""
-        told = self._ask(
+        """Return the state of a transactional id as its coordinator reports it now."""
+        described = self._ask(
             f"describe {transactional_id}",
             lambda admin: admin.describeTransactions(
                 java_list([transactional_id]), _briefly("DescribeTransactions")
             ).description(transactional_id),
             attempts=_COORDINATOR_ATTEMPTS,
         )
-        started = told.transactionStartTimeMs()
+        started = described.transactionStartTimeMs()
         return TransactionState(
             transactional_id=transactional_id,
-            coordinator=int(told.coordinatorId()),
-            producer_id=int(told.producerId()),
-            producer_epoch=int(told.producerEpoch()),
-            state=str(told.state()),
+            coordinator=int(described.coordinatorId()),
+            producer_id=int(described.producerId()),
+            producer_epoch=int(described.producerEpoch()),
+            state=str(described.state()),
             expires_ms=(
-                int(started.getAsLong()) + int(told.transactionTimeoutMs())
+                int(started.getAsLong()) + int(described.transactionTimeoutMs())
                 if started.isPresent()
                 else None
             ),
         )
 
     def close(self) -> None:
-        """Close the client if it was ever opened."""
+        """Close the client if it was opened."""
         if self._opened is not None:
             self._opened.close()
 
     def _ask(self, what: str, call: Any, *, none_for: str = "", attempts: int = 1) -> Any:
-        """The result of a call's future; None where Kafka's exception has the name `none_for`.
+        """Return the result of a call's future; None if Kafka's exception has the name `none_for`.
 
-        A call that times out is made again, up to so many attempts.
+        A call that times out is repeated, up to `attempts` times in all.
 
         Raises:
             WorkerError: the cluster refused; names Kafka's exception.
@@ -215,7 +215,7 @@ class AdminClient:
             return None
         if name == "TimeoutException" and attempts > 1:
             return self._ask(what, call, none_for=none_for, attempts=attempts - 1)
-        raise WorkerError(f"the cluster would not {what}: {name}: {message}")
+        raise WorkerError(f"the cluster refused to {what}: {name}: {message}")
 
     def _admin(self) -> Any:
         if self._opened is None:
@@ -232,10 +232,10 @@ class AdminClient:
 
 
 def _briefly(call: str) -> Any:
-    """Options of a call to a coordinator, by which it ends early and can be made again.
+    """Return options with which a call to a coordinator ends early, so that it can be repeated.
 
-    A call goes to the broker that was found first until it times out, though that broker may have
-    died since; only the next call looks the coordinator up again. Source: `KafkaAdminClient`'s
+    A call goes to the coordinator that was found first until it times out, even if that broker has
+    died since. Only the next call looks the coordinator up again. Source: `KafkaAdminClient`'s
     `ConstantNodeIdProvider`.
     """
     timeout = java_class("java.lang.Integer")(_COORDINATOR_TIMEOUT_MS)

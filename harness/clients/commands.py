@@ -1,4 +1,4 @@
-"""What the driver tells a worker: its plan file, then one JSON command a line on standard input."""
+"""The input of a worker: a plan file, then one JSON command per line on standard input."""
 
 import msgspec
 
@@ -8,7 +8,6 @@ from harness.clients.command import Command
 from harness.clients.observer_commands import (
     AlterTopic,
     CreateTopics,
-    CutTail,
     Decode,
     DeleteRecords,
     DeleteTopic,
@@ -21,19 +20,20 @@ from harness.clients.observer_commands import (
     FindCoordinator,
     FindTopicId,
     Inspect,
+    JoinAndLeave,
     ListBrokers,
     ListCommitted,
     Reassign,
-    VisitGroup,
+    TruncateTail,
     Watch,
 )
 
 
 class WorkerPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """How a worker starts: written to a file on its node, whose path is its only argument.
+    """A worker's settings, in a file on its node whose path is the worker's only argument.
 
     bootstrap: `address:port` of each broker, joined by commas.
-    jars: those of the Kafka version whose classes it uses.
+    jars: of the Kafka version whose classes it uses.
     """
 
     worker: str
@@ -47,7 +47,7 @@ class WorkerPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Produce(Command, frozen=True, kw_only=True):
-    """Send `count` values with a producer of its own and wait until each has its outcome.
+    """Send `count` values with a new producer and wait until each has an outcome.
 
     bootstrap: `bootstrap.servers`; None: the worker's own.
     """
@@ -62,7 +62,7 @@ class Produce(Command, frozen=True, kw_only=True):
 
 
 class StartProducer(Command, frozen=True, kw_only=True):
-    """Send values at a steady rate, to each partition in turn, until `StopProducer`.
+    """Send values at a fixed rate, to each partition in turn, until `StopProducer`.
 
     acks: 0, 1 or all. A value that has no outcome after `delivery_timeout_ms` is unknown.
     """
@@ -76,21 +76,21 @@ class StartProducer(Command, frozen=True, kw_only=True):
 
 
 class CountProduced(Command, frozen=True, kw_only=True):
-    """Answers, by partition, how many values of a started producer came to each outcome so far."""
+    """Result: a started producer's values so far, by partition and outcome (`Counts`)."""
 
     producer: str
 
 
 class StopProducer(Command, frozen=True, kw_only=True):
-    """Send no more, wait for all outcomes, close the producer; answers as `CountProduced`."""
+    """Stop sending, wait for all outcomes, close the producer. Result: as `CountProduced`."""
 
     producer: str
 
 
 class OpenTransactional(Command, frozen=True, kw_only=True):
-    """Open a producer with a transactional.id and initialize it; answers a `StepAnswer`.
+    """Open a producer with a transactional.id and initialize it. Result: a `StepAnswer`.
 
-    transaction_timeout_ms: after so long, the coordinator aborts an open transaction.
+    transaction_timeout_ms: after this time the coordinator aborts an open transaction.
     """
 
     producer: str
@@ -99,13 +99,13 @@ class OpenTransactional(Command, frozen=True, kw_only=True):
 
 
 class BeginTransaction(Command, frozen=True, kw_only=True):
-    """Let an open transactional producer begin a transaction; answers a `StepAnswer`."""
+    """Begin a transaction of an open transactional producer. Result: a `StepAnswer`."""
 
     producer: str
 
 
 class SendInTransaction(Command, frozen=True, kw_only=True):
-    """Send `count` values to each partition; answers how many came to each outcome."""
+    """Send `count` values to each partition. Result: their number by outcome."""
 
     producer: str
     topic: str
@@ -116,11 +116,11 @@ class SendInTransaction(Command, frozen=True, kw_only=True):
 class CopyInTransaction(Command, frozen=True, kw_only=True):
     """Write a value to `partition` for each record that an open Java member polls.
 
-    It polls until it has at least `records`, and hands the member's positions to the transaction;
-    with 0 records it only does the latter. Answers a `StepAnswer` of that.
+    It polls until it has at least `records`, and sends the member's positions to the transaction.
+    With 0 records it only sends the positions. Result: a `StepAnswer` of that.
 
     Raises:
-        WorkerError: the member got fewer records in time.
+        WorkerError: the member received fewer records in time.
     """
 
     producer: str
@@ -132,7 +132,7 @@ class CopyInTransaction(Command, frozen=True, kw_only=True):
 
 
 class EndTransaction(Command, frozen=True, kw_only=True):
-    """Commit or abort the transaction; answers a `StepAnswer`."""
+    """Commit or abort the transaction. Result: a `StepAnswer`."""
 
     producer: str
     is_commit: bool
@@ -144,7 +144,7 @@ TransactionCommand = (
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True):
-    """A consumer to open: a member of `group`, subscribed to `topic`; `client` is which.
+    """A consumer to open: a member of `group`, subscribed to `topic`, of a `client`.
 
     bootstrap: `bootstrap.servers`; None: the worker's own.
     settings: further ones, by the client's own names.
@@ -167,7 +167,7 @@ class OpenMembers(Command, frozen=True, kw_only=True):
 
 
 class LogEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a topic's partition ends."""
+    """The log end of a partition."""
 
     topic: str
     partition: int
@@ -175,12 +175,12 @@ class LogEnd(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Consume(Command, frozen=True, kw_only=True):
-    """Poll each member until its position is exactly the log end of every partition it has.
+    """Poll each member until its position is exactly the log end of each of its partitions.
 
-    With `may_pass` a position beyond counts too: for logs that grow meanwhile.
+    With `may_pass` a position beyond it suffices: for logs that still grow.
 
-    A member whose poll raises stops there; one that does not come to its end in time is recorded
-    as `stalled`. The answer counts the members by how they ended.
+    A member whose poll raises an exception stops there. One that does not reach the log ends in
+    time is recorded as `stalled`. Result: how each member ended.
     """
 
     members: list[str]
@@ -201,15 +201,15 @@ class MemberCommit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CommitPositions(Command, frozen=True, kw_only=True):
-    """Let each member commit its position, with the leader epoch that `commit_epoch` chooses."""
+    """Let each member commit its position, with the leader epoch that `commit_epoch` selects."""
 
     commits: list[MemberCommit]
 
 
 class StartConsuming(Command, frozen=True, kw_only=True):
-    """Let members poll, each in a thread of its own, until `StopConsuming`.
+    """Let members poll, each in its own thread, until `StopConsuming`.
 
-    commit_epoch: any but `forced`; each member commits its positions so at this interval.
+    commit_epoch: any but `forced`; each member commits its positions in this style at the interval.
     """
 
     members: list[str]
@@ -218,25 +218,25 @@ class StartConsuming(Command, frozen=True, kw_only=True):
 
 
 class CountCommits(Command, frozen=True, kw_only=True):
-    """Answers, by member, how many of its commits were acknowledged so far."""
+    """Result: by member, the number of its commits acknowledged so far."""
 
     members: list[str]
 
 
 class StopConsuming(Command, frozen=True, kw_only=True):
-    """Let members stop polling; they stay open, and in their groups."""
+    """Let members stop polling; they stay open and in their groups."""
 
     members: list[str]
 
 
 class CloseMembers(Command, frozen=True, kw_only=True):
-    """Close consumers: they leave their groups and commit nothing more."""
+    """Close consumers: they leave their groups without a commit."""
 
     members: list[str]
 
 
 class Ping(Command, frozen=True, kw_only=True):
-    """Answers nothing, by which the driver learns that the worker is there."""
+    """No result; it shows the driver that the worker responds."""
 
 
 class Finish(Command, frozen=True, kw_only=True):
@@ -264,7 +264,7 @@ AnyCommand = (
     | DeleteTopic
     | DescribeTopic
     | FindTopicId
-    | VisitGroup
+    | JoinAndLeave
     | DescribeGroup
     | ListCommitted
     | Inspect
@@ -278,7 +278,7 @@ AnyCommand = (
     | Reassign
     | FenceProducers
     | DescribeTransactions
-    | CutTail
+    | TruncateTail
     | Decode
     | Ping
     | Finish
@@ -286,7 +286,7 @@ AnyCommand = (
 
 
 class StepAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a step of a transaction; `error` is the simple name of the exception."""
+    """The outcome of a step of a transaction; `error` is the simple name of the exception."""
 
     change: TransactionChange
     outcome: Outcome
@@ -294,10 +294,10 @@ class StepAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TransactionState(msgspec.Struct, frozen=True, kw_only=True):
-    """What the coordinator of a transactional id knows; `state` in Kafka's words (Ongoing, ...).
+    """A transactional id as its coordinator reports it; `state` is Kafka's (Ongoing, ...).
 
-    expires_ms: when an open transaction reaches its `transaction.timeout.ms`, since 1970; None
-        where none is open.
+    expires_ms: when an open transaction reaches its `transaction.timeout.ms`, in ms since 1970;
+        None without an open transaction.
     """
 
     transactional_id: str
@@ -309,7 +309,7 @@ class TransactionState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Counts = dict[str, dict[str, int]]
-"""Of a producer's values: by partition (as text), then by outcome."""
+"""The number of a producer's values by partition (as text), then by outcome."""
 
 ENCODER = msgspec.json.Encoder()
 DECODER: msgspec.json.Decoder[AnyCommand] = msgspec.json.Decoder(AnyCommand)

@@ -1,4 +1,4 @@
-"""What a commit of each style commits, from what the client and the application know."""
+"""The offset and epoch that each commit style selects."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ from contract.events import NO_EPOCH
 from contract.outcomes import CommitEpoch
 
 OF_THE_CLIENTS_STATE = frozenset({CommitEpoch.POSITION, CommitEpoch.METADATA, CommitEpoch.MAX})
-"""Styles that read epochs out of the client, which not every client lets an application do."""
+"""Styles that read epochs from the client's internal state, which not every client exposes."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class OffsetAndEpoch:
 
 @dataclass(frozen=True, kw_only=True)
 class ClientState:
-    """What a client knows of one of its partitions.
+    """A client's state of one of its partitions.
 
     position: its valid position; None while it awaits validation or a reset: a plain commit leaves
         such a partition out.
@@ -34,9 +34,10 @@ class ClientState:
 
 @dataclass(frozen=True, kw_only=True)
 class Known:
-    """All that a commit's epoch may be chosen from, for one partition.
+    """The inputs of a commit for one partition.
 
-    processed: past the last record that the application processed, with that record's epoch.
+    processed: the offset after the last record that the application processed, with that record's
+        epoch.
     record_epoch: of the last record polled.
     cluster_epoch: the partition's leader epoch as the cluster reported it to the driver.
     """
@@ -48,10 +49,10 @@ class Known:
 
 
 def chosen(style: CommitEpoch, known: Known) -> OffsetAndEpoch | None:
-    """The offset and epoch that a style commits; None if it has nothing to commit.
+    """Return the offset and epoch that a style commits; None if there is nothing to commit.
 
-    The styles that only choose a number fall back on what the application processed, where the
-    client has no valid position.
+    Styles that only choose the epoch use the processed offset where the client has no valid
+    position.
     """
     state = known.state
     at = state.position

@@ -1,4 +1,4 @@
-"""Writing a worker's history: line by line, each flushed, so that SIGKILL tears one at most."""
+"""Writes a worker's history line by line, each flushed, so that SIGKILL can damage one at most."""
 
 import os
 import threading
@@ -15,7 +15,7 @@ class HistoryWriter:
     """Appends events to one file; safe to use from several threads."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file for appending; its folder is made."""
+        """Open the file for appending; creates its folder."""
         path.parent.mkdir(parents=True, exist_ok=True)
         self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         self._lock = threading.Lock()

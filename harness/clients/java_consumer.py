@@ -18,14 +18,14 @@ _CONSUMER_PROTOCOL = {"group.protocol": "consumer"}
 
 
 class JavaMember(GroupMember):
-    """A consumer with the classic group protocol, or with KIP-848's for client java-consumer."""
+    """A consumer with the classic group protocol, or for client java-consumer with KIP-848's."""
 
     failures = (jpype.JException,)
     definite_failures = DEFINITE_COMMIT_FAILURES
     tells_its_state: ClassVar[bool] = True
 
     def positions_to_commit(self) -> tuple[Any, Any]:
-        """Its positions and its group's metadata, as `sendOffsetsToTransaction` takes them."""
+        """Return its positions and its group's metadata for `sendOffsetsToTransaction`."""
         positions = java_class("java.util.HashMap")()
         for partition in self._consumer.assignment():
             at = self._consumer.position(partition, _millis(POSITION_MS))
@@ -90,9 +90,9 @@ class JavaMember(GroupMember):
         return {}
 
     def _states(self, partitions: Iterable[Partition]) -> dict[Partition, ClientState]:
-        """Read from the consumer's own fields, which sends nothing and validates nothing.
+        """Read the consumer's own fields, which sends and validates nothing.
 
-        What a plain commit takes is what `SubscriptionState.allConsumed` gives.
+        A plain commit takes the positions of `SubscriptionState.allConsumed`.
         """
         consumed = self._subscriptions.allConsumed()
         return {tp: self._state(_topic_partition(tp), consumed) for tp in partitions}
@@ -141,7 +141,7 @@ class JavaMember(GroupMember):
 
 
 def _following(records: Any) -> dict[Partition, OffsetAndEpoch]:
-    """What `ConsumerRecords.nextOffsets` gives, which Kafka has from 4.0 on (KIP-1094)."""
+    """Return `ConsumerRecords.nextOffsets`, which Kafka has since 4.0 (KIP-1094)."""
     if not hasattr(records, "nextOffsets"):
         return {}
     following = records.nextOffsets()
@@ -159,7 +159,7 @@ def _batch(topic_partition: Any, records: Any, following: OffsetAndEpoch | None)
 
 
 def _failed_partitions(error: Any, name: str) -> list[Any]:
-    """The partitions that a poll's exception names."""
+    """Return the partitions that a poll's exception names."""
     if name in ("LogTruncationException", "OffsetOutOfRangeException"):
         return list(error.offsetOutOfRangePartitions().keySet())
     if name == "NoOffsetForPartitionException":
@@ -168,7 +168,7 @@ def _failed_partitions(error: Any, name: str) -> list[Any]:
 
 
 def _divergent(error: Any, name: str, topic_partition: Any) -> Any:
-    """The divergent offset and epoch that a LogTruncationException names for a partition."""
+    """Return a partition's divergent offset and epoch from a LogTruncationException."""
     if name != "LogTruncationException":
         return None
     return error.divergentOffsets().get(topic_partition)
@@ -194,12 +194,12 @@ def _offset_and_metadata(at: OffsetAndEpoch) -> Any:
     )
 
 
-def _offset_and_epoch(told: Any) -> OffsetAndEpoch:
-    return OffsetAndEpoch(int(told.offset()), _number(told.leaderEpoch()))
+def _offset_and_epoch(given: Any) -> OffsetAndEpoch:
+    return OffsetAndEpoch(int(given.offset()), _number(given.leaderEpoch()))
 
 
 def _number(epoch: Any) -> int:
-    """An `Optional<Integer>` as a number."""
+    """Return an `Optional<Integer>` as a number, -1 if empty."""
     return int(epoch.orElse(NO_EPOCH))
 
 

@@ -1,4 +1,4 @@
-"""A producer at a steady rate, in the background, until it is told to stop."""
+"""A producer in the background with a fixed rate, until it is stopped."""
 
 import threading
 import time
@@ -21,7 +21,7 @@ _REQUEST_TIMEOUT_MS = 10_000
 
 @dataclass(frozen=True)
 class _Batch:
-    """What one tick sent to one partition."""
+    """The sends of one tick to one partition."""
 
     sends: Sends
     futures: list[Any]
@@ -33,9 +33,8 @@ class _Batch:
 class SteadyProducer:
     """One `KafkaProducer` and its thread.
 
-    Outcomes are looked at once a tick, so an acknowledgement is recorded at most some ten
-    milliseconds after it came. A producer that can't keep up lets ticks pass, and does not catch up
-    by bursts.
+    Outcomes are polled once a tick, so an acknowledgement is recorded about ten milliseconds after
+    its arrival at most. A producer that can't keep up skips ticks, and does not catch up by bursts.
     """
 
     def __init__(self, command: StartProducer, *, bootstrap: str, history: HistoryWriter) -> None:
@@ -61,14 +60,14 @@ class SteadyProducer:
         self._thread.start()
 
     def counts(self) -> Counts:
-        """How many values came to each outcome so far."""
+        """Return the number of values with each outcome so far, by partition."""
         return {
             str(partition): {str(outcome): count for outcome, count in counts.items()}
             for partition, counts in self._counts.items()
         }
 
     def stop(self) -> Counts:
-        """Send no more, wait for every outcome and close the producer."""
+        """Stop sending, wait for every outcome and close the producer."""
         self._stop.set()
         self._thread.join()
         self._producer.flush()
@@ -103,7 +102,7 @@ class SteadyProducer:
         self._waiting[partition].append(_Batch(sends, futures))
 
     def _reap(self, is_ready: Callable[[_Batch], bool]) -> None:
-        """Record the outcomes of batches that are ready, partition by partition, in order."""
+        """Record the outcomes of completed batches, in order within each partition."""
         for partition, waiting in self._waiting.items():
             while waiting and is_ready(waiting[0]):
                 batch = waiting.popleft()

@@ -13,7 +13,7 @@ _CHUNK = 1000
 
 
 def produce(command: Produce, *, bootstrap: str, history: HistoryWriter) -> dict[str, int]:
-    """Send what is commanded and record each outcome; answers the count of each outcome."""
+    """Send a command's values and record each outcome; returns the count of each outcome."""
     producer = open_producer(
         command.producer,
         bootstrap=bootstrap,
@@ -36,7 +36,7 @@ def produce(command: Produce, *, bootstrap: str, history: HistoryWriter) -> dict
 
 
 def open_producer(name: str, *, bootstrap: str, settings: dict[str, str]) -> Any:
-    """A `KafkaProducer` of strings."""
+    """Open a `KafkaProducer` of strings."""
     serializer = "org.apache.kafka.common.serialization.StringSerializer"
     return java_class("org.apache.kafka.clients.producer.KafkaProducer")(
         java_properties(
@@ -53,9 +53,9 @@ def open_producer(name: str, *, bootstrap: str, settings: dict[str, str]) -> Any
 
 
 def settings_of(producer: Any) -> ProducerSettings:
-    """The producer's own settings, after it has resolved defaults and conflicts.
+    """Return the producer's settings, after it has resolved defaults and conflicts.
 
-    Kafka's default of `enable.idempotence` is true, and is taken back where `acks` rules it out
+    Kafka's default of `enable.idempotence` is true, and is disabled if `acks` conflicts with it
     (`ProducerConfig.postProcessAndValidateIdempotenceConfigs`).
     """
     config = private_field(producer, "producerConfig")

@@ -1,4 +1,4 @@
-"""What every Java producer does with its sends: intend them, and record what became of each."""
+"""Sends of a Java producer: they are recorded as intended, then with their outcomes."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -19,7 +19,7 @@ Answer = tuple[str | None, int]
 
 
 class ProducerSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What is in force of `enable.idempotence` and `max.in.flight.requests.per.connection`."""
+    """The effective `enable.idempotence` and `max.in.flight.requests.per.connection`."""
 
     idempotent: bool
     in_flight_max: int
@@ -37,7 +37,7 @@ class Sends(msgspec.Struct, frozen=True, kw_only=True):
     transaction: int | None = None
 
     def intend(self, history: HistoryWriter) -> None:
-        """Write down that they are about to be sent."""
+        """Record that they are about to be sent."""
         for begin in range(0, len(self.sequences), INTENDED_MAX):
             part = self.sequences[begin : begin + INTENDED_MAX]
             history.write(
@@ -53,7 +53,7 @@ class Sends(msgspec.Struct, frozen=True, kw_only=True):
             )
 
     def records(self) -> list[Any]:
-        """Their `ProducerRecord`s."""
+        """Return their `ProducerRecord`s."""
         record = java_class("org.apache.kafka.clients.producer.ProducerRecord")
         partition = java_class("java.lang.Integer")(self.partition)
         return [
@@ -64,12 +64,12 @@ class Sends(msgspec.Struct, frozen=True, kw_only=True):
     def record_outcomes(
         self, sent: Iterable[Any], history: HistoryWriter, *, answer: Callable[[Any], Answer]
     ) -> dict[Outcome, int]:
-        """Write down what became of each; answers the count of each outcome.
+        """Record the outcome of each; returns the count of each outcome.
 
         Args:
-            sent: what `answer` tells the answer of, one a value in their order.
-            history: where it is written.
-            answer: waits for an answer where there is none yet.
+            sent: arguments of `answer`, one per value in their order.
+            history: the history to write to.
+            answer: returns the error and offset of a send; waits for them if needed.
         """
         by_error: dict[str | None, tuple[list[int], list[int]]] = {}
         for sequence, one in zip(self.sequences, sent, strict=True):
@@ -97,7 +97,7 @@ class Sends(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def answer_of(future: Any) -> Answer:
-    """The answer that a send's future holds, or will."""
+    """Return the error and offset of a send's future; waits until it is done."""
     try:
         return None, int(future.get().offset())
     except jpype.JException as error:

@@ -1,7 +1,7 @@
-"""The Java producer with a transactional.id, step by step, so that a story can stop anywhere.
+"""The Java producer with a transactional.id, step by step, so that a scenario can stop anywhere.
 
-Errors do not stop a producer here: like a zombie that does not know it is one, it is told the next
-step, and what became of each goes to the history.
+An error does not stop a producer here: like a zombie it continues with its next step. Each outcome
+is written to the history.
 """
 
 import time
@@ -51,12 +51,12 @@ _DONE = {
 
 
 class TransactionalProducer:
-    """One `KafkaProducer` with a transactional.id; it numbers its values over all transactions."""
+    """One `KafkaProducer` with a transactional.id; its values are numbered across transactions."""
 
     def __init__(
         self, command: OpenTransactional, *, bootstrap: str, history: HistoryWriter
     ) -> None:
-        """Open the producer; it talks to nobody before `initialize`."""
+        """Open the producer; it sends no request before `initialize`."""
         self._name = command.producer
         self._transactional_id = command.transactional_id
         self._history = history
@@ -80,7 +80,7 @@ class TransactionalProducer:
         return self._step(TransactionStep.INITIALIZE, self._producer.initTransactions)
 
     def begin(self) -> StepAnswer:
-        """Begin a transaction, which the brokers learn with its first send."""
+        """Begin a transaction; brokers see it with its first send."""
         self._transaction = 0 if self._transaction is None else self._transaction + 1
         return self._step(TransactionStep.BEGIN, self._producer.beginTransaction)
 
@@ -91,23 +91,23 @@ class TransactionalProducer:
         return self._step(TransactionStep.ABORT, self._producer.abortTransaction)
 
     def send(self, topic: str, partitions: Iterable[int], count: int) -> dict[str, int]:
-        """Send values to each partition and wait for their outcomes; answers these by count."""
+        """Send values to each partition and wait for their outcomes; returns the count of each."""
         intended = [self._intend(topic, partition, count) for partition in partitions]
         attempts = [
             [_attempt(self._producer, record) for record in sends.records()] for sends in intended
         ]
         counts = dict.fromkeys(map(str, Outcome), 0)
         for sends, attempted in zip(intended, attempts, strict=True):
-            told = sends.record_outcomes(attempted, self._history, answer=_answer)
-            for outcome, number in told.items():
+            counts = sends.record_outcomes(attempted, self._history, answer=_answer)
+            for outcome, number in counts.items():
                 counts[str(outcome)] += number
         return counts
 
     def copy(self, command: CopyInTransaction, member: JavaMember) -> StepAnswer:
-        """Write a value for each record that the member polls, and send its offsets along.
+        """Write a value for each record that the member polls, and send its offsets too.
 
         Raises:
-            WorkerError: the member got too few records.
+            WorkerError: the member received too few records.
         """
         taken = member.take(command.records, timeout_seconds=command.timeout_seconds)
         if taken < command.records:
@@ -121,7 +121,7 @@ class TransactionalProducer:
         )
 
     def close(self) -> None:
-        """Close the producer; it tries to abort what is open."""
+        """Close the producer; it tries to abort an open transaction."""
         try:
             self._producer.close(java_class("java.time.Duration").ofSeconds(_CLOSE_SECONDS))
         except jpype.JException as error:
@@ -176,14 +176,14 @@ class Transactions:
     def __init__(
         self, *, bootstrap: str, history: HistoryWriter, member: Callable[[str], Any]
     ) -> None:
-        """`member` gives an open member of a group by its name."""
+        """`member` returns an open member of a group by its name."""
         self._bootstrap = bootstrap
         self._history = history
         self._member = member
         self._producers: dict[str, TransactionalProducer] = {}
 
     def carry_out(self, command: TransactionCommand) -> Any:
-        """One step of one producer."""
+        """Carry out one step of one producer."""
         match command:
             case OpenTransactional():
                 opened = TransactionalProducer(
@@ -215,7 +215,7 @@ class Transactions:
 
 
 def _attempt(producer: Any, record: Any) -> Any:
-    """A send's future, or the error with which the client refused it at once."""
+    """Return a send's future, or the client's immediate error."""
     try:
         return producer.send(record)
     except jpype.JException as error:
@@ -223,7 +223,7 @@ def _attempt(producer: Any, record: Any) -> Any:
 
 
 def _answer(attempt: Any) -> Answer:
-    """An attempt's error (None: acknowledged) and its offset."""
+    """Return an attempt's error (None: acknowledged) and its offset."""
     if isinstance(attempt, jpype.JException):
         return _cause(attempt), NO_OFFSET
     try:
@@ -233,16 +233,16 @@ def _answer(attempt: Any) -> Answer:
 
 
 def _cause(error: Any) -> str:
-    """The simple name of an exception, or of what a mere wrapper holds."""
+    """Return the simple name of an exception, or of the cause of a wrapper."""
     while exception_name(error) in _WRAPPERS and error.getCause() is not None:
         error = error.getCause()
     return exception_name(error)
 
 
 def _producer_id_and_epoch(producer: Any) -> tuple[int, int]:
-    """What the client works under, from its private transaction manager; -1 where there is none.
+    """Return producer id and epoch from the client's private transaction manager; -1 without one.
 
-    `KafkaProducer` has no public way to tell.
+    `KafkaProducer` does not expose them.
     """
     try:
         manager = private_field(producer, "transactionManager")

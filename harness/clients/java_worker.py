@@ -47,7 +47,7 @@ class JavaRole(MemberRole):
         )
 
     def carry_out(self, command: AnyCommand) -> Any:
-        """Produce, or what members do."""
+        """Carry out a command of producers or of members."""
         match command:
             case Produce():
                 bootstrap = command.bootstrap or self._plan.bootstrap
@@ -75,7 +75,7 @@ class JavaRole(MemberRole):
                 return super().carry_out(command)
 
     def close(self) -> None:
-        """Close what is still open."""
+        """Close everything that is still open."""
         for load in self._loads.values():
             load.stop()
         self._transactions.close()

@@ -28,7 +28,7 @@ _CLIENT_LOGS = ("kafka.consumer", "kafka.coordinator.consumer")
 
 
 class KafkaPythonMember(GroupMember):
-    """A `kafka.KafkaConsumer`, which has a thread of its own for its event loop."""
+    """A `kafka.KafkaConsumer`, which runs its event loop in its own thread."""
 
     failures = (KafkaError,)
     definite_failures = frozenset(
@@ -47,25 +47,25 @@ class KafkaPythonMember(GroupMember):
     def __init__(
         self, member: Member, bootstrap: str, history: HistoryWriter, *, speaker: SpeakerLog
     ) -> None:
-        """`speaker` is told who speaks."""
+        """`speaker` is the log filter that names the member of each line."""
         self._speaker = speaker
         speaker.introduce(member)
         super().__init__(member, bootstrap, history)
 
     def consume(self, order: Consume) -> str:
-        """As every member."""
+        """See `GroupMember`."""
         self._speaker.calls(self.member)
         return super().consume(order)
 
     def read_on(
         self, stop: threading.Event, *, style: CommitEpoch, commit_interval_seconds: float
     ) -> None:
-        """As every member."""
+        """See `GroupMember`."""
         self._speaker.calls(self.member)
         super().read_on(stop, style=style, commit_interval_seconds=commit_interval_seconds)
 
     def commit(self, order: MemberCommit) -> str:
-        """As every member."""
+        """See `GroupMember`."""
         self._speaker.calls(self.member)
         return super().commit(order)
 
@@ -82,12 +82,12 @@ class KafkaPythonMember(GroupMember):
         self._consumer.subscribe([self.member.topic], listener=_Listener(self._assigned_anew))
 
     def _fetch(self) -> list[Batch]:
-        """As every member; polls longer while it has no partition, so that no poll cuts a join.
+        """See `GroupMember`; polls longer without partitions, so that no poll interrupts a join.
 
-        kafka-python 3.0.12 never takes up its assignment if a poll times out while it joins again
-        because metadata brought a topic: `ConsumerCoordinator.need_rejoin` compares snapshots that
-        `_perform_assignment` has updated before SyncGroup is answered, so no later poll awaits the
-        join that is under way.
+        kafka-python 3.0.12 never applies its assignment if a poll times out while it rejoins
+        because of a topic in new metadata: `ConsumerCoordinator.need_rejoin` compares snapshots
+        that `_perform_assignment` has updated before the response to SyncGroup, so no later poll
+        waits for the pending join.
         """
         timeout_ms = POLL_MS if self._consumer.assignment() else _JOIN_MS
         records = self._consumer.poll(timeout_ms=timeout_ms)
@@ -103,7 +103,7 @@ class KafkaPythonMember(GroupMember):
         return position
 
     def _states(self, partitions: Iterable[Partition]) -> dict[Partition, ClientState]:
-        """Read from the consumer's own state, which a plain commit takes.
+        """Read the consumer's own state, which a plain commit uses.
 
         The position's epoch is not always that of the last record: after a leader change or a
         rebalance kafka-python 3.0.12 may have none.
@@ -140,21 +140,21 @@ class KafkaPythonMember(GroupMember):
         self._consumer.close(autocommit=False)
 
     def _failure(self, error: BaseException) -> Failure:
-        told: dict[str, Any] = {"exception": type(error).__name__, "message": str(error)}
+        known: dict[str, Any] = {"exception": type(error).__name__, "message": str(error)}
         partitions: dict[Any, Any] = {}
         if isinstance(error, LogTruncationError):
             partitions = error.divergent_offsets
         elif isinstance(error, OffsetOutOfRangeError) and error.args:
             partitions = dict.fromkeys(error.args[0])
         for tp, divergent in partitions.items():
-            told |= {"topic": tp.topic, "partition": tp.partition}
+            known |= {"topic": tp.topic, "partition": tp.partition}
             if divergent is not None:
-                told |= {
+                known |= {
                     "divergent_offset": divergent.offset,
                     "divergent_epoch": divergent.leader_epoch,
                 }
             break
-        return Failure(**told)
+        return Failure(**known)
 
 
 class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]
@@ -165,7 +165,7 @@ class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]
         self._report = assigned_anew
 
     def on_partitions_revoked(self, revoked: Any) -> None:
-        """The member notes its assignment after the poll."""
+        """Do nothing: the member notes its assignment after the poll."""
 
     def on_partitions_assigned(self, assigned: Any) -> None:
         """Also called for partitions that the member keeps."""

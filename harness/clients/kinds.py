@@ -7,13 +7,13 @@ from contract.clients import Client
 
 @dataclass(frozen=True)
 class WorkerKind:
-    """A worker's name, which is that of its history, and what `python -m` runs for it."""
+    """A worker's name, which names its history, and its module for `python -m`."""
 
     worker: str
     module: str
 
     def copy(self, number: int) -> "WorkerKind":
-        """The worker of a group's members of this number, from 1: `clients`, then `clients-2`."""
+        """Return the worker for the members of a number, from 1: `clients`, then `clients-2`."""
         return self if number == 1 else replace(self, worker=f"{self.worker}-{number}")
 
 

@@ -42,14 +42,14 @@ _PASSING = frozenset(
         "NOT_LEADER_FOR_PARTITION",
     }
 )
-"""Errors that librdkafka reports and goes on trying."""
+"""Errors that librdkafka reports and retries by itself."""
 
 
 class LibrdkafkaMember(GroupMember):
     """A `confluent_kafka.Consumer`.
 
-    librdkafka fetches ahead in threads of its own and queues its log until the next poll, so that
-    a line's time is that of the poll which brought it.
+    librdkafka prefetches in its own threads and queues its log until the next poll, so that a line
+    has the time of the poll that returned it.
     """
 
     failures: ClassVar = (KafkaException,)
@@ -69,7 +69,7 @@ class LibrdkafkaMember(GroupMember):
     def __init__(
         self, member: Member, bootstrap: str, history: HistoryWriter, *, log: logging.Handler
     ) -> None:
-        """Its debug log goes to `log`, stamped with the member's name."""
+        """Write its debug log to `log`, with the member's name."""
         self._log = logging.getLogger(f"librdkafka({member.member})")
         self._log.setLevel(logging.DEBUG)
         self._log.propagate = False
@@ -123,9 +123,9 @@ class LibrdkafkaMember(GroupMember):
         return {(tp.topic, tp.partition) for tp in self._consumer.assignment()}
 
     def _position(self, partition: Partition) -> int | None:
-        """Past the last record delivered; where none was since a seek, the end that it reached."""
-        (told,) = self._consumer.position([TopicPartition(*partition)])
-        return told.offset if told.offset >= 0 else self._ends.get(partition)
+        """Return the offset after the last record, or the log end if none came since a seek."""
+        (position,) = self._consumer.position([TopicPartition(*partition)])
+        return position.offset if position.offset >= 0 else self._ends.get(partition)
 
     def _commit(
         self, positions: Mapping[Partition, OffsetAndEpoch], *, is_plain: bool
@@ -170,8 +170,8 @@ def _batch(partition: Partition, messages: list[Message]) -> Batch:
     )
 
 
-def _number(told: int | None) -> int:
-    return NO_EPOCH if told is None else told
+def _number(epoch: int | None) -> int:
+    return NO_EPOCH if epoch is None else epoch
 
 
 def _error(error: BaseException) -> KafkaError:

@@ -1,4 +1,4 @@
-"""What every client under test does as a member of a group, and what each does its own way."""
+"""A member of a group: the behaviour common to all clients under test, and the abstract rest."""
 
 import operator
 import threading
@@ -35,8 +35,8 @@ _NO_PARTITION: Partition = ("", -1)
 class Batch:
     """Records that one poll returned for one partition, as parallel lists in order.
 
-    following: what the client gives the application to commit once it has processed them; None:
-        nothing, so that the application counts by itself.
+    following: the position that the client returns for a commit of these records; None if it
+        returns none, so that the application computes it.
     """
 
     partition: Partition
@@ -46,15 +46,15 @@ class Batch:
     following: OffsetAndEpoch | None = None
 
     def processed(self) -> OffsetAndEpoch:
-        """What an application commits that keeps the offset and epoch of its last record."""
+        """Return the position of an application that keeps its last record's offset and epoch."""
         return self.following or OffsetAndEpoch(self.offsets[-1] + 1, self.epochs[-1])
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """What a client's exception reports; the partition is ("", -1) where it names none.
+    """The content of a client's exception; the partition is ("", -1) if it names none.
 
     Attributes:
-        position, position_epoch: the position on that partition that the exception is about.
+        position, position_epoch: the position on that partition that the exception names.
     """
 
     exception: str
@@ -75,8 +75,8 @@ class GroupMember(ABC):
         definite_failures: the client's names for errors of a commit that surely did not happen; a
             commit with any other error is unknown.
         tells_its_state: whether its position's and its metadata's epochs can be read.
-        member: what it is to be.
-        commits: how many of its commits were acknowledged, each for one or more partitions.
+        member: the consumer to open.
+        commits: the number of its acknowledged commits, each for one or more partitions.
     """
 
     failures: ClassVar[tuple[type[BaseException], ...]]
@@ -120,10 +120,10 @@ class GroupMember(ABC):
         return "stalled"
 
     def take(self, records: int, *, timeout_seconds: float) -> int:
-        """Poll until so many records have come, or the time is over; returns how many came.
+        """Poll until `records` records or the end of the time; returns the number of records.
 
         Raises:
-            one of `failures`: what the client tells its application.
+            one of `failures`: as the client raised it.
         """
         deadline = time.monotonic() + timeout_seconds
         taken = 0
@@ -134,7 +134,7 @@ class GroupMember(ABC):
     def read_on(
         self, stop: threading.Event, *, style: CommitEpoch, commit_interval_seconds: float
     ) -> None:
-        """Poll and commit until told to stop, or until the client raises."""
+        """Poll and commit until stopped, or until the client raises an exception."""
         order = MemberCommit(member=self.member.member, commit_epoch=style)
         due = time.monotonic() + commit_interval_seconds
         try:
@@ -179,7 +179,7 @@ class GroupMember(ABC):
             {tp: at for tp, at in wanted.items() if at is not None}, is_plain=is_plain
         )
         after = self._states(partitions) if self.tells_its_state else {}
-        # A plain commit takes what is assigned when it is sent; a client may lose that meanwhile.
+        # A plain commit uses the assignment when it is sent, which may change meanwhile.
         kept = self._assignment() if is_plain else set(partitions)
         outcomes = []
         for tp, predicted in wanted.items():
@@ -224,34 +224,34 @@ class GroupMember(ABC):
 
     @abstractmethod
     def _fetch(self) -> Iterable[Batch]:
-        """Poll once, for at most POLL_MS where there is nothing.
+        """Poll once, for at most POLL_MS if there are no records.
 
         Raises:
-            one of `failures`: what the client tells its application.
+            one of `failures`: as the client raised it.
         """
 
     @abstractmethod
     def _assignment(self) -> set[Partition]:
-        """The partitions that the consumer has now."""
+        """Return the consumer's current assignment."""
 
     @abstractmethod
     def _position(self, partition: Partition) -> int | None:
-        """The consumer's valid position; None while it has none (being validated or reset)."""
+        """Return the consumer's valid position; None while it is being validated or reset."""
 
     @abstractmethod
     def _commit(
         self, positions: Mapping[Partition, OffsetAndEpoch], *, is_plain: bool
     ) -> Mapping[Partition, str]:
-        """Commit and wait; returns the errors' names, none for what was acknowledged.
+        """Commit and wait; returns the errors' names by partition, without acknowledged ones.
 
-        NO_OFFSET is the error of a partition that the client had nothing to commit of.
+        NO_OFFSET is the error of a partition for which the client had nothing to commit.
 
         A plain commit lets the client commit its own positions, which `positions` predicts; any
         other commits exactly these, if there are any.
         """
 
     def _states(self, partitions: Iterable[Partition]) -> dict[Partition, ClientState]:
-        """What the client knows of some partitions; must not change it where it can be told."""
+        """Return the client's state of some partitions, without a change to it."""
         states: dict[Partition, ClientState] = {}
         for tp in partitions:
             offset = self._position(tp)
@@ -261,7 +261,7 @@ class GroupMember(ABC):
         return states
 
     def _generation(self) -> int:
-        """The group's generation, or the member epoch with KIP-848; -1 if the client hides it."""
+        """Return the group's generation, or the member epoch with KIP-848; -1 if not exposed."""
         return NO_GENERATION
 
     def _is_eager(self) -> bool:
@@ -277,7 +277,7 @@ class GroupMember(ABC):
 
     @abstractmethod
     def _failure(self, error: BaseException) -> Failure:
-        """What one of `failures` tells."""
+        """Return the content of one of `failures`."""
 
     def _poll(self) -> int:
         batches = list(self._fetch())
@@ -298,9 +298,9 @@ class GroupMember(ABC):
         return sum(len(batch.offsets) for batch in batches)
 
     def _assigned_anew(self) -> None:
-        """To be called, from any thread, by clients that hide their generation.
+        """Note a new assignment; for clients that do not expose their generation, from any thread.
 
-        After a rebalance, once the consumer has its new assignment.
+        To be called after a rebalance, when the consumer has its new assignment.
         """
         self._is_rebalanced = True
 
@@ -308,8 +308,8 @@ class GroupMember(ABC):
         """Record what was assigned and revoked since the last poll.
 
         With the classic protocol's eager assignors, each generation of the group revokes all
-        partitions and assigns them again, from the committed offsets on. A member that keeps a
-        partition is thus assigned it anew; one poll may bring both, and leave the set as it was.
+        partitions and assigns them again, from the committed offsets on. So a member that keeps a
+        partition is assigned it again. One poll may do both, and leave the set unchanged.
         Source: `ConsumerCoordinator.onJoinPrepare`.
         """
         assigned, generation = self._assignment(), self._generation()

@@ -1,4 +1,4 @@
-"""A worker's role whose members are consumers of one client, whichever it is."""
+"""A worker's role whose members are consumers of one client."""
 
 import logging
 import sys
@@ -36,17 +36,21 @@ MemberFactory = Callable[[Member, str, HistoryWriter], GroupMember]
 
 
 class _Reader:
-    """A member that reads on in a thread of its own."""
+    """A member that polls continuously in its own thread."""
 
     def __init__(self, member: GroupMember, command: StartConsuming) -> None:
-        """Let the member read from now on.
+        """Start reading.
 
         Raises:
-            WorkerError: the commit needs an epoch that only the driver knows, or the client hides.
+            WorkerError: the commit needs an epoch that only the driver knows, or that the client
+                does not expose.
         """
         style = CommitEpoch(command.commit_epoch)
         if style is CommitEpoch.FORCED:
-            raise WorkerError("a member that reads on can't commit `forced`: it asks no cluster")
+            raise WorkerError(
+                "a member that polls continuously can't commit style forced: it does not query "
+                "the cluster"
+            )
         member.require(style)
         self._stop = threading.Event()
         self._thread = threading.Thread(
@@ -61,13 +65,13 @@ class _Reader:
         self._thread.start()
 
     def stop(self) -> None:
-        """Let the member end its poll, and wait for that."""
+        """Stop the member after its current poll, and wait for it."""
         self._stop.set()
         self._thread.join()
 
 
 class MemberRole(Role):
-    """Opens members, lets several at a time consume and commit, and closes them."""
+    """Opens members, lets them consume and commit in parallel, and closes them."""
 
     def __init__(
         self,
@@ -130,10 +134,10 @@ class MemberRole(Role):
         self._members.pop(name).close()
 
     def close(self) -> None:
-        """Close every consumer that is still open, all at the same time.
+        """Close every consumer that is still open, all in parallel.
 
         Raises:
-            WorkerError: some did not close in time, or raised; names them.
+            WorkerError: some did not close in time, or raised an exception; names them.
         """
         closing = {name: self._pool.submit(self._end, name) for name in self._members}
         done, _ = wait(closing.values(), timeout=_CLOSE_SECONDS)

@@ -1,4 +1,4 @@
-"""The driver's eyes and hands: one long-lived observer per cluster, on a node of its own."""
+"""The driver's access to a cluster: one observer per cluster, on a node of its own."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -39,25 +39,25 @@ _SAMPLE_INTERVAL_MS = 500
 
 
 class Observer:
-    """Answers who leads what, as single brokers see it.
+    """Returns the cluster's state according to single brokers.
 
-    A partition's state is the view of its newest leader: the answer with the highest leader epoch
+    A partition's state is the view of its newest leader: the response with the highest leader epoch
     among all brokers that run and are not paused, preferring the leader's own.
     """
 
     def __init__(self, worker: WorkerService, kafka: KafkaService, history: HistoryWriter) -> None:
-        """Worker and cluster must be allocated; neither needs to run yet. Waits go to `history`."""
+        """Worker and cluster must be allocated; neither must run. Waits go to `history`."""
         self.worker = worker
         self.kafka = kafka
         self._history = history
 
     def await_that(self, probe: Callable[[], T | None], *, what: str, **options: Any) -> T:
-        """Wait for a state that only the cluster can bring about; the history tells how long.
+        """Wait for a state of the cluster, and record the wait in the history.
 
         Args:
-            probe: as of `wait_until`.
+            probe: as in `wait_until`.
             what: the state in words.
-            options: as of `wait_until`.
+            options: as in `wait_until`.
 
         Raises:
             WaitTimeoutError: the state did not come.
@@ -67,7 +67,7 @@ class Observer:
 
     @contextmanager
     def awaiting(self, what: str) -> Iterator[None]:
-        """The block waits for a state that only the cluster can bring about."""
+        """Record the duration of a block that waits for a state of the cluster."""
         began_micros = time.time_ns() // 1000
         try:
             yield
@@ -75,7 +75,7 @@ class Observer:
             self._history.write(StateAwaited, what=what, began_micros=began_micros)
 
     def await_brokers(self, broker_ids: Iterable[int]) -> None:
-        """Wait until exactly these brokers are unfenced, in the eyes of each of them.
+        """Wait until exactly these brokers are unfenced according to each of them.
 
         Raises:
             WaitTimeoutError: they did not come up; shows the last lines of a broker's log.
@@ -94,13 +94,13 @@ class Observer:
             all_agree,
             what=f"brokers {wanted} to be registered and unfenced",
             timeout_seconds=_READY_SECONDS,
-            hint="see brokers/*/server.log; a slow or crowded machine can need a longer time",
+            hint="see brokers/*/server.log; a slow or busy machine can need more time",
             recent=lambda: self.kafka.log_tail(wanted[0]),
             last_seen=lambda: seen,
         )
 
     def await_unfenced(self, broker_id: int) -> None:
-        """Wait until a broker, and every other that answers, sees it as unfenced.
+        """Wait until a broker and all other responding brokers see it as unfenced.
 
         Raises:
             WaitTimeoutError: some do not.
@@ -115,13 +115,13 @@ class Observer:
         )
 
     def brokers_seen_by(self, broker_id: int) -> list[int]:
-        """The unfenced brokers in one broker's eyes; none while it does not answer."""
+        """Return the unfenced brokers according to one broker; none while it does not respond."""
         address = self.kafka.host(broker_id).address
         found: list[int] = self.worker.call(ListBrokers(address=address, port=CLIENT_PORT))
         return found
 
     def create_topics(self, topics: list[NewTopic]) -> None:
-        """Create topics and wait until each partition has its preferred leader and whole ISR."""
+        """Create topics and wait until each partition has its preferred leader and full ISR."""
         self.worker.call(CreateTopics(topics=topics))
         for topic in topics:
             self.await_states(
@@ -132,10 +132,10 @@ class Observer:
             )
 
     def await_leaderless(self, topic: str, partition: int, *, according_to: int) -> None:
-        """Wait until a broker is unfenced, and knows of no leader of the partition.
+        """Wait until a broker is unfenced and knows no leader of the partition.
 
         Raises:
-            WaitTimeoutError: it knows of one, or is fenced.
+            WaitTimeoutError: it knows a leader, or is fenced.
         """
 
         def is_leaderless() -> bool:
@@ -151,7 +151,7 @@ class Observer:
         )
 
     def topic_id_seen_by(self, broker_id: int, topic: str) -> str:
-        """The id under which one broker knows a topic; empty where it knows of none."""
+        """Return a topic's id according to one broker; empty if it does not know the topic."""
         address = self.kafka.host(broker_id).address
         found: str = self.worker.call(FindTopicId(address=address, port=CLIENT_PORT, topic=topic))
         return found
@@ -165,42 +165,42 @@ class Observer:
         self.worker.call(Watch(brokers=brokers, topics=topics, interval_ms=_SAMPLE_INTERVAL_MS))
 
     def active_controller(self) -> int:
-        """The leader of the metadata quorum, as the first broker that knows it tells.
+        """Return the leader of the metadata quorum according to the first broker that knows it.
 
         Raises:
-            WaitTimeoutError: none does.
+            WaitTimeoutError: no broker does.
         """
-        return self._first_told(
+        return self._first_reported(
             lambda address: FindController(address=address, port=CLIENT_PORT),
             what="an active controller",
         )
 
     def coordinator(self, group: str) -> int:
-        """The broker that coordinates a consumer group.
+        """Return the broker that coordinates a consumer group.
 
         Raises:
-            WaitTimeoutError: no broker knows of one.
+            WaitTimeoutError: no broker knows one.
         """
         return self._coordinator(group, of_transactions=False)
 
     def transaction_coordinator(self, transactional_id: str) -> int:
-        """The broker that coordinates a transactional.id.
+        """Return the broker that coordinates a transactional.id.
 
         Raises:
-            WaitTimeoutError: no broker knows of one.
+            WaitTimeoutError: no broker knows one.
         """
         return self._coordinator(transactional_id, of_transactions=True)
 
     def _coordinator(self, key: str, *, of_transactions: bool) -> int:
-        return self._first_told(
+        return self._first_reported(
             lambda address: FindCoordinator(
                 address=address, port=CLIENT_PORT, key=key, of_transactions=of_transactions
             ),
             what=f"a coordinator of {key}",
         )
 
-    def _first_told(self, question: Callable[[str], AnyCommand], *, what: str) -> int:
-        """The first id of a server that a broker answers to a question."""
+    def _first_reported(self, question: Callable[[str], AnyCommand], *, what: str) -> int:
+        """Return the first server id that a broker responds with."""
 
         def probe() -> int | None:
             for broker_id in self.kafka.answering_brokers():
@@ -216,7 +216,7 @@ class Observer:
         self.worker.call(FenceProducers(transactional_ids=transactional_ids))
 
     def transactions(self, transactional_ids: list[str]) -> list[TransactionState]:
-        """What the coordinators know of transactional ids, in their order.
+        """Return the state of transactional ids as their coordinators report it, in order.
 
         Raises:
             WorkerError: one is unknown to its coordinator.
@@ -225,11 +225,11 @@ class Observer:
         return msgspec.convert(answer, list[TransactionState])
 
     def partition(self, topic: str, partition: int) -> PartitionState | None:
-        """The newest view of one partition; None while nobody answers."""
+        """Return the newest view of one partition; None while no broker responds."""
         return self.partitions(topic).get(partition)
 
     def partitions(self, topic: str) -> dict[int, PartitionState]:
-        """The newest view of each partition of a topic; each broker is asked once."""
+        """Return the newest view of each partition of a topic, with one request per broker."""
         views: dict[int, list[tuple[int, PartitionState]]] = {}
         for broker_id in self.kafka.answering_brokers():
             for state in self.views(broker_id, [topic]):
@@ -240,7 +240,7 @@ class Observer:
         }
 
     def views(self, broker_id: int, topics: list[str]) -> list[PartitionState]:
-        """One broker's view of all partitions of topics; none while it does not answer."""
+        """Return one broker's view of all partitions of topics; none while it does not respond."""
         answer: list[Any] = self.worker.call(
             Inspect(
                 broker=broker_id,
@@ -252,7 +252,7 @@ class Observer:
         return msgspec.convert(answer, list[PartitionState])
 
     def view(self, broker_id: int, topic: str, partition: int) -> PartitionState | None:
-        """One broker's view of a partition, be it right or not; None while it does not answer."""
+        """Return one broker's view of a partition; None while it does not respond."""
         views = self.views(broker_id, [topic])
         return next((state for state in views if state.partition == partition), None)
 
@@ -265,10 +265,10 @@ class Observer:
         what: str,
         timeout_seconds: float = _STATE_SECONDS,
     ) -> PartitionState:
-        """Wait until a partition's newest view is as wanted, and return that view.
+        """Wait until a partition's newest view fulfils a condition, and return that view.
 
         Raises:
-            WaitTimeoutError: it did not come so; shows the last view.
+            WaitTimeoutError: it did not; shows the last view.
         """
         last: list[PartitionState | None] = [None]
 
@@ -290,18 +290,18 @@ class Observer:
         timeout_seconds: float = _STATE_SECONDS,
         hint: str = "",
     ) -> dict[int, PartitionState]:
-        """Wait until each of several partitions has been as wanted; returns the views that were.
+        """Wait until each of several partitions has fulfilled a condition; returns those views.
 
         Args:
             topic: whose partitions.
             partitions: which.
-            reached: whether a view is as wanted.
-            what: what is awaited of them, as in `to be led by broker 2`.
-            timeout_seconds: for each partition; those that are slow may use what others left.
+            reached: whether a view fulfils the condition.
+            what: the condition in words, as in `to be led by broker 2`.
+            timeout_seconds: for each partition; slow ones may use the time that others left.
             hint: what to look at when it does not come.
 
         Raises:
-            WaitTimeoutError: some did not come so; shows their last views.
+            WaitTimeoutError: some did not; shows their last views.
         """
         wanted = list(partitions)
         found: dict[int, PartitionState] = {}
@@ -326,7 +326,7 @@ class Observer:
         return {partition: found[partition] for partition in wanted}
 
     def leader_epochs(self, topic: TopicPlan) -> dict[int, int]:
-        """The leader epoch of each of a topic's partitions in the newest views."""
+        """Return the leader epoch of each of a topic's partitions in the newest views."""
         states = self.await_states(
             topic.topic, range(topic.partitions), lambda _: True, what="to be in any view"
         )

@@ -1,4 +1,4 @@
-"""What the driver tells the observer, and what it answers."""
+"""The commands of the driver to the observer, and their results."""
 
 import msgspec
 
@@ -26,23 +26,23 @@ class DeleteTopic(Command, frozen=True, kw_only=True):
 
 
 class DescribeTopic(Command, frozen=True, kw_only=True):
-    """Answers a topic as the `NewTopic` that would create it again."""
+    """Result: a topic as the `NewTopic` that would create it again."""
 
     topic: str
 
 
 class FindTopicId(Command, frozen=True, kw_only=True):
-    """Ask one broker under which id it knows a topic; answers an empty text if under none."""
+    """Query one broker for a topic's id. Result: the id, empty if it does not know the topic."""
 
     address: str
     port: int
     topic: str
 
 
-class VisitGroup(Command, frozen=True, kw_only=True):
-    """Join a consumer group as a further member until it is stable, and leave; answers a `Visit`.
+class JoinAndLeave(Command, frozen=True, kw_only=True):
+    """Join a consumer group until it is stable, and leave. Result: a `JoinedAndLeft`.
 
-    The guest speaks the group's own protocol, subscribes to the topics that the group has
+    The extra member uses the group's own protocol, subscribes to the topics that the group has
     partitions of, and commits nothing. The members must poll.
 
     Raises:
@@ -54,9 +54,9 @@ class VisitGroup(Command, frozen=True, kw_only=True):
 
 
 class Inspect(Command, frozen=True, kw_only=True):
-    """Ask one broker what it knows of partitions and, of those it leads, where the log lies.
+    """Query one broker for partitions and, if it leads them, the bounds of their logs.
 
-    The answer is a list of `PartitionState`; each goes to the history as a `Sampled` too.
+    Result: a list of `PartitionState`. Each is also written to the history as a `Sampled`.
     """
 
     broker: int
@@ -66,7 +66,7 @@ class Inspect(Command, frozen=True, kw_only=True):
 
 
 class Watch(Command, frozen=True, kw_only=True):
-    """Sample brokers from now on, each by itself: what each leads, and what changed otherwise.
+    """Sample each broker from now on: the partitions that it leads, and changes of others.
 
     brokers: (id, address, port) of each.
     """
@@ -77,11 +77,11 @@ class Watch(Command, frozen=True, kw_only=True):
 
 
 class ElectLeader(Command, frozen=True, kw_only=True):
-    """Elect a partition's leader: the preferred one, or (unclean) any replica that lives.
+    """Elect a partition's leader: the preferred one, or (unclean) any live replica.
 
-    bootstrap: `bootstrap.servers` of those that know which brokers reach the controllers. Admin
-        sends the request to any broker that its metadata names; metadata of before a broker was
-        partitioned from the controllers may name that one, which does not answer.
+    bootstrap: `bootstrap.servers` of brokers whose metadata is current. Admin sends the request to
+        any broker that its metadata names. Metadata from before a broker was partitioned from the
+        controllers may name that broker, which does not respond.
     """
 
     topic: str
@@ -91,7 +91,7 @@ class ElectLeader(Command, frozen=True, kw_only=True):
 
 
 class DeleteRecords(Command, frozen=True, kw_only=True):
-    """Delete a partition's records below an offset; answers the log start after it."""
+    """Delete a partition's records below an offset. Result: the log start afterwards."""
 
     topic: str
     partition: int
@@ -106,7 +106,7 @@ class AlterTopic(Command, frozen=True, kw_only=True):
 
 
 class Reassign(Command, frozen=True, kw_only=True):
-    """Give a partition these replicas, of which the first is preferred."""
+    """Assign replicas to a partition, the preferred leader first."""
 
     topic: str
     partition: int
@@ -120,23 +120,23 @@ class FenceProducers(Command, frozen=True, kw_only=True):
 
 
 class DescribeTransactions(Command, frozen=True, kw_only=True):
-    """Ask the coordinators of transactional ids; answers a `TransactionState` each, in order.
+    """Query the coordinators of transactional ids. Result: a `TransactionState` each, in order.
 
-    Each goes to the history as a `TransactionChanged` too.
+    Each is also written to the history as a `TransactionChanged`.
     """
 
     transactional_ids: list[str]
 
 
 class FindController(Command, frozen=True, kw_only=True):
-    """Ask a broker which controller leads the metadata quorum; answers its id."""
+    """Query a broker for the leader of the metadata quorum. Result: its id, -1 if there is none."""
 
     address: str
     port: int
 
 
 class FindCoordinator(Command, frozen=True, kw_only=True):
-    """Ask a broker who coordinates a group, or a transactional.id; answers an id, -1 if nobody."""
+    """Query a broker for the coordinator of a group or transactional.id. Result: its id or -1."""
 
     address: str
     port: int
@@ -145,31 +145,31 @@ class FindCoordinator(Command, frozen=True, kw_only=True):
 
 
 class DescribeGroup(Command, frozen=True, kw_only=True):
-    """Ask a group's coordinator for its state and members; answers a `GroupView`, or None.
+    """Query a group's coordinator for its state and members. Result: a `GroupView`, or None.
 
-    None: it does not know the group (yet).
+    None: the coordinator does not know the group (yet).
     """
 
     group: str
 
 
 class ListCommitted(Command, frozen=True, kw_only=True):
-    """Ask a group's coordinator for its committed offsets; answers them by `topic-partition`."""
+    """Query a group's committed offsets. Result: the offsets by `topic-partition`."""
 
     group: str
 
 
 class ListBrokers(Command, frozen=True, kw_only=True):
-    """Ask one broker which brokers are registered and not fenced; answers their sorted ids."""
+    """Query one broker for the registered, unfenced brokers. Result: their sorted ids."""
 
     address: str
     port: int
 
 
-class CutTail(Command, frozen=True, kw_only=True):
-    """Cut the last `records` records off a replica's newest segment, at a batch boundary.
+class TruncateTail(Command, frozen=True, kw_only=True):
+    """Truncate the last `records` records of a replica's newest segment, at a batch boundary.
 
-    The broker must be down. Answers a `CutTailResult`.
+    The broker must be down. Result: a `TruncateTailResult`.
     """
 
     folder: str
@@ -179,8 +179,8 @@ class CutTail(Command, frozen=True, kw_only=True):
 class Decode(Command, frozen=True, kw_only=True):
     """Decode the replica folders below `segments` (`<broker>/<topic>-<partition>/`) to Parquet.
 
-    Writes the tables that come from replicas into the folder `tables`. Below `kept` there may be
-    such folders from before the end, each in one that is named by its time.
+    Writes the tables that come from replicas into the folder `tables`. `kept` may have such folders
+    from before the end of the run, each below a folder named by its time.
     """
 
     segments: str
@@ -209,17 +209,17 @@ class MemberView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GroupView(msgspec.Struct, frozen=True, kw_only=True):
-    """A consumer group as its coordinator tells it; type and state in Kafka's words."""
+    """A consumer group as its coordinator reports it; type and state are Kafka's."""
 
     type: str
     state: str
     members: list[MemberView]
 
 
-class Visit(msgspec.Struct, frozen=True, kw_only=True):
-    """A group before, with and after a guest; `generation` is what the guest was given.
+class JoinedAndLeft(msgspec.Struct, frozen=True, kw_only=True):
+    """A group before, with and after an extra member; `generation` is that member's.
 
-    With the consumer protocol, that is its member epoch.
+    With the consumer protocol it is the member epoch.
     """
 
     generation: int
@@ -228,8 +228,8 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
     after: GroupView
 
 
-class CutTailResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What `CutTail` removed, and where the log ended before and after."""
+class TruncateTailResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What `TruncateTail` removed, and where the log ended before and after."""
 
     removed: int
     log_end_before: int

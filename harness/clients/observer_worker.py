@@ -1,4 +1,4 @@
-"""The observer: answers in milliseconds who leads what, administers, and decodes.
+"""The observer: queries brokers, administers the cluster, and decodes replicas.
 
 `python -m harness.clients.observer_worker PLAN`
 """
@@ -17,13 +17,11 @@ from contract.events import Sampled, TransactionChanged
 from contract.outcomes import Outcome, TransactionChange, TransactionStep
 from harness.clients.admin import AdminClient
 from harness.clients.commands import AnyCommand, WorkerPlan
-from harness.clients.guest import visit
+from harness.clients.extra_member import join_and_leave
 from harness.clients.history import HistoryWriter
 from harness.clients.observer_commands import (
     AlterTopic,
     CreateTopics,
-    CutTail,
-    CutTailResult,
     Decode,
     DeleteRecords,
     DeleteTopic,
@@ -36,11 +34,13 @@ from harness.clients.observer_commands import (
     FindCoordinator,
     FindTopicId,
     Inspect,
+    JoinAndLeave,
     ListBrokers,
     ListCommitted,
     PartitionState,
     Reassign,
-    VisitGroup,
+    TruncateTail,
+    TruncateTailResult,
     Watch,
 )
 from harness.clients.views import (
@@ -51,18 +51,18 @@ from harness.clients.views import (
     topic_id_seen_by,
 )
 from harness.clients.worker import Role, read_plan, serve
-from harness.decode.logs import cut_tail, decode_segments
+from harness.decode.logs import decode_segments, truncate_tail
 from harness.java.jvm import kafka_version, start_jvm
 from harness.wire.request import Broker
 
 
 class ObserverRole(Role):
-    """Asks single brokers over the wire, and the cluster through Kafka's admin client."""
+    """Queries single brokers by requests, and the cluster by Kafka's admin client."""
 
     client = "admin"
 
     def __init__(self, plan: WorkerPlan, history: HistoryWriter) -> None:
-        """Needs the JVM to run already."""
+        """The JVM must run."""
         self.client_version = kafka_version()
         self._history = history
         self._bootstrap = plan.bootstrap
@@ -71,7 +71,7 @@ class ObserverRole(Role):
         self._watchers: list[threading.Thread] = []
 
     def carry_out(self, command: AnyCommand) -> Any:  # noqa: PLR0911 - one a command
-        """Observe, administer, cut a tail or decode."""
+        """Observe, administer, truncate a tail or decode."""
         match command:
             case ListBrokers(address=address, port=port):
                 return _or_none(brokers_seen_by, Broker(address, port)) or []
@@ -88,9 +88,11 @@ class ObserverRole(Role):
                 return msgspec.to_builtins(self._inspect(command))
             case Watch():
                 return self._watch(command)
-            case CutTail(folder=folder, records=records):
-                before, after = cut_tail(Path(folder), records=records)
-                result = CutTailResult(removed=records, log_end_before=before, log_end_after=after)
+            case TruncateTail(folder=folder, records=records):
+                before, after = truncate_tail(Path(folder), records=records)
+                result = TruncateTailResult(
+                    removed=records, log_end_before=before, log_end_after=after
+                )
                 return msgspec.to_builtins(result)
             case Decode(segments=segments, kept=kept, tables=tables):
                 self._end_watching()
@@ -100,8 +102,8 @@ class ObserverRole(Role):
 
     def _administer(self, command: AnyCommand) -> Any:
         match command:
-            case VisitGroup():
-                found = visit(command, admin=self._admin, bootstrap=self._bootstrap)
+            case JoinAndLeave():
+                found = join_and_leave(command, admin=self._admin, bootstrap=self._bootstrap)
                 return msgspec.to_builtins(found)
             case FenceProducers(transactional_ids=transactional_ids):
                 return self._admin.fence_producers(transactional_ids)
@@ -134,7 +136,7 @@ class ObserverRole(Role):
                 raise WorkerError(f"the observer does not know {type(command).__name__}")
 
     def close(self) -> None:
-        """Watch no more, and close the admin client."""
+        """Stop watching, and close the admin client."""
         self._end_watching()
         self._admin.close()
 
@@ -178,7 +180,7 @@ class ObserverRole(Role):
         return len(command.brokers)
 
     def _watch_broker(self, broker_id: int, broker: Broker, command: Watch) -> None:
-        """Sample one broker until the end: each partition that it leads, others on a change."""
+        """Sample one broker until the end: partitions that it leads, and changes of others."""
         last: dict[tuple[str, int], PartitionState] = {}
         while not self._ending.wait(command.interval_ms / 1000):
             asked_micros = time.time_ns() // 1000
@@ -196,7 +198,7 @@ class ObserverRole(Role):
 
 
 def _or_none(question: Any, *arguments: Any) -> Any:
-    """The answer to a question, None while the broker can't be reached."""
+    """Return the result of a request, None while the broker can't be reached."""
     try:
         return question(*arguments)
     except OSError:

@@ -1,4 +1,4 @@
-"""The driver's end of a worker: commands go in by lines, answers come back by its history."""
+"""The driver's end of a worker: it sends commands as lines and reads results from the history."""
 
 import itertools
 import signal
@@ -92,21 +92,21 @@ class WorkerService(Service):  # type: ignore[misc]
         return request
 
     def result(self, request: int, *, what: str, timeout_seconds: float) -> Any:
-        """Wait for a request's answer and return its result.
+        """Wait for a request's `Answered` and return its result.
 
         Raises:
-            WorkerError: the worker answered with an error, or died.
+            WorkerError: the worker reported an error, or died.
         """
         return self._answered(request, what=what, timeout_seconds=timeout_seconds).result
 
     def clock_micros(self) -> int:
-        """The worker's wall clock when it answered, microseconds since 1970."""
+        """Return the worker's wall clock at a `Ping`, in microseconds since 1970."""
         return self._answered(self.send(Ping()), what="Ping", timeout_seconds=60).wall_micros
 
     def _answered(self, request: int, *, what: str, timeout_seconds: float) -> Answered:
         answer = wait_until(
             lambda: self._answer(request),
-            what=f"{self.worker}'s answer to {what}",
+            what=f"{self.worker}'s response to {what}",
             timeout_seconds=timeout_seconds,
             recent=self._output,
         )
@@ -140,7 +140,7 @@ class WorkerService(Service):  # type: ignore[misc]
             raise
 
     def _dump_threads(self) -> None:
-        """Let a worker that still runs print the stacks of its threads; a paused one can't."""
+        """Let a running worker print the stacks of its threads; a paused one can't."""
         if self._process is None or self._process.status() is not None:
             return
         before = len(self._printed())
@@ -153,10 +153,10 @@ class WorkerService(Service):  # type: ignore[misc]
             )
 
     def start(self, **_kwargs: Any) -> None:
-        """Workers are launched with what they need to know; see `launch`."""
+        """Do nothing; see `launch`, which has the arguments of a worker."""
 
     def stop(self, **_kwargs: Any) -> None:
-        """Kill what `finish` did not end."""
+        """Kill the worker if `finish` did not end it."""
         if self._process is not None and self._process.status() is None:
             self._process.signal(signal.SIGKILL)
             self._process.wait(_FINISH_SECONDS)
@@ -175,7 +175,7 @@ class WorkerService(Service):  # type: ignore[misc]
         if answer is None and self._process is not None and self._process.status() is not None:
             raise WorkerError(
                 f"worker {self.worker} ended with status {self._process.status()}; "
-                f"the last that it said:\n{self._output()}"
+                f"its last output:\n{self._output()}"
             )
         return answer
 

@@ -1,6 +1,6 @@
-"""The log of clients that run in Python, in one form with the Java client's: UTC, one line each.
+"""The log of Python clients, in the format of the Java client's: UTC, one line per message.
 
-Each line names its member as the Java consumer's do: `[Consumer clientId=..., groupId=...]`.
+Each line names its member as the Java consumer does: `[Consumer clientId=..., groupId=...]`.
 """
 
 import logging
@@ -30,43 +30,43 @@ def open_log(path: Path) -> logging.Handler:
 
 
 class MemberStamp(logging.Filter):
-    """Stamps each record with one member."""
+    """Adds one member to each record."""
 
     def __init__(self, member: Member) -> None:
-        """The member that speaks."""
+        """`member` is the member of all lines."""
         super().__init__()
         self._member = member
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Stamp; lets everything through."""
+        """Add the member; never drops a record."""
         record.member = self._member.member
         record.group = self._member.group
         return True
 
 
 class SpeakerLog(logging.Filter):
-    """Tells which member a log record is about, as kafka-python's loggers are shared by all.
+    """Adds to each log record its member, as kafka-python's loggers are shared by all members.
 
-    It is the member whose event loop's thread speaks, or that for which the application's thread
-    calls the client.
+    It is the member whose event loop runs in the record's thread, or whose client that thread
+    calls.
     """
 
     def __init__(self) -> None:
-        """No member is known yet."""
+        """Start without members."""
         super().__init__()
         self._stamps: dict[str, MemberStamp] = {}
         self._calling = threading.local()
 
     def introduce(self, member: Member) -> None:
-        """Make a member known before its client is opened."""
+        """Register a member before its client is opened."""
         self._stamps[member.member] = MemberStamp(member)
 
     def calls(self, member: Member) -> None:
-        """From now on this thread calls the client of a member."""
+        """Note that this thread calls a member's client from now on."""
         self._calling.member = member.member
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Stamp the record; lets everything through."""
+        """Add the member; never drops a record."""
         thread = record.threadName or ""
         name = thread.removeprefix(_IO_THREAD)
         if name == thread:

@@ -1,4 +1,4 @@
-"""What single brokers tell over the wire, in milliseconds, by Kafka's own message classes."""
+"""Requests to single brokers, by Kafka's own message classes."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ Partition = tuple[str, int]
 
 
 def brokers_seen_by(broker: Broker) -> list[int]:
-    """Registered and unfenced brokers in this broker's eyes, by id.
+    """Return the registered, unfenced brokers according to this broker, by id.
 
     Raises:
         OSError: it can't be reached.
@@ -30,7 +30,7 @@ def brokers_seen_by(broker: Broker) -> list[int]:
 
 
 def partitions_seen_by(broker: Broker, broker_id: int, topics: list[str]) -> list[PartitionState]:
-    """All partitions of topics in this broker's eyes, with the bounds of the logs that it leads.
+    """Return all partitions of topics according to this broker, with the log bounds where it leads.
 
     Raises:
         OSError: it can't be reached.
@@ -62,7 +62,7 @@ def partitions_seen_by(broker: Broker, broker_id: int, topics: list[str]) -> lis
 
 
 def topic_id_seen_by(broker: Broker, topic: str) -> str:
-    """The id under which this broker knows a topic; empty where it knows of none.
+    """Return a topic's id according to this broker; empty if it does not know the topic.
 
     Raises:
         OSError: it can't be reached.
@@ -72,7 +72,7 @@ def topic_id_seen_by(broker: Broker, topic: str) -> str:
 
 
 def controller_seen_by(broker: Broker) -> int:
-    """The leader of the metadata quorum, as it tells through this broker; -1 where there is none.
+    """Return the leader of the metadata quorum, requested through this broker; -1 if there is none.
 
     Raises:
         OSError: it can't be reached.
@@ -94,7 +94,7 @@ def controller_seen_by(broker: Broker) -> int:
 
 
 def coordinator_seen_by(broker: Broker, key: str, *, of_transactions: bool) -> int:
-    """The coordinator of a consumer group or of a transactional.id; -1 where there is none.
+    """Return the coordinator of a consumer group or of a transactional.id; -1 if there is none.
 
     Raises:
         OSError: the broker can't be reached.
@@ -123,10 +123,10 @@ def _metadata(broker: Broker, topics: list[str]) -> Any:
 
 
 def _offsets(broker: Broker, led: dict[Partition, int], timestamp: int) -> dict[Partition, int]:
-    """The log starts or high watermarks, by ListOffsets; -1 where the broker refuses.
+    """Return log starts or high watermarks, by ListOffsets; -1 where the broker refuses.
 
-    `led` has leader epochs: a broker refuses where its own is another by now, so that no answer is
-    taken for that of an epoch in which it was not given.
+    `led` has leader epochs: a broker refuses if its own epoch differs, so that each result belongs
+        to the requested epoch.
     """
     if not led:
         return {}

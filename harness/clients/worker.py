@@ -1,4 +1,4 @@
-"""The worker contract: a program on a node, told what to do by lines, answering in its history."""
+"""The worker loop: a program on a node that reads commands as lines and writes its history."""
 
 import faulthandler
 import os
@@ -18,14 +18,14 @@ from harness.clients.history import HistoryWriter
 
 
 class Role(ABC):
-    """What a worker can do; one instance serves a worker's whole life."""
+    """The commands of a worker; one instance serves the whole process."""
 
     client: str
     client_version: str
 
     @abstractmethod
     def carry_out(self, command: AnyCommand) -> Any:
-        """Do as told and return the answer's result, made of plain lists, dicts and scalars."""
+        """Carry out a command; returns its result as plain lists, dicts and scalars."""
 
     @abstractmethod
     def close(self) -> None:
@@ -33,15 +33,15 @@ class Role(ABC):
 
 
 def read_plan(path: Path) -> WorkerPlan:
-    """The plan that the driver wrote for this worker."""
+    """Read the plan that the driver wrote for this worker."""
     return msgspec.json.decode(path.read_bytes(), type=WorkerPlan)
 
 
 def serve(plan: WorkerPlan, role: Role, history: HistoryWriter, lines: Iterable[str]) -> None:
-    """Carry out one command a line until `Finish` or the end of the lines.
+    """Carry out one command per line until `Finish` or the end of the input.
 
-    A command that fails is answered with its error; the worker goes on. On SIGQUIT it prints the
-    stacks of its threads: the JVM does where one runs, else Python.
+    A failed command has its error in `Answered`; the worker continues. On SIGQUIT it prints the
+    stacks of its threads, by the JVM if one runs, else by Python.
     """
     history.write(
         WorkerStarted,
@@ -59,7 +59,7 @@ def serve(plan: WorkerPlan, role: Role, history: HistoryWriter, lines: Iterable[
         is_last = isinstance(command, Finish)
         try:
             result = _done(role, command)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the driver must learn of it
+        except Exception as error:  # noqa: BLE001 - the driver reports every error
             traceback.print_exception(error, file=sys.stderr)
             history.write(Answered, request=command.request, error=_with_causes(error))
         else:
@@ -81,7 +81,7 @@ def _done(role: Role, command: AnyCommand) -> Any:
 
 
 def _with_causes(error: BaseException) -> str:
-    """An error and what caused it; JPype chains a Java exception's causes as Python's own."""
+    """Return an error with its causes; JPype chains a Java exception's causes as Python's own."""
     cause = error.__cause__
-    told = f"{type(error).__name__}: {error}"
-    return told if cause is None else f"{told}; because of {_with_causes(cause)}"
+    text = f"{type(error).__name__}: {error}"
+    return text if cause is None else f"{text}; because of {_with_causes(cause)}"

@@ -1,4 +1,4 @@
-"""From the nodes into the run's folder: first the raw files, then the trace tables."""
+"""Collects raw files from the nodes into the run's folder, then builds the trace tables."""
 
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ def collect_worker(folder: RunFolder, worker: WorkerService) -> None:
 
 
 def collect_server(folder: RunFolder, kafka: KafkaService, server: int) -> None:
-    """Copy a server's log and its replicas; it must not run any more."""
+    """Copy a server's log and its replicas; the server must have ended."""
     logs = folder.brokers / str(server)
     logs.mkdir(parents=True, exist_ok=True)
     _copy(kafka.host(server), kafka.log_file(server), logs / "server.log")
@@ -51,7 +51,7 @@ def decode_servers(folder: RunFolder, observer: WorkerService) -> None:
 
 
 def decode_clients(folder: RunFolder) -> None:
-    """Turn a run's histories and client logs into tables."""
+    """Build tables from a run's histories and client logs."""
     policies = {group.group: group.reset for group in folder.plan().groups}
     rows = read_histories(folder.history)
     for table in TABLES_OF_HISTORIES:
@@ -65,7 +65,7 @@ def decode_clients(folder: RunFolder) -> None:
 
 
 def decode_server_logs(folder: RunFolder) -> None:
-    """Turn the servers' own logs into their tables, and record what there is of each server."""
+    """Build tables from the servers' logs, and record which files of each server exist."""
     write_table(folder.tables, "servers", _servers(folder))
     found: dict[str, list[dict[str, Any]]] = {table: [] for table in TABLES_OF_SERVER_LOGS}
     for log in sorted(folder.brokers.glob("*/server.log")):
@@ -79,13 +79,13 @@ def decode_server_logs(folder: RunFolder) -> None:
 
 
 def _servers(folder: RunFolder) -> list[dict[str, Any]]:
-    """Rows of the table `servers`: one for each name below brokers/ or segments/."""
+    """Return rows of the table `servers`: one for each name below brokers/ or segments/."""
     parts = (folder.brokers, folder.segments)
     names = {path.name for part in parts if part.is_dir() for path in part.iterdir()}
-    told = []
+    entries = []
     for name in sorted(names):
         log, segments = folder.brokers / name / "server.log", folder.segments / name
-        told.append(
+        entries.append(
             {
                 "name": printable(name),
                 "server": id_of(name),
@@ -94,11 +94,11 @@ def _servers(folder: RunFolder) -> list[dict[str, Any]]:
                 "ignored_files": ignored_files(segments),
             }
         )
-    return told
+    return entries
 
 
 def _copy(node: Node, source: Path, target: Path) -> None:
-    """Copy one file; one that was never written is left out, which the analysis then says."""
+    """Copy one file, if it exists; the analysis reports a missing one."""
     content = node.read(source)
     if content:
         target.write_bytes(content)

@@ -11,25 +11,25 @@ from harness.faults.language import VERBS
 
 
 def doctor() -> None:
-    """Tell which pools and faults this machine can do, and what a missing tool costs."""
+    """List which pools and faults this machine supports, and what a missing tool costs."""
     findings = diagnose()
-    table = Table("", "what", "found", "mend", box=None, pad_edge=False)
+    table = Table("", "what", "found", "fix", box=None, pad_edge=False)
     for finding in findings:
         mark = "[green]ok[/]" if finding.is_good else "[yellow]--[/]"
-        table.add_row(mark, finding.what, finding.detail, "" if finding.is_good else finding.mend)
+        table.add_row(mark, finding.what, finding.detail, "" if finding.is_good else finding.fix)
     console = Console()
     console.print(table)
     pools = usable_pools(findings)
     console.print(f"usable: {', '.join(pools) or 'none'}")
     console.print(f"faults: {', '.join(_faults(findings))}")
     if PoolKind.LOOPBACK in pools:
-        console.print(f"without cuts on the {PoolKind.LOOPBACK} pool")
+        console.print(f"without network faults on the {PoolKind.LOOPBACK} pool")
     if not pools:
         raise typer.Exit(PrerequisiteError.exit_code)
 
 
 def _faults(findings: list[Finding]) -> list[str]:
-    """The verbs by hand that this machine can do."""
+    """Return the verbs of `fencepost fault` that this machine supports."""
     good = {finding.what for finding in findings if finding.is_good}
     return [
         verb

@@ -19,21 +19,21 @@ _MADE = {PLAN_FILE, RUN_FILE, "tables", "report"}
 
 def generate(
     folder: Annotated[
-        Path | None, typer.Argument(help="Where to write the history, as a run's folder.")
+        Path | None, typer.Argument(help="Folder for the history, in the layout of a run.")
     ] = None,
     events: Annotated[
-        int, typer.Option(help="How many, roughly: rows of sends, polls and commits.")
+        int, typer.Option(help="Approximate number of rows of sends, polls and commits.")
     ] = 100_000,
-    seed: Annotated[int, typer.Option(help="Of all random choices.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of all random choices.", min=0)] = 0,
     plant: Annotated[
         str | None,
-        typer.Option(help="A class of anomalies to plant; `list` tells which there are."),
+        typer.Option(help="A class of anomalies to plant; `list` prints the classes."),
     ] = None,
-    count: Annotated[int, typer.Option(help="How many anomalies to plant.")] = 1,
+    count: Annotated[int, typer.Option(help="Number of anomalies to plant.")] = 1,
 ) -> None:
-    """Simulate a history, clean or with planted anomalies, for the checks to be tried on.
+    """Simulate a history, clean or with planted anomalies, as input for the checks.
 
-    No cluster runs. `fencepost analyze FOLDER` judges it: a clean one has to pass.
+    No cluster is started. `fencepost analyze FOLDER` judges the history. A clean one must pass.
     """
     if plant == "list":
         typer.echo("\n".join(sorted(PLANTS)))
@@ -41,7 +41,7 @@ def generate(
     if folder is None:
         raise UsageError("a folder is missing: fencepost generate FOLDER")
     if folder.is_dir() and any(one.name not in _MADE for one in folder.iterdir()):
-        raise UsageError(f"{folder} holds other files: generate into a folder of its own")
+        raise UsageError(f"{folder} has other files: generate into an empty folder")
     request = Request(events=events, seed=seed, plant=plant, count=count)
     require(request)
     command = shlex.join(["fencepost", *sys.argv[1:]])

@@ -1,4 +1,4 @@
-"""`fencepost kafka`: which Kafka versions there are, and their jars."""
+"""`fencepost kafka`: the Kafka versions and their jars."""
 
 from typing import Annotated
 
@@ -29,7 +29,7 @@ def list_versions() -> None:
 
 @app.command()
 def fetch(versions: Annotated[list[str], typer.Argument(help="Versions to fetch.")]) -> None:
-    """Download and verify the jars of versions, or what is missing of them."""
+    """Download missing jars of versions and verify all of them."""
     for version in versions:
         typer.echo(f"Kafka {version}: {distribution.ensure(version)}")
 

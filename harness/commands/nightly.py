@@ -33,27 +33,27 @@ _console = Console(stderr=True)
 
 def nightly(
     suite: Annotated[
-        str, typer.Option(help="A suite in scenarios/suites, or the path of a .yml file.")
+        str, typer.Option(help="Name of a suite in scenarios/suites, or path of a .yml file.")
     ] = DEFAULT_SUITE,
     cluster: Annotated[
         PoolKind,
-        typer.Option(help="Where the nodes are: namespaces, containers, or plain folders."),
+        typer.Option(help="Pool of nodes: namespaces, containers, or plain folders."),
     ] = PoolKind.EMBEDDED,
     seed: Annotated[
         int | None,
-        typer.Option(help="Of the whole night; drawn and printed if not given.", min=0),
+        typer.Option(help="Seed of the whole night; drawn and printed if not given.", min=0),
     ] = None,
     results: Annotated[
-        Path, typer.Option(help="Where to keep nights, below `nightly/` there.")
+        Path, typer.Option(help="Results folder; nights are below its `nightly/`.")
     ] = Path("results"),
     fresh: Annotated[  # noqa: FBT002 - Typer's way to a flag
-        bool, typer.Option("--fresh", help="Begin a new night, even if one is unfinished.")
+        bool, typer.Option("--fresh", help="Start a new night, even if one is unfinished.")
     ] = False,
 ) -> None:
-    """Run a suite, judge all its runs in one Spark, and tell what changed since the last night.
+    """Run a suite, judge all its runs in one Spark, and report changes since the last night.
 
-    Started again after a kill, it goes on with the newest unfinished night of this suite and pool:
-    what is done stays, the run that was broken off begins anew. Exits 0 if all is as the suite
+    After a kill, the same command continues the newest unfinished night of this suite and pool.
+    Finished runs are kept; the interrupted run starts again. Exits with 0 if all is as the suite
     expects, 1 if a run failed (or a canary passed), else 2.
     """
     require_seed(seed)
@@ -75,7 +75,7 @@ def nightly(
             _run(night, results)
             summary = _judge(night)
         except KeyboardInterrupt:
-            _tell(f"stopped; go on: {_again(suite, cluster, results)}", style="yellow")
+            _print(f"stopped; continue: {_again(suite, cluster, results)}", style="yellow")
             raise
         night.finish()
     _conclude(summary, night.path)
@@ -83,7 +83,7 @@ def nightly(
 
 
 def _run(night: HeldNight, results: Path) -> None:
-    """Do what is not done, with its progress shown."""
+    """Carry out the remaining runs, and show the progress."""
     if not night.remaining:
         return
     session = Session(
@@ -109,7 +109,7 @@ def _judge(night: HeldNight) -> NightSummary:
     """Judge all runs in one process.
 
     Raises:
-        AnalysisError: it left no summary; the runs are kept.
+        AnalysisError: it wrote no summary; the runs are kept.
     """
     (night.path / "report" / SUMMARY_FILE).unlink(missing_ok=True)
     status = analyse_in_own_process([night.path])
@@ -125,12 +125,12 @@ def _judge(night: HeldNight) -> NightSummary:
 def _introduce(night: HeldNight) -> None:
     state = night.state
     count, left = len(state.runs), len(night.remaining)
-    way = "goes on" if left < count else "begins"
+    way = "continues" if left < count else "begins"
     for line in (
         f"night {night.path.name} {way}: {left} of {count} runs to do, {state.cluster}",
         f"night seed {state.seed}: {state.description}",
     ):
-        _tell(line, style="dim")
+        _print(line, style="dim")
 
 
 def _conclude(summary: NightSummary, path: Path) -> None:
@@ -138,13 +138,13 @@ def _conclude(summary: NightSummary, path: Path) -> None:
         outcome: sum(run.outcome is outcome for run in summary.runs)
         for outcome in (Outcome.EXPECTED, Outcome.UNEXPECTED, Outcome.UNDECIDED)
     }
-    told = ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)
+    shown = ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)
     since = "no earlier night to compare with"
     if summary.compared_with is not None:
         since = f"changes since {summary.compared_with}: {len(summary.changes)}"
     out = Console()
     for line in (
-        f"{summary.verdict} {path.name}: {told}; {since}",
+        f"{summary.verdict} {path.name}: {shown}; {since}",
         f"report: {path / 'report' / 'index.html'}",
     ):
         out.print(Text(line), soft_wrap=True)
@@ -155,5 +155,5 @@ def _again(suite: str, cluster: PoolKind, results: Path) -> str:
     return shlex.join([*words, "--results", str(results)])
 
 
-def _tell(line: str, *, style: str) -> None:
+def _print(line: str, *, style: str) -> None:
     _console.print(Text(line), style=style, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`fencepost playground`, `fault`, `heal` and `shell`: a cluster to inject faults into by hand."""
+"""`fencepost playground`, `fault`, `heal` and `shell`: a cluster for faults by hand."""
 
 import os
 import re
@@ -31,20 +31,20 @@ _READY_SECONDS = 120
 _STOP_SECONDS = 90
 _LOG_TAIL_BYTES = 3000
 
-Results = Annotated[Path, typer.Option(help="Where the playground keeps its folder.")]
+Results = Annotated[Path, typer.Option(help="Results folder; the playground is below it.")]
 _RESULTS = Path("results")
 
 
 def playground(
     cluster: Annotated[
-        PoolKind, typer.Option(help="Where the nodes are: namespaces, containers, plain folders.")
+        PoolKind, typer.Option(help="Pool of nodes: namespaces, containers, or plain folders.")
     ] = PoolKind.EMBEDDED,
     kafka: Annotated[str, typer.Option(help="Kafka version.")] = DEFAULT_KAFKA,
     results: Results = _RESULTS,
     *,
-    stop: Annotated[bool, typer.Option("--stop", help="End the playground that runs.")] = False,
+    stop: Annotated[bool, typer.Option("--stop", help="End the running playground.")] = False,
 ) -> None:
-    """Bring up a cluster that stays, to look inside and to inject faults by hand."""
+    """Start a cluster that keeps running, to inspect it and to inject faults by hand."""
     results = results.resolve()
     if stop:
         _stop(results)
@@ -63,7 +63,7 @@ def fault(
     verb: Annotated[str, typer.Argument(help=f"One of: {', '.join(VERBS)}.")],
     target: Annotated[str, typer.Argument(help=f"{FORMS}.")],
     hold: Annotated[
-        str | None, typer.Option("--for", help="Heal after so long, e.g. 20s; else see `heal`.")
+        str | None, typer.Option("--for", help="Heal after this time, e.g. 20s; else see `heal`.")
     ] = None,
     results: Results = _RESULTS,
 ) -> None:
@@ -81,13 +81,13 @@ def fault(
 
 
 def heal(results: Results = _RESULTS) -> None:
-    """Heal every fault that holds on the playground, and show its partitions."""
+    """Heal all faults of the playground, and show its partitions."""
     _heal(find(results))
 
 
 def shell(
     node: Annotated[str, typer.Argument(help="A node's name or its server's id.")],
-    command: Annotated[list[str] | None, typer.Argument(help="What to run; bash if none.")] = None,
+    command: Annotated[list[str] | None, typer.Argument(help="The command; bash if none.")] = None,
     results: Results = _RESULTS,
 ) -> None:
     """Open a shell on a node of the playground, or run a command there."""
@@ -101,10 +101,10 @@ def shell(
 
 
 def parse_seconds(text: str) -> float:
-    """A duration such as `20s`, `1.5m` or `500ms`, in seconds.
+    """Return a duration such as `20s`, `1.5m` or `500ms` in seconds.
 
     Raises:
-        UsageError: it is none.
+        UsageError: the text is no duration.
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m)", text)
     if match is None:
@@ -141,7 +141,7 @@ def _start(cluster: PoolKind, kafka: str, results: Path) -> Playground:
 
 
 def _into(found: Playground, results: Path) -> list[str]:
-    """What goes before a command so that it runs where the playground's nodes are."""
+    """Return the prefix with which a command runs inside the playground's sandbox."""
     if found.cluster != PoolKind.EMBEDDED:
         return []
     keeper = psutil.Process(int((results / KEEPER).read_text()))

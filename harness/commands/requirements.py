@@ -1,4 +1,4 @@
-"""What the command line checks before work begins."""
+"""Checks of the command line before work begins."""
 
 import re
 from pathlib import Path
@@ -17,10 +17,10 @@ _SHOWN = 200
 
 
 def require_pool(kind: PoolKind) -> None:
-    """Check that a pool can work on this machine.
+    """Check that a pool works on this machine.
 
     Raises:
-        PrerequisiteError: it can't; says why, and what still runs.
+        PrerequisiteError: it does not; says why, and which pools work.
     """
     probes = {PoolKind.EMBEDDED: sandbox_problem, PoolKind.DOCKER: docker_problem}
     if kind in probes and (problem := probes[kind]()) is not None:
@@ -28,20 +28,20 @@ def require_pool(kind: PoolKind) -> None:
 
 
 def require_seed(seed: int | None) -> None:
-    """Check that a seed is one that can be drawn.
+    """Check that a seed has at most SEED_BITS bits.
 
     Raises:
-        UsageError: it has too many bits.
+        UsageError: it has more.
     """
     if seed is not None and seed >= 1 << SEED_BITS:
         raise UsageError(f"a seed has at most {SEED_BITS} bits, {seed} has more")
 
 
 def require_kafka(version: str) -> None:
-    """Check that a Kafka version reads as one.
+    """Check the form of a Kafka version.
 
     Raises:
-        UsageError: it does not.
+        UsageError: it is invalid.
     """
     if not _VERSION.fullmatch(version):
         raise UsageError(
@@ -50,10 +50,10 @@ def require_kafka(version: str) -> None:
 
 
 def require_results(results: Path) -> Path:
-    """Make the folder for results; returns its absolute path.
+    """Create the folder for results; returns its absolute path.
 
     Raises:
-        UsageError: nothing can be written there.
+        UsageError: it is not writable.
     """
     try:
         results = results.resolve()
@@ -68,5 +68,5 @@ def require_results(results: Path) -> Path:
 
 
 def shortened(text: str) -> str:
-    """Text for a message: the beginning of what is very long."""
+    """Shorten a long text for a message."""
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -48,21 +48,19 @@ def run(
     names: Annotated[list[str], typer.Argument(help="Scenarios to run; see `fencepost list`.")],
     cluster: Annotated[
         PoolKind,
-        typer.Option(help="Where the nodes are: namespaces, containers, or plain folders."),
+        typer.Option(help="Pool of nodes: namespaces, containers, or plain folders."),
     ] = PoolKind.EMBEDDED,
     kafka: Annotated[
         str, typer.Option(help="Kafka version of brokers and clients.")
     ] = DEFAULT_KAFKA,
     seed: Annotated[
         int | None,
-        typer.Option(help="Of all random choices; drawn and printed if not given.", min=0),
+        typer.Option(help="Seed of all random choices; drawn and printed if not given.", min=0),
     ] = None,
-    results: Annotated[Path, typer.Option(help="Where to keep the run's folder.")] = Path(
-        "results"
-    ),
+    results: Annotated[Path, typer.Option(help="Results folder.")] = Path("results"),
     parameters: Annotated[
         str | None,
-        typer.Option(help="Of a parametrized scenario, as JSON; all that it declares if none."),
+        typer.Option(help="Parameters of a scenario, as JSON; all that it declares if not given."),
     ] = None,
 ) -> None:
     """Run scenarios on a real cluster, judge the collected logs in Spark, and report."""
@@ -97,7 +95,7 @@ def run(
 
 
 def list_scenarios() -> None:
-    """List the scenarios and the question that each asks."""
+    """List the scenarios and their questions."""
     table = Table("scenario", "question", box=None, pad_edge=False)
     for scenario in scenarios():
         table.add_row(scenario.name, scenario.question)
@@ -108,10 +106,10 @@ def analyze(
     runs: Annotated[list[Path], typer.Argument(help="Folders of runs, or of whole sessions.")],
     master: Annotated[str | None, typer.Option(help="Spark master; local[*] if not given.")] = None,
 ) -> None:
-    """Judge runs again from what they left; needs no cluster.
+    """Judge runs again from their folders, without a cluster.
 
-    Histories and the logs of clients and servers are decoded anew, so that what was
-    taken away is missed.
+    Histories and the logs of clients and servers are decoded again, so that missing files are
+    noticed.
     """
     decoded = [decode_again(folder) for path in runs for folder in find_runs(path)]
     code = _judged(runs, master=master)
@@ -121,8 +119,9 @@ def analyze(
 def decode_again(folder: RunFolder) -> bool:
     """Decode a run's histories and logs; False if that ends with an unexpected error.
 
-    After any error no table of an earlier decoding stays, so that the analysis misses them. A
-    folder without a readable plan or description is left as it is: the analysis reports that.
+    After an error all tables of an earlier decoding are removed, so that the analysis reports them
+        as missing. A folder without a readable plan or description is not changed: the analysis
+        reports that.
     """
     try:
         is_generated = folder.run().cluster == GENERATED
@@ -156,15 +155,15 @@ def explain(
         str, typer.Argument(help="A check, or CHECK:N for the Nth of its examples.")
     ],
 ) -> None:
-    """Tell the story of one finding in order: who wrote, who led, the faults, the commits."""
+    """Show the events behind one finding in order: sends, leaders, faults, commits, deliveries."""
     command = [sys.executable, "-m", "analysis.explain", str(run), finding]
     raise typer.Exit(subprocess.run(command, check=False).returncode)
 
 
 def analyse_in_own_process(runs: Iterable[Path], *, master: str | None = None) -> int:
-    """Run the analysis as a process of its own, which shares nothing with the harness but files.
+    """Run the analysis as a separate process, which shares only files with the harness.
 
-    It dies with this one, so that a killed night leaves no Spark behind.
+    It ends with this one, so that a killed night leaves no Spark process.
     """
     command = [sys.executable, "-m", "analysis", *map(str, runs)]
     if master is not None:
@@ -173,7 +172,7 @@ def analyse_in_own_process(runs: Iterable[Path], *, master: str | None = None) -
 
 
 def _judged(runs: Iterable[Path], *, master: str | None = None) -> int:
-    """The exit code of the analysis of some runs.
+    """Return the exit code of the analysis of some runs.
 
     Raises:
         AnalysisError: it was killed.
@@ -189,7 +188,7 @@ def _judged(runs: Iterable[Path], *, master: str | None = None) -> int:
 
 
 def _parameters(text: str | None) -> dict[str, Any]:
-    """A scenario's parameters from a JSON object; none from None."""
+    """Return a scenario's parameters from a JSON object; none for None."""
     try:
         parsed = json.loads("{}" if text is None else text)
     except (ValueError, RecursionError) as error:

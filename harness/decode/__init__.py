@@ -1,1 +1,1 @@
-"""From what a run left behind to the trace tables; Kafka's own classes decode Kafka's own files."""
+"""Decodes a run's files to the trace tables, Kafka's files with Kafka's own classes."""

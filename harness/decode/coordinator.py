@@ -12,10 +12,10 @@ _MICROS_PER_MS = 1000
 
 
 class CommittedOffsets:
-    """Gathers the offset commits of all replicas; the same record on two brokers counts once."""
+    """Collects the offset commits of all replicas; the same record on two brokers counts once."""
 
     def __init__(self) -> None:
-        """Needs the JVM to run already."""
+        """The JVM must run."""
         self._rows: dict[tuple[int, int, int], dict[str, Any]] = {}
         self._open: dict[tuple[int, int, int], list[dict[str, Any]]] = {}
         self._key_class = java_class(f"{_PACKAGE}.OffsetCommitKey")
@@ -23,7 +23,7 @@ class CommittedOffsets:
         self._accessor = java_class("org.apache.kafka.common.protocol.ByteBufferAccessor")
 
     def add(self, broker: int, offsets_partition: int, batch: Any, record: Any) -> None:
-        """Take up one record of a broker's offsets partition, unless it is about something else."""
+        """Add a record of a broker's offsets partition, if it is an offset commit."""
         key_bytes = record.key()
         version = int(key_bytes.getShort())
         if version not in _OFFSET_COMMIT_KEYS:
@@ -60,10 +60,10 @@ class CommittedOffsets:
             self._open.setdefault((broker, offsets_partition, producer_id), []).append(row)
 
     def end(self, broker: int, offsets_partition: int, producer_id: int, marker: str) -> None:
-        """A control record ends what the producer id left open: commit or abort."""
+        """Apply a control record: it commits or aborts the producer id's open commits."""
         for row in self._open.pop((broker, offsets_partition, producer_id), []):
             row["marker"] = marker
 
     def rows(self) -> list[dict[str, Any]]:
-        """Rows of the table `committed_offsets`."""
+        """Return rows of the table `committed_offsets`."""
         return [self._rows[identity] for identity in sorted(self._rows)]

@@ -1,4 +1,4 @@
-"""What replicas held when a fault on their server ended, and do not hold at the end."""
+"""Batches and records that replicas had when a fault on their server ended, and lack at the end."""
 
 from pathlib import Path
 
@@ -13,8 +13,8 @@ def decode_cut(kept: Path, rows: Rows) -> None:
     """Add the rows of `cut_batches` and `cut_records`.
 
     Args:
-        kept: one folder for each time, named by it in microseconds since 1970, with the servers'.
-        rows: have those of `replica_batches` and `log_starts` already, of the end.
+        kept: one folder for each time, named in microseconds since 1970, with one per server.
+        rows: must have those of `replica_batches` and `log_starts` at the end of the run.
     """
     known = {tuple(row[name] for name in _BATCH) for row in rows.of("replica_batches")}
     starts = {
@@ -26,10 +26,10 @@ def decode_cut(kept: Path, rows: Rows) -> None:
             where = (replica.broker, replica.topic, replica.partition)
             for batch in batches(replica, Rows()):
                 epoch, base = int(batch.partitionLeaderEpoch()), int(batch.baseOffset())
-                told = (*where, base, epoch, int(batch.checksum()))
-                if told in known or base < starts.get(where, 0):
+                identity = (*where, base, epoch, int(batch.checksum()))
+                if identity in known or base < starts.get(where, 0):
                     continue
-                known.add(told)
+                known.add(identity)
                 shared = {
                     "broker": replica.broker,
                     "topic": replica.topic,

@@ -1,4 +1,4 @@
-"""Histories to tables; what can't be read is counted, never dropped in silence."""
+"""Histories to tables; unreadable lines are counted."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -44,7 +44,7 @@ TABLES_OF_HISTORIES = (
 
 
 def read_histories(folder: Path) -> Rows:
-    """The rows of every table that comes from the histories in a folder."""
+    """Return the rows of every table that comes from the histories in a folder."""
     rows = Rows()
     for history in histories(folder):
         _read_history(history, rows)
@@ -98,9 +98,9 @@ def _without_stamps(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sends(worker: str, events: Iterable[AnyEvent], rows: Rows) -> None:
-    """One row per value; one that has no outcome in the history is `unknown`.
+    """Return one row per value; one without an outcome in the history is `unknown`.
 
-    An outcome whose intent was lost with a malformed line still counts.
+    An outcome counts even if its intent was in a malformed line.
     """
     sends: dict[tuple[str, str, int, int], dict[str, Any]] = {}
 
@@ -249,7 +249,7 @@ def _faults(events: Iterable[AnyEvent], rows: Rows) -> None:
 
 
 def _missing_faults(events: Iterable[AnyEvent]) -> int:
-    """Numbers of faults, from 0 up to the last one, under which no event says anything."""
+    """Return the numbers of faults, from 0 to the last one, that have no event."""
     numbers = {event.number for event in events if isinstance(event, FaultChanged)}
     return max(numbers) + 1 - len(numbers) if numbers else 0
 
@@ -261,7 +261,7 @@ def _wait(event: StateAwaited, rows: Rows) -> None:
 
 
 def _phases(events: Sequence[AnyEvent], rows: Rows) -> None:
-    """One row per phase; each lasts until the next one, the last until the history ends."""
+    """Return one row per phase; each lasts until the next one, the last until the history ends."""
     entered = [event for event in events if isinstance(event, PhaseEntered)]
     ends = [event.wall_micros for event in (*entered[1:], *events[-1:])]
     for phase, ended_micros in zip(entered, ends, strict=False):

@@ -1,4 +1,4 @@
-"""The lines of a worker's history, from every file that holds any of them."""
+"""The lines of a worker's history, from every file that has any of them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,17 +20,17 @@ _MALFORMED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 @dataclass
 class HistoryLines:
-    """What was read of one worker's history.
+    """The content of one worker's history.
 
     Attributes:
-        name: of the file that holds most of it.
+        name: of the file with most of its lines.
         events: in the order of their numbers.
-        torn_lines: files whose last line has no end.
-        malformed_lines: lines that don't read, or that tell something else under a number that
-            another line has; a file that can't be read counts as one.
-        malformed_at: where the first of these are, as file:line.
-        duplicate_lines: lines that repeat another one, such as those of a file's copy.
-        unknown_fields: fields of events that the contract does not have; their events count.
+        torn_lines: files whose last line is incomplete.
+        malformed_lines: invalid lines, and lines that differ from another line of the same number;
+            an unreadable file counts as one.
+        malformed_at: the first of these, as file:line.
+        duplicate_lines: repeated lines, such as those of a file's copy.
+        unknown_fields: fields of events that the contract does not have; the events are used.
     """
 
     name: str
@@ -43,19 +43,20 @@ class HistoryLines:
 
     @property
     def missing_seqs(self) -> int:
-        """Numbers up to the last one that no event has."""
+        """The numbers up to the last one that no event has."""
         return self.events[-1].seq + 1 - len(self.events) if self.events else 0
 
     @property
     def started(self) -> WorkerStarted | None:
-        """Who wrote it, if that line is there."""
+        """The `WorkerStarted` event, if the history has one."""
         return next((event for event in self.events if isinstance(event, WorkerStarted)), None)
 
     @property
     def clock_jump_micros(self) -> int:
-        """How far the node's wall clock went astray of its monotonic one, from event to event.
+        """The largest change of the node's wall clock against its monotonic clock.
 
-        A worker may be interrupted between the readings of both, so single outliers are left out.
+        A worker may be interrupted between the readings of both clocks, so single outliers are
+        ignored.
         """
         ahead = [event.wall_micros - event.mono_micros for event in self.events]
         if len(ahead) < _OUTLIERS_OF:
@@ -64,7 +65,7 @@ class HistoryLines:
         return int(max(lasting) - min(lasting))
 
     def malformed(self, at: str) -> None:
-        """Count a line that can't be used, and keep where it is."""
+        """Count an invalid line, and keep its place."""
         self.malformed_lines += 1
         if len(self.malformed_at) < _MALFORMED_NAMED:
             self.malformed_at.append(at)
@@ -72,7 +73,7 @@ class HistoryLines:
 
 @dataclass(frozen=True)
 class _File:
-    """A history's file: its name, and what it holds; None where it can't be read."""
+    """A history's file: its name and content; None if it can't be read."""
 
     name: str
     content: bytes | None
@@ -83,7 +84,7 @@ class _File:
 
 
 def histories(folder: Path) -> Iterator[HistoryLines]:
-    """Every worker's history; files that begin with the same line are copies of one."""
+    """Return every worker's history; files that begin with the same line are copies of one."""
     copies: dict[bytes, list[_File]] = {}
     for path in sorted(folder.glob(f"*{_SUFFIX}")):
         file = _File(printable(path.name), read_regular(path))
@@ -97,9 +98,9 @@ def histories(folder: Path) -> Iterator[HistoryLines]:
 
 
 def _read(files: Sequence[_File]) -> HistoryLines:
-    """One history from its files, the longest first."""
+    """Return one history from its files, the longest first."""
     read = HistoryLines(files[0].worker)
-    told: dict[int, tuple[bytes, AnyEvent]] = {}
+    by_seq: dict[int, tuple[bytes, AnyEvent]] = {}
     for file in files:
         whole, _, torn = (file.content or b"").rpartition(b"\n")
         read.torn_lines += bool(torn)
@@ -109,22 +110,22 @@ def _read(files: Sequence[_File]) -> HistoryLines:
             except _MALFORMED:
                 read.malformed(f"{file.name}:{number}")
                 continue
-            known, _ = told.setdefault(event.seq, (line, event))
+            known, _ = by_seq.setdefault(event.seq, (line, event))
             if known is line:
                 read.unknown_fields += unknown
             elif known == line:
                 read.duplicate_lines += 1
             else:
                 read.malformed(f"{file.name}:{number}")
-    read.events = [told[seq][1] for seq in sorted(told)]
+    read.events = [by_seq[seq][1] for seq in sorted(by_seq)]
     return read
 
 
 def _decode(line: bytes) -> tuple[AnyEvent, int]:
-    """An event, and how many of its fields are unknown.
+    """Return an event, and the number of its unknown fields.
 
     Raises:
-        msgspec.DecodeError: it is no event of the contract.
+        msgspec.DecodeError: the line is no event of the contract.
     """
     try:
         return DECODER.decode(line), 0

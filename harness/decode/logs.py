@@ -18,12 +18,12 @@ _MICROS_PER_MS = 1000
 
 
 def decode_segments(segments: Path, tables: Path, *, kept: Path) -> dict[str, int]:
-    """Write every table that comes from replicas; answers the count of rows of each.
+    """Write every table that comes from replicas; returns the number of rows of each.
 
     Args:
         segments: the replicas at the end.
-        tables: where to.
-        kept: replicas from before that; need not exist.
+        tables: the folder to write to.
+        kept: replicas from before the end; need not exist.
     """
     rows = Rows()
     committed, metadata = CommittedOffsets(), MetadataLog()
@@ -56,14 +56,14 @@ def decode_segments(segments: Path, tables: Path, *, kept: Path) -> dict[str, in
     return {name: write_table(tables, name, rows.of(name)) for name in names}
 
 
-def cut_tail(folder: Path, *, records: int) -> tuple[int, int]:
+def truncate_tail(folder: Path, *, records: int) -> tuple[int, int]:
     """Truncate whole batches at the end of a dead replica until `records` records are gone.
 
     Returns:
         The log end offset before and after.
 
     Raises:
-        WorkerError: no batch boundary lies exactly there; nothing was cut.
+        WorkerError: there is no batch boundary at that record; nothing was truncated.
     """
     newest = max((path for path in folder.glob("*.log") if path.stat().st_size), default=None)
     if newest is None:
@@ -86,7 +86,7 @@ def cut_tail(folder: Path, *, records: int) -> tuple[int, int]:
 
 
 def _records(in_order: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
-    """Data records with their batches; control batches are left out."""
+    """Yield data records with their batches, without control batches."""
     for batch in in_order:
         if not batch.isControlBatch():
             for record in batch:
@@ -168,7 +168,7 @@ def _metadata_batches(server: int, in_order: Iterable[Any]) -> Iterator[dict[str
 
 
 def _elected(batch: Any) -> int | None:
-    """The controller that a control batch tells to lead the quorum; None if it tells of none."""
+    """Return the controller that a control batch names as the quorum's leader, or None."""
     control = first_java_class(
         "org.apache.kafka.common.record.internal.ControlRecordUtils",
         "org.apache.kafka.common.record.ControlRecordUtils",
@@ -180,7 +180,7 @@ def _elected(batch: Any) -> int | None:
 
 
 def _control_type(record: Any) -> str:
-    """What a control record says, e.g. `commit` or `abort`."""
+    """Return a control record's type, e.g. `commit` or `abort`."""
     kinds = first_java_class(
         "org.apache.kafka.common.record.internal.ControlRecordType",
         "org.apache.kafka.common.record.ControlRecordType",
@@ -189,7 +189,7 @@ def _control_type(record: Any) -> str:
 
 
 def _checkpoint_lines(path: Path) -> list[str]:
-    """The entries of a checkpoint file: after a version line and a line that counts them.
+    """Return the entries of a checkpoint file, which follow a version line and a count line.
 
     See `org.apache.kafka.server.common.CheckpointFile`.
     """

@@ -1,4 +1,4 @@
-"""Leaderships and brokers over time, replayed from `__cluster_metadata` as a controller would."""
+"""Leaderships and brokers over time, replayed from `__cluster_metadata` by a controller's rules."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,26 +8,26 @@ from harness.java.jvm import java_class
 METADATA_TOPIC = "__cluster_metadata"
 _MICROS_PER_MS = 1000
 _FENCING_CHANGES = {-1: False, 1: True}
-"""By `BrokerRegistrationFencingChange`; 0 is none."""
+"""Values of `BrokerRegistrationFencingChange`; 0 is no change."""
 
 
 class MetadataLog:
-    """Replays the longest metadata log that a controller or broker left.
+    """Replays the longest metadata log of a controller or broker.
 
     Leader and partition epochs follow from `PartitionRegistration.merge`, Kafka's own rule.
     """
 
     def __init__(self) -> None:
-        """No log yet."""
+        """Start without a log."""
         self._records: list[tuple[Any, Any]] = []
 
     def offer(self, records: list[tuple[Any, Any]]) -> None:
-        """Take up one log if none so far reaches further."""
+        """Use a log if no earlier one is longer."""
         if records and (not self._records or self._end(records) > self._end(self._records)):
             self._records = records
 
     def leaderships(self) -> list[dict[str, Any]]:
-        """Rows of the table `leaderships`, in the order of the log."""
+        """Return rows of the table `leaderships`, in the order of the log."""
         topics: dict[str, str] = {}
         partitions: dict[tuple[str, int], Any] = {}
         rows = []
@@ -63,7 +63,7 @@ class MetadataLog:
         return rows
 
     def broker_states(self) -> list[dict[str, Any]]:
-        """Rows of the table `broker_states`, in the order of the log."""
+        """Return rows of the table `broker_states`, in the order of the log."""
         states: dict[int, dict[str, Any]] = {}
         rows = []
         for _, record, kind, message in self._messages():
@@ -83,7 +83,7 @@ class MetadataLog:
         return rows
 
     def _messages(self) -> Iterator[tuple[Any, Any, str, Any]]:
-        """Each record with its batch, the name of its class, and its message."""
+        """Yield each record with its batch, the name of its class, and its message."""
         if not self._records:
             return
         serde = java_class("org.apache.kafka.metadata.MetadataRecordSerde")()
@@ -99,9 +99,9 @@ class MetadataLog:
 
 
 def _broker_change(kind: str, message: Any) -> dict[str, Any] | None:
-    """What a record changes in a broker's registration; None if it is about something else.
+    """Return a record's change of a broker's registration; None if it has none.
 
-    A broker that is unregistered counts as fenced: it may be in no ISR either.
+    An unregistered broker counts as fenced: it must not be in an ISR either.
     """
     if kind in ("FenceBrokerRecord", "UnfenceBrokerRecord"):
         return {

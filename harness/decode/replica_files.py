@@ -1,4 +1,4 @@
-"""Which files below a server's folder are replicas' segments, by Kafka's rules for their names."""
+"""The replicas' segments below a server's folder, by Kafka's rules for file names."""
 
 import re
 from collections.abc import Iterator
@@ -25,13 +25,13 @@ class Replica:
 
 
 def replica_folders(server: Path) -> list[Path]:
-    """The replicas in a server's folder, by name; none where there is no such folder."""
+    """Return the replicas in a server's folder, by name; none if there is no such folder."""
     found = (path for path in server.glob("*") if path.is_dir())
     return sorted(path for path in found if _REPLICA.fullmatch(path.name))
 
 
 def replicas(segments: Path) -> Iterator[Replica]:
-    """The replicas of all servers; folders with other names than Kafka's are left out."""
+    """Return the replicas of all servers; folders with other names than Kafka's are ignored."""
     for server in sorted(path for path in segments.iterdir() if path.name.isdigit()):
         for folder in replica_folders(server):
             topic, _, partition = folder.name.rpartition("-")
@@ -39,6 +39,6 @@ def replicas(segments: Path) -> Iterator[Replica]:
 
 
 def ignored_files(server: Path) -> int:
-    """How many files in a server's folder look like segments, and are none by their names."""
+    """Return the number of files in a server's folder that end like segments but are none."""
     logs = (path for folder in replica_folders(server) for path in folder.glob("*.log"))
     return sum(1 for path in logs if not _SEGMENT.fullmatch(path.name))

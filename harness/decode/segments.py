@@ -12,11 +12,11 @@ from harness.java.jvm import exception_name, first_java_class, java_class
 
 
 def batches(replica: Replica, rows: Rows) -> Iterator[Any]:
-    """A replica's batches, as far as its segments can be read.
+    """Yield a replica's batches, as far as its segments can be read.
 
     Args:
-        replica: whose.
-        rows: gets a row of `unread_segments` for each that can't be read to its end.
+        replica: the replica.
+        rows: receives a row of `unread_segments` for each that can't be read to its end.
     """
     for segment in replica.segments:
         is_newest = segment == replica.segments[-1]
@@ -48,13 +48,13 @@ def batches(replica: Replica, rows: Rows) -> Iterator[Any]:
 
 
 def value_of(record: Any) -> str | None:
-    """A record's value as text."""
+    """Return a record's value as text."""
     utf8 = java_class("org.apache.kafka.common.utils.Utils").utf8
     return str(utf8(record.value())) if record.hasValue() else None
 
 
 def open_segment(segment: Path, *, mutable: bool) -> Any:
-    """A segment as `FileRecords`, which moved to an `internal` package in 4.x."""
+    """Open a segment as `FileRecords`, which moved to an `internal` package in 4.x."""
     file_records = first_java_class(
         "org.apache.kafka.common.record.internal.FileRecords",
         "org.apache.kafka.common.record.FileRecords",

@@ -1,4 +1,4 @@
-"""What only the servers' own logs have: truncations, advances of log starts, starts of epochs."""
+"""Tables from the servers' logs: truncations, advances of log starts, starts of epochs."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -23,12 +23,12 @@ _SERVER = re.compile(rf"\[KafkaRaftServer nodeId=({INT})\]")
 
 
 def id_of(folder_name: str) -> int | None:
-    """The id that a folder of a server is named by; None if its name is none."""
+    """Return the server id in a folder's name; None if the name is no id."""
     return int(folder_name) if re.fullmatch(INT, folder_name) else None
 
 
 def server_of(folder_name: str, lines: Iterable[str]) -> int | None:
-    """Whose log it is: the folder's name, or what the server calls itself; None if neither tells.
+    """Return the server id of a log, by the folder's name or a line of the log; None without one.
 
     Args:
         folder_name: below `brokers/`: the server's id; in older runs, the name of its node.
@@ -40,25 +40,25 @@ def server_of(folder_name: str, lines: Iterable[str]) -> int | None:
 
 
 def truncations(lines: Iterable[str], *, broker: int) -> Iterator[dict[str, Any]]:
-    """Rows of the table `truncations`.
+    """Return rows of the table `truncations`.
 
-    Kafka 3.9 and 4.x write the same line (UnifiedLog.truncateTo); one that `has no effect` removed
-    nothing and is none.
+    Kafka 3.9 and 4.x write the same line (UnifiedLog.truncateTo); a line with `has no effect`
+    removed nothing and has no row.
 
     Args:
         lines: of one server's log, in UTC.
-        broker: whose.
+        broker: its id.
     """
     return _rows(_TRUNCATION, lines, broker)
 
 
 def log_start_changes(lines: Iterable[str], *, broker: int) -> Iterator[dict[str, Any]]:
-    """Rows of the table `log_start_changes` (UnifiedLog.maybeIncrementLogStartOffset)."""
+    """Return rows of the table `log_start_changes` (UnifiedLog.maybeIncrementLogStartOffset)."""
     return _rows(_LOG_START, lines, broker)
 
 
 def leader_epoch_starts(lines: Iterable[str], *, broker: int) -> Iterator[dict[str, Any]]:
-    """Rows of the table `leader_epoch_starts` (Partition.makeLeader)."""
+    """Return rows of the table `leader_epoch_starts` (Partition.makeLeader)."""
     return _rows(_EPOCH_START, lines, broker)
 
 
@@ -70,7 +70,7 @@ TABLES_OF_SERVER_LOGS = {
 
 
 def _rows(pattern: re.Pattern[str], lines: Iterable[str], broker: int) -> Iterator[dict[str, Any]]:
-    """A row for each line that fits; with the numbers among its groups as integers."""
+    """Return a row for each matching line, with integers for the groups that are numbers."""
     for line in lines:
         match = pattern.match(line.rstrip())
         if match and is_time(match["at"]):

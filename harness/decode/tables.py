@@ -1,4 +1,4 @@
-"""Rows to Parquet, typed by the contract and laid out for the questions asked of them."""
+"""Rows to Parquet, with the contract's types and sort order."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -15,10 +15,10 @@ _SORT_KEYS = ("topic", "partition", "offset", "base_offset", "metadata_offset", 
 
 
 class Rows:
-    """Rows by table, gathered column by column."""
+    """Rows by table, collected column by column."""
 
     def __init__(self) -> None:
-        """No rows yet."""
+        """Start empty."""
         self._rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
 
     def add(self, table: str, **row: Any) -> None:
@@ -30,15 +30,15 @@ class Rows:
         self._rows[table].extend(rows)
 
     def of(self, table: str) -> list[dict[str, Any]]:
-        """The rows of one table."""
+        """Return the rows of one table."""
         return self._rows[table]
 
 
 def write_table(folder: Path, name: str, rows: list[dict[str, Any]]) -> int:
-    """Write one table as `<name>.parquet` and return the count of its rows.
+    """Write one table as `<name>.parquet` and return the number of its rows.
 
     A row without a column has null there; a column that the contract does not name is an error.
-    What was there is replaced once the new table is complete.
+    An earlier file is replaced when the new table is complete.
 
     Raises:
         RunFolderError: there is a folder of that name.

@@ -1,1 +1,1 @@
-"""Faults: a verb on a target that is resolved when it is injected, with evidence of its effect."""
+"""Faults: a verb on a target that is resolved at the injection, with evidence of the effect."""

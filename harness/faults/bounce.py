@@ -1,4 +1,4 @@
-"""Restart a broker: a controlled shutdown, and at once a start on its own data."""
+"""Restart a broker: a controlled shutdown, followed by a start on its own data."""
 
 from cluster.nodes.node import NodeProcess
 from harness.faults.broker_fault import BrokerFault
@@ -8,7 +8,7 @@ from harness.faults.targets import Target
 
 
 class Bounce(BrokerFault):
-    """What a configuration change or an upgrade does: one broker after the other."""
+    """A restart as for a configuration change or an upgrade: one broker after the other."""
 
     verb = "bounce"
     may_cut = False
@@ -29,7 +29,7 @@ class Bounce(BrokerFault):
         field.observer.await_unfenced(broker)
 
     def prove_broker(self, field: Field, broker: int) -> Evidence:
-        """Landed when the process of before ran and shut down by itself, and another one serves."""
+        """Landed when the previous process ran and shut down by itself, and a new one serves."""
         before, after = self._before[broker], field.kafka.process(broker)
         has_shut_down = broker in self._ran and before.status() in SHUT_DOWN
         return Evidence(
@@ -43,4 +43,4 @@ class Bounce(BrokerFault):
         )
 
     def heal_broker(self, field: Field, broker: int) -> None:
-        """It serves already."""
+        """Do nothing: it serves already."""

@@ -1,4 +1,4 @@
-"""Cut the other servers into two halves that only the target's broker still sees both of."""
+"""Partition the other servers into two halves; only the target's broker reaches both."""
 
 from collections.abc import Sequence
 
@@ -12,8 +12,8 @@ from harness.faults.fault import Evidence, Field
 class Bridge(BrokerFault):
     """Between the halves, in the order of their ids, all packets are dropped both ways.
 
-    Clients reach every broker, and the bridge every server: no node is alone, and no half sees the
-    other.
+    Clients reach every broker, and the bridge reaches every server: no node is isolated, and no
+        half reaches the other.
     """
 
     verb = "cut bridge"

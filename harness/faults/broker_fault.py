@@ -1,4 +1,4 @@
-"""What faults on brokers share: a target that is resolved late, and who has noticed."""
+"""The base of faults on brokers: a target that is resolved late, and its witnesses."""
 
 import signal
 from abc import abstractmethod
@@ -14,10 +14,10 @@ _ENDED_SECONDS = 30
 
 
 class BrokerFault(Fault):
-    """A fault on the servers that its target names when it is injected, most often one broker.
+    """A fault on the servers that its target names at the injection, usually one broker.
 
-    Of several, all are injected before any is proved, so that they fail at once. Their evidence is
-    that of each, by id, and they have landed when each has.
+    With several servers, all are injected before any is proved, so that they fail together. The
+    evidence has each one's, by id. The fault has landed when each has.
     """
 
     may_cut = True
@@ -30,7 +30,7 @@ class BrokerFault(Fault):
 
     @property
     def target(self) -> str:
-        """The target as it was named, with the servers once they are known."""
+        """The target as named, with its servers after they are resolved."""
         match self.brokers:
             case []:
                 return str(self._target)
@@ -55,12 +55,12 @@ class BrokerFault(Fault):
         self.brokers = self._target.resolve(field.observer)
 
     def inject(self, field: Field) -> None:
-        """Inject it into all servers that the target names."""
+        """Inject it into all servers of the target."""
         for broker in self.brokers:
             self.inject_broker(field, broker)
 
     def prove(self, field: Field) -> Evidence:
-        """Prove it of each."""
+        """Prove it for each."""
         proofs = {broker: self.prove_broker(field, broker) for broker in self.brokers}
         if len(proofs) == 1:
             return proofs[self.broker]
@@ -77,7 +77,7 @@ class BrokerFault(Fault):
 
     @abstractmethod
     def inject_broker(self, field: Field, broker: int) -> None:
-        """Inject it into this broker; others may follow before any effect is awaited."""
+        """Inject it into this broker, without a wait for its effect."""
 
     @abstractmethod
     def prove_broker(self, field: Field, broker: int) -> Evidence:
@@ -99,16 +99,16 @@ class BrokerFault(Fault):
 
 
 class EndServer(BrokerFault):
-    """The target's server processes end, one way or another; healed by starting them again."""
+    """The target's server processes end; healed by starting them again."""
 
     number: signal.Signals
-    """What the process is sent."""
+    """The signal to the process."""
 
     statuses: frozenset[int]
-    """With which it should end."""
+    """The expected exit statuses."""
 
     is_silent: bool
-    """Whether the others notice only by a timeout."""
+    """Whether the others detect it only by a timeout."""
 
     def __init__(self, target: Target) -> None:
         """The target is resolved just before the fault is injected."""
@@ -123,7 +123,7 @@ class EndServer(BrokerFault):
         field.kafka.process(broker).signal(self.number)
 
     def prove_broker(self, field: Field, broker: int) -> Evidence:
-        """Landed when the process ran, ended as it should, and the others noticed."""
+        """Landed when the process ran, ended as expected, and the others detected it."""
         try:
             with field.observer.awaiting(f"server {broker} to end"):
                 status = field.kafka.process(broker).wait(_ENDED_SECONDS)
@@ -139,7 +139,7 @@ class EndServer(BrokerFault):
         )
 
     def heal_broker(self, field: Field, broker: int) -> None:
-        """Start the server again; one that should have ended, and did not, is killed first."""
+        """Start the server again; one that did not end as expected is killed first."""
         if broker in self._goes_on and field.kafka.is_running(broker):
             field.kafka.kill_server(broker)
         if not field.kafka.is_running(broker):
@@ -149,8 +149,8 @@ class EndServer(BrokerFault):
 def witnesses(field: Field, among: Sequence[int]) -> list[int]:
     """The brokers that can report the failure of others, `among` which the fault was injected.
 
-    Those that answer, as long as the controllers that remain are a majority: without one, no broker
-    is fenced, and none is informed.
+    Those that respond, if the remaining controllers are a majority: without one, no broker is
+        fenced, and none learns of the failure.
     """
     kafka = field.kafka
     voters = kafka.topology.controller_ids
@@ -166,10 +166,10 @@ def await_fenced(field: Field, broker: int, *, among: Sequence[int]) -> list[int
     """Wait until all brokers that can report it see a broker as fenced; returns these.
 
     A fenced broker is no longer in the Metadata responses of others (KIP-631). One that does not
-    answer reports nothing.
+    respond reports nothing.
 
     Raises:
-        WaitTimeoutError: some still count it in, or do not answer.
+        WaitTimeoutError: some still list it, or do not respond.
     """
     others = witnesses(field, among)
 
@@ -186,7 +186,7 @@ def await_fenced(field: Field, broker: int, *, among: Sequence[int]) -> list[int
 
 
 def timeouts_of_silence(field: Field, server: int) -> dict[str, int]:
-    """What must pass until a server that falls silent is fenced, or succeeded as controller."""
+    """Return the timeouts after which a silent server is fenced, or replaced as controller."""
     names = []
     if server in field.kafka.topology.broker_ids:
         names.append("broker.session.timeout.ms")
@@ -196,12 +196,12 @@ def timeouts_of_silence(field: Field, server: int) -> dict[str, int]:
 
 
 def await_noticed(field: Field, server: int, *, among: Sequence[int]) -> dict[str, object]:
-    """Wait until a server's end is noticed: a broker's by fencing, a controller's by a successor.
+    """Wait until a server's end is detected: a broker's by fencing, a controller's by a successor.
 
-    Returns facts for the evidence: none where nobody is left who could notice.
+    Returns facts for the evidence: none if no server is left to detect it.
 
     Raises:
-        WaitTimeoutError: nobody noticed.
+        WaitTimeoutError: no server detected it.
     """
     facts: dict[str, object] = {}
     if server in field.kafka.topology.broker_ids:

@@ -12,7 +12,7 @@ _SILENT_SECONDS = 1
 
 
 class ClientFault(Fault):
-    """A fault on the node of one worker with clients under test."""
+    """A fault on the node of a worker with clients under test."""
 
     def __init__(self, worker: str) -> None:
         """`worker` as in `harness.clients.kinds`: clients (Java's), or a client's name."""
@@ -39,18 +39,18 @@ class ClientFault(Fault):
 
 
 class PauseClient(ClientFault):
-    """Its clients are paused, and resume without having noticed: a stalled consumer."""
+    """Its clients are paused, and resume without detecting it: a stalled consumer."""
 
     verb = "pause"
 
     def inject(self, field: Field) -> None:
-        """Stop everything on its node."""
+        """Suspend everything on its node."""
         self.worker(field).host.pause()
 
     def prove(self, field: Field) -> Evidence:
-        """Landed when the worker leaves a question unanswered, and its node is suspended.
+        """Landed when the worker does not respond, and its node is suspended.
 
-        A worker that is busy may be silent too.
+        A busy worker may not respond either.
         """
         is_silent = False
         try:
@@ -67,13 +67,13 @@ class PauseClient(ClientFault):
         )
 
     def heal(self, field: Field) -> None:
-        """Resume the node, and wait until the worker answers."""
+        """Resume the node, and wait until the worker responds."""
         self.worker(field).host.resume()
         self.worker(field).call(Ping())
 
 
 class CutClient(ClientFault):
-    """What its clients send to brokers is dropped on its own node, so its clients must send."""
+    """Packets of its clients to brokers are dropped on its own node, so its clients must send."""
 
     verb = "cut"
 

@@ -1,4 +1,4 @@
-"""Cut a broker off, whole or by what it talks about; healed by removing just these rules."""
+"""Partition a broker, for all or part of its traffic; healed by removing exactly these rules."""
 
 import enum
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,13 +16,13 @@ _BOTH_WAYS = (Direction.IN, Direction.OUT)
 
 
 class Links(enum.StrEnum):
-    """What of a broker's traffic is cut.
+    """The dropped part of a broker's traffic.
 
     both: all packets to and from the other servers; clients still reach it.
     in, out: only the packets that it receives from, or sends to, the other servers.
-    controllers: what it and the other servers' controllers say to each other.
-    replication: fetches of followers, both its own and those from it.
-    clients: everything with the nodes where clients run.
+    controllers: traffic between it and the other servers' controllers.
+    replication: fetches of followers, its own and those from it.
+    clients: traffic with the nodes where clients run.
     """
 
     BOTH = "both"
@@ -34,7 +34,7 @@ class Links(enum.StrEnum):
 
 
 FENCING = frozenset({Links.BOTH, Links.IN, Links.OUT, Links.CONTROLLERS})
-"""Cuts after which the controllers hear no heartbeat of the broker, and fence it."""
+"""Links without which the controllers receive no heartbeat of the broker, and fence it."""
 
 
 class Cut(BrokerFault):
@@ -62,7 +62,7 @@ class Cut(BrokerFault):
             field.kafka.host(broker).block(rule)
 
     def prove_broker(self, field: Field, broker: int) -> Evidence:
-        """Landed when packets were dropped, none passed, and a broker is fenced that must be."""
+        """Landed when packets were dropped, none passed, and the broker is fenced if it must be."""
         node, rules = field.kafka.host(broker), self._rules(field, broker)
         facts: dict[str, object] = {"broker": broker, "rules": [rule.name for rule in rules]}
         if self._links in FENCING and broker in field.kafka.topology.broker_ids:
@@ -105,19 +105,22 @@ class Cut(BrokerFault):
 
 
 def require_network(node: Node) -> None:
-    """Refuse to cut where there is nothing to cut.
+    """Check that a node has its own network.
 
     Raises:
         FaultError: the node's pool has no network of its own.
     """
     if Capability.CUT not in node.capabilities:
-        raise FaultError(f"{node.name} has no network of its own to cut: see `fencepost doctor`")
+        raise FaultError(
+            f"{node.name} has no network of its own, so it can't be partitioned: see "
+            "`fencepost doctor`"
+        )
 
 
 def traffic_with(
     peers: Iterable[str], directions: Sequence[Direction], port: int | None = None
 ) -> list[Traffic]:
-    """What a node and each of its peers say to each other, in these directions, to this port."""
+    """Return the traffic of a node with each peer, in these directions, to this port."""
     return [
         Traffic(peer=peer, direction=direction, port=port)
         for peer in peers
@@ -128,13 +131,13 @@ def traffic_with(
 def await_packets(
     field: Field, rules: Mapping[Node, Sequence[Traffic]], *, what: str, hint: str = ""
 ) -> dict[Node, Packets]:
-    """Wait until each node has all its rules and packets meet them; returns what it counted.
+    """Wait until each node has all its rules and has packets to count; returns the counts.
 
-    The packets are those of servers and clients: none is sent as a probe. One must come after the
+    The packets are those of servers and clients; there are no probes. One must arrive after the
     first count, since a rule counts before it is known whether it drops.
 
     Raises:
-        WaitTimeoutError: a node lacks a rule, or had no such packet.
+        WaitTimeoutError: a node lacks a rule, or has no such packet.
     """
     seen = {node: _packets(node, of_node) for node, of_node in rules.items()}
     first = {node: 0 if one is None else one.count for node, one in seen.items()}

@@ -1,22 +1,22 @@
-"""Cut the tail off every replica of a partition while all brokers are down: a planted loss."""
+"""Truncate every replica of a partition while all brokers are down: a planted loss."""
 
 from pathlib import Path
 
 import msgspec
 
-from harness.clients.observer_commands import CutTail, CutTailResult
+from harness.clients.observer_commands import TruncateTail, TruncateTailResult
 from harness.faults.fault import Evidence, Fault, Field
 
 
 class CutTails(Fault):
-    """SIGKILL to all brokers, then the same number of records off each replica's newest segment."""
+    """SIGKILL to all brokers, then truncation of each replica by the same number of records."""
 
     verb = "cut tails"
 
     def __init__(self, topic: str, partition: int, *, records: int) -> None:
         """The tail must begin at a batch boundary `records` before the end."""
         self._topic, self._partition, self._records = topic, partition, records
-        self._results: dict[str, CutTailResult] = {}
+        self._results: dict[str, TruncateTailResult] = {}
         self._segments: dict[int, tuple[Path, Path]] = {}
 
     @property
@@ -25,14 +25,14 @@ class CutTails(Fault):
         return f"replicas:{self._topic}-{self._partition}"
 
     def inject(self, field: Field) -> None:
-        """Kill the brokers, and cut their replicas."""
+        """Kill the brokers, and truncate their replicas."""
         field.kafka.kill_all()
         for broker in field.kafka.topology.broker_ids:
             field.keep(broker)
-        self._results = {str(i): self._cut(field, i) for i in field.kafka.topology.broker_ids}
+        self._results = {str(i): self._truncate(field, i) for i in field.kafka.topology.broker_ids}
 
     def prove(self, field: Field) -> Evidence:
-        """Landed when each replica ends as many records earlier as was asked, on its own node."""
+        """Landed when each replica on its node is shorter by the requested number of records."""
         is_shorter = all(
             result.log_end_before - result.log_end_after == self._records
             for result in self._results.values()
@@ -46,24 +46,24 @@ class CutTails(Fault):
         )
 
     def heal(self, field: Field) -> None:
-        """Start the brokers again; what was cut stays cut."""
+        """Start the brokers again. The truncation is not undone."""
         for server_id in field.kafka.topology.server_ids:
             if not field.kafka.is_running(server_id):
                 field.kafka.start_server(server_id)
 
-    def _cut(self, field: Field, broker_id: int) -> CutTailResult:
-        """Copy the replica to the observer's node, cut it there with Kafka's classes, copy back."""
+    def _truncate(self, field: Field, broker_id: int) -> TruncateTailResult:
+        """Copy the replica to the observer's node, truncate it by Kafka's classes, copy back."""
         observer, node = field.observer.worker, field.kafka.host(broker_id)
         replica = field.kafka.data(broker_id) / f"{self._topic}-{self._partition}"
-        local = observer.folder / "cut" / str(broker_id)
+        local = observer.folder / "truncated" / str(broker_id)
         segments = node.run(
             ["find", str(replica), "-name", "*.log", "-size", "+0"], timeout_seconds=10
         ).output.splitlines()
         for segment in segments:
             name = segment.rpartition("/")[2]
             observer.host.write(local / name, node.read(replica / name))
-        answer = observer.call(CutTail(folder=str(local), records=self._records))
+        answer = observer.call(TruncateTail(folder=str(local), records=self._records))
         newest = max(segment.rpartition("/")[2] for segment in segments)
         node.write(replica / newest, observer.host.read(local / newest))
         self._segments[broker_id] = (replica / newest, local / newest)
-        return msgspec.convert(answer, CutTailResult)
+        return msgspec.convert(answer, TruncateTailResult)

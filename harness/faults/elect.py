@@ -1,4 +1,4 @@
-"""Elect a partition's leader by order of the administrator."""
+"""Elect a partition's leader by an administrator's request."""
 
 import msgspec
 
@@ -8,10 +8,10 @@ from harness.faults.fault import Evidence, Fault, Field
 
 
 class Elect(Fault):
-    """An election: of the preferred replica, or, unclean, of any that lives. It can't be healed."""
+    """An election of the preferred replica or, unclean, of any live one. It can't be healed."""
 
     def __init__(self, topic: str, partition: int, *, unclean: bool) -> None:
-        """`unclean` works whatever `unclean.leader.election.enable` says (KIP-460)."""
+        """`unclean` does not depend on `unclean.leader.election.enable` (KIP-460)."""
         self._topic, self._partition, self._unclean = topic, partition, unclean
         self._epoch = NO_EPOCH
         self._leader: int | None = None
@@ -20,7 +20,7 @@ class Elect(Fault):
 
     @property
     def verb(self) -> str:
-        """How it reads in the history."""
+        """The verb in the history."""
         return "elect unclean" if self._unclean else "elect preferred"
 
     @property
@@ -29,17 +29,17 @@ class Elect(Fault):
         return f"partition:{self._topic}-{self._partition}"
 
     def prepare(self, field: Field) -> None:
-        """Note the leader, the epoch and the ISR of before, and the preferred replica."""
+        """Note the current leader, epoch and ISR, and the preferred replica."""
         before = field.observer.partition(self._topic, self._partition)
         self._epoch = NO_EPOCH if before is None else before.leader_epoch
         self._leader = before.leader if before is not None and before.leader >= 0 else None
         self._isr = [] if before is None else before.isr
-        told = field.observer.worker.call(DescribeTopic(topic=self._topic))
-        described = msgspec.convert(told, NewTopic)
+        description = field.observer.worker.call(DescribeTopic(topic=self._topic))
+        described = msgspec.convert(description, NewTopic)
         self._preferred = described.assignment[self._partition][0]
 
     def inject(self, field: Field) -> None:
-        """Request the election, through the leader of before where there is one."""
+        """Request the election, through the current leader if there is one."""
         field.observer.worker.call(
             ElectLeader(
                 topic=self._topic,
@@ -50,9 +50,9 @@ class Elect(Fault):
         )
 
     def prove(self, field: Field) -> Evidence:
-        """Landed when the replica that was asked for leads, under a newer epoch than before.
+        """Landed when the requested replica leads, under a newer epoch.
 
-        That is the preferred one or, after an unclean election, one that was not in sync: a leader
+        That is the preferred one or, after an unclean election, one that was not in sync. A leader
         that changed for another reason is no evidence.
         """
         epoch = self._epoch
@@ -77,4 +77,4 @@ class Elect(Fault):
         )
 
     def heal(self, field: Field) -> None:
-        """What was elected stays elected."""
+        """Do nothing: an election is not undone."""

@@ -1,4 +1,4 @@
-"""Let a topic's records expire: by time, by size or by order; healed by the old settings."""
+"""Let a topic's records expire: by time, by size or by request; healed by the old settings."""
 
 import enum
 from collections.abc import Callable
@@ -11,13 +11,13 @@ from harness.faults.fault import Evidence, Fault, Field
 _ROLL_MS = "500"
 _BYTES_KEPT = str(64 << 10)
 _READ_MEANWHILE = 500
-"""So many records further, a reader that keeps up has read what DeleteRecords then removes."""
+"""After this many more records, a reader that keeps up has read the records to be deleted."""
 
 _UNBOUNDED = "-1"
 
 
 class By(enum.StrEnum):
-    """What deletes records.
+    """The cause of deletion.
 
     time: `retention.ms`; size: `retention.bytes`; order: the DeleteRecords request.
     """
@@ -31,7 +31,7 @@ _UNEXPIRING = {"retention.ms": _UNBOUNDED, "retention.bytes": _UNBOUNDED}
 
 EXPIRING_TOPIC = {"segment.ms": _ROLL_MS, **_UNEXPIRING}
 """Settings with which a topic is created so that its segments can expire within seconds: a segment
-is rolled by the first append after half a second, and only rolled ones expire by size."""
+is rolled by the first append after half a second, and only rolled segments expire by size."""
 
 
 class Expire(Fault):
@@ -40,10 +40,10 @@ class Expire(Fault):
     def __init__(self, topic: TopicPlan, by: By) -> None:
         """The topic must have been created with EXPIRING_TOPIC, and be written to all the time.
 
-        By time, records expire by the `retention_ms` of its plan, so that they are judged by it.
+        By time, records expire by the `retention_ms` of the topic's plan, as the analysis assumes.
 
         Raises:
-            FaultError: they are to expire by time, and the plan has none.
+            FaultError: records are to expire by time, and the plan has none.
         """
         if by is By.TIME and topic.retention_ms is None:
             raise FaultError(f"the plan of topic {topic.topic} has no retention_ms to expire by")
@@ -52,7 +52,7 @@ class Expire(Fault):
 
     @property
     def verb(self) -> str:
-        """How it reads in the history."""
+        """The verb in the history."""
         return f"expire by {self._by}"
 
     @property
@@ -61,9 +61,9 @@ class Expire(Fault):
         return f"topic:{self._topic.topic}"
 
     def prepare(self, field: Field) -> None:
-        """Note the log ends of before; DeleteRecords waits until readers are past them."""
+        """Note the current log ends; for DeleteRecords, wait until readers are past them."""
         self._before = self._await(
-            field, lambda state: state.log_end_offset >= 0, what="to tell bounds"
+            field, lambda state: state.log_end_offset >= 0, what="to report their bounds"
         )
         if self._by is By.ORDER:
             self._await(
@@ -87,12 +87,12 @@ class Expire(Fault):
             self._alter(field, self._settings())
 
     def prove(self, field: Field) -> Evidence:
-        """Landed when each partition's log start has passed its log end of before, above 0."""
+        """Landed when each partition's log start has passed its earlier log end, above 0."""
         before = self._before
         after = self._await(
             field,
             lambda state: state.log_start_offset >= before[state.partition].log_end_offset,
-            what="to expire up to their log ends of before",
+            what="to expire up to their earlier log ends",
         )
         starts = {p: state.log_start_offset for p, state in after.items()}
         return Evidence(
@@ -108,7 +108,7 @@ class Expire(Fault):
         )
 
     def heal(self, field: Field) -> None:
-        """Nothing more expires; what is gone stays gone."""
+        """Stop the expiry. Deleted records stay deleted."""
         if self._by is not By.ORDER:
             self._alter(field, _UNEXPIRING)
 
@@ -118,7 +118,7 @@ class Expire(Fault):
         return {"retention.ms": str(self._topic.retention_ms), "retention.bytes": _UNBOUNDED}
 
     def _forced_ms(self, field: Field) -> dict[str, int]:
-        """What must pass: a segment that grows until then is old, and somebody looks."""
+        """Return the timeouts that must pass: the segment gets old enough, and retention runs."""
         looks = field.kafka.settings_ms("log.retention.check.interval.ms")
         match self._by:
             case By.TIME:

@@ -1,4 +1,4 @@
-"""The language of faults: how a fault is prepared, injected, proved, held and healed."""
+"""The base of faults: how a fault is prepared, injected, proved, held and healed."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ from harness.collection.log_directories import keep_log_directory
 
 @dataclass(frozen=True)
 class Field:
-    """What a fault acts on and observes by.
+    """The cluster, observer and workers that a fault uses.
 
     Attributes:
         clients: the workers with clients under test.
@@ -38,23 +38,24 @@ class Field:
         return next(self._numbers)
 
     def keep(self, server: int) -> None:
-        """Copy what a server's replicas hold now: once it is back, it may cut them."""
+        """Copy a server's replicas now, as it may truncate them after its heal."""
         keep_log_directory(self.kafka, server, self.kept)
 
     @property
     def client_addresses(self) -> list[str]:
-        """Where the clients under test are."""
+        """The addresses of the clients under test."""
         return [worker.host.address for worker in self.clients.values()]
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was seen of a fault's effect.
+    """The observed effect of a fault.
 
     Attributes:
-        landed: False where the effect did not show.
-        facts: what was seen.
-        forced_ms: Kafka's timeouts that had to pass before it could be seen, by their settings.
+        landed: False if the effect was not observed.
+        facts: the observations.
+        forced_ms: Kafka's timeouts that had to pass before the effect could be observed, by
+            setting.
     """
 
     landed: bool
@@ -65,21 +66,21 @@ class Evidence:
 class Fault(ABC):
     """One verb on one target; a new instance for each injection.
 
-    Four times of it are recorded. Its effects may show between `inject` and the end of `heal`.
+    Four times of it are recorded. Its effects can occur between `inject` and the end of `heal`.
     """
 
     @property
     @abstractmethod
     def verb(self) -> str:
-        """How it reads in the history, e.g. `kill`."""
+        """The verb in the history, e.g. `kill`."""
 
     @property
     @abstractmethod
     def target(self) -> str:
-        """What it acts on, e.g. `leader:orders-0`."""
+        """The target in the history, e.g. `leader:orders-0`."""
 
     def prepare(self, field: Field) -> None:  # noqa: B027 - most faults need nothing
-        """Resolve the target and wait for what the injection needs; nothing is changed yet."""
+        """Resolve the target and wait for what the injection needs, without changing anything."""
 
     @abstractmethod
     def inject(self, field: Field) -> None:
@@ -91,7 +92,7 @@ class Fault(ABC):
 
     @abstractmethod
     def heal(self, field: Field) -> None:
-        """Undo what `inject` did, and nothing else."""
+        """Undo `inject`, and nothing else."""
 
 
 @dataclass
@@ -106,7 +107,7 @@ class HeldFault:
 
     @classmethod
     def inject(cls, fault: Fault, on: Field) -> "HeldFault":
-        """Inject a fault and hold it, unproved."""
+        """Inject a fault and hold it, without proof."""
         fault.prepare(on)
         held = cls(fault, on.next_number(), on)
         held._changed("injected")
@@ -118,7 +119,7 @@ class HeldFault:
         """Wait for the evidence of its effect.
 
         Raises:
-            WaitTimeoutError: the effect did not show; the fault is recorded as not landed.
+            WaitTimeoutError: the effect was not observed; the fault is recorded as not landed.
         """
         with self._healed_on_error():
             try:

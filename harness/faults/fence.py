@@ -1,4 +1,4 @@
-"""Raise the producer epoch of transactional ids behind their producers' backs; never undone."""
+"""Raise the producer epoch of transactional ids without their producers; never undone."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -14,10 +14,10 @@ _SETTLED = frozenset({"Empty", "CompleteAbort", "CompleteCommit"})
 
 
 class EpochRaised(Fault):
-    """Producers with an open transaction become zombies, in one way or another."""
+    """Producers with an open transaction become zombies."""
 
     is_by_timeout = False
-    """Whether the coordinator's own timeout does it; else it must not have passed yet."""
+    """Whether the coordinator's timeout is the cause; otherwise it must not have passed yet."""
 
     def __init__(self, transactional_ids: Sequence[str]) -> None:
         """Each transactional.id must have a transaction that is open when the fault is injected."""
@@ -31,14 +31,14 @@ class EpochRaised(Fault):
         return f"transactional.id:{','.join(self._transactional_ids)}"
 
     def prepare(self, field: Field) -> None:
-        """Note the transactions of before."""
+        """Note the current transactions."""
         self._before = field.observer.transactions(self._transactional_ids)
 
     def prove(self, field: Field) -> Evidence:
         """Landed when each transaction was open, and is settled under a newer producer epoch.
 
-        A coordinator aborts by itself what is older than `transaction.timeout.ms`: so what is
-        settled after that time is evidence of the timeout, and of nothing else.
+        A coordinator aborts transactions older than `transaction.timeout.ms` by itself. So a
+        transaction that is settled after that time is evidence of the timeout only.
         """
         observer, before = field.observer, self._before
         last: list[list[TransactionState]] = [before]
@@ -71,7 +71,7 @@ class EpochRaised(Fault):
         )
 
     def heal(self, field: Field) -> None:
-        """An epoch that was raised stays so."""
+        """Do nothing: a raised epoch stays raised."""
 
 
 class Fence(EpochRaised):
@@ -101,7 +101,7 @@ class TakeOver(EpochRaised):
 
 
 class ExpireTransaction(EpochRaised):
-    """`transaction.timeout.ms` passes, and the coordinator aborts what is open."""
+    """`transaction.timeout.ms` passes, and the coordinator aborts the open transactions."""
 
     verb = "expire transaction"
     is_by_timeout = True
@@ -112,7 +112,7 @@ class ExpireTransaction(EpochRaised):
         self.forced_ms = {"transaction.timeout.ms": timeout_ms}
 
     def inject(self, field: Field) -> None:
-        """Nothing but time is needed."""
+        """Do nothing: only time has to pass."""
 
 
 def _is_raised(before: TransactionState, after: TransactionState) -> bool:

@@ -1,9 +1,9 @@
-"""Let a broker's disk be full: nothing that it writes grows any more; healed by room and a start.
+"""Simulate a full disk of a broker: its files can't grow; healed by room and a start.
 
-No disk is filled, which would take a privilege or hurt others: the kernel limits the sizes of the
-files that this one process writes (RLIMIT_FSIZE). Its writes then fail with EFBIG where a full disk
-gives ENOSPC; to the JVM both are an IOException of the same calls. The limit is above what its own
-log file has, so that it can tell.
+No disk is filled, which would need a privilege or affect other processes. Instead the kernel limits
+the sizes of the files that this process writes (RLIMIT_FSIZE). Its writes then fail with EFBIG
+where a full disk gives ENOSPC; to the JVM both are an IOException of the same calls. The limit is
+above the size of its own log file, so that it can log the error.
 """
 
 from contract.errors import WaitTimeoutError
@@ -36,7 +36,7 @@ class Fill(BrokerFault):
         self._log_bytes: dict[int, int] = {}
 
     def inject_broker(self, field: Field, broker: int) -> None:
-        """Limit its files, from what its own log has now."""
+        """Limit its files, to a size above that of its own log now."""
         node = field.kafka.host(broker)
         log_bytes = len(node.read(field.kafka.log_file(broker)))
         pid, size = field.kafka.process(broker).pid, log_bytes + _LOG_ROOM_BYTES
@@ -44,7 +44,7 @@ class Fill(BrokerFault):
         self._log_bytes[broker] = log_bytes
 
     def prove_broker(self, field: Field, broker: int) -> Evidence:
-        """Landed when it told that a file could not grow, and ended for it by itself."""
+        """Landed when it logged that a file could not grow, and ended by itself for this reason."""
         try:
             status = field.kafka.process(broker).wait(_ENDED_SECONDS)
         except WaitTimeoutError:

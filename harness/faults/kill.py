@@ -6,7 +6,7 @@ from harness.faults.broker_fault import EndServer
 
 
 class Kill(EndServer):
-    """SIGKILL to the target's process; of several, as a power cut does."""
+    """SIGKILL to the target's processes, as in a power failure."""
 
     verb = "kill"
     number = signal.SIGKILL

@@ -1,4 +1,4 @@
-"""Faults by their names, for those that are injected by hand."""
+"""Faults by name, for those that are injected by hand."""
 
 from collections.abc import Callable
 from functools import partial
@@ -41,7 +41,7 @@ ON_NAMES: dict[str, tuple[str, Callable[[str], Fault]]] = {
     "rebalance": ("group", Rebalance),
     "fence": ("transactional.id", lambda name: Fence([name])),
 }
-"""By verb: the kind of its target, and the fault on one of these by its name."""
+"""By verb: the kind of target, and the function that makes the fault from the target's name."""
 
 VERBS = (*ON_SERVERS, *ON_PARTITIONS, *ON_NAMES)
 FORMS = (
@@ -52,10 +52,10 @@ FORMS = (
 
 
 def parse_fault(verb: str, target: str) -> Fault:
-    """The fault of a verb and a target, e.g. `pause` and `leader:orders-0`.
+    """Return the fault of a verb and a target, e.g. `pause` and `leader:orders-0`.
 
     Raises:
-        UsageError: there is no such verb or target; names those that there are.
+        UsageError: there is no such verb or target; names the existing ones.
     """
     kind, _, name = target.partition(":")
     topic, _, partition = name.rpartition("-")

@@ -1,23 +1,23 @@
-"""Pause a broker's whole node, as a long garbage collection or a frozen host does."""
+"""Pause a broker's whole node, like a long garbage collection or a frozen host."""
 
 from harness.faults.broker_fault import BrokerFault, await_fenced, timeouts_of_silence
 from harness.faults.fault import Evidence, Field
 
 
 class Pause(BrokerFault):
-    """Everything on the broker's node is stopped; it resumes without having noticed."""
+    """Everything on the broker's node is suspended; it resumes without detecting it."""
 
     verb = "pause"
 
     def inject_broker(self, field: Field, broker: int) -> None:
-        """Stop everything on its node."""
+        """Suspend everything on its node."""
         field.kafka.host(broker).pause()
 
     def prove_broker(self, field: Field, broker: int) -> Evidence:
-        """Landed when its node is suspended, it answers nobody, and the others see it as fenced.
+        """Landed when its node is suspended, it does not respond, and the others see it as fenced.
 
-        A broker may be fenced for another reason, and a server that is no broker never answers a
-        client: the node's state is asked for too.
+        A broker may be fenced for another reason, and a server that is no broker never responds to
+        clients. So the node's state is checked too.
         """
         is_broker = broker in field.kafka.topology.broker_ids
         others = await_fenced(field, broker, among=self.brokers) if is_broker else []

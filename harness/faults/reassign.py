@@ -10,7 +10,7 @@ _ASSIGNED_SECONDS = 20
 
 
 class Reassign(Fault):
-    """A partition's replicas are replaced, the leader with them where it is not among the new."""
+    """A partition's replicas are replaced, with the leader if it is not among the new ones."""
 
     verb = "reassign"
 
@@ -26,7 +26,7 @@ class Reassign(Fault):
         return f"partition:{self._topic}-{self._partition}"
 
     def prepare(self, field: Field) -> None:
-        """Note the replicas of before, those in sync and those that are assigned, in order."""
+        """Note the current replicas, in sync and assigned, in order."""
         self._assigned_before = self._assigned(field)
         self._before = field.observer.partition(self._topic, self._partition)
 
@@ -37,7 +37,7 @@ class Reassign(Fault):
     def prove(self, field: Field) -> Evidence:
         """Landed when exactly the new replicas are assigned and in sync, and were not before.
 
-        The order counts: another first replica is another preferred leader.
+        The order matters: the first replica is the preferred leader.
         """
         after = self._await(field, self._replicas)
         field.observer.await_that(
@@ -62,8 +62,8 @@ class Reassign(Fault):
             self._await(field, self._before.isr)
 
     def _assigned(self, field: Field) -> list[int]:
-        told = field.observer.worker.call(DescribeTopic(topic=self._topic))
-        return msgspec.convert(told, NewTopic).assignment[self._partition]
+        description = field.observer.worker.call(DescribeTopic(topic=self._topic))
+        return msgspec.convert(description, NewTopic).assignment[self._partition]
 
     def _request(self, field: Field, replicas: list[int]) -> None:
         field.observer.worker.call(

@@ -1,4 +1,4 @@
-"""Delete a topic and create another of the same name; the old one never comes back."""
+"""Delete a topic and create another one of the same name; never undone."""
 
 import msgspec
 
@@ -9,15 +9,16 @@ _SEEN_SECONDS = 30
 
 
 class Recreate(Fault):
-    """Another topic takes the name, the partitions, the replicas and the settings of a topic.
+    """A topic is replaced by one with the same name, partitions, replicas and settings.
 
-    It begins at offset 0 and leader epoch 0, with none of the records (KIP-516: another topic id).
+    The new topic begins at offset 0 and leader epoch 0, without records (KIP-516: another topic
+    id).
     """
 
     verb = "recreate"
 
     def __init__(self, topic: str) -> None:
-        """The topic must be there when the fault is injected."""
+        """The topic must exist when the fault is injected."""
         self._topic = topic
         self._ids_before: dict[str, str] = {}
         self._old: NewTopic | None = None
@@ -46,7 +47,7 @@ class Recreate(Fault):
         worker.call(CreateTopics(topics=[self._old] if self._old else []))
 
     def prove(self, field: Field) -> Evidence:
-        """Landed when each broker that answers knows the name under one other id than before."""
+        """Landed when all responding brokers report the same new id for the name."""
         after = field.observer.await_that(
             lambda: self._ids_if_agreed(field),
             what=f"every broker to know the new {self._topic}",
@@ -59,10 +60,10 @@ class Recreate(Fault):
         )
 
     def heal(self, field: Field) -> None:
-        """What was deleted stays so."""
+        """Do nothing: a deletion is not undone."""
 
     def _ids(self, field: Field) -> dict[str, str]:
-        """By broker."""
+        """Return the topic's id by broker."""
         return {
             str(broker): field.observer.topic_id_seen_by(broker, self._topic)
             for broker in field.kafka.answering_brokers()

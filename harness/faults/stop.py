@@ -1,4 +1,4 @@
-"""Stop a server politely (controlled shutdown)."""
+"""Stop a server by a controlled shutdown."""
 
 import signal
 

@@ -10,17 +10,17 @@ from harness.clients.observer import Observer
 
 
 class Target(Protocol):
-    """Names servers in terms of the cluster's state, most often one broker."""
+    """Names servers in terms of the cluster's state, usually one broker."""
 
     def resolve(self, observer: Observer) -> list[int]:
-        """Their ids at this moment, at least one.
+        """Return their ids at this moment, at least one.
 
         Raises:
             FaultError: there is no such server now.
         """
 
     def __str__(self) -> str:
-        """How the target reads in the history, e.g. `leader:orders-0`."""
+        """Return the target as in the history, e.g. `leader:orders-0`."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class LeaderOf:
     partition: int
 
     def resolve(self, observer: Observer) -> list[int]:
-        """The partition's leader now."""
+        """Return the partition's current leader."""
         state = observer.partition(self.topic, self.partition)
         if state is None or state.leader < 0:
             raise FaultError(f"{self} can't be resolved: the partition has no leader now")
@@ -50,7 +50,7 @@ class FollowerOf:
     partition: int
 
     def resolve(self, observer: Observer) -> list[int]:
-        """An in-sync follower now."""
+        """Return a current in-sync follower."""
         return _followers(self, observer, self.topic, self.partition)[:1]
 
     def __str__(self) -> str:
@@ -66,7 +66,7 @@ class FollowersOf:
     partition: int
 
     def resolve(self, observer: Observer) -> list[int]:
-        """The in-sync followers now."""
+        """Return the current in-sync followers."""
         return _followers(self, observer, self.topic, self.partition)
 
     def __str__(self) -> str:
@@ -81,7 +81,7 @@ class Broker:
     id: int
 
     def resolve(self, observer: Observer) -> list[int]:
-        """The broker, if the cluster has it."""
+        """Return the broker, if the cluster has it."""
         if self.id not in observer.kafka.topology.broker_ids:
             ids = observer.kafka.topology.broker_ids
             raise FaultError(f"{self} can't be resolved: the brokers are {ids}")
@@ -97,7 +97,7 @@ class ActiveController:
     """The server that leads the metadata quorum."""
 
     def resolve(self, observer: Observer) -> list[int]:
-        """The active controller now, a broker too in combined mode."""
+        """Return the current active controller, which is also a broker in combined mode."""
         return [observer.active_controller()]
 
     def __str__(self) -> str:
@@ -112,7 +112,7 @@ class CoordinatorOf:
     group: str
 
     def resolve(self, observer: Observer) -> list[int]:
-        """The group's coordinator now."""
+        """Return the group's current coordinator."""
         return [observer.coordinator(self.group)]
 
     def __str__(self) -> str:
@@ -127,7 +127,7 @@ class TransactionCoordinatorOf:
     transactional_id: str
 
     def resolve(self, observer: Observer) -> list[int]:
-        """Its coordinator now, whether it was ever used or not."""
+        """Return its current coordinator, also if the id was never used."""
         return [observer.transaction_coordinator(self.transactional_id)]
 
     def __str__(self) -> str:
@@ -140,7 +140,7 @@ class AllBrokers:
     """Every broker at once."""
 
     def resolve(self, observer: Observer) -> list[int]:
-        """All that the cluster has."""
+        """Return all brokers of the cluster."""
         return observer.kafka.topology.broker_ids
 
     def __str__(self) -> str:
@@ -149,7 +149,7 @@ class AllBrokers:
 
 
 class Of(enum.StrEnum):
-    """Of which servers a minority is."""
+    """The servers of a minority: brokers or controllers."""
 
     BROKERS = "brokers"
     CONTROLLERS = "controllers"
@@ -157,15 +157,15 @@ class Of(enum.StrEnum):
 
 @dataclass(frozen=True)
 class Minority:
-    """As many brokers, or controllers, as can be missing while the others are a majority.
+    """The largest number of brokers, or controllers, whose absence leaves a majority.
 
-    Those with the highest ids, but for the active controller: the quorum goes on as it is.
+    Those with the highest ids, except the active controller, so that the quorum keeps its leader.
     """
 
     of: Of
 
     def resolve(self, observer: Observer) -> list[int]:
-        """The minority now."""
+        """Return the current minority."""
         topology = observer.kafka.topology
         ids = topology.broker_ids if self.of is Of.BROKERS else topology.controller_ids
         size = (len(ids) - 1) // 2
@@ -188,10 +188,10 @@ def _followers(target: Target, observer: Observer, topic: str, partition: int) -
 
 
 def parse_target(text: str) -> Target:
-    """The servers that a text names, in one of `TARGET_FORMS`.
+    """Return the target that a text names, in one of `TARGET_FORMS`.
 
     Raises:
-        UsageError: it names none; tells the forms.
+        UsageError: it names none; lists the forms.
     """
     kind, _, name = text.partition(":")
     topic, _, partition = name.rpartition("-")

@@ -1,4 +1,4 @@
-"""Lose a broker's disk: it is killed, its log directory removed, and it starts from nothing."""
+"""Remove a broker's disk: it is killed, its log directory is removed, and it starts empty."""
 
 from contract.errors import FaultError
 from harness.faults.broker_fault import BrokerFault, await_noticed, timeouts_of_silence
@@ -6,14 +6,14 @@ from harness.faults.fault import Evidence, Field
 from harness.faults.targets import Target
 
 _METADATA_LOG = "__cluster_metadata-0"
-"""Each server has a replica of it, also one that holds no replica of a topic."""
+"""Each server has a replica of it, also without replicas of topics."""
 
 
 class Wipe(BrokerFault):
     """SIGKILL, then an empty log directory; healed by formatting it and starting the broker.
 
-    Only for a server that is no voter of the metadata quorum: a voter that forgot its votes is a
-    question of its own (KIP-853).
+    Only for a server that is no voter of the metadata quorum: voters are a case of their own
+        (KIP-853).
     """
 
     verb = "wipe"
@@ -25,13 +25,13 @@ class Wipe(BrokerFault):
         self._segments: dict[int, int] = {}
 
     def prepare(self, field: Field) -> None:
-        """Resolve the target, none of which may be a voter."""
+        """Resolve the target, which must not be a voter."""
         super().prepare(field)
         if voters := set(self.brokers) & set(field.kafka.topology.controller_ids):
             raise FaultError(f"server {min(voters)} votes in the metadata quorum: wipe another one")
 
     def inject_broker(self, field: Field, broker: int) -> None:
-        """Kill the broker and remove its disk, of which a copy is kept."""
+        """Kill the broker and remove its log directory, after copying it."""
         field.kafka.kill_server(broker)
         node, data = field.kafka.host(broker), field.kafka.data(broker)
         find = ["find", str(data), "-name", "*.log", "-not", "-path", f"*/{_METADATA_LOG}/*"]
@@ -41,7 +41,7 @@ class Wipe(BrokerFault):
         node.remove(data)
 
     def prove_broker(self, field: Field, broker: int) -> Evidence:
-        """Landed when replicas were there before, and no file is there after."""
+        """Landed when there were replicas before, and there is no file afterwards."""
         node, data = field.kafka.host(broker), field.kafka.data(broker)
         segments = self._segments[broker]
         noticed = await_noticed(field, broker, among=self.brokers)
@@ -53,6 +53,6 @@ class Wipe(BrokerFault):
         )
 
     def heal_broker(self, field: Field, broker: int) -> None:
-        """Format the log directory anew and start the broker; what it had comes from the others."""
+        """Format the log directory and start the broker, which replicates from the others."""
         if not field.kafka.is_running(broker):
             field.kafka.start_server(broker, fresh=True)

@@ -62,12 +62,12 @@ def start_jvm(jars: Iterable[str], *, log: Path) -> None:
 
 
 def java_class(name: str) -> Any:
-    """A Java class by its full name."""
+    """Return a Java class by its full name."""
     return jpype.JClass(name)
 
 
 def first_java_class(*names: str) -> Any:
-    """The first of several names under which this Kafka version has a class."""
+    """Return the class of the first name that this Kafka version has."""
     for name in names[:-1]:
         try:
             return jpype.JClass(name)
@@ -77,12 +77,12 @@ def first_java_class(*names: str) -> Any:
 
 
 def exception_name(error: Any) -> str:
-    """The simple name of a Java exception's class, e.g. `LogTruncationException`."""
+    """Return the simple name of a Java exception's class, e.g. `LogTruncationException`."""
     return str(error.getClass().getSimpleName())
 
 
 def private_field(owner: Any, name: str) -> Any:
-    """The value of a field of a Java object's own class that no public method gives.
+    """Return the value of a private field of a Java object's own class.
 
     Raises:
         java.lang.NoSuchFieldException: this Kafka version has no such field.
@@ -93,7 +93,7 @@ def private_field(owner: Any, name: str) -> Any:
 
 
 def java_list(items: Iterable[Any]) -> Any:
-    """A `java.util.ArrayList`."""
+    """Return a `java.util.ArrayList`."""
     made = java_class("java.util.ArrayList")()
     for item in items:
         made.add(item)
@@ -101,7 +101,7 @@ def java_list(items: Iterable[Any]) -> Any:
 
 
 def java_properties(settings: dict[str, str]) -> Any:
-    """A `java.util.Properties`."""
+    """Return a `java.util.Properties`."""
     properties = java_class("java.util.Properties")()
     for key, value in settings.items():
         properties.setProperty(key, value)
@@ -109,7 +109,7 @@ def java_properties(settings: dict[str, str]) -> Any:
 
 
 def kafka_version() -> str:
-    """The version of the JVM's Kafka classes, as they tell it themselves."""
+    """Return the version of the JVM's Kafka classes, from `AppInfoParser`."""
     parser = first_java_class(
         "org.apache.kafka.common.utils.internals.AppInfoParser",
         "org.apache.kafka.common.utils.AppInfoParser",

@@ -1,1 +1,1 @@
-"""Suites of scenarios, run one by one through a night that can be killed and continued."""
+"""Suites of scenarios, run one by one in a night that can be killed and continued."""

@@ -1,4 +1,4 @@
-"""From a suite to the runs of one night; every random choice comes from the night's seed."""
+"""The runs of a night from its suite; all random choices come from the night's seed."""
 
 import json
 import re
@@ -14,7 +14,7 @@ _ODD = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def plan_runs(suite: Suite, *, seed: int, cluster: str, default_kafka: str) -> list[PlannedRun]:
-    """The runs of a night, in the suite's order; the same seed gives the same runs."""
+    """Return the runs of a night, in the suite's order; the same seed gives the same runs."""
     random = generator(seed)
     seen: Counter[tuple[str, str, str]] = Counter()
     runs: list[PlannedRun] = []
@@ -46,7 +46,7 @@ def plan_runs(suite: Suite, *, seed: int, cluster: str, default_kafka: str) -> l
 
 
 def versions_of(runs: list[PlannedRun]) -> list[str]:
-    """The Kafka versions that runs need, in order of use."""
+    """Return the Kafka versions that runs need, in order of use."""
     return list(dict.fromkeys(run.kafka for run in runs))
 
 

@@ -1,4 +1,4 @@
-"""How far a night is: which run, its phase, the time gone and what remains."""
+"""The progress of a night: run, phase, elapsed and remaining time."""
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -16,9 +16,10 @@ from contract.nights import PlannedRun, RunStatus
 
 
 def remaining_seconds(runs: Sequence[PlannedRun], known: Iterable[PlannedRun]) -> float | None:
-    """How long runs will take, from how long others took; None where nothing is known.
+    """Estimate the time of runs in seconds from earlier runs; None without data.
 
-    Each counts as the mean of its scenario on its version, else of its scenario, else of all.
+    The estimate of a run is the mean of its scenario and version, else of its scenario, else of
+    all.
     """
     done = [run for run in known if run.seconds is not None]
     likeness: tuple[Callable[[PlannedRun, PlannedRun], bool], ...] = (
@@ -39,12 +40,12 @@ def remaining_seconds(runs: Sequence[PlannedRun], known: Iterable[PlannedRun]) -
 
 
 class NightProgress(AbstractContextManager["NightProgress"]):
-    """A live line on a terminal, and one plain line a run, also where there is no terminal."""
+    """A live line on a terminal, and one plain line per run, also without a terminal."""
 
     def __init__(
         self, console: Console, runs: Sequence[PlannedRun], earlier: Sequence[PlannedRun]
     ) -> None:
-        """`earlier` are runs of other nights, for the estimate."""
+        """`earlier` has runs of other nights, for the estimate."""
         self._console = console
         self._runs = {run.id: run for run in runs}
         self._earlier = earlier
@@ -70,7 +71,7 @@ class NightProgress(AbstractContextManager["NightProgress"]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Take the live line away."""
+        """Remove the live line."""
         self._bar.stop()
 
     def __enter__(self) -> Self:
@@ -79,30 +80,30 @@ class NightProgress(AbstractContextManager["NightProgress"]):
         return self
 
     def start(self, run: PlannedRun) -> None:
-        """A run begins."""
+        """Note that a run begins."""
         self._title = f"{run.scenario} {run.kafka}"
         self._bar.update(self._task, description=self._title, estimate=self._estimate())
 
     def phase(self, name: str) -> None:
-        """The current run is at this now."""
+        """Show the current run's phase."""
         self._bar.update(self._task, description=f"{self._title}: {name}")
 
     def end(self, run: PlannedRun) -> None:
-        """A run ended."""
+        """Print that a run ended."""
         self._runs[run.id] = run
         done = sum(other.status is RunStatus.DONE for other in self._runs.values())
         self._bar.update(self._task, completed=done, estimate=self._estimate())
-        told = f"in {duration(run.seconds or 0.0)}" if run.error is None else "without a run folder"
-        line = f"{done}/{len(self._runs)} {run.scenario} {run.kafka}, seed {run.seed}: ended {told}"
+        how = f"in {duration(run.seconds or 0.0)}" if run.error is None else "without a run folder"
+        line = f"{done}/{len(self._runs)} {run.scenario} {run.kafka}, seed {run.seed}: ended {how}"
         self._console.print(Text(line), style="dim", soft_wrap=True)
 
     def _estimate(self) -> str:
         runs = self._runs.values()
         left = [run for run in runs if run.status is not RunStatus.DONE]
         seconds = remaining_seconds(left, [*self._earlier, *runs])
-        return "" if seconds is None or not left else f"about {duration(seconds)} for what remains"
+        return "" if seconds is None or not left else f"about {duration(seconds)} remaining"
 
 
 def duration(seconds: float) -> str:
-    """A time as h:mm:ss."""
+    """Return a time as h:mm:ss."""
     return str(timedelta(seconds=round(seconds)))

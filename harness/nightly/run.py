@@ -1,4 +1,4 @@
-"""Carry out the runs of a night that are not done yet, one by one."""
+"""Carry out the remaining runs of a night, one by one."""
 
 import shutil
 import time
@@ -21,7 +21,7 @@ RUNS = "runs"
 
 @dataclass(frozen=True)
 class Ended:
-    """How a run ended: in a folder that can be judged, or with an error instead."""
+    """The end of a run: a folder that can be judged, or an error."""
 
     folder: Path | None
     exit_code: int | None = None
@@ -29,7 +29,7 @@ class Ended:
 
 
 Execute = Callable[[PlannedRun, Path], Ended]
-"""Carry out a planned run below an empty folder."""
+"""Carries out a planned run below an empty folder."""
 
 
 def run_remaining(
@@ -39,10 +39,10 @@ def run_remaining(
     on_start: Callable[[PlannedRun], None],
     on_end: Callable[[PlannedRun], None],
 ) -> None:
-    """Do every run that is not done, in order; each is on record before the next begins.
+    """Carry out all remaining runs in order; each is recorded before the next one begins.
 
-    A run that was broken off begins anew in an empty folder. Whatever `execute` raises ends the
-    night here, and the next invocation goes on with the same run.
+    An interrupted run starts again in an empty folder. An exception of `execute` ends the night
+    here, and the next invocation continues with the same run.
     """
     for run in night.remaining:
         folder = night.path / RUNS / run.id
@@ -73,14 +73,15 @@ def execute_in_ducktape(
     session: Session,
     on_phase: Callable[[str], None],
 ) -> Ended:
-    """Run one scenario as `fencepost run` does; one that never came up is told, not raised.
+    """Run one scenario as `fencepost run` does; a failed start is recorded, not raised.
 
     Args:
-        run: what to run.
-        folder: where ducktape keeps its session.
-        results: whose `.nodes` the nodes use, so that the next session sweeps what a kill left.
+        run: the planned run.
+        folder: the folder of ducktape's session.
+        results: the folder whose `.nodes` the nodes use, so that the next session removes leftovers
+            of a kill.
         session: of the night; seed and Kafka version are the run's.
-        on_phase: told each phase.
+        on_phase: called with each phase.
     """
     mine = msgspec.structs.replace(session, seed=run.seed, kafka=run.kafka)
     with node_root(results) as root:

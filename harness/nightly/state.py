@@ -1,4 +1,4 @@
-"""The nights of a results folder: which one to continue, and its state while it is held."""
+"""The nights of a results folder, and the state of the one that is held."""
 
 import fcntl
 import os
@@ -31,7 +31,7 @@ _LOCK = "lock"
 
 @dataclass(frozen=True)
 class Wanted:
-    """What night is asked for; `seed` None: whatever an unfinished one has, else a drawn one."""
+    """The requested night. `seed` None: that of an unfinished night, else a drawn one."""
 
     suite: Suite
     cluster: str
@@ -40,7 +40,7 @@ class Wanted:
     command: str
 
     def is_continued_by(self, night: Night) -> bool:
-        """Whether an earlier night is this one, broken off; not if the suite has changed since."""
+        """Return whether an earlier night is this one, interrupted, with the same suite."""
         return (
             night.ended_micros is None
             and (night.suite, night.cluster) == (self.suite.name, self.cluster)
@@ -50,10 +50,10 @@ class Wanted:
 
 
 class HeldNight:
-    """A night that this process holds; every change is on disk before the method returns."""
+    """A night that this process holds; every change is written before the method returns."""
 
     def __init__(self, path: Path, state: Night) -> None:
-        """Its lock must be held."""
+        """The night's lock must be held."""
         self.path = path
         self.state = state
 
@@ -63,12 +63,12 @@ class HeldNight:
         self._save(msgspec.structs.replace(self.state, runs=runs))
 
     def finish(self) -> None:
-        """All is run and judged; nobody continues this night any more."""
+        """Mark the night as run and judged, so that it is not continued."""
         self._save(msgspec.structs.replace(self.state, ended_micros=time.time_ns() // 1000))
 
     @property
     def remaining(self) -> list[PlannedRun]:
-        """Runs that are not done, in order; one that was running when it was killed is none."""
+        """The runs that are not done, in order; an interrupted run is not done."""
         return [run for run in self.state.runs if run.status is not RunStatus.DONE]
 
     def _save(self, state: Night) -> None:
@@ -78,9 +78,9 @@ class HeldNight:
 
 @contextmanager
 def hold_night(nights: Path, wanted: Wanted, *, is_fresh: bool) -> Iterator[HeldNight]:
-    """Hold the newest unfinished night that is wanted, or a new one, until the block ends.
+    """Hold the newest unfinished night of a request, or a new one, until the block ends.
 
-    The kernel lets go of a dead process's lock, so that a killed night can be continued.
+    The kernel releases a dead process's lock, so that a killed night can be continued.
 
     Raises:
         UsageError: another process holds that night.
@@ -93,12 +93,12 @@ def hold_night(nights: Path, wanted: Wanted, *, is_fresh: bool) -> Iterator[Held
     with lock:
         state = read_night(path)
         if state is None:
-            raise UsageError(f"{path} lost its {NIGHT_FILE}: begin anew with --fresh")
+            raise UsageError(f"{path} has no {NIGHT_FILE}: start a new night with --fresh")
         yield HeldNight(path, state)
 
 
 def earlier_runs(nights: Path, night: Night) -> list[PlannedRun]:
-    """The runs of all earlier nights of the same suite and pool, oldest first."""
+    """Return the runs of all earlier nights of the same suite and pool, oldest first."""
     earlier = [
         other
         for _, other in _all(nights)
@@ -144,7 +144,7 @@ def _create(nights: Path, wanted: Wanted) -> Path:
 
 
 def _new_folder(nights: Path, suite: str) -> Path:
-    """`<suite>-<stamp>`, with a number behind it from the second of the same second on."""
+    """Create `<suite>-<stamp>`, with a number appended if that exists."""
     stamp, number = datetime.now(tz=UTC).strftime("%Y%m%d-%H%M%S"), 1
     while True:
         path = nights / (f"{suite}-{stamp}" + (f"-{number}" if number > 1 else ""))
@@ -157,7 +157,7 @@ def _new_folder(nights: Path, suite: str) -> Path:
 
 
 def _lock(path: Path) -> IO[str]:
-    """The night's lock, held as long as the file is open; it holds its owner's process id."""
+    """Open and lock the night's lock file, which has its owner's process id."""
     lock = (path / _LOCK).open("a+")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -167,7 +167,7 @@ def _lock(path: Path) -> IO[str]:
         lock.close()
         raise UsageError(
             f"night {path.name} is running already, in process {owner}: wait for its end, "
-            "or begin another with --fresh"
+            "or start another night with --fresh"
         ) from None
     lock.truncate(0)
     lock.write(f"{os.getpid()}\n")

@@ -1,4 +1,4 @@
-"""Suites: which scenarios a night runs, on which versions, and what each must come to."""
+"""Suites: the scenarios of a night, their versions, and the expected verdicts."""
 
 import hashlib
 from dataclasses import dataclass
@@ -22,11 +22,11 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """One scenario of a suite.
 
     Attributes:
-        kafka: versions to run it on, one after the other; empty: the command line's default.
-        repeat: how often on each version, each time with a seed of its own.
-        seeds: these seeds on each version, instead of `repeat` drawn ones.
+        kafka: versions to run it on, in order; empty: the command line's default.
+        repeat: number of runs on each version, each with its own seed.
+        seeds: the seeds on each version, instead of `repeat` drawn ones.
         parameters: of the scenario's test; empty: all that it declares.
-        expect: `fail` for a canary, whose pass means that the harness is blind.
+        expect: `fail` for a canary, whose pass means that losses are not detected.
     """
 
     scenario: str
@@ -38,7 +38,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class SuiteFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a suite's file says."""
+    """The content of a suite's file."""
 
     description: str
     runs: Annotated[list[Entry], msgspec.Meta(min_length=1)]
@@ -46,7 +46,7 @@ class SuiteFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite by its name: the stem of its file."""
+    """A suite; its name is the stem of its file."""
 
     name: str
     path: Path
@@ -56,7 +56,7 @@ class Suite:
 
 
 def suite_names() -> list[str]:
-    """The suites in scenarios/suites."""
+    """Return the names of the suites in scenarios/suites."""
     return sorted(path.stem for path in FOLDER.glob("*.yml"))
 
 
@@ -64,7 +64,7 @@ def find_suite(name_or_path: str) -> Suite:
     """Read a suite by its name, or by the path of its file.
 
     Raises:
-        UsageError: there is none, or its file is wrong; names the file and the field.
+        UsageError: there is none, or its file is invalid; names the file and the field.
     """
     is_path = "/" in name_or_path or name_or_path.endswith(_SUFFIXES)
     path = Path(name_or_path) if is_path else FOLDER / f"{name_or_path}.yml"
@@ -92,13 +92,13 @@ def _parse(content: bytes, path: Path) -> SuiteFile:
     except yaml.YAMLError as error:
         raise UsageError(f"{path} is not YAML: {error}") from error
     except msgspec.ValidationError as error:
-        told = str(error).replace("`$.", "`").replace("Object ", "")
-        hint = "; put a version in quotes" if ".kafka" in told else ""
-        raise UsageError(f"{path}: {told}{hint} (CONTRIBUTING.md, A suite)") from error
+        problem = str(error).replace("`$.", "`").replace("Object ", "")
+        hint = "; put a version in quotes" if ".kafka" in problem else ""
+        raise UsageError(f"{path}: {problem}{hint} (CONTRIBUTING.md, A suite)") from error
 
 
 def _check(suite: SuiteFile, path: Path) -> None:
-    """Check what no type tells: names that exist, and fields that go together."""
+    """Check what the types do not: names, and combinations of fields."""
     known, locked = {scenario.name: scenario for scenario in scenarios()}, locked_versions()
     for index, entry in enumerate(suite.runs):
         where = f"{path}: runs[{index}]"
@@ -114,7 +114,7 @@ def _check(suite: SuiteFile, path: Path) -> None:
             if version not in locked:
                 raise UsageError(
                     f"{where}.kafka: {version} has no lock file; there are: {', '.join(locked)}; "
-                    f"another one: fencepost kafka lock {version}"
+                    f"to add one: fencepost kafka lock {version}"
                 )
         if entry.seeds and entry.repeat > 1:
             raise UsageError(f"{where}: give seeds or repeat, not both")

@@ -1,1 +1,1 @@
-"""A cluster to play with: brought up by one command; faults are injected and healed by others."""
+"""A cluster for faults by hand: one command starts it, others inject and heal faults."""

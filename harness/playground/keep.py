@@ -1,4 +1,4 @@
-"""Keeps a playground up: `python -m harness.playground.keep CLUSTER KAFKA RESULTS`, detached."""
+"""Runs a playground, detached: `python -m harness.playground.keep CLUSTER KAFKA RESULTS`."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ _SCENARIO = read_scenario(Path(__file__).with_name("playground_test.py"))
 
 
 def main() -> None:
-    """Run until the playground is told to stop; its state file goes with it."""
+    """Run until the playground is stopped; then remove its state file."""
     cluster, kafka, folder = sys.argv[1:]
     results = Path(folder)
     session = Session(
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def _end(_signal: int, _frame: object) -> None:
-    sys.exit("told to end")
+    sys.exit("requested to end")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 Cluster: 3 brokers, one topic of 3 partitions with 3 replicas.
 Fault:   those that `fencepost fault` injects.
-Expect:  nothing: it runs until `fencepost playground --stop` or `make clean`.
+Expect:  nothing. It runs until `fencepost playground --stop` or `make clean`.
 """
 
 import tempfile
@@ -19,7 +19,7 @@ from harness.story.scenario import Scenario
 
 
 class PlaygroundScenario(Scenario):
-    """Up until it is told to stop."""
+    """Runs until it is stopped."""
 
     topology = Topology(brokers=3)
     orders = TopicPlan(
@@ -28,7 +28,7 @@ class PlaygroundScenario(Scenario):
     must_judge = ()
 
     def test_playground(self) -> None:
-        """Bring the cluster up, write down where it is, and serve orders."""
+        """Start the cluster, write its state file, and serve orders."""
         with (
             self.running(topics=[self.orders]) as run,
             tempfile.TemporaryDirectory(prefix="fencepost-") as folder,

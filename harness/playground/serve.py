@@ -1,4 +1,4 @@
-"""The playground's end of its socket."""
+"""The server side of the playground's socket."""
 
 import socket
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from harness.story.run import Run
 
 
 def serve(run: Run, path: Path, *, ready: Callable[[], None]) -> None:
-    """Carry out orders, one after the other, until `stop`; `ready` is called once they can come."""
+    """Carry out orders in sequence until `stop`; calls `ready` when the socket accepts them."""
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(path))
         server.listen()
@@ -60,4 +60,4 @@ def _carry_out(run: Run, order: Order) -> Any:
         case "stop":
             return "stopping"
         case _:
-            raise UsageError(f"a playground does not know {order.do!r}")
+            raise UsageError(f"unknown order {order.do!r}")

@@ -1,4 +1,4 @@
-"""Where a playground is found, and how one talks to it: a line of JSON each way."""
+"""The state file of a playground, and the client side of its socket: one line of JSON each way."""
 
 import socket
 from pathlib import Path
@@ -17,7 +17,7 @@ KEEPER = FOLDER / "keeper.pid"
 
 
 class Server(msgspec.Struct, frozen=True, kw_only=True):
-    """One server of the playground: `shell` goes before a command that runs on its node."""
+    """One server of the playground: `shell` is the prefix of a command on its node."""
 
     id: int
     roles: str
@@ -28,7 +28,7 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Playground(msgspec.Struct, frozen=True, kw_only=True):
-    """A running playground, as its state file tells."""
+    """A running playground, as in its state file."""
 
     cluster: str
     kafka: str
@@ -40,7 +40,7 @@ class Playground(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """What a playground is told: `fault` (verb, target), `heal`, `status` or `stop`."""
+    """An order to a playground: `fault` (verb, target), `heal`, `status` or `stop`."""
 
     do: str
     verb: str = ""
@@ -48,7 +48,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What it answers: a result, or an error of the exception tree by name."""
+    """The result of an order, or an error of the exception tree by name."""
 
     result: Any = None
     error: str | None = None
@@ -56,7 +56,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find(results: Path) -> Playground:
-    """The playground that runs below a results folder.
+    """Return the playground that runs below a results folder.
 
     Raises:
         UsageError: none does.
@@ -71,11 +71,11 @@ def find(results: Path) -> Playground:
 
 
 def tell(playground: Playground, order: Order) -> Any:
-    """Send an order and wait for what comes of it.
+    """Send an order and return its result.
 
     Raises:
         NodeError: the playground has ended.
-        FencepostError: whatever error the order met there.
+        FencepostError: any error of the order.
     """
     with socket.socket(socket.AF_UNIX) as line:
         try:
@@ -84,9 +84,9 @@ def tell(playground: Playground, order: Order) -> Any:
             with line.makefile("rb") as answers:
                 said = answers.readline()
         except OSError as error:
-            raise NodeError(f"the playground does not answer ({error.strerror})") from None
+            raise NodeError(f"the playground does not respond ({error.strerror})") from None
     if not said:
-        raise NodeError("the playground ended before it answered: see its log")
+        raise NodeError("the playground ended before it responded: see its log")
     answer = msgspec.json.decode(said, type=Answer)
     if answer.error is not None:
         raise error_named(answer.error, answer.message)
@@ -94,5 +94,5 @@ def tell(playground: Playground, order: Order) -> Any:
 
 
 def failed(error: FencepostError) -> Answer:
-    """The answer that tells an error."""
+    """Return the `Answer` of an error."""
     return Answer(error=type(error).__name__, message=str(error))

@@ -1,1 +1,1 @@
-"""One invocation: its scenarios under ducktape, their folders, and what killed runs left."""
+"""One invocation: its scenarios under ducktape, their folders, and leftovers of killed runs."""

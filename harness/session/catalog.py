@@ -1,4 +1,4 @@
-"""Which scenarios there are, read from their files without importing them."""
+"""The scenarios, read from their files without importing them."""
 
 import ast
 import json
@@ -31,7 +31,7 @@ class ScenarioFile:
         """Check that a set of parameters is one that the scenario declares.
 
         Raises:
-            UsageError: it is none; names those that there are.
+            UsageError: it is none; names the declared ones.
         """
         if not parameters or self.parameters is None or parameters in self.parameters:
             return
@@ -42,27 +42,27 @@ class ScenarioFile:
 
 
 def scenarios() -> list[ScenarioFile]:
-    """All scenarios, by name."""
+    """Return all scenarios, by name."""
     return [read_scenario(path) for path in sorted(_FOLDER.glob(f"*{_SUFFIX}.py"))]
 
 
 def find_scenarios(names: list[str]) -> list[ScenarioFile]:
-    """The scenarios of these names, in the order given.
+    """Return the scenarios of these names, in the given order.
 
     Raises:
-        UsageError: a name that there is not; names those that there are.
+        UsageError: an unknown name; names the existing ones.
     """
     known = {scenario.name: scenario for scenario in scenarios()}
     if unknown := [name for name in names if name not in known]:
         raise UsageError(
             f"there is no scenario {', '.join(unknown)}; there are: {', '.join(known)} "
-            "(`fencepost list` tells what each asks)"
+            "(`fencepost list` prints their questions)"
         )
     return [known[name] for name in names]
 
 
 def read_scenario(path: Path) -> ScenarioFile:
-    """What a scenario's file tells of itself."""
+    """Read a scenario's file."""
     tree = ast.parse(path.read_text())
     question = (ast.get_docstring(tree) or "").partition("\n")[0]
     name = path.stem.removesuffix(_SUFFIX)
@@ -70,7 +70,7 @@ def read_scenario(path: Path) -> ScenarioFile:
 
 
 def _parameters(tree: ast.Module) -> tuple[Mapping[str, Any], ...] | None:
-    """Each set of parameters that a scenario's tests declare; None if one is no literal."""
+    """Return each set of parameters that a scenario's tests declare; None if one is no literal."""
     names = {
         target.id: node.value
         for node in tree.body
@@ -93,7 +93,7 @@ def _parameters(tree: ast.Module) -> tuple[Mapping[str, Any], ...] | None:
 
 
 def _marks(tree: ast.Module, names: Mapping[str, ast.expr]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The marks `@matrix` and `@parametrize` of a scenario's tests, with their arguments."""
+    """Return the marks `@matrix` and `@parametrize` of a scenario's tests, with their arguments."""
     for node in ast.walk(tree):
         for mark in node.decorator_list if isinstance(node, ast.FunctionDef) else []:
             if isinstance(mark, ast.Call) and isinstance(mark.func, ast.Name):
@@ -103,7 +103,7 @@ def _marks(tree: ast.Module, names: Mapping[str, ast.expr]) -> Iterator[tuple[st
 
 
 def _value(node: ast.expr, names: Mapping[str, ast.expr]) -> Any:
-    """A literal, or `list(NAME)` of a dictionary or sequence of the module.
+    """Return a literal, or `list(NAME)` of a dictionary or sequence of the module.
 
     Raises:
         ValueError: it is neither.

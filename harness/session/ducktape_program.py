@@ -1,9 +1,9 @@
-"""Runs ducktape with its notes in the session's folder.
+"""Runs ducktape with its session id file in the session's folder.
 
 `python -m harness.session.ducktape_program`.
 
-FENCEPOST_SESSION_NOTES names the folder. ducktape keeps the last session's id there, by default
-below its working directory, where sessions share it.
+FENCEPOST_SESSION_NOTES names the folder. ducktape keeps the last session's id there. Its default is
+below its working directory, which sessions share.
 """
 
 import os

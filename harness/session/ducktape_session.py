@@ -29,14 +29,14 @@ from harness.story.phases import PREFIX
 _console = Console(stderr=True)
 _ROOT = Path(__file__).resolve().parents[2]
 _ABOVE_ALL = Path("/")
-"""ducktape's working directory: it names the files of scenarios that failed relative to that."""
+"""ducktape's working directory, to which it prints the paths of failed scenarios relatively."""
 _TAIL_LINES = 40
 _DUCKTAPE_LOG = "ducktape.log"
 
 
 @dataclass(frozen=True)
 class DucktapeSession:
-    """What a session of ducktape left; its exit status is not 0 if a scenario broke off."""
+    """The result of a ducktape session; its exit status is not 0 if a scenario did not finish."""
 
     folder: Path
     exit_code: int
@@ -53,17 +53,17 @@ def run_ducktape(
 ) -> DucktapeSession:
     """Run scenarios one after the other.
 
-    The pool is as large as the largest of them needs.
+    The pool has as many nodes as the largest of them needs.
 
-    A scenario that fails is told, and left to the analysis, which judges what it collected.
+    A failed scenario is reported, and the analysis judges what it collected.
 
     Args:
         chosen: the scenarios.
         session: seed, versions and pool.
-        results: where ducktape makes the session's folder.
-        root: where the nodes keep their files.
-        on_phase: told each phase as it begins.
-        parameters: of the scenarios' tests; None or empty: all that they declare.
+        results: the parent of the session's folder.
+        root: the folder for the nodes' files.
+        on_phase: called with each phase as it begins.
+        parameters: of the scenarios' tests; None or empty: all declared ones.
 
     Raises:
         UsageError: a scenario's file does not import.
@@ -95,22 +95,22 @@ def run_ducktape(
         raise refused
     said = "\n".join(lines[-_TAIL_LINES:])
     if not list(folder.glob(f"**/{PLAN_FILE}")):
-        raise NodeError(f"ducktape ran no scenario; it said at the end:\n{said}")
+        raise NodeError(f"ducktape ran no scenario; its last output:\n{said}")
     (folder / _DUCKTAPE_LOG).write_text("\n".join(lines))
     for run in find_runs(folder):
         if run.run().ended_micros is None:
             salvage(run, root)
-    _tell_errors(folder)
+    _report_errors(folder)
     return DucktapeSession(folder, exit_code)
 
 
-def _tell_errors(folder: Path) -> None:
-    """Name the scenarios that did not come to their end, and why."""
+def _report_errors(folder: Path) -> None:
+    """Print the scenarios that did not finish, and why."""
     for run_folder in find_runs(folder):
         run = run_folder.run()
         if run.error is not None:
-            told = f"{run.scenario} did not come to its end: {run.error}"
-            _console.print(told, style="red", markup=False, soft_wrap=True)
+            message = f"{run.scenario} did not finish: {run.error}"
+            _console.print(message, style="red", markup=False, soft_wrap=True)
 
 
 def _watch(
@@ -119,7 +119,7 @@ def _watch(
     session: Session,
     on_phase: Callable[[str], None],
 ) -> tuple[int, list[str]]:
-    """Run ducktape to its end, telling its scenarios' phases; returns exit status and output."""
+    """Run ducktape to its end, and report its scenarios' phases; returns exit status and output."""
     starter = start_in_sandbox if session.cluster == PoolKind.EMBEDDED else _start
     lines: list[str] = []
     process = starter(command, env=environment, cwd=_ABOVE_ALL, stdout=subprocess.PIPE)
@@ -140,13 +140,13 @@ def _watch(
 
 
 def _remove_containers() -> None:
-    """Remove what the run started; where the daemon is gone, say what remains to be done."""
+    """Remove the run's containers; if the daemon does not respond, print what to do."""
     try:
         remove_orphans()
     except (DockerException, OSError, PrerequisiteError) as error:
         _console.print(
-            f"the Docker daemon does not answer ({error}): once it does, `make clean` removes what "
-            "this run left",
+            f"the Docker daemon does not respond ({error}). Once it does, `make clean` removes "
+            "what this run left",
             style="yellow",
             markup=False,
             soft_wrap=True,

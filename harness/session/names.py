@@ -1,4 +1,4 @@
-"""Which folder a session of ducktape gets: one that no other session has, nor gets meanwhile."""
+"""The folder of a ducktape session: unique, also against concurrent sessions."""
 
 import fcntl
 import re
@@ -15,12 +15,12 @@ _NOTES, _LAST_SESSION = "ducktape-notes", "session_id"
 def reserve_session(results: Path, root: Path) -> tuple[Path, Path]:
     """Choose the folder of a new session, and let ducktape choose the same one.
 
-    ducktape counts on from the id of the last session, which it keeps in a file. It fails if that
-    file is damaged, or if the folder exists, as it does where a results folder was copied, or where
-    two sessions begin at once. So each session has a file of its own.
+    ducktape increments the id of the last session, which it keeps in a file. It fails if that file
+    is damaged, or if the folder exists, e.g. in a copied results folder, or if two sessions begin
+    at the same time. So each session has its own file.
 
     Args:
-        results: where the folder will be made.
+        results: the parent of the folder.
         root: of the session's nodes.
 
     Returns:

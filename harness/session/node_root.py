@@ -1,4 +1,4 @@
-"""Where the nodes of a session keep their files, and what dead sessions left there."""
+"""The folder of a session's nodes, and the removal of those of dead sessions."""
 
 import fcntl
 import shutil

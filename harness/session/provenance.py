@@ -1,4 +1,4 @@
-"""Under which conditions a run takes place: what its first lines and `run.json` say."""
+"""The conditions of a run, for its first lines and `run.json`."""
 
 import platform
 import subprocess
@@ -10,7 +10,7 @@ _PACKAGES = ("fencepost", "ducktape", "pyspark", "jpype1", "pyarrow")
 
 
 def git_head() -> str:
-    """The commit that runs, `+changes` behind it where files differ; `unknown` outside git."""
+    """Return the current commit, with `+changes` if files differ; `unknown` outside git."""
     head = _git("rev-parse", "HEAD")
     if head is None:
         return "unknown"
@@ -18,7 +18,7 @@ def git_head() -> str:
 
 
 def versions() -> dict[str, str]:
-    """Python and the packages that decide how a run behaves."""
+    """Return the versions of Python and of the packages that affect a run."""
     found = {"python": platform.python_version(), "kernel": platform.release()}
     for package in _PACKAGES:
         try:

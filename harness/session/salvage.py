@@ -1,4 +1,4 @@
-"""What a scenario whose process was killed left on its nodes, where they are on this machine."""
+"""Collects what a killed scenario left on its nodes, if they are on this machine."""
 
 import shutil
 import time

@@ -1,1 +1,1 @@
-"""What a scenario is made of: the verbs of a run, its groups, loads and faults."""
+"""The parts of a scenario: the verbs of a run, its groups, loads and faults."""

@@ -1,4 +1,4 @@
-"""How far the nodes' clocks are apart: measured, since histories are compared by them."""
+"""Measures the offsets of the nodes' clocks, since histories are compared by time."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -10,19 +10,19 @@ from harness.clients.process import WorkerService
 
 _READINGS_MAX = 20
 _TIGHT_MICROS = 20_000
-"""Bounds so close to each other need no further reading."""
+"""Bounds this close to each other need no further reading."""
 _READ_SECONDS = 30
-_TELL = "import time; print(time.time_ns() // 1000)"
+_PRINT_TIME = "import time; print(time.time_ns() // 1000)"
 
 
 def read_clocks(
     history: HistoryWriter, workers: Iterable[WorkerService], servers: Iterable[Node]
 ) -> None:
-    """Read each node's clock until it is bounded well, and write the bounds to the history.
+    """Read each node's clock until its bounds are tight, and write them to the history.
 
-    What a node tells lies between the driver's clock before it was asked and after it answered;
-    of several readings the tightest bounds count. A worker tells by its pipe, a server's node by a
-    process of its own.
+    A node's reading lies between the driver's clock before the request and after the response; the
+    tightest bounds of several readings count. A worker reads its own clock; on a server's node a
+    process prints it.
     """
     clocks: dict[str, Callable[[], int]] = {w.host.name: w.clock_micros for w in workers}
     clocks |= {node.name: _clock_of(node) for node in servers}
@@ -32,21 +32,23 @@ def read_clocks(
 
 
 def bounds(clock: Callable[[], int]) -> tuple[int, int]:
-    """How far a clock is ahead of this one at most and at least, in microseconds."""
+    """Return how far a clock is ahead of this one at most and at least, in microseconds."""
     aheads, behinds = [], []
     for _ in range(_READINGS_MAX):
         asked = time.time_ns() // 1000
-        told = clock()
-        aheads.append(told - asked)
-        behinds.append(told - time.time_ns() // 1000)
+        read = clock()
+        aheads.append(read - asked)
+        behinds.append(read - time.time_ns() // 1000)
         if min(aheads) - max(behinds) <= _TIGHT_MICROS:
             break
     return min(aheads), max(behinds)
 
 
 def _clock_of(node: Node) -> Callable[[], int]:
-    def tell() -> int:
-        told = node.run([node.python, "-I", "-S", "-c", _TELL], timeout_seconds=_READ_SECONDS)
-        return int(told.output)
+    def read() -> int:
+        printed = node.run(
+            [node.python, "-I", "-S", "-c", _PRINT_TIME], timeout_seconds=_READ_SECONDS
+        )
+        return int(printed.output)
 
-    return tell
+    return read

@@ -1,4 +1,4 @@
-"""The workers with the clients under test: each member's commands go to that of its client."""
+"""The workers with the clients under test: a member's commands go to the worker of its client."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -14,20 +14,21 @@ _CALL_SECONDS = 60
 
 
 def workers_for(groups: Sequence[GroupPlan]) -> list[WorkerKind]:
-    """The workers that a plan's groups need; Java's always, as it produces too."""
+    """Return the workers that a plan's groups need; always Java's, which also produces."""
     kinds = [JAVA_WORKER, *(kind for group in groups for kind in _kinds(group))]
     return list(dict.fromkeys(kinds))
 
 
 def members_of(
-    groups: Sequence[GroupPlan], *, life: int, number: int | None = None
+    groups: Sequence[GroupPlan], *, incarnation: int, number: int | None = None
 ) -> dict[str, GroupPlan]:
-    """The members of groups in one of their lives, by name: all, or those of one number.
+    """Return the members of groups in one incarnation, by name: all, or those of one number.
 
-    A name is `<group>#<life>`, and `<group>#<life>.<number>` where the group has several members.
+    A name is `<group>#<incarnation>`, and `<group>#<incarnation>.<number>` if the group has several
+    members.
     """
     return {
-        f"{group.group}#{life}" + (f".{one}" if group.members > 1 else ""): group
+        f"{group.group}#{incarnation}" + (f".{one}" if group.members > 1 else ""): group
         for group in groups
         for one in range(1, group.members + 1)
         if number in (None, one)
@@ -41,12 +42,12 @@ def _kinds(group: GroupPlan) -> list[WorkerKind]:
 
 
 class Consumers:
-    """Sends commands about members to their workers, all at once."""
+    """Sends commands about members to their workers, in parallel."""
 
     def __init__(
         self, workers: Mapping[WorkerKind, WorkerService], groups: Sequence[GroupPlan]
     ) -> None:
-        """`workers` must have all that `workers_for` names for these groups."""
+        """`workers` must have all of `workers_for` for these groups."""
         self.workers = workers
         self._clients = {Client(group.client) for group in groups}
         self._of_group = {
@@ -70,15 +71,15 @@ class Consumers:
         *,
         timeout_seconds: float = _CALL_SECONDS,
     ) -> list[Any]:
-        """Send each worker the command about its share of the members; answers their results.
+        """Send each worker the command about its share of the members; returns their results.
 
         Args:
-            members: names, as of `members_of`.
-            command: makes the command about some of them.
-            timeout_seconds: for each worker's answer, from when the one before has come.
+            members: names, as in `members_of`.
+            command: returns the command about some of them.
+            timeout_seconds: for each worker's result, from the arrival of the previous one.
 
         Raises:
-            WorkerError: a worker could not.
+            WorkerError: a command failed.
         """
         shares: dict[WorkerService, list[str]] = {}
         for member in members:

@@ -1,4 +1,4 @@
-"""The end of a run: clients and servers end, and what they left is collected, step by step."""
+"""The end of a run: clients and servers are ended and their files collected, step by step."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,35 +16,35 @@ from harness.story.run import Run
 
 
 class Steps:
-    """Steps of which each is taken whatever became of the ones before.
+    """Steps that are all carried out, also after a failure.
 
     Attributes:
-        problems: what went wrong, one line for each step that failed.
+        problems: one line for each failed step.
     """
 
     def __init__(self) -> None:
-        """No step is taken yet."""
+        """Start without problems."""
         self.problems: list[str] = []
 
     def take(self, what: str, step: Callable[[], object]) -> None:
-        """Take a step; if it raises, keep why."""
+        """Carry out a step; record its exception."""
         try:
             step()
-        except Exception as error:  # noqa: BLE001 - whatever it is, the other steps are taken
+        except Exception as error:  # noqa: BLE001 - the other steps are carried out
             first_line = str(error).strip().partition("\n")[0]
             self.problems.append(f"could not {what}: {type(error).__name__}: {first_line}")
 
 
 def end_and_collect(run: Run) -> list[str]:
-    """End all clients and servers, and collect everything; returns what could not be done.
+    """End all clients and servers, and collect their files; returns the problems.
 
-    Histories come first: without them nothing can be judged. Servers end by SIGKILL, so that no
-    shutdown changes their files, and the observer decodes their replicas.
+    Histories come first: without them a run can't be judged. Servers end by SIGKILL, so that no
+        shutdown changes their files. Then the observer decodes their replicas.
     """
     steps = Steps()
     workers = list(run.consumers.workers.values())
     observer = run.observer.worker
-    run.phases.enter(Stage.COLLECTING, "clients and servers end, what they left is collected")
+    run.phases.enter(Stage.COLLECTING, "clients and servers end, files are collected")
     steps.take("heal the faults", run.heal)
     steps.take("end the workload", run.workload.end)
     with ThreadPoolExecutor(len(workers)) as pool:

@@ -1,4 +1,4 @@
-"""Consumer groups as their coordinators report them: who is a member, and what is committed."""
+"""Consumer groups as their coordinators report them: members and committed offsets."""
 
 import msgspec
 
@@ -10,16 +10,16 @@ _STABLE = "Stable"
 
 
 class Groups:
-    """Asks coordinators for the state of groups, and waits for it."""
+    """Queries coordinators for the state of groups, and waits for it."""
 
     def __init__(self, observer: Observer) -> None:
-        """Asks by the observer's worker."""
+        """Use the observer's worker."""
         self._observer = observer
 
     def await_members(self, group: str, count: int) -> GroupView:
-        """Wait until a group is stable with so many members, each with partitions.
+        """Wait until a group is stable with `count` members, each with partitions.
 
-        A group that no member has joined yet is not known, which is a reason to wait.
+        A group without members is not known to its coordinator; the wait continues.
 
         Raises:
             WaitTimeoutError: it is not; shows the last view.
@@ -42,7 +42,7 @@ class Groups:
         )
 
     def committed(self, group: str) -> dict[str, int]:
-        """A group's committed offsets, by `topic-partition`."""
+        """Return a group's committed offsets, by `topic-partition`."""
         found: dict[str, int] = self._observer.worker.call(ListCommitted(group=group))
         return found
 
@@ -50,7 +50,7 @@ class Groups:
         """Wait until a group has committed beyond these offsets on each of their partitions.
 
         Raises:
-            WaitTimeoutError: it has not; shows what it has committed.
+            WaitTimeoutError: it has not; shows its committed offsets.
         """
         last: dict[str, int] = {}
 

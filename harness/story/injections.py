@@ -12,13 +12,13 @@ class Injections:
     """Holds the faults that are injected until they are healed."""
 
     def __init__(self, field: Field, phases: Phases) -> None:
-        """No fault holds yet."""
+        """Start without faults."""
         self._field = field
         self._phases = phases
         self._held: list[HeldFault] = []
 
     def inject(self, *faults: Fault) -> list[HeldFault]:
-        """Inject faults one right after the other, and then prove them."""
+        """Inject faults in immediate succession, then prove them."""
         what = ", ".join(f"{fault.verb} {fault.target}" for fault in faults)
         self._phases.enter(Stage.HELD, what)
         held: list[HeldFault] = []
@@ -31,7 +31,7 @@ class Injections:
 
     @contextmanager
     def hold(self, *faults: Fault) -> Iterator[None]:
-        """Inject faults, and heal them after the block, whatever happened."""
+        """Inject faults, and heal them after the block, also after an exception."""
         held = self.inject(*faults)
         try:
             yield

@@ -1,4 +1,4 @@
-"""What a run is doing now: told on standard output for whoever watches, and kept in the history."""
+"""The phases of a run: printed on standard output, and written to the history."""
 
 from contract.events import PhaseEntered
 from contract.stages import Stage
@@ -8,10 +8,10 @@ PREFIX = "fencepost-phase: "
 
 
 class Phases:
-    """Tells each phase as it begins; it ends where the next one begins, or the history."""
+    """Reports each phase as it begins; it ends when the next one begins, or with the history."""
 
     def __init__(self, history: HistoryWriter) -> None:
-        """No phase yet."""
+        """Start before the first phase."""
         self._history = history
 
     def enter(self, stage: Stage, doing: str) -> None:

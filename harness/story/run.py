@@ -1,4 +1,4 @@
-"""One run: the verbs in which a scenario tells its story."""
+"""One run: the verbs of a scenario."""
 
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
@@ -45,12 +45,12 @@ class Run:
         kafka: the cluster.
         clients: the worker with the Java clients, which produces too.
         consumers: the workers with the clients under test, Java's among them.
-        workload: what writes and reads in the background.
-        groups: who is a member of which group, and what it has committed.
-        transactions: what transactional producers do, step by step.
-        observer: who leads what.
-        plan: what the scenario set out to do.
-        phases: tells whoever watches what goes on.
+        workload: the producers and readers in the background.
+        groups: members and committed offsets of groups.
+        transactions: transactional producers, step by step.
+        observer: the state of the cluster.
+        plan: what the scenario is to do.
+        phases: reports the phases.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Run:
         phases: Phases,
         plan: Plan,
     ) -> None:
-        """Everything is allocated, nothing runs; `end_history` closes `history`, the driver's."""
+        """Everything is allocated but not started; `end_history` closes the driver's `history`."""
         self.kafka = kafka
         self.clients = consumers.java
         self.consumers = consumers
@@ -88,7 +88,7 @@ class Run:
         self._preferred: dict[tuple[str, int], int] = {}
 
     def start(self) -> None:
-        """Start servers and workers at once, and wait until all brokers are in service."""
+        """Start servers and workers in parallel, and wait until all brokers are unfenced."""
         with ThreadPoolExecutor() as pool:
             servers = pool.submit(self.kafka.start)
             list(pool.map(self._launch, (self.observer.worker, *self.consumers.workers.values())))
@@ -113,7 +113,8 @@ class Run:
     ) -> None:
         """Create the planned topics with replicas on these brokers, of which the first leads.
 
-        With `is_spread` each partition's replicas begin one broker further, so that all lead.
+        With `is_spread` each partition's replicas begin one broker further, so that all brokers
+        lead.
         """
         self.phases.enter(Stage.STARTING, "creating topics")
         topics = [
@@ -137,10 +138,10 @@ class Run:
         partition: int = 0,
         through: int | None = None,
     ) -> int:
-        """Write values; returns how many were acknowledged. `through`: as in `open`.
+        """Write values; returns the number of acknowledged ones. `through`: as in `open`.
 
         Raises:
-            WorkerError: none was, so that the story can't go on as told.
+            WorkerError: none was acknowledged, so that the scenario can't continue.
         """
         first = self._next_sequence.get(producer, 0)
         self._next_sequence[producer] = first + count
@@ -162,27 +163,27 @@ class Run:
         return acknowledged
 
     def open(
-        self, groups: Sequence[GroupPlan], *, life: int, through: int | None = None
+        self, groups: Sequence[GroupPlan], *, incarnation: int, through: int | None = None
     ) -> list[str]:
-        """Open the members of each group and return their names, as of `members_of`.
+        """Open the members of each group and return their names, as in `members_of`.
 
-        `through` names the broker whose metadata they begin with; else it is any.
+        `through` is the only bootstrap broker; by default all brokers are.
 
-        In its first life a group has no commit to resume from and starts at the beginning; its own
-        reset policy holds from the second on.
+        In its first incarnation a group has no commit and starts at the log start; its own reset
+        policy applies from the second on.
         """
         members = {
             name: Member(
                 group=group.group,
                 member=name,
                 topic=group.topic,
-                reset=ResetPolicy.EARLIEST if life == 1 else group.reset,
+                reset=ResetPolicy.EARLIEST if incarnation == 1 else group.reset,
                 client=group.client,
                 isolation=group.isolation,
                 bootstrap=self.kafka.bootstrap_through(through),
                 settings=group.settings,
             )
-            for name, group in members_of(groups, life=life).items()
+            for name, group in members_of(groups, incarnation=incarnation).items()
         }
         self.consumers.call(
             list(members), lambda share: OpenMembers(members=[members[name] for name in share])
@@ -197,23 +198,23 @@ class Run:
         records_per_second: int,
         readers: Sequence[GroupPlan],
     ) -> None:
-        """Write to a topic and let groups read it, in the background, until all have committed.
+        """Start producers and readers in the background, and wait until all groups have committed.
 
         Args:
-            topic: what is written and read.
+            topic: the topic.
             producers: names with their acks.
             records_per_second: of each producer.
-            readers: groups, each in its first life.
+            readers: groups, each in its first incarnation.
         """
         self.phases.enter(Stage.WARM_UP, "clients begin to write and to read")
         for producer, acks in producers.items():
             self.workload.start_producer(
                 producer, topic, acks=acks, records_per_second=records_per_second
             )
-        self.workload.start_reading(self.open(readers, life=1))
+        self.workload.start_reading(self.open(readers, incarnation=1))
         self.workload.await_acknowledged(list(producers), 1)
         self.workload.await_commits(
-            {group.group: list(members_of([group], life=1)) for group in readers}
+            {group.group: list(members_of([group], incarnation=1)) for group in readers}
         )
         self.phases.enter(Stage.STEADY, "writing and reading")
 
@@ -224,9 +225,9 @@ class Run:
         timeout_seconds: float = _CONSUME_SECONDS,
         may_pass: bool = False,
     ) -> dict[str, str]:
-        """Let members read to the log ends as they are now; answers how each ended.
+        """Let members read to the current log ends; returns how each ended.
 
-        `may_pass` where somebody writes meanwhile: then beyond is there too.
+        With `may_pass` a position beyond the log end suffices, for topics that are being written.
         """
         ends = [
             LogEnd(topic=topic.topic, partition=partition, offset=offset)
@@ -243,9 +244,9 @@ class Run:
         return dict(ChainMap(*ended))
 
     def commit(
-        self, groups: Sequence[GroupPlan], *, life: int, number: int | None = None
+        self, groups: Sequence[GroupPlan], *, incarnation: int, number: int | None = None
     ) -> dict[str, str]:
-        """Let members commit their positions by their groups' plan; answers outcomes.
+        """Let members commit their positions by their groups' plan; returns the outcomes.
 
         All members commit, or only those of one number.
         """
@@ -256,7 +257,7 @@ class Run:
                 commit_epoch=group.commit_epoch,
                 cluster_epochs=epochs[group.topic],
             )
-            for name, group in members_of(groups, life=life, number=number).items()
+            for name, group in members_of(groups, incarnation=incarnation, number=number).items()
         }
         outcomes: list[dict[str, str]] = self.consumers.call(
             list(commits), lambda share: CommitPositions(commits=[commits[name] for name in share])
@@ -268,17 +269,17 @@ class Run:
         self.consumers.call(members, lambda share: CloseMembers(members=share))
 
     def log_ends(self, topic: TopicPlan) -> dict[int, int]:
-        """The high watermark of each partition, as its leader tells it."""
+        """Return the high watermark of each partition, as its leader reports it."""
         states = self.observer.await_states(
             topic.topic,
             range(topic.partitions),
             lambda state: state.log_end_offset >= 0,
-            what="to have leaders that tell their log ends",
+            what="to have leaders that report their log ends",
         )
         return {partition: state.log_end_offset for partition, state in states.items()}
 
     def leader_epoch(self, topic: str, partition: int) -> int:
-        """The partition's leader epoch in the newest view."""
+        """Return the partition's leader epoch in the newest view."""
         what = f"any view of {topic}-{partition}"
         return self.observer.await_state(topic, partition, lambda _: True, what=what).leader_epoch
 
@@ -287,10 +288,10 @@ class Run:
         return self._injections.inject(fault)[0]
 
     def fault(self, *faults: Fault) -> AbstractContextManager[None]:
-        """Hold faults for a block of the story, and heal them after, whatever happened.
+        """Hold faults for a block, and heal them afterwards, also after an exception.
 
-        Of several, all are injected before any is proved: the effect of one may be to come while
-        the next is injected.
+        Of several faults, all are injected before any is proved: the effect of one may occur only
+            after the next injection.
         """
         return self._injections.hold(*faults)
 
@@ -315,10 +316,10 @@ class Run:
     def await_leader(
         self, topic: str, partition: int, broker: int, *, is_serving: bool = True
     ) -> None:
-        """Wait until a broker leads the partition and, unless told otherwise, serves its log.
+        """Wait until a broker leads the partition and, by default, serves its log.
 
-        A new leader serves only once its high watermark is known, and with eligible leader replicas
-        (KIP-966) that takes as many in-sync replicas as `min.insync.replicas` asks for.
+        A new leader serves only when its high watermark is known. With eligible leader replicas
+        (KIP-966) that needs `min.insync.replicas` in-sync replicas.
         """
         self.observer.await_state(
             topic,
@@ -336,7 +337,7 @@ class Run:
         self.observer.watch([topic.topic for topic in self.plan.topics])
 
     def preferred_of(self, broker: int, topic: TopicPlan) -> list[int]:
-        """The partitions of a topic whose preferred leader is this broker."""
+        """Return the partitions of a topic whose preferred leader is this broker."""
         return [
             partition
             for partition in range(topic.partitions)
@@ -344,7 +345,7 @@ class Run:
         ]
 
     def await_epoch_above(self, topic: TopicPlan, partitions: Sequence[int], epoch: int) -> None:
-        """Wait until partitions are led under a newer epoch than this, by whomever."""
+        """Wait until partitions are led under a newer epoch than this, by any broker."""
         self.observer.await_states(
             topic.topic,
             partitions,
@@ -352,23 +353,24 @@ class Run:
             what=f"to be led under an epoch above {epoch}",
         )
 
-    def read_to_end(self, groups: Sequence[GroupPlan], *, life: int = 1) -> None:
-        """The final read: stop what goes on, and let each group's members read to the log ends."""
+    def read_to_end(self, groups: Sequence[GroupPlan], *, incarnation: int = 1) -> None:
+        """The final read: stop the workload, and let each group's members read to the log ends."""
         self.phases.enter(Stage.FINAL_READ, "groups read to the log ends")
         self.workload.end()
-        members = list(members_of(groups, life=life))
+        members = list(members_of(groups, incarnation=incarnation))
         ended = self.consume(members)
         whole = [
             group
             for group in groups
-            if {ended[member] for member in members_of([group], life=life)} == {"caught_up"}
+            if {ended[member] for member in members_of([group], incarnation=incarnation)}
+            == {"caught_up"}
         ]
-        self.commit(whole, life=life)
+        self.commit(whole, incarnation=incarnation)
         self.close(members)
 
     def settle(self) -> None:
         """Heal all faults and wait until every replica of the planned topics is in sync again."""
-        self.phases.enter(Stage.SETTLING, "all replicas come into sync")
+        self.phases.enter(Stage.SETTLING, "all replicas return to the ISR")
         self.heal()
         self.observer.await_brokers(self.kafka.topology.broker_ids)
         for topic in self.plan.topics:
@@ -380,6 +382,6 @@ class Run:
             )
 
     def end_history(self) -> None:
-        """End the driver's history; nothing more is written to it."""
+        """End the driver's history."""
         self._history.write(WorkerStopped)
         self._history.close()

@@ -1,4 +1,4 @@
-"""A scenario: one question, asked of a real cluster, with everything collected at its end."""
+"""A scenario: one question to a real cluster, whose files are collected at its end."""
 
 import inspect
 import time
@@ -69,7 +69,7 @@ class Scenario(Test):  # type: ignore[misc]
         return cls.topology.node_count + len(workers_for(cls.groups)) + _OBSERVERS
 
     def __init__(self, test_context: Any) -> None:
-        """Called by ducktape, once a test."""
+        """Called by ducktape, once per test."""
         super().__init__(test_context)
         self.session = Session.from_globals(test_context.session_context.globals)
         self.random = generator(self.session.seed)
@@ -89,7 +89,7 @@ class Scenario(Test):  # type: ignore[misc]
         topology: Topology | None = None,
         must_judge: Sequence[Check] = (),
     ) -> Iterator[Run]:
-        """Bring the cluster up, hand it over, and collect everything, whatever happened.
+        """Start the cluster, yield the run, and collect everything, also after an exception.
 
         An error of the scenario is written to `run.json` and raised on. `topology` stands in for
         the scenario's own where its parameters change it, and `must_judge` are further checks that
@@ -143,7 +143,7 @@ class Scenario(Test):  # type: ignore[misc]
             raise WorkerError("; ".join(problems))
 
     def groups_here(self, groups: Sequence[GroupPlan]) -> list[GroupPlan]:
-        """Those of the groups whose clients there are for the Kafka version, in a random order."""
+        """Return the groups whose clients support the Kafka version, in random order."""
         clients: list[Any] = clients_of(self.session.kafka)
         here = [group for group in groups if group.client in clients]
         return self.random.sample(here, len(here))

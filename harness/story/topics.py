@@ -10,9 +10,9 @@ from harness.clients.observer_commands import NewTopic
 def new_topic(
     plan: TopicPlan, brokers: list[int], *, is_spread: bool, settings: Mapping[str, str]
 ) -> NewTopic:
-    """A planned topic with replicas on these brokers, of which the first leads.
+    """Return a planned topic with replicas on these brokers, of which the first leads.
 
-    With `is_spread` each partition's replicas begin one broker further, so that all lead.
+    With `is_spread` each partition's replicas begin one broker further, so that all brokers lead.
 
     Raises:
         UsageError: the topic would be compacted.

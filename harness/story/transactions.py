@@ -1,4 +1,4 @@
-"""Transactional producers of a story, which the Java worker carries out step by step."""
+"""Transactional producers of a scenario, which the Java worker carries out step by step."""
 
 from collections.abc import Iterable
 
@@ -23,13 +23,13 @@ _TIMEOUT_MS = 60_000
 
 
 class Transactions:
-    """Steps of transactional producers, each over when it returns.
+    """Steps of transactional producers; each call returns after its step.
 
-    A story that needs a step to succeed says `require(...)`; of others it takes the answer.
+    Use `require(...)` for a step that must succeed; otherwise use its `StepAnswer`.
     """
 
     def __init__(self, worker: WorkerService) -> None:
-        """`worker` is that of the Java clients."""
+        """`worker` is the one with the Java clients."""
         self._worker = worker
 
     def open(
@@ -56,7 +56,7 @@ class Transactions:
         count: int,
         partitions: Iterable[int] | None = None,
     ) -> dict[str, int]:
-        """Send `count` values to each partition, of all by default; answers outcomes by count."""
+        """Send `count` values to each partition, by default all; returns counts by outcome."""
         chosen = range(topic.partitions) if partitions is None else partitions
         answer: dict[str, int] = self._worker.call(
             SendInTransaction(
@@ -97,7 +97,7 @@ class Transactions:
 
 
 def require(*answers: StepAnswer | dict[str, int]) -> None:
-    """Hold a story to steps that must succeed for it to go on as told.
+    """Check that a step succeeded.
 
     Raises:
         WorkerError: a step failed, or a value was not acknowledged.

@@ -1,4 +1,4 @@
-"""Producers and readers that go on in the background of a story."""
+"""Producers and readers in the background of a scenario."""
 
 from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,7 +33,7 @@ def reader(
     members: int = 1,
     settings: Mapping[str, str | int] | None = None,
 ) -> GroupPlan:
-    """A group that commits the epochs of its records, as its client does by itself."""
+    """Return a group that commits the epochs of its records, as its client does by itself."""
     return GroupPlan(
         group=group,
         client=client,
@@ -46,10 +46,10 @@ def reader(
 
 
 class Workload:
-    """What writes and reads while faults hold."""
+    """The producers and readers while faults hold."""
 
     def __init__(self, consumers: Consumers, observer: Observer) -> None:
-        """Nothing goes on yet."""
+        """Start without producers and readers."""
         self._consumers = consumers
         self._observer = observer
         self._producers: list[str] = []
@@ -58,7 +58,7 @@ class Workload:
     def start_producer(
         self, name: str, topic: TopicPlan, *, acks: str, records_per_second: int
     ) -> None:
-        """Write to all partitions of a topic at a steady rate, until `stop_producers`."""
+        """Write to all partitions of a topic at a fixed rate, until `stop_producers`."""
         self._consumers.java.call(
             StartProducer(
                 producer=name,
@@ -71,13 +71,13 @@ class Workload:
         self._producers.append(name)
 
     def acknowledged(self, producer: str, partitions: Iterable[int] | None = None) -> int:
-        """How many of a producer's values were acknowledged so far, in some partitions or all."""
+        """Return the number of acknowledged values of a producer, by default in all partitions."""
         counts: Counts = self._consumers.java.call(CountProduced(producer=producer))
         chosen = counts if partitions is None else [str(partition) for partition in partitions]
         return sum(counts[partition].get(Outcome.OK, 0) for partition in chosen)
 
     def await_refused(self, producer: str) -> None:
-        """Wait until some value of a producer has ended without an acknowledgement.
+        """Wait until a value of a producer has ended without an acknowledgement.
 
         Raises:
             WaitTimeoutError: none has.
@@ -101,9 +101,9 @@ class Workload:
         partitions: Iterable[int] | None = None,
         timeout_seconds: float = 60,
     ) -> None:
-        """Wait until so many more values of each producer are acknowledged than now.
+        """Wait until `more` further values of each producer are acknowledged.
 
-        Until the first ones are, it is the cluster that is awaited; then, the load.
+        Until the first ones it waits for the cluster; then, for the load.
 
         Raises:
             WaitTimeoutError: they were not.
@@ -134,7 +134,7 @@ class Workload:
         )
 
     def stop_producer(self, name: str) -> Counts:
-        """Let one producer write no more; answers its values' outcomes."""
+        """Stop one producer; returns its values' outcomes."""
         self._producers.remove(name)
         counts: Counts = self._consumers.java.call(
             StopProducer(producer=name), timeout_seconds=_DRAIN_SECONDS
@@ -142,7 +142,7 @@ class Workload:
         return counts
 
     def stop_producers(self) -> dict[str, Counts]:
-        """Write no more, and wait until every value has its outcome; answers them by producer."""
+        """Stop all producers and wait for the outcome of every value; returns these by producer."""
         java = self._consumers.java
         requests = {name: java.send(StopProducer(producer=name)) for name in self._producers}
         self._producers.clear()
@@ -154,7 +154,7 @@ class Workload:
     def start_reading(
         self, members: Sequence[str], *, commit_epoch: CommitEpoch = CommitEpoch.RECORD
     ) -> None:
-        """Let open members read on and commit each second, until `stop_reading`."""
+        """Let open members read and commit every second, until `stop_reading`."""
         self._consumers.call(
             members,
             lambda share: StartConsuming(
@@ -169,7 +169,7 @@ class Workload:
         """Wait until a member of each group has committed; `groups` has their members' names.
 
         Raises:
-            WaitTimeoutError: none of a group's members has.
+            WaitTimeoutError: no member of a group has.
         """
         members = [member for names in groups.values() for member in names]
 
@@ -190,7 +190,7 @@ class Workload:
         )
 
     def stop_reading(self, members: Sequence[str] | None = None) -> list[str]:
-        """Let members, or all, end their polls; they stay open. Answers who they were."""
+        """Stop some or all members from polling; they stay open. Returns their names."""
         stopped = list(self._readers if members is None else members)
         self._readers = [member for member in self._readers if member not in stopped]
         if stopped:
@@ -198,6 +198,6 @@ class Workload:
         return stopped
 
     def end(self) -> None:
-        """Stop whatever still goes on."""
+        """Stop all producers and readers."""
         self.stop_producers()
         self.stop_reading()

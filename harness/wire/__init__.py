@@ -1,1 +1,1 @@
-"""Any request at any version, from Kafka's own message classes."""
+"""Requests to brokers at any version, by Kafka's own message classes."""

@@ -1,6 +1,6 @@
 """One request to one broker, encoded and decoded by Kafka's own generated message classes.
 
-Works at any version that the classes of the JVM's Kafka know. See
+Supports any version of the JVM's Kafka classes. See
 `org.apache.kafka.common.protocol.ApiMessage` and `ApiKeys`.
 """
 
@@ -18,7 +18,7 @@ _correlation_ids = itertools.count(1)
 
 @dataclass(frozen=True)
 class Broker:
-    """Where to send a request."""
+    """The address of a broker."""
 
     address: str
     port: int
@@ -28,14 +28,14 @@ def ask(broker: Broker, api: str, request: Any, *, version: int, timeout_seconds
     """Send one request and return the response's message.
 
     Args:
-        broker: who is asked; the connection lives for this request only.
+        broker: the receiver; the connection is for this request only.
         api: the name in `ApiKeys`, e.g. `METADATA`.
         request: the request's generated message, e.g. a `MetadataRequestData`.
         version: of request and response.
         timeout_seconds: for the connection and for each read.
 
     Raises:
-        OSError: the broker can't be reached or hangs up.
+        OSError: the broker can't be reached or closes the connection.
     """
     key = java_class("org.apache.kafka.common.protocol.ApiKeys").valueOf(api)
     header = java_class("org.apache.kafka.common.message.RequestHeaderData")()

@@ -22,4 +22,4 @@ PLANTS: dict[str, Plant] = {
     **replicas.PLANTS,
     **harness.PLANTS,
 }
-"""By the class's name, which is its check's."""
+"""Plants by class; a class has the name of its check."""

@@ -31,7 +31,7 @@ MOVED = 0
 
 
 def place_of(universe: Universe, index: int, check: str, verdict: str | None) -> list[Place]:
-    """Where a commit must be found by a check."""
+    """Return the place where a check must find a commit."""
     row = universe.frame("commits").row(index)
     return [Place(check, verdict, int(row["partition"]), row["group"], int(row["offset"]))]
 
@@ -64,7 +64,7 @@ def add_commit(universe: Universe, model: int, **values: int | str) -> int:
 
 
 def commit_regressed(universe: Universe, random: Random) -> list[Place]:
-    """A group commits an offset below its last one, though it went back nowhere."""
+    """A group commits an offset below its last one, without a reset."""
     commits = universe.frame("commits")
     group = groups(universe)[STEADY]
     partition = any_partition(universe, random)
@@ -88,7 +88,7 @@ def commit_regressed(universe: Universe, random: Random) -> list[Place]:
 
 
 def commit_beyond_processed(universe: Universe, random: Random) -> list[Place]:
-    """A group commits records that it gets only afterwards."""
+    """A group commits records before they are delivered to it."""
     commits, polls = universe.frame("commits"), universe.frame("polls")
     log = universe.the_log()
     group = groups(universe)[STEADY]
@@ -129,7 +129,7 @@ def commit_beyond_log(universe: Universe, random: Random) -> list[Place]:
 
 
 def commit_from_old_generation(universe: Universe, random: Random) -> list[Place]:
-    """Who had the partition before commits once more, after the next member got it."""
+    """The previous owner of a partition commits again, after the next member was assigned it."""
     group = groups(universe)[RESTARTED]
     commits, events = universe.frame("commits"), universe.frame("group_events")
     second = f"{group}#2"
@@ -149,7 +149,7 @@ def commit_from_old_generation(universe: Universe, random: Random) -> list[Place
 
 
 def double_ownership(universe: Universe, random: Random) -> list[Place]:
-    """Two members poll a partition at the same time, and no fault excuses it."""
+    """Two members poll a partition at the same time, without a fault."""
     universe.keep("faults", np.zeros(len(universe.frame("faults")), dtype=bool))
     group = groups(universe)[RESTARTED]
     polls, events = universe.frame("polls"), universe.frame("group_events")

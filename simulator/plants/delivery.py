@@ -3,7 +3,7 @@
 import numpy as np
 
 from simulator.frames import Array
-from simulator.plants.tails import append_behind, cut_tail, deliver_behind
+from simulator.plants.tails import append_behind, deliver_behind, drop_last_deliveries
 from simulator.plants.tools import (
     PLAIN,
     STEADY,
@@ -29,7 +29,7 @@ _KNOWN_FOR_MICROS = 100_000
 
 
 def lost_record(universe: Universe, random: Random) -> list[Place]:
-    """An acknowledged batch is in no replica, and nobody ever had it."""
+    """An acknowledged batch is in no replica, and was never delivered."""
     partition = any_partition(universe, random)
     offsets = offsets_of(universe, middle_batch(universe, random, partition))
     for group in groups(universe):
@@ -57,7 +57,7 @@ def lost_record(universe: Universe, random: Random) -> list[Place]:
 
 
 def skip(universe: Universe, random: Random, check: str) -> list[Place]:
-    """A group never got one or two records, though its position went past them."""
+    """One or two records were not delivered to a group, though its position went past them."""
     partition = any_partition(universe, random)
     group = groups(universe)[int(random.integers(2))]
     count = int(random.integers(1, 3))
@@ -88,7 +88,7 @@ def unseen_record(universe: Universe, random: Random) -> list[Place]:
     """A group ends before the last records."""
     partition = any_partition(universe, random)
     group = groups(universe)[STEADY]
-    first = cut_tail(universe, partition, group)
+    first = drop_last_deliveries(universe, partition, group)
     follows(universe, "stale_read", partition=partition, group=group)
     return [Place("unseen_record", None, partition, None, first)]
 
@@ -142,7 +142,7 @@ def duplicate_delivery(universe: Universe, random: Random) -> list[Place]:
 
 
 def phantom_record(universe: Universe, random: Random) -> list[Place]:
-    """A value is in the log and delivered, but nobody set out to send it."""
+    """A value is in the log and delivered, but no producer intended to send it."""
     partition = any_partition(universe, random)
     (one,) = middle(universe, random, partition)
     log = universe.the_log()
@@ -155,7 +155,7 @@ def phantom_record(universe: Universe, random: Random) -> list[Place]:
 
 
 def corrupted_record(universe: Universe, random: Random) -> list[Place]:
-    """A group got a value with a wrong checksum."""
+    """A value with a wrong checksum was delivered to a group."""
     partition = any_partition(universe, random)
     group = groups(universe)[STEADY]
     offsets = offsets_of(universe, middle(universe, random, partition))
@@ -239,7 +239,7 @@ def resurrected_record(universe: Universe, random: Random) -> list[Place]:
 
 
 def expired_read(universe: Universe, random: Random) -> list[Place]:
-    """A group is handed a record long after the log start went past it."""
+    """A record is delivered to a group long after the log start went past it."""
     partition = any_partition(universe, random)
     group = groups(universe)[STEADY]
     start = universe.log_start[partition]

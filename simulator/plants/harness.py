@@ -5,7 +5,7 @@ import numpy as np
 from contract.outcomes import Outcome
 from simulator.log import micros
 from simulator.plants.commits import MOVED
-from simulator.plants.tails import cut_tail
+from simulator.plants.tails import drop_last_deliveries
 from simulator.plants.tools import (
     PLAIN,
     RESTARTED,
@@ -102,21 +102,21 @@ def never_caught_up(universe: Universe, random: Random) -> list[Place]:
 def stuck_consumer(universe: Universe, random: Random) -> list[Place]:
     """A member polls, and does not come to the log end."""
     partition, group = any_partition(universe, random), groups(universe)[STEADY]
-    cut_tail(universe, partition, group)
+    drop_last_deliveries(universe, partition, group)
     (end,) = events_of(universe, partition, group, "caught_up")
     universe.frame("group_events")["change"][end] = "stalled"
     return [Place("stuck_consumer", "violation", partition, group)]
 
 
 def fault_landed(universe: Universe, random: Random) -> list[Place]:
-    """A fault has no evidence of its bite."""
+    """A fault has no evidence of its effect."""
     faults = universe.frame("faults")
     faults["landed"][int(random.integers(len(faults)))] = False
     return [Place("fault_landed", "undecided")]
 
 
 def history_complete(universe: Universe, random: Random) -> list[Place]:
-    """Events are missing in a history, or lines do not read."""
+    """Events are missing in a history, or lines are malformed."""
     histories = universe.frame("histories")
     column = str(random.choice(["missing_seqs", "malformed_lines", "torn_lines"]))
     histories[column][0] = int(random.integers(1, 4))
@@ -152,7 +152,7 @@ def _position_ahead(universe: Universe) -> Place:
 
 
 def clock_skew(universe: Universe, random: Random) -> list[Place]:
-    """A node's clock goes before all others."""
+    """A node's clock is ahead of all others."""
     clocks = universe.frame("clocks")
     ahead = micros(_SKEW_SECONDS) + int(random.integers(1_000_000))
     clocks["ahead_micros"][0] += ahead

@@ -60,7 +60,7 @@ def _lacks(universe: Universe, partition: int, broker: int, offsets: np.ndarray)
 
 
 def leader_completeness(universe: Universe, random: Random) -> list[Place]:
-    """An epoch begins below what its forerunner had acknowledged with acks=all."""
+    """An epoch begins below records that its predecessor acknowledged with acks=all."""
     partition, before, after, start = _deposed(universe, random)
     count = int(random.integers(1, 6))
     _acknowledge(universe, partition, start, count, at=after.at - micros(_EARLY_SECONDS))
@@ -105,7 +105,7 @@ def isr_incomplete(universe: Universe, random: Random) -> list[Place]:
 
 
 def high_watermark_regressed(universe: Universe, random: Random) -> list[Place]:
-    """A leader tells a lower high watermark than before, in one epoch."""
+    """A leader reports a lower high watermark than before, in one epoch."""
     partition = any_partition(universe, random)
     samples = universe.frame("samples")
     mine = np.flatnonzero(
@@ -113,12 +113,12 @@ def high_watermark_regressed(universe: Universe, random: Random) -> list[Place]:
     )
     mine = mine[samples["at_micros"][mine] > universe.at(_QUIET_FROM - 4)]
     one = int(random.choice(mine))
-    told = copy_of(samples, one)
-    told["log_end_offset"] -= int(random.integers(1, 5))
+    sample = copy_of(samples, one)
+    sample["log_end_offset"] -= int(random.integers(1, 5))
     for column in ("at_micros", "asked_micros"):
-        if told.has(column):
-            told[column] += micros(0.5)
-    universe.add(told)
+        if sample.has(column):
+            sample[column] += micros(0.5)
+    universe.add(sample)
     return [Place("high_watermark_regressed", "violation", partition)]
 
 
@@ -223,7 +223,7 @@ def retention_overreach(universe: Universe, random: Random) -> list[Place]:
 def _deposed(universe: Universe, random: Random) -> tuple[int, Change, Change, int]:
     """A leader that was put out of the ISR: partition, its last state, the next one's and start.
 
-    What lies below the log start in the end is left out: it may have survived, for all one knows.
+    Records below the final log start are left out: they may have survived.
     """
     log = universe.the_log()
     found = []
@@ -240,7 +240,7 @@ def _deposed(universe: Universe, random: Random) -> tuple[int, Change, Change, i
 
 
 def _acknowledge(universe: Universe, partition: int, start: int, count: int, *, at: int) -> None:
-    """Let the partition's producer be told that further values lie at these offsets."""
+    """Acknowledge further values of the partition's producer at these offsets."""
     sends = universe.frame("sends")
     mine = np.flatnonzero(sends.where(partition=partition))
     first = int(sends["sequence"][mine].max()) + 1

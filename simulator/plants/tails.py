@@ -1,4 +1,4 @@
-"""Changes behind all that a universe's story wrote: more is appended, or less is read."""
+"""Changes at the log end of a universe: more is appended, or less is read."""
 
 import numpy as np
 
@@ -17,11 +17,11 @@ from simulator.universe import Universe
 
 _TAIL = 3
 _APPENDED_AT, _DELIVERED_AT = 76.0, 78.0
-"""Seconds of a universe at which a plant appends behind all others, and groups have it."""
+"""Seconds of a universe at which a plant appends at the log end, and of the delivery."""
 
 
-def cut_tail(universe: Universe, partition: int, group: str) -> int:
-    """Let a group not come to the last records; returns the first that it did not get."""
+def drop_last_deliveries(universe: Universe, partition: int, group: str) -> int:
+    """Drop a group's last deliveries; returns the first dropped offset."""
     log = universe.the_log()
     mine = (log.partition == partition) & ~log.is_cut & ~log.is_control
     last = np.sort(log.offset[mine])[-_TAIL:]
@@ -43,7 +43,7 @@ def cut_tail(universe: Universe, partition: int, group: str) -> int:
 
 
 def append_behind(universe: Universe, partition: int, values: Array, **batch: object) -> int:
-    """Append records behind all others, on every replica; returns the first one's offset."""
+    """Append records at the log end of every replica; returns the first one's offset."""
     bounds = universe.frame("log_starts")
     mine = bounds.where(partition=partition)
     first = int(bounds["log_end_offset"][mine][0])
@@ -73,7 +73,7 @@ def append_behind(universe: Universe, partition: int, values: Array, **batch: ob
 def deliver_behind(
     universe: Universe, partition: int, group: str, first: int, values: Array
 ) -> None:
-    """Let a group have what was appended behind all others."""
+    """Deliver the records of `append_behind` to a group."""
     polls, events = universe.frame("polls"), universe.frame("group_events")
     mine = np.flatnonzero(deliveries(universe, partition, group))
     model = copy_of(polls, int(mine[np.argmax(polls["polled_micros"][mine])]))

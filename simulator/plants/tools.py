@@ -1,4 +1,4 @@
-"""What plants share: choosing a place, and changing records wherever they are told of."""
+"""Tools of plants: choosing a place, and changing records in all tables."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _DRAWS_MAX = 1000
 
 @dataclass(frozen=True)
 class Plant:
-    """How one anomaly of a class gets into a universe of a kind.
+    """How an anomaly of a class is planted in a universe of a kind.
 
     Attributes:
         apply: changes the universe, and returns what must be found; what else follows it adds to
@@ -40,7 +40,7 @@ def any_partition(universe: Universe, random: Random) -> int:
 
 
 def drawn(universe: Universe, draw: Callable[[], _T | None]) -> _T:
-    """What `draw` answers, called until it has found a place that fits the anomaly, not None.
+    """Call `draw` until it returns a place that fits the anomaly, not None.
 
     Raises:
         UsageError: it found none in a thousand calls.
@@ -100,7 +100,7 @@ def deliveries(
 
 
 def drop_deliveries(universe: Universe, partition: int, group: str, offsets: Array) -> None:
-    """The group never got these records."""
+    """Drop the deliveries of these records to the group."""
     universe.keep("polls", ~deliveries(universe, partition, group, offsets))
     polls = universe.frame("polls")
     mine = np.flatnonzero(deliveries(universe, partition, group))
@@ -117,7 +117,7 @@ def commits_of(universe: Universe, partition: int, group: str) -> Array:
 
 
 def change_commit(universe: Universe, index: int, **values: int) -> None:
-    """Change a commit, as the client tells it and as it was stored."""
+    """Change a commit, of the client and as stored."""
     commits, stored = universe.frame("commits"), universe.frame("committed_offsets")
     same = stored_row(universe, index)
     at = int(commits["committed_micros"][index])
@@ -140,7 +140,7 @@ def stored_row(universe: Universe, index: int) -> int:
 
 
 def drop_commits(universe: Universe, indexes: Array) -> None:
-    """Take commits away, the client's and the coordinator's."""
+    """Drop commits, the client's and the stored ones."""
     stored = [stored_row(universe, int(one)) for one in indexes]
     keep = np.ones(len(universe.frame("committed_offsets")), dtype=bool)
     keep[stored] = False
@@ -156,7 +156,7 @@ def groups(universe: Universe) -> list[str]:
 
 
 def follows(universe: Universe, *checks: str, partition: int | None, group: str | None) -> None:
-    """These checks may find something there, too, since it follows from what was planted."""
+    """Allow findings of these checks there, which follow from the planted anomaly."""
     universe.expected += [Place(check, None, partition, group) for check in checks]
 
 

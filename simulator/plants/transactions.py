@@ -150,7 +150,7 @@ def hanging_transaction(universe: Universe, random: Random) -> list[Place]:
 
 
 def misapplied_marker(universe: Universe, random: Random) -> list[Place]:
-    """The log aborts what the client was told is committed."""
+    """The log aborts a transaction that the client reported as committed."""
     partition, group = any_partition(universe, random), groups(universe)[COMMITTED]
     log = universe.the_log()
     span = _span_of(universe, random, partition, is_aborted=False)
@@ -207,7 +207,7 @@ def zombie_producer_accepted(universe: Universe, random: Random) -> list[Place]:
 
 
 def _end_of(universe: Universe, number: int) -> int:
-    """When the transaction of a data span is told to be over."""
+    """Return the time at which the transaction of a data span ends."""
     return universe.spans[number + 1].began
 
 
@@ -270,7 +270,7 @@ def output_without_offsets(universe: Universe, random: Random) -> list[Place]:
 
 
 def circular_information(universe: Universe, random: Random) -> list[Place]:
-    """A transaction commits that it processed its own writes."""
+    """A transaction commits offsets of its own writes."""
     partition = any_partition(universe, random)
     number = _span_of(universe, random, partition, is_aborted=False)
     span = universe.spans[number]

@@ -28,13 +28,13 @@ _BELOW = 3
 
 
 def _silent(universe: Universe, random: Random, check: str) -> list[Place]:
-    """A group reads on above a truncation as if nothing had been."""
+    """A group continues above a truncation without noticing it."""
     partition = any_partition(universe, random)
     group = groups(universe)[int(random.integers(2))]
     polls, resets = universe.frame("polls"), universe.frame("resets")
-    told = resets.where(partition=partition, group=group, cause="truncation")
-    reached = int(resets["from_offset"][told][0])
-    universe.keep("resets", ~told)
+    reported = resets.where(partition=partition, group=group, cause="truncation")
+    reached = int(resets["from_offset"][reported][0])
+    universe.keep("resets", ~reported)
     passed = deliveries(universe, partition, group) & (polls["leader_epoch"] > 0)
     universe.keep("polls", ~(passed & (polls["offset"] < reached)))
     commits = universe.frame("commits")
@@ -56,7 +56,7 @@ def _silent(universe: Universe, random: Random, check: str) -> list[Place]:
 
 
 def truncation_undetected(universe: Universe, random: Random) -> list[Place]:
-    """A group read what was truncated, and goes on without a word."""
+    """A group read truncated records, and continues without noticing."""
     return _silent(universe, random, "truncation_undetected")
 
 
@@ -67,13 +67,13 @@ def silent_revalidation(universe: Universe, random: Random) -> list[Place]:
 
 
 def truncation_detected(universe: Universe, random: Random) -> list[Place]:
-    """Nothing is changed: the story's groups notice its truncation."""
+    """No change: the story's groups notice its truncation."""
     partition = any_partition(universe, random)
     return [Place("truncation_detected", None, partition, group) for group in groups(universe)]
 
 
 def reset(universe: Universe, random: Random) -> list[Place]:
-    """Nothing is changed: the story's groups are reset by its truncation."""
+    """No change: the story's groups are reset by its truncation."""
     partition = any_partition(universe, random)
     return [Place("reset", "permitted", partition, group) for group in groups(universe)]
 
@@ -136,7 +136,7 @@ def false_truncation(universe: Universe, random: Random) -> list[Place]:
 
 
 def over_truncation(universe: Universe, random: Random) -> list[Place]:
-    """The returning replica cuts more than what diverges."""
+    """The returning replica truncates more than what diverges."""
     partition = any_partition(universe, random)
     cuts = universe.frame("truncations")
     to = divergence(universe, partition) - _BELOW
@@ -150,8 +150,8 @@ def orphan_commit(universe: Universe, random: Random) -> list[Place]:
     group = groups(universe)[int(random.integers(2))]
     commits, stored = universe.frame("commits"), universe.frame("committed_offsets")
     resets = universe.frame("resets")
-    told = resets.where(partition=partition, group=group, cause="truncation")
-    reached = int(resets["from_offset"][told][0])
+    reported = resets.where(partition=partition, group=group, cause="truncation")
+    reached = int(resets["from_offset"][reported][0])
     mine = commits_of(universe, partition, group)
     last = int([i for i in mine if commits["committed_epoch"][i] == 0][-1])
     at = universe.at(READS_ON_AT + float(random.uniform(0.1, 0.4)))
@@ -171,23 +171,23 @@ def orphan_commit(universe: Universe, random: Random) -> list[Place]:
 
 
 def reprocessing_amplification(universe: Universe, random: Random) -> list[Place]:
-    """Nothing is changed: the restarted group has records again."""
+    """No change: records are redelivered to the restarted group."""
     del random
     return [Place("reprocessing_amplification", None, None, groups(universe)[RESTARTED])]
 
 
 def loss_estimate(universe: Universe, random: Random) -> list[Place]:
-    """Nothing is changed: the story's truncation is what there is to estimate."""
+    """No change: the story's truncation is what there is to estimate."""
     return [Place("loss_estimate", None, any_partition(universe, random))]
 
 
 def divergence_mismatch(universe: Universe, random: Random) -> list[Place]:
-    """A client raises for the story's truncation, and names an offset below where it parted."""
+    """A client reports the story's truncation at an offset below the divergence."""
     partition = any_partition(universe, random)
     group = groups(universe)[int(random.integers(2))]
     resets = universe.frame("resets")
-    told = np.flatnonzero(resets.where(partition=partition, group=group, cause="truncation"))
-    truncated = resets.row(int(told[0]))
+    reported = np.flatnonzero(resets.where(partition=partition, group=group, cause="truncation"))
+    truncated = resets.row(int(reported[0]))
     named = divergence(universe, partition) - int(random.integers(1, _BELOW + 1))
     raised = {
         name: truncated[name] for name in ("worker", "group", "member", "topic", "partition")

@@ -25,9 +25,9 @@ from harness.clients.observer_commands import (
     ElectLeader,
     FenceProducers,
     GroupView,
+    JoinAndLeave,
+    JoinedAndLeft,
     NewTopic,
-    Visit,
-    VisitGroup,
 )
 from harness.clients.observer_commands import Reassign as ReassignCommand
 from harness.faults.cut_tail import CutTails
@@ -80,18 +80,18 @@ def cut_tails(_run: Run) -> Blunt:
 
 
 def rebalance(run: Run) -> Blunt:
-    """The coordinator knows of no guest."""
-    members = run.open([GROUP], life=1)
+    """The coordinator knows no extra member."""
+    members = run.open([GROUP], incarnation=1)
     run.workload.start_reading(members)
     await_changes(run, GROUP.group, "assigned", ORDERS.partitions)
 
     def nobody() -> object:
         told = run.observer.worker.call(DescribeGroup(group=GROUP.group))
         view = msgspec.convert(told, GroupView)
-        visit = Visit(generation=1, before=view, meanwhile=view, after=view)
+        visit = JoinedAndLeft(generation=1, before=view, meanwhile=view, after=view)
         return msgspec.to_builtins(visit)
 
-    fault = Blunt(Rebalance(GROUP.group), unsent(VisitGroup, instead=nobody))
+    fault = Blunt(Rebalance(GROUP.group), unsent(JoinAndLeave, instead=nobody))
     fault.after(lambda: run.close(run.workload.stop_reading()))
     return fault
 

@@ -107,7 +107,7 @@ def pause_client(run: Run) -> Blunt:
 
 
 def pause_a_busy_client(run: Run) -> Blunt:
-    members = run.open([GROUP], life=1)
+    members = run.open([GROUP], incarnation=1)
     ends = [
         LogEnd(topic=ORDERS.topic, partition=partition, offset=UNREACHED)
         for partition in range(ORDERS.partitions)

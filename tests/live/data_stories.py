@@ -65,7 +65,7 @@ def recreate(run: Run) -> None:
 def rebalance(client: Client) -> Callable[[Run], None]:
     def story(run: Run) -> None:
         group = next(group for group in GROUPS if group.client == client)
-        run.workload.start_reading(run.open([group], life=1))
+        run.workload.start_reading(run.open([group], incarnation=1))
         await_changes(run, group.group, "assigned", ORDERS.partitions)
         run.inject(Rebalance(group.group))
         await_changes(run, group.group, "assigned", ORDERS.partitions + 1)

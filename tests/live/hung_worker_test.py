@@ -28,5 +28,5 @@ class HungWorkerScenario(Scenario):
         with self.running(topics=[self.orders], groups=self.groups) as run:
             run.create(assignment=[1])
             run.produce("orders", count=100, producer="writer")
-            run.open(self.groups, life=1)
+            run.open(self.groups, incarnation=1)
             run.consumers.workers[worker_of(Client.KAFKA_PYTHON)].host.pause()

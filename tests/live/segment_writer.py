@@ -13,7 +13,7 @@ import jpype
 import pyarrow.parquet as pq
 
 from cluster.kafka import distribution
-from harness.decode.logs import cut_tail, decode_segments
+from harness.decode.logs import decode_segments, truncate_tail
 from harness.decode.segments import open_segment
 from harness.java.jvm import first_java_class, java_class, start_jvm
 
@@ -96,7 +96,7 @@ def truncated(segments: Path) -> None:
     """The replica was kept twice before its last two batches were cut."""
     for taken in (7, 9):
         shutil.copytree(segments / "1", segments.parent / "kept" / str(taken) / "1")
-    cut_tail(segments / "1" / "t-0", records=4)
+    truncate_tail(segments / "1" / "t-0", records=4)
 
 
 def newest(segments: Path) -> Path:

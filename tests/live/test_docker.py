@@ -135,7 +135,7 @@ def test_two_pools_side_by_side(project: str, monkeypatch: pytest.MonkeyPatch) -
 def test_without_a_daemon(tmp_path: Path) -> None:
     code, said = run_baseline(tmp_path, DOCKER_HOST="unix:///nowhere/docker.sock")
     assert code == PrerequisiteError.exit_code
-    assert "no Docker daemon answers" in said
+    assert "no Docker daemon responds" in said
     assert "--cluster embedded" in said
 
 
@@ -181,7 +181,7 @@ def test_a_node_that_dies_in_the_middle(project: str, tmp_path: Path) -> None:
     said, _ = process.communicate()
     assert process.returncode == 2, said
     (run,) = (tmp_path / "latest").rglob("run.json")
-    assert "its container ended, or the Docker daemon did" in json.loads(run.read_text())["error"]
+    assert "its container or the Docker daemon ended" in json.loads(run.read_text())["error"]
     assert f"{project}-node-1" in said
 
 
@@ -267,8 +267,8 @@ def test_a_daemon_that_restarts_in_the_middle(project: str, tmp_path: Path) -> N
     relay.stop()
     assert process.returncode == 2, said
     (run,) = (tmp_path / "results" / "latest").rglob("run.json")
-    assert "the Docker daemon did" in json.loads(run.read_text())["error"]
-    assert "the Docker daemon did" in said
+    assert "the Docker daemon ended" in json.loads(run.read_text())["error"]
+    assert "the Docker daemon ended" in said
     wait_until(lambda: not containers(project), what="no containers", timeout_seconds=30)
 
 

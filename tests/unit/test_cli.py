@@ -28,6 +28,13 @@ def test_list_names_each_scenario_with_its_question() -> None:
     assert "Which leader epochs do consumers commit" in listed
 
 
+@pytest.mark.parametrize("arguments", [(), ("run",), ("fault",), ("kafka", "fetch")])
+def test_usage_names_the_program_as_it_is_installed(arguments: tuple[str, ...]) -> None:
+    shown = fencepost(*arguments, "--help").stdout
+    assert f"Usage: {' '.join(('fencepost', *arguments))} [" in shown
+    assert "python -m" not in shown
+
+
 def test_doctor_names_the_pools() -> None:
     told = fencepost("doctor").stdout
     assert "embedded pool" in told

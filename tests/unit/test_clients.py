@@ -28,7 +28,7 @@ from harness.clients.history import HistoryWriter
 from harness.clients.member import Batch, Failure, GroupMember, Partition
 from harness.clients.member_role import MemberRole
 from harness.clients.python_log import MemberStamp, open_log
-from harness.decode.client_logs.lines import told_lines
+from harness.decode.client_logs.lines import log_lines
 from harness.decode.histories import read_histories
 from harness.story.transactions import require
 
@@ -373,7 +373,7 @@ def test_client_logs_in_python_read_as_the_java_clients(tmp_path: Path) -> None:
     log.addFilter(MemberStamp(MEMBER))
     log.warning("Truncation %s", "detected")
     handler.close()
-    (told,) = told_lines((tmp_path / "client.log").read_text().splitlines())
+    (told,) = log_lines((tmp_path / "client.log").read_text().splitlines())
     assert (told.member, told.group, told.text) == ("g#1", "g", "Truncation detected")
 
 

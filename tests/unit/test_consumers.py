@@ -41,8 +41,8 @@ def consumers() -> tuple[Consumers, dict[WorkerKind, ToldWorker]]:
 
 
 def test_members_that_are_open_at_once_are_named_by_number_and_each_has_a_worker() -> None:
-    assert list(members_of([ALONE, PAIR], life=2)) == ["alone#2", "pair#2.1", "pair#2.2"]
-    assert list(members_of([PAIR, PYTHON], life=1, number=2)) == ["pair#1.2", "python#1.2"]
+    assert list(members_of([ALONE, PAIR], incarnation=2)) == ["alone#2", "pair#2.1", "pair#2.2"]
+    assert list(members_of([PAIR, PYTHON], incarnation=1, number=2)) == ["pair#1.2", "python#1.2"]
     assert workers_for([ALONE, PAIR]) == [JAVA_WORKER, SECOND]
     python = worker_of(Client.KAFKA_PYTHON)
     assert workers_for([PYTHON]) == [JAVA_WORKER, python, python.copy(2)]
@@ -50,7 +50,7 @@ def test_members_that_are_open_at_once_are_named_by_number_and_each_has_a_worker
 
 def test_a_command_goes_to_the_worker_of_its_member() -> None:
     called, workers = consumers()
-    members = list(members_of([ALONE, PAIR], life=1))
+    members = list(members_of([ALONE, PAIR], incarnation=1))
     called.call(members, lambda share: CloseMembers(members=share))
     assert workers[JAVA_WORKER].members == ["alone#1", "pair#1.1"]
     assert workers[SECOND].members == ["pair#1.2"]

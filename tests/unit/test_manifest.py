@@ -56,8 +56,8 @@ def test_a_run_without_a_manifest_is_not_compared(folder: RunFolder) -> None:
             lambda path: (path / "tables" / "log_starts.parquet").write_text("x"),
             "tables/log_starts.parquet was changed after the run",
         ),
-        (lambda path: (path / MANIFEST_FILE).write_text("{"), "manifest.json does not read"),
-        (lambda path: (path / MANIFEST_FILE).write_text("{}"), "manifest.json does not read"),
+        (lambda path: (path / MANIFEST_FILE).write_text("{"), "manifest.json is invalid"),
+        (lambda path: (path / MANIFEST_FILE).write_text("{}"), "manifest.json is invalid"),
     ],
 )
 def test_an_alteration_is_named(

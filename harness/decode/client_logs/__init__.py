@@ -9,9 +9,9 @@ from importlib import import_module
 from typing import Any
 
 from contract.clients import Client
-from harness.decode.client_logs.lines import Reset, Told, told_lines
+from harness.decode.client_logs.lines import LogLine, Reset, log_lines
 
-Reader = Callable[[Iterable[Told]], list[Reset]]
+Reader = Callable[[Iterable[LogLine]], list[Reset]]
 
 
 def reader_of(client: Client) -> Reader:
@@ -23,19 +23,19 @@ def reader_of(client: Client) -> Reader:
 def resets(
     lines: Iterable[str], *, worker: str, policies: dict[str, str], client: str | None
 ) -> list[dict[str, Any]]:
-    """Rows of the table `resets`.
+    """Return rows of the table `resets`.
 
     Args:
         lines: of one worker's client log.
-        worker: whose.
+        worker: its name.
         policies: `auto.offset.reset` by group.
-        client: whose log it is; one that is no client under test has no rows.
+        client: the client that wrote the log; there are no rows unless it is a client under test.
 
-    A reset whose target the client looked up appears once, with cause and target together; one
-    that nothing followed (no policy: the client raised) has no `to_offset`.
+    A reset whose target the client looked up has one row, with cause and target. One without a
+        target (no policy: the client raised an exception) has no `to_offset`.
     """
     known = {str(one): one for one in Client}.get(client or "")
     if known is None:
         return []
-    found = reader_of(known)(told_lines(lines))
+    found = reader_of(known)(log_lines(lines))
     return [reset.row(worker=worker, policies=policies) for reset in found]

@@ -1,4 +1,4 @@
-"""Resets in the log of the Java consumer, whichever its group protocol.
+"""Resets in the log of the Java consumer, of both group protocols.
 
 The lines come from `SubscriptionState.maybeCompleteValidation` ("Truncation detected"),
 `FetchCollector.handleInitializeErrors` ("is out of range") and `maybeSeekUnvalidated`
@@ -8,7 +8,7 @@ The lines come from `SubscriptionState.maybeCompleteValidation` ("Truncation det
 import re
 from collections.abc import Iterable
 
-from harness.decode.client_logs.lines import INT, OFFSET, Found, Partition, Reset, Told, number
+from harness.decode.client_logs.lines import INT, OFFSET, Found, LogLine, Partition, Reset, number
 
 _POSITION = rf"FetchPosition\{{offset=({OFFSET}), offsetEpoch=Optional(?:\[({INT})\]|\.empty)"
 _TP = rf"(?P<tp>[^\s,]+-{INT})"
@@ -22,31 +22,31 @@ _RESETTING = re.compile(rf"^Resetting offset for partition {_TP} to position {_P
 _DIVERGING = re.compile(_POSITION)
 
 
-def read(lines: Iterable[Told]) -> list[Reset]:
-    """The resets in a log, in its order."""
+def read(lines: Iterable[LogLine]) -> list[Reset]:
+    """Return the resets of a log, in order."""
     found = Found()
-    for told in lines:
-        reset = _reset(told)
+    for line in lines:
+        reset = _reset(line)
         if reset is not None:
             found.add(reset)
-        elif match := _RESETTING.match(told.text):
-            found.arrived(told, _partition(match["tp"]), int(match[2]), number(match[3]))
+        elif match := _RESETTING.match(line.text):
+            found.arrived(line, _partition(match["tp"]), int(match[2]), number(match[3]))
     return found.resets
 
 
-def _reset(told: Told) -> Reset | None:
-    """What reset a line tells of, as far as the line goes."""
-    if match := _TRUNCATION.match(told.text):
+def _reset(line: LogLine) -> Reset | None:
+    """Return the reset of a line, without what later lines add; None if it has none."""
+    if match := _TRUNCATION.match(line.text):
         partition, from_offset, from_epoch = _partition(match["tp"]), int(match[2]), match[3]
-        reset = Reset(told, partition, "truncation", from_offset, number(from_epoch))
+        reset = Reset(line, partition, "truncation", from_offset, number(from_epoch))
         if diverging := _DIVERGING.search(match["rest"]):
             reset.to_offset, reset.to_epoch = int(diverging[1]), number(diverging[2])
         return reset
-    if match := _OUT_OF_RANGE.match(told.text):
+    if match := _OUT_OF_RANGE.match(line.text):
         partition = _partition(match["tp"])
-        return Reset(told, partition, "out_of_range", int(match[1]), number(match[2]))
-    if match := _NO_COMMIT.match(told.text):
-        return Reset(told, _partition(match["tp"]), "no_commit")
+        return Reset(line, partition, "out_of_range", int(match[1]), number(match[2]))
+    if match := _NO_COMMIT.match(line.text):
+        return Reset(line, _partition(match["tp"]), "no_commit")
     return None
 
 

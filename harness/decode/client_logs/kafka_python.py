@@ -1,7 +1,7 @@
 """Resets in the log of kafka-python, at DEBUG.
 
-A truncation is told with the position, but not with its epoch: that is in the line which set the
-position ("Updating fetch position"). The lines come from `Fetcher` (`consumer/fetcher.py`) and
+A truncation line has the position, but not its epoch: that is in the line which set the position
+("Updating fetch position"). The lines come from `Fetcher` (`consumer/fetcher.py`) and
 `ConsumerCoordinator` (`coordinator/consumer.py`).
 """
 
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 
 from contract.events import NO_EPOCH
-from harness.decode.client_logs.lines import INT, OFFSET, Found, Partition, Reset, Told
+from harness.decode.client_logs.lines import INT, OFFSET, Found, LogLine, Partition, Reset
 
 _TP = rf"TopicPartition\(topic='(?P<topic>[^']+)', partition=(?P<partition>{INT})\)"
 _UPDATING = re.compile(
@@ -32,40 +32,40 @@ _RESETTING = re.compile(rf"^Resetting offset for partition {_TP} to offset (?P<t
 _Position = tuple[str, Partition, int]
 
 
-def read(lines: Iterable[Told]) -> list[Reset]:
-    """The resets in a log, in its order."""
+def read(lines: Iterable[LogLine]) -> list[Reset]:
+    """Return the resets of a log, in order."""
     found = Found()
     epochs: dict[_Position, int] = {}
-    for told in lines:
-        if match := _UPDATING.match(told.text):
-            epochs[told.member, _partition(match), int(match[3])] = int(match[4])
-        elif (reset := _reset(told, epochs)) is not None:
+    for line in lines:
+        if match := _UPDATING.match(line.text):
+            epochs[line.member, _partition(match), int(match[3])] = int(match[4])
+        elif (reset := _reset(line, epochs)) is not None:
             found.add(reset)
-        elif match := _RESETTING.match(told.text):
-            found.arrived(told, _partition(match), int(match["to"]))
+        elif match := _RESETTING.match(line.text):
+            found.arrived(line, _partition(match), int(match["to"]))
     return found.resets
 
 
-def _reset(told: Told, epochs: dict[_Position, int]) -> Reset | None:
-    """What reset a line tells of, as far as the line goes."""
-    if match := _TRUNCATION.match(told.text):
-        reset = _from_position(told, match, "truncation", epochs)
+def _reset(line: LogLine, epochs: dict[_Position, int]) -> Reset | None:
+    """Return the reset of a line, without what later lines add; None if it has none."""
+    if match := _TRUNCATION.match(line.text):
+        reset = _from_position(line, match, "truncation", epochs)
         if diverging := _DIVERGING.search(match["rest"]):
             reset.to_offset, reset.to_epoch = int(diverging[1]), int(diverging[2])
         return reset
-    if match := _OUT_OF_RANGE.match(told.text):
-        return _from_position(told, match, "out_of_range", epochs)
-    if match := _NO_COMMIT.search(told.text):
-        return Reset(told, _partition(match), "no_commit")
+    if match := _OUT_OF_RANGE.match(line.text):
+        return _from_position(line, match, "out_of_range", epochs)
+    if match := _NO_COMMIT.search(line.text):
+        return Reset(line, _partition(match), "no_commit")
     return None
 
 
 def _from_position(
-    told: Told, match: re.Match[str], cause: str, epochs: dict[_Position, int]
+    line: LogLine, match: re.Match[str], cause: str, epochs: dict[_Position, int]
 ) -> Reset:
     partition, offset = _partition(match), int(match["at"])
-    epoch = epochs.get((told.member, partition, offset), NO_EPOCH)
-    return Reset(told, partition, cause, offset, epoch)
+    epoch = epochs.get((line.member, partition, offset), NO_EPOCH)
+    return Reset(line, partition, cause, offset, epoch)
 
 
 def _partition(match: re.Match[str]) -> Partition:

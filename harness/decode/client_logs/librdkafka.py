@@ -1,16 +1,15 @@
 """Resets in librdkafka's debug log (`debug=consumer,cgrp,fetch,topic`).
 
-A truncation that it goes back for is told in two lines: the query of the leader
-(`rd_kafka_offset_validate`: "querying broker for epoch validation of") and the seek that follows
-(`rd_kafka_toppar_seek`: "in state validate-epoch-wait"). Every other reset is one line of
-`rd_kafka_offset_reset`; where its target has to be looked up, the answer is told in
-another ("request for ... returned offset").
+A truncation that it resets for has two lines: the query of the leader (`rd_kafka_offset_validate`:
+"querying broker for epoch validation of") and the seek that follows (`rd_kafka_toppar_seek`: "in
+state validate-epoch-wait"). Every other reset is one line of `rd_kafka_offset_reset`; if its target
+has to be looked up, the result is in another line ("request for ... returned offset").
 """
 
 import re
 from collections.abc import Iterable
 
-from harness.decode.client_logs.lines import INT, OFFSET, Found, Partition, Reset, Told
+from harness.decode.client_logs.lines import INT, OFFSET, Found, LogLine, Partition, Reset
 
 _TP = rf"(?P<topic>\S+) \[(?P<partition>{INT})\]"
 _POSITION = rf"offset (\S+) \(leader epoch (-?{INT})\)"
@@ -24,8 +23,8 @@ _RESETTING = re.compile(
 _LOOKED_UP = re.compile(
     rf"Offset \S+ request for {_TP} returned offset ({OFFSET}) \(-?\d+\) leader epoch (-?{INT})"
 )
-_TELLING = ("epoch validation", "validate-epoch-wait", "offset reset (", "returned offset")
-"""Of a hundred thousand debug lines a handful has any of these; regexes look at no other."""
+_MARKS = ("epoch validation", "validate-epoch-wait", "offset reset (", "returned offset")
+"""Only lines with one of these are matched by regexes: a few of a hundred thousand."""
 
 _AT = re.compile(_KNOWN_POSITION)
 _CAUSES = {
@@ -35,36 +34,36 @@ _CAUSES = {
 }
 
 
-def read(lines: Iterable[Told]) -> list[Reset]:
-    """The resets in a log, in its order."""
+def read(lines: Iterable[LogLine]) -> list[Reset]:
+    """Return the resets of a log, in order."""
     found = Found()
     validating: dict[tuple[str, Partition], tuple[int, int]] = {}
-    for told in lines:
-        if not any(words in told.text for words in _TELLING):
+    for line in lines:
+        if not any(words in line.text for words in _MARKS):
             continue
-        if match := _QUERYING.search(told.text):
-            validating[told.member, _partition(match)] = int(match[3]), int(match[4])
-        elif match := _SEEKING.search(told.text):
-            position = validating.get((told.member, _partition(match)))
+        if match := _QUERYING.search(line.text):
+            validating[line.member, _partition(match)] = int(match[3]), int(match[4])
+        elif match := _SEEKING.search(line.text):
+            position = validating.get((line.member, _partition(match)))
             if position is not None:
                 target = int(match[3]), int(match[4])
-                found.add(Reset(told, _partition(match), "truncation", *position, *target))
-        elif match := _RESETTING.search(told.text):
-            reset = _reset(told, match)
+                found.add(Reset(line, _partition(match), "truncation", *position, *target))
+        elif match := _RESETTING.search(line.text):
+            reset = _reset(line, match)
             if reset is not None:
                 found.add(reset)
-        elif match := _LOOKED_UP.search(told.text):
-            found.arrived(told, _partition(match), int(match[3]), int(match[4]))
+        elif match := _LOOKED_UP.search(line.text):
+            found.arrived(line, _partition(match), int(match[3]), int(match[4]))
     return found.resets
 
 
-def _reset(told: Told, match: re.Match[str]) -> Reset | None:
-    """None where it only looks up a position that was asked for, such as the beginning."""
+def _reset(line: LogLine, match: re.Match[str]) -> Reset | None:
+    """Return the reset of a line; None if it only looks up a requested position."""
     cause = next((name for end, name in _CAUSES.items() if match["reason"].endswith(end)), None)
     if cause is None:
         return None
-    reset = Reset(told, _partition(match), cause)
-    # A truncation without a policy is reset "at INVALID", and tells the position as its reason.
+    reset = Reset(line, _partition(match), cause)
+    # A truncation without a policy is reset "at INVALID", and has the position in its reason.
     for position in (match["at"], match["reason"]):
         if at := _AT.search(position):
             reset.from_offset, reset.from_epoch = int(at[1]), int(at[2])
