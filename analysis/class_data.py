@@ -1,0 +1,95 @@
+"""Spark's class data: the first analysis on a machine records it, later ones start with it.
+
+See docs/decisions/0018.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pyspark
+from py4j.protocol import Py4JError
+from pyspark.find_spark_home import _find_spark_home
+from pyspark.sql import SparkSession
+from rich.console import Console
+
+from contract.java import CLASS_DATA_QUIET, ClassData, class_data, with_class_data
+
+_RECORD = "-XX:+RecordDynamicDumpInfo"
+_FURTHER_CLASSES = ("HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_DIST_CLASSPATH")
+"""Variables that put folders on Spark's class path; a JVM refuses to record classes of folders."""
+
+
+def flags(*, may_record: bool = False) -> list[str]:
+    """Flags of Spark's JVM: to start with the archive, or to record one, or none.
+
+    Args:
+        may_record: whether to record where there is no archive and one can be kept.
+    """
+    place = _place()
+    if using := with_class_data(place):
+        return using
+    if may_record and place is not None and place.is_makable and not _has_folders():
+        return [_RECORD, *CLASS_DATA_QUIET]
+    return []
+
+
+def keep(session: SparkSession, progress: Console) -> None:
+    """Write the archive of what a session's JVM recorded; nothing happens if it did not record.
+
+    It takes some 10 s. A failure is printed, and harms nothing.
+    """
+    place = _place()
+    if place is None or _RECORD not in session.conf.get("spark.driver.extraJavaOptions", ""):
+        return
+    with place.making() as archive:
+        if archive is None:
+            return
+        progress.print("recording Spark's class data, once: later analyses start sooner")
+        try:
+            said = _dump(session, archive)
+        except Py4JError as error:
+            said = str(error).partition("\n")[0]
+        if not archive.exists():
+            progress.print(f"it could not be recorded: {said.strip()}", markup=False)
+
+
+def _dump(session: SparkSession, archive: Path) -> str:
+    """Let the JVM write an archive by its diagnostic command `VM.cds`; returns its answer."""
+    jvm: Any = session._jvm  # noqa: SLF001 - PySpark itself has no other way to it
+    gateway: Any = session.sparkContext._gateway  # noqa: SLF001
+
+    def array(kind: Any, *items: Any) -> Any:
+        made = gateway.new_array(kind, len(items))
+        for index, item in enumerate(items):
+            made[index] = item
+        return made
+
+    text, system = jvm.java.lang.String, jvm.java.lang.System
+    words = array(text, "dynamic_dump", str(archive))
+    beans = jvm.java.lang.management.ManagementFactory.getPlatformMBeanServer()
+    commands = jvm.javax.management.ObjectName("com.sun.management:type=DiagnosticCommand")
+    printed = system.out
+    system.setOut(jvm.java.io.PrintStream(jvm.java.io.OutputStream.nullOutputStream()))
+    try:
+        return str(
+            beans.invoke(
+                commands,
+                "vmCds",
+                array(jvm.java.lang.Object, words),
+                array(text, "[Ljava.lang.String;"),
+            )
+        )
+    finally:
+        system.setOut(printed)
+
+
+def _place() -> ClassData | None:
+    jars = sorted((Path(_find_spark_home()) / "jars").glob("*.jar"))
+    return class_data(f"spark-{pyspark.__version__}", jars)
+
+
+def _has_folders() -> bool:
+    conf = Path(os.environ.get("SPARK_CONF_DIR") or Path(_find_spark_home()) / "conf")
+    has_conf = conf.is_dir() and any(conf.iterdir())
+    return has_conf or any(os.environ.get(name) for name in _FURTHER_CLASSES)
