@@ -47,17 +47,16 @@ def keep(session: SparkSession, progress: Console) -> None:
             return
         progress.print("recording Spark's class data, once: later analyses start sooner")
         try:
-            said = _dump(session, archive)
+            said = _dump(session.sparkContext._gateway, archive)  # noqa: SLF001 - no other way
         except Py4JError as error:
             said = str(error).partition("\n")[0]
         if not archive.exists():
             progress.print(f"it could not be recorded: {said.strip()}", markup=False)
 
 
-def _dump(session: SparkSession, archive: Path) -> str:
-    """Let the JVM write an archive by its diagnostic command `VM.cds`; returns its answer."""
-    jvm: Any = session._jvm  # noqa: SLF001 - PySpark itself has no other way to it
-    gateway: Any = session.sparkContext._gateway  # noqa: SLF001
+def _dump(gateway: Any, archive: Path) -> str:
+    """Let a JVM write an archive by its diagnostic command `VM.cds`; returns its answer."""
+    jvm = gateway.jvm
 
     def array(kind: Any, *items: Any) -> Any:
         made = gateway.new_array(kind, len(items))
@@ -65,21 +64,22 @@ def _dump(session: SparkSession, archive: Path) -> str:
             made[index] = item
         return made
 
-    text, system = jvm.java.lang.String, jvm.java.lang.System
-    words = array(text, "dynamic_dump", str(archive))
+    objects, text, system = jvm.java.lang.Object, jvm.java.lang.String, jvm.java.lang.System
+    # Only the interface of the JVM's own bean server is open to reflection.
     beans = jvm.java.lang.management.ManagementFactory.getPlatformMBeanServer()
-    commands = jvm.javax.management.ObjectName("com.sun.management:type=DiagnosticCommand")
+    methods = jvm.java.lang.Class.forName("javax.management.MBeanServerConnection").getMethods()
+    (invoke,) = (method for method in methods if method.getName() == "invoke")
+    command = array(
+        objects,
+        jvm.javax.management.ObjectName("com.sun.management:type=DiagnosticCommand"),
+        "vmCds",
+        array(objects, array(text, "dynamic_dump", str(archive))),
+        array(text, "[Ljava.lang.String;"),
+    )
     printed = system.out
     system.setOut(jvm.java.io.PrintStream(jvm.java.io.OutputStream.nullOutputStream()))
     try:
-        return str(
-            beans.invoke(
-                commands,
-                "vmCds",
-                array(jvm.java.lang.Object, words),
-                array(text, "[Ljava.lang.String;"),
-            )
-        )
+        return str(invoke.invoke(beans, command))
     finally:
         system.setOut(printed)
 
