@@ -9,15 +9,16 @@ from typing import Any
 
 import pyspark
 from py4j.protocol import Py4JError
+from pyspark import SparkContext
 from pyspark.find_spark_home import _find_spark_home
-from pyspark.sql import SparkSession
 from rich.console import Console
 
 from contract.java import CLASS_DATA_QUIET, ClassData, class_data, with_class_data
 
 _RECORD = "-XX:+RecordDynamicDumpInfo"
 _FURTHER_CLASSES = ("HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_DIST_CLASSPATH")
-"""Variables that put folders on Spark's class path; a JVM refuses to record classes of folders."""
+"""Variables that put folders on Spark's class path. A JVM whose class path has a folder with files
+ends when it is to write an archive: "Cannot have non-empty directory in paths"."""
 
 
 def flags(*, may_record: bool = False) -> list[str]:
@@ -34,24 +35,30 @@ def flags(*, may_record: bool = False) -> list[str]:
     return []
 
 
-def keep(session: SparkSession, progress: Console) -> None:
-    """Write the archive of what a session's JVM recorded; nothing happens if it did not record.
+def keep(progress: Console) -> None:
+    """Write the archive of what Spark's JVM recorded; nothing happens if it did not record.
 
-    It takes some 10 s. A failure is printed, and harms nothing.
+    It takes some 10 s. Sessions must have been stopped. A failure is printed, and harms nothing.
     """
+    gateway: Any = SparkContext._gateway  # noqa: SLF001 - PySpark itself has no other way to it
     place = _place()
-    if place is None or _RECORD not in session.conf.get("spark.driver.extraJavaOptions", ""):
+    if gateway is None or place is None or not _records(gateway):
         return
     with place.making() as archive:
         if archive is None:
             return
         progress.print("recording Spark's class data, once: later analyses start sooner")
         try:
-            said = _dump(session.sparkContext._gateway, archive)  # noqa: SLF001 - no other way
+            said = _dump(gateway, archive)
         except Py4JError as error:
             said = str(error).partition("\n")[0]
         if not archive.exists():
             progress.print(f"it could not be recorded: {said.strip()}", markup=False)
+
+
+def _records(gateway: Any) -> bool:
+    runtime = gateway.jvm.java.lang.management.ManagementFactory.getRuntimeMXBean()
+    return _RECORD in runtime.getInputArguments()
 
 
 def _dump(gateway: Any, archive: Path) -> str:

@@ -46,7 +46,7 @@ def analyze(
     nights = {path: night for path in runs if (night := read_night(path)) is not None}
     of_nights = [(run, True) for path, night in nights.items() for run in runs_of(path, night)]
     of_sessions = [(run, False) for path in runs if path not in nights for run in find_runs(path)]
-    judged, spark = _judge_all([*of_nights, *of_sessions], master, progress)
+    judged = _judge_all([*of_nights, *of_sessions], master, progress)
     of_runs = [one for one, is_of_night in judged if not is_of_night]
     for path in runs:
         if path not in nights:
@@ -57,9 +57,7 @@ def analyze(
     for one in of_runs:
         _show(one, out)
     summaries = _write_nights(nights, [one for one, is_of_night in judged if is_of_night], out)
-    if spark is not None:
-        keep(spark, progress)
-        spark.stop()
+    keep(progress)
     if codes := [one.exit_code for one in of_runs if one.exit_code]:
         raise typer.Exit(max(codes))
     verdicts = [one.verdict.verdict for one in of_runs if one.verdict is not None]
@@ -76,8 +74,8 @@ def _show(judged: Judged, out: Console) -> None:
 
 def _judge_all(
     folders: list[tuple[RunFolder, bool]], master: str | None, progress: Console
-) -> tuple[list[tuple[Judged, bool]], SparkSession | None]:
-    """Judge runs one by one in one Spark, which goes on; one that can't be judged stops no other.
+) -> list[tuple[Judged, bool]]:
+    """Judge runs one by one in one Spark; one that can't be judged stops no other.
 
     Args:
         folders: with whether they are of a night.
@@ -85,7 +83,7 @@ def _judge_all(
         progress: where to tell it.
     """
     if not folders:
-        return [], None
+        return []
     judged: list[tuple[Judged, bool]] = []
     with progress.status("starting Spark") as status:
         rows = max(sum(count_rows(folder).values()) for folder, _ in folders)
@@ -93,7 +91,8 @@ def _judge_all(
         for index, (folder, is_of_night) in enumerate(folders, start=1):
             status.update(f"judging run {index} of {len(folders)}: {folder.path.name}")
             judged.append((judge_run(spark, folder), is_of_night))
-    return judged, spark
+        spark.stop()
+    return judged
 
 
 def judge_run(spark: SparkSession, folder: RunFolder) -> Judged:
