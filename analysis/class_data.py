@@ -57,38 +57,44 @@ def keep(progress: Console) -> None:
 
 
 def _records(gateway: Any) -> bool:
-    runtime = gateway.jvm.java.lang.management.ManagementFactory.getRuntimeMXBean()
-    return _RECORD in runtime.getInputArguments()
+    bean = gateway.jvm.java.lang.management.ManagementFactory.getRuntimeMXBean()
+    interface = "java.lang.management.RuntimeMXBean"
+    return _RECORD in _called(gateway, bean, interface, "getInputArguments")
 
 
 def _dump(gateway: Any, archive: Path) -> str:
     """Let a JVM write an archive by its diagnostic command `VM.cds`; returns its answer."""
     jvm = gateway.jvm
-
-    def array(kind: Any, *items: Any) -> Any:
-        made = gateway.new_array(kind, len(items))
-        for index, item in enumerate(items):
-            made[index] = item
-        return made
-
-    objects, text, system = jvm.java.lang.Object, jvm.java.lang.String, jvm.java.lang.System
-    # Only the interface of the JVM's own bean server is open to reflection.
-    beans = jvm.java.lang.management.ManagementFactory.getPlatformMBeanServer()
-    methods = jvm.java.lang.Class.forName("javax.management.MBeanServerConnection").getMethods()
-    (invoke,) = (method for method in methods if method.getName() == "invoke")
-    command = array(
-        objects,
+    text, system = jvm.java.lang.String, jvm.java.lang.System
+    bean = jvm.java.lang.management.ManagementFactory.getPlatformMBeanServer()
+    command = (
         jvm.javax.management.ObjectName("com.sun.management:type=DiagnosticCommand"),
         "vmCds",
-        array(objects, array(text, "dynamic_dump", str(archive))),
-        array(text, "[Ljava.lang.String;"),
+        _array(gateway, jvm.java.lang.Object, _array(gateway, text, "dynamic_dump", str(archive))),
+        _array(gateway, text, "[Ljava.lang.String;"),
     )
     printed = system.out
     system.setOut(jvm.java.io.PrintStream(jvm.java.io.OutputStream.nullOutputStream()))
     try:
-        return str(invoke.invoke(beans, command))
+        interface = "javax.management.MBeanServerConnection"
+        return str(_called(gateway, bean, interface, "invoke", *command))
     finally:
         system.setOut(printed)
+
+
+def _called(gateway: Any, bean: Any, interface: str, name: str, *arguments: Any) -> Any:
+    """Call a method of one of the JVM's own beans, whose interface alone is open to reflection."""
+    jvm = gateway.jvm
+    methods = jvm.java.lang.Class.forName(interface).getMethods()
+    (method,) = (method for method in methods if method.getName() == name)
+    return method.invoke(bean, _array(gateway, jvm.java.lang.Object, *arguments))
+
+
+def _array(gateway: Any, kind: Any, *items: Any) -> Any:
+    made = gateway.new_array(kind, len(items))
+    for index, item in enumerate(items):
+        made[index] = item
+    return made
 
 
 def _place() -> ClassData | None:
