@@ -3,8 +3,8 @@
 import signal
 import socket
 import tempfile
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from cluster.kafka import distribution
@@ -47,19 +47,26 @@ def ensure(version: str, *, tell: Callable[[str], None]) -> str | None:
         with place.making() as archive:
             if archive is not None:
                 tell(f"recording the class data of Kafka {version}, once")
-                _record(class_path, archive)
+                recording = [*CLASS_DATA_QUIET, f"-XX:ArchiveClassesAtExit={archive}"]
+                with lone_server(class_path, flags=recording) as server:
+                    server.signal(signal.SIGTERM)
+                    server.wait(_END_SECONDS)
     except (FencepostError, OSError) as error:
         return str(error)
     return None
 
 
-def _record(class_path: list[Path], archive: Path) -> None:
-    """Start a server, and let its JVM write the archive as it ends.
+@contextmanager
+def lone_server(class_path: list[Path], *, flags: Sequence[str]) -> Iterator[HostProcess]:
+    """A cluster of one server on loopback, started and ready; it is killed at the end.
+
+    Args:
+        class_path: of a Kafka version.
+        flags: further flags of the server's JVM.
 
     Raises:
-        NodeError: it did not start.
-        CommandFailedError: its log directory could not be formatted.
-        WaitTimeoutError: it did not start or end in time.
+        NodeError: its log directory can't be formatted, or it did not start.
+        WaitTimeoutError: it did not start in time.
     """
     with tempfile.TemporaryDirectory(prefix="fencepost-classes-") as name:
         home = Path(name).resolve()
@@ -73,15 +80,12 @@ def _record(class_path: list[Path], archive: Path) -> None:
         )
         if ended.status != 0:
             raise NodeError(f"a log directory can't be formatted: {ended.output}")
-        recording = [*CLASS_DATA_QUIET, f"-XX:ArchiveClassesAtExit={archive}"]
         log = home / "server.log"
-        server = host.spawn(
-            tethered([java_command(), *options, *recording, "kafka.Kafka", properties]), log=log
-        )
+        serve = tethered([java_command(), *options, *flags, "kafka.Kafka", properties])
+        server = host.spawn(serve, log=log)
         try:
             _await_start(host, server, log)
-            server.signal(signal.SIGTERM)
-            server.wait(_END_SECONDS)
+            yield server
         finally:
             host.kill_all()
 
