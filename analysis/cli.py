@@ -8,6 +8,7 @@ import typer
 from pyspark.sql import SparkSession
 from rich.console import Console
 
+from analysis.class_data import keep
 from analysis.judge import judge
 from analysis.load import Trace, count_rows, load_trace
 from analysis.report.night_page import write_night
@@ -56,6 +57,7 @@ def analyze(
     for one in of_runs:
         _show(one, out)
     summaries = _write_nights(nights, [one for one, is_of_night in judged if is_of_night], out)
+    keep(progress)
     if codes := [one.exit_code for one in of_runs if one.exit_code]:
         raise typer.Exit(max(codes))
     verdicts = [one.verdict.verdict for one in of_runs if one.verdict is not None]
@@ -85,7 +87,7 @@ def _judge_all(
     judged: list[tuple[Judged, bool]] = []
     with progress.status("starting Spark") as status:
         rows = max(sum(count_rows(folder).values()) for folder, _ in folders)
-        spark = open_session(master, rows=rows)
+        spark = open_session(master, rows=rows, may_record=True)
         for index, (folder, is_of_night) in enumerate(folders, start=1):
             status.update(f"judging run {index} of {len(folders)}: {folder.path.name}")
             judged.append((judge_run(spark, folder), is_of_night))

@@ -1,10 +1,12 @@
 """The Spark session that judges runs."""
 
 import os
+import shlex
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from analysis.class_data import flags
 from analysis.gateway import look_up_once
 from analysis.load import SMALL_INPUT_ROWS
 from analysis.tuning import OF_SESSIONS, for_few_rows
@@ -15,7 +17,9 @@ _START_SOON = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSiz
 _RUN_LONG = "-XX:+UseParallelGC -XX:-DontCompileHugeMethods"
 
 
-def open_session(master: str | None = None, *, rows: int = 0) -> SparkSession:
+def open_session(
+    master: str | None = None, *, rows: int = 0, may_record: bool = False
+) -> SparkSession:
     """A session on this machine (`local[*]`), or on a master given as Spark's `--master` is.
 
     It plans for few rows. What goes through many rows of a large trace asks for more by itself, as
@@ -25,9 +29,12 @@ def open_session(master: str | None = None, *, rows: int = 0) -> SparkSession:
         master: None for this machine.
         rows: of the largest trace to come. A JVM for small ones starts sooner; one for large ones
             compiles better, and may use 4 GB.
+        may_record: whether its JVM records class data where none is kept; see `class_data.keep`.
     """
     is_small = rows <= SMALL_INPUT_ROWS
     jvm_flags = _START_SOON if is_small else _RUN_LONG
+    log4j2 = f"-Dlog4j2.configurationFile={_LOG4J2}"
+    driver_flags = f"{jvm_flags} {log4j2} {shlex.join(flags(may_record=may_record))}"
     builder = (
         SparkSession.builder.appName("fencepost")
         .master(master or LOCAL)
@@ -38,9 +45,7 @@ def open_session(master: str | None = None, *, rows: int = 0) -> SparkSession:
         .config("spark.sql.execution.arrow.localRelationThreshold", "1MB")
         .config(map={**OF_SESSIONS})
         .config("spark.driver.memory", "2g" if is_small else "4g")
-        .config(
-            "spark.driver.extraJavaOptions", f"{jvm_flags} -Dlog4j2.configurationFile={_LOG4J2}"
-        )
+        .config("spark.driver.extraJavaOptions", driver_flags)
         .config("spark.executor.extraJavaOptions", jvm_flags)
     )
     if master is None:

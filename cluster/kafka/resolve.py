@@ -9,8 +9,8 @@ from xml.sax.saxutils import quoteattr
 from cluster.kafka.download import sha256_of
 from cluster.kafka.lock import Artifact, Lock
 from cluster.kafka.repository import MIRROR_VARIABLE, ivy_jar, repository_root
-from cluster.nodes.java import java_command
 from contract.errors import DistributionError
+from contract.java import java_command
 
 _BROKER = "kafka_2.13"
 _LOG_BINDINGS = {

@@ -10,17 +10,11 @@ from ducktape.services.service import Service
 
 from cluster.ducktape import node_of
 from cluster.kafka.config import LOG_CONFIGS, server_properties, setting_ms
+from cluster.kafka.java import java_options
 from cluster.kafka.topology import CLIENT_PORT, Topology
 from cluster.nodes.node import Node, NodeProcess
 from contract.errors import NodeError
 
-_JVM_FLAGS = (
-    "-Xmx384m",
-    "-Xms128m",
-    "-XX:+UseSerialGC",
-    "-XX:TieredStopAtLevel=1",
-    "-Duser.timezone=UTC",
-)
 _STOP_SECONDS = 30
 _LOG_TAIL_BYTES = 2000
 _CLUSTER_ID = "fencepost-cluster-000Q"
@@ -88,10 +82,8 @@ class KafkaService(Service):  # type: ignore[misc]
         if self.is_running(server_id):
             raise NodeError(f"server {server_id} runs already")
         node, home = self._hosts[server_id], self._home(server_id)
-        jars = ":".join(map(str, node.class_path(self.version)))
-        log4j2, reload4j = (home / name for name in LOG_CONFIGS)
-        java = [node.java, *_JVM_FLAGS, f"-Dlog4j2.configurationFile={log4j2.as_uri()}"]
-        java += [f"-Dlog4j.configuration={reload4j.as_uri()}", "-cp", jars]
+        class_path = node.class_path(self.version)
+        java = [node.java, *node.class_data(class_path), *java_options(home, class_path)]
         properties = f"{home}/server.properties"
         serve = [*java, "kafka.Kafka", properties]
         script = f"exec {shlex.join(serve)}"

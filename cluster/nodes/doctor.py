@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import psutil
 
 from cluster.nodes.docker_client import docker_problem
-from cluster.nodes.java import java_command
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import cut_problem, sandbox_problem
 from cluster.prerequisites import JAVA_MIN, java_version
 from contract.errors import PrerequisiteError
+from contract.java import java_command
 
 CUTS = "cuts (nftables)"
 FILE_LIMITS = "file limits (prlimit)"

@@ -10,11 +10,12 @@ from pathlib import Path
 import psutil
 
 from cluster.kafka import distribution
+from cluster.kafka.java import kafka_class_data
 from cluster.nodes.host import Host
-from cluster.nodes.java import java_command
 from cluster.nodes.node import Capability, Completed, Node, NodeProcess, require_success
 from cluster.nodes.traffic import Packets, Traffic
 from contract.errors import FaultError, NodeError
+from contract.java import java_command, with_class_data
 
 
 class LocalNode(Node):
@@ -42,6 +43,10 @@ class LocalNode(Node):
     def class_path(self, version: str) -> list[Path]:
         """Return the class path in the user's cache, which all local nodes share."""
         return distribution.class_path(version)
+
+    def class_data(self, class_path: Sequence[Path]) -> list[str]:
+        """Of this machine's archive."""
+        return with_class_data(kafka_class_data(class_path))
 
     def run(
         self,

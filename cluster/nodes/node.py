@@ -89,6 +89,15 @@ class Node(ABC):
             DistributionError: a jar is missing, or has another hash.
         """
 
+    def class_data(self, class_path: Sequence[Path]) -> list[str]:
+        """Flags of a JVM that starts with class data of Kafka; none where none is made.
+
+        Args:
+            class_path: of `class_path`.
+        """
+        del class_path
+        return []
+
     @abstractmethod
     def run(
         self,

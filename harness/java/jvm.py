@@ -7,6 +7,8 @@ from typing import Any
 import jpype
 
 from cluster.kafka.config import property_value
+from cluster.kafka.java import kafka_class_data
+from contract.java import with_class_data
 
 _LOG4J2 = """\
 status = error
@@ -40,6 +42,8 @@ log4j.logger.org.apache.kafka.common.metrics = WARN
 def start_jvm(jars: Iterable[str], *, log: Path) -> None:
     """Start this process's JVM with these jars of Kafka's; its log (UTC times) goes to `log`.
 
+    It starts with the servers' class data where that is made: JPype puts its own jar last.
+
     The clients under test log at INFO, since a truncation that a reset policy handles leaves no
     other trace than log lines.
     """
@@ -48,15 +52,17 @@ def start_jvm(jars: Iterable[str], *, log: Path) -> None:
     log4j2.write_text(_LOG4J2.format(log=property_value(str(log))))
     reload4j = log.with_suffix(".log4j.properties")
     reload4j.write_text(_RELOAD4J.format(log=property_value(str(log))))
+    class_path = [Path(jar) for jar in jars]
+    java_home = Path(jpype.getDefaultJVMPath()).resolve().parents[2]
     jpype.startJVM(
         "-Xmx512m",
         "-XX:+UseSerialGC",
         "-XX:TieredStopAtLevel=1",
-        "-Xshare:auto",
+        *with_class_data(kafka_class_data(class_path, java_home=java_home)),
         "-Duser.timezone=UTC",
         f"-Dlog4j2.configurationFile={log4j2.as_uri()}",
         f"-Dlog4j.configuration={reload4j.as_uri()}",
-        classpath=list(jars),
+        classpath=class_path,
         convertStrings=True,
     )
 

@@ -12,6 +12,7 @@ from typing import Any
 from docker.errors import DockerException
 from rich.console import Console
 
+from cluster.kafka import class_data
 from cluster.nodes.docker_pool import remove_orphans
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import start_in_sandbox
@@ -88,6 +89,8 @@ def run_ducktape(
         "FENCEPOST_POOL_SIZE": str(pool_size(scenario.path for scenario in chosen)),
         "FENCEPOST_POOL_ROOT": str(root),
     }
+    if session.cluster != PoolKind.DOCKER:
+        _record_class_data(session.kafka, on_phase)
     folder, notes = reserve_session(results, root)
     environment[NOTES] = str(notes)
     exit_code, lines = _watch(command, environment, session, on_phase)
@@ -102,6 +105,13 @@ def run_ducktape(
             salvage(run, root)
     _report_errors(folder)
     return DucktapeSession(folder, exit_code)
+
+
+def _record_class_data(kafka: str, on_phase: Callable[[str], None]) -> None:
+    """Make the class data of a Kafka version where it is missing; servers start without, too."""
+    if (problem := class_data.ensure(kafka, tell=on_phase)) is not None:
+        warning = f"Kafka {kafka} starts more slowly, without class data: {problem}"
+        _console.print(warning, style="yellow", markup=False, soft_wrap=True)
 
 
 def _report_errors(folder: Path) -> None:

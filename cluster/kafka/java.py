@@ -1,0 +1,35 @@
+"""How Kafka's Java programs are started; workers on nodes import it, so it needs little."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from cluster.kafka.config import LOG_CONFIGS
+from contract.java import ClassData, class_data
+
+_JVM_FLAGS = (
+    "-Xmx384m",
+    "-Xms128m",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Duser.timezone=UTC",
+)
+
+
+def java_options(home: Path, class_path: Sequence[Path]) -> list[str]:
+    """What goes between `java` and the class: flags, logging as set up in `home`, class path."""
+    log4j2, reload4j = (home / name for name in LOG_CONFIGS)
+    options = [*_JVM_FLAGS, f"-Dlog4j2.configurationFile={log4j2.as_uri()}"]
+    options += [f"-Dlog4j.configuration={reload4j.as_uri()}"]
+    return [*options, "-cp", ":".join(map(str, class_path))]
+
+
+def kafka_class_data(
+    class_path: Sequence[Path], *, java_home: Path | None = None
+) -> ClassData | None:
+    """The class data of a Kafka version, whose jars lie in a folder that is named by it.
+
+    Args:
+        class_path: of `Node.class_path`.
+        java_home: as of `class_data`.
+    """
+    return class_data(f"kafka-{class_path[0].parent.name}", class_path, java_home=java_home)
