@@ -1,4 +1,4 @@
-"""Whether a verdict rests on checks that had something to judge (taxonomy M)."""
+"""Whether a verdict rests on checks that had something to judge."""
 
 from collections.abc import Mapping
 
@@ -7,9 +7,13 @@ from contract.verdicts import CheckResult, CheckVerdict, Finding, FindingVerdict
 
 
 def vacuous_check(results: Mapping[Check, CheckResult]) -> CheckResult:
-    """M2: every planned check judged something, or it tells why not; else the run is undecided.
+    """A planned check evaluated nothing.
 
-    A check that evaluated nothing proves nothing, least of all one that says that all holds.
+    Its kind reports whether the check claims to hold all the same.
+
+    Undecided: always.
+    Evaluates: every other planned check.
+    Source: a check without anything to evaluate proves nothing.
     """
     found = [_finding(check, result) for check, result in results.items() if result.evaluated == 0]
     return CheckResult(

@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.load import Trace
+from contract.checks import Check
 
 FINDING_COLUMNS = (
     "kind",
@@ -63,18 +64,31 @@ class CheckOutcome:
 
 @dataclass(frozen=True)
 class CheckDefinition:
-    """A check and the tables that it can't be evaluated without.
+    """A check: its id, its function, and the tables that it can't be evaluated without.
 
-    A check may read other tables, which may be empty, e.g. where nothing was reset. If one of these
-    is missing or unreadable, the check raises a `TableError`.
+    The function's name is the check's, and its docstring the check's definition: see
+    `analysis.checks.described`. A check may read other tables, which may be empty, e.g. where
+    nothing was reset. If one of these is missing or unreadable, the check raises a `TableError`.
 
     Attributes:
+        id: such as `D1`, its family's letter first (`analysis.checks.described.FAMILIES`); several,
+            separated by commas, if it covers several classes of findings.
         judge: the check.
         needs: tables that must have rows; without any there is nothing to judge.
     """
 
+    id: str
     judge: Callable[[Trace], CheckOutcome]
     needs: tuple[str, ...]
+
+    @property
+    def name(self) -> Check:
+        """The check that it is.
+
+        Raises:
+            ValueError: `contract.checks` has no check of the function's name.
+        """
+        return Check(self.judge.__name__)
 
     def lacks(self, trace: Trace) -> str:
         """Why a trace can't be judged, by its missing and empty tables; empty if it can."""
