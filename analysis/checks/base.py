@@ -36,10 +36,10 @@ _TYPES = {
 
 @dataclass(frozen=True)
 class Totals:
-    """Numbers over all findings of a check, and how they are told in one line.
+    """Numbers over all findings of a check, and how one line reports them.
 
     Attributes:
-        rows: `records` of each finding, by whatever tells them apart; they are summed.
+        rows: `records` of each finding, by whatever distinguishes them; they are summed.
         tell: the line, from the summed rows by their columns.
     """
 
@@ -54,7 +54,7 @@ class CheckOutcome:
     Attributes:
         findings: one row each, with FINDING_COLUMNS; see `findings`.
         evaluated: how much there was to judge: a count, or one row with it named `evaluated`.
-        totals: what is told of all findings in one line, if anything is.
+        totals: what one line reports of all findings, if anything.
     """
 
     findings: DataFrame
@@ -132,7 +132,7 @@ def count(rows: DataFrame) -> DataFrame:
 
 
 def count_records(rows: DataFrame) -> DataFrame:
-    """How many `records` rows tell in all, as one row named `evaluated`."""
+    """The sum of `records`, as one row named `evaluated`."""
     return rows.agg(F.coalesce(F.sum("records"), F.lit(0)).alias("evaluated"))
 
 

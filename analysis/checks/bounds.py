@@ -114,7 +114,7 @@ def retention_overreach(trace: Trace) -> CheckOutcome:
 
 
 def _of_leaders(trace: Trace) -> DataFrame:
-    """What leaders told of partitions that were created once."""
+    """What leaders reported of partitions that were created once."""
     return (
         trace["samples"]
         .where("broker = leader")
@@ -133,9 +133,9 @@ def _above_the_high_watermark(told: DataFrame) -> DataFrame:
 
 
 def _logged_above_the_high_watermark(trace: Trace, told: DataFrame) -> DataFrame:
-    """Log starts that a leader's server logged, above the high watermark that it told later.
+    """Log starts that a leader's server logged, above the high watermark that it reported later.
 
-    What it told before proves nothing: the high watermark may have advanced in between.
+    An earlier report proves nothing: the high watermark may have advanced in between.
     """
     asked = F.coalesce("asked_micros", F.col("at_micros") - ANSWER_MICROS)
     answers = told.where("log_end_offset >= 0").select(
@@ -164,7 +164,7 @@ def _logged_above_the_high_watermark(trace: Trace, told: DataFrame) -> DataFrame
 
 
 def _gone_back(told: DataFrame) -> DataFrame:
-    """Log starts below one that was told before, by the same leader or an earlier one."""
+    """Log starts below one that was reported before, by the same leader or an earlier one."""
     order = Window.partitionBy(*_LOG).orderBy("leader_epoch")
     within = in_order(told, *_LOG, "leader_epoch", value="log_start_offset").where("value < before")
     lower = (

@@ -1,7 +1,7 @@
 """Committed offsets against what was delivered and what the log holds.
 
-Judged is what the coordinator stored in `__consumer_offsets`. Commits that came by a transaction
-are left out where their order matters, since the transaction may have been aborted.
+The checks evaluate what the coordinator stored in `__consumer_offsets`. Commits of transactions are
+left out where their order matters, since the transaction may have been aborted.
 """
 
 from pyspark.sql import DataFrame

@@ -90,7 +90,7 @@ _CONTRADICTION = (
 def _apart(judged: DataFrame, trace: Trace) -> DataFrame:
     """The positions with a record between them and the nearest delivery, as none may be.
 
-    A transaction's record may be withheld from the member, so it tells nothing.
+    A transaction's record may be withheld from the member, so it proves nothing.
     """
     is_after = "position > given_before + 1 and coalesce(given_next > given_before + 1, true)"
     is_first = "given_before is null and change = 'assigned' and given_next > position"
@@ -142,7 +142,7 @@ def batches_against_records(trace: Trace) -> DataFrame:
     """Findings of replicas whose decoded batches and records differ: undecided, with their offsets.
 
     Without any batch there is nothing to compare: records alone may come from a trace that has no
-    batches at all, and `analysis.emptied` tells where it should have some.
+    batches at all, and `analysis.emptied` finds where it should have some.
     """
     return findings(
         unmatched(trace).where(F.lit(trace.rows["replica_batches"] > 0)),
@@ -247,7 +247,7 @@ def _truncated_and_there(trace: Trace) -> DataFrame:
 
 
 def _with_deliveries(trace: Trace) -> DataFrame:
-    """Reported positions with what their member was given before and next, in that session.
+    """Reported positions with their member's deliveries before and next, in that session.
 
     Columns: those of _CONTRADICTION, next_last, following, is_reset_before, is_reset_after.
     """

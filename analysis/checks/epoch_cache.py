@@ -1,4 +1,4 @@
-"""Whether a replica's checkpoint of leader epochs tells what its log holds."""
+"""Whether a replica's checkpoint of leader epochs agrees with its log."""
 
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 

@@ -1,4 +1,4 @@
-"""The harness judged by itself."""
+"""What the run's own evidence is worth: faults, phases and clocks."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit

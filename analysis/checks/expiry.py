@@ -170,9 +170,9 @@ def _with_passing(expired: DataFrame, trace: Trace, *, offset: str) -> DataFrame
 
 
 def _standing(trace: Trace) -> DataFrame:
-    """Commits that stood when somebody asked for them, with the log start that held then.
+    """Commits in force when they were read, with the log start of that time.
 
-    Those of which nothing tells where the log started then are left out.
+    Left out where no source reports the log start of that time.
 
     _KEY, stood (`at an assignment`, `at the end`), start_low (the least that the log start was
     then), expired_micros and headroom_seconds (of the first log start above the commit since then;

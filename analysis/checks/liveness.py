@@ -42,7 +42,7 @@ def produce_unavailable(trace: Trace) -> CheckOutcome:
 
     Permitted: 30 s or less were owed.
     Evaluates: every send.
-    Source: `min.insync.replicas`; decisions 8 and 9.
+    Source: `min.insync.replicas`; decision 8.
     """
     sends = closeup.sends(trace).where("intended_micros is not null")
     waits = (

@@ -167,9 +167,9 @@ _MAY_BE_END = (
 
 
 def with_position_epochs(raised: DataFrame, trace: Trace) -> DataFrame:
-    """_FAILED, divergent_epoch, known_epoch: the position's; -1 where nothing tells it.
+    """_FAILED, divergent_epoch, known_epoch: the position's; -1 if not known.
 
-    asked_epoch: the largest of those that the client may have asked about; null if none is told.
+    asked_epoch: the largest of those that the client may have asked about; null if not known.
 
     The exception's own, else that of the record before as the group was delivered it, else that
     which the group had committed with the position.

@@ -1,7 +1,7 @@
 """Whether brokers refuse old producer epochs, and gaps in sequence numbers.
 
 With transaction.version=2 (KIP-890) each commit and abort raises the producer epoch, and its marker
-has the raised one. So which epoch is low is judged by the order of the log, never by counting.
+has the raised one. So which epoch is low is decided by the order of the log, never by counting.
 """
 
 from functools import reduce
@@ -95,7 +95,7 @@ def _numbered_batches(trace: Trace) -> DataFrame:
     Columns: topic, partition, producer_id, producer_epoch, base_offset, last_offset, base_sequence,
     ahead (how many sequence numbers are left out between the batch before and this one; below 0
     where they are not above it). Where a replica lacks offsets in between, they may have had these
-    numbers, and nothing is judged.
+    numbers, and nothing is evaluated.
     """
     of_log = Window.partitionBy(*_LOG, "broker").orderBy("base_offset")
     of_epoch = Window.partitionBy(*_LOG, "broker", "producer_id", "producer_epoch")
@@ -141,11 +141,11 @@ def _gaps(numbered: DataFrame) -> DataFrame:
 
 
 def _acts_of_fenced(trace: Trace) -> DataFrame:
-    """What producers began to send or commit after a newer epoch of their id was told.
+    """What producers began to send or commit after a newer epoch of their id was reported.
 
     Columns: worker, producer, transaction, transactional_id, producer_id, producer_epoch, act,
     topic, partition, sequence, offset, outcome, error, began_micros, newer_epoch, raised_micros,
-    raised_by (worker). Where the client tells no epoch, newer_epoch is null, and another producer's
+    raised_by (worker). If the client reports no epoch, newer_epoch is null, and another producer's
     initialization counts.
     """
     steps = trace["transactions"]

@@ -1,4 +1,4 @@
-"""Whether the controllers' own log keeps Raft's rules, and brokers tell what it says (KIP-595)."""
+"""Whether the controllers' own log keeps Raft's rules, and brokers report what it has (KIP-595)."""
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit

@@ -32,7 +32,7 @@ def inconsistent_offset(trace: Trace) -> CheckOutcome:
         acknowledged with acks=all; one value is of the topic before it was created again.
     Undecided: a client reports no epoch; an election in between is not known.
     Evaluates: every delivery.
-    Source: KIP-101: one leader writes an offset of its epoch once.
+    Source: KIP-101: an epoch has one leader, which writes each offset once.
     """
     judged = _judged(rivals(trace), trace)
     return CheckOutcome(_told(trace, judged, "several values at one offset"), trace.rows["polls"])
@@ -48,7 +48,7 @@ def divergent_readers(trace: Trace) -> CheckOutcome:
     Permitted: different values, as in `inconsistent_offset`.
     Undecided: different values, as in `inconsistent_offset`.
     Evaluates: deliveries of partitions that several groups read.
-    Source: KIP-101: replicas have one log up to the high watermark.
+    Source: Kafka's documentation, Replication: only committed records are given to consumers.
     """
     read = rivals(trace).where("groups != 0")
     apart = (
@@ -90,7 +90,7 @@ def resurrected_record(trace: Trace) -> CheckOutcome:
         log does not have the first value.
     Undecided: an election in between is not known.
     Evaluates: every delivery.
-    Source: KIP-101: a truncated record comes back only with a log that lost the later epoch.
+    Source: KIP-101; KIP-966.
     """
     back = with_permit(
         with_timelines(_back(trace).unionByName(_back_beyond_ends(trace)), trace),
@@ -191,7 +191,7 @@ def stale_read(trace: Trace) -> CheckOutcome:
 
 
 def _back(trace: Trace) -> DataFrame:
-    """Offsets at which a value came back, and who was given another one in between, and when.
+    """Offsets at which a value came back, and which group was delivered another one, and when.
 
     Columns: topic, partition, offset, leader_epoch, other_epoch, is_kept (whether the log holds
     it), was (how the other epoch was read, in words), at, group. When each group was

@@ -171,8 +171,8 @@ def served_under_fenced_epoch(trace: Trace) -> CheckOutcome:
         the controller takes a moment to reach the leader that it replaces; served, by an election
         that permits the loss.
     Undecided: a record that was sent with acks=all is lost, and it was acknowledged within the
-        clock bound, lies below the log start, or no source reports its epoch; served, and an
-        election is not known.
+        clock bound of the epoch's end, lies below the log start, or no source reports its epoch;
+        served, and an election is not known.
     Evaluates: every acknowledged record.
     Source: AlterPartition needs the controller, so a deposed leader can't commit alone.
     """

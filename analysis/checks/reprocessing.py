@@ -1,4 +1,4 @@
-"""How often a group was given what it had already."""
+"""How often a group was delivered records again."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit

@@ -250,7 +250,7 @@ def _went_on(trace: Trace, gone: DataFrame) -> DataFrame:
 
 
 def members_judged(trace: Trace) -> DataFrame:
-    """Every opened member was judged: it could have reset."""
+    """How many members were opened: each could have reset."""
     return count(trace["group_events"].where("change = 'opened'"))
 
 

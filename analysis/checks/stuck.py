@@ -1,4 +1,4 @@
-"""Who never came to where it should, although no fault held any more."""
+"""Members, producers and replicas that did not progress, although no fault held any more."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit

@@ -1,4 +1,4 @@
-"""Truncations: who noticed them, for what reason, and what they cost."""
+"""Truncations: which client noticed them, for what reason, and what was lost."""
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
@@ -295,7 +295,7 @@ def loss_estimate(trace: Trace) -> CheckOutcome:
 def _reports(trace: Trace) -> DataFrame:
     """Reports of truncations by clients: _RESET, is_raised, timeline, forked_at.
 
-    Resets, and exceptions (is_raised) that no line of the client's log tells of; forked_at is of
+    Resets, and exceptions (is_raised) that no line of the client's log reports; forked_at is of
     the position's epoch. Clients raise where they have no policy to reset by.
     """
     forked_at = fork_then("from_epoch", f"at_micros + {trace.clock_micros}")

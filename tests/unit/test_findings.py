@@ -57,8 +57,8 @@ def test_ids_are_unique_and_of_a_family() -> None:
 
 
 def test_ids_are_sorted_by_their_numbers() -> None:
-    ids = ["A1", "A1s", "A2", "A10", "B1"]
-    assert sorted(reversed(ids), key=in_order) == ids
+    ids = ["A10", "B1", "A2", "A1s", "A1"]
+    assert sorted(ids, key=in_order) == ["A1", "A1s", "A2", "A10", "B1"]
     assert [one.id for one in CHECKS.values()] == sorted(IDS[: len(CHECKS)], key=in_order)
 
 
