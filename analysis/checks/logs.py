@@ -279,7 +279,7 @@ def _last_states(trace: Trace) -> DataFrame:
 
 
 def _last_high_watermarks(trace: Trace) -> DataFrame:
-    """(topic, partition, leader_epoch, high_watermark): the largest that each last leader reported."""
+    """(topic, partition, leader_epoch, high_watermark): the largest of each last leader."""
     last = trace.shared("last_states", lambda: _last_states(trace))
     return (
         trace["samples"]
