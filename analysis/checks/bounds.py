@@ -114,7 +114,7 @@ def retention_overreach(trace: Trace) -> CheckOutcome:
 
 
 def _of_leaders(trace: Trace) -> DataFrame:
-    """What leaders reported of partitions that were created once."""
+    """Reports of leaders about partitions that were created once."""
     return (
         trace["samples"]
         .where("broker = leader")
@@ -135,7 +135,7 @@ def _above_the_high_watermark(told: DataFrame) -> DataFrame:
 def _logged_above_the_high_watermark(trace: Trace, told: DataFrame) -> DataFrame:
     """Log starts that a leader's server logged, above the high watermark that it reported later.
 
-    An earlier report proves nothing: the high watermark may have advanced in between.
+    What it reported before proves nothing: the high watermark may have advanced in between.
     """
     asked = F.coalesce("asked_micros", F.col("at_micros") - ANSWER_MICROS)
     answers = told.where("log_end_offset >= 0").select(

@@ -294,7 +294,7 @@ def _last_high_watermarks(trace: Trace) -> DataFrame:
 def _replica_bounds(trace: Trace) -> DataFrame:
     """(topic, partition, broker, bit, log_start_offset, bound): what each replica committed.
 
-    `bit` identifies a replica of the partition; `bound` is exclusive, 0 where nothing is evaluated.
+    `bit` identifies a replica of a partition; `bound` is exclusive, 0 where nothing is judged.
     """
     last = trace.shared("last_states", lambda: _last_states(trace))
     once = created_once(trace).withColumn("is_once", F.lit(1))

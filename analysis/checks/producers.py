@@ -145,8 +145,8 @@ def _acts_of_fenced(trace: Trace) -> DataFrame:
 
     Columns: worker, producer, transaction, transactional_id, producer_id, producer_epoch, act,
     topic, partition, sequence, offset, outcome, error, began_micros, newer_epoch, raised_micros,
-    raised_by (worker). If the client reports no epoch, newer_epoch is null, and another producer's
-    initialization counts.
+    raised_by (worker). Where the client reports no epoch, newer_epoch is null, and another
+    producer's initialization counts.
     """
     steps = trace["transactions"]
     about = ("act", *_LOG, "sequence", "offset", "outcome", "error", "began_micros")
