@@ -23,9 +23,10 @@ def lacks(trace: Trace) -> str:
 
 
 def resumptions(trace: Trace) -> list[Resumption]:
-    """One row per group and partition that was opened at least twice, in the plan's order.
+    """How each group went on after it was stopped and opened again, or after its last pause.
 
-    What can't be proved is not told: ask `lacks` before.
+    Evaluates: every partition of a group that was opened at least twice.
+    Source: docs/results.md, resumption.
     """
     rows = sorted(
         (row.asDict() for row in _facts(trace).collect()),

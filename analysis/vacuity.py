@@ -1,4 +1,4 @@
-"""Whether a verdict rests on checks that had something to judge (taxonomy M)."""
+"""Whether a verdict rests on checks that had something to judge."""
 
 from collections.abc import Collection, Mapping
 
@@ -7,10 +7,13 @@ from contract.verdicts import CheckResult, CheckVerdict, Finding, FindingVerdict
 
 
 def vacuous_check(results: Mapping[Check, CheckResult], must_judge: Collection[str]) -> CheckResult:
-    """M2: every check that must be judged judged something; else the run is undecided.
+    """A check that must be judged evaluated nothing, or another one without saying why.
 
-    Any other check that judged nothing must say so: one that evaluated nothing proves nothing,
-    least of all that all holds.
+    Its kind reports whether the check claims to hold all the same.
+
+    Undecided: always.
+    Evaluates: every other check.
+    Source: a check without anything to evaluate proves nothing.
     """
     found = [
         _finding(check, result)

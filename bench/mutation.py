@@ -1,9 +1,9 @@
-"""Recall and precision of each check on planted anomalies: `python -m bench.mutation [SEEDS]`.
+"""What each check finds of what was planted: `python -m bench.mutation [SEEDS]`.
 
 Generates one history of many universes: each class of anomalies planted at so many seeds, and clean
 universes of every kind. Judges it once with every registered check, attributes all findings to
 universes by topic, group, worker or time, and writes the table of docs/mutation.md. Exits 1 if a
-check that is built misses what was planted, or finds what neither was planted nor follows from it.
+check misses what was planted, or finds what neither was planted nor follows from it.
 """
 
 import sys
@@ -22,7 +22,6 @@ from analysis.checks.registry import CHECKS
 from analysis.load import load_trace
 from analysis.session import open_session
 from bench.folders import own_folder
-from bench.taxonomy import CLASSES, NOT_FINDINGS, TOLD_BY
 from contract.checks import Check
 from contract.run_folder import RunFolder
 from contract.verdicts import FindingVerdict
@@ -55,11 +54,11 @@ ones; every check judged all {universes} of them ({rows:,} rows, seed {seed}).
 - Recall: the share of a class's histories in which its check found what was planted, with the
   planted verdict, at the planted partition, group and offset.
 - Precision: of all the check's findings, in all histories, the share that was planted or that the
-  simulator derives from it. Violations count, and for classes that Kafka permits, or that are
+  simulator says must follow from it. Counted are violations, and for what Kafka permits, or leaves
   undecided, the findings of that verdict.
 
-| id | class | check built | seeds | recall | precision | findings |
-|---|---|---|---|---|---|---|
+| id | check | seeds | recall | precision | findings |
+|---|---|---|---|---|---|
 """
 
 
@@ -90,7 +89,7 @@ class Found:
 
 @dataclass
 class Score:
-    """The result of one check."""
+    """How one check did."""
 
     planted: int = 0
     missed: list[str] = field(default_factory=list)
@@ -99,22 +98,22 @@ class Score:
 
     @property
     def recall(self) -> float:
-        """The share of planted anomalies that were found."""
+        """Of the planted anomalies, how many were found."""
         return 1 - len(self.missed) / self.planted if self.planted else 0.0
 
     @property
     def precision(self) -> float:
-        """The share of findings that are explained."""
+        """Of the findings, how many are explained."""
         return 1 - len(self.unexplained) / self.findings if self.findings else 1.0
 
     @property
     def is_perfect(self) -> bool:
-        """Return whether every anomaly was found and every finding is explained."""
+        """Whether nothing was missed or made up."""
         return not self.missed and not self.unexplained
 
 
 def universes(seeds: int) -> Iterator[Universe]:
-    """Yield every class but _OF_ALL at each seed, then as many clean universes of every kind."""
+    """Every class but _OF_ALL at so many seeds, then as many clean universes of every kind."""
     index = 0
     for plant in (name for name in PLANTS if name not in _OF_ALL):
         for _ in range(seeds):
@@ -137,7 +136,7 @@ def findings(
         spark: for any trace.
         folder: the history's.
         topics: of its universes, in their order.
-        console: where to print the time of each check.
+        console: where to tell how long each check took.
     """
     trace = load_trace(spark, folder)
     groups = {group.group: group.topic for group in trace.plan.groups}
@@ -223,28 +222,15 @@ def scores(made: Generated, found: Iterable[Found]) -> dict[str, Score]:
 
 
 def table(told: dict[str, Score]) -> Iterator[str]:
-    """One line for each class of the taxonomy."""
-    built = {str(check) for check in CHECKS}
-    for number, name in CLASSES:
-        score = told.get(name, Score())
-        if TOLD_BY.get(name) in built:
-            cells = [f"reported by {TOLD_BY[name]}", "", "", "", ""]
-        elif name in NOT_FINDINGS:
-            cells = [NOT_FINDINGS[name], "", "", "", ""]
-        elif name not in built:
-            cells = ["not built", str(score.planted), "", "", ""]
-        elif name not in PLANTS:
-            precision = f"{score.precision:.3f}" if score.findings else ""
-            cells = ["yes", "not planted", "", precision, str(score.findings)]
-        else:
-            cells = [
-                "yes",
-                str(score.planted),
-                f"{score.recall:.3f}",
-                f"{score.precision:.3f}",
-                str(score.findings),
-            ]
-        yield f"| {' | '.join([number, name, *cells])} |"
+    """One line for each check."""
+    for check, definition in CHECKS.items():
+        score = told.get(str(check), Score())
+        is_planted = str(check) in PLANTS
+        planted = str(score.planted) if is_planted else "not planted"
+        recall = f"{score.recall:.3f}" if is_planted else ""
+        precision = f"{score.precision:.3f}" if is_planted or score.findings else ""
+        cells = [definition.id, str(check), planted, recall, precision, str(score.findings)]
+        yield f"| {' | '.join(cells)} |"
 
 
 def main() -> None:
@@ -273,8 +259,7 @@ def main() -> None:
         + "\n"
     )
     console.print(f"wrote {_PAGE}")
-    built = {str(check) for check in Check if check in CHECKS}
-    wrong = {name: score for name, score in told.items() if name in built and not score.is_perfect}
+    wrong = {name: score for name, score in told.items() if not score.is_perfect}
     for name, score in wrong.items():
         console.print(f"{name}: recall {score.recall:.3f}, precision {score.precision:.3f}")
         for missed in score.missed[:_UNEXPLAINED_SHOWN]:

@@ -1,4 +1,4 @@
-"""The checks that exist, named as in docs/findings.md."""
+"""The names of the checks, each that of a function in `analysis/checks`."""
 
 import enum
 

@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.load import Trace
+from contract.checks import Check
 
 FINDING_COLUMNS = (
     "kind",
@@ -35,10 +36,10 @@ _TYPES = {
 
 @dataclass(frozen=True)
 class Totals:
-    """Numbers over all findings of a check, and how they are told in one line.
+    """Numbers over all findings of a check, and their summary in one line.
 
     Attributes:
-        rows: `records` of each finding, by whatever tells them apart; they are summed.
+        rows: `records` of each finding, by whatever columns distinguish them; they are summed.
         tell: the line, from the summed rows by their columns.
     """
 
@@ -53,7 +54,7 @@ class CheckOutcome:
     Attributes:
         findings: one row each, with FINDING_COLUMNS; see `findings`.
         evaluated: how much there was to judge: a count, or one row with it named `evaluated`.
-        totals: what is told of all findings in one line, if anything is.
+        totals: the summary of all findings in one line, if there is one.
     """
 
     findings: DataFrame
@@ -63,18 +64,31 @@ class CheckOutcome:
 
 @dataclass(frozen=True)
 class CheckDefinition:
-    """A check and the tables that it can't be evaluated without.
+    """A check: its id, its function, and the tables that it can't be evaluated without.
 
-    A check may read other tables, which may be empty, e.g. where nothing was reset. If one of these
-    is missing or unreadable, the check raises a `TableError`.
+    The function's name is the check's, and its docstring the check's definition: see
+    `analysis.checks.described`. A check may read other tables, which may be empty, e.g. where
+    nothing was reset. If one of these is missing or unreadable, the check raises a `TableError`.
 
     Attributes:
+        id: such as `D1`, its family's letter first (`analysis.checks.described.FAMILIES`); several,
+            separated by commas, if it covers several classes of findings.
         judge: the check.
         needs: tables that must have rows; without any there is nothing to judge.
     """
 
+    id: str
     judge: Callable[[Trace], CheckOutcome]
     needs: tuple[str, ...]
+
+    @property
+    def name(self) -> Check:
+        """The check that it is.
+
+        Raises:
+            ValueError: `contract.checks` has no check of the function's name.
+        """
+        return Check(self.judge.__name__)
 
     def lacks(self, trace: Trace) -> str:
         """Why a trace can't be judged, by its missing and empty tables; empty if it can."""
@@ -118,7 +132,7 @@ def count(rows: DataFrame) -> DataFrame:
 
 
 def count_records(rows: DataFrame) -> DataFrame:
-    """How many `records` rows tell in all, as one row named `evaluated`."""
+    """The sum of `records`, as one row named `evaluated`."""
     return rows.agg(F.coalesce(F.sum("records"), F.lit(0)).alias("evaluated"))
 
 

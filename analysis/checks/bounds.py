@@ -1,10 +1,10 @@
-"""How far logs may be read, deleted and acknowledged (taxonomy G)."""
+"""How far logs may be read, deleted and acknowledged."""
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
-from analysis.checks.base import CheckOutcome, count, count_records, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count, count_records, findings
 from analysis.creations import created_once
 from analysis.elections import IF_PERMITTED, after_cause, with_permit
 from analysis.load import Trace
@@ -16,12 +16,12 @@ _LOG = ("topic", "partition")
 
 
 def high_watermark_regressed(trace: Trace) -> CheckOutcome:
-    """G4: a leader told a high watermark below one that was told before.
+    """A leader reported a high watermark below one that was reported before it was asked.
 
-    A leader's only grows, and a new one tells none until it has reached the start of its epoch
-    (KIP-207), which lies above all that was committed before. Permitted across epochs by an
-    election in between that permits a loss (`analysis.elections`). Judged are partitions that were
-    created once.
+    Permitted: across epochs, by an election in between that permits the loss.
+    Undecided: across epochs, and an election in between is not known.
+    Evaluates: every high watermark that a leader reported, of partitions that were created once.
+    Source: KIP-207: a new leader reports none until it has reached the start of its epoch.
     """
     told = _of_leaders(trace).where("log_end_offset >= 0")
     within = (
@@ -81,14 +81,16 @@ def high_watermark_regressed(trace: Trace) -> CheckOutcome:
 
 
 def retention_overreach(trace: Trace) -> CheckOutcome:
-    """G11: records deleted that had to stay, or a log start that went back.
+    """Records were deleted that had to stay, or a log start is too high or went back.
 
-    A log start never passes the high watermark (KIP-107): neither one that a leader told with its
-    high watermark, nor one that its server logged before it was asked for a high watermark that is
-    lower, in the same epoch. One leader's never goes back; permitted is that a new leader's lies
-    lower, since followers learn of it later. Nothing at all is deleted where neither a retention
-    time nor the plan allows it; where a time does, nothing younger by the producer's clock
-    (`UnifiedLog.deleteRetentionMsBreachedSegments`).
+    A log start is above the high watermark that the leader reported with it, or later in the same
+    epoch; it is lower than before; records were deleted though neither a retention nor the plan
+    allows it; or they were younger than `retention.ms`, by the producer's clock.
+
+    Permitted: a log start that is lower than before under a new leader: followers learn of it
+        later.
+    Evaluates: every log start that a leader reported, and that of each replica at the end.
+    Source: KIP-107; `UnifiedLog.deleteRetentionMsBreachedSegments`.
     """
     told = _of_leaders(trace).where("log_start_offset >= 0")
     found = (
@@ -112,7 +114,7 @@ def retention_overreach(trace: Trace) -> CheckOutcome:
 
 
 def _of_leaders(trace: Trace) -> DataFrame:
-    """What leaders told of partitions that were created once."""
+    """Reports of leaders about partitions that were created once."""
     return (
         trace["samples"]
         .where("broker = leader")
@@ -131,9 +133,9 @@ def _above_the_high_watermark(told: DataFrame) -> DataFrame:
 
 
 def _logged_above_the_high_watermark(trace: Trace, told: DataFrame) -> DataFrame:
-    """Log starts that a leader's server logged, above the high watermark that it told later.
+    """Log starts that a leader's server logged, above the high watermark that it reported later.
 
-    What it told before proves nothing: the high watermark may have advanced in between.
+    What it reported before proves nothing: the high watermark may have advanced in between.
     """
     asked = F.coalesce("asked_micros", F.col("at_micros") - ANSWER_MICROS)
     answers = told.where("log_end_offset >= 0").select(
@@ -162,7 +164,7 @@ def _logged_above_the_high_watermark(trace: Trace, told: DataFrame) -> DataFrame
 
 
 def _gone_back(told: DataFrame) -> DataFrame:
-    """Log starts below one that was told before, by the same leader or an earlier one."""
+    """Log starts below one that was reported before, by the same leader or an earlier one."""
     order = Window.partitionBy(*_LOG).orderBy("leader_epoch")
     within = in_order(told, *_LOG, "leader_epoch", value="log_start_offset").where("value < before")
     lower = (
@@ -243,12 +245,15 @@ def _too_young(trace: Trace, told: DataFrame) -> DataFrame:
 
 
 def min_insync_breached(trace: Trace) -> CheckOutcome:
-    """G9: acks=all acknowledged while fewer replicas were in sync than min.insync.replicas.
+    """A record was acknowledged with acks=all with fewer replicas in sync than required.
 
-    By `Partition.appendRecordsToLeader` and the check after it, both by the ISR that the leader
-    knows of. So a value is judged that was sent after the metadata log had the small ISR and
-    answered before it had another; permitted in the first HEARD_SECONDS, in which the leader may
-    not have heard.
+    It was sent after the metadata log had an ISR smaller than `min.insync.replicas`, and answered
+    before it had another.
+
+    Permitted: it was sent within 5 s of the change of the ISR, of which the leader may not have
+        known.
+    Evaluates: records acknowledged with acks=all, of topics with `min.insync.replicas` above 1.
+    Source: `Partition.appendRecordsToLeader`; `min.insync.replicas`.
     """
     small = small_isrs(trace)
     asked = trace.topics.where("min_insync > 1").select("topic")
@@ -290,3 +295,10 @@ def min_insync_breached(trace: Trace) -> CheckOutcome:
         ),
         count_records(judged.join(asked, on="topic", how="left_semi")),
     )
+
+
+CHECKS = (
+    CheckDefinition("G4", high_watermark_regressed, needs=("samples", "leaderships")),
+    CheckDefinition("G11", retention_overreach, needs=("log_starts", "leaderships")),
+    CheckDefinition("G9", min_insync_breached, needs=("sends", "leaderships")),
+)

@@ -1,13 +1,13 @@
-"""Committed offsets against what was delivered and what the log holds (taxonomy D).
+"""Committed offsets against what was delivered and what the log holds.
 
-Judged is what the coordinator stored in `__consumer_offsets`. Commits that came by a transaction
-are left out where their order matters, since the transaction may have been aborted.
+The checks evaluate what the coordinator stored in `__consumer_offsets`. Commits of transactions are
+left out where their order matters, since the transaction may have been aborted.
 """
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.checks.base import CheckOutcome, count, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.commit_reports import REPORT, stored_otherwise
 from analysis.commits import COMMIT, COMMIT_CLOCK_MICROS, stored_commits
 from analysis.elections import elections
@@ -24,13 +24,16 @@ _FOREVER = "9223372036854775807"
 
 
 def commit_regressed(trace: Trace) -> CheckOutcome:
-    """D1: a group's offset on a partition went back, though nothing had reset its position.
+    """A group's committed offset went back on a partition, though nothing had reset its position.
 
-    Judged are commits with one before. Permitted where a reset or a noticed truncation of that
-    partition led there since the commit before; undecided where the client does not know whether
-    one of both was stored: it may have been late, or never been replicated. Source:
-    `OffsetMetadataManager`, which stores what a member of the current generation asks for, and
-    `ConsumerCoordinator`, whose positions only a seek or a reset moves back (KIP-320).
+    Permitted: since the previous commit, a reset or a reported truncation of the partition led to
+        the offset or below it.
+    Undecided: a commit of unknown outcome, by this group on this partition, has one of the two
+        offsets.
+    Evaluates: every commit that has a predecessor, except those of transactions, which may have
+        been aborted.
+    Source: `OffsetMetadataManager` stores the commits of the current generation;
+        `ConsumerCoordinator`: only a seek or a reset moves a position back (KIP-320).
     """
     pairs = stored_commits(trace).where("not is_transactional and previous_offset is not null")
     back = pairs.where("offset < previous_offset")
@@ -101,13 +104,15 @@ def commit_regressed(trace: Trace) -> CheckOutcome:
 
 
 def commit_beyond_processed(trace: Trace) -> CheckOutcome:
-    """D2: the record before the committed offset is in the log, and the group never had it.
+    """The record before the committed offset is in the log, and the group was never delivered it.
 
-    Judged are commits whose record before is known, and no control record. Permitted where a reset
-    had led exactly there; a group's first commit at the position where it started without one goes
-    past nothing. Left out is what a transaction wrote where the group reads committed values.
-    Source: `KafkaConsumer.commitSync`: what is committed is the offset of the next record to be
-    consumed.
+    A first commit at the position where the group started without a commit goes past nothing.
+    Records of transactions are left out if the group reads committed values.
+
+    Permitted: a reset had led to exactly that offset.
+    Evaluates: every commit whose previous record is known, and is no control record.
+    Source: `KafkaConsumer.commitSync`: the committed offset is that of the next record to be
+        consumed.
     """
     known = stored_commits(trace).where("record_epoch is not null and not is_after_control")
     beyond = known.where(
@@ -139,12 +144,15 @@ def commit_beyond_processed(trace: Trace) -> CheckOutcome:
 
 
 def commit_beyond_log(trace: Trace) -> CheckOutcome:
-    """D3: the committed offset lay beyond the log's end at the time.
+    """The committed offset lay beyond the end of the log at that time.
 
-    What the group was delivered lay within the log; so did where a reset led. Of the rest, the end
-    is that of the leader's next sample in that epoch, else where the epoch ends on the surviving
-    branch, else the end of the run. Undecided where none is known. Source: a position that no
-    broker handed out can only be validated by accident (KIP-320).
+    Deliveries and the targets of resets lay within the log. For other offsets, the end is that of
+    the leader's next sample in that epoch, else where the epoch ends on the surviving branch, else
+    the end of the run.
+
+    Undecided: none of them is known.
+    Evaluates: every stored commit.
+    Source: KIP-320: a position that no broker handed out can only be validated by accident.
     """
     commits = stored_commits(trace)
     open_ones = _with_reset_to(commits.where("polled_at is null and offset > 0"), trace).where(
@@ -200,15 +208,19 @@ def commit_beyond_log(trace: Trace) -> CheckOutcome:
 
 
 def lost_commit(trace: Trace) -> CheckOutcome:
-    """D6: the coordinator acknowledged a commit, and the surviving log does not have it.
+    """The coordinator acknowledged a commit, and the surviving log does not have it.
 
-    Judged are acknowledged commits, against what replicas in the last ISR of the group's partition
-    of `__consumer_offsets` hold. Permitted by an unclean election of that partition since the
-    commit. Undecided where a later one of that group and partition is stored: compaction may have
-    removed the older, unless a replica that did not survive still has it at an offset that the
-    surviving log gave to another. One that is stored with another offset while it went on is for
-    `commit_mismatch` to judge. Source: OffsetCommit is answered once every in-sync replica of
-    `__consumer_offsets` has the record (`GroupCoordinator.commitOffsets`).
+    The surviving log is that of the last in-sync replicas of `__consumer_offsets`. A commit that is
+    stored with another offset is evaluated by `commit_mismatch`.
+
+    Permitted: an unclean election of the group's partition of `__consumer_offsets` since the
+        commit; of any of its partitions, if the log has no commit of the group.
+    Undecided: a later commit of the group and partition is stored: compaction may have removed this
+        one. Not if a replica that did not survive has it at an offset at which the surviving log
+        has another.
+    Evaluates: every acknowledged commit.
+    Source: `GroupCoordinator.commitOffsets`: a commit is answered once every in-sync replica has
+        the record.
     """
     acknowledged = of_present_topic(
         trace["commits"].where(F.col("outcome") == str(Outcome.OK)).where("offset is not null"),
@@ -340,3 +352,15 @@ def _readable(commits: DataFrame, trace: Trace) -> DataFrame:
     return commits.join(hidden, on=[*_LOG, "offset"], how="left").where(
         ~(F.col("group").isin(committed) & F.coalesce("is_hidden", F.lit(False)))
     )
+
+
+CHECKS = (
+    CheckDefinition("D1", commit_regressed, needs=("committed_offsets", "commits")),
+    CheckDefinition("D2", commit_beyond_processed, needs=("committed_offsets",)),
+    CheckDefinition(
+        "D3",
+        commit_beyond_log,
+        needs=("committed_offsets", "leaderships", "log_starts", "epoch_checkpoints", "polls"),
+    ),
+    CheckDefinition("D6", lost_commit, needs=("commits",)),
+)

@@ -1,10 +1,10 @@
-"""Whether all that a run left could be read (taxonomy M4)."""
+"""Whether all that a run left could be read."""
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.checks.base import CheckOutcome, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, findings
 from analysis.commit_reports import stored_otherwise
 from analysis.gaps import INCOMPLETE, gaps
 from analysis.load import Trace, local_frame
@@ -17,12 +17,17 @@ _SOURCES = pa.schema(
 
 
 def history_complete(trace: Trace) -> CheckOutcome:
-    """M4: no gap in a history, no line that does not read, and no file that should be there.
+    """A source of the run is missing, is incomplete or can't be read.
 
-    A commit that is stored, and that no client reports, is missing in the history. Permitted, since
-    nothing is lost by it, are a last line or batch that a kill tore, or a last commit, lines that
-    are there twice, such as by a copied file, and fields or files that nobody knows. All else is
-    undecided, and so is each check that reads a table with a gap (`analysis.gaps`).
+    Gaps or unreadable lines in a history; a history without its end; a missing history, folder of a
+    server or rest of a segment; an empty table though others imply rows of it; a broker that
+    restarted without a fault; a stored commit that no client reports.
+
+    Permitted: a last line or batch that was torn by a kill; a last commit that a killed worker did
+        not report; duplicate lines; unknown fields and files.
+    Undecided: all else, and so is each check that reads a table with a gap.
+    Evaluates: every history and every server.
+    Source: `analysis.gaps`, decision 11.
     """
     histories = trace["histories"]
     return CheckOutcome(
@@ -152,3 +157,6 @@ def _unreported(trace: Trace) -> DataFrame:
             "stored_epoch",
         ),
     )
+
+
+CHECKS = (CheckDefinition("M4", history_complete, needs=("histories",)),)

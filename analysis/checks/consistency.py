@@ -1,4 +1,4 @@
-"""Whether what a run's sources say of one thing agrees (taxonomy M4).
+"""Whether what a run's sources say of one thing agrees.
 
 Two sources that contradict each other prove that one of them is wrong, not that Kafka is.
 """
@@ -6,12 +6,13 @@ Two sources that contradict each other prove that one of them is wrong, not that
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.checks.base import CheckOutcome, count, findings
-from analysis.checks.logs import batches_against_records, ends_against_batches
+from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
+from analysis.checks.logs import ends_of_replicas
 from analysis.load import Trace
 from analysis.lookups import logged_at, written_at
 from analysis.state import of_present_topic
 from analysis.stretches import given
+from analysis.unmatched import unmatched
 
 _LOG = ("topic", "partition")
 _MEMBER = ("group", "member", *_LOG)
@@ -25,18 +26,18 @@ _BEGINS_SESSION = "change in ('opened', 'assigned', 'revoked', 'failed')"
 
 
 def history_consistent(trace: Trace) -> CheckOutcome:
-    """M4: what members report agrees with their deliveries, and what replicas hold with itself.
+    """Two sources of the run contradict each other.
 
-    Kinds: `position behind`, below a record that the member was given before in the same session;
-    `position ahead`, above a record that it was given next; `records between`, where the log holds
-    a record between the position and what the member was given before, or was given first; `beyond
-    the log`, above every offset that a replica, a sample, a send or a delivery knows; `not
-    assigned`, where a member that reports what it was assigned was given records of another
-    partition; `batches and records differ`, where those of a replica do not count the same; `log
-    ends differ`, where a replica ends elsewhere than its last batch; `epoch starts differ`, where a
-    leader logged another start of its epoch than a checkpoint has; `truncated and there`, where a
-    replica lost a record that it still has. A reset of the partition in between explains the first
-    three. All of it is undecided. Evaluates each reported position.
+    A member reported a position that is below an earlier or above the next delivery of its session,
+    or that records of the log separate from its deliveries, and no reset in between explains it; or
+    a position beyond every known end of the log; or it was delivered records of a partition that it
+    never reported as assigned. Of a replica, batches and records differ, its end is not that of its
+    last batch, or it still has a record that it truncated. A checkpoint has another start of an
+    epoch than its leader logged.
+
+    Undecided: always: one of the sources is wrong, not Kafka.
+    Evaluates: every position that a member reported.
+    Source: decision 16; the tables of one run describe one cluster.
     """
     judged = _with_deliveries(trace)
     behind = judged.where("position <= given_before and not is_reset_before")
@@ -65,7 +66,7 @@ def history_consistent(trace: Trace) -> CheckOutcome:
     )
     of_logs = (
         batches_against_records(trace)
-        .unionByName(ends_against_batches(trace))
+        .unionByName(_ends_against_batches(trace))
         .unionByName(_starts(trace))
     )
     return CheckOutcome(
@@ -89,7 +90,7 @@ _CONTRADICTION = (
 def _apart(judged: DataFrame, trace: Trace) -> DataFrame:
     """The positions with a record between them and the nearest delivery, as none may be.
 
-    A transaction's record may be withheld from the member, so it tells nothing.
+    A transaction's record may be withheld from the member, so it proves nothing.
     """
     is_after = "position > given_before + 1 and coalesce(given_next > given_before + 1, true)"
     is_first = "given_before is null and change = 'assigned' and given_next > position"
@@ -133,6 +134,48 @@ def _unassigned(trace: Trace) -> DataFrame:
             "member",
             "given_first",
             "given_last",
+        ),
+    )
+
+
+def batches_against_records(trace: Trace) -> DataFrame:
+    """Findings of replicas whose decoded batches and records differ: undecided, with their offsets.
+
+    Without any batch there is nothing to compare: records alone may come from a trace that has no
+    batches at all, and `analysis.emptied` finds where it should have some.
+    """
+    return findings(
+        unmatched(trace).where(F.lit(trace.rows["replica_batches"] > 0)),
+        evidence=("broker", "leader_epoch", "batched", "recorded"),
+        kind=F.lit("batches and records differ"),
+        verdict=F.lit("undecided"),
+        cause=F.format_string(
+            "broker %s, epoch %s: replica_batches has %s records between %s and %s,"
+            " replica_records has %s",
+            "broker",
+            "leader_epoch",
+            "batched",
+            "offset_first",
+            "offset_last",
+            "recorded",
+        ),
+    )
+
+
+def _ends_against_batches(trace: Trace) -> DataFrame:
+    """Findings of replicas that end elsewhere than their last batch: undecided."""
+    return findings(
+        ends_of_replicas(trace).where("batches_end != log_end_offset"),
+        evidence=("broker", "log_end_offset", "batches_end"),
+        kind=F.lit("log ends differ"),
+        verdict=F.lit("undecided"),
+        offset_first=F.col("log_end_offset"),
+        cause=F.format_string(
+            "broker %s: log_starts has log end offset %s; the last batch of replica_batches ends"
+            " before %s",
+            "broker",
+            "log_end_offset",
+            "batches_end",
         ),
     )
 
@@ -204,7 +247,7 @@ def _truncated_and_there(trace: Trace) -> DataFrame:
 
 
 def _with_deliveries(trace: Trace) -> DataFrame:
-    """Reported positions with what their member was given before and next, in that session.
+    """Reported positions with their member's deliveries before and next, in that session.
 
     Columns: those of _CONTRADICTION, next_last, following, is_reset_before, is_reset_after.
     """
@@ -282,3 +325,6 @@ def _known_ends(trace: Trace) -> DataFrame:
         .union(given(trace).select(*_LOG, F.expr("last_offset + 1")))
     )
     return ends.groupBy(*_LOG).agg(F.max("_end").alias("known_end"))
+
+
+CHECKS = (CheckDefinition("M6", history_consistent, needs=("group_events", "log_starts")),)

@@ -1,10 +1,10 @@
-"""What was lost, skipped, repeated or made up (taxonomy A)."""
+"""What was lost, skipped, repeated or made up."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
-from analysis.checks.base import CheckOutcome, findings, spans
+from analysis.checks.base import CheckDefinition, CheckOutcome, findings, spans
 from analysis.commits import OF_RECORDS
 from analysis.digests import outside
 from analysis.load import Trace
@@ -18,15 +18,20 @@ _LOG = ("topic", "partition")
 
 
 def skipped_record(trace: Trace) -> CheckOutcome:
-    """A1s: in the surviving log, and the group's position went past it without a delivery.
+    """A group's position went past a record of the surviving log that it was never delivered.
 
-    Counted from where the group began. Permitted where a reset by `auto.offset.reset=latest` led
-    past it, and where a group that commits without epochs had read a record that was truncated
-    there: no client can tell. After several unclean elections in a row the exact offset of a
-    truncation may not be found (KIP-320): the leader answers the end of its largest epoch that is
-    not above the requested one. So where a group commits the epochs of its records, it is permitted
-    that a truncation led it to that answer past records of older epochs, and undecided where it led
-    it elsewhere above the divergence. Undecided too where the history of a member lacks events.
+    Counted from where the group began, not from its first delivery.
+
+    Permitted: a reset by `auto.offset.reset=latest` led past it; the group commits no epochs and
+        had read a truncated record at that offset; or the group commits the epochs of its records,
+        and after several unclean elections a truncation led it to the answer that the leader owed,
+        past records of older epochs: the end of the largest epoch that is not above the requested
+        one.
+    Undecided: the history of a member lacks events; a group that commits the epochs of its records
+        noticed a truncation, but was led elsewhere above the divergence.
+    Evaluates: every delivery.
+    Source: KIP-320: after several unclean elections in a row the exact offset of a truncation may
+        not be found.
     """
     by_policy = F.col("jumped_to").isNotNull()
     by_style = F.col("is_replaced") & (F.col("commit_epoch") == str(CommitEpoch.NONE))
@@ -107,11 +112,13 @@ def _cause_of_skip(by_style: Column, by_elections: Column) -> Column:
 
 
 def duplicate_delivery(trace: Trace) -> CheckOutcome:
-    """A4: the same record, or the same value at another offset, delivered to a group again.
+    """A group was delivered a record again, or one value at several offsets.
 
-    At-least-once delivery permits it, across a reset, a rebalance or a return to a commit of the
-    group. Within a session of reading nothing permits it: a position moves past each record that
-    poll returns (`KafkaConsumer`). A value at several offsets was appended more than once.
+    Permitted: outside of a session: after a reset, a rebalance or a return to a commit of the
+        group; or the value was appended more than once.
+    Evaluates: every delivery.
+    Source: Kafka's documentation, Message Delivery Semantics: delivery is at least once;
+        `KafkaConsumer`: a position moves past each record that poll returns.
     """
     back = moved_back(trace).where("not is_permitted")
     ranges = back.select(*PARTITION, "first_offset", "prev_offset").distinct()
@@ -162,14 +169,22 @@ def duplicate_delivery(trace: Trace) -> CheckOutcome:
 
 
 def phantom_record(trace: Trace) -> CheckOutcome:
-    """A5: delivered, but no producer ever set out to send it."""
+    """A group was delivered a value that no producer set out to send.
+
+    Evaluates: every delivery.
+    Source: the histories: a producer records each value before it sends it.
+    """
     polls = closeup.polls(trace).where("is_intact")
     phantoms = outside(polls, closeup.sends(trace), *_LOG, "value")
     return _each_poll(trace, phantoms, kind="phantom", cause="no producer intended this value")
 
 
 def corrupted_record(trace: Trace) -> CheckOutcome:
-    """A6: delivered with a value whose checksum does not fit."""
+    """A group was delivered a value with a wrong checksum.
+
+    Evaluates: every delivery.
+    Source: `contract/values.py`: the checksum is part of the value.
+    """
     corrupted = closeup.polls(trace).where("not is_intact")
     return _each_poll(trace, corrupted, kind="corrupted", cause="the value's checksum does not fit")
 
@@ -186,3 +201,11 @@ def _each_poll(trace: Trace, polls: DataFrame, *, kind: str, cause: str) -> Chec
         ),
         trace.rows["polls"],
     )
+
+
+CHECKS = (
+    CheckDefinition("A1s", skipped_record, needs=("polls", "group_events", "log_starts")),
+    CheckDefinition("A4", duplicate_delivery, needs=("polls",)),
+    CheckDefinition("A5", phantom_record, needs=("polls", "sends")),
+    CheckDefinition("A6", corrupted_record, needs=("polls",)),
+)

@@ -1,8 +1,8 @@
-"""Whether a replica's checkpoint of leader epochs tells what its log holds (taxonomy G)."""
+"""Whether a replica's checkpoint of leader epochs agrees with its log."""
 
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.checks.base import CheckOutcome, count, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.checks.metadata import epoch_ranges
 from analysis.load import Trace
 
@@ -10,12 +10,15 @@ _LOG = ("topic", "partition")
 
 
 def epoch_cache_mismatch(trace: Trace) -> CheckOutcome:
-    """G10: a replica's leader-epoch-checkpoint does not tell the epochs of its batches.
+    """A replica's leader-epoch-checkpoint differs from the epochs of its batches.
 
-    Each epoch's batches lie between its entry and the next one (`LeaderEpochFileCache`). The first
-    entry moves up with the log start, which nobody may have told, so that only later ones bound
-    from below where records may be deleted. Permitted are entries beyond the log's end: after a
-    truncation the file is written in the background (KAFKA-15046), and mended when it is loaded.
+    The batches of an epoch lie between its entry and the next. The first entry moves up with the
+    log start; if records may be deleted, only later ones bound batches from below.
+
+    Permitted: an entry beyond the end of the log: after a truncation the file is written in the
+        background (KAFKA-15046), and corrected when it is loaded.
+    Evaluates: every epoch of each replica at or above the log start.
+    Source: `LeaderEpochFileCache`; `LogLoader`.
     """
     entries = (
         trace["epoch_checkpoints"]
@@ -104,3 +107,10 @@ def epoch_cache_mismatch(trace: Trace) -> CheckOutcome:
         ),
         count(judged),
     )
+
+
+CHECKS = (
+    CheckDefinition(
+        "G10", epoch_cache_mismatch, needs=("replica_batches", "log_starts", "epoch_checkpoints")
+    ),
+)

@@ -1,4 +1,4 @@
-"""Leader epochs of records and commits, against each other and the leaders' (taxonomy E).
+"""Leader epochs of records and commits, against each other and the leaders'.
 
 The right epoch to commit with offset o is that of the batch that holds o - 1. What was committed is
 taken from `__consumer_offsets`, not from what a client claims.
@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.branches import reads
-from analysis.checks.base import CheckOutcome, count, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.commits import COMMIT, COMMIT_CLOCK_MICROS, OF_RECORDS, stored_commits
 from analysis.elections import permit_in_words, with_permit
 from analysis.load import Trace
@@ -21,10 +21,13 @@ _LOG = ("topic", "partition")
 
 
 def record_epoch_regressed(trace: Trace) -> CheckOutcome:
-    """E1: of two deliveries in a row, the second has the higher offset and the lower epoch.
+    """Of two deliveries in a row, the second has the higher offset and the lower epoch.
 
-    Along a log epochs never fall, so the group was served from two branches (KIP-101, KIP-320).
-    Between two members it is undecided if both deliveries lie within the clocks' bound.
+    So the group was served from two branches of the log.
+
+    Undecided: between two members, within the clock bound.
+    Evaluates: every delivery.
+    Source: KIP-101, KIP-320: epochs never fall along a log.
     """
     of_epoch = of_present_topic(reads(trace), trace, "first_micros")
     older = of_epoch.selectExpr(
@@ -78,11 +81,14 @@ def record_epoch_regressed(trace: Trace) -> CheckOutcome:
 
 
 def committed_epoch_missing(trace: Trace) -> CheckOutcome:
-    """E2: no epoch was committed although the record before had one (KAFKA-20507).
+    """A commit has no epoch, though the group knew the epoch of the previous record.
 
-    A group that commits its records' epochs, but resumed there and polled nothing before, can only
-    know the epoch that it had committed: without one it is left out. Permitted where the group's
-    style of committing does not take the record's epoch.
+    The group was delivered the previous record since it was opened, or had committed that offset
+    with an epoch just before, or takes its epochs from elsewhere than its records.
+
+    Permitted: the group does not commit the epochs of its records.
+    Evaluates: every commit whose previous record has a known epoch that the group could know.
+    Source: KAFKA-20507: a position without an epoch can't be validated.
     """
     return _compare(
         _known(trace).where("could_know"),
@@ -94,9 +100,11 @@ def committed_epoch_missing(trace: Trace) -> CheckOutcome:
 
 
 def committed_epoch_stale(trace: Trace) -> CheckOutcome:
-    """E3: below the epoch of the record before.
+    """The committed epoch is below the epoch of the previous record, which may be a control record.
 
-    Permitted where the group's style of committing does not take the record's epoch.
+    Permitted: the group does not commit the epochs of its records.
+    Evaluates: every commit whose previous record has a known epoch.
+    Source: `OffsetAndMetadata.leaderEpoch`: the epoch of the record consumed before; KAFKA-19902.
     """
     return _compare(
         _known(trace),
@@ -108,7 +116,12 @@ def committed_epoch_stale(trace: Trace) -> CheckOutcome:
 
 
 def committed_epoch_behind_leader(trace: Trace) -> CheckOutcome:
-    """E4: the record's own epoch, with a newer leader at the time: a note, normal in Kafka."""
+    """The committed epoch is that of the previous record, and the leader had a newer one.
+
+    Permitted: always: a plain commit takes the epoch of its record.
+    Evaluates: every commit whose previous record has a known epoch.
+    Source: `SubscriptionState.allConsumed`; KAFKA-19902 reports it as a precondition.
+    """
     return _compare(
         _known(trace),
         where=(F.col("committed_epoch") == F.col("record_epoch"))
@@ -120,9 +133,13 @@ def committed_epoch_behind_leader(trace: Trace) -> CheckOutcome:
 
 
 def committed_epoch_ahead(trace: Trace) -> CheckOutcome:
-    """E6: above the epoch of the record before: it can hide a truncation.
+    """The committed epoch is above the epoch of the previous record.
 
-    Permitted where the group's style of committing does not take the record's epoch.
+    So a truncation below it can't be noticed.
+
+    Permitted: the group does not commit the epochs of its records.
+    Evaluates: every commit whose previous record has a known epoch.
+    Source: `OffsetAndMetadata.leaderEpoch`: the epoch of the record consumed before.
     """
     return _compare(
         _known(trace),
@@ -134,10 +151,12 @@ def committed_epoch_ahead(trace: Trace) -> CheckOutcome:
 
 
 def committed_epoch_regressed(trace: Trace) -> CheckOutcome:
-    """E7: a group's offset stayed or grew on a partition, and its epoch fell.
+    """A group's committed offset stayed or grew on a partition, and its epoch fell.
 
-    Judged are pairs of commits in a row that both have an epoch and do not go back. Along a log
-    epochs never fall (KIP-101), so one of both is wrong.
+    Permitted: the group does not commit the epochs of its records.
+    Evaluates: pairs of commits in a row that both have an epoch and do not go back, except those of
+        transactions.
+    Source: KIP-101: epochs never fall along a log.
     """
     pairs = stored_commits(trace).where(
         "not is_transactional and previous_epoch >= 0 and committed_epoch >= 0"
@@ -163,10 +182,11 @@ def committed_epoch_regressed(trace: Trace) -> CheckOutcome:
 
 
 def committed_epoch_unknown(trace: Trace) -> CheckOutcome:
-    """E8: the committed epoch is none of the partition's, or began after the commit.
+    """The partition never had the committed epoch, or the epoch began after the commit.
 
-    Undecided within the clocks' bound, and where the epoch is older than what the metadata log
-    still tells. Source: PartitionChangeRecord, the only origin of leader epochs (KIP-631).
+    Undecided: within the clock bound; or the epoch is older than the metadata log.
+    Evaluates: every commit that has an epoch.
+    Source: KIP-631: PartitionChangeRecord is the only origin of leader epochs.
     """
     told = stored_commits(trace).where("committed_epoch >= 0")
     began = trace["leaderships"].groupBy(*_LOG, F.col("leader_epoch").alias("committed_epoch"))
@@ -201,13 +221,16 @@ def committed_epoch_unknown(trace: Trace) -> CheckOutcome:
 
 
 def orphan_commit(trace: Trace) -> CheckOutcome:
-    """E9: the committed position lies on a branch of the log that was abandoned.
+    """The committed position lies on an abandoned branch of the log.
 
-    A later epoch starts below the offset on the surviving branch. Left out are epochs below the
-    record's own, which only look so: they are `committed_epoch_stale`. What a group was delivered
-    lay below the high watermark, so only an election may abandon it that is unclean, or whose
-    leader had lost its log (KIP-101, KIP-966): permitted by that election, undecided where the
-    metadata log does not have all elections since.
+    A later epoch starts below the offset on the surviving branch. Epochs below that of the previous
+    record only look so, and are left out: `committed_epoch_stale` finds them. A delivered record
+    lay below the high watermark, so only an election that permits the loss may abandon it.
+
+    Permitted: by the election that abandoned the branch, if it permits the loss.
+    Undecided: the metadata log does not have all elections since.
+    Evaluates: every commit that has an epoch.
+    Source: KIP-101; KIP-320; KIP-966.
     """
     judged = (
         stored_commits(trace)
@@ -303,3 +326,25 @@ def _compare(
 def _known(trace: Trace) -> DataFrame:
     """Stored commits whose record before is known, from a poll or from the surviving log."""
     return stored_commits(trace).where("record_epoch is not null")
+
+
+CHECKS = (
+    CheckDefinition("E1", record_epoch_regressed, needs=("polls",)),
+    CheckDefinition(
+        "E2", committed_epoch_missing, needs=("committed_offsets", "polls", "leaderships")
+    ),
+    CheckDefinition(
+        "E3", committed_epoch_stale, needs=("committed_offsets", "polls", "leaderships")
+    ),
+    CheckDefinition(
+        "E4", committed_epoch_behind_leader, needs=("committed_offsets", "polls", "leaderships")
+    ),
+    CheckDefinition(
+        "E6", committed_epoch_ahead, needs=("committed_offsets", "polls", "leaderships")
+    ),
+    CheckDefinition("E7", committed_epoch_regressed, needs=("committed_offsets",)),
+    CheckDefinition("E8", committed_epoch_unknown, needs=("committed_offsets", "leaderships")),
+    CheckDefinition(
+        "E9", orphan_commit, needs=("committed_offsets", "leaderships", "epoch_checkpoints")
+    ),
+)

@@ -1,9 +1,9 @@
-"""The harness judged by itself (taxonomy M)."""
+"""What the run's own evidence is worth: faults, phases and clocks."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.checks.base import CheckOutcome, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, findings
 from analysis.load import CLOCK_MICROS, Trace
 from contract.tables import MICROS_PER_SECOND
 
@@ -12,7 +12,12 @@ SKEW_SECONDS = 1
 
 
 def fault_landed(trace: Trace) -> CheckOutcome:
-    """M1: a fault without evidence of its bite leaves the run undecided."""
+    """A fault has no evidence of its effect.
+
+    Undecided: always.
+    Evaluates: every fault.
+    Source: CONTRIBUTING.md, A fault: the evidence is measured on the cluster.
+    """
     return CheckOutcome(
         findings(
             trace["faults"].where("not landed"),
@@ -27,7 +32,12 @@ def fault_landed(trace: Trace) -> CheckOutcome:
 
 
 def phase_overrun(trace: Trace) -> CheckOutcome:
-    """A phase that took longer than its stage's limit tells of the machine, not of Kafka."""
+    """A phase of the run took longer than the limit of its stage.
+
+    Undecided: always: the machine is too slow, which shows nothing about Kafka.
+    Evaluates: every phase.
+    Source: `contract/stages.py`.
+    """
     took = trace["phases"].withColumn(
         "seconds", (F.col("ended_micros") - F.col("began_micros")) / MICROS_PER_SECOND
     )
@@ -51,11 +61,15 @@ def phase_overrun(trace: Trace) -> CheckOutcome:
 
 
 def clock_skew(trace: Trace) -> CheckOutcome:
-    """M3: how far apart the nodes' clocks may have been, by the readings of the driver.
+    """The clocks of two nodes may be more than 50 ms apart, or the clock of a node jumped so far.
 
-    Every check that compares times of different nodes does so within this bound, and decides less
-    where it is large. So a bound above CLOCK_MICROS is permitted, up to SKEW_SECONDS. So is a clock
-    that jumped, by as much, against the monotonic one of its own node: the bound takes it in.
+    By the readings of the driver, and by the monotonic clock of the node. All checks then compare
+    times within that bound instead of 50 ms: the clock bound.
+
+    Permitted: up to 1 s.
+    Undecided: above 1 s.
+    Evaluates: every reading of a clock.
+    Source: `Trace.clock_micros`.
     """
     return CheckOutcome(_skews(trace).union(_jumps(trace)), trace.rows["clocks"])
 
@@ -96,3 +110,10 @@ def _skews(trace: Trace) -> DataFrame:
             "the clocks of %s and %s may be %s us apart", "first", "last", "bound_micros"
         ),
     )
+
+
+CHECKS = (
+    CheckDefinition("M1", fault_landed, needs=("faults",)),
+    CheckDefinition("M7", phase_overrun, needs=("phases",)),
+    CheckDefinition("M3", clock_skew, needs=("clocks",)),
+)

@@ -1,9 +1,9 @@
-"""Commits that deletion of records overtook: by offset (taxonomy D8) and by epoch (E5)."""
+"""Commits that deletion of records overtook: by offset, and by epoch."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.checks.base import CheckOutcome, count, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.deletions import deletion_in_words, with_deletion
 from analysis.load import Trace
 from analysis.offsets import last_commits, offsets_of
@@ -18,14 +18,16 @@ _AT_END = "9223372036854775807"
 
 
 def commit_expired(trace: Trace) -> CheckOutcome:
-    """D8: a commit that stood lay below the log start: the group is out of range.
+    """A commit in force lay below the log start of that time, so that the group is out of range.
 
-    Judged are the commits that stood when a member was assigned the partition, by the leader's log
-    start then, and those that stand at the end of the run. The headroom is the time from the
-    commit to the first report of a log start above it. Permitted by the deletion that passed it,
-    which the cause names, where the plan deletes; undecided there if nothing reports it.
-    Source: KIP-107 and `log.retention.*`; an offset below the log start is answered with
-    OFFSET_OUT_OF_RANGE.
+    Reports the headroom: the time from the commit to the first report of a log start above it.
+
+    Permitted: the plan deletes or sets a retention; the finding names the deletion that passed the
+        commit.
+    Undecided: the plan deletes or sets a retention, and no source reports the deletion.
+    Evaluates: commits in force when a member was assigned the partition, and at the end of the run.
+    Source: KIP-107; `log.retention.*`: an offset below the log start is answered with
+        OFFSET_OUT_OF_RANGE.
     """
     stood = _standing(trace)
     found = _with_passing(
@@ -62,14 +64,16 @@ def commit_expired(trace: Trace) -> CheckOutcome:
 
 
 def committed_epoch_expired(trace: Trace) -> CheckOutcome:
-    """E5: the committed epoch is below the oldest that the leader's epoch cache had then.
+    """The committed epoch is below the oldest epoch that the leader's epoch cache had at that time.
 
-    Judged are the commits of D8 that have an epoch. The cache drops an epoch once a newer one
-    starts at or below the log start. The headroom is a lower bound: the time from the commit until
-    the log start passed its offset. Permitted by the deletion that brought the log start there,
-    which the cause names, where the plan deletes; undecided there if nothing reports it.
+    The cache drops an epoch once a newer one starts at or below the log start. Reports a lower
+    bound of the headroom: the time from the commit until the log start passed its offset.
+
+    Permitted: as in `commit_expired`, by the deletion that brought the log start there.
+    Undecided: as in `commit_expired`.
+    Evaluates: the commits of `commit_expired` that have an epoch.
     Source: `LeaderEpochFileCache.truncateFromStartAsyncFlush`, and `endOffsetFor`, which can't
-    answer for such an epoch (KAFKA-19902).
+        answer for such an epoch (KAFKA-19902).
     """
     told = (
         _standing(trace)
@@ -166,9 +170,9 @@ def _with_passing(expired: DataFrame, trace: Trace, *, offset: str) -> DataFrame
 
 
 def _standing(trace: Trace) -> DataFrame:
-    """Commits that stood when somebody asked for them, with the log start that held then.
+    """Commits in force when they were read, with the log start of that time.
 
-    Those of which nothing tells where the log started then are left out.
+    Left out where no source reports the log start of that time.
 
     _KEY, stood (`at an assignment`, `at the end`), start_low (the least that the log start was
     then), expired_micros and headroom_seconds (of the first log start above the commit since then;
@@ -230,3 +234,13 @@ def _standing_commits(trace: Trace) -> DataFrame:
             "deletes",
         )
     )
+
+
+CHECKS = (
+    CheckDefinition("D8", commit_expired, needs=("committed_offsets", "log_starts", "leaderships")),
+    CheckDefinition(
+        "E5",
+        committed_epoch_expired,
+        needs=("committed_offsets", "log_starts", "leaderships", "epoch_checkpoints"),
+    ),
+)

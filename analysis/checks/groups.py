@@ -1,9 +1,9 @@
-"""Members of groups: where they start, and whether one partition has two owners (taxonomy D)."""
+"""Members of groups: where they start, and whether one partition has two owners."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.checks.base import CheckOutcome, count, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.commits import COMMIT_CLOCK_MICROS
 from analysis.load import Trace
 from analysis.offsets import all_offsets
@@ -18,15 +18,16 @@ _MICROS_PER_MS = MICROS_PER_SECOND // 1000
 
 
 def commit_from_old_generation(trace: Trace) -> CheckOutcome:
-    """D4: a member's commit was taken although another member owned the partition by then.
+    """A member's commit was stored after another member had been assigned the partition.
 
-    Judged are acknowledged commits on partitions that several members of the group owned in turn.
-    The other one was assigned it under a newer generation (or member epoch), and the commit was
-    stored after that. Where a generation is not known, the other one was assigned it after the
-    committer was, and had not given it back. Undecided where the other one committed the same
-    offset too: which of both was stored can't be told. Source: the coordinator must answer
-    ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID or STALE_MEMBER_EPOCH (KIP-848;
-    `ConsumerGroup.validateOffsetCommit`).
+    The other member was assigned it under a newer generation (or member epoch), whether or not it
+    still held it. If a generation is not known, the other member was assigned it after the
+    committer, and had not given it back.
+
+    Undecided: the other member committed the same offset too.
+    Evaluates: acknowledged commits on partitions that several members of the group owned in turn.
+    Source: KIP-848; `ConsumerGroup.validateOffsetCommit`: the coordinator must answer
+        ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID or STALE_MEMBER_EPOCH.
     """
     key = (
         *PARTITION,
@@ -113,15 +114,19 @@ def commit_from_old_generation(trace: Trace) -> CheckOutcome:
 
 
 def double_ownership(trace: Trace) -> CheckOutcome:
-    """D5: two members of a group owned a partition at the same time.
+    """Two members of a group owned a partition at the same time.
 
-    Judged are pairs of assignments of a partition to different members. Two members that are
-    assigned it under one generation (or member epoch), before the first gave it back, are a
+    Both were assigned it under one generation (or member epoch), before the first gave it back: a
     violation. Under different ones, the older member learns only when it polls that it was
-    expelled, which is no fault of the group. Where a generation is not known, deliveries to both
-    decide: permitted if a fault was in force from the first one's assignment to the overlap's end,
-    undecided if they overlap by less than the clocks' bound. Source: a partition is handed over
-    only once its owner gave it up (KIP-429, KIP-848).
+    expelled, which is no fault of the group. If a generation is not known, both were delivered its
+    records at the same time. A partition that a KIP-848 member keeps across member epochs counts
+    only under the one in which it was assigned: two owners of such a partition are not found.
+
+    Permitted: a generation is not known, and a fault was in force between the first assignment and
+        the end of the overlap.
+    Undecided: a generation is not known, and the overlap is within the clock bound.
+    Evaluates: pairs of assignments of a partition to different members.
+    Source: KIP-429, KIP-848: a partition is assigned only after its owner gave it up.
     """
     owned = tenures(trace)
     other = owned.selectExpr(
@@ -202,16 +207,16 @@ def double_ownership(trace: Trace) -> CheckOutcome:
 
 
 def start_mismatch(trace: Trace) -> CheckOutcome:
-    """D7: a member's first position on a partition is not what its group had committed.
+    """A member's first position on a partition is not the offset that its group had committed.
 
-    A commit counts as the coordinators' surviving log has it, in its order; one that was lost since
-    may have stood then, so that a start there is right too. Judged are assignments with a commit
-    before. The first position is that of the first delivery, or the member's own where there was
-    none. Further on than committed is a mismatch only if the group thereby went past records that
-    it never got, or if that is the offset of a transaction that was aborted, and it thereby
-    went past records that it would have got again. Permitted where the member was reset before that
-    delivery, and after its assignment before.
+    The first position is that of the first delivery, or the member's own if there was none. A start
+    behind the commit is a mismatch. A start ahead of it is one only if the group thereby never got
+    records, or if an aborted transaction had stored that offset and the group thereby went past
+    records that it would have got again. A commit that was lost since may have been in force then,
+    so that a start there is right, too.
 
+    Permitted: the member was reset after its previous assignment and before that delivery.
+    Evaluates: every assignment with a commit before it.
     Source: `ConsumerCoordinator.initWithCommittedOffsetsIfNeeded`.
     """
     begun = commits_at_start(trace)
@@ -315,3 +320,12 @@ def _with_aborted(apart: DataFrame, trace: Trace) -> DataFrame:
     return apart.join(found, on=list(TENURE), how="left").withColumn(
         "is_aborted", F.coalesce("is_aborted", F.expr("false"))
     )
+
+
+CHECKS = (
+    CheckDefinition(
+        "D4", commit_from_old_generation, needs=("group_events", "commits", "committed_offsets")
+    ),
+    CheckDefinition("D5", double_ownership, needs=("group_events", "polls")),
+    CheckDefinition("D7", start_mismatch, needs=("group_events", "committed_offsets", "polls")),
+)

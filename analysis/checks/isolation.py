@@ -1,4 +1,4 @@
-"""What transactions see of each other (taxonomy C: G0, G1c, reads before the commit).
+"""What transactions see of each other (G0, G1c, reads before the commit).
 
 G0 and G1c are Adya's phenomena (Generalized Isolation Level Definitions, 2000), with a partition's
 log as the versions of one object, as Jepsen's Kafka tests take them.
@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
-from analysis.checks.base import CheckOutcome, count, count_records, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count, count_records, findings
 from analysis.digests import BUCKET
 from analysis.fates import committed_readers, ends, offset_commits
 from analysis.load import Trace
@@ -21,10 +21,13 @@ _PAIR = ("first", "second")
 
 
 def write_cycle(trace: Trace) -> CheckOutcome:
-    """G0: of two committed transactions, each has a write right after one of the other's.
+    """Each of two committed transactions wrote right after the other (Adya's G0).
 
-    In one partition or in two. Kafka promises that a transaction is seen whole, not that its writes
-    stand together, so it is permitted, and counted. Cycles of more transactions are not looked for.
+    In one partition or in two. Cycles of more than two transactions are not looked for.
+
+    Permitted: always: a transaction is atomic, but its writes need not stand together.
+    Evaluates: every committed transaction.
+    Source: KIP-98; Adya, Generalized Isolation Level Definitions.
     """
     edges = _write_edges(trace)
     back = edges.toDF("second", "first", *(f"back_{name}" for name in edges.columns[2:]))
@@ -52,13 +55,14 @@ def write_cycle(trace: Trace) -> CheckOutcome:
 
 
 def circular_information(trace: Trace) -> CheckOutcome:
-    """G1c: of two committed transactions, each depends on the other, one at least by reading.
+    """Two committed transactions depend on each other, at least one by reading (Adya's G1c).
 
-    A transaction reads what lies between the offsets that its group had committed before and those
-    that it commits itself. Kind `read each other`: a violation where the group reads committed
-    values, which can't be there before both commits; so is `read itself`. Kind `read, then
-    written before` (one read the other's write, and wrote right before the other did) is permitted,
-    as a write cycle is. Judged are pairs of a writer and a reader.
+    Or a transaction read its own write. A transaction reads what lies between the offsets that its
+    group had committed before and those that it commits itself.
+
+    Permitted: one of the groups reads uncommitted values; or one of both dependencies is a write.
+    Evaluates: pairs of a transaction that wrote and one that read it.
+    Source: `isolation.level`; KIP-98; Adya, Generalized Isolation Level Definitions.
     """
     reads = _read_edges(trace)
     again = reads.toDF("second", "first", "_1", "_2", "_3", "_4", "_level")
@@ -99,10 +103,12 @@ def circular_information(trace: Trace) -> CheckOutcome:
 
 
 def precommitted_read(trace: Trace) -> CheckOutcome:
-    """C: a read_committed group was given a value before its producer set out to commit it.
+    """A read_committed group was delivered a value before its producer began to commit it.
 
-    Its own transaction's or another one's. Judged are deliveries of values whose transaction the
-    client set out to commit; others are for `aborted_read`. Undecided within 50 ms between nodes.
+    Undecided: within the clock bound between nodes.
+    Evaluates: deliveries of values whose transaction the client began to commit; `aborted_read`
+        evaluates the others.
+    Source: `isolation.level`; KIP-98.
     """
     sends = closeup.sends(trace).where("transaction is not null")
     written = sends.select(*_LOG, *_TRANSACTION, "value")
@@ -230,3 +236,12 @@ def _read_edges(trace: Trace) -> DataFrame:
         .join(F.broadcast(trace.readers.select("group", "isolation")), on="group", how="inner")
         .select("first", "second", "group", "_at.topic", "_at.partition", "_at.offset", "isolation")
     )
+
+
+CHECKS = (
+    CheckDefinition("C1", write_cycle, needs=("transactions", "sends")),
+    CheckDefinition(
+        "C2", circular_information, needs=("transactions", "sends", "committed_offsets")
+    ),
+    CheckDefinition("C3", precommitted_read, needs=("transactions", "sends", "polls")),
+)

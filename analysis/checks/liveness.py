@@ -1,11 +1,11 @@
-"""Who had to wait (taxonomy H): service is owed only while the cluster's own state admits it."""
+"""Who had to wait: service is owed only while the cluster's own state admits it."""
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
-from analysis.checks.base import CheckOutcome, count, count_records
+from analysis.checks.base import CheckDefinition, CheckOutcome, count, count_records
 from analysis.load import IS_UNACKNOWLEDGED, Trace, local_frame
 from analysis.outages import OUTAGE_SECONDS, outages, unavailable
 from analysis.reigns import reigns
@@ -32,15 +32,17 @@ _COORDINATORS = pa.schema({"group": pa.string(), "named": pa.int32()})
 
 
 def produce_unavailable(trace: Trace) -> CheckOutcome:
-    """A partition did not answer a producer, and for how long it could have.
+    """A partition did not answer producers for 2 s or more.
 
-    Waits of single values in a row are one outage, as of `outages`; those with acks=all and others
-    are apart. A value that got no answer waited until the run ended; or if its worker was killed,
-    for as long as the worker went on to report: a later answer could not be written down.
-    Service is not owed while the partition had no leader by the metadata log, while faults held so
-    many brokers that no majority was left, or while clients were cut off; with acks=all also not
-    while fewer replicas than `min.insync.replicas` were in sync. acks=1 asks the leader only. What
-    remains is permitted up to OWED_SECONDS.
+    Waits that overlap are one outage, and so are those within 10 s of each other between which
+    nobody was answered; those with acks=all are apart. A value without an answer waited until the
+    run ended, or until the last report of its worker if that was killed. A violation if more than
+    30 s of an outage were owed: the partition had a leader, faults held no majority of the brokers,
+    clients were not cut off and, with acks=all, enough replicas were in sync.
+
+    Permitted: 30 s or less were owed.
+    Evaluates: every send.
+    Source: `min.insync.replicas`; decision 8.
     """
     sends = closeup.sends(trace).where("intended_micros is not null")
     waits = (
@@ -89,15 +91,16 @@ def _last_told(trace: Trace, sends: DataFrame) -> DataFrame:
 
 
 def fetch_unavailable(trace: Trace) -> CheckOutcome:
-    """A group got nothing from a partition though its next record was below the high watermark.
+    """A member got nothing for 2 s or more, though its next record was below the high watermark.
 
-    That is a pause between two polls of a member, from when the second one's first record was
-    acknowledged, unless the member was asked to stop in between, or had come to the end. A record
-    is below the high watermark of a leader that acknowledged it with acks=all, or whose log end, as
-    consumers see it, was sampled beyond it; what each leader of a pause owed is added up. Others
-    are owed only while the ISR is large enough for the high watermark to advance. The rest is as in
-    produce_unavailable. Groups that read committed values are not judged: they wait for
-    transactions.
+    From when that record was acknowledged, unless the member was asked to stop in between or had
+    come to the end. A violation if more than 30 s of an outage were owed, as in
+    `produce_unavailable`. The ISR counts only if no source proves that the high watermark was
+    beyond the record. Groups that read committed values wait for transactions and are left out.
+
+    Permitted: 30 s or less were owed.
+    Evaluates: every pause between two polls of a member that returned records.
+    Source: KAFKA-15583: the high watermark does not advance while the ISR is too small; decision 8.
     """
     judged = [g.group for g in trace.plan.groups if g.isolation != Isolation.READ_COMMITTED]
     polls = (
@@ -214,13 +217,15 @@ def _doubts(by_leader: DataFrame) -> DataFrame:
 
 
 def commit_unavailable(trace: Trace) -> CheckOutcome:
-    """A group's commit waited for its coordinator, or failed for another reason than the group's.
+    """A group's commit waited for its coordinator for 2 s or more.
 
-    Waits in a row are one outage, as of `outages`; an error that is about the group is an answer,
-    too. Owed as a produce with acks=all is, by the group's own partition of `__consumer_offsets`:
-    the one that holds the group's commits, else the one that the group's name hashes to. A commit
-    of an older run does not say when it began, and is not judged; nor is one that the client had no
-    position for.
+    An error about the group, such as a rebalance, is an answer; any other is a wait until then.
+    Waits in a row are one outage. A violation if more than 30 s of it were owed, as in
+    `produce_unavailable` with acks=all, by the group's own partition of `__consumer_offsets`.
+
+    Permitted: 30 s or less were owed.
+    Evaluates: every commit whose begin is reported, except those with nothing to commit.
+    Source: `offsets.commit.required.acks`; decision 8.
     """
     held = trace["committed_offsets"].select("group", "offsets_partition").distinct()
     commits = trace["commits"].where("began_micros is not null and outcome != 'nothing'")
@@ -282,3 +287,10 @@ def abs_java_hash(text: str) -> int:
 def _is_all() -> Column:
     """Whether a send waits for the whole ISR; where its acks are not known, it may."""
     return ~F.coalesce("acks", F.lit("all")).isin("0", "1")
+
+
+CHECKS = (
+    CheckDefinition("H1", produce_unavailable, needs=("sends", "leaderships")),
+    CheckDefinition("H2", fetch_unavailable, needs=("polls", "sends", "leaderships")),
+    CheckDefinition("H3", commit_unavailable, needs=("commits", "leaderships")),
+)

@@ -1,4 +1,4 @@
-"""Whether replicas' logs agree, and hold what was committed (taxonomy G).
+"""Whether replicas' logs agree, and hold what was committed.
 
 Batches are compared, never records: a follower appends what it fetched as it is, so a batch is the
 same on all replicas to its checksum.
@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.acknowledgements import lost
-from analysis.checks.base import CheckOutcome, count, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.creations import created_once
 from analysis.elections import (
     IF_PERMITTED,
@@ -21,7 +21,6 @@ from analysis.load import Trace
 from analysis.reigns import HEARD_SECONDS, reigns
 from analysis.state import of_present_topic
 from analysis.stretches import given
-from analysis.unmatched import unmatched
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
@@ -39,13 +38,15 @@ _BATCH = (
 
 
 def log_divergence(trace: Trace) -> CheckOutcome:
-    """G1: two replicas differ at an offset that both hold as committed (Raft's Log Matching).
+    """Two replicas have different batches at an offset that both have as committed.
 
-    A replica holds as committed what lies below its checkpointed high watermark; one of the last
-    ISR also what lies below the newest that the last leader told. Below the lower of both bounds,
-    a batch of one must be in the other (KIP-101). Ends may differ, and so may tails that nobody
-    committed. Of a replica out of the ISR what lies at or above the start of an epoch whose
-    election permits a loss may be gone by right, and all of it where the topic was created again.
+    A replica has as committed what lies below its checkpointed high watermark; one of the last ISR
+    also what lies below the high watermark that the last leader reported. Ends may differ, and so
+    may tails. Of a replica out of the ISR, offsets at or above the start of an epoch whose election
+    permits a loss are left out, and all of them if the topic was created again.
+
+    Evaluates: batches that lie below this bound on two or more replicas.
+    Source: KIP-101; Raft, Log Matching.
     """
     replicas = trace.shared("replica_bounds", lambda: _replica_bounds(trace))
     copies = (
@@ -97,12 +98,16 @@ def log_divergence(trace: Trace) -> CheckOutcome:
 
 
 def leader_completeness(trace: Trace) -> CheckOutcome:
-    """G2: a leader was elected without records that were committed before (Raft, Kafka's ISR).
+    """A leader was elected without records that were committed in an earlier epoch.
 
-    Known as committed in an epoch: what its leader's high watermark had passed when it told it,
-    what a consumer got, and what was acknowledged with acks=all and lost. A later epoch that
-    started below began without it, also if retention has removed it since. Permitted by the
-    election that permits the loss (`analysis.elections`); undecided where that is not known.
+    A later epoch starts below an offset of which the earlier one's leader had reported that it is
+    below the high watermark, or that a consumer was delivered, or that was acknowledged with
+    acks=all and is lost.
+
+    Permitted: by an election that permits the loss.
+    Undecided: its election is not known.
+    Evaluates: each epoch with committed records and a later epoch.
+    Source: Kafka's documentation, Replication; Raft, Leader Completeness.
     """
     committed = trace.shared("committed", lambda: _committed(trace))
     is_later = "one.leader_epoch > leader_epoch and one.start_high is not null"
@@ -150,13 +155,14 @@ def leader_completeness(trace: Trace) -> CheckOutcome:
 
 
 def isr_incomplete(trace: Trace) -> CheckOutcome:
-    """G3: a replica in the last ISR lacks records below the high watermark that its leader told.
+    """A member of the last ISR lacks records below the high watermark that its leader reported.
 
-    The high watermark is what every replica in the ISR has (StrongIsr in the TLA+ model of Kafka's
-    replication). A member may end below it, or have a hole: offsets between two of its batches,
-    which another member's batches hold. Judged are the members at the end, where the last leader
-    told one; undecided where a member's replica was not collected. Partitions without a leader owe
-    nothing.
+    It ends below the high watermark, or has a hole between two of its batches which other members
+    do not have. Partitions without a leader are left out.
+
+    Undecided: its replica was not collected.
+    Evaluates: the members of each last ISR whose last leader reported a high watermark.
+    Source: `Partition.maybeIncrementLeaderHW`: no member of the ISR is behind the high watermark.
     """
     members = (
         trace.shared("last_states", lambda: _last_states(trace))
@@ -164,7 +170,7 @@ def isr_incomplete(trace: Trace) -> CheckOutcome:
         .select(*_LOG, "leader_epoch", F.explode("isr").alias("broker"))
         .join(F.broadcast(_last_high_watermarks(trace)), on=[*_LOG, "leader_epoch"], how="inner")
         .join(
-            _ends(trace).selectExpr(
+            ends_of_replicas(trace).selectExpr(
                 *_LOG,
                 "broker",
                 "log_start_offset",
@@ -243,49 +249,7 @@ def _holes(trace: Trace, members: DataFrame) -> DataFrame:
     )
 
 
-def batches_against_records(trace: Trace) -> DataFrame:
-    """Findings of replicas whose decoded batches and records differ: undecided, with their offsets.
-
-    Without any batch there is nothing to compare: records alone may come from a trace that has no
-    batches at all, and `analysis.emptied` tells where it should have some.
-    """
-    return findings(
-        unmatched(trace).where(F.lit(trace.rows["replica_batches"] > 0)),
-        evidence=("broker", "leader_epoch", "batched", "recorded"),
-        kind=F.lit("batches and records differ"),
-        verdict=F.lit("undecided"),
-        cause=F.format_string(
-            "broker %s, epoch %s: replica_batches has %s records between %s and %s,"
-            " replica_records has %s",
-            "broker",
-            "leader_epoch",
-            "batched",
-            "offset_first",
-            "offset_last",
-            "recorded",
-        ),
-    )
-
-
-def ends_against_batches(trace: Trace) -> DataFrame:
-    """Findings of replicas that end elsewhere than their last batch: undecided."""
-    return findings(
-        _ends(trace).where("batches_end != log_end_offset"),
-        evidence=("broker", "log_end_offset", "batches_end"),
-        kind=F.lit("log ends differ"),
-        verdict=F.lit("undecided"),
-        offset_first=F.col("log_end_offset"),
-        cause=F.format_string(
-            "broker %s: log_starts has log end offset %s; the last batch of replica_batches ends"
-            " before %s",
-            "broker",
-            "log_end_offset",
-            "batches_end",
-        ),
-    )
-
-
-def _ends(trace: Trace) -> DataFrame:
+def ends_of_replicas(trace: Trace) -> DataFrame:
     """(topic, partition, broker, log_start_offset, log_end_offset, batches_end): of each replica.
 
     `batches_end` is past its last batch; null if it has none.
@@ -315,7 +279,7 @@ def _last_states(trace: Trace) -> DataFrame:
 
 
 def _last_high_watermarks(trace: Trace) -> DataFrame:
-    """(topic, partition, leader_epoch, high_watermark): the largest that each last leader told."""
+    """(topic, partition, leader_epoch, high_watermark): the largest of each last leader."""
     last = trace.shared("last_states", lambda: _last_states(trace))
     return (
         trace["samples"]
@@ -330,7 +294,7 @@ def _last_high_watermarks(trace: Trace) -> DataFrame:
 def _replica_bounds(trace: Trace) -> DataFrame:
     """(topic, partition, broker, bit, log_start_offset, bound): what each replica committed.
 
-    `bit` tells the replicas of a partition apart; `bound` is exclusive, 0 where nothing is judged.
+    `bit` identifies a replica of a partition; `bound` is exclusive, 0 where nothing is judged.
     """
     last = trace.shared("last_states", lambda: _last_states(trace))
     once = created_once(trace).withColumn("is_once", F.lit(1))
@@ -385,3 +349,12 @@ def _committed(trace: Trace) -> DataFrame:
         .groupBy(*_LOG, "leader_epoch")
         .agg(F.max("committed").alias("committed"))
     )
+
+
+CHECKS = (
+    CheckDefinition("G1", log_divergence, needs=("replica_batches", "log_starts", "leaderships")),
+    CheckDefinition(
+        "G2", leader_completeness, needs=("epoch_checkpoints", "leaderships", "log_starts")
+    ),
+    CheckDefinition("G3", isr_incomplete, needs=("leaderships", "samples", "log_starts")),
+)

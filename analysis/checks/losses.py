@@ -1,11 +1,18 @@
-"""What became of acknowledged records that are gone (taxonomy A1)."""
+"""What became of acknowledged records that are gone."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
 from analysis.acknowledgements import lost
-from analysis.checks.base import CheckOutcome, Totals, count_records, findings, spans
+from analysis.checks.base import (
+    CheckDefinition,
+    CheckOutcome,
+    Totals,
+    count_records,
+    findings,
+    spans,
+)
 from analysis.checks.summaries import summary_of_losses
 from analysis.creations import creations
 from analysis.deletions import deletion_in_words, with_deletion
@@ -99,19 +106,22 @@ _EVIDENCE = (
 
 
 def lost_record(trace: Trace) -> CheckOutcome:
-    """A1: acknowledged, and not in the surviving log, unless deleted after every group had it.
+    """An acknowledged record is not in the surviving log, nor deleted after every group had it.
 
-    Causes: `truncated` (a later epoch started at or below the offset, or the acknowledging leader
-    truncated it), `expired_unread` (below the log start, and a group that reads the topic never had
-    it, or none reads it), `deleted with its topic` (acknowledged before the topic was created
-    again), `tail cut off` (by a fault of the run), `unexplained`. A truncation comes before
-    retention: what was truncated first was not deleted.
+    Causes: it was truncated (a later epoch started at or below its offset, or the leader that had
+    acknowledged it truncated it); it expired unread (below the log start, and a group that reads
+    the topic never had it, or no group reads it); it was deleted with its topic (acknowledged
+    before the topic was created again); a fault cut off the tail of the log; unexplained. A record
+    that was truncated first was not deleted.
 
-    Permitted names its event. A truncation is permitted by an election between the epoch of the
-    acknowledgement and the one that took over, see `analysis.elections`; with acks=0 and acks=1 by
-    the end of the leader that acknowledged. A deletion is permitted by retention, or by an order.
-    Undecided where such an election is not known, where the records of a replica were not decoded,
-    or where the old topic, or with acks=1 a deposed leader, may have acknowledged.
+    Permitted: truncated, by an election between the acknowledgement and the later epoch that
+        permits the loss (`analysis.elections`), or with acks=0 or acks=1; expired, by retention, by
+        the plan or by an order of the run; deleted with its topic; cut off by a fault. The finding
+        names the event.
+    Undecided: an election in between is not known; records of a replica were not decoded; the old
+        topic, or with acks=0 or acks=1 a deposed leader, may have acknowledged.
+    Evaluates: every acknowledged record.
+    Source: Kafka's documentation, Replication; KIP-101; KIP-966.
     """
     judged = _judged(trace)
     found = spans(
@@ -248,3 +258,10 @@ def _in_words() -> Column:
         "cause",
     )
     return F.concat(told, truncated, permit, deletion_in_words(), again, doubt.otherwise(""))
+
+
+CHECKS = (
+    CheckDefinition(
+        "A1", lost_record, needs=("sends", "log_starts", "epoch_checkpoints", "leaderships")
+    ),
+)

@@ -1,10 +1,10 @@
-"""Whether control records end what they should, in all places alike (taxonomy C)."""
+"""Whether control records end what they should, in all places alike."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
-from analysis.checks.base import CheckOutcome, count, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.digests import within
 from analysis.elections import permit_in_words
 from analysis.fates import RETRY_MICROS, ends, offset_commits
@@ -23,13 +23,17 @@ _CLOSED = "'Empty', 'CompleteCommit', 'CompleteAbort', 'Dead'"
 
 
 def hanging_transaction(trace: Trace) -> CheckOutcome:
-    """C: the log holds a transaction's writes and no marker that ends them.
+    """The log has writes of a transaction and no marker that ends them.
 
-    So the last stable offset stands before them, and who reads committed values gets no further
-    (KIP-890). A violation OWED_SECONDS after it was ended: by the client's word, by its
-    coordinator's, or since another producer of its transactional.id was initialized; undecided
-    before. Permitted where nobody ended it, for as long as a transaction may be open at all. Judged
-    is each partition of each transaction whose writes the log holds.
+    So the last stable offset stays before them, and groups that read committed values get no
+    further. A transaction ends by its client's report, by its coordinator's, or once another
+    producer of its transactional.id is initialized.
+
+    Permitted: nothing ended it, and it began 900 s ago or less (the default of
+        `transaction.max.timeout.ms`).
+    Undecided: for 10 s after it ended.
+    Evaluates: each partition of each transaction whose writes the log has.
+    Source: KIP-664; KIP-890.
     """
     held = trace.materialized(
         within(writes(trace), closeup.surviving(trace), *_LOG, "value"), is_close=True
@@ -100,15 +104,17 @@ def hanging_transaction(trace: Trace) -> CheckOutcome:
 
 
 def misapplied_marker(trace: Trace) -> CheckOutcome:
-    """C: a marker that is not this transaction's ended its writes (KAFKA-17754).
+    """A marker of another transaction ended the writes of this one.
 
-    Kinds: `split`, where its writes in one partition end at different markers, so that one came
-    too early, as a late end of the transaction before does; `mixed`, where it is committed in some
-    partitions and aborted in others; `contrary`, where all is aborted though its client was told
-    that it is committed, or committed though it was told the contrary or never set out to commit.
-    A commit that was refused at a retry may have come through by an earlier attempt, whose answer
-    was lost; undecided where it took too short a time to be tried twice. Judged is each transaction
-    that has a marker.
+    Its writes in one partition end at different markers; or it is committed in some partitions and
+    aborted in others; or its markers are contrary to the answer that its client got, or it is
+    committed though its client never began to commit it. A refused commit may have come through by
+    an earlier attempt, whose answer was lost.
+
+    Undecided: the client was refused, and its commit took too short a time (100 ms) for two
+        attempts.
+    Evaluates: each transaction that has a marker.
+    Source: KAFKA-17754; KIP-890.
     """
     asked = ends(trace).select(*_TRANSACTION, "commit_micros", "waited_micros")
     place = F.struct(*_LOG, "_first", "_last")
@@ -173,11 +179,14 @@ def misapplied_marker(trace: Trace) -> CheckOutcome:
 
 
 def offsets_without_output(trace: Trace) -> CheckOutcome:
-    """C: offsets of a transaction are committed, and writes of it are not.
+    """The offsets of a transaction are committed, and writes of it are aborted or lost.
 
-    What was read up to these offsets is processed for nobody. A violation where an abort marker
-    ends a write, or the log has lost it, unless an election since permits that; undecided where
-    nothing ends it. Judged is each transaction that wrote, and whose offsets are committed.
+    So the records up to these offsets were processed without a result.
+
+    Permitted: the write is lost, and an election after it permits the loss.
+    Undecided: no marker ends the write.
+    Evaluates: each transaction that wrote, and whose offsets are committed.
+    Source: KIP-98, sendOffsetsToTransaction: offsets are part of the transaction.
     """
     commits = _stored(trace).where("_commits > 0")
     written = (
@@ -241,11 +250,14 @@ def offsets_without_output(trace: Trace) -> CheckOutcome:
 
 
 def output_without_offsets(trace: Trace) -> CheckOutcome:
-    """C: writes of a transaction are committed, and the offsets that it sent along are not.
+    """The writes of a transaction are committed, and the offsets it sent are aborted or not stored.
 
-    What it read is processed again. The offsets may be aborted, or not stored at all, which is the
-    danger of a coordinator that changed in between (KIP-1319); undecided where no marker ends
-    them. Judged is each transaction with committed writes whose offsets were acknowledged.
+    So what it read is processed again. A coordinator that changes in between may lose the offsets
+    (KIP-1319).
+
+    Undecided: no marker ends the offsets.
+    Evaluates: each transaction with committed writes whose offsets were acknowledged.
+    Source: KIP-98, sendOffsetsToTransaction: offsets are part of the transaction.
     """
     sent = (
         trace["transactions"]
@@ -301,3 +313,23 @@ def _stored(trace: Trace) -> DataFrame:
             F.count_if(F.col("marker") == "abort").alias("_aborts"),
         )
     )
+
+
+CHECKS = (
+    CheckDefinition(
+        "C5",
+        hanging_transaction,
+        needs=("transactions", "sends", "replica_records", "replica_batches"),
+    ),
+    CheckDefinition("C6", misapplied_marker, needs=("transactions", "sends", "replica_batches")),
+    CheckDefinition(
+        "C7",
+        offsets_without_output,
+        needs=("transactions", "sends", "committed_offsets", "replica_batches"),
+    ),
+    CheckDefinition(
+        "C8",
+        output_without_offsets,
+        needs=("transactions", "sends", "committed_offsets", "replica_batches"),
+    ),
+)

@@ -1,9 +1,9 @@
-"""Whether the metadata log, and what servers make of it, keeps its own rules (taxonomy G)."""
+"""Whether the metadata log, and what servers make of it, keeps its own rules."""
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.checks.base import CheckOutcome, count, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.creations import changes, created_once
 from analysis.elections import elections
 from analysis.load import Trace
@@ -13,13 +13,14 @@ _LOG = ("topic", "partition")
 
 
 def epoch_regressed(trace: Trace) -> CheckOutcome:
-    """G5: a leader epoch that went down, or that two leaders had.
+    """A leader epoch or partition epoch went down, or two leaders had one epoch.
 
-    Judged are the changes of each partition in the metadata log, where the leader and its epoch
-    change together and the partition epoch grows (`PartitionRegistration.merge`); the epochs of the
-    batches in each replica, which grow with the offset (`LeaderEpochFileCache.assign`, KIP-101);
-    and what each broker told of a partition that was created once, where an answer that was asked
-    for after another was told may not be older.
+    In the metadata log; in the batches of a replica, whose epochs grow with the offset; or in what
+    one broker reported of a partition that was created once.
+
+    Evaluates: every change of a partition in the metadata log, every epoch of each replica and
+        every sample.
+    Source: `PartitionRegistration.merge`; `LeaderEpochFileCache.assign`; KIP-101.
     """
     changed = changes(trace).where("was is not null")
     regressed = changed.selectExpr(
@@ -94,11 +95,13 @@ def epoch_regressed(trace: Trace) -> CheckOutcome:
 
 
 def eligible_leader_replicas(trace: Trace) -> CheckOutcome:
-    """G8: who is an eligible leader replica, by KIP-966, and whether it was passed over.
+    """The eligible leader replicas break KIP-966, or were passed over by an unclean election.
 
-    No eligible leader is in the ISR, each is a replica, and there are none while the ISR has
-    `min.insync.replicas` (`PartitionChangeBuilder.maybePopulateTargetElr`). No unclean election
-    while one of them was in service. Judged are changes with eligible leaders before or after.
+    None is in the ISR, each is a replica, and there are none while the ISR has
+    `min.insync.replicas` members. There is no unclean election while one of them is in service.
+
+    Evaluates: every change of a partition with eligible leader replicas before or after it.
+    Source: KIP-966; `PartitionChangeBuilder.maybePopulateTargetElr`.
     """
     changed = changes(trace).join(
         F.broadcast(trace.topics.select("topic", "min_insync", "unclean_election")),
@@ -169,12 +172,14 @@ def eligible_leader_replicas(trace: Trace) -> CheckOutcome:
 
 
 def unclean_election_unconfigured(trace: Trace) -> CheckOutcome:
-    """G14: a leader from outside the ISR and the eligible leaders, though nothing allowed it.
+    """A leader was elected from outside the ISR and the eligible leader replicas.
 
-    Such an election leaves the leader alone in the ISR (`PartitionChangeBuilder`, KIP-704).
-    Permitted with `unclean.leader.election.enable`, by order of an administrator (KIP-460) that
-    came before, and where nobody was in sync or eligible any more and the last leader came back
-    (KIP-966).
+    Such an election leaves the leader alone in the ISR.
+
+    Permitted: by `unclean.leader.election.enable`; by an order of an administrator that came before
+        (KIP-460); or no replica was in sync or eligible and the last leader came back (KIP-966).
+    Evaluates: every election.
+    Source: `PartitionChangeBuilder`; KIP-704.
     """
     elected = elections(trace)
     found = elected.where("is_unclean").selectExpr("*", "at_micros as at", "epoch as leader_epoch")
@@ -208,3 +213,10 @@ def epoch_ranges(trace: Trace) -> DataFrame:
             )
         ),
     )
+
+
+CHECKS = (
+    CheckDefinition("G5", epoch_regressed, needs=("leaderships", "replica_batches")),
+    CheckDefinition("G8", eligible_leader_replicas, needs=("leaderships", "broker_states")),
+    CheckDefinition("G14", unclean_election_unconfigured, needs=("leaderships",)),
+)

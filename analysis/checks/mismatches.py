@@ -1,9 +1,9 @@
-"""What clients report against what is stored, and what brokers had to answer (taxonomy D9, F)."""
+"""What clients report against what is stored, and what brokers had to answer."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.checks.base import CheckOutcome, count, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.commit_reports import REPORT, asked_commits, stored_otherwise
 from analysis.fates import RETRY_MICROS
 from analysis.load import Trace
@@ -18,14 +18,16 @@ _FAILED = (*PARTITION, "member", "seq", "at_micros", "position", "divergent_offs
 
 
 def commit_mismatch(trace: Trace) -> CheckOutcome:
-    """D9: what a client asked to commit, what it was answered, and what is stored differ.
+    """A client's commit, the answer that it got, and what is stored differ.
 
-    Judged are the commits that clients report. A commit that was acknowledged is stored with its
-    offset and its epoch; one that surely failed, and one that had nothing to commit, is not stored.
-    Undecided where a commit that failed took so long that the client may have retried it: an
-    earlier attempt may have been stored. A stored commit that no client reports is a gap of the
-    history, see `history_complete`. Source: `GroupCoordinator.commitOffsets`,
-    `ConsumerCoordinator.commitOffsetsSync`.
+    An acknowledged commit is stored with its offset and its epoch; a failed one, and one with
+    nothing to commit, is not stored. `history_complete` finds a stored commit that no client
+    reports.
+
+    Undecided: the failed commit took so long (100 ms or more) that the client may have retried it:
+        an earlier attempt may have been stored.
+    Evaluates: every commit that a client reports.
+    Source: `GroupCoordinator.commitOffsets`; `ConsumerCoordinator.commitOffsetsSync`.
     """
     may_be_retried = F.expr(f"outcome = 'failed' and coalesce(took_micros >= {RETRY_MICROS}, true)")
     return CheckOutcome(
@@ -59,14 +61,16 @@ def commit_mismatch(trace: Trace) -> CheckOutcome:
 
 
 def divergence_mismatch(trace: Trace) -> CheckOutcome:
-    """F: a LogTruncationException names an offset, or an epoch, at which no branches parted.
+    """A LogTruncationException names an offset or an epoch at which no branches part.
 
-    Judged are exceptions with a divergent offset. It has to be where a newer leader epoch than the
-    position's started, or the log start of that time where that is higher: retention raises the
-    start of the oldest epoch to it. A position of the newest epoch diverges at the log end of that
-    time. The exception's epoch, too, is of the leader's answer: the largest that is not above the
-    requested one. Undecided where no source tells where a newer epoch started or the log ended, or
-    which epoch the position had. Source: KIP-320, `LeaderEpochFileCache.endOffsetFor`.
+    The divergent offset has to be where an epoch newer than the position's started, or the log
+    start of that time if it is higher; for a position of the newest epoch, the end of the log. The
+    divergent epoch has to be the largest that is not above the requested one.
+
+    Undecided: no source reports where a newer epoch started or the log ended; or the position's
+        epoch is not known.
+    Evaluates: every LogTruncationException with a divergent offset.
+    Source: KIP-320; `LeaderEpochFileCache.endOffsetFor`.
     """
     raised = with_position_epochs(
         of_present_topic(
@@ -163,9 +167,9 @@ _MAY_BE_END = (
 
 
 def with_position_epochs(raised: DataFrame, trace: Trace) -> DataFrame:
-    """_FAILED, divergent_epoch, known_epoch: the position's; -1 where nothing tells it.
+    """_FAILED, divergent_epoch, known_epoch: the position's; -1 if not known.
 
-    asked_epoch: the largest of those that the client may have asked about; null if none is told.
+    asked_epoch: the largest of those that the client may have asked about; null if not known.
 
     The exception's own, else that of the record before as the group was delivered it, else that
     which the group had committed with the position.
@@ -201,3 +205,11 @@ def with_position_epochs(raised: DataFrame, trace: Trace) -> DataFrame:
             " as known_epoch",
         )
     )
+
+
+CHECKS = (
+    CheckDefinition("D9", commit_mismatch, needs=("commits", "committed_offsets")),
+    CheckDefinition(
+        "F12", divergence_mismatch, needs=("group_events", "epoch_checkpoints", "log_starts")
+    ),
+)

@@ -1,4 +1,4 @@
-"""Whether records keep their order: sent, and within a session of reading (taxonomy B2 to B4).
+"""Whether records keep their order: sent, and within a session of reading.
 
 The classes are those that Jepsen's Kafka tests tell apart (`nonmonotonic-send`, `poll-skip`,
 `nonmonotonic-poll`); the forms within one poll or transaction are kinds of the same checks here.
@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
-from analysis.checks.base import CheckOutcome, count_records, findings, spans
+from analysis.checks.base import CheckDefinition, CheckOutcome, count_records, findings, spans
 from analysis.fates import committed_readers
 from analysis.load import Trace
 from analysis.passed import on_branch, passed
@@ -31,14 +31,19 @@ _OWES_ORDER = """
 
 
 def nonmonotonic_send(trace: Trace) -> CheckOutcome:
-    """B2: of two values that a producer sent to a partition in turn, the later lies before.
+    """Of two values that a producer sent to a partition in turn, the later has the lower offset.
 
-    Judged are acknowledged values, each with the one acknowledged before it in the order of
-    sending. An idempotent producer (acks=all by default, KIP-98) keeps the order also when it
-    retries, and so does one with `max.in.flight.requests.per.connection=1`; without both a retry
-    may change it, so that it is undecided where these settings are not known. It is no
-    reordering where the earlier value is lost, so that its offset was free again: `lost_record`
-    judges that.
+    An idempotent producer keeps the order when it retries, and so does one with
+    `max.in.flight.requests.per.connection=1`. It is no reordering if the earlier value is lost, so
+    that its offset was free again: `lost_record` evaluates that.
+
+    Permitted: the producer is not idempotent and has several requests in flight; or these settings
+        are not known, and acks is not all.
+    Undecided: the earlier value is below the log start; or acks=all, without a transaction, and
+        these settings are not known.
+    Evaluates: every acknowledged value, with the value that was acknowledged before it in the order
+        of sending.
+    Source: `enable.idempotence`; `max.in.flight.requests.per.connection`.
     """
     sends = closeup.acknowledged(trace).select(
         *_STREAM,
@@ -121,13 +126,16 @@ def _expired(trace: Trace, turned: DataFrame) -> DataFrame:
 
 
 def poll_skip(trace: Trace) -> CheckOutcome:
-    """B3: within a session of reading, a record between two that were delivered in turn was not.
+    """Within a session, a record between two deliveries in turn was not delivered.
 
-    Skipped is what the surviving log held between them at that time (some of it was deleted later,
-    and is still in a segment), of an epoch between theirs: an offset that
-    a control record has, or a batch of an aborted transaction, is no record that is owed, nor is
-    one that was appended to another branch. To a group that reads committed values, what a
-    transaction wrote is owed if it was committed; undecided where nothing tells.
+    Within a poll or between polls. A record counts if the surviving log had it at that time (some
+    were deleted later and are still in a segment) and its epoch lies between those of the
+    deliveries. Control records, aborted batches and records of another branch are not owed. A group
+    that reads committed values is owed the records of committed transactions.
+
+    Undecided: it is not known how the record's transaction ended.
+    Evaluates: every delivery.
+    Source: `KafkaConsumer`: records of a partition are returned in order.
     """
     record = (*_LOG, "offset", "leader_epoch", "value")
     gone_past = (
@@ -174,10 +182,12 @@ def _with_fates(skipped: DataFrame, trace: Trace) -> DataFrame:
 
 
 def nonmonotonic_poll(trace: Trace) -> CheckOutcome:
-    """B4: within a session of reading, a record was delivered after one of a higher offset.
+    """Within a session, a record was delivered after one with a higher offset.
 
-    Permitted where the member went back to an offset that its group had committed before, which a
-    rebalance does that is over within one poll.
+    Permitted: from one poll to the next the member returned to an offset that its group had
+        committed, as in a rebalance that is over within one poll.
+    Evaluates: every delivery.
+    Source: `KafkaConsumer`: the position moves past each record that poll returns.
     """
     found = moved_back(trace)
     return CheckOutcome(
@@ -200,3 +210,10 @@ def nonmonotonic_poll(trace: Trace) -> CheckOutcome:
         ),
         trace.rows["polls"],
     )
+
+
+CHECKS = (
+    CheckDefinition("B2", nonmonotonic_send, needs=("sends", "log_starts")),
+    CheckDefinition("B3", poll_skip, needs=("polls", "group_events")),
+    CheckDefinition("B4", nonmonotonic_poll, needs=("polls", "group_events")),
+)

@@ -1,9 +1,9 @@
-"""Whether what a producer reported of its sends is what the log has (taxonomy A10)."""
+"""Whether what a producer reported of its sends is what the log has."""
 
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
-from analysis.checks.base import CheckOutcome, findings, spans
+from analysis.checks.base import CheckDefinition, CheckOutcome, findings, spans
 from analysis.load import Trace
 from contract.outcomes import REFUSED_SENDS
 
@@ -11,13 +11,16 @@ _LOG = ("topic", "partition")
 
 
 def outcome_mismatch(trace: Trace) -> CheckOutcome:
-    """A10: a send that its client reported as failed is in the surviving log.
+    """A send that its client reported as failed is in the surviving log.
 
-    A violation of the client where the error says that the record was never appended. Undecided
-    where the error admits that it may have been: the client should have reported its outcome as
-    unknown, or an earlier attempt was appended, and its answer was lost. What transactions wrote is
-    left out, since only its marker decides whether it counts: `aborted_read` judges that. Judged
-    are all sends.
+    This is a fault of the client. Sends of transactions are left out, since only the marker decides
+    whether they count: `aborted_read` evaluates them.
+
+    Undecided: the error admits that the record was appended, or that an earlier attempt was and its
+        answer was lost.
+    Evaluates: every send.
+    Source: `RecordTooLargeException`: refused before the append;
+        `NotEnoughReplicasAfterAppendException`: appended; `TimeoutException` does not tell.
     """
     failed = (
         closeup.sends(trace)
@@ -47,3 +50,6 @@ def outcome_mismatch(trace: Trace) -> CheckOutcome:
         ),
         trace.rows["sends"],
     )
+
+
+CHECKS = (CheckDefinition("A10", outcome_mismatch, needs=("sends", "log_starts")),)

@@ -1,10 +1,10 @@
-"""Whether a replica was cut further than its log diverged (taxonomy F4)."""
+"""Whether a replica was truncated further than its log diverged."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
-from analysis.checks.base import CheckOutcome, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, findings
 from analysis.cuts import CUT, replicated_above, survivors_above
 from analysis.load import Trace
 
@@ -12,13 +12,14 @@ _LOG = ("topic", "partition")
 
 
 def over_truncation(trace: Trace) -> CheckOutcome:
-    """F4: a replica was cut below where it diverged: it had those records, and they survive.
+    """A replica was truncated below its divergence: it had the records, and they survive.
 
-    It had them because it wrote them itself, as the leader of an epoch that was over; or because
-    they were acknowledged with acks=all while it was in the ISR. Judged are the truncations that
-    servers logged. A follower has to be cut where its leader's log parts from its own, not below
-    (KIP-101, KIP-279); each record that is cut for nothing is one replica fewer until it is
-    fetched again.
+    It had written them itself, as the leader of an epoch that was over, or they were acknowledged
+    with acks=all while it was in the ISR. Until it has fetched them again, they have one replica
+    fewer.
+
+    Evaluates: the truncations that servers logged.
+    Source: KIP-101, KIP-279: a follower truncates to where the leader's log parts from its own.
     """
     own = _own_epochs(trace).selectExpr(
         *CUT, "epoch", "greatest(start, to_offset) as first", "end - 1 as last", "'wrote' as had"
@@ -51,7 +52,7 @@ def _own_epochs(trace: Trace) -> DataFrame:
 
 
 def _acknowledged_in_sync(trace: Trace) -> DataFrame:
-    """Spans of acks=all records that a replica must have had, and that survive where it was cut."""
+    """Spans of acks=all records that a replica must have had, truncated there, yet surviving."""
     had = replicated_above(trace)
     sends = closeup.acknowledged(trace).where("acks = 'all'")
     found = (
@@ -69,3 +70,12 @@ def _acknowledged_in_sync(trace: Trace) -> DataFrame:
         .selectExpr(*CUT, "epoch", "first", "last", "'acknowledged in sync' as had")
     )
     return trace.materialized(found, is_close=True)
+
+
+CHECKS = (
+    CheckDefinition(
+        "F4",
+        over_truncation,
+        needs=("truncations", "epoch_checkpoints", "log_starts", "leaderships"),
+    ),
+)

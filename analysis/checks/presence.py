@@ -1,10 +1,10 @@
-"""Where records are, and from when to when (taxonomy A2, A3, A9)."""
+"""Where records are, and from when to when."""
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
-from analysis.checks.base import CheckOutcome, count_records, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count_records, findings
 from analysis.creations import created_again
 from analysis.digests import within
 from analysis.load import Trace
@@ -18,12 +18,15 @@ _BATCH = ("producer_id", "producer_epoch")
 
 
 def unseen_record(trace: Trace) -> CheckOutcome:
-    """A2: acknowledged and in the surviving log, where a group that reads it has yet to come.
+    """A record is acknowledged and in the surviving log, and a group has yet to reach it.
 
-    Late, not lost, so always permitted; Jepsen can't tell the two apart. Whether a group should
-    have come further is for `stuck_consumer` to judge. Judged are acknowledged values, for each
-    group of the plan that reads their topic; what transactions wrote only for those that read
-    uncommitted values too, since it may be for nobody else.
+    The record is late, not lost. `stuck_consumer` decides whether the group should have come
+    further.
+
+    Permitted: always.
+    Evaluates: every acknowledged record, for each group of the plan that reads its topic; records
+        of transactions only for groups that read uncommitted values.
+    Source: no configuration bounds how far a group lags.
     """
     readers = trace.readers.select("group", "topic", "isolation")
     at = positions(trace).select(*PARTITION, "position")
@@ -83,13 +86,17 @@ def _kept(trace: Trace) -> DataFrame:
 
 
 def duplicate_append(trace: Trace) -> CheckOutcome:
-    """A3: one value at two or more offsets of the surviving log.
+    """One value is at two or more offsets of the surviving log.
 
-    Each value is sent once, so its producer's retry was appended again. A violation where both
-    appends have one producer id and producer epoch: an idempotent producer's sequence numbers must
-    prevent it (KIP-98), or where it is known as idempotent and its batches have no producer id.
-    Permitted where one has no producer id otherwise; undecided where producer id or
-    epoch changed in between (KIP-360), or no batch tells.
+    Each value is sent once, so a retry of its producer was appended again. A violation if both
+    appends have one producer id and producer epoch, or if the producer is known as idempotent and
+    its batches have no producer id.
+
+    Permitted: a batch has no producer id, and the producer is not known as idempotent.
+    Undecided: producer id or producer epoch changed in between (KIP-360), or no batch has the
+        offset.
+    Evaluates: every value of the surviving log.
+    Source: KIP-98: the sequence numbers of an idempotent producer prevent it.
     """
     at = ("value", "offset")
     hashed = closeup.surviving(trace).select(*_LOG, *at, F.xxhash64("value").alias("_hash"))
@@ -160,12 +167,16 @@ def duplicate_append(trace: Trace) -> CheckOutcome:
 
 
 def expired_read(trace: Trace) -> CheckOutcome:
-    """A9: a record below the log start was returned.
+    """A member was delivered a record below the log start.
 
-    Judged are deliveries of partitions whose leader told the observer its log start. A violation
-    where the member's session began after the log start was beyond the record; else the client may
-    have fetched the record before and kept it, which is permitted. A log start counts up to that of
-    the end: a new leader may have deleted less, and serve what it has.
+    A log start counts up to the log start of the end: a new leader may have deleted less, and serve
+    what it has.
+
+    Permitted: the member was assigned the partition before the log start passed the record: it may
+        have fetched the record before.
+    Evaluates: deliveries of partitions whose leader reported its log start to the observer.
+    Source: `ReplicaManager.fetch`: an offset below the log start is answered with
+        OFFSET_OUT_OF_RANGE.
     """
     ends = F.broadcast(trace.log_bounds.select(*_LOG, "log_start"))
     told = (
@@ -216,7 +227,7 @@ def expired_read(trace: Trace) -> CheckOutcome:
 
 
 def _below(given: DataFrame, told: DataFrame) -> DataFrame:
-    """Runs that begin below the largest log start told before, and when that was told first."""
+    """Runs that begin below the largest log start reported before, and when that was."""
     columns = ("group", "member", *_LOG, "first_offset", "last_offset", "at_micros")
     by_time = Window.partitionBy(*_LOG).orderBy("at_micros")
     steps = told.select(*_LOG, "at_micros", "start")
@@ -233,3 +244,10 @@ def _below(given: DataFrame, told: DataFrame) -> DataFrame:
         .agg(F.min("_step").alias("passed_micros"))
         .withColumn("records", F.expr("least(last_offset + 1, log_start) - first_offset"))
     )
+
+
+CHECKS = (
+    CheckDefinition("A2", unseen_record, needs=("sends", "log_starts")),
+    CheckDefinition("A3", duplicate_append, needs=("replica_records",)),
+    CheckDefinition("A9", expired_read, needs=("polls", "samples")),
+)

@@ -1,7 +1,7 @@
-"""Whether brokers refuse old producer epochs, and gaps in sequence numbers (taxonomy G13).
+"""Whether brokers refuse old producer epochs, and gaps in sequence numbers.
 
 With transaction.version=2 (KIP-890) each commit and abort raises the producer epoch, and its marker
-has the raised one. So which epoch is low is judged by the order of the log, never by counting.
+has the raised one. So which epoch is low is decided by the order of the log, never by counting.
 """
 
 from functools import reduce
@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
-from analysis.checks.base import CheckOutcome, count, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.fates import fenced
 from analysis.load import Trace
 
@@ -23,18 +23,19 @@ _SEQUENCES = 2**31
 
 
 def zombie_producer_accepted(trace: Trace) -> CheckOutcome:
-    """G13: an old producer epoch in a log after a newer one, or acknowledged after it was raised.
+    """A broker accepted an old producer epoch after a newer one, or a gap in sequence numbers.
 
-    And a gap: a batch whose first sequence number is above the one that follows the last of the
-    batch before, of the same producer id and epoch. A number that is lower is for
-    `duplicate_append`.
+    A batch follows one of a higher producer epoch in the log; the first sequence number of a batch
+    is above the one that follows its predecessor, of the same producer id and epoch; or a send, a
+    commit or offsets were acknowledged, though begun after a newer epoch of the transactional.id
+    was reported. `duplicate_append` finds lower sequence numbers.
 
-    Judged are the batches of producer ids whose epoch was raised within a log, those with a
-    sequence number that follow others of their producer epoch, and what a producer began to send or
-    commit after a newer epoch of its transactional.id was told. A refusal with another error than a
-    fencing one is permitted, and counted.
-
-    Source: `ProducerAppendInfo.checkProducerEpoch`, `ProducerAppendInfo.checkSequence`.
+    Permitted: refused with another error than a fencing one.
+    Undecided: within the clock bound between nodes; a commit or offsets of unknown outcome; or the
+        client reports no epoch.
+    Evaluates: batches of producer ids whose epoch was raised within a log, batches that follow
+        others of their producer epoch, and acts begun after a newer epoch was reported.
+    Source: `ProducerAppendInfo.checkProducerEpoch`, `ProducerAppendInfo.checkSequence`; KIP-98.
     """
     batches = _raised_batches(trace)
     acts = _acts_of_fenced(trace)
@@ -94,7 +95,7 @@ def _numbered_batches(trace: Trace) -> DataFrame:
     Columns: topic, partition, producer_id, producer_epoch, base_offset, last_offset, base_sequence,
     ahead (how many sequence numbers are left out between the batch before and this one; below 0
     where they are not above it). Where a replica lacks offsets in between, they may have had these
-    numbers, and nothing is judged.
+    numbers, and nothing is evaluated.
     """
     of_log = Window.partitionBy(*_LOG, "broker").orderBy("base_offset")
     of_epoch = Window.partitionBy(*_LOG, "broker", "producer_id", "producer_epoch")
@@ -140,12 +141,12 @@ def _gaps(numbered: DataFrame) -> DataFrame:
 
 
 def _acts_of_fenced(trace: Trace) -> DataFrame:
-    """What producers began to send or commit after a newer epoch of their id was told.
+    """What producers began to send or commit after a newer epoch of their id was reported.
 
     Columns: worker, producer, transaction, transactional_id, producer_id, producer_epoch, act,
     topic, partition, sequence, offset, outcome, error, began_micros, newer_epoch, raised_micros,
-    raised_by (worker). Where the client tells no epoch, newer_epoch is null, and another producer's
-    initialization counts.
+    raised_by (worker). Where the client reports no epoch, newer_epoch is null, and another
+    producer's initialization counts.
     """
     steps = trace["transactions"]
     about = ("act", *_LOG, "sequence", "offset", "outcome", "error", "began_micros")
@@ -244,3 +245,8 @@ def _told_acts(acts: DataFrame, clock_micros: int) -> DataFrame:
             F.coalesce("error", F.lit("no error")),
         ),
     )
+
+
+CHECKS = (
+    CheckDefinition("G13", zombie_producer_accepted, needs=("replica_batches", "log_starts")),
+)

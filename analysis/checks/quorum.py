@@ -1,9 +1,9 @@
-"""Whether the controllers' own log keeps Raft's rules, and brokers tell what it says (KIP-595)."""
+"""Whether the controllers' own log keeps Raft's rules, and brokers report what it has (KIP-595)."""
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.checks.base import CheckOutcome, count, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.load import Trace
 
 _BATCH = ("base_offset", "last_offset", "metadata_epoch", "size_bytes", "checksum")
@@ -11,12 +11,15 @@ _WHERE = ("servers", "metadata_epoch", "offset_first", "offset_last", "batches",
 
 
 def metadata_divergence(trace: Trace) -> CheckOutcome:
-    """G12: two servers' metadata logs differ, or a broker told a leadership that no log has.
+    """Two servers' metadata logs differ, or a broker reported a leadership that no log has.
 
-    Raft's Log Matching, by KIP-595: logs that share a batch are the same before it; an offset and
-    epoch name one batch; epochs grow with the offset; an epoch has one leader. A tail behind the
-    last shared batch is permitted: its server had not rejoined when all ended. A leadership that a
-    broker told was committed, so the longest log must have it: no committed record is ever lost.
+    Logs that share a batch are the same before it; an offset and epoch name one batch; epochs grow
+    with the offset; an epoch has one leader. A leadership that a broker reported was committed, so
+    the metadata log has it.
+
+    Permitted: a tail behind the last shared batch: its server had not rejoined when the run ended.
+    Evaluates: every batch of each metadata log, against each log that shares batches with it.
+    Source: KIP-595; Raft, Log Matching.
     """
     batches = trace["metadata_batches"].select("server", *_BATCH, "leader")
     pairs = trace.shared("metadata_pairs", lambda: _pairs(batches))
@@ -155,3 +158,6 @@ def _unknown_leaderships(trace: Trace) -> DataFrame:
             "leader_epoch",
         ),
     )
+
+
+CHECKS = (CheckDefinition("G12", metadata_divergence, needs=("metadata_batches", "leaderships")),)

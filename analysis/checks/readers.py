@@ -1,11 +1,11 @@
-"""Whether all readers see one log, and see it in time (taxonomy A7, B1, B5, B6)."""
+"""Whether all readers see one log, and see it in time."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
 from analysis.absences import absences
-from analysis.checks.base import CheckOutcome, count, findings, spans
+from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings, spans
 from analysis.contested import rivals, value_hash, with_readers
 from analysis.creations import creations
 from analysis.elections import IF_PERMITTED, after_cause, with_permit, with_timelines
@@ -23,24 +23,32 @@ _REWRITTEN = "rewritten by a truncation"
 
 
 def inconsistent_offset(trace: Trace) -> CheckOutcome:
-    """B1: one offset, two values, among what groups were given and what the log holds at the end.
+    """One offset has several values, among those that groups were delivered and the log at the end.
 
-    Under one leader epoch that is a violation. Under several the log was truncated and rewritten:
-    permitted by an election in between that permits a loss (`analysis.elections`), or if the value
-    that was overwritten was not acknowledged with acks=all. So are values of a topic and of the one
-    that was created after it. Jepsen has the class, but knows no epochs.
+    Several values under one leader epoch are a violation. Under several epochs the log was
+    truncated and rewritten.
+
+    Permitted: by an election in between that permits the loss; the overwritten value was not
+        acknowledged with acks=all; one value is of the topic before it was created again.
+    Undecided: a client reports no epoch; an election in between is not known.
+    Evaluates: every delivery.
+    Source: KIP-101: an epoch has one leader, which writes each offset once.
     """
     judged = _judged(rivals(trace), trace)
     return CheckOutcome(_told(trace, judged, "several values at one offset"), trace.rows["polls"])
 
 
 def divergent_readers(trace: Trace) -> CheckOutcome:
-    """B5: two groups went past one offset, and were not given the same record there.
+    """Two groups went past one offset and were not delivered the same record there.
 
-    Kind `different values`: both were given one, and some value by one group only; permitted as
-    an inconsistent offset is. Kind `given to one`: within a session a group went past a record that
-    another group of the same isolation level was given there, in an epoch between those around it.
-    Judged are deliveries of partitions that several groups read.
+    Either both were delivered a record, and some value by one group only. Or within a session a
+    group went past a record that another group of the same isolation level was delivered, in an
+    epoch between those around it.
+
+    Permitted: different values, as in `inconsistent_offset`.
+    Undecided: different values, as in `inconsistent_offset`.
+    Evaluates: deliveries of partitions that several groups read.
+    Source: Kafka's documentation, Replication: only committed records are given to consumers.
     """
     read = rivals(trace).where("groups != 0")
     apart = (
@@ -69,16 +77,20 @@ def divergent_readers(trace: Trace) -> CheckOutcome:
 
 
 def resurrected_record(trace: Trace) -> CheckOutcome:
-    """A7: known, then absent from a read of its offset, then there again.
+    """A record was known, then absent from a read of its offset, and then there again.
 
-    A value was acknowledged or delivered; later a group was given another value of a later epoch at
-    its offset; yet at the end the log holds the first one, or a group was given it later still.
-    Or a group came to the log's end below it, under a later epoch that had started at or below its
-    offset, and the log holds it at the end; then it counts as known if it was delivered, or
-    acknowledged with acks=all. That is a log that was truncated and came back, which only an
-    election that permits a loss allows: of the second value, or epoch, if the log holds the first
-    one, else of either. A read that went past the offset and saw nothing proves no absence:
-    `poll_skip` judges that.
+    A value was acknowledged or delivered; later a group was delivered another value of a later
+    epoch at its offset; yet at the end the log has the first value, or a group was delivered it
+    later still. Or a group came to the end of the log below it, under a later epoch that had
+    started at or below its offset, and at the end the log has it; then it counts as known if it was
+    delivered, or acknowledged with acks=all. A read that went past the offset and saw nothing
+    proves no absence: `poll_skip` evaluates that.
+
+    Permitted: by an election that permits the loss of the other value or epoch; of either, if the
+        log does not have the first value.
+    Undecided: an election in between is not known.
+    Evaluates: every delivery.
+    Source: KIP-101; KIP-966.
     """
     back = with_permit(
         with_timelines(_back(trace).unionByName(_back_beyond_ends(trace)), trace),
@@ -121,14 +133,15 @@ def resurrected_record(trace: Trace) -> CheckOutcome:
 
 
 def stale_read(trace: Trace) -> CheckOutcome:
-    """B6: a member stayed at a position, though the record there was acknowledged before.
+    """A member stayed at a position for 2 s or more after the record there was acknowledged.
 
-    Kinds: `stood still`, where it went on polling there, as its commits in between prove, so that a
-    member that the story let rest is no stale reader; `caught up early`, where it reported there
-    that it had caught up, and the surviving log has the record. Kafka bounds no reader's lag, so
-    all of it is permitted; measured is for how long, from STALE_SECONDS on. What transactions
-    wrote is left out: it can't be read before its commit. Judged is each stretch of records that
-    one poll returned.
+    It polled on there, as its commits in between prove; or it reported there that it had caught up,
+    and the surviving log has the record. Records of transactions are left out: they can't be read
+    before their commit.
+
+    Permitted: always.
+    Evaluates: every stretch of records that one poll returned.
+    Source: no configuration bounds how far a reader lags.
     """
     acks = (
         closeup.acknowledged(trace)
@@ -178,7 +191,7 @@ def stale_read(trace: Trace) -> CheckOutcome:
 
 
 def _back(trace: Trace) -> DataFrame:
-    """Offsets at which a value came back, and who was given another one in between, and when.
+    """Offsets at which a value came back, and which group was delivered another one, and when.
 
     Columns: topic, partition, offset, leader_epoch, other_epoch, is_kept (whether the log holds
     it), was (how the other epoch was read, in words), at, group. When each group was
@@ -353,3 +366,11 @@ def _given_to_one(trace: Trace) -> DataFrame:
             "%s went past %s records that %s was given there", "group", "records", "other"
         ),
     )
+
+
+CHECKS = (
+    CheckDefinition("B1", inconsistent_offset, needs=("polls", "leaderships")),
+    CheckDefinition("B5", divergent_readers, needs=("polls", "group_events", "leaderships")),
+    CheckDefinition("A7", resurrected_record, needs=("polls", "sends")),
+    CheckDefinition("B6", stale_read, needs=("polls", "sends", "group_events")),
+)

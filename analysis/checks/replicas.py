@@ -1,11 +1,18 @@
-"""Who may be in an ISR, and who may acknowledge (taxonomy G)."""
+"""Who may be in an ISR, and who may acknowledge."""
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
 from analysis.acknowledgements import lost, survived_late
-from analysis.checks.base import CheckOutcome, count, count_records, findings, spans
+from analysis.checks.base import (
+    CheckDefinition,
+    CheckOutcome,
+    count,
+    count_records,
+    findings,
+    spans,
+)
 from analysis.creations import created_once
 from analysis.elections import IF_PERMITTED, after_cause, with_permit
 from analysis.load import Trace
@@ -30,12 +37,15 @@ _VERDICT_OF_LOST = """
 
 
 def fenced_in_isr(trace: Trace) -> CheckOutcome:
-    """G7: a partition's ISR had a fenced broker, or one joined it that was shutting down (KIP-841).
+    """A partition's ISR has a fenced broker, or a broker joined it during a controlled shutdown.
 
-    States are judged at the end of each metadata batch: the controller fences a broker and takes it
-    out of the ISRs in one. A partition without a leader keeps its last ISR, which breaks nothing,
-    and so does a broker in a controlled shutdown that is the last of an ISR: it may not join one.
-    Undecided where the metadata log does not tell of the broker before.
+    By the states at the end of each metadata batch: the controller fences a broker and removes it
+    from the ISRs in one. A broker in a controlled shutdown may remain as the last of an ISR.
+    Partitions without a leader are left out.
+
+    Undecided: the metadata log has no registration of the broker before.
+    Evaluates: every change of a partition with a leader, at the end of its metadata batch.
+    Source: KIP-841.
     """
     changes, states = _batch_ends(trace)
     members = changes.withColumn("broker", F.explode("isr"))
@@ -152,11 +162,19 @@ def _batch_ends(trace: Trace) -> tuple[DataFrame, DataFrame]:
 
 
 def served_under_fenced_epoch(trace: Trace) -> CheckOutcome:
-    """G6: acknowledged, or served to a consumer, under an epoch that was over by then.
+    """A broker acknowledged or served a record under an epoch that was over by then.
 
-    Permitted with acks=1 and acks=0, and where the new leader had the record all the same: a
-    controller's decision takes a moment to reach the leader that it replaces. What may or may not
-    have been late is undecided with acks=all and no finding else: lost_record tells of the loss.
+    Served: a consumer was delivered a record after its epoch was over, from beyond where the epoch
+    ends in the surviving log.
+
+    Permitted: acknowledged with acks=0 or acks=1, or the new leader has the record: a decision of
+        the controller takes a moment to reach the leader that it replaces; served, by an election
+        that permits the loss.
+    Undecided: a record that was sent with acks=all is lost, and it was acknowledged within the
+        clock bound of the epoch's end, lies below the log start, or no source reports its epoch;
+        served, and an election is not known.
+    Evaluates: every acknowledged record.
+    Source: AlterPartition needs the controller, so a deposed leader can't commit alone.
     """
     first_end = reigns(trace).groupBy(*_LOG).agg(F.min("until_micros").alias("first_end"))
     gone = (
@@ -325,3 +343,9 @@ def _cause_of_late_acknowledgement() -> Column:
         proof,
     )
     return F.when(F.col("epoch").isNull(), untold).otherwise(told)
+
+
+CHECKS = (
+    CheckDefinition("G7", fenced_in_isr, needs=("leaderships", "broker_states")),
+    CheckDefinition("G6", served_under_fenced_epoch, needs=("sends", "leaderships", "log_starts")),
+)

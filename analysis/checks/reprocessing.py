@@ -1,9 +1,9 @@
-"""How often a group was given what it had already (taxonomy F8)."""
+"""How often a group was delivered records again."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from analysis.checks.base import CheckOutcome, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, findings
 from analysis.load import Trace
 from analysis.progress import repeated
 from analysis.stretches import given
@@ -15,12 +15,15 @@ _SLICE_MICROS = 10 * MICROS_PER_SECOND
 
 
 def reprocessing_amplification(trace: Trace) -> CheckOutcome:
-    """F8: delivered / distinct records of a group: overall, and while each fault held.
+    """A group was delivered records again: deliveries per distinct record.
 
-    A delivery counts as again if the group had that value at that offset before. Over the whole run
-    each such delivery counts, under a fault each record whose last one fell in its time. Measured,
-    always permitted (at least once); rows are told where something came again, without an
-    amplification where nothing was new.
+    For the whole run, where each repeated delivery counts, and for each fault, where each record
+    counts whose last delivery was while the fault held. There is no amplification if nothing was
+    new.
+
+    Permitted: always.
+    Evaluates: every delivery.
+    Source: Kafka's documentation, Message Delivery Semantics: delivery is at least once.
     """
     times = trace.materialized(_times(trace))
     again = (
@@ -88,3 +91,6 @@ def _within(rows: DataFrame, at: str, times: DataFrame) -> DataFrame:
         .join(F.broadcast(times), on="slice", how="inner")
         .where(f"{at} >= since and {at} < until")
     )
+
+
+CHECKS = (CheckDefinition("F8", reprocessing_amplification, needs=("polls",)),)

@@ -1,10 +1,10 @@
-"""Truncations and resets: noticed, missed, or for no reason (taxonomy F)."""
+"""Truncations and resets: noticed, missed, or for no reason."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
-from analysis.checks.base import CheckOutcome, count, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.digests import outside
 from analysis.load import Trace
 from analysis.positions import PARTITION
@@ -33,11 +33,15 @@ _FOREVER = "9223372036854775807"
 
 
 def reset(trace: Trace) -> CheckOutcome:
-    """F5, F6, F9: every reset with its cause, policy and magnitude; measured, always permitted.
+    """A client reset its position.
 
-    A group that starts where it never committed resets nothing and is left out. The magnitude is
-    told in records, and in bytes and seconds of history as far as a replica still has its batches;
-    `skipped` counts the records that a reset jumped over and the group never got.
+    Reports cause, policy, from and to; the magnitude in records, bytes and seconds of history, as
+    far as a replica still has the batches; and how many records the reset skipped that the group
+    never got. A group that starts without a commit gives up no position and is left out.
+
+    Permitted: always.
+    Evaluates: every member that was opened.
+    Source: `auto.offset.reset`.
     """
     found = with_skips(with_history(resets_of(trace), trace), trace).withColumn(
         "records", F.col("from_offset") - F.col("to_offset")
@@ -76,12 +80,16 @@ def reset(trace: Trace) -> CheckOutcome:
 
 
 def unjustified_reset(trace: Trace) -> CheckOutcome:
-    """F7: reset although the position lay within the log and on its branch at that time.
+    """A client reset a position that was within the log and on its branch at that time.
 
-    This is KAFKA-19902's symptom. The position is held against the leader's log start then, its log
-    end, and the start of each newer leader epoch that had begun. Undecided where one of them has
-    bounds on both sides of the position, where no sample tells the log's end before the reset, and
-    where the position had no epoch, nor had the group committed that offset with one.
+    This is KAFKA-19902's symptom. The position is compared with the leader's log start, its log end
+    and the start of each newer epoch at that time.
+
+    Undecided: neither the position nor the group's commit of that offset has an epoch; the log
+        start of that time, or the start of a newer epoch, has bounds on both sides of the position;
+        or no sample of the leader before the reset shows that the log reached so far.
+    Evaluates: every member that was opened.
+    Source: KAFKA-19902; KIP-320.
     """
     until = f"at_micros + {trace.clock_micros}"
     within = (
@@ -143,14 +151,18 @@ def unjustified_reset(trace: Trace) -> CheckOutcome:
 
 
 def truncation_undetected(trace: Trace) -> CheckOutcome:
-    """F2: read records that a truncation then removed, went on in a later epoch, and never knew.
+    """A group read records that were truncated, read on in a later epoch and never noticed.
 
-    The group went on above the first of these records, so that it never got what took their place.
-    Each truncation needs a notice of its own, between the first of these records and the delivery
-    with which the group went on. Records below the log start were truncated if a newer epoch
-    started at or below them, else deleted. A value that came corrupted is in no log, and tells
-    nothing: `corrupted_record` does. Permitted where another member went on from a commit without
-    an epoch (`OffsetAndMetadata(long)`), which no client can validate.
+    The group went on above the first of these records, so that it never got the records in their
+    place. Each truncation needs a notice of its own, between the first of these records and the
+    delivery with which the group went on. Records below the log start were truncated if a newer
+    epoch started at or below them, else deleted. Corrupted values are left out.
+
+    Permitted: the group commits no epoch, and another member, or the same one after it was opened
+        or assigned anew, went on from a commit.
+    Evaluates: every delivery.
+    Source: KIP-320; `OffsetAndMetadata(long)`: no client can validate a commit without an epoch
+        (KAFKA-20507).
     """
     silent = _went_on(trace, _truncated_reads(trace)).join(
         F.broadcast(trace.groups), on="group", how="left"
@@ -238,5 +250,14 @@ def _went_on(trace: Trace, gone: DataFrame) -> DataFrame:
 
 
 def members_judged(trace: Trace) -> DataFrame:
-    """Every opened member was judged: it could have reset."""
+    """How many members were opened: each could have reset."""
     return count(trace["group_events"].where("change = 'opened'"))
+
+
+CHECKS = (
+    CheckDefinition("F5, F6, F9", reset, needs=("group_events",)),
+    CheckDefinition(
+        "F7", unjustified_reset, needs=("group_events", "log_starts", "epoch_checkpoints")
+    ),
+    CheckDefinition("F2", truncation_undetected, needs=("polls", "group_events", "log_starts")),
+)

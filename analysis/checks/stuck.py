@@ -1,10 +1,10 @@
-"""Who never came to where it should (taxonomy H), although no fault held any more."""
+"""Members, producers and replicas that did not progress, although no fault held any more."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
-from analysis.checks.base import CheckOutcome, count, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.creations import changes
 from analysis.load import IS_UNACKNOWLEDGED, Trace
 from analysis.open_transactions import waiting
@@ -17,11 +17,12 @@ _IS_HELD = "injected_micros <= at and (healed_micros is null or healed_micros > 
 
 
 def stuck_consumer(trace: Trace) -> CheckOutcome:
-    """A member polled, and did not come to the log end in the time that it was given.
+    """A member polled and did not come to the end of the log in the time that it was given.
 
-    Progress is owed only where no fault holds: a stall that ended while one did is permitted. So is
-    one at a transaction that was open then, of a group that reads committed values: it ends at the
-    last stable offset (KIP-98). How long that stays there is for `hanging_transaction` to judge.
+    Permitted: a fault held when the time was over; or a transaction was open at its position, and
+        the group reads committed values. `hanging_transaction` evaluates how long it stays open.
+    Evaluates: each time that a member caught up, stalled or failed.
+    Source: KIP-98: read_committed ends at the last stable offset.
     """
     told = trace["group_events"].where("change in ('caught_up', 'stalled', 'failed')")
     stalls = trace.materialized(told.where("change = 'stalled'"))
@@ -68,14 +69,17 @@ def stuck_consumer(trace: Trace) -> CheckOutcome:
 
 
 def stuck_producer(trace: Trace) -> CheckOutcome:
-    """A producer whose last values to a partition all failed, for OWED_SECONDS or to its very end.
+    """The last values of a producer to a partition all failed for 30 s or more, or got no answer.
 
-    Permitted where a fault held when the last of them was given up. A value whose worker ended by
-    itself gets an answer within `delivery.timeout.ms`, or when its producer is closed: without one
-    the client broke that promise. Permitted where a fault killed the worker; undecided where
-    nothing tells how the worker ended, or the scenario failed and its command with it.
-    Transactional producers are not judged: one that is fenced is stuck by right.
-    Source: `KafkaProducer.close`, `ProducerBatch.done`.
+    Transactional producers are left out: a fenced one is stuck by right.
+
+    Permitted: a fault held when the last of them was given up; or they got no answer, over less
+        than 30 s, and the worker was killed.
+    Undecided: they got no answer, over less than 30 s, and no source reports how the worker ended,
+        or the scenario failed.
+    Evaluates: each producer and partition.
+    Source: `delivery.timeout.ms`; `KafkaProducer.close`, `ProducerBatch.done`: each send is
+        answered.
     """
     key = ("producer", *_LOG)
     sends = closeup.sends(trace).where("intended_micros is not null and transaction is null")
@@ -140,10 +144,13 @@ def stuck_producer(trace: Trace) -> CheckOutcome:
 
 
 def never_caught_up(trace: Trace) -> CheckOutcome:
-    """A replica of a led partition is not in its ISR at the end, though its broker is in service.
+    """A replica of a partition with a leader is out of the ISR when collecting begins.
 
-    Owed OWED_SECONDS after it left the ISR, its broker came into service and the last fault was
-    healed; permitted before, and where the broker is fenced. The end is when collecting begins.
+    Permitted: its broker is fenced; a fault holds; or 30 s or less have passed since the replica
+        left the ISR, its broker came into service and the last fault was healed.
+    Undecided: the metadata log has no state of its broker.
+    Evaluates: every replica of a partition with a leader.
+    Source: `replica.lag.time.max.ms`.
     """
     last = (
         trace["leaderships"]
@@ -221,3 +228,10 @@ def _end(trace: Trace) -> DataFrame:
         .where(F.col("stage") == str(Stage.COLLECTING))
         .agg(F.coalesce(F.min("began_micros"), ended).alias("end"))
     )
+
+
+CHECKS = (
+    CheckDefinition("H4", stuck_consumer, needs=("group_events",)),
+    CheckDefinition("H5", stuck_producer, needs=("sends",)),
+    CheckDefinition("H6", never_caught_up, needs=("leaderships", "broker_states")),
+)

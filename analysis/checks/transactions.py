@@ -1,4 +1,4 @@
-"""Whether transactions are whole, and aborted ones hidden (taxonomy A8, C).
+"""Whether transactions are whole, and aborted ones hidden.
 
 How a transaction ended is what its marker in the log says, else what its client was answered.
 """
@@ -7,7 +7,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
-from analysis.checks.base import CheckOutcome, count_records, findings, spans
+from analysis.checks.base import CheckDefinition, CheckOutcome, count_records, findings, spans
 from analysis.digests import outside
 from analysis.elections import permit_in_words
 from analysis.fates import committed_readers
@@ -26,11 +26,16 @@ _IS_PASSED = """
 
 
 def aborted_read(trace: Trace) -> CheckOutcome:
-    """A8: a read_committed group was delivered what no committed transaction wrote.
+    """A read_committed group was delivered a value that no committed transaction wrote.
 
-    That is a value of a failed send, or of a transaction that an abort marker ends in the log, or
-    that its client aborted. Undecided where neither log nor client says how it ended: a commit that
-    was refused may have come through by an earlier attempt.
+    That is a value of a failed send, of a transaction that an abort marker ends in the log, or of
+    one that its client aborted, also if a marker of another transaction commits some of it.
+
+    Undecided: no marker ends the transaction, and its client was refused or got no answer: an
+        earlier attempt may have committed it.
+    Evaluates: every write of a transaction that is not known as committed, for each read_committed
+        group.
+    Source: `isolation.level`; KIP-98.
     """
     untaken = writes(trace).where("fate != 'committed'")
     readers = F.broadcast(committed_readers(trace))
@@ -69,11 +74,15 @@ def aborted_read(trace: Trace) -> CheckOutcome:
 
 
 def torn_transaction(trace: Trace) -> CheckOutcome:
-    """C: of a committed transaction, a read_committed group went past writes and never got them.
+    """A read_committed group went past writes of a committed transaction and never got them.
 
-    Kind `torn` where it got others, `hidden` where it got none. Judged is each committed write that
-    a group went past. Permitted where an election that permits the loss came after the write, and
-    started its epoch at or below it; undecided where nothing says that it was ever appended.
+    It got other writes of the transaction (torn), or none (hidden).
+
+    Permitted: by an election after the write that permits its loss and started its epoch at or
+        below it.
+    Undecided: no source reports that the write was appended.
+    Evaluates: every write of a committed transaction that a group went past.
+    Source: KIP-98: a transaction is atomic over its partitions.
     """
     reached = final_positions(trace)
     passed = (
@@ -153,3 +162,11 @@ def _verdict_of_missed() -> Column:
         .when(is_lost & F.col("permit").isNotNull(), "permitted")
         .otherwise("violation")
     )
+
+
+CHECKS = (
+    CheckDefinition("A8", aborted_read, needs=("transactions", "sends", "polls")),
+    CheckDefinition(
+        "C4", torn_transaction, needs=("transactions", "sends", "polls", "group_events")
+    ),
+)

@@ -1,11 +1,11 @@
-"""Truncations: who noticed them, for what reason, and what they cost (taxonomy F)."""
+"""Truncations: which client noticed them, for what reason, and what was lost."""
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.acknowledgements import lost
 from analysis.branches import abandoned, reads
-from analysis.checks.base import CheckOutcome, count, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.checks.mismatches import with_position_epochs
 from analysis.checks.resets import members_judged
 from analysis.load import Trace
@@ -31,13 +31,14 @@ _RESET = (*PARTITION, "member", "policy", "from_offset", "from_epoch", "to_offse
 
 
 def truncation_detected(trace: Trace) -> CheckOutcome:
-    """F1: a client noticed that its position lies on an abandoned branch, and how late.
+    """A client noticed that its position lies on an abandoned branch.
 
-    Judged is what each group was delivered of each epoch. A reset by its client tells of it, or a
-    LogTruncationException, which has its divergent offset where the reset has its target. The
-    latency counts from when the first later epoch began. It is exact if the client was led to where
-    the branches part. Measured, always permitted. Source: KIP-320 (OffsetForLeaderEpoch
-    validation).
+    By a reset or a LogTruncationException. Reports the latency since the first later epoch began,
+    and whether the client was led to where the branches part.
+
+    Permitted: always.
+    Evaluates: the deliveries of each epoch to each group.
+    Source: KIP-320: OffsetForLeaderEpoch validates a position.
     """
     newer = trace["leaderships"].select(
         *_LOG, "leader_epoch", F.col("at_micros").alias("began_micros")
@@ -89,16 +90,18 @@ def truncation_detected(trace: Trace) -> CheckOutcome:
 
 
 def false_truncation(trace: Trace) -> CheckOutcome:
-    """F3: a client reported a truncation of a position that was on its branch at that time.
+    """A client reported a truncation of a position that was on its branch at that time.
 
-    The position is judged by the epoch under which the group was delivered the record before,
-    whatever epoch the position had: that may be stale. Where it was delivered none, undecided if
-    the position's own epoch was on that branch, or unknown: the log may have been too short then.
-    Permitted where retention had removed the position's epoch and it was led to the log start: an
-    epoch that is not cached any more is answered with the start of the first larger one, which
-    retention moved there. Undecided as well where the log start then, or the start of a newer
-    epoch, has bounds on both sides. Every opened member was judged. Source: KIP-320, KAFKA-19902,
-    `LeaderEpochFileCache.endOffsetFor`.
+    The position is compared by the epoch under which the group was delivered the previous record;
+    its own epoch may be stale.
+
+    Permitted: retention had removed the position's epoch, and the client was led to the log start:
+        the leader answers with the start of the first larger epoch, which retention moved there.
+    Undecided: the group was not delivered the previous record, and the position's epoch was on its
+        branch or is unknown; or the log start of that time, or the start of a newer epoch, has
+        bounds on both sides of the position.
+    Evaluates: every member that was opened.
+    Source: KIP-320; KAFKA-19902; `LeaderEpochFileCache.endOffsetFor`.
     """
     until = f"at_micros + {trace.clock_micros}"
     reports = with_log_starts(_reports(trace), trace).join(
@@ -169,11 +172,14 @@ def false_truncation(trace: Trace) -> CheckOutcome:
 
 
 def silent_revalidation(trace: Trace) -> CheckOutcome:
-    """F10: a position beyond the truncated log's end became valid again before anyone checked it.
+    """A position beyond a truncated log's end became valid again by new appends, unnoticed.
 
-    Judged are a group's passages from one epoch to a newer one on a partition. It had read past
-    where the older one was left, new appends overtook its position, and it went on there without
-    a reset or an exception. KIP-320's own motive; permitted where the group commits no epoch.
+    The group had read past where the older epoch ends, new appends overtook its position, and it
+    read on there without a reset or an exception.
+
+    Permitted: the group commits no epoch.
+    Evaluates: each step of a group from one epoch to a newer one on a partition.
+    Source: KIP-320, Motivation.
     """
     in_order = Window.partitionBy(*PARTITION).orderBy("first_micros")
     passages = (
@@ -233,11 +239,14 @@ def silent_revalidation(trace: Trace) -> CheckOutcome:
 
 
 def loss_estimate(trace: Trace) -> CheckOutcome:
-    """F11: how long the abandoned branches were, against the acknowledged values lost with them.
+    """An election abandoned a branch: its length, and the acknowledged values lost with it.
 
-    The estimate is the old log's end less the newer epoch's start (KAFKA-10751); records that were
-    never acknowledged count in it, and what nobody saw does not. Judged are elections. Measured,
-    always permitted: `lost_record` judges the loss.
+    The length is the old log's end less the start of the newer epoch. It counts records that were
+    never acknowledged, and not those that no source saw. `lost_record` evaluates the loss.
+
+    Permitted: always.
+    Evaluates: every election that ended an epoch.
+    Source: KAFKA-10751.
     """
     branches = abandoned(trace)
     by_values = (
@@ -286,7 +295,7 @@ def loss_estimate(trace: Trace) -> CheckOutcome:
 def _reports(trace: Trace) -> DataFrame:
     """Reports of truncations by clients: _RESET, is_raised, timeline, forked_at.
 
-    Resets, and exceptions (is_raised) that no line of the client's log tells of; forked_at is of
+    Resets, and exceptions (is_raised) that no line of the client's log reports; forked_at is of
     the position's epoch. Clients raise where they have no policy to reset by.
     """
     forked_at = fork_then("from_epoch", f"at_micros + {trace.clock_micros}")
@@ -322,3 +331,21 @@ def _reports(trace: Trace) -> DataFrame:
         .join(F.broadcast(timelines(trace)), on=list(_LOG), how="inner")
         .selectExpr("*", f"if(from_epoch < 0, null, {forked_at}) as forked_at")
     )
+
+
+CHECKS = (
+    CheckDefinition(
+        "F1", truncation_detected, needs=("polls", "epoch_checkpoints", "log_starts", "leaderships")
+    ),
+    CheckDefinition(
+        "F3", false_truncation, needs=("group_events", "epoch_checkpoints", "log_starts")
+    ),
+    CheckDefinition(
+        "F10",
+        silent_revalidation,
+        needs=("polls", "epoch_checkpoints", "log_starts", "leaderships"),
+    ),
+    CheckDefinition(
+        "F11", loss_estimate, needs=("sends", "log_starts", "epoch_checkpoints", "leaderships")
+    ),
+)

@@ -1,4 +1,4 @@
-"""Plants of groups and their commits (taxonomy D)."""
+"""Plants of groups and their commits (family D)."""
 
 from collections.abc import Callable
 

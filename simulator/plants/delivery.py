@@ -1,4 +1,4 @@
-"""Plants of what is lost, skipped, repeated or made up (taxonomy A)."""
+"""Plants of what is lost, skipped, repeated or made up (family A)."""
 
 import numpy as np
 

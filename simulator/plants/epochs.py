@@ -1,4 +1,4 @@
-"""Plants of leader epochs, as groups read and commit them (taxonomy E)."""
+"""Plants of leader epochs, as groups read and commit them (family E)."""
 
 from itertools import pairwise
 

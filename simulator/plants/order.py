@@ -1,4 +1,4 @@
-"""Plants of records in the wrong order, at the wrong place or too late (taxonomy B)."""
+"""Plants of records in the wrong order, at the wrong place or too late (family B)."""
 
 import numpy as np
 

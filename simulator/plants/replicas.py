@@ -1,4 +1,4 @@
-"""Plants of replicas, elections and metadata (taxonomy G)."""
+"""Plants of replicas, elections and metadata (family G)."""
 
 from itertools import pairwise
 

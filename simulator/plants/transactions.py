@@ -1,4 +1,4 @@
-"""Plants of transactions (taxonomy A8, C, G13)."""
+"""Plants of transactions (family C, A8 and G13)."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""Plants of truncations and resets (taxonomy F, E9)."""
+"""Plants of truncations and resets (family F, and E9)."""
 
 import numpy as np
 

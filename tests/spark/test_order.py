@@ -1,4 +1,4 @@
-"""Order in histories of a few events: sent, polled, and seen by several readers (taxonomy B)."""
+"""Order in histories of a few events: sent, polled, and seen by several readers (B)."""
 
 from typing import Any
 

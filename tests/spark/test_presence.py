@@ -1,4 +1,4 @@
-"""Where records are in histories of a few events (taxonomy A2, A3, A7, A9)."""
+"""Where records are in histories of a few events (A2, A3, A7, A9)."""
 
 from typing import Any
 

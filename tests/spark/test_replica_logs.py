@@ -7,7 +7,7 @@ from conftest import TraceMaker
 from histories import result
 from micro import Row, batch, epochs, led, polled, replica, sampled, sent, survived
 
-from analysis.checks.logs import batches_against_records
+from analysis.checks.consistency import batches_against_records
 from contract.checks import Check
 from contract.verdicts import CheckVerdict
 
