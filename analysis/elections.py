@@ -41,10 +41,10 @@ _KIND = """
 _PERMITS = """
     case kind
         when 'configured' then 'unclean election by configuration'
-        when 'ordered' then 'unclean election by order'
+        when 'ordered' then 'unclean election on request'
         else case
             when is_wiped then 'election of a broker whose disk was wiped'
-            when is_cut then 'election after the tails of all replicas were cut off'
+            when is_cut then 'election after the tails of all replicas were truncated'
         end
     end
 """
@@ -190,7 +190,7 @@ def after_cause() -> Column:
     """What follows a cause: the event that permits it, or that it is not known."""
     return (
         F.when(F.col("permit").isNotNull(), F.concat(F.lit("; "), permit_in_words()))
-        .when(F.col("is_untold"), "; how its leader was elected is not known")
+        .when(F.col("is_untold"), "; how the leader was elected is not known")
         .otherwise("")
     )
 

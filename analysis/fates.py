@@ -62,11 +62,14 @@ def with_fates(sends: DataFrame, trace: Trace) -> DataFrame:
     )
     reason = (
         F.when(is_failed, "the send failed")
-        .when(is_of_another, F.concat(F.lit("of both kinds of markers, its own is: "), "told"))
+        .when(
+            is_of_another,
+            F.concat(F.lit("commit and abort markers have its producer id; its own is: "), "told"),
+        )
         .when(F.col("marker") == "abort", "an abort marker ends it")
         .when(F.col("marker") == "commit", "a commit marker ends it")
-        .when(is_told, F.concat(F.lit("its client "), "told"))
-        .otherwise("neither a marker nor its client says how it ended")
+        .when(is_told, F.concat(F.lit("its client reported it as "), "told"))
+        .otherwise("neither a marker nor its client shows how it ended")
     )
     return judged.select(
         *sends.columns, "told", "marker", "marker_at", fate.alias("fate"), reason.alias("reason")

@@ -289,7 +289,7 @@ def _result(found: list[Found], evaluated: int, examples: list[Finding]) -> Chec
         evaluated=evaluated,
         findings=counts.total(),
         examples=examples,
-        reason="" if evaluated else "its tables hold nothing that it could judge",
+        reason="" if evaluated else "the tables have no rows to evaluate",
     )
 
 

@@ -168,7 +168,8 @@ def unavailable(
             kind=F.lit("unavailable"),
             verdict=F.when(owed > OWED_SECONDS, "violation").otherwise("permitted"),
             cause=F.format_string(
-                "%s waited, all in all %.1f s, in %.1f s of which nobody could serve them",
+                "%s operations waited for %.1f s in total; no service was possible for %.1f s of"
+                " it",
                 "records",
                 "seconds",
                 "unservable_seconds",

@@ -67,7 +67,7 @@ def high_watermark_regressed(trace: Trace) -> CheckOutcome:
             verdict=F.expr(f"if(kind = 'across epochs', {IF_PERMITTED}, 'violation')"),
             cause=F.concat(
                 F.format_string(
-                    "in epoch %s the leader reported %s, after %s had been reported (%s)",
+                    "the leader of epoch %s reported high watermark %s after a report of %s (%s)",
                     "leader_epoch",
                     "offset_first",
                     "offset_last",
@@ -105,7 +105,21 @@ def retention_overreach(trace: Trace) -> CheckOutcome:
             evidence=("bound",),
             kind=F.col("kind"),
             verdict=F.expr("if(kind = 'went back with its leader', 'permitted', 'violation')"),
-            cause=F.format_string("log start %s, %s: %s", "offset_first", "kind", "bound"),
+            cause=F.expr(
+                """case kind
+                    when 'above the high watermark' then
+                        format_string('log start %s is above high watermark %s',
+                            offset_first, bound)
+                    when 'nothing allows deletion' then
+                        format_string('log start is %s, but the topic has no retention and the'
+                            || ' plan deletes no records; expected %s', offset_first, bound)
+                    when 'younger than retention.ms' then
+                        format_string('offset %s was deleted before its retention.ms of %s',
+                            offset_first, bound)
+                    else format_string('log start went back from %s to %s%s', bound, offset_first,
+                        if(kind = 'went back', '', '; the leader had changed'))
+                end"""
+            ),
         ),
         count(judged),
     )
@@ -281,7 +295,8 @@ def min_insync_breached(trace: Trace) -> CheckOutcome:
             kind=F.lit("acknowledged"),
             verdict=F.expr("if(is_late, 'violation', 'permitted')"),
             cause=F.format_string(
-                "%s records acknowledged with acks=all in epoch %s, with ISR %s and %s wanted",
+                "%s records were acknowledged with acks=all in epoch %s while the ISR was %s;"
+                " min.insync.replicas is %s",
                 "records",
                 "leader_epoch",
                 F.to_json("isr"),

@@ -66,7 +66,7 @@ def _check_change(old: CheckCount | None, new: CheckCount | None) -> str | None:
     if old == new:
         return None
     if new is None:
-        return "checked no more"
+        return "no longer checked"
     if old is None:
         return f"checked for the first time: {new.verdict}, findings {new.findings}"
     parts = []
