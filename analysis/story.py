@@ -175,7 +175,7 @@ def _group_events(tables: Tables, finding: Finding) -> Iterator[Moment]:
 
 def _resets(tables: Tables, finding: Finding) -> Iterator[Moment]:
     for row in _rows(_of_partition(tables("resets"), finding)):
-        to = "raises an exception" if row["to_offset"] is None else f"to {row['to_offset']}"
+        to = "raises" if row["to_offset"] is None else f"to {row['to_offset']}"
         start = "" if row["from_offset"] is None else f" from {row['from_offset']}"
         yield Moment(
             row["at_micros"],

@@ -103,8 +103,8 @@ def committed_epoch_stale(trace: Trace) -> CheckOutcome:
         where=(F.col("committed_epoch") >= 0) & (F.col("committed_epoch") < F.col("record_epoch")),
         kind="stale",
         permitted=_is_chosen(),
-        cause="the committed epoch is older than the record before the offset; a client may report a"
-        " truncation that did not happen",
+        cause="the committed epoch is older than the record before the offset; a client may report"
+        " a truncation that did not happen",
     )
 
 
@@ -130,8 +130,8 @@ def committed_epoch_ahead(trace: Trace) -> CheckOutcome:
         where=F.col("committed_epoch") > F.col("record_epoch"),
         kind="ahead",
         permitted=_is_chosen(),
-        cause="the committed epoch is newer than the record before the offset; a client may not detect a"
-        " truncation below it",
+        cause="the committed epoch is newer than the record before the offset; a client may not"
+        " detect a truncation below it",
     )
 
 

@@ -307,7 +307,8 @@ def _cause_of_late_acknowledgement() -> Column:
         """
         case known_by
             when 'survived' then 'the new leader has them'
-            when 'truncation' then format_string('lost when it truncated its log to %s', truncated_to)
+            when 'truncation' then
+                format_string('lost when it truncated its log to %s', truncated_to)
             when 'offset' then 'lost: their offsets hold other records'
             else 'they are not in the surviving log'
         end

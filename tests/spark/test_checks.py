@@ -194,7 +194,7 @@ def test_a_truncation_seen_too_high_skips_what_lies_below(make_trace: TraceMaker
     found = result(make_trace, Check.SKIPPED_RECORD, SEEN_TOO_HIGH, commit_epoch="forced")
     assert found.verdict is CheckVerdict.VIOLATED
     (one,) = found.examples
-    assert (one.kind, one.evidence["truncated_to"]) == ("truncation seen too high", 6)
+    assert (one.kind, one.evidence["truncated_to"]) == ("divergent offset too high", 6)
 
 
 def test_redelivery_is_counted_and_permitted(make_trace: TraceMaker) -> None:
