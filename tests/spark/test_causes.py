@@ -37,7 +37,8 @@ _ELECTED = {"leaderships": [led(0, at=10), led(1, at=250 * MS, leader=2)]}
             "truncated",
             (2, 3),
             ("2 records acknowledged (acks=all) under epoch 0 (assumed: the epoch at that time):"
-            " truncated; unclean election by configuration: broker 2, epoch 1, metadata offset 250"),
+            " truncated; unclean election by configuration: broker 2, epoch 1, metadata offset"
+            " 250"),
         ),
         (
             Check.LOST_RECORD,
