@@ -26,7 +26,7 @@ def explain(
         str, typer.Argument(help="A check, or CHECK:N for the Nth of its examples.")
     ],
 ) -> None:
-    """Tell who wrote, who led, the faults, the commits, and where it went on."""
+    """Show who wrote, who led, the faults, the commits, and where the group continued."""
     (folder, *others) = find_runs(run)
     if others:
         raise UsageError(f"{run} holds {1 + len(others)} runs: name one, such as {folder.path}")

@@ -49,7 +49,7 @@ class Found:
 
 @dataclass(frozen=True)
 class _Asked:
-    """What a check is about to tell, and why that can't be relied on, if so."""
+    """What a check is about to report, and why that can't be relied on, if so."""
 
     check: Check
     outcome: CheckOutcome

@@ -13,12 +13,12 @@ from analysis.reigns import states
 from contract.tables import MICROS_PER_SECOND
 
 OUTAGE_SECONDS = 2
-"""What waits so long for its answer tells of an outage; less is a slow machine's noise."""
+"""A wait of this length is an outage; a shorter one may be a slow machine."""
 OWED_SECONDS = 30
 """A partition that could be served has to be, after so long."""
 
 RETRY_SECONDS = 10
-"""Nothing tells of a partition's service in a pause between two attempts that is longer."""
+"""A longer pause between two attempts shows nothing about a partition's service."""
 
 _LOG = ("topic", "partition")
 _SPANS = pa.schema({"since": pa.int64(), "until": pa.int64()})
@@ -28,9 +28,9 @@ _TOLD = ("at", "records", "unanswered", "seconds", "unservable_seconds", "recove
 def outages(waits: DataFrame, *keys: str, answers: DataFrame | None = None) -> DataFrame:
     """Waits of OUTAGE_SECONDS or more, those that overlap as one.
 
-    Waits that follow each other within RETRY_SECONDS are one, too, if nobody was answered from when
-    the last of them began until the next one did: each attempt ends by its own timeout, the outage
-    by an answer.
+    Waits that follow each other within RETRY_SECONDS are one, too, if no request was answered from
+    when the last of them began until the next one did: each attempt ends by its own timeout, the
+    outage by an answer.
 
     Args:
         waits: with the keys, at, ended (microseconds) and unanswered (0 or 1).
@@ -68,7 +68,7 @@ def outages(waits: DataFrame, *keys: str, answers: DataFrame | None = None) -> D
 
 
 def _unanswered_between(in_turn: DataFrame, answers: DataFrame, *keys: str) -> DataFrame:
-    """(keys, _since, at, _is_retry): pauses between two waits in which nobody was answered."""
+    """(keys, _since, at, _is_retry): pauses between two waits in which no request was answered."""
     pause = (*keys, "_since", "at")
     pauses = (
         in_turn.where("at > _until")

@@ -35,10 +35,10 @@ _TYPES = {
 
 @dataclass(frozen=True)
 class Totals:
-    """Numbers over all findings of a check, and how they are told in one line.
+    """Numbers over all findings of a check, and their summary in one line.
 
     Attributes:
-        rows: `records` of each finding, by whatever tells them apart; they are summed.
+        rows: `records` of each finding, by whatever columns distinguish them; they are summed.
         tell: the line, from the summed rows by their columns.
     """
 
@@ -53,7 +53,7 @@ class CheckOutcome:
     Attributes:
         findings: one row each, with FINDING_COLUMNS; see `findings`.
         evaluated: how much there was to judge: a count, or one row with it named `evaluated`.
-        totals: what is told of all findings in one line, if anything is.
+        totals: the summary of all findings in one line, if there is one.
     """
 
     findings: DataFrame

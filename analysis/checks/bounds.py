@@ -16,7 +16,7 @@ _LOG = ("topic", "partition")
 
 
 def high_watermark_regressed(trace: Trace) -> CheckOutcome:
-    """G4: a leader told a high watermark below one that was told before.
+    """G4: a leader told a high watermark below one that was reported before.
 
     A leader's only grows, and a new one tells none until it has reached the start of its epoch
     (KIP-207), which lies above all that was committed before. Permitted across epochs by an
@@ -126,7 +126,7 @@ def retention_overreach(trace: Trace) -> CheckOutcome:
 
 
 def _of_leaders(trace: Trace) -> DataFrame:
-    """What leaders told of partitions that were created once."""
+    """Reports of leaders about partitions that were created once."""
     return (
         trace["samples"]
         .where("broker = leader")
@@ -145,9 +145,9 @@ def _above_the_high_watermark(told: DataFrame) -> DataFrame:
 
 
 def _logged_above_the_high_watermark(trace: Trace, told: DataFrame) -> DataFrame:
-    """Log starts that a leader's server logged, above the high watermark that it told later.
+    """Log starts that a leader's server logged, above the high watermark that it reported later.
 
-    What it told before proves nothing: the high watermark may have advanced in between.
+    What it reported before proves nothing: the high watermark may have advanced in between.
     """
     asked = F.coalesce("asked_micros", F.col("at_micros") - ANSWER_MICROS)
     answers = told.where("log_end_offset >= 0").select(
@@ -176,7 +176,7 @@ def _logged_above_the_high_watermark(trace: Trace, told: DataFrame) -> DataFrame
 
 
 def _gone_back(told: DataFrame) -> DataFrame:
-    """Log starts below one that was told before, by the same leader or an earlier one."""
+    """Log starts below one that was reported before, by the same leader or an earlier one."""
     order = Window.partitionBy(*_LOG).orderBy("leader_epoch")
     within = in_order(told, *_LOG, "leader_epoch", value="log_start_offset").where("value < before")
     lower = (
@@ -202,7 +202,7 @@ def _gone_back(told: DataFrame) -> DataFrame:
 
 
 def _never_allowed(trace: Trace, told: DataFrame) -> DataFrame:
-    """The first sight of a log start above 0 in a topic that keeps everything."""
+    """The first sight of a log start above 0 in a topic without deletion."""
     keeps = trace.topics.where("not deletes and retention_ms is null").select("topic")
     starts = told.select(*_LOG, "log_start_offset", "at_micros").union(
         trace["log_starts"].select(*_LOG, "log_start_offset", F.lit(None).cast("bigint"))
@@ -223,7 +223,7 @@ def _never_allowed(trace: Trace, told: DataFrame) -> DataFrame:
 
 
 def _too_young(trace: Trace, told: DataFrame) -> DataFrame:
-    """Log starts that passed a value sooner than retention.ms after its producer took it up."""
+    """Log starts that passed a value sooner than retention.ms after its producer accepted it."""
     timed = F.broadcast(
         trace.topics.where("not deletes and retention_ms is not null").select(
             "topic", "retention_ms"

@@ -89,7 +89,7 @@ _CONTRADICTION = (
 def _apart(judged: DataFrame, trace: Trace) -> DataFrame:
     """The positions with a record between them and the nearest delivery, as none may be.
 
-    A transaction's record may be withheld from the member, so it tells nothing.
+    A transaction's record may be withheld from the member, so it proves nothing.
     """
     is_after = "position > given_before + 1 and coalesce(given_next > given_before + 1, true)"
     is_first = "given_before is null and change = 'assigned' and given_next > position"

@@ -34,7 +34,7 @@ def skipped_record(trace: Trace) -> CheckOutcome:
     is_inexact = F.col("truncated_to").isNotNull() & style.isin(*OF_RECORDS)
     by_elections = is_inexact & F.col("unclean_epochs").isNotNull()
     kind = (
-        F.when(by_policy, "jumped by reset")
+        F.when(by_policy, "skipped by a reset")
         .when(F.col("truncated_to").isNotNull(), "divergent offset too high")
         .otherwise("skipped without an error")
     )

@@ -315,7 +315,7 @@ def _last_states(trace: Trace) -> DataFrame:
 
 
 def _last_high_watermarks(trace: Trace) -> DataFrame:
-    """(topic, partition, leader_epoch, high_watermark): the largest that each last leader told."""
+    """(topic, partition, leader_epoch, high_watermark): the largest of each last leader."""
     last = trace.shared("last_states", lambda: _last_states(trace))
     return (
         trace["samples"]
@@ -330,7 +330,7 @@ def _last_high_watermarks(trace: Trace) -> DataFrame:
 def _replica_bounds(trace: Trace) -> DataFrame:
     """(topic, partition, broker, bit, log_start_offset, bound): what each replica committed.
 
-    `bit` tells the replicas of a partition apart; `bound` is exclusive, 0 where nothing is judged.
+    `bit` identifies a replica of a partition; `bound` is exclusive, 0 where nothing is judged.
     """
     last = trace.shared("last_states", lambda: _last_states(trace))
     once = created_once(trace).withColumn("is_once", F.lit(1))

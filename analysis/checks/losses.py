@@ -141,7 +141,7 @@ def lost_record(trace: Trace) -> CheckOutcome:
 def _judged(trace: Trace) -> DataFrame:
     """Lost records with their cause and verdict; without those that expired after all had them."""
     clock = trace.clock_micros
-    # Below the log start a record is missing anyway: a guessed epoch must be beyond doubt.
+    # Below the log start a record is missing anyway: an assumed epoch must be certain.
     is_sure = (
         "coalesce(offset >= log_start, true) or known_by != 'guess'"
         f" or answered_micros + {clock} < until_micros"

@@ -72,7 +72,7 @@ def nonmonotonic_send(trace: Trace) -> CheckOutcome:
         ),
         is_close=True,
     )
-    # Below the log start nobody can tell whether the earlier value had been truncated.
+    # Below the log start it is not known whether the earlier value had been truncated.
     known = trace.materialized(
         closeup.surviving(trace)
         .select(*_LOG, "value")

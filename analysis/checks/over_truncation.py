@@ -52,7 +52,7 @@ def _own_epochs(trace: Trace) -> DataFrame:
 
 
 def _acknowledged_in_sync(trace: Trace) -> DataFrame:
-    """Spans of acks=all records that a replica must have had, and that survive where it was cut."""
+    """Spans of acks=all records that a replica must have had, truncated there, yet surviving."""
     had = replicated_above(trace)
     sends = closeup.acknowledged(trace).where("acks = 'all'")
     found = (

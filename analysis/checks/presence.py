@@ -216,7 +216,7 @@ def expired_read(trace: Trace) -> CheckOutcome:
 
 
 def _below(given: DataFrame, told: DataFrame) -> DataFrame:
-    """Runs that begin below the largest log start told before, and when that was told first."""
+    """Runs that begin below the largest log start reported before, and when that was."""
     columns = ("group", "member", *_LOG, "first_offset", "last_offset", "at_micros")
     by_time = Window.partitionBy(*_LOG).orderBy("at_micros")
     steps = told.select(*_LOG, "at_micros", "start")

@@ -140,12 +140,12 @@ def _gaps(numbered: DataFrame) -> DataFrame:
 
 
 def _acts_of_fenced(trace: Trace) -> DataFrame:
-    """What producers began to send or commit after a newer epoch of their id was told.
+    """What producers began to send or commit after a newer epoch of their id was reported.
 
     Columns: worker, producer, transaction, transactional_id, producer_id, producer_epoch, act,
     topic, partition, sequence, offset, outcome, error, began_micros, newer_epoch, raised_micros,
-    raised_by (worker). Where the client tells no epoch, newer_epoch is null, and another producer's
-    initialization counts.
+    raised_by (worker). Where the client reports no epoch, newer_epoch is null, and another
+    producer's initialization counts.
     """
     steps = trace["transactions"]
     about = ("act", *_LOG, "sequence", "offset", "outcome", "error", "began_micros")
@@ -186,7 +186,7 @@ def _acts_of_fenced(trace: Trace) -> DataFrame:
 
 
 def _told_acts(acts: DataFrame, clock_micros: int) -> DataFrame:
-    """Findings of acts that were acknowledged, may have been, or were refused otherwise."""
+    """Findings of acts that were acknowledged, possibly, or refused with another error."""
     after = F.col("began_micros") - F.col("raised_micros")
     is_near = (F.col("worker") != F.col("raised_by")) & (after <= clock_micros)
     is_taken = F.col("outcome") == "ok"

@@ -50,7 +50,7 @@ def rows_of(path: Path, night: Night, judged: list[Judged]) -> list[NightRow]:
 
 
 def decide_night(rows: list[NightRow]) -> RunVerdict:
-    """The gravest of all: fail for what is unexpected, before undecided, before pass."""
+    """The worst of all: fail for what is unexpected, before undecided, before pass."""
     outcomes = {row.outcome for row in rows}
     if Outcome.UNEXPECTED in outcomes:
         return RunVerdict.FAIL

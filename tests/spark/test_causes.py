@@ -75,7 +75,7 @@ _ELECTED = {"leaderships": [led(0, at=10), led(1, at=250 * MS, leader=2)]}
             Check.SKIPPED_RECORD,
             JUMPED,
             {"reset": "latest"},
-            "jumped by reset",
+            "skipped by a reset",
             (2, 5),
             "auto.offset.reset=latest skipped the records",
         ),
