@@ -233,10 +233,10 @@ def _without_service(trace: Trace) -> DataFrame:
 
 
 def _summary(rows: list[dict[str, Any]]) -> str:
-    """Such as `4 outages, the longest 6.4 s on orders-0; 1,210 waited`."""
+    """Such as `4 outages, the longest 6.4 s on orders-0; 1,210 operations waited`."""
     longest = max(rows, key=lambda row: row["seconds"])
     return (
         f"{len(rows)} outages, the longest {longest['seconds']:.1f} s on "
         f"{longest['topic']}-{longest['partition']}; "
-        f"{sum(row['records'] for row in rows):,} waited"
+        f"{sum(row['records'] for row in rows):,} operations waited"
     )

@@ -132,4 +132,4 @@ def _why_nothing(planned: PlannedRun) -> str:
         return planned.error
     if planned.status is RunStatus.DONE:
         return "the run left no run folder"
-    return "the run has not run yet: the night was interrupted"
+    return "the run has not started: the night was interrupted"

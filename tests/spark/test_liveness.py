@@ -151,7 +151,7 @@ def test_an_outage_tells_how_long_and_how_many_waited(make_trace: TraceMaker) ->
         "unanswered": 0,
         "needs_insync": True,
     }
-    assert told.summary == "1 outages, the longest 55.0 s on t-0; 2 waited"
+    assert told.summary == "1 outages, the longest 55.0 s on t-0; 2 operations waited"
 
 
 _FAULT = {"fault": "cut", "target": "x", "landed": True, "evidence": "{}"}
