@@ -111,8 +111,8 @@ def retention_overreach(trace: Trace) -> CheckOutcome:
                         format_string('log start %s is above high watermark %s',
                             offset_first, bound)
                     when 'nothing allows deletion' then
-                        format_string('log start is %s, but the topic has no retention and the'
-                            || ' plan deletes no records; expected %s', offset_first, bound)
+                        format_string('log start %s, but nothing allows deletion; expected %s',
+                            offset_first, bound)
                     when 'younger than retention.ms' then
                         format_string('offset %s was deleted before its retention.ms of %s',
                             offset_first, bound)
