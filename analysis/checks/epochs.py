@@ -103,7 +103,7 @@ def committed_epoch_stale(trace: Trace) -> CheckOutcome:
         where=(F.col("committed_epoch") >= 0) & (F.col("committed_epoch") < F.col("record_epoch")),
         kind="stale",
         permitted=_is_chosen(),
-        cause="the committed epoch is older than the record before the offset; a client may report"
+        cause="the committed epoch is older than that of the record before; a client may report"
         " a truncation that did not happen",
     )
 
@@ -130,7 +130,7 @@ def committed_epoch_ahead(trace: Trace) -> CheckOutcome:
         where=F.col("committed_epoch") > F.col("record_epoch"),
         kind="ahead",
         permitted=_is_chosen(),
-        cause="the committed epoch is newer than the record before the offset; a client may not"
+        cause="the committed epoch is newer than that of the record before; a client may not"
         " detect a truncation below it",
     )
 

@@ -267,7 +267,7 @@ def start_mismatch(trace: Trace) -> CheckOutcome:
                 F.when(F.col("reset_cause").isNotNull(), F.lit("; a reset moved the position"))
                 .when(
                     F.col("is_aborted"),
-                    F.lit("; offsets between them were committed in an aborted transaction"),
+                    F.lit("; an aborted transaction had committed that position"),
                 )
                 .otherwise(""),
             ),

@@ -77,7 +77,7 @@ def truncation_detected(trace: Trace) -> CheckOutcome:
             offset_last=F.col("from_offset"),
             at=F.col("at_micros"),
             cause=F.format_string(
-                "epoch %s ends at %s in the log; the client detected it at position %s, %.0f ms"
+                "epoch %s ends at %s in the log; the client detected the truncation at %s, %.0f ms"
                 " after the next epoch began",
                 "from_epoch",
                 "forked_at",

@@ -59,8 +59,8 @@ _ELECTED = {"leaderships": [led(0, at=10), led(1, at=250 * MS, leader=2)]}
             "skipped without an error",
             (2, 3),
             (
-                "the client accepted committed offset 4 with epoch 1, but the log has other records"
-                " there, of epoch 1, than the group had read"
+                "the client accepted committed offset 4 with epoch 1, but at these offsets the log"
+                " has other records, of epoch 1, than the group had read"
             ),
         ),
         (
@@ -120,8 +120,8 @@ _ELECTED = {"leaderships": [led(0, at=10), led(1, at=250 * MS, leader=2)]}
             {},
             "at the divergence",
             (2, 4),
-            ("epoch 0 ends at 2 in the log; the client detected it at position 4, 3 ms after the"
-            " next epoch began"),
+            ("epoch 0 ends at 2 in the log; the client detected the truncation at 4, 3 ms after"
+            " the next epoch began"),
         ),
         (
             Check.TRUNCATION_UNDETECTED,
@@ -199,7 +199,7 @@ _ELECTED = {"leaderships": [led(0, at=10), led(1, at=250 * MS, leader=2)]}
             {},
             "stale",
             (2, 2),
-            ("the committed epoch is older than the record before the offset; a client may report a"
+            ("the committed epoch is older than that of the record before; a client may report a"
             " truncation that did not happen"),
         ),
         (
