@@ -78,8 +78,8 @@ def skipped_record(trace: Trace) -> CheckOutcome:
 
 def _cause_of_skip(by_style: Column, by_elections: Column) -> Column:
     silent = F.format_string(
-        "the client accepted committed offset %s with epoch %s, but at these offsets the log has other"
-        " records, of epoch %s, than the group had read",
+        "the client accepted committed offset %s with epoch %s, but at these offsets the log has"
+        " other records, of epoch %s, than the group had read",
         "committed_offset",
         "committed_epoch",
         "leader_epoch",
