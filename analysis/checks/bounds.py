@@ -16,7 +16,7 @@ _LOG = ("topic", "partition")
 
 
 def high_watermark_regressed(trace: Trace) -> CheckOutcome:
-    """G4: a leader told a high watermark below one that was reported before.
+    """G4: a leader told a high watermark below one that was told before.
 
     A leader's only grows, and a new one tells none until it has reached the start of its epoch
     (KIP-207), which lies above all that was committed before. Permitted across epochs by an

@@ -34,7 +34,7 @@ def last_night(path: Path, night: Night) -> NightSummary | None:
 def changes(before: list[NightRow], after: list[NightRow]) -> list[Change]:
     """Verdicts that changed, findings that came, went or differ in count, and runs that did.
 
-    Runs are identified by scenario, parameters, version and repeat, not by seed. A run that could
+    Runs are told apart by scenario, parameters, version and repeat, not by seed. A run that could
     not be judged on either side is compared by its verdict alone.
     """
     old, new = _by_name(before), _by_name(after)
@@ -66,7 +66,7 @@ def _check_change(old: CheckCount | None, new: CheckCount | None) -> str | None:
     if old == new:
         return None
     if new is None:
-        return "no longer checked"
+        return "checked no more"
     if old is None:
         return f"checked for the first time: {new.verdict}, findings {new.findings}"
     parts = []

@@ -273,7 +273,7 @@ def test_a_night_is_compared_with_the_last_finished_of_its_suite_and_pool(tmp_pa
             ["holds → not_evaluable"],
         ),
         (row(), row(checks={**row().checks, "x": counted(1)["reset"]}), ["checked for the first"]),
-        (row(checks={**row().checks, "x": counted(1)["reset"]}), row(), ["no longer checked"]),
+        (row(checks={**row().checks, "x": counted(1)["reset"]}), row(), ["checked no more"]),
         (row(), row(verdict=UNDECIDED, checks={}), ["pass → undecided"]),
         (row(), row(kafka="3.9.0"), ["new: pass", "gone: pass"]),
         (row(), row(repeat=1), ["new: pass", "gone: pass"]),
