@@ -1,4 +1,4 @@
-"""Reads that came to the log's end, and that end was below what the log holds at last."""
+"""Reads that reached the log's end while that end was below what the log finally holds."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit

@@ -1,7 +1,7 @@
 """Under which leader epoch, and by which broker, a send was acknowledged.
 
-An acknowledgement tells an offset, but not the epoch. Where the record survived, its batch has it.
-Where it was lost, this is told, the first that can be:
+An acknowledgement has an offset, but no epoch. Where the record survived, its batch has it.
+Where it was lost, the first of these that applies is reported:
 
 - `seen`: the value stood at that offset in a poll, or stands in any replica, surviving or not, or
   stood in one when a fault on its server ended.
@@ -36,7 +36,7 @@ def lost(trace: Trace) -> DataFrame:
 
     Of a large trace without those that were deleted in time, after every group had them. The
     columns of `sends`, and log_start, known_by, held_by (the brokers whose replicas held it before
-    they were cut, as far as somebody looked), acknowledged_epoch, acknowledged_by,
+    they were truncated, as far as that was observed), acknowledged_epoch, acknowledged_by,
     newer_epoch and until_micros (how that leader's reign ended; null if it did not),
     truncated_to and truncated_micros (where that leader logged that it truncated them).
     """
@@ -170,7 +170,7 @@ def _cuts_of_log(trace: Trace) -> DataFrame:
 def _seen(gone: DataFrame, trace: Trace) -> DataFrame:
     """By _key, the epoch under which a lost value stood at its offset, in any replica or poll.
 
-    And held_by: the brokers whose replicas were seen to hold it before they were cut.
+    And held_by: the brokers whose replicas were seen to hold it before they were truncated.
     """
     key = key_of(*_SEND)
     return (

@@ -1,6 +1,6 @@
 """A partition's log is a tree of leader epochs: which branch survived, and what was abandoned.
 
-The surviving branch is what the leader-epoch-checkpoints of the surviving replicas tell. A record
+The surviving branch is what the leader-epoch-checkpoints of the surviving replicas hold. A record
 (offset, epoch) lies on an abandoned branch if a later epoch starts at or below its offset there.
 """
 
@@ -23,7 +23,7 @@ def reads(trace: Trace) -> DataFrame:
 
     Columns: group, topic, partition, epoch, offset_min, offset_max, first_offset, last_offset (in
     the order of delivery), first_micros, last_micros, forked_at (null: on no other branch). Records
-    whose epoch the client does not tell are left out.
+    whose epoch the client does not report are left out.
     """
     return trace.shared("reads", lambda: _reads(trace))
 
@@ -48,15 +48,15 @@ def _reads(trace: Trace) -> DataFrame:
 
 
 def abandoned(trace: Trace) -> DataFrame:
-    """The branches that a truncation cut off.
+    """The branches that a truncation removed.
 
-    Columns: topic, partition, epoch, forked_at (its first offset that was cut), reached (the end of
+    Columns: topic, partition, epoch, forked_at (its first truncated offset), reached (the end of
     what is known to have been there, exclusive), reached_by (`replica`, `poll`, `sample`
-    or `acknowledgement`: who tells it, the first of those that tell most).
+    or `acknowledgement`: the source: the first of those that reach furthest).
 
     Known is what any replica still holds, surviving or not, or held when a fault on its server
     ended, what any group was delivered, which acknowledged records were lost, and which end a
-    leader told (its high watermark). What nobody saw is not told.
+    leader reported (its high watermark). What no source saw is left out.
     """
     return trace.shared("abandoned", lambda: _abandoned(trace))
 

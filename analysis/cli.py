@@ -37,7 +37,7 @@ def analyze(
     ],
     master: Annotated[str | None, typer.Option(help="Spark master; local[*] if not given.")] = None,
 ) -> None:
-    """Judge runs, write `report/verdict.json` and `report/index.html`, and tell the verdicts.
+    """Judge runs, write `report/verdict.json` and `report/index.html`, and print the verdicts.
 
     Exits 0 if all pass, 1 if one fails, else 2; a night's verdict is against what it expects. A run
     that can't be judged stops no other; the exit code is then that of its error, such as 70.
@@ -80,7 +80,7 @@ def _judge_all(
     Args:
         folders: with whether they are of a night.
         master: Spark's, or None for this machine.
-        progress: where to tell it.
+        progress: where to print it.
     """
     if not folders:
         return []
@@ -131,7 +131,7 @@ def _write(folder: RunFolder, verdict: Verdict, trace: Trace) -> None:
 
 
 def _exit_code(verdicts: list[RunVerdict]) -> int:
-    """The gravest of all: fail before undecided before pass."""
+    """The worst of all: fail before undecided before pass."""
     for grave in (RunVerdict.FAIL, RunVerdict.UNDECIDED):
         if grave in verdicts:
             return _EXIT[grave]

@@ -2,11 +2,11 @@
 
 A check that looks at single records asks here for `polls`, `sends`, `surviving` and
 `replica_records`. Of a small trace that is all of them. Of a large one it is those of the buckets
-that `analysis.suspects` tells; elsewhere the sources tell the same, and what a check wants to know
-of them `in_brief` and `settled` tell in stretches (docs/decisions/0010).
+that `analysis.suspects` selects; elsewhere all sources agree, and what a check wants to know
+of them `in_brief` and `settled` give in stretches (docs/decisions/0010).
 
 A value is sent once. So where one that is looked at has its send in a bucket that is not, that
-bucket is looked at too: all that is told of a value is here, or none of it.
+bucket is looked at too: all rows about a value are here, or none of it.
 """
 
 from pyspark.sql import DataFrame
@@ -72,7 +72,7 @@ def in_brief(trace: Trace) -> DataFrame:
 
     Columns: producer, topic, partition, transaction, acks, first_offset, last_offset, records,
     intended_first, intended_last, answered_first, written_last (microseconds; when a value was
-    written its producer tells, or else when it was answered).
+    written by its producer's clock, or else when it was answered).
     """
     written = F.coalesce("intended_micros", "answered_micros")
     single = acknowledged(trace).select(

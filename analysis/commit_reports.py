@@ -13,7 +13,7 @@ from contract.tables import MICROS_PER_SECOND
 REPORT = (*PARTITION, "member", "seq")
 """Names a commit that a client reports."""
 _UNTOLD_SECONDS = 30
-"""A commit began at most so long before it was answered, in histories that do not tell when."""
+"""A commit began at most so long before it was answered, in histories that do not record when."""
 _IS_EQUAL = "stored_offset = offset and stored_epoch = committed_epoch"
 _OF_ASKED = """
     struct(kind, member, seq, outcome, offset as asked_offset, committed_epoch as asked_epoch,

@@ -28,7 +28,7 @@ def stored_commits(trace: Trace) -> DataFrame:
     - polled_epoch, polled_at: of the record before (offset - 1), as the group was delivered it last
       before the commit. logged_epoch: as the surviving log has it, control batches included.
       record_epoch: the first of both. is_after_control: whether the record before is a control
-      record, which is delivered to nobody.
+      record, which is never delivered.
     - led_epoch: the partition's leader epoch when the commit was stored.
     - commit_epoch: the group's way to choose an epoch, by the plan.
     - could_know: whether the group had an epoch to commit: it polled the record before since it was

@@ -1,6 +1,6 @@
 """Offsets at which more than one value was seen: in the surviving log, or by a group.
 
-Millions of records may be compared here. So values are told apart by their hashes, and the groups
+Millions of records may be compared here. So values are compared by their hashes, and the groups
 that were given one are bits of a number: Spark sums up numbers where they are, and sorts all rows
 for texts and sets.
 """
@@ -36,7 +36,7 @@ def value_hash() -> Column:
 def with_readers(rows: DataFrame, trace: Trace) -> DataFrame:
     """Rows, and the names of the groups that are the bits of their `groups`, as `readers`.
 
-    Where more than 63 groups read a topic, some share a bit, and are told together.
+    Where more than 63 groups read a topic, some share a bit, and are reported together.
     """
     named = _bits(trace).selectExpr("topic as _topic", "group as _group", "bit")
     return (
@@ -85,7 +85,7 @@ def _seen(trace: Trace) -> DataFrame:
 
 
 def _sent(trace: Trace) -> DataFrame:
-    """Each value once, as its producer tells."""
+    """Each value once, as its producer reports."""
     is_ok = F.col("outcome") == "ok"
     return (
         closeup.sends(trace)

@@ -15,7 +15,7 @@ def survivors_above(trace: Trace) -> DataFrame:
     """Truncations with each epoch that the surviving branch has at or above them.
 
     CUT, epoch, start, end (exclusive), leader, from_micros, until_micros of the epoch's reign.
-    Only epochs that were over when the replica was cut.
+    Only epochs that were over when the replica was truncated.
     """
     spans = trace.epoch_starts.join(trace.log_bounds, on=list(_LOG), how="inner").selectExpr(
         *_LOG, "log_end", "epochs", "inline(epochs) as (epoch, start)"

@@ -1,6 +1,6 @@
-"""How stretches of a log are told apart: what is equal in a digest is equal row by row.
+"""How stretches of a log are compared: what is equal in a digest is equal row by row.
 
-A log is cut into buckets of offsets, and the rows of each source in a bucket are summed up: how
+A log is divided into buckets of offsets, and the rows of each source in a bucket are summed up: how
 many they are, and two hashes over their offsets and values. Where the digests of two sources are
 equal, so are their rows, but for one chance in 2^60 (docs/decisions/0010).
 """
@@ -64,7 +64,7 @@ def summed(prefix: str = "", *, where: Column | None = None) -> Iterable[Column]
 
 
 def is_same(one: str, other: str) -> Column:
-    """Whether two digests of a row are equal, told by the prefixes of their names."""
+    """Whether two digests of a row are equal, by the prefixes of their names."""
     return F.expr(" and ".join(f"{one}{name} <=> {other}{name}" for name in DIGEST))
 
 

@@ -4,7 +4,7 @@ Whether records may be lost is decided by the election that lost them, never by 
 alone. An election permits a loss if its leader came from outside the ISR and the eligible leader
 replicas by configuration (`unclean.leader.election.enable`) or by order of an administrator
 (KIP-460); or if a fault of the run took the records of the leader: its disk was wiped while in the
-ISR, or the tails of all replicas were cut off. The election of the last known leader (KIP-966) is
+ISR, or the tails of all replicas were truncated. The election of the last known leader (KIP-966) is
 allowed, but permits no loss: it led with every committed record, so only its disk can lack some.
 """
 
@@ -41,10 +41,10 @@ _KIND = """
 _PERMITS = """
     case kind
         when 'configured' then 'unclean election by configuration'
-        when 'ordered' then 'unclean election by order'
+        when 'ordered' then 'unclean election on request'
         else case
             when is_wiped then 'election of a broker whose disk was wiped'
-            when is_cut then 'election after the tails of all replicas were cut off'
+            when is_cut then 'election after the tails of all replicas were truncated'
         end
     end
 """
@@ -140,7 +140,7 @@ def took_over(epoch: str, offset: str) -> str:
 
 
 def permitted_from(trace: Trace) -> DataFrame:
-    """(topic, partition, permitted_from): from where on records may be gone by right.
+    """(topic, partition, permitted_from): from where on records may be gone with a permit.
 
     The lowest start of an epoch whose election permits a loss; 0 where it is not known where it
     started. Only partitions that had such an election.
@@ -161,7 +161,7 @@ def permitted_from(trace: Trace) -> DataFrame:
 
 
 def tails_cut(trace: Trace) -> DataFrame:
-    """(tails): the faults that cut off the tails of all replicas of a partition, in one row.
+    """(tails): the faults that truncated the tails of all replicas of a partition, in one row.
 
     An array of structs (target, injected_micros, log_end): records at or above log_end are gone
     from each replica; null where the evidence does not say.
@@ -190,7 +190,7 @@ def after_cause() -> Column:
     """What follows a cause: the event that permits it, or that it is not known."""
     return (
         F.when(F.col("permit").isNotNull(), F.concat(F.lit("; "), permit_in_words()))
-        .when(F.col("is_untold"), "; how its leader was elected is not known")
+        .when(F.col("is_untold"), "; how the leader was elected is not known")
         .otherwise("")
     )
 

@@ -71,7 +71,7 @@ def emptied(trace: Trace, roles: set[str]) -> Iterator[Gap]:
     for one in _IMPLIED:
         is_empty = not trace.rows[one.table] and not trace.problem(one.table)
         if is_empty and one.role in known and _has_rows(trace, one):
-            reason = f"table {one.table} is empty, though table {one.by} implies rows of it"
+            reason = f"table {one.table} is empty, but table {one.by} implies rows of it"
             yield Gap(one.table, (one.table,), reason)
 
 

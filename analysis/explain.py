@@ -26,7 +26,7 @@ def explain(
         str, typer.Argument(help="A check, or CHECK:N for the Nth of its examples.")
     ],
 ) -> None:
-    """Tell who wrote, who led, the faults, the commits, and where it went on."""
+    """Show who wrote, who led, the faults, the commits, and where the group continued."""
     (folder, *others) = find_runs(run)
     if others:
         raise UsageError(f"{run} holds {1 + len(others)} runs: name one, such as {folder.path}")
@@ -56,7 +56,7 @@ def _verdict(folder: RunFolder) -> Verdict:
             f"{file} is missing: judge the run first, with `fencepost analyze {folder.path}`"
         ) from None
     except msgspec.DecodeError as error:
-        raise RunFolderError(f"{file} does not read as a verdict: {error}") from error
+        raise RunFolderError(f"{file} is not a valid verdict: {error}") from error
 
 
 def _finding(verdict: Verdict, name: str) -> Finding:
@@ -69,7 +69,7 @@ def _finding(verdict: Verdict, name: str) -> Finding:
     result = verdict.checks.get(check)
     examples = result.examples if result is not None else []
     if number and not number.isdecimal():
-        raise UsageError(f"{name}: after the colon stands a number, such as {check}:2")
+        raise UsageError(f"{name}: a number must follow the colon, such as {check}:2")
     chosen = int(number or 1)
     if 1 <= chosen <= len(examples):
         return examples[chosen - 1]
@@ -78,7 +78,7 @@ def _finding(verdict: Verdict, name: str) -> Finding:
         for found, one in verdict.checks.items()
         if one.examples
     ]
-    raise UsageError(f"no finding {name} here; there are: {', '.join(there) or 'none'}")
+    raise UsageError(f"no finding {name}; the run has: {', '.join(there) or 'none'}")
 
 
 def _where(finding: Finding) -> str:

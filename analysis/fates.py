@@ -62,11 +62,14 @@ def with_fates(sends: DataFrame, trace: Trace) -> DataFrame:
     )
     reason = (
         F.when(is_failed, "the send failed")
-        .when(is_of_another, F.concat(F.lit("of both kinds of markers, its own is: "), "told"))
+        .when(
+            is_of_another,
+            F.concat(F.lit("commit and abort markers have its producer id; its own is: "), "told"),
+        )
         .when(F.col("marker") == "abort", "an abort marker ends it")
         .when(F.col("marker") == "commit", "a commit marker ends it")
-        .when(is_told, F.concat(F.lit("its client "), "told"))
-        .otherwise("neither a marker nor its client says how it ended")
+        .when(is_told, F.concat(F.lit("its client reported it as "), "told"))
+        .otherwise("neither a marker nor its client shows how it ended")
     )
     return judged.select(
         *sends.columns, "told", "marker", "marker_at", fate.alias("fate"), reason.alias("reason")
@@ -80,8 +83,8 @@ def ends(trace: Trace) -> DataFrame:
     answer), commit_micros (when it set out to commit; null if it never did), waited_micros (the
     longest for an answer to that), worker.
 
-    A transaction that its client only tried to abort is aborted, whatever the answer: nobody else
-    may commit it. One whose commit was refused is `refused`.
+    A transaction that its client only tried to abort is aborted, whatever the answer: no other
+    client may commit it. One whose commit was refused is `refused`.
     """
     steps = trace["transactions"].where("step in ('commit', 'abort')")
     is_ok = F.col("outcome") == "ok"
@@ -104,8 +107,8 @@ def offset_commits(trace: Trace) -> DataFrame:
     """Stored offsets that belong to transactions.
 
     Columns: group, topic, partition, offset, offsets_partition, offsets_offset, marker, producer,
-    transaction. Which transaction is told by producer id and epoch; where several have the same, it
-    is the last that had begun. Empty for runs of old, whose commits tell no producer id.
+    transaction. Which transaction it is follows from producer id and epoch; where several have the
+    same, it is the last that had begun. Empty for older runs, whose commits have no producer id.
     """
     return trace.shared("offset_commits", lambda: _offset_commits(trace))
 
@@ -176,10 +179,10 @@ def markers(trace: Trace, sends: DataFrame) -> DataFrame:
 
 
 def fenced(trace: Trace) -> DataFrame:
-    """Transactions with every telling of a newer epoch of their transactional.id.
+    """Transactions with every report of a newer epoch of their transactional.id.
 
     Columns: producer, transaction, transactional_id, producer_id, producer_epoch, _told (the newer
-    epoch), raised_micros, raised_by (worker). Where the client tells no epoch, _told is null, and
+    epoch), raised_micros, raised_by (worker). Where the client reports no epoch, _told is null, and
     another producer's initialization counts.
     """
     return trace.shared("fenced", lambda: _fenced(trace))

@@ -59,7 +59,7 @@ def _found(trace: Trace) -> Iterator[Gap]:
     for alteration in trace.altered:
         yield Gap("manifest.json", ALL_TABLES, alteration)
     if trace.run.cluster == GENERATED and not trace.is_generated:
-        reason = "run.json says that no cluster made the history, but the run has a cluster's files"
+        reason = "run.json says that the history was generated, but the run has files of a cluster"
         yield Gap("run.json", ALL_TABLES, reason)
     histories = trace.present("histories").withColumn("is_incomplete", F.expr(INCOMPLETE))
     rows = histories.collect()
@@ -107,7 +107,7 @@ def _missing_histories(trace: Trace, rows: list[Row]) -> Iterator[Gap]:
     rows = [row for row in rows if row["role"] is not None]
     if not rows:
         if trace.rows["servers"]:
-            yield Gap("histories", ALL_TABLES, "there is no history at all")
+            yield Gap("histories", ALL_TABLES, "no history was collected")
         return
     roles, clients = {row["role"] for row in rows}, {row["client"] for row in rows}
     for role, tables in _OF_ROLES.items():

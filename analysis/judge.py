@@ -50,7 +50,7 @@ class Found:
 
 @dataclass(frozen=True)
 class _Asked:
-    """What a check is about to tell, and why that can't be relied on, if so."""
+    """What a check is about to report, and why that can't be relied on, if so."""
 
     check: Check
     outcome: CheckOutcome
@@ -308,7 +308,7 @@ def _result(found: list[Found], evaluated: int, examples: list[Finding]) -> Chec
         evaluated=evaluated,
         findings=counts.total(),
         examples=examples,
-        reason="" if evaluated else "its tables hold nothing that it could judge",
+        reason="" if evaluated else "the tables have no rows to evaluate",
     )
 
 

@@ -269,7 +269,7 @@ class Trace:
         return self.once(f"close-up of {table}", computed)
 
     def once(self, name: str, build: Callable[[], _T]) -> _T:
-        """What several ask for by a name, built once a trace; `touched` tells its tables to all."""
+        """A value by its name, built once a trace; `touched` reports its tables to every caller."""
         return self._once.get(name, build)
 
     def each(self, ask: Callable[[_T], _R], of: Iterable[_T]) -> list[_R]:

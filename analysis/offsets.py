@@ -1,6 +1,6 @@
 """What the coordinators' log holds of each group: the commits that survived, in their order.
 
-A replica of `__consumer_offsets` on a broker that never came back may hold commits that its
+A replica of `__consumer_offsets` on a broker that never returned may hold commits that its
 partition has lost. What a group resumes from is in the log of the last in-sync replicas.
 """
 

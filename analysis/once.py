@@ -22,7 +22,7 @@ class _Asked(threading.local):
 
 
 class Once:
-    """Things by their names, each built once, and the sources that each was made of.
+    """A thread-safe memo: each named value is built once, with the sources that it was made of.
 
     Who asks for what another thread is building waits for it. What can't be built raises the same
     error for everybody. Things may ask for others while they are built, though never in a circle.
@@ -35,7 +35,7 @@ class Once:
         self._asked = _Asked()
 
     def source(self, name: str) -> None:
-        """Tell that this thread asks for a source."""
+        """Record that this thread asks for a source."""
         self._asked.sources.add(name)
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""Who waits at an open transaction: read_committed members get no further (KIP-98)."""
+"""Members that wait at an open transaction: read_committed members get no further (KIP-98)."""
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit

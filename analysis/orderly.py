@@ -1,7 +1,7 @@
-"""Buckets of a large trace's logs, and what its sources tell of each.
+"""Buckets of a large trace's logs, and what its sources hold of each.
 
-Where replicas, producers and groups tell the same of a bucket, nothing in it can be lost, skipped,
-repeated or made up. `analysis.suspects` tells the others.
+Where replicas, producers and groups agree about a bucket, nothing in it can be lost, skipped,
+repeated or made up. `analysis.suspects` selects the others.
 """
 
 from pyspark.sql import DataFrame
@@ -46,7 +46,7 @@ def _fated(trace: Trace) -> DataFrame:
 
 
 def log_buckets(trace: Trace) -> DataFrame:
-    """What producers and replicas tell of each bucket.
+    """What producers and replicas hold of each bucket.
 
     Columns: BUCKET; DIGEST by prefix: `sent_` of what was acknowledged, `seen_` of what of it no
     aborted transaction wrote, `held_` of what the surviving log holds; is_kept (whether it holds
@@ -87,7 +87,7 @@ def _log_buckets(trace: Trace) -> DataFrame:
 
 
 def unlike_in_logs(trace: Trace) -> DataFrame:
-    """Buckets that producers and replicas do not tell alike.
+    """Buckets about which producers and replicas differ.
 
     All that was acknowledged is below the log start and gone, or all of it is kept, alike in all
     survivors, and of one epoch.

@@ -13,12 +13,12 @@ from analysis.reigns import states
 from contract.tables import MICROS_PER_SECOND
 
 OUTAGE_SECONDS = 2
-"""What waits so long for its answer tells of an outage; less is a slow machine's noise."""
+"""A wait of this length is an outage; a shorter one may be a slow machine."""
 OWED_SECONDS = 30
 """A partition that could be served has to be, after so long."""
 
 RETRY_SECONDS = 10
-"""Nothing tells of a partition's service in a pause between two attempts that is longer."""
+"""A longer pause between two attempts shows nothing about a partition's service."""
 
 _LOG = ("topic", "partition")
 _SPANS = pa.schema({"since": pa.int64(), "until": pa.int64()})
@@ -28,9 +28,9 @@ _TOLD = ("at", "records", "unanswered", "seconds", "unservable_seconds", "recove
 def outages(waits: DataFrame, *keys: str, answers: DataFrame | None = None) -> DataFrame:
     """Waits of OUTAGE_SECONDS or more, those that overlap as one.
 
-    Waits that follow each other within RETRY_SECONDS are one, too, if nobody was answered from when
-    the last of them began until the next one did: each attempt ends by its own timeout, the outage
-    by an answer.
+    Waits that follow each other within RETRY_SECONDS are one, too, if no request was answered from
+    when the last of them began until the next one did: each attempt ends by its own timeout, the
+    outage by an answer.
 
     Args:
         waits: with the keys, at, ended (microseconds) and unanswered (0 or 1).
@@ -68,7 +68,7 @@ def outages(waits: DataFrame, *keys: str, answers: DataFrame | None = None) -> D
 
 
 def _unanswered_between(in_turn: DataFrame, answers: DataFrame, *keys: str) -> DataFrame:
-    """(keys, _since, at, _is_retry): pauses between two waits in which nobody was answered."""
+    """(keys, _since, at, _is_retry): pauses between two waits in which no request was answered."""
     pause = (*keys, "_since", "at")
     pauses = (
         in_turn.where("at > _until")
@@ -168,7 +168,8 @@ def unavailable(
             kind=F.lit("unavailable"),
             verdict=F.when(owed > OWED_SECONDS, "violation").otherwise("permitted"),
             cause=F.format_string(
-                "%s waited, all in all %.1f s, in %.1f s of which nobody could serve them",
+                "%s operations waited for %.1f s in total; no service was possible for %.1f s of"
+                " it",
                 "records",
                 "seconds",
                 "unservable_seconds",
@@ -232,10 +233,10 @@ def _without_service(trace: Trace) -> DataFrame:
 
 
 def _summary(rows: list[dict[str, Any]]) -> str:
-    """Such as `4 outages, the longest 6.4 s on orders-0; 1,210 waited`."""
+    """Such as `4 outages, the longest 6.4 s on orders-0; 1,210 operations waited`."""
     longest = max(rows, key=lambda row: row["seconds"])
     return (
         f"{len(rows)} outages, the longest {longest['seconds']:.1f} s on "
         f"{longest['topic']}-{longest['partition']}; "
-        f"{sum(row['records'] for row in rows):,} waited"
+        f"{sum(row['records'] for row in rows):,} operations waited"
     )

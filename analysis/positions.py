@@ -14,7 +14,7 @@ _ENDINGS = ("caught_up", "stalled", "failed")
 def endings(trace: Trace) -> DataFrame:
     """How each group ended last: (group, last_change, last_member).
 
-    last_change is `polled` where nothing was told after the last poll: the member was killed.
+    last_change is `polled` where nothing was reported after the last poll: the member was killed.
     """
     told = trace["group_events"].where(F.col("change").isin(*_ENDINGS))
     polled = given(trace).select(
@@ -36,8 +36,8 @@ def positions(trace: Trace) -> DataFrame:
 
     Columns: group, topic, partition, position, seen_micros, is_polled.
 
-    position is what it told of last, or the one after its last poll where it was killed before it
-    told (is_polled); seen_micros is when.
+    position is the last one that it reported, or the one after its last poll where it was killed
+    before it reported one (is_polled); seen_micros is when.
     """
     told = (
         of_present_topic(trace["group_events"], trace, "at_micros")

@@ -20,7 +20,7 @@ def never_delivered(trace: Trace) -> DataFrame:
 
     The log held them at that time: some were deleted later. A record counts as delivered if its
     value was, at whatever offset: a truncation gives an offset
-    to another record. What a transaction wrote is not told of groups that read committed values:
+    to another record. What a transaction wrote is left out for groups that read committed values:
     whether they should have it is for `torn_transaction` to judge.
     """
     return trace.shared("never_delivered", lambda: _never_delivered(trace), is_close=True)

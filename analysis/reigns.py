@@ -50,7 +50,7 @@ def fork_of(epoch: str) -> str:
 
     Offsets at or above it are not of that epoch or an older one. To be asked of rows that have
     `epochs` of `Trace.epoch_starts`. Where retention deleted later epochs, the oldest that remains
-    starts at the log start, so the fork is told too high, never too low.
+    starts at the log start, so the fork may be too high, never too low.
 
     Args:
         epoch: the column's name.

@@ -1,4 +1,4 @@
-"""The resets that clients told of, and what is known of the positions that they left."""
+"""The resets that clients reported, and what is known of the positions that they left."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
@@ -115,7 +115,8 @@ def with_committed_epochs(resets: DataFrame, trace: Trace) -> DataFrame:
 def with_log_ends(resets: DataFrame, trace: Trace) -> DataFrame:
     """Add end_before and end_after: the log's end in the leader's samples around each reset.
 
-    A sample before the reset counts only if no newer leader came between: it may have cut the log.
+    A sample before the reset counts only if no newer leader came between: it may have truncated the
+    log.
     """
     told = (
         trace["samples"]

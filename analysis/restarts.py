@@ -30,7 +30,7 @@ def unexplained_restarts(trace: Trace) -> Iterator[Gap]:
         for before, at in pairwise(epochs.values()):
             if not _is_explained(faults, broker, before, at):
                 when = datetime.fromtimestamp(at / MICROS_PER_SECOND, UTC)
-                reason = f"broker {broker} registered anew at {when:%H:%M:%S} without any fault"
+                reason = f"broker {broker} registered again at {when:%H:%M:%S} without a fault"
                 yield Gap("faults", ALL_TABLES, reason)
 
 

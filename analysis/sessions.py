@@ -1,8 +1,8 @@
 """In what order each member was given records, and where its reading began anew.
 
-A member of a group is one life of a consumer (`group#life`). Within a life, reading begins anew
-where the member was assigned or lost the partition, where its client reset it, and where it raised:
-what is promised of the order of records holds between two such moments only.
+A member of a group is one incarnation of a consumer (`group#number`). Within it, reading begins
+anew where the member was assigned or lost the partition, where its client reset it, and where it
+raised: what is promised of the order of records holds between two such moments only.
 """
 
 from pyspark.sql import DataFrame, Window
@@ -15,20 +15,20 @@ from contract.tables import MICROS_PER_SECOND
 _LOG = ("topic", "partition")
 _LIFE = ("worker", "group", "member", *_LOG)
 _LOG_CLOCK_MICROS = 1000
-"""A line of a client's log has its time cut to milliseconds."""
+"""A line of a client's log has its time truncated to milliseconds."""
 _RESET_LATE_MICROS = MICROS_PER_SECOND
-"""A client may hand over the line that tells of a reset so long after it went on."""
+"""A client may hand over the line about a reset so long after it went on."""
 
 
 def runs(trace: Trace) -> DataFrame:
     """Records that one poll returned at consecutive offsets, as one row.
 
     Columns: worker, group, member, topic, partition, seq, first_offset, last_offset, first_epoch,
-    last_epoch, at_micros, and of the run before in that life: prev_seq, prev_offset (its last),
-    prev_epoch, prev_micros; null in the first.
+    last_epoch, at_micros, and of the run before in that incarnation: prev_seq, prev_offset (its
+    last), prev_epoch, prev_micros; null in the first.
 
     Within a run nothing is out of order: in one poll, an offset less the record's place is the same
-    for all of it. So a window over runs tells what one over all records would.
+    for all of it. So a window over runs gives what one over all records would.
     """
     return trace.shared("runs", lambda: _runs(trace))
 

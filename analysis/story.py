@@ -95,11 +95,11 @@ def _phases(tables: Tables) -> Iterator[Moment]:
 def _faults(tables: Tables) -> Iterator[Moment]:
     for row in _rows(tables("faults")):
         name = f"{row['fault']} {row['target']}"
-        seen = "its effect shows" if row["landed"] else "no effect shows"
+        seen = "its effect was observed" if row["landed"] else "no effect was observed"
         for time, what in (
             ("injected", f"{name} injected"),
             ("proved", f"{name} proved: {seen}"),
-            ("heal_began", f"the heal of {name} begins"),
+            ("heal_began", f"heal of {name} begun"),
             ("healed", f"{name} healed"),
         ):
             if row.get(f"{time}_micros") is not None:
@@ -125,26 +125,26 @@ def _sends(tables: Tables, finding: Finding) -> Iterator[Moment]:
                 some["intended_micros"].min(), str(producer), f"sends the first of {values}"
             )
         if some["answered_micros"].notna().any():
-            what = f"has {values} answered: {outcome}, {_span(some['offset'])}"
+            what = f"receives the last answer for {values}: {outcome}, {_span(some['offset'])}"
             yield Moment(some["answered_micros"].max(), str(producer), what)
 
 
 def _leaderships(tables: Tables, finding: Finding) -> Iterator[Moment]:
     for row in _rows(_of_partition(tables("leaderships"), finding)):
-        leader = "nobody" if row["leader"] < 0 else f"broker {row['leader']}"
+        leader = "no broker" if row["leader"] < 0 else f"broker {row['leader']}"
         isr, elr = row["isr"].tolist(), row["elr"].tolist()
-        eligible = f", eligible {elr}" if elr else ""
+        eligible = f", ELR {elr}" if elr else ""
         yield Moment(
             row["at_micros"],
             "controller",
-            f"epoch {row['leader_epoch']}: {leader} leads, in sync {isr}{eligible}",
+            f"epoch {row['leader_epoch']}: {leader} leads, ISR {isr}{eligible}",
         )
 
 
 def _truncations(tables: Tables, finding: Finding) -> Iterator[Moment]:
     for row in _rows(_of_partition(tables("truncations"), finding)):
         yield Moment(
-            row["at_micros"], f"broker {row['broker']}", f"cuts its log to {row['to_offset']}"
+            row["at_micros"], f"broker {row['broker']}", f"truncates its log to {row['to_offset']}"
         )
 
 
@@ -175,7 +175,7 @@ def _group_events(tables: Tables, finding: Finding) -> Iterator[Moment]:
 
 def _resets(tables: Tables, finding: Finding) -> Iterator[Moment]:
     for row in _rows(_of_partition(tables("resets"), finding)):
-        to = "raises" if row["to_offset"] is None else f"goes to {row['to_offset']}"
+        to = "raises" if row["to_offset"] is None else f"to {row['to_offset']}"
         start = "" if row["from_offset"] is None else f" from {row['from_offset']}"
         yield Moment(
             row["at_micros"],
@@ -191,5 +191,5 @@ def _polls(tables: Tables, finding: Finding) -> Iterator[Moment]:
         yield Moment(
             some["polled_micros"].min(),
             str(member),
-            f"is delivered {len(some)} records of epoch {epoch}, {_span(some['offset'])}",
+            f"receives {len(some)} records of epoch {epoch}, {_span(some['offset'])}",
         )

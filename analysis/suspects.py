@@ -1,6 +1,6 @@
 """Which buckets of a large trace need a closer look, record by record.
 
-Those that sources do not tell alike (`analysis.orderly`), and those where times, the order of
+Those about which sources differ (`analysis.orderly`), and those where times, the order of
 records or transactions may matter to a check. Each condition here stands for checks that look at
 single records: it must hold wherever they could find anything.
 """
@@ -155,7 +155,7 @@ def _log_starts(trace: Trace) -> DataFrame:
 
 
 def _replicated(trace: Trace) -> DataFrame:
-    """What followers had that were cut below it."""
+    """What followers had that were truncated below it."""
     had = F.broadcast(replicated_above(trace))
     return (
         fated(trace)

@@ -83,7 +83,7 @@ def show_night(summary: NightSummary, console: Console) -> None:
 
 
 def _resumption(rows: list[Resumption]) -> Table:
-    table = Table(title="How each group went on", title_justify="left", box=None, pad_edge=False)
+    table = Table(title="How each group continued", title_justify="left", box=None, pad_edge=False)
     for name in ("group", "committed", "resumed at", "redelivered", "never delivered", "exception"):
         is_text = name in ("group", "exception")
         table.add_column(name, justify="left" if is_text else "right", no_wrap=name == "group")
@@ -102,7 +102,7 @@ def _resumption(rows: list[Resumption]) -> Table:
 
 
 def _styles(rows: list[StyleRow]) -> Table:
-    title = "What each commit style committed, and what it cost"
+    title = "What each commit style committed, and what followed"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     labels = sorted({name for row in rows for name in row.labels})
     for name in (*labels, "style", "committed", "groups"):

@@ -67,7 +67,7 @@ def high_watermark_regressed(trace: Trace) -> CheckOutcome:
             verdict=F.expr(f"if(kind = 'across epochs', {IF_PERMITTED}, 'violation')"),
             cause=F.concat(
                 F.format_string(
-                    "in epoch %s the leader reported %s, after %s had been reported (%s)",
+                    "the leader of epoch %s reported high watermark %s after a report of %s (%s)",
                     "leader_epoch",
                     "offset_first",
                     "offset_last",
@@ -107,7 +107,21 @@ def retention_overreach(trace: Trace) -> CheckOutcome:
             evidence=("bound",),
             kind=F.col("kind"),
             verdict=F.expr("if(kind = 'went back with its leader', 'permitted', 'violation')"),
-            cause=F.format_string("log start %s, %s: %s", "offset_first", "kind", "bound"),
+            cause=F.expr(
+                """case kind
+                    when 'above the high watermark' then
+                        format_string('log start %s is above high watermark %s',
+                            offset_first, bound)
+                    when 'nothing allows deletion' then
+                        format_string('log start %s, but nothing allows deletion; expected %s',
+                            offset_first, bound)
+                    when 'younger than retention.ms' then
+                        format_string('offset %s was deleted before its retention.ms of %s',
+                            offset_first, bound)
+                    else format_string('log start went back from %s to %s%s', bound, offset_first,
+                        if(kind = 'went back', '', '; the leader had changed'))
+                end"""
+            ),
         ),
         count(judged),
     )
@@ -190,7 +204,7 @@ def _gone_back(told: DataFrame) -> DataFrame:
 
 
 def _never_allowed(trace: Trace, told: DataFrame) -> DataFrame:
-    """The first sight of a log start above 0 in a topic that keeps everything."""
+    """The first sight of a log start above 0 in a topic without deletion."""
     keeps = trace.topics.where("not deletes and retention_ms is null").select("topic")
     starts = told.select(*_LOG, "log_start_offset", "at_micros").union(
         trace["log_starts"].select(*_LOG, "log_start_offset", F.lit(None).cast("bigint"))
@@ -211,7 +225,7 @@ def _never_allowed(trace: Trace, told: DataFrame) -> DataFrame:
 
 
 def _too_young(trace: Trace, told: DataFrame) -> DataFrame:
-    """Log starts that passed a value sooner than retention.ms after its producer took it up."""
+    """Log starts that passed a value sooner than retention.ms after its producer accepted it."""
     timed = F.broadcast(
         trace.topics.where("not deletes and retention_ms is not null").select(
             "topic", "retention_ms"
@@ -286,7 +300,8 @@ def min_insync_breached(trace: Trace) -> CheckOutcome:
             kind=F.lit("acknowledged"),
             verdict=F.expr("if(is_late, 'violation', 'permitted')"),
             cause=F.format_string(
-                "%s records acknowledged with acks=all in epoch %s, with ISR %s and %s wanted",
+                "%s records were acknowledged with acks=all in epoch %s while the ISR was %s;"
+                " min.insync.replicas is %s",
                 "records",
                 "leader_epoch",
                 F.to_json("isr"),

@@ -91,12 +91,12 @@ def commit_regressed(trace: Trace) -> CheckOutcome:
             offset_last=F.col("previous_offset"),
             at=F.col("committed_micros"),
             cause=F.format_string(
-                "went back from %s to %s%s",
+                "the committed offset went back from %s to %s%s",
                 "previous_offset",
                 "offset",
-                F.when(F.col("reset_cause").isNotNull(), F.lit(", as the reset did"))
-                .when(F.col("is_unknown"), F.lit(", by a commit of unknown outcome"))
-                .otherwise(F.lit(", and no reset was told")),
+                F.when(F.col("reset_cause").isNotNull(), F.lit(" after a reset"))
+                .when(F.col("is_unknown"), F.lit("; the outcome of a commit is unknown"))
+                .otherwise(F.lit(" without a reset")),
             ),
         ),
         count(pairs),
@@ -137,7 +137,7 @@ def commit_beyond_processed(trace: Trace) -> CheckOutcome:
                     F.col("offset") - 1,
                     "logged_epoch",
                 ),
-            ).otherwise(F.format_string("a reset (%s) had led there", "reset_cause")),
+            ).otherwise(F.format_string("a reset (%s) moved the position there", "reset_cause")),
         ),
         count(known),
     )
@@ -198,9 +198,13 @@ def commit_beyond_log(trace: Trace) -> CheckOutcome:
             offset_last=F.col("offset"),
             at=F.col("committed_micros"),
             cause=F.when(
-                F.col("end").isNull(), "nothing tells where the log ended when it was committed"
+                F.col("end").isNull(), "the log end at the time of the commit is unknown"
             ).otherwise(
-                F.format_string("the log ended at %s in epoch %s", "end", "led_epoch"),
+                F.format_string(
+                    "the log ended at %s in epoch %s, below the committed offset",
+                    "end",
+                    "led_epoch",
+                ),
             ),
         ),
         count(commits),
@@ -269,16 +273,24 @@ def lost_commit(trace: Trace) -> CheckOutcome:
             offset_first=F.col("offset"),
             offset_last=F.col("offset"),
             at=F.col("committed_micros"),
-            cause=F.when(is_superseded, "acknowledged, not stored; compaction may have removed it")
+            cause=F.when(
+                is_superseded,
+                "the commit was acknowledged but is not stored; compaction may have removed it",
+            )
             .when(
                 is_permitted,
-                F.format_string("lost by an unclean election of its partition: %s", "election"),
+                F.format_string(
+                    "the commit was lost by an unclean election of its partition: %s", "election"
+                ),
             )
             .when(
                 F.col("gone_at").isNotNull(),
-                "acknowledged, but only a replica that is not in sync has it",
+                "the commit was acknowledged, but only an out-of-sync replica stores it",
             )
-            .otherwise("acknowledged, but neither it nor a later one is in __consumer_offsets"),
+            .otherwise(
+                "the commit was acknowledged, but neither it nor a later one is in"
+                " __consumer_offsets"
+            ),
         ),
         count(acknowledged),
     )

@@ -96,7 +96,7 @@ def _sources(trace: Trace) -> DataFrame:
                 "kind": "batch torn by a kill",
                 "verdict": "permitted",
                 "cause": f"broker {row['broker']}: the last {row['unread_bytes']} bytes of"
-                f" {row['segment']} are no whole batch",
+                f" {row['segment']} are an incomplete batch",
             }
             for row in trace["unread_segments"].where("error is null").collect()
         ]
@@ -109,7 +109,7 @@ def _sources(trace: Trace) -> DataFrame:
                 "verdict": "permitted",
                 "cause": f"{row['name']}: {row['ignored_files']} files left out"
                 if row["server"] is not None
-                else f"{row['name']} is the folder of no server",
+                else f"{row['name']} belongs to no server of the run",
             }
             for row in odd.collect()
         ]
@@ -152,7 +152,7 @@ def _unreported(trace: Trace) -> DataFrame:
         offset_last=F.col("stored_offset"),
         at=F.col("stored_micros"),
         cause=F.format_string(
-            "(%s, epoch %s) is stored, and no client reports that it committed it",
+            "offset %s with epoch %s is stored, but no client reported this commit",
             "stored_offset",
             "stored_epoch",
         ),

@@ -130,7 +130,7 @@ def _unassigned(trace: Trace) -> DataFrame:
         offset_last=F.col("given_last"),
         at=F.col("at_micros"),
         cause=F.format_string(
-            "%s was given offsets %s to %s, and reports no assignment of the partition",
+            "%s received offsets %s to %s without a reported assignment of the partition",
             "member",
             "given_first",
             "given_last",
@@ -236,12 +236,15 @@ def _truncated_and_there(trace: Trace) -> DataFrame:
     return findings(
         found,
         evidence=("broker", "leader_epoch", "value"),
-        kind=F.lit("truncated and there"),
+        kind=F.lit("truncated but present"),
         verdict=F.lit("undecided"),
         offset_first=F.col("offset"),
         at=F.col("at_micros"),
         cause=F.format_string(
-            "broker %s truncated %s at offset %s, and has it", "broker", "value", "offset"
+            "broker %s truncated value %s at offset %s but still has it",
+            "broker",
+            "value",
+            "offset",
         ),
     )
 

@@ -39,9 +39,9 @@ def skipped_record(trace: Trace) -> CheckOutcome:
     is_inexact = F.col("truncated_to").isNotNull() & style.isin(*OF_RECORDS)
     by_elections = is_inexact & F.col("unclean_epochs").isNotNull()
     kind = (
-        F.when(by_policy, "jumped by reset")
-        .when(F.col("truncated_to").isNotNull(), "truncation seen too high")
-        .otherwise("passed in silence")
+        F.when(by_policy, "skipped by a reset")
+        .when(F.col("truncated_to").isNotNull(), "divergent offset too high")
+        .otherwise("skipped without an error")
     )
     found = spans(
         trace,
@@ -83,31 +83,34 @@ def skipped_record(trace: Trace) -> CheckOutcome:
 
 def _cause_of_skip(by_style: Column, by_elections: Column) -> Column:
     silent = F.format_string(
-        "committed (%s, epoch %s) was taken as valid in a log that has these records of epoch %s"
-        " instead of those that were read",
+        "the client accepted committed offset %s with epoch %s, but at these offsets the log has"
+        " other records, of epoch %s, than the group had read",
         "committed_offset",
         "committed_epoch",
         "leader_epoch",
     )
     too_high = F.format_string(
-        "committed epoch %s ends at %s in this log: the truncation was placed there, above the"
-        " divergence",
+        "the client truncated its position to the end of committed epoch %s in this log, %s, which"
+        " is above the divergence",
         "committed_epoch",
         "truncated_to",
     )
     inexact = F.format_string(
-        "the leader's largest epoch not above the requested one ends at %s: after the unclean"
-        " elections of epochs %s the exact divergence can't be found",
+        "the leader answered %s, the end of its largest epoch not above the requested one; after"
+        " the unclean elections of epochs %s the exact divergence is not known",
         "truncated_to",
         "unclean_epochs",
     )
     return (
-        F.when(F.col("jumped_to").isNotNull(), "auto.offset.reset=latest jumped over them")
-        .when(by_style, "no epoch was committed to validate")
+        F.when(F.col("jumped_to").isNotNull(), "auto.offset.reset=latest skipped the records")
+        .when(
+            by_style,
+            "the offset was committed without a leader epoch, so it could not be validated",
+        )
         .when(by_elections, inexact)
         .when(F.col("truncated_to").isNotNull(), too_high)
         .when(F.col("is_replaced"), silent)
-        .otherwise("no truncation and no reset explains it")
+        .otherwise("neither a truncation nor a reset explains the skip")
     )
 
 
@@ -150,8 +153,8 @@ def duplicate_delivery(trace: Trace) -> CheckOutcome:
     )
     found = spans(trace, again.union(several), *PARTITION, "deliveries", "kind")
     causes = {
-        "redelivered": "delivery is at least once: the group went back",
-        "at several offsets": "delivery is at least once: the value is in the log more than once",
+        "redelivered": "at-least-once delivery: the group returned to an earlier position",
+        "at several offsets": "at-least-once delivery: the value is in the log more than once",
     }
     return CheckOutcome(
         findings(
@@ -186,7 +189,9 @@ def corrupted_record(trace: Trace) -> CheckOutcome:
     Source: `contract/values.py`: the checksum is part of the value.
     """
     corrupted = closeup.polls(trace).where("not is_intact")
-    return _each_poll(trace, corrupted, kind="corrupted", cause="the value's checksum does not fit")
+    return _each_poll(
+        trace, corrupted, kind="corrupted", cause="the value's checksum does not match"
+    )
 
 
 def _each_poll(trace: Trace, polls: DataFrame, *, kind: str, cause: str) -> CheckOutcome:

@@ -103,7 +103,15 @@ def epoch_cache_mismatch(trace: Trace) -> CheckOutcome:
             evidence=("broker", "leader_epoch", "told"),
             kind=F.col("kind"),
             verdict=F.expr("if(kind = 'beyond the end', 'permitted', 'violation')"),
-            cause=F.format_string("broker %s, epoch %s: %s", "broker", "leader_epoch", "kind"),
+            cause=F.format_string(
+                "leader-epoch-checkpoint of broker %s, epoch %s with offsets %s to %s: %s%s",
+                "broker",
+                "leader_epoch",
+                "base_offset",
+                "last_offset",
+                "kind",
+                F.expr("if(told is null, '', format_string(' (entry at %s)', told))"),
+            ),
         ),
         count(judged),
     )

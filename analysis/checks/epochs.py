@@ -69,7 +69,7 @@ def record_epoch_regressed(trace: Trace) -> CheckOutcome:
             offset_last=F.col("offset"),
             at=F.col("at_micros"),
             cause=F.format_string(
-                "after offset %s of epoch %s came offset %s of epoch %s",
+                "offset %s of epoch %s was followed by offset %s of the older epoch %s",
                 "previous_offset",
                 "previous_leader_epoch",
                 "offset",
@@ -95,7 +95,7 @@ def committed_epoch_missing(trace: Trace) -> CheckOutcome:
         where=F.col("committed_epoch") == -1,
         kind="missing",
         permitted=_is_chosen(),
-        cause="committed without an epoch: nobody can validate the position",
+        cause="the offset was committed without a leader epoch, so it cannot be validated",
     )
 
 
@@ -111,7 +111,8 @@ def committed_epoch_stale(trace: Trace) -> CheckOutcome:
         where=(F.col("committed_epoch") >= 0) & (F.col("committed_epoch") < F.col("record_epoch")),
         kind="stale",
         permitted=_is_chosen(),
-        cause="older than the record before: the position looks truncated although it is not",
+        cause="the committed epoch is older than that of the record before; a client may report"
+        " a truncation that did not happen",
     )
 
 
@@ -128,7 +129,7 @@ def committed_epoch_behind_leader(trace: Trace) -> CheckOutcome:
         & (F.col("committed_epoch") < F.col("led_epoch")),
         kind="behind leader",
         permitted=F.lit(True),
-        cause="exact for its offset; the leader was newer when it was committed",
+        cause="the committed epoch matches its offset; the leader epoch was already newer",
     )
 
 
@@ -146,7 +147,8 @@ def committed_epoch_ahead(trace: Trace) -> CheckOutcome:
         where=F.col("committed_epoch") > F.col("record_epoch"),
         kind="ahead",
         permitted=_is_chosen(),
-        cause="newer than the record before: a truncation below it can't be noticed",
+        cause="the committed epoch is newer than that of the record before; a client may not"
+        " detect a truncation below it",
     )
 
 
@@ -172,7 +174,7 @@ def committed_epoch_regressed(trace: Trace) -> CheckOutcome:
             offset_last=F.col("offset"),
             at=F.col("committed_micros"),
             cause=F.format_string(
-                "epoch %s after epoch %s, though the offset did not go back",
+                "epoch %s was committed after epoch %s, although the offset did not go back",
                 "committed_epoch",
                 "previous_epoch",
             ),
@@ -212,7 +214,10 @@ def committed_epoch_unknown(trace: Trace) -> CheckOutcome:
             offset_first=F.col("offset"),
             offset_last=F.col("offset"),
             at=F.col("committed_micros"),
-            cause=F.when(is_untold & is_too_old, "older than what the metadata log still tells")
+            cause=F.when(
+                is_untold & is_too_old,
+                "the leader epoch is older than the oldest one in the metadata log",
+            )
             .when(is_untold, "the partition never had this leader epoch")
             .otherwise("the leader epoch began only after the commit"),
         ),
@@ -283,8 +288,8 @@ def orphan_commit(trace: Trace) -> CheckOutcome:
             at=F.col("committed_micros"),
             cause=F.concat(
                 F.format_string(
-                    "the surviving branch leaves epoch %s at %s: %s records before the position are"
-                    " not the ones that were read",
+                    "epoch %s ends at %s in the surviving log: %s records before the committed"
+                    " offset are not the ones that were read",
                     "committed_epoch",
                     "forked_at",
                     "records",

@@ -25,7 +25,7 @@ def fault_landed(trace: Trace) -> CheckOutcome:
             kind=F.lit("not landed"),
             verdict=F.lit("undecided"),
             at=F.col("injected_micros"),
-            cause=F.format_string("%s %s showed no effect", "fault", "target"),
+            cause=F.format_string("the fault %s %s showed no effect", "fault", "target"),
         ),
         trace.rows["faults"],
     )
@@ -49,7 +49,7 @@ def phase_overrun(trace: Trace) -> CheckOutcome:
             verdict=F.lit("undecided"),
             at=F.col("began_micros"),
             cause=F.format_string(
-                "%s: %s took %.0f s, more than the %s s that it may take",
+                "%s: %s took %.0f s; its limit is %s s",
                 "stage",
                 "doing",
                 "seconds",
@@ -84,7 +84,7 @@ def _jumps(trace: Trace) -> DataFrame:
             f"if(clock_jump_micros > {SKEW_SECONDS * MICROS_PER_SECOND}, 'undecided', 'permitted')"
         ),
         cause=F.format_string(
-            "the wall clock of %s went %s us astray", "worker", "clock_jump_micros"
+            "the wall clock of %s jumped by %s us", "worker", "clock_jump_micros"
         ),
     )
 
@@ -107,7 +107,7 @@ def _skews(trace: Trace) -> DataFrame:
         kind=F.lit("skew"),
         verdict=F.lit("permitted" if is_tolerable else "undecided"),
         cause=F.format_string(
-            "the clocks of %s and %s may be %s us apart", "first", "last", "bound_micros"
+            "the clocks of %s and %s may differ by %s us", "first", "last", "bound_micros"
         ),
     )
 

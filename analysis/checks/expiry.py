@@ -52,7 +52,7 @@ def commit_expired(trace: Trace) -> CheckOutcome:
             offset_last=F.col("start_low") - 1,
             at=F.coalesce("expired_micros", "committed_micros"),
             cause=F.format_string(
-                "committed %s, and the log began at %s: %s records behind%s",
+                "committed offset %s was below log start %s by %s records%s",
                 "offset",
                 "start_low",
                 "records",
@@ -107,7 +107,7 @@ def committed_epoch_expired(trace: Trace) -> CheckOutcome:
             offset_last=F.col("offset"),
             at=F.coalesce("expired_micros", "committed_micros"),
             cause=F.format_string(
-                "epoch %s was committed, the oldest one left is %s%s",
+                "epoch %s was committed; the oldest epoch left in the log was %s%s",
                 "committed_epoch",
                 "oldest_epoch",
                 _removed(),
@@ -160,7 +160,7 @@ def _with_passing(expired: DataFrame, trace: Trace, *, offset: str) -> DataFrame
             .when(
                 F.col("_told").isNotNull(),
                 F.format_string(
-                    " by a deletion before its leader reported a log start of %s", "_told.log_start"
+                    " by a deletion before the leader reported log start %s", "_told.log_start"
                 ),
             )
             .otherwise(""),

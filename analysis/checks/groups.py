@@ -191,14 +191,17 @@ def double_ownership(trace: Trace) -> CheckOutcome:
             cause=F.when(
                 F.col("is_same"),
                 F.format_string(
-                    "%s and %s were assigned it under generation %s",
+                    "%s and %s were both assigned the partition in generation %s",
                     "member",
                     "other",
                     "generation",
                 ),
             ).otherwise(
                 F.format_string(
-                    "%s went on for %.0f ms after %s was served", "member", "overlap_ms", "other"
+                    "%s received records for %.0f ms after %s had received its first",
+                    "member",
+                    "overlap_ms",
+                    "other",
                 )
             ),
         ),
@@ -263,11 +266,14 @@ def start_mismatch(trace: Trace) -> CheckOutcome:
             offset_last=F.greatest("start", "committed_offset"),
             at=F.coalesce("first_micros", "from_micros"),
             cause=F.format_string(
-                "began at %s, the group had committed %s%s",
+                "the member began at %s, but the group had committed %s%s",
                 "start",
                 "committed_offset",
-                F.when(F.col("reset_cause").isNotNull(), F.lit(": it was reset"))
-                .when(F.col("is_aborted"), F.lit(": that is of an aborted transaction"))
+                F.when(F.col("reset_cause").isNotNull(), F.lit("; a reset moved the position"))
+                .when(
+                    F.col("is_aborted"),
+                    F.lit("; an aborted transaction had committed that position"),
+                )
                 .otherwise(""),
             ),
         ),

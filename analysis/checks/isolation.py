@@ -43,7 +43,7 @@ def write_cycle(trace: Trace) -> CheckOutcome:
             verdict=F.lit("permitted"),
             offset_first=F.col("offset"),
             cause=F.format_string(
-                "transactions %s of %s and %s of %s each wrote right after the other",
+                "transactions %s of %s and %s of %s each wrote directly after a write of the other",
                 "first.transaction",
                 "first.producer",
                 "second.transaction",
@@ -90,7 +90,7 @@ def circular_information(trace: Trace) -> CheckOutcome:
             ).otherwise("permitted"),
             offset_first=F.col("offset"),
             cause=F.format_string(
-                "transaction %s of %s read what transaction %s of %s wrote: %s",
+                "transaction %s of %s read a write of transaction %s of %s: %s",
                 "second.transaction",
                 "second.producer",
                 "first.transaction",

@@ -87,7 +87,7 @@ def log_divergence(trace: Trace) -> CheckOutcome:
             kind=F.lit("differs"),
             verdict=F.lit("violation"),
             cause=F.format_string(
-                "%s batches of epochs %s that other replicas committed are not in those of %s",
+                "%s batches of epochs %s, committed on other replicas, are missing on brokers %s",
                 "batches",
                 F.to_json("epochs"),
                 F.to_json("without"),
@@ -196,8 +196,8 @@ def isr_incomplete(trace: Trace) -> CheckOutcome:
             cause=F.when(
                 F.col("kind") == "hole",
                 F.format_string(
-                    "broker %s is in the ISR of epoch %s, and lacks offsets %s to %s, which other"
-                    " members have below the high watermark %s",
+                    "broker %s is in the ISR in epoch %s but lacks offsets %s to %s, which other"
+                    " members of the ISR have below high watermark %s",
                     "broker",
                     "leader_epoch",
                     "offset_first",
@@ -206,8 +206,8 @@ def isr_incomplete(trace: Trace) -> CheckOutcome:
                 ),
             ).otherwise(
                 F.format_string(
-                    "broker %s is in the ISR of epoch %s, ends at %s, and the high watermark was"
-                    " %s",
+                    "broker %s is in the ISR in epoch %s, but its log ends at %s; the high"
+                    " watermark was %s",
                     "broker",
                     "leader_epoch",
                     F.coalesce(F.col("log_end_offset").cast("string"), F.lit("an unknown offset")),

@@ -29,7 +29,7 @@ _CAUSE = """
     case
         when answered_micros <= created_micros + {clock} then 'deleted with its topic'
         when later is not null or truncated_to is not null then 'truncated'
-        when is_tail then 'tail cut off'
+        when is_tail then 'tail truncated'
         when offset < log_start and subscribed > 0 and missed <= 0 then 'expired'
         when offset < log_start then 'expired_unread'
         else 'unexplained'
@@ -37,7 +37,7 @@ _CAUSE = """
 """
 _VERDICT = """
     case
-        when cause in ('deleted with its topic', 'tail cut off') then 'permitted'
+        when cause in ('deleted with its topic', 'tail truncated') then 'permitted'
         when cause = 'truncated' then case
             when permit is not null or acks != 'all' then 'permitted'
             when is_untold then 'undecided'
@@ -151,7 +151,7 @@ def lost_record(trace: Trace) -> CheckOutcome:
 def _judged(trace: Trace) -> DataFrame:
     """Lost records with their cause and verdict; without those that expired after all had them."""
     clock = trace.clock_micros
-    # Below the log start a record is missing anyway: a guessed epoch must be beyond doubt.
+    # Below the log start a record is missing anyway: an assumed epoch must be certain.
     is_sure = (
         "coalesce(offset >= log_start, true) or known_by != 'guess'"
         f" or answered_micros + {clock} < until_micros"
@@ -230,7 +230,9 @@ def _with_readers(gone: DataFrame, trace: Trace) -> DataFrame:
 
 
 def _in_words() -> Column:
-    guess = F.when(F.col("known_by") == "guess", F.lit(" (a guess: it led then)")).otherwise("")
+    guess = F.when(
+        F.col("known_by") == "guess", F.lit(" (assumed: the epoch at that time)")
+    ).otherwise("")
     truncated = F.when(
         F.col("truncated_to").isNotNull(),
         F.format_string(" when broker %s truncated its log to %s", "broker", "truncated_to"),
@@ -241,12 +243,12 @@ def _in_words() -> Column:
     ).otherwise(
         F.when(
             F.expr("cause = 'truncated' and acks != 'all'"),
-            F.format_string("; acks=%s promises nothing beyond its leader", "acks"),
+            F.format_string("; acks=%s does not wait for replication", "acks"),
         ).otherwise("")
     )
     again = F.when(
         F.col("created_at").isNotNull(),
-        F.format_string(", which metadata offset %s created again", "created_at"),
+        F.format_string(", created again at metadata offset %s", "created_at"),
     ).otherwise("")
     doubt = F.when(F.col("is_unmatched"), "; not all records of this log were decoded")
     told = F.format_string(

@@ -167,10 +167,10 @@ def misapplied_marker(trace: Trace) -> CheckOutcome:
             offset_first=F.col("first"),
             offset_last=F.col("last"),
             cause=F.format_string(
-                "transaction %s of %s: %s markers end it, and its client was told: %s",
+                "transaction %s of %s ended with %s markers; the outcome at its client: %s",
                 "transaction",
                 "producer",
-                F.when(is_mixed, "both kinds of").otherwise(F.col("marker")),
+                F.when(is_mixed, "commit and abort").otherwise(F.col("marker")),
                 "told",
             ),
         ),
@@ -236,7 +236,7 @@ def offsets_without_output(trace: Trace) -> CheckOutcome:
             .when(F.col("kind") == "not ended", "undecided")
             .otherwise("violation"),
             cause=F.format_string(
-                "transaction %s of %s committed offsets of %s, and %s of its writes are %s%s",
+                "transaction %s of %s committed offsets of group %s, but %s of its writes are %s%s",
                 "transaction",
                 "producer",
                 "group",
@@ -290,7 +290,7 @@ def output_without_offsets(trace: Trace) -> CheckOutcome:
             kind=kind,
             verdict=F.when(kind == "not ended", "undecided").otherwise("violation"),
             cause=F.format_string(
-                "transaction %s of %s committed %s writes, and the offsets that it sent are %s",
+                "transaction %s of %s committed %s writes, but the offsets that it sent are %s",
                 "transaction",
                 "producer",
                 "records",

@@ -67,7 +67,7 @@ def epoch_regressed(trace: Trace) -> CheckOutcome:
         "value as epoch",
         "before as epoch_before",
         "cast(null as bigint) as metadata_offset",
-        "'told' as kind",
+        "'reported' as kind",
     )
     judged = changed.select("topic").union(ranges.select("topic")).union(told.select("topic"))
     return CheckOutcome(
@@ -79,13 +79,17 @@ def epoch_regressed(trace: Trace) -> CheckOutcome:
             cause=F.expr(
                 """case kind
                     when 'two leaders' then
-                        format_string('broker %s leads in epoch %s, as another did', broker, epoch)
+                        format_string('broker %s leads in epoch %s, in which another broker led',
+                            broker, epoch)
                     when 'partition epoch' then
                         format_string('the partition epoch did not grow in epoch %s', epoch)
                     when 'log' then
                         format_string('in the log of broker %s, epoch %s comes after epoch %s',
                             broker, epoch, epoch_before)
-                    else format_string('broker %s, epoch %s after epoch %s',
+                    when 'reported' then
+                        format_string('broker %s reported epoch %s after epoch %s',
+                            broker, epoch, epoch_before)
+                    else format_string('broker %s leads in epoch %s, after epoch %s',
                             broker, epoch, epoch_before)
                 end"""
             ),
@@ -190,7 +194,7 @@ def unclean_election_unconfigured(trace: Trace) -> CheckOutcome:
             kind=F.col("kind"),
             verdict=F.expr("if(kind = 'unconfigured', 'violation', 'permitted')"),
             cause=F.format_string(
-                "broker %s was elected in epoch %s, out of sync with ISR %s (%s)",
+                "broker %s was elected in epoch %s, but was not in the ISR %s (%s)",
                 "leader",
                 "leader_epoch",
                 F.to_json("isr_before"),

@@ -47,7 +47,8 @@ def commit_mismatch(trace: Trace) -> CheckOutcome:
             offset_last=F.col("stored_offset"),
             at=F.col("stored_micros"),
             cause=F.format_string(
-                "%s reports a commit of (%s, epoch %s) as %s; (%s, epoch %s) is stored",
+                "%s reported a commit of offset %s with epoch %s as %s; offset %s with epoch %s is"
+                " stored",
                 "member",
                 "asked_offset",
                 "asked_epoch",
@@ -124,19 +125,19 @@ def divergence_mismatch(trace: Trace) -> CheckOutcome:
             offset_first=F.col("divergent_offset"),
             offset_last=F.col("position"),
             at=F.col("at_micros"),
-            cause=F.when(is_unsure, "no source tells where the position's epoch ended then")
+            cause=F.when(is_unsure, "the end of the position's epoch at that time is not known")
             .when(
                 F.col("is_above"),
                 F.format_string(
-                    "the exception names divergent epoch %s; epoch %s was asked for, and the"
-                    " answer is the largest epoch not above it",
+                    "the exception has divergent epoch %s; expected an epoch not above the"
+                    " requested one, %s",
                     "divergent_epoch",
                     "asked_epoch",
                 ),
             )
             .otherwise(
                 F.format_string(
-                    "the exception names divergent offset %s; the log left epoch %s at %s",
+                    "the exception has divergent offset %s, but epoch %s ends at %s in the log",
                     "divergent_offset",
                     "known_epoch",
                     "forked_at",

@@ -77,7 +77,7 @@ def nonmonotonic_send(trace: Trace) -> CheckOutcome:
         ),
         is_close=True,
     )
-    # Below the log start nobody can tell whether the earlier value had been truncated.
+    # Below the log start it is not known whether the earlier value had been truncated.
     known = trace.materialized(
         closeup.surviving(trace)
         .select(*_LOG, "value")
@@ -104,7 +104,7 @@ def nonmonotonic_send(trace: Trace) -> CheckOutcome:
             offset_first=F.col("offset"),
             offset_last=F.col("prev_offset"),
             cause=F.format_string(
-                "value %s of %s lies at %s, value %s, sent before it, at %s",
+                "value %s of %s is at offset %s; value %s, sent before it, is at offset %s",
                 "sequence",
                 "producer",
                 "offset",
@@ -160,7 +160,7 @@ def poll_skip(trace: Trace) -> CheckOutcome:
             kind=F.col("kind"),
             verdict=F.when(F.col("fate") == "unknown", "undecided").otherwise("violation"),
             cause=F.format_string(
-                "%s went past %s records that the log holds, in one session", "member", "records"
+                "%s skipped %s records of the log within a session", "member", "records"
             ),
         ),
         trace.rows["polls"],
@@ -202,7 +202,7 @@ def nonmonotonic_poll(trace: Trace) -> CheckOutcome:
             offset_last=F.col("prev_offset"),
             at=F.col("at_micros"),
             cause=F.format_string(
-                "%s was given offset %s after %s, in one session",
+                "%s received offset %s after offset %s within a session",
                 "member",
                 "first_offset",
                 "prev_offset",

@@ -42,7 +42,8 @@ def outcome_mismatch(trace: Trace) -> CheckOutcome:
             kind=F.when(F.col("is_refused"), "refused, yet written").otherwise("may be written"),
             verdict=F.when(F.col("is_refused"), "violation").otherwise("undecided"),
             cause=F.format_string(
-                "client of producer %s reported %s sends as failed (%s); the log has the records",
+                "client of producer %s reported %s sends as failed (%s), but the log has the"
+                " records",
                 "producer",
                 "records",
                 "error",

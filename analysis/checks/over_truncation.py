@@ -35,7 +35,8 @@ def over_truncation(trace: Trace) -> CheckOutcome:
             offset_last=F.col("last"),
             at=F.col("cut_micros"),
             cause=F.format_string(
-                "broker %s was cut to %s, and had offsets %s to %s of epoch %s, which survive",
+                "broker %s truncated its log to %s and lost offsets %s to %s of epoch %s, which"
+                " are on the surviving branch",
                 "broker",
                 "to_offset",
                 "first",

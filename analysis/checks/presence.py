@@ -62,7 +62,7 @@ def unseen_record(trace: Trace) -> CheckOutcome:
             kind=F.when(F.col("position").isNull(), "never began").otherwise("yet to come"),
             verdict=F.lit("permitted"),
             cause=F.format_string(
-                "%s acknowledged records are in the log, and %s has yet to come to them",
+                "%s acknowledged records are in the log; group %s has not read them yet",
                 "records",
                 "group",
             ),
@@ -213,7 +213,7 @@ def expired_read(trace: Trace) -> CheckOutcome:
             offset_first=F.col("first_offset"),
             at=F.col("at_micros"),
             cause=F.format_string(
-                "%s was given %s records from %s on; the log start was %s",
+                "%s received %s records from offset %s on, below log start %s",
                 "member",
                 "records",
                 "first_offset",

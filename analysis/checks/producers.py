@@ -55,7 +55,7 @@ def zombie_producer_accepted(trace: Trace) -> CheckOutcome:
         kind=F.lit("appended"),
         verdict=F.lit("violation"),
         cause=F.format_string(
-            "%s batches of producer id %s, epoch %s, lie behind one of epoch %s",
+            "%s batches of producer id %s, epoch %s, were appended after a batch of epoch %s",
             "batches",
             "producer_id",
             "producer_epoch",
@@ -130,8 +130,8 @@ def _gaps(numbered: DataFrame) -> DataFrame:
         offset_first=F.col("base_offset"),
         offset_last=F.col("last_offset"),
         cause=F.format_string(
-            "a batch of producer id %s, epoch %s, begins at sequence number %s, %s above the one"
-            " that follows the batch before",
+            "a batch of producer id %s, epoch %s, begins at sequence number %s, %s above the"
+            " expected one",
             "producer_id",
             "producer_epoch",
             "base_sequence",
@@ -187,7 +187,7 @@ def _acts_of_fenced(trace: Trace) -> DataFrame:
 
 
 def _told_acts(acts: DataFrame, clock_micros: int) -> DataFrame:
-    """Findings of acts that were acknowledged, may have been, or were refused otherwise."""
+    """Findings of acts that were acknowledged, possibly, or refused with another error."""
     after = F.col("began_micros") - F.col("raised_micros")
     is_near = (F.col("worker") != F.col("raised_by")) & (after <= clock_micros)
     is_taken = F.col("outcome") == "ok"
@@ -195,7 +195,7 @@ def _told_acts(acts: DataFrame, clock_micros: int) -> DataFrame:
     is_other = (F.col("outcome") == "failed") & ~F.col("error").isin(*_FENCING)
     judged = (
         acts.where(is_taken | is_unclear | is_other)
-        .withColumn("kind", F.when(is_other, "refused otherwise").otherwise(F.col("act")))
+        .withColumn("kind", F.when(is_other, "refused with another error").otherwise(F.col("act")))
         .withColumn(
             "verdict",
             F.when(is_other, "permitted")
@@ -235,12 +235,12 @@ def _told_acts(acts: DataFrame, clock_micros: int) -> DataFrame:
         kind=F.col("kind"),
         verdict=F.col("verdict"),
         cause=F.format_string(
-            "%s times %s of %s under epoch %s, begun after epoch %s was told: %s (%s)",
+            "%s times %s by %s with epoch %s, begun after newer epoch %s was reported: %s (%s)",
             "acts",
             "act",
             "producer",
             "producer_epoch",
-            F.coalesce(F.col("newer_epoch").cast("string"), F.lit("of another producer")),
+            F.coalesce(F.col("newer_epoch").cast("string"), F.lit("(of another producer)")),
             "outcome",
             F.coalesce("error", F.lit("no error")),
         ),

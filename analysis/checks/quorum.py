@@ -152,7 +152,7 @@ def _unknown_leaderships(trace: Trace) -> DataFrame:
         kind=F.lit("unknown leadership"),
         verdict=F.lit("violation"),
         cause=F.format_string(
-            "brokers %s told that %s leads in epoch %s, which no metadata log has",
+            "brokers %s reported broker %s as leader of epoch %s, which is in no metadata log",
             F.to_json("brokers"),
             "leader",
             "leader_epoch",

@@ -119,7 +119,7 @@ def resurrected_record(trace: Trace) -> CheckOutcome:
             verdict=F.expr(IF_PERMITTED),
             cause=F.concat(
                 F.format_string(
-                    "%s records of epoch %s are there again, after epoch %s was read %s",
+                    "%s records of epoch %s reappeared after epoch %s had been read %s",
                     "records",
                     "leader_epoch",
                     "other_epoch",
@@ -169,7 +169,7 @@ def stale_read(trace: Trace) -> CheckOutcome:
         is_close=True,
     )
     is_stood = F.col("kind") == "stood still"
-    did = F.when(is_stood, "polled on").otherwise("reported that it had caught up")
+    did = F.when(is_stood, "received no record").otherwise("reported that it had caught up")
     return CheckOutcome(
         findings(
             found,
@@ -179,7 +179,7 @@ def stale_read(trace: Trace) -> CheckOutcome:
             offset_first=F.col("first_offset"),
             at=F.col("at_micros"),
             cause=F.format_string(
-                "%s %s at %s, %.1f s after that record was acknowledged",
+                "%s %s at offset %s, %.1f s after the record there was acknowledged",
                 "member",
                 did,
                 "first_offset",
@@ -360,10 +360,10 @@ def _given_to_one(trace: Trace) -> DataFrame:
     return findings(
         found,
         evidence=("records", "other"),
-        kind=F.lit("given to one"),
+        kind=F.lit("delivered to one"),
         verdict=F.lit("violation"),
         cause=F.format_string(
-            "%s went past %s records that %s was given there", "group", "records", "other"
+            "group %s skipped %s records that group %s received", "group", "records", "other"
         ),
     )
 

@@ -87,7 +87,7 @@ def fenced_in_isr(trace: Trace) -> CheckOutcome:
             cause=F.when(
                 F.col("kind") == "fenced",
                 F.format_string(
-                    "broker %s is in the ISR that metadata offset %s set, though it was fenced",
+                    "broker %s is in the ISR of metadata offset %s, although it was fenced",
                     "broker",
                     "metadata_offset",
                 ),
@@ -95,7 +95,7 @@ def fenced_in_isr(trace: Trace) -> CheckOutcome:
             .when(
                 is_told,
                 F.format_string(
-                    "broker %s joined the ISR by metadata offset %s during its controlled shutdown",
+                    "broker %s joined the ISR at metadata offset %s during its controlled shutdown",
                     "broker",
                     "metadata_offset",
                 ),
@@ -301,8 +301,8 @@ def _served_by_zombies(trace: Trace) -> DataFrame:
         verdict=F.expr(IF_PERMITTED),
         cause=F.concat(
             F.format_string(
-                "%s records polled up to %.3f s after epoch %s of broker %s was over; the log has"
-                " later epochs from %s on",
+                "%s records were polled up to %.3f s after epoch %s of broker %s had ended; the log"
+                " has later epochs from offset %s on",
                 "records",
                 "seconds_after",
                 "leader_epoch",
@@ -316,8 +316,8 @@ def _served_by_zombies(trace: Trace) -> DataFrame:
 
 def _cause_of_late_acknowledgement() -> Column:
     untold = F.format_string(
-        "%s records acknowledged (acks=%s) after a leader change, then lost unseen: under which"
-        " epoch can't be told",
+        "%s records were acknowledged (acks=%s) after a leader change and then lost; the epoch of"
+        " the acknowledgement is not known",
         "records",
         "acks",
     )
@@ -325,15 +325,16 @@ def _cause_of_late_acknowledgement() -> Column:
         """
         case known_by
             when 'survived' then 'the new leader has them'
-            when 'truncation' then format_string('lost when it cut its log to %s', truncated_to)
+            when 'truncation' then
+                format_string('lost when it truncated its log to %s', truncated_to)
             when 'offset' then 'lost: their offsets hold other records'
-            else 'they did not survive'
+            else 'they are not in the surviving log'
         end
         """
     )
     told = F.format_string(
-        "%s records acknowledged (acks=%s) by broker %s under epoch %s, up to %.3f s after epoch %s"
-        " began; %s",
+        "%s records were acknowledged (acks=%s) by broker %s under epoch %s, up to %.3f s after"
+        " epoch %s began; %s",
         "records",
         "acks",
         "broker",

@@ -46,7 +46,7 @@ def reprocessing_amplification(trace: Trace) -> CheckOutcome:
             kind=F.when(F.col("during") == _WHOLE_RUN, _WHOLE_RUN).otherwise("while a fault held"),
             verdict=F.lit("permitted"),
             cause=F.format_string(
-                "%s: %s of %s deliveries were not the first of their record",
+                "%s: %s of %s deliveries repeated a record",
                 "during",
                 "again",
                 "delivered",

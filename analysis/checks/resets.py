@@ -68,7 +68,7 @@ def reset(trace: Trace) -> CheckOutcome:
             at=F.col("at_micros"),
             cause=F.when(
                 F.col("to_offset").isNull(),
-                F.format_string("%s: raised to the application", "cause"),
+                F.format_string("%s: the client raised an exception", "cause"),
             ).otherwise(
                 F.format_string(
                     "%s: from %s to %s (policy %s)", "cause", "from_offset", "to_offset", "policy"
@@ -107,17 +107,17 @@ def unjustified_reset(trace: Trace) -> CheckOutcome:
         "if(has_no_epoch, coalesce(from_offset <= end_before, true), is_known and not is_off)"
     )
     doubts = {
-        "within the log as it was, but without an epoch to judge by": F.col("has_no_epoch"),
-        "the log start at that time has bounds on both sides of the position": F.coalesce(
+        "the position was within the log, but had no leader epoch to compare": F.col(
+            "has_no_epoch"
+        ),
+        "the log start at that time may have been below or above the position": F.coalesce(
             F.col("from_offset") < F.col("start_high"), F.lit(0) == 0
         ),
-        "no source says where a newer leader epoch started": (
+        "the start of a newer leader epoch is not known": (
             F.col("timeline").isNull() | F.col("may_be_off")
         ),
-        "no sample of its leader before the reset tells the log's end": F.col(
-            "end_before"
-        ).isNull(),
-        "beyond the log's end in the last sample before; a later one covers it": (
+        "no sample of the leader before the reset has the log end": F.col("end_before").isNull(),
+        "the position was above the log end in the last sample before, but not in a later one": (
             F.col("from_offset") > F.col("end_before")
         ),
     }
@@ -143,7 +143,7 @@ def unjustified_reset(trace: Trace) -> CheckOutcome:
             at=F.col("at_micros"),
             cause=F.coalesce(
                 "doubt",
-                F.lit("the position lay on the surviving branch, and was reset"),
+                F.lit("the position was on the surviving branch; no reset was expected"),
             ),
         ),
         members_judged(trace),
@@ -178,7 +178,8 @@ def truncation_undetected(trace: Trace) -> CheckOutcome:
             kind=F.lit("silent"),
             verdict=F.when(is_none, "permitted").otherwise("violation"),
             cause=F.format_string(
-                "%s records of epoch %s were read, then truncated; the group went on in epoch %s",
+                "%s records of epoch %s were read and then truncated; the group continued in epoch"
+                " %s without an error",
                 "records",
                 "gone_epoch",
                 "reached_epoch",

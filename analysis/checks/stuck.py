@@ -51,18 +51,23 @@ def stuck_consumer(trace: Trace) -> CheckOutcome:
             verdict=F.when(F.col("kind") == "no fault", "violation").otherwise("permitted"),
             offset_first=F.col("position"),
             at=F.col("at_micros"),
-            cause=F.when(F.col("partition") < 0, F.lit("was assigned no partition"))
-            .when(F.col("position").isNull(), F.lit("had no position to read from"))
+            cause=F.when(F.col("partition") < 0, F.lit("the member was assigned no partition"))
+            .when(F.col("position").isNull(), F.lit("the member had no position to read from"))
             .when(
                 is_open,
                 F.format_string(
-                    "came to %s; the transaction that began at %s was open, and the log ends at %s",
+                    "the member stopped at %s; the transaction that began at %s was open; the log"
+                    " ends at %s",
                     "position",
                     "open_at",
                     "log_end",
                 ),
             )
-            .otherwise(F.format_string("came to %s, the log ends at %s", "position", "log_end")),
+            .otherwise(
+                F.format_string(
+                    "the member stopped at %s; the log ends at %s", "position", "log_end"
+                )
+            ),
         ),
         count(told),
     )
@@ -132,7 +137,8 @@ def stuck_producer(trace: Trace) -> CheckOutcome:
             .when(~F.col("ended_by_itself"), "permitted")
             .otherwise("undecided"),
             cause=F.format_string(
-                "the last %s values of %s were not acknowledged, over %.1f s; %s got no answer",
+                "the last %s values of %s were not acknowledged, over %.1f s; %s received no"
+                " answer",
                 "records",
                 "producer",
                 "seconds",
@@ -206,7 +212,7 @@ def never_caught_up(trace: Trace) -> CheckOutcome:
             ),
             at=F.col("since"),
             cause=F.format_string(
-                "broker %s is not in the ISR %s when collecting begins; it could return for %.1f s",
+                "broker %s was not in the ISR %s at the end, %.1f s after it could return",
                 "broker",
                 F.to_json("isr"),
                 "seconds",

@@ -127,8 +127,8 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
             kind=F.when(F.col("seen") > 0, "torn").otherwise("hidden"),
             verdict=F.col("verdict"),
             cause=F.format_string(
-                "%s values of committed transaction %s of %s were passed and never delivered;"
-                " %s others were%s",
+                "%s values of committed transaction %s of %s were skipped; %s others were"
+                " delivered%s",
                 "records",
                 "transaction",
                 "producer",

@@ -78,7 +78,8 @@ def truncation_detected(trace: Trace) -> CheckOutcome:
             offset_last=F.col("from_offset"),
             at=F.col("at_micros"),
             cause=F.format_string(
-                "epoch %s was left at %s; noticed at %s, %.0f ms after the next epoch began",
+                "epoch %s ends at %s in the log; the client detected the truncation at %s, %.0f ms"
+                " after the next epoch began",
                 "from_epoch",
                 "forked_at",
                 "from_offset",
@@ -147,21 +148,23 @@ def false_truncation(trace: Trace) -> CheckOutcome:
             offset_last=F.col("from_offset"),
             at=F.col("at_micros"),
             cause=F.when(
-                F.col("is_unread"), "nothing that the group read tells whether it was truncated"
+                F.col("is_unread"),
+                "no record that the group read shows whether the position was truncated",
             )
-            .when(is_unsure, "no source tells where the log, or a newer epoch, started then")
+            .when(is_unsure, "the start of the log or of a newer epoch at that time is not known")
             .when(
                 is_removed,
                 F.format_string(
-                    "retention had removed epoch %s: the leader answers with the log start %s,"
-                    " where the first larger epoch starts since",
+                    "retention had removed epoch %s; the leader answered with the log start %s,"
+                    " where the oldest larger epoch starts",
                     "from_epoch",
                     "to_offset",
                 ),
             )
             .otherwise(
                 F.format_string(
-                    "the record before is intact, of epoch %s; the position had epoch %s",
+                    "the record before the position is intact and has epoch %s; the position had"
+                    " epoch %s",
                     "read_epoch",
                     "from_epoch",
                 )
@@ -227,7 +230,8 @@ def silent_revalidation(trace: Trace) -> CheckOutcome:
             offset_last=F.col("position") - 1,
             at=F.col("at_micros"),
             cause=F.format_string(
-                "epoch %s was left at %s, the group stood at %s: %s new records made that valid",
+                "epoch %s ends at %s in the log; the position was %s and became valid again through"
+                " %s new records",
                 "previous_epoch",
                 "forked_at",
                 "position",
@@ -280,7 +284,8 @@ def loss_estimate(trace: Trace) -> CheckOutcome:
             offset_last=F.col("reached") - 1,
             at=F.col("until_micros"),
             cause=F.format_string(
-                "epoch %s reached %s and was left at %s: %s records; %s acknowledged ones are lost",
+                "epoch %s reached %s and ends at %s in the log: %s records; %s acknowledged ones"
+                " are lost",
                 "epoch",
                 "reached",
                 "forked_at",

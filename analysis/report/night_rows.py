@@ -28,7 +28,7 @@ class Judged:
 
 
 def runs_of(path: Path, night: Night) -> list[RunFolder]:
-    """The folders of a night's runs that are done and still there; none that was broken off."""
+    """The folders of a night's runs that are done and still there; none that was interrupted."""
     done = [path / run.folder for run in night.runs if run.folder is not None]
     left = [folder for folder in done if any(folder.glob(f"**/{PLAN_FILE}"))]
     return [run for folder in left for run in find_runs(folder)]
@@ -50,7 +50,7 @@ def rows_of(path: Path, night: Night, judged: list[Judged]) -> list[NightRow]:
 
 
 def decide_night(rows: list[NightRow]) -> RunVerdict:
-    """The gravest of all: fail for what is unexpected, before undecided, before pass."""
+    """The worst of all: fail for what is unexpected, before undecided, before pass."""
     outcomes = {row.outcome for row in rows}
     if Outcome.UNEXPECTED in outcomes:
         return RunVerdict.FAIL
@@ -69,7 +69,7 @@ def unexercised(rows: list[NightRow]) -> list[str]:
 def outcome_of(verdict: RunVerdict, *, expect: RunVerdict, error: str | None) -> Outcome:
     """Whether a verdict is as it should be.
 
-    A run that broke off proves nothing by being as expected: a canary must come to its end.
+    A run that did not finish proves nothing by being as expected: a canary must finish.
     """
     if verdict is RunVerdict.UNDECIDED or (verdict is expect and error is not None):
         return Outcome.UNDECIDED
@@ -82,7 +82,7 @@ def _belongs(path: Path, planned: PlannedRun, one: Judged) -> bool:
 
 def _row(path: Path, planned: PlannedRun, one: Judged) -> NightRow:
     if one.verdict is None:
-        return _unjudged(planned, one.error or "it was not judged")
+        return _unjudged(planned, one.error or "the run was not judged")
     run = one.folder.run()
     seconds = planned.seconds
     if run.ended_micros is not None:
@@ -131,5 +131,5 @@ def _why_nothing(planned: PlannedRun) -> str:
     if planned.error is not None:
         return planned.error
     if planned.status is RunStatus.DONE:
-        return "it left no run folder"
-    return "it has not run yet: the night was broken off"
+        return "the run left no run folder"
+    return "the run has not started: the night was interrupted"

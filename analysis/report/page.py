@@ -57,7 +57,7 @@ def write_report(folder: RunFolder, verdict: Verdict, trace: Trace) -> None:
 
 def _seconds(trace: Trace) -> str:
     if trace.run.ended_micros is None:
-        return "never ended"
+        return "did not end"
     return f"{(trace.run.ended_micros - trace.run.started_micros) / MICROS_PER_SECOND:.0f} s"
 
 

@@ -1,6 +1,6 @@
-"""`python -m bench.lies [--runs DIR] [--only WORD]`: tell every lie, and write docs/lies.md.
+"""`python -m bench.lies [--runs DIR] [--only WORD]`: plant every lie, and write docs/lies.md.
 
-Without finished runs, it makes them: one of each scenario that lies are told about. Exits 1 if a
+Without finished runs, it makes them: one of each scenario that lies are planted in. Exits 1 if a
 lie is not noticed by the check that it names, or if one that only damages evidence makes a check
 accuse somebody.
 """
@@ -28,7 +28,7 @@ _SEED = 19902
 
 
 def main() -> None:
-    """Tell the lies, and write the page unless only some were told."""
+    """Plant the lies, and write the page unless only some were selected."""
     asked = _arguments()
     console = Console(stderr=True)
     told: list[Told] = []
@@ -54,7 +54,7 @@ def main() -> None:
     wrong = list(failures(told, alone))
     for line in wrong:
         console.print(line, highlight=False, soft_wrap=True, markup=False)
-    console.print(f"{len(told) + len(alone)} lies, {len(wrong)} not as they should be")
+    console.print(f"{len(told) + len(alone)} lies, {len(wrong)} not as expected")
     if not asked.only:
         _PAGE.write_text(page(told, alone, STORIES, _SEED))
         console.print(f"wrote {_PAGE}")
@@ -81,7 +81,7 @@ def _genuine(runs: list[Path], stories: list[str]) -> tuple[dict[str, Genuine], 
 
 
 def _make_runs(place: Path, console: Console) -> Path:
-    """Run every scenario that lies are told about; what the judge says of it does not matter."""
+    """Run every scenario that lies are planted in; what the judge says of it does not matter."""
     for scenario in SCENARIOS:
         console.print(f"running {scenario}", style="dim")
         command = [sys.executable, "-m", "harness", "run", scenario, "--results", str(place)]
@@ -91,7 +91,7 @@ def _make_runs(place: Path, console: Console) -> Path:
 
 def _progress(console: Console, one: Told | ToldAlone) -> None:
     is_well = one.is_noticed and not one.accusers and not one.error
-    mark = "noticed" if is_well else "NOT AS IT SHOULD BE"
+    mark = "noticed" if is_well else "NOT AS EXPECTED"
     console.print(f"{mark}: {one.lie.name}", style="dim" if is_well else "bold", highlight=False)
 
 

@@ -1,4 +1,4 @@
-"""Lies about whole tables and files, and about evidence as such: told one by one.
+"""Lies about whole tables and files, and about evidence as such: planted one at a time.
 
 Each is judged as a run is, from its folder on, since gaps make the judge doubt a run as a whole.
 """
@@ -128,7 +128,7 @@ def tell_alone(
     *,
     accusers: Iterable[Check] = ACCUSERS,
 ) -> Iterator[ToldAlone]:
-    """Tell each lie in a copy of a run's folder, and judge that by its check and some others."""
+    """Plant each lie in a copy of a run's folder, and judge that by its check and some others."""
     lies, accusers = list(lies), tuple(accusers)
     copy = copied(genuine.folder, place / "genuine")
     every = _asked([*(lie.check for lie in lies), *accusers])

@@ -1,4 +1,4 @@
-"""All lies that there are, by how they are told."""
+"""All lies, by how they are planted."""
 
 from bench.lies import (
     of_commits,
@@ -50,7 +50,7 @@ def _by_itself(lie: Lie) -> FileLie:
 
 
 ROWS = tuple(lie for lie in _ABOUT_ROWS if lie.verdict != FindingVerdict.UNDECIDED)
-"""Told many to a trace."""
+"""Planted many to a trace."""
 ALONE = (
     *(_by_itself(lie) for lie in _ABOUT_ROWS if lie.verdict == FindingVerdict.UNDECIDED),
     *of_tables.REMOVED,
@@ -64,4 +64,4 @@ ALONE = (
     *of_files.LOGS,
     *of_files.DESCRIPTIONS,
 )
-"""Told one by one."""
+"""Planted one at a time."""

@@ -1,4 +1,4 @@
-"""Genuine runs, and the parts of them that lies are told about."""
+"""Genuine runs, and the parts of them that lies are planted in."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class Story:
     groups: tuple[str, ...] = ()
 
     def is_of(self, plan: Plan) -> bool:
-        """Whether a run with this plan tells the story."""
+        """Whether a run with this plan has the story."""
         given = {name: plan.parameters.get(name) for name in self.parameters}
         return plan.scenario == self.scenario and given == self.parameters
 

@@ -13,7 +13,8 @@ HIDDEN = (
      "The observer asks when it likes, as with samples."),
     ("drop", "leader_epoch_starts", "the line of a leader's epoch start is missing",
      ("Kafka 3.9's servers may have another log level; checkpoints and batches show the start"
-     " for as long as retention keeps the epoch. What they can't show, no check claims.")),
+     " for as long as retention keeps the epoch. The checks claim nothing that these sources"
+     " cannot show.")),
     ("drop", "log_start_changes", "the line of an advance of a log start is missing",
      ("The next line, the leader's samples and the end of the run show that the start moved, not"
      " in how many steps.")),
@@ -25,13 +26,14 @@ HIDDEN = (
      ("A member's answer may have arrived and not been written when it was killed: the history ends"
      " there, and its next session begins at the commit.")),
     ("shift", "polls", "all times of a worker are later by less than the clock bound",
-     "Times of different nodes are compared within the bound, so within it nothing is decided."),
+     ("Times of different nodes are compared with this bound; a smaller difference decides"
+     " nothing.")),
     ("shift", "sends", "a value was meant to be sent some milliseconds earlier",
      "Any time before its acknowledgement, and after the one of the value before, is possible."),
     ("alter", "sends", "a value of unknown outcome that is in no log was never sent at all",
-     "A timeout admits both, and the broker that got it may not have appended it."),
+     "A timeout allows both outcomes; the broker that received it may not have appended it."),
     ("alter", "commits", "a commit of unknown outcome that is not stored was never asked for",
-     "As before: a timeout admits both."),
+     "As above: a timeout allows both outcomes."),
     ("alter", "replica_batches", "the size of a batch in bytes differs in every replica",
      ("Nothing says how a producer's compression and headers add up; one replica that differs from"
      " the others has another checksum as well.")),

@@ -38,7 +38,7 @@ class Verb(enum.StrEnum):
 
 
 class NoPlaceError(Exception):
-    """A genuine run has no row that a lie could be told of."""
+    """A genuine run has no row in which a lie could be planted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ class Lie:
     """One lie about rows.
 
     Attributes:
-        name: what is told, in words.
+        name: the lie in words.
         table: of the rows, or the first of them.
         story: of which genuine run, by its name in `bench.lies.stories`.
         check: must notice it; named from the definitions, before any run.
@@ -96,7 +96,7 @@ def within(first: int, last: int, column: str = "offset", **values: Any) -> Wher
 
 
 def fitting(tables: Tables, table: str, where: Where) -> list[Row]:
-    """The rows that a lie may be told of.
+    """The rows in which a lie may be planted.
 
     Raises:
         NoPlaceError: there is none.
@@ -118,7 +118,7 @@ def chosen(
 
 
 def without(rows: list[Row], gone: list[Row]) -> list[Row]:
-    """All rows but some, which are told apart as objects."""
+    """All rows but some, which are compared as objects."""
     ids = {id(row) for row in gone}
     return [row for row in rows if id(row) not in ids]
 
@@ -169,7 +169,7 @@ def alter_all(table: str, where: Where, **values: Any) -> Change:
 def repeat(
     table: str, where: Where = anywhere, *, same: tuple[str, ...] = (), **values: Any
 ) -> Change:
-    """Tell a row, and those that are the same in some columns, again with other values."""
+    """Repeat a row, and those that are the same in some columns, with other values."""
 
     def change(tables: Tables, random: Random) -> None:
         for row in chosen(tables, table, where, random, same):

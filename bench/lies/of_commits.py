@@ -158,7 +158,7 @@ STORED = (
     _lie("an acknowledged commit is a tombstone", Verb.ALTER, "committed_offsets",
          Check.LOST_COMMIT,
          alter("committed_offsets", of(FIRST, 2000), is_tombstone=True, offset=-1)),
-    _lie("an acknowledged commit is in no replica that survived", Verb.ALTER,
+    _lie("an acknowledged commit is in no surviving replica", Verb.ALTER,
          "committed_offsets", Check.LOST_COMMIT,
          alter("committed_offsets", of(FIRST, 2000), brokers=[9])),
     _lie("the stored offset is 10 below the one that was asked for", Verb.SHIFT,

@@ -199,7 +199,7 @@ HISTORIES = (
     _history(CLIENTS, "lacks a send", Verb.DROP, without_one(b"Sent")),
     _history(CLIENTS, "has a malformed line", Verb.ALTER, malformed_one),
     _history(CLIENTS, "has two lines under one number", Verb.REPEAT, contradicted_one),
-    _history(CLIENTS, "has a field that nobody knows", Verb.ALTER,
+    _history(CLIENTS, "has an unknown field", Verb.ALTER,
              altered_one(b"Polled", colour="red"), verdicts=_PERMITTED),
     _history(CLIENTS, "has a poll without offsets", Verb.ALTER,
              altered_one(b"Polled", offsets=None)),

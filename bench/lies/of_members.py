@@ -51,7 +51,7 @@ def another_owner(tables: Tables, random: Random) -> None:
 
 
 def a_false_truncation(tables: Tables, random: Random) -> None:
-    """Let a member report a truncation in the middle of a branch that nobody left."""
+    """Let a member report a truncation in the middle of a branch that was not truncated."""
     failed = chosen(tables, "group_events", event(RAISING, "failed", 2), random)[0]
     first = chosen(tables, "group_events", event(EARLIEST, "caught_up", 2), random)[0]
     tables["group_events"].append(
@@ -138,14 +138,14 @@ EVENTS = (
          Check.DIVERGENCE_MISMATCH,
          alter("group_events", event(RAISING, "failed", 2),
                divergent_offset=plus("divergent_offset", -30)), story=TRUNCATION),
-    _lie("a member reported a truncation of a branch that nobody left", Verb.ADD,
+    _lie("a member reported a truncation of a branch that was not truncated", Verb.ADD,
          "group_events", Check.FALSE_TRUNCATION, a_false_truncation, story=TRUNCATION),
     _lie("a member never came to the log's end", Verb.ALTER, "group_events",
          Check.STUCK_CONSUMER,
          alter("group_events", event(FIRST, "caught_up", 2), change="stalled", position=1500)),
 )  # fmt: skip
 RESETS = (
-    _lie("a member's reset after a truncation is not told", Verb.DROP, "resets",
+    _lie("a member's reset after a truncation is not reported", Verb.DROP, "resets",
          Check.START_MISMATCH, drop("resets", of_cause(EARLIEST, "truncation")),
          story=TRUNCATION),
     _lie("a member was reset from a position on the surviving branch", Verb.SHIFT, "resets",

@@ -1,4 +1,4 @@
-"""Lies about the metadata log, what brokers told the observer, and faults."""
+"""Lies about the metadata log, what brokers reported to the observer, and faults."""
 
 from functools import partial
 
@@ -56,7 +56,7 @@ def of_server(server: int) -> Where:
 
 
 def elected(row: Row) -> bool:
-    """Whether a batch tells of an election."""
+    """Whether a batch has an election."""
     return row["leader"] is not None
 
 
@@ -71,15 +71,15 @@ LEADERSHIPS = (
          Check.EPOCH_REGRESSED,
          swap("leaderships", within(3, 4, "partition_epoch", topic="above"),
               "metadata_offset", by="partition_epoch")),
-    _lie("an election that a broker told of is missing", Verb.DROP, "leaderships",
+    _lie("an election that a broker reported is missing", Verb.DROP, "leaderships",
          Check.METADATA_DIVERGENCE,
          drop("leaderships", having(topic="above", leader_epoch=1),
               same=("topic", "leader_epoch"))),
-    _lie("the last election has a higher epoch than any broker told", Verb.SHIFT,
+    _lie("the last election has a higher epoch than any broker reported", Verb.SHIFT,
          "leaderships", Check.METADATA_DIVERGENCE,
          alter("leaderships", having(topic="above", leader_epoch=3),
                same=("topic", "leader_epoch"), leader_epoch=4)),
-    _lie("a replica came back, and did not join the ISR", Verb.DROP, "leaderships",
+    _lie("a replica returned and did not join the ISR", Verb.DROP, "leaderships",
          Check.NEVER_CAUGHT_UP, drop("leaderships", state("above", 6)), verdict=PERMITTED),
     _lie("a leader was elected again before a group committed", Verb.REPEAT, "leaderships",
          Check.COMMITTED_EPOCH_BEHIND_LEADER,
@@ -126,29 +126,29 @@ BROKERS = (
          verdict=UNDECIDED),
 )  # fmt: skip
 SAMPLES = (
-    _lie("a leader told a lower high watermark than before", Verb.SHIFT, "samples",
+    _lie("a leader reported a lower high watermark than before", Verb.SHIFT, "samples",
          Check.HIGH_WATERMARK_REGRESSED,
          alter("samples", filled(led("orders", 0)), log_end_offset=0,
                at_micros=plus("at_micros", 60 * _SECOND),
                asked_micros=plus("asked_micros", 60 * _SECOND)), story=BASELINE),
-    _lie("a leader told a high watermark that was never reached", Verb.SHIFT, "samples",
+    _lie("a leader reported a high watermark that was never reached", Verb.SHIFT, "samples",
          Check.HIGH_WATERMARK_REGRESSED,
          alter("samples", led("above", 0), log_end_offset=300)),
-    _lie("a leader told a lower log start than before", Verb.SHIFT, "samples",
+    _lie("a leader reported a lower log start than before", Verb.SHIFT, "samples",
          Check.RETENTION_OVERREACH,
          alter("samples", lambda row: led("orders", 0)(row) and row["log_end_offset"] == 1000,  # noqa: PLR2004
                log_start_offset=600), story=BASELINE),
-    _lie("a leader told of a log start above 0 in a topic that keeps everything", Verb.SHIFT,
+    _lie("a leader reported a log start above 0 in a topic without deletion", Verb.SHIFT,
          "samples", Check.RETENTION_OVERREACH,
          alter("samples", led("above", 0), log_start_offset=40)),
-    _lie("a broker told of a leader that never was", Verb.ALTER, "samples",
+    _lie("a broker reported a leader that never led", Verb.ALTER, "samples",
          Check.METADATA_DIVERGENCE, alter("samples", led("above", 1), leader=3)),
-    _lie("a broker told of an epoch that never was", Verb.SHIFT, "samples",
+    _lie("a broker reported an epoch that never existed", Verb.SHIFT, "samples",
          Check.METADATA_DIVERGENCE,
          alter("samples", led("above", 3), leader_epoch=9)),
     _lie("a broker went back in epochs", Verb.SHIFT, "samples", Check.EPOCH_REGRESSED,
          alter("samples", led("above", 3), leader_epoch=0, leader=2)),
-    _lie("a leader told of an end that a clean election lost", Verb.SHIFT, "samples",
+    _lie("a leader reported a log end that a clean election lost", Verb.SHIFT, "samples",
          Check.LEADER_COMPLETENESS,
          alter("samples", led("above", 0), log_end_offset=80)),
 )  # fmt: skip

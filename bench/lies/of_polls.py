@@ -227,7 +227,7 @@ POLLS = (
         value_of_another_offset,
     ),
     _poll(
-        "a value was delivered that nobody wrote",
+        "a value was delivered that no producer wrote",
         Verb.ALTER,
         Check.PHANTOM_RECORD,
         alter("polls", of_group(FIRST, 100, 900), value=never_written),
@@ -303,7 +303,7 @@ POLLS = (
         story=TRUNCATION,
     ),
     _poll(
-        "a group that was told nothing of a truncation read on from its old position",
+        "a group without a reported truncation read on from its old position",
         Verb.DROP,
         Check.TRUNCATION_UNDETECTED,
         went_on_unaware,

@@ -171,7 +171,7 @@ BATCHES = (
          Check.HISTORY_CONSISTENT,
          alter("replica_batches", on(2, batch(0, 0)), last_offset=plus("last_offset", 5)),
          verdict=UNDECIDED),
-    _lie("a batch of one replica tells of more records than there are", Verb.SHIFT,
+    _lie("a batch of one replica claims more records than there are", Verb.SHIFT,
          "replica_batches", Check.HISTORY_CONSISTENT,
          alter("replica_batches", on(2, batch(0, 0)), record_count=plus("record_count", 5)),
          verdict=UNDECIDED),

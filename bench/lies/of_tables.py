@@ -90,7 +90,7 @@ def retype(table: str, column: str) -> Damage:
 
 
 def damage_file(table: str) -> Damage:
-    """Cut a table's file in the middle."""
+    """Truncate a table's file in the middle."""
 
     def damage(folder: RunFolder, _: Random) -> None:
         path = folder.tables / f"{table}.parquet"

@@ -1,4 +1,4 @@
-"""docs/lies.md: which lies were told, and which checks noticed them."""
+"""docs/lies.md: which lies were planted, and which checks noticed them."""
 
 from collections.abc import Iterable, Iterator
 
@@ -12,25 +12,25 @@ INTRODUCTION = """\
 
 Made by `make lies`. A lie is one place of a genuine run that is changed: a row that is dropped,
 repeated, altered, shifted or swapped, a table or file that is missing, empty or damaged. Each
-names, before it is told, the check that must notice it, by the definitions of
+names in advance the check that must notice it, by the definitions of
 [findings.md](findings.md). What is noticed is a finding, or a verdict, that the genuine run does
 not have. Where a lie only damages evidence (`undecided`, `not_evaluable`), no check may accuse
-Kafka or a client because of it. The lies are told without `manifest.json`, which notices any change
-of a file that was made after the run.
+Kafka or a client because of it. The lies are planted without `manifest.json`, which shows any
+change of a file after the run.
 
 {noticed} of {told} lies were noticed; {accusing} that damage evidence led to an accusation
 (seed {seed}).
 
 ## Lies about rows
-Laid many to a trace, each in a copy of the run with names, servers and times of its own. `also` are
-other checks that found something new.
+Many are planted in one trace, each in a copy of the run with its own names, servers and times.
+`also` are other checks that found something new.
 
 | lie | verb | table | scenario | named check | must be | noticed | also |
 |---|---|---|---|---|---|---|---|
 """
 ALONE = """
 ## Lies about tables, files and evidence
-Told one by one. The run must not pass; `run` is its verdict.
+Planted one at a time. The run must not pass; `run` is its verdict.
 
 | lie | verb | of | named check | must be | was | run | noticed |
 |---|---|---|---|---|---|---|---|
@@ -79,7 +79,7 @@ def _alone(one: ToldAlone) -> str:
 
 def _noticed(one: Told | ToldAlone) -> str:
     if one.error:
-        return f"not told: {one.error}"
+        return f"not planted: {one.error}"
     accusing = f", accuses: {', '.join(one.accusers)}" if one.accusers else ""
     return ("yes" if one.is_noticed else "**no**") + accusing
 

@@ -1,4 +1,4 @@
-"""The genuine runs that lies are told about."""
+"""The genuine runs that lies are planted in."""
 
 from bench.lies.genuine import Story
 

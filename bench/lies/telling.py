@@ -1,4 +1,4 @@
-"""Tell lies about rows, many to a trace, and see which checks notice them."""
+"""Plant lies about rows, many to a trace, and see which checks notice them."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -31,7 +31,7 @@ class Told:
 
     Attributes:
         noticed: by (check, verdict): how many findings the genuine run does not have.
-        error: why it could not be told.
+        error: why it could not be planted.
     """
 
     lie: Lie
@@ -58,7 +58,7 @@ def tell_all(
     place: Path,
     seed: int,
 ) -> Iterator[Told]:
-    """Tell lies in as few traces as are small, each beside the genuine run that it changes."""
+    """Plant lies in as few traces as are small, each beside the genuine run that it changes."""
     for number, batch in enumerate(_batches(lies, genuine)):
         folder = RunFolder(place / f"lies-{number}")
         yield from tell(spark, batch, genuine, folder, seed)
@@ -88,7 +88,7 @@ def tell(
     *,
     checks: Iterable[Check] = tuple(CHECKS),
 ) -> Iterator[Told]:
-    """Tell lies in one trace, and judge it by some checks."""
+    """Plant lies in one trace, and judge it by some checks."""
     stories = sorted({lie.story for lie in lies})
     parts: list[tuple[Genuine, Tables]] = [
         (genuine[story], genuine[story].copy()) for story in stories

@@ -1,4 +1,4 @@
-"""What the core checks tell of what they found, word for word: kind, span and cause."""
+"""What the core checks report, word for word: kind, span and cause."""
 
 from typing import Any
 
@@ -36,8 +36,9 @@ _ELECTED = {"leaderships": [led(0, at=10), led(1, at=250 * MS, leader=2)]}
             {},
             "truncated",
             (2, 3),
-            ("2 records acknowledged (acks=all) under epoch 0 (a guess: it led then): truncated;"
-            " unclean election by configuration: broker 2, epoch 1, metadata offset 250"),
+            ("2 records acknowledged (acks=all) under epoch 0 (assumed: the epoch at that time):"
+            " truncated; unclean election by configuration: broker 2, epoch 1, metadata offset"
+            " 250"),
         ),
         (
             Check.LOST_RECORD,
@@ -55,38 +56,38 @@ _ELECTED = {"leaderships": [led(0, at=10), led(1, at=250 * MS, leader=2)]}
             Check.SKIPPED_RECORD,
             WENT_ON,
             {},
-            "passed in silence",
+            "skipped without an error",
             (2, 3),
             (
-                "committed (4, epoch 1) was taken as valid in a log that has these records of"
-                " epoch 1 instead of those that were read"
+                "the client accepted committed offset 4 with epoch 1, but at these offsets the log"
+                " has other records, of epoch 1, than the group had read"
             ),
         ),
         (
             Check.SKIPPED_RECORD,
             WENT_ON,
             {"commit_epoch": "none"},
-            "passed in silence",
+            "skipped without an error",
             (2, 3),
-            "no epoch was committed to validate",
+            "the offset was committed without a leader epoch, so it could not be validated",
         ),
         (
             Check.SKIPPED_RECORD,
             JUMPED,
             {"reset": "latest"},
-            "jumped by reset",
+            "skipped by a reset",
             (2, 5),
-            "auto.offset.reset=latest jumped over them",
+            "auto.offset.reset=latest skipped the records",
         ),
         (
             Check.SKIPPED_RECORD,
             SEEN_TOO_HIGH,
             {"commit_epoch": "forced"},
-            "truncation seen too high",
+            "divergent offset too high",
             (2, 5),
             (
-                "committed epoch 1 ends at 6 in this log: the truncation was placed there, above"
-                " the divergence"
+                "the client truncated its position to the end of committed epoch 1 in this log, 6,"
+                " which is above the divergence"
             ),
         ),
         (
@@ -95,7 +96,7 @@ _ELECTED = {"leaderships": [led(0, at=10), led(1, at=250 * MS, leader=2)]}
             {},
             "redelivered",
             (1, 2),
-            "delivery is at least once: the group went back",
+            "at-least-once delivery: the group returned to an earlier position",
         ),
         (
             Check.PHANTOM_RECORD,
@@ -111,7 +112,7 @@ _ELECTED = {"leaderships": [led(0, at=10), led(1, at=250 * MS, leader=2)]}
             {},
             "corrupted",
             (1, 1),
-            "the value's checksum does not fit",
+            "the value's checksum does not match",
         ),
         (
             Check.TRUNCATION_DETECTED,
@@ -119,7 +120,8 @@ _ELECTED = {"leaderships": [led(0, at=10), led(1, at=250 * MS, leader=2)]}
             {},
             "at the divergence",
             (2, 4),
-            "epoch 0 was left at 2; noticed at 4, 3 ms after the next epoch began",
+            ("epoch 0 ends at 2 in the log; the client detected the truncation at 4, 3 ms after"
+            " the next epoch began"),
         ),
         (
             Check.TRUNCATION_UNDETECTED,
@@ -127,7 +129,8 @@ _ELECTED = {"leaderships": [led(0, at=10), led(1, at=250 * MS, leader=2)]}
             {},
             "silent",
             (2, 3),
-            "2 records of epoch 0 were read, then truncated; the group went on in epoch 1",
+            ("2 records of epoch 0 were read and then truncated; the group continued in epoch 1"
+            " without an error"),
         ),
         (
             Check.LOSS_ESTIMATE,
@@ -135,7 +138,7 @@ _ELECTED = {"leaderships": [led(0, at=10), led(1, at=250 * MS, leader=2)]}
             {},
             "exact",
             (2, 3),
-            "epoch 0 reached 4 and was left at 2: 2 records; 2 acknowledged ones are lost",
+            "epoch 0 reached 4 and ends at 2 in the log: 2 records; 2 acknowledged ones are lost",
         ),
         (
             Check.RESET,
@@ -151,7 +154,7 @@ _ELECTED = {"leaderships": [led(0, at=10), led(1, at=250 * MS, leader=2)]}
             {},
             "truncation",
             (4, None),
-            "truncation: raised to the application",
+            "truncation: the client raised an exception",
         ),
         (
             Check.UNJUSTIFIED_RESET,
@@ -159,7 +162,7 @@ _ELECTED = {"leaderships": [led(0, at=10), led(1, at=250 * MS, leader=2)]}
             {},
             "truncation",
             (4, 2),
-            "the position lay on the surviving branch, and was reset",
+            "the position was on the surviving branch; no reset was expected",
         ),
         (
             Check.UNJUSTIFIED_RESET,
@@ -167,7 +170,7 @@ _ELECTED = {"leaderships": [led(0, at=10), led(1, at=250 * MS, leader=2)]}
             {},
             "truncation",
             (4, 2),
-            "beyond the log's end in the last sample before; a later one covers it",
+            "the position was above the log end in the last sample before, but not in a later one",
         ),
         (
             Check.UNJUSTIFIED_RESET,
@@ -180,7 +183,7 @@ _ELECTED = {"leaderships": [led(0, at=10), led(1, at=250 * MS, leader=2)]}
             {},
             "out_of_range",
             (4, 2),
-            "within the log as it was, but without an epoch to judge by",
+            "the position was within the log, but had no leader epoch to compare",
         ),
         (
             Check.RECORD_EPOCH_REGRESSED,
@@ -188,7 +191,7 @@ _ELECTED = {"leaderships": [led(0, at=10), led(1, at=250 * MS, leader=2)]}
             {},
             "within a session",
             (1, 2),
-            "after offset 1 of epoch 1 came offset 2 of epoch 0",
+            "offset 1 of epoch 1 was followed by offset 2 of the older epoch 0",
         ),
         (
             Check.COMMITTED_EPOCH_STALE,
@@ -196,7 +199,8 @@ _ELECTED = {"leaderships": [led(0, at=10), led(1, at=250 * MS, leader=2)]}
             {},
             "stale",
             (2, 2),
-            "older than the record before: the position looks truncated although it is not",
+            ("the committed epoch is older than that of the record before; a client may report a"
+            " truncation that did not happen"),
         ),
         (
             Check.COMMITTED_EPOCH_REGRESSED,
@@ -204,7 +208,7 @@ _ELECTED = {"leaderships": [led(0, at=10), led(1, at=250 * MS, leader=2)]}
             {},
             "regressed",
             (2, 4),
-            "epoch 0 after epoch 1, though the offset did not go back",
+            "epoch 0 was committed after epoch 1, although the offset did not go back",
         ),
         (
             Check.COMMITTED_EPOCH_UNKNOWN,
@@ -220,7 +224,7 @@ _ELECTED = {"leaderships": [led(0, at=10), led(1, at=250 * MS, leader=2)]}
             {},
             "no such epoch",
             (2, 2),
-            "older than what the metadata log still tells",
+            "the leader epoch is older than the oldest one in the metadata log",
         ),
         (
             Check.COMMITTED_EPOCH_UNKNOWN,
@@ -241,9 +245,9 @@ _ELECTED = {"leaderships": [led(0, at=10), led(1, at=250 * MS, leader=2)]}
             "truncated later",
             (4, 4),
             (
-                "the surviving branch leaves epoch 0 at 2: 2 records before the position are not"
-                " the ones that were read; unclean election by configuration: broker 2, epoch 1,"
-                " metadata offset 250000"
+                "epoch 0 ends at 2 in the surviving log: 2 records before the committed offset are"
+                " not the ones that were read; unclean election by configuration: broker 2,"
+                " epoch 1, metadata offset 250000"
             ),
         ),
     ],

@@ -187,14 +187,14 @@ def test_a_group_began_where_its_reset_put_it_not_where_it_was_first_delivered(
 def test_latest_may_jump_over_records(make_trace: TraceMaker) -> None:
     found = result(make_trace, Check.SKIPPED_RECORD, JUMPED, reset="latest")
     assert found.verdict is CheckVerdict.PERMITTED
-    assert found.examples[0].kind == "jumped by reset"
+    assert found.examples[0].kind == "skipped by a reset"
 
 
 def test_a_truncation_seen_too_high_skips_what_lies_below(make_trace: TraceMaker) -> None:
     found = result(make_trace, Check.SKIPPED_RECORD, SEEN_TOO_HIGH, commit_epoch="forced")
     assert found.verdict is CheckVerdict.VIOLATED
     (one,) = found.examples
-    assert (one.kind, one.evidence["truncated_to"]) == ("truncation seen too high", 6)
+    assert (one.kind, one.evidence["truncated_to"]) == ("divergent offset too high", 6)
 
 
 def test_redelivery_is_counted_and_permitted(make_trace: TraceMaker) -> None:

@@ -118,7 +118,7 @@ def test_a_replica_that_ends_elsewhere_than_its_last_batch(
 
 def test_a_record_that_a_replica_truncated_and_has(make_trace: TraceMaker) -> None:
     (held, *_) = HEALTHY["replica_records"]
-    for value, kinds in (("w:0:other", []), (held["value"], ["truncated and there"])):
+    for value, kinds in (("w:0:other", []), (held["value"], ["truncated but present"])):
         rows = {**HEALTHY, "cut_records": [{**held, "value": value, "taken_micros": 200}]}
         found = result(make_trace, Check.HISTORY_CONSISTENT, rows)
         assert [one.kind for one in found.examples] == kinds

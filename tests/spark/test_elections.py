@@ -64,7 +64,7 @@ OUT_AND_BACK = [
             [fault(ORDER, "partition:t-0", injected=9)],
             False,
             "ordered",
-            "unclean election by order",
+            "unclean election on request",
         ),
         # The order came later, was over before, or named another partition.
         (UNCLEAN, [fault(ORDER, "partition:t-0", injected=11)], False, "unconfigured", None),
@@ -105,7 +105,7 @@ OUT_AND_BACK = [
             [fault("cut tails", "replicas:t-0", injected=6, healed=9)],
             False,
             "clean",
-            "election after the tails of all replicas were cut off",
+            "election after the tails of all replicas were truncated",
         ),
         # The election after the next one lacks nothing any more.
         (

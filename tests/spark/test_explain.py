@@ -104,24 +104,28 @@ def test_a_story_tells_every_source_in_order(folder: RunFolder) -> None:
     assert [(one.at_micros, one.who, one.what) for one in story(folder, LOST)] == [
         (5, "controller", "broker 1 is fenced"),
         (6, "controller", "broker 1 is unfenced"),
-        (10, "controller", "epoch 0: broker 1 leads, in sync [1]"),
+        (10, "controller", "epoch 0: broker 1 leads, ISR [1]"),
         (50, "run", "steady: writing"),
-        (100, "p", "has 2 values with acks=all answered: ok, offsets 2 to 3"),
+        (100, "p", "receives the last answer for 2 values with acks=all: ok, offsets 2 to 3"),
         (100, "p", "sends the first of 2 values with acks=all"),
         (150, "g#1", "opened"),
-        (200, "g#1", "is delivered 2 records of epoch 0, offsets 2 to 3"),
+        (200, "g#1", "receives 2 records of epoch 0, offsets 2 to 3"),
         (210, "g#1", "caught_up at offset 4"),
         (220, "fault", "kill x injected"),
-        (250, "controller", "epoch 1: broker 2 leads, in sync [2]"),
-        (255, "fault", "kill x proved: its effect shows"),
-        (260, "fault", "the heal of kill x begins"),
+        (250, "controller", "epoch 1: broker 2 leads, ISR [2]"),
+        (255, "fault", "kill x proved: its effect was observed"),
+        (260, "fault", "heal of kill x begun"),
         (270, "fault", "kill x healed"),
-        (280, "broker 1", "cuts its log to 2"),
+        (280, "broker 1", "truncates its log to 2"),
         (300, "g", "commits offset 4 with epoch 1"),
-        (400, "q", "has 2 values with acks=all answered: ok, offsets 2 to 3"),
+        (400, "q", "receives the last answer for 2 values with acks=all: ok, offsets 2 to 3"),
         (400, "q", "sends the first of 2 values with acks=all"),
         (450, "g#2", "opened"),
-        (500, "g#2", "resets (out_of_range) from 4, epoch 1: raises (policy earliest)"),
+        (
+            500,
+            "g#2",
+            "resets (out_of_range) from 4, epoch 1: raises (policy earliest)",
+        ),
         (650, "g#2", "caught_up at offset 6"),
         (690, "fault", "pause x injected"),
     ]
@@ -185,7 +189,7 @@ def test_the_terminal_tells_it_with_markup_escaped(folder: RunFolder, finding: s
     judged(folder)
     told = explained(folder, finding)
     assert "lost_record permitted: 2 records [red]lost" in told
-    assert "cuts its log to 2" in told
+    assert "truncates its log to 2" in told
     assert "at the end, broker 1: offsets 0 to 6" in told
 
 

@@ -215,7 +215,7 @@ def test_an_emptied_table_accuses_nobody(make_trace: TraceMaker, table: str, by:
     assert verdict.verdict is RunVerdict.UNDECIDED
     assert "violated" not in {one.verdict for one in verdict.checks.values()}
     complete = verdict.checks[Check.HISTORY_COMPLETE]
-    expected = f"table {table} is empty, though table {by} implies rows of it"
+    expected = f"table {table} is empty, but table {by} implies rows of it"
     assert expected in [one.cause for one in complete.examples]
 
 
@@ -223,7 +223,7 @@ def test_cut_records_without_their_batches(make_trace: TraceMaker) -> None:
     cut = {"broker": 1, "topic": "t", "partition": 0, "leader_epoch": 0, "record_count": 2}
     verdict = judged(make_trace, cut_batches=[{**cut, "base_offset": 8, "last_offset": 9}])
     causes = [one.cause for one in verdict.checks["history_complete"].examples]
-    assert causes == ["table cut_records is empty, though table cut_batches implies rows of it"]
+    assert causes == ["table cut_records is empty, but table cut_batches implies rows of it"]
 
 
 @pytest.mark.parametrize(

@@ -151,7 +151,7 @@ def test_an_outage_tells_how_long_and_how_many_waited(make_trace: TraceMaker) ->
         "unanswered": 0,
         "needs_insync": True,
     }
-    assert told.summary == "1 outages, the longest 55.0 s on t-0; 2 waited"
+    assert told.summary == "1 outages, the longest 55.0 s on t-0; 2 operations waited"
 
 
 _FAULT = {"fault": "cut", "target": "x", "landed": True, "evidence": "{}"}
@@ -180,14 +180,14 @@ def test_a_stall_is_permitted_only_while_a_fault_holds(
     found = result(make_trace, Check.STUCK_CONSUMER, rows)
     (one,) = found.examples
     assert (found.verdict, one.kind, one.group) == (verdict, kind, "g")
-    assert one.cause == "came to 3, the log ends at 4"
+    assert one.cause == "the member stopped at 3; the log ends at 4"
 
 
 @pytest.mark.parametrize(
     ("partition", "cause"),
     [
-        ({}, "had no position to read from"),
-        ({"topic": "", "partition": -1}, "was assigned no partition"),
+        ({}, "the member had no position to read from"),
+        ({"topic": "", "partition": -1}, "the member was assigned no partition"),
     ],
 )
 def test_a_stall_tells_what_was_missing(

@@ -52,7 +52,7 @@ LED = [led(0, at=10), led(1, at=20, leader=2)]
                 "samples": [sampled(1, at=SECOND, epoch=1), sampled(1, at=9 * SECOND)],
             },
             CheckVerdict.VIOLATED,
-            ["told"],
+            ["reported"],
         ),
         (
             {

@@ -226,7 +226,12 @@ def test_a_record_that_only_one_of_two_readers_was_given(make_trace: TraceMaker)
     found = result(make_trace, Check.DIVERGENT_READERS, rows, groups=("g", "h"))
     assert found.verdict is CheckVerdict.VIOLATED
     (one,) = found.examples
-    assert (one.kind, one.group, one.offset_first, one.offset_last) == ("given to one", "g", 1, 2)
+    assert (one.kind, one.group, one.offset_first, one.offset_last) == (
+        "delivered to one",
+        "g",
+        1,
+        2,
+    )
     # One that is given them in the wrong order is given them all the same.
     rows["polls"] = [*polled(0, 2, 1, 3), *by("h", polled(0, 1, 2, 3))]
     found = result(make_trace, Check.DIVERGENT_READERS, rows, groups=("g", "h"))

@@ -193,7 +193,7 @@ def test_what_no_truncation_proves_is_told_as_a_guess(
     assert [(one.offset_first, one.offset_last, one.kind) for one in guessed] == [
         (3, 3, "unexplained")
     ]
-    assert "a guess" in guessed[0].cause
+    assert "assumed" in guessed[0].cause
     late = result(make_trace, Check.SERVED_UNDER_FENCED_EPOCH, rows)
     assert [one.offset_first for one in late.examples] == [2]
 

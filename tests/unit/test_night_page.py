@@ -190,7 +190,7 @@ def test_a_canary_that_fails_is_good_and_one_that_passes_fails_the_night(tmp_pat
     [
         (planned(folder=None, exit_code=None, error="no scenario ran"), "no scenario ran"),
         (planned(folder="runs/gone"), "no run folder"),
-        (planned(folder=None, status=RunStatus.RUNNING), "not run yet"),
+        (planned(folder=None, status=RunStatus.RUNNING), "has not started"),
     ],
 )
 def test_what_was_not_judged_is_undecided(tmp_path: Path, run: PlannedRun, told: str) -> None:

@@ -117,7 +117,7 @@ def test_the_terminal_ends_with_the_styles() -> None:
     out = io.StringIO()
     show(verdict, Console(file=out, width=100))
     said = out.getvalue()
-    assert "How each group went on" not in said
+    assert "How each group continued" not in said
     line = next(line for line in said.splitlines() if line.startswith("metadata  (200, 2)"))
     assert line.split()[-4:] == ["3", "200", "0", "100"]
     assert "at the commit, the client's metadata: epoch 0 in 2 of 5, epoch 2 in 3 of 5" in said
