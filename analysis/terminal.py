@@ -34,8 +34,8 @@ _COLOURS = {
 def show(verdict: Verdict, console: Console) -> None:
     """Print checks, how the groups went on, and the verdict of one run.
 
-    How groups went on is shown where the question is about it. Where groups commit in several styles,
-    they are summed up by style; the page has each.
+    How groups went on is shown where the question is about it. Where they commit in several
+    styles, they are summed up by style; the page has each.
     """
     if Check.RESUMPTION in verdict.must_judge and verdict.resumption and not verdict.styles:
         console.print(_resumption(verdict.resumption))
