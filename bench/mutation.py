@@ -228,7 +228,7 @@ def table(told: dict[str, Score]) -> Iterator[str]:
     for number, name in CLASSES:
         score = told.get(name, Score())
         if TOLD_BY.get(name) in built:
-            cells = [f"reported by {TOLD_BY[name]}", "", "", "", ""]
+            cells = [f"told by {TOLD_BY[name]}", "", "", "", ""]
         elif name in NOT_FINDINGS:
             cells = [NOT_FINDINGS[name], "", "", "", ""]
         elif name not in built:
