@@ -98,8 +98,8 @@ class TransactionalProducer:
         ]
         counts = dict.fromkeys(map(str, Outcome), 0)
         for sends, attempted in zip(intended, attempts, strict=True):
-            counts = sends.record_outcomes(attempted, self._history, answer=_answer)
-            for outcome, number in counts.items():
+            outcomes = sends.record_outcomes(attempted, self._history, answer=_answer)
+            for outcome, number in outcomes.items():
                 counts[str(outcome)] += number
         return counts
 
