@@ -59,7 +59,7 @@ def keep(progress: Console) -> None:
 def _records(gateway: Any) -> bool:
     bean = gateway.jvm.java.lang.management.ManagementFactory.getRuntimeMXBean()
     interface = "java.lang.management.RuntimeMXBean"
-    return _RECORD in _called(gateway, bean, interface, "getInputArguments")
+    return bool(_RECORD in _called(gateway, bean, interface, "getInputArguments"))
 
 
 def _dump(gateway: Any, archive: Path) -> str:

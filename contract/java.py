@@ -88,14 +88,13 @@ class ClassData:
         Archives of the same program and Java that fit no more are removed.
         """
         with ExitStack() as stack:
-            try:
+            part: Path | None = None
+            with suppress(OSError):
                 self.folder.mkdir(parents=True, exist_ok=True)
                 lock = stack.enter_context((self.folder / f"{self.program}.lock").open("w"))
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                (self.folder / f"{self.program}.part").unlink(missing_ok=True)
                 part = self.folder / f"{self.program}.part"
-                part.unlink(missing_ok=True)
-            except OSError:
-                part = None
             if part is None:
                 yield None
                 return
