@@ -58,7 +58,9 @@ def main() -> None:
     asked = _arguments()
     console = Console(stderr=True)
     head = git_head()
-    file: Path = asked.record or _KEPT / f"{head[:12]}-{asked.seed}.json"
+    file: Path = (
+        asked.record or _KEPT / f"{head[:12]}{'-changed' if '+' in head else ''}-{asked.seed}.json"
+    )
     record = read_record(file, seed=asked.seed, hours=asked.hours)
     made: list[Attempt] = []
     with own_folder("torture") as place:

@@ -1,12 +1,12 @@
 """What was tried so far, in a file: several passes over the same commit make one page."""
 
-import os
 from pathlib import Path
 
 import msgspec
 
 from bench.torture.attempt import Attempt
 from contract.errors import UsageError
+from contract.regular_files import replace_file
 
 
 class AreaRecord(msgspec.Struct, kw_only=True):
@@ -45,12 +45,7 @@ class Record(msgspec.Struct, kw_only=True):
     def write(self, file: Path) -> None:
         """Replace the file as a whole, so that a kill leaves the old one or the new one."""
         file.parent.mkdir(parents=True, exist_ok=True)
-        part = file.with_name(f"{file.name}.part")
-        with part.open("wb") as content:
-            content.write(msgspec.json.format(msgspec.json.encode(self), indent=1) + b"\n")
-            content.flush()
-            os.fsync(content.fileno())
-        part.replace(file)
+        replace_file(file, msgspec.json.format(msgspec.json.encode(self), indent=1) + b"\n")
 
 
 def read_record(file: Path, *, seed: int, hours: float) -> Record:
