@@ -20,13 +20,17 @@ def run_program(app: typer.Typer) -> None:
     """Run a Typer application and exit: with what a command gave to `typer.Exit`, else 0.
 
     Words that make no sense end with 64, an error of ours with its own code, an interrupt with 130,
-    an unexpected error with 70 and a file that has its traceback. Each prints one line.
+    an unexpected error with 70 and a file that has its traceback. Each prints one line; that of an
+    interrupt has the words with which KeyboardInterrupt was raised, if any.
     """
+    interrupt: BaseException | None = None
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
-    except typer.Abort:
-        code = _INTERRUPTED
+    except typer.Abort as abort:
+        code, interrupt = _INTERRUPTED, abort.__cause__
+    except KeyboardInterrupt as error:
+        code, interrupt = _INTERRUPTED, error
     except typer.TyperException as error:
         say(str(error))
         code = UsageError.exit_code
@@ -41,7 +45,7 @@ def run_program(app: typer.Typer) -> None:
         say(unexpected(error))
         code = FencepostError.exit_code
     if code == _INTERRUPTED:
-        say("interrupted")
+        say(f"interrupted: {interrupt}" if str(interrupt or "") else "interrupted")
     sys.exit(code)
 
 

@@ -2,11 +2,13 @@
 
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 from bench.torture.attempt import Area, Attempt
 from bench.torture.kills import SCENARIO, judged_problem
 from bench.torture.running import LASTS_SECONDS, RUN_SECONDS, Moment, Running, put_finished
 from bench.torture.setting import Setting
+from cluster.nodes.pool import PoolKind
 from contract.nights import NIGHT_FILE, RunStatus, read_night
 from contract.waiting import wait_until
 
@@ -35,14 +37,21 @@ def _in_a_run(setting: Setting, number: int, moment: Moment) -> Attempt:
     dice = setting.dice(AREA, number)
     folder = setting.place / f"interrupt-{number}"
     finished = put_finished(folder, dice)
-    run = Running(folder, "run", SCENARIO)
     seconds = dice.uniform(0, LASTS_SECONDS[moment])
+    run, problem = interrupted_in(folder, moment, seconds=seconds, pool=PoolKind.EMBEDDED)
+    tried = f"{seconds:.1f} s into {moment}: exit code {run.process.returncode}"
+    return Attempt(AREA.name, tried, problem or finished() or judged_problem(setting, run))
+
+
+def interrupted_in(
+    results: Path, moment: Moment, *, seconds: float, pool: PoolKind
+) -> tuple[Running, str]:
+    """Interrupt a run so long after a part of it began; returns it, and what is wrong with it."""
+    run = Running(results, "run", SCENARIO, "--cluster", pool.value)
     is_sent = run.reaches(moment) and run.lasts(seconds)
     if is_sent:
         run.signal_all(signal.SIGINT)
-    problem = run.end() or (_problem(run) if is_sent else "")
-    tried = f"{seconds:.1f} s into {moment}" + ("" if is_sent else ", after its end")
-    return Attempt(AREA.name, tried, problem or finished() or judged_problem(setting, run))
+    return run, run.end() or (_problem(run) if is_sent else "")
 
 
 def _in_a_night(setting: Setting, number: int) -> Attempt:

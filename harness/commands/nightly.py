@@ -75,8 +75,10 @@ def nightly(
             _run(night, results)
             summary = _judge(night)
         except KeyboardInterrupt:
-            _tell(f"stopped; go on: {_again(suite, cluster, results)}", style="yellow")
-            raise
+            left = len(night.remaining)
+            told = f"{len(night.state.runs) - left} runs are done and kept, {left} are left"
+            again = _again(suite, cluster, results)
+            raise KeyboardInterrupt(f"{told}, the night is not judged; go on: {again}") from None
         night.finish()
     _conclude(summary, night.path)
     raise typer.Exit(EXIT_CODES[summary.verdict])

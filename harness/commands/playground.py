@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -75,8 +76,11 @@ def fault(
     _console.print(f"{injected['fault']} {injected['target']}: landed={injected['landed']}")
     _console.print_json(data=injected["evidence"])
     if seconds is not None:
-        with _console.status(f"held for {hold}"):
-            hold_for(seconds)
+        try:
+            with _console.status(f"held for {hold}"):
+                hold_for(seconds)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt("the fault still holds; heal it: fencepost heal") from None
         _heal(found)
 
 
@@ -95,6 +99,8 @@ def shell(
     for server in found.servers:
         if node in (server.node, str(server.id)):
             argv = [*_into(found, results), *server.shell, *(command or ["bash"])]
+            # The shell alone answers Ctrl-C. A handler, as what is ignored is ignored by it too.
+            signal.signal(signal.SIGINT, lambda *_: None)
             raise typer.Exit(subprocess.run(argv, check=False).returncode)
     names = ", ".join(f"{server.node} ({server.id})" for server in found.servers)
     raise UsageError(f"there is no node {node}; there are: {names}")
@@ -131,12 +137,17 @@ def _start(cluster: PoolKind, kafka: str, results: Path) -> Playground:
                 raise NodeError(f"the playground did not come up:\n{_tail(log)}")
             return (results / FILE).exists()
 
-        wait_until(
-            is_up,
-            what="the playground",
-            timeout_seconds=_READY_SECONDS,
-            recent=lambda: _tail(log),
-        )
+        try:
+            wait_until(
+                is_up,
+                what="the playground",
+                timeout_seconds=_READY_SECONDS,
+                recent=lambda: _tail(log),
+            )
+        except KeyboardInterrupt:
+            keeper.terminate()
+            keeper.wait()
+            raise KeyboardInterrupt("the playground was ended before it was up") from None
     return find(results)
 
 

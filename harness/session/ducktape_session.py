@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -67,6 +68,7 @@ def run_ducktape(
     Raises:
         PrerequisiteError: the pool of nodes could not be opened.
         NodeError: not one scenario got so far as to have a run folder; shows ducktape's last lines.
+        KeyboardInterrupt: it was interrupted; says what is kept.
     """
     command = [
         sys.executable,
@@ -88,7 +90,10 @@ def run_ducktape(
     }
     folder, notes = reserve_session(results, root)
     environment[NOTES] = str(notes)
-    exit_code, lines = _watch(command, environment, session, on_phase)
+    try:
+        exit_code, lines = _watch(command, environment, session, on_phase)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(_kept(folder, root)) from None
     if (refused := refusal_in(lines)) is not None:
         raise refused
     said = "\n".join(lines[-_TAIL_LINES:])
@@ -96,10 +101,19 @@ def run_ducktape(
         raise NodeError(f"ducktape ran no scenario; it said at the end:\n{said}")
     (folder / _DUCKTAPE_LOG).write_text("\n".join(lines))
     for run in find_runs(folder):
-        if run.run().ended_micros is None:
-            salvage(run, root)
+        salvage(run, root, why="the scenario's process was killed before it had collected all")
     _tell_errors(folder)
     return DucktapeSession(folder, exit_code)
+
+
+def _kept(folder: Path, root: Path) -> str:
+    """Keep what a session that was interrupted left; says what that is."""
+    if not list(folder.glob(f"**/{PLAN_FILE}")):
+        return "nothing was collected"
+    for run in find_runs(folder):
+        salvage(run, root, why="the run was interrupted before it had collected all")
+    again = shlex.join(["fencepost", "analyze", str(folder)])
+    return f"what was collected is kept, and not judged; judge it with: {again}"
 
 
 def _tell_errors(folder: Path) -> None:
@@ -155,4 +169,11 @@ def _start(
     command: list[str], *, env: dict[str, str], cwd: Path, stdout: int
 ) -> "subprocess.Popen[bytes]":
     command = tethered(command)
-    return subprocess.Popen(command, env=env, cwd=cwd, stdout=stdout, stderr=subprocess.STDOUT)
+    return subprocess.Popen(
+        command,
+        env=env,
+        cwd=cwd,
+        stdout=stdout,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
