@@ -10,27 +10,26 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from contract.errors import FencepostError, UsageError
+from contract.errors import FencepostError, InterruptError, UsageError
 
-_INTERRUPTED, _PIPE_CLOSED = 130, 141
-"""As shells number the ends by SIGINT and SIGPIPE."""
+_PIPE_CLOSED = 141
+"""As shells number the end by SIGPIPE."""
 
 
 def run_program(app: typer.Typer) -> None:
     """Run a Typer application and exit: with what a command gave to `typer.Exit`, else 0.
 
     Words that make no sense end with 64, an error of ours with its own code, an interrupt with 130,
-    an unexpected error with 70 and a file that has its traceback. Each prints one line; that of an
-    interrupt has the words with which KeyboardInterrupt was raised, if any.
+    an unexpected error with 70 and a file that has its traceback. Each prints one line.
     """
-    interrupt: BaseException | None = None
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
-    except typer.Abort as abort:
-        code, interrupt = _INTERRUPTED, abort.__cause__
-    except KeyboardInterrupt as error:
-        code, interrupt = _INTERRUPTED, error
+    except InterruptError as error:
+        say(str(error))
+        sys.exit(error.exit_code)
+    except (typer.Abort, KeyboardInterrupt):
+        code = InterruptError.exit_code
     except typer.TyperException as error:
         say(str(error))
         code = UsageError.exit_code
@@ -44,8 +43,8 @@ def run_program(app: typer.Typer) -> None:
     except Exception as error:  # noqa: BLE001 - the last resort of every command
         say(unexpected(error))
         code = FencepostError.exit_code
-    if code == _INTERRUPTED:
-        say(f"interrupted: {interrupt}" if str(interrupt or "") else "interrupted")
+    if code == InterruptError.exit_code:
+        say("interrupted")
     sys.exit(code)
 
 

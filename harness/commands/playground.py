@@ -15,7 +15,7 @@ from rich.table import Table
 
 from cluster.kafka import distribution
 from cluster.nodes.pool import PoolKind
-from contract.errors import NodeError, UsageError
+from contract.errors import InterruptError, NodeError, UsageError
 from contract.waiting import hold as hold_for
 from contract.waiting import wait_until
 from harness.commands.requirements import (
@@ -80,7 +80,7 @@ def fault(
             with _console.status(f"held for {hold}"):
                 hold_for(seconds)
         except KeyboardInterrupt:
-            raise KeyboardInterrupt("the fault still holds; heal it: fencepost heal") from None
+            raise InterruptError("the fault still holds; heal it: fencepost heal") from None
         _heal(found)
 
 
@@ -147,7 +147,7 @@ def _start(cluster: PoolKind, kafka: str, results: Path) -> Playground:
         except KeyboardInterrupt:
             keeper.terminate()
             keeper.wait()
-            raise KeyboardInterrupt("the playground was ended before it was up") from None
+            raise InterruptError("the playground was ended before it was up") from None
     return find(results)
 
 

@@ -19,6 +19,7 @@ from contract.child import run_child
 from contract.errors import (
     AnalysisError,
     FencepostError,
+    InterruptError,
     RunFolderError,
     UsageError,
 )
@@ -183,7 +184,7 @@ def _judged(runs: Iterable[Path], *, master: str | None = None) -> int:
         code = analyse_in_own_process(runs, master=master)
     except KeyboardInterrupt:
         told = f"the runs are kept, and not all are judged; judge them with: {again}"
-        raise KeyboardInterrupt(told) from None
+        raise InterruptError(told) from None
     if code < 0:
         raise AnalysisError(
             f"the analysis was killed by signal {-code}. The runs are kept. Judge them with: "

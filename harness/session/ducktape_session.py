@@ -17,7 +17,7 @@ from cluster.nodes.docker_pool import remove_orphans
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import start_in_sandbox
 from cluster.nodes.tether import tethered
-from contract.errors import NodeError, PrerequisiteError
+from contract.errors import InterruptError, NodeError, PrerequisiteError
 from contract.refusal import refusal_in
 from contract.run_folder import PLAN_FILE, find_runs
 from harness.invocation import Session
@@ -68,7 +68,7 @@ def run_ducktape(
     Raises:
         PrerequisiteError: the pool of nodes could not be opened.
         NodeError: not one scenario got so far as to have a run folder; shows ducktape's last lines.
-        KeyboardInterrupt: it was interrupted; says what is kept.
+        InterruptError: it was interrupted; says what is kept.
     """
     command = [
         sys.executable,
@@ -93,7 +93,7 @@ def run_ducktape(
     try:
         exit_code, lines = _watch(command, environment, session, on_phase)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(_kept(folder, root)) from None
+        raise InterruptError(_kept(folder, root)) from None
     if (refused := refusal_in(lines)) is not None:
         raise refused
     said = "\n".join(lines[-_TAIL_LINES:])
