@@ -43,8 +43,8 @@ mutation: $(READY) ## What each check finds of what was planted (minutes, no clu
 lies: $(READY) ## Lies about genuine runs: which checks notice them (half an hour): [RUNS=results]; writes docs/lies.md
 	.venv/bin/python -m bench.lies $(if $(RUNS),--runs $(call quoted,$(RUNS)))
 
-torture: $(READY) ## Attempts to break the tool: calls, damage, kills, full disks (an hour): [HOURS=1] [SEED=]; writes docs/reliability.md
-	.venv/bin/python -m bench.torture $(if $(HOURS),--hours $(HOURS)) $(SEED_OPTION)
+torture: $(READY) ## Attempts to break the tool: calls, damage, kills, full disks (an hour): [HOURS=1] [ONLY=] [SEED=]; writes docs/reliability.md
+	.venv/bin/python -m bench.torture $(if $(HOURS),--hours $(HOURS)) $(if $(ONLY),--only $(call quoted,$(ONLY))) $(SEED_OPTION)
 
 mutants: $(BENCH_READY) ## What changes of the checks' code their tests notice: [MODULES=]; of the core, writes docs/mutants.md
 	.venv/bin/python -m bench.mutants $(MODULES)

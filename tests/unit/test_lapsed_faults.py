@@ -17,6 +17,7 @@ from harness.faults.fault import Evidence, Fault, Field, HeldFault
 from harness.faults.pause import Pause
 from harness.faults.rules import Rules, lapse_of
 from harness.faults.targets import Broker
+from harness.story.injections import Injections
 
 RULE = Traffic(peer="10.0.0.2", direction=Direction.OUT)
 OTHER = Traffic(peer="10.0.0.3", direction=Direction.OUT)
@@ -158,3 +159,19 @@ def test_a_pause_lapses_when_its_node_goes_on(field: Field) -> None:
     node: Any = field.kafka.host(2)
     node.is_awake = True
     assert pause.lapse(field) == "brokers that are not suspended any more: [2]"
+
+
+def test_a_fault_that_can_not_be_healed_stops_no_other(field: Field) -> None:
+    class Stubborn(Lapsing):
+        def heal(self, field: Field) -> None:  # noqa: ARG002
+            raise NodeError("it stays")
+
+    phases = cast("Any", SimpleNamespace(enter=lambda *_: None))
+    injections = Injections(field, phases)
+    (first,) = injections.inject(Lapsing(str))
+    injections.inject(Stubborn(str))
+    with pytest.raises(NodeError, match="it stays"):
+        injections.heal()
+    lines = [json.loads(line) for line in (field.kept / "driver.jsonl").read_text().splitlines()]
+    assert [line["number"] for line in lines if line["change"] == "healed"] == [first.number]
+    injections.heal()
