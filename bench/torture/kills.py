@@ -11,10 +11,13 @@ from bench.torture.attempt import Area, Attempt
 from bench.torture.running import LASTS_SECONDS, Moment, Running, put_finished, words
 from bench.torture.setting import Setting
 from cluster.nodes.docker_client import docker_problem
+from cluster.nodes.docker_pool import orphans
 from cluster.nodes.pool import PoolKind
+from contract.errors import WaitTimeoutError
 from contract.manifest import MANIFEST_FILE
 from contract.run_folder import RunFolder, find_runs
 from contract.verdicts import RunVerdict
+from contract.waiting import wait_until
 from harness.commands.run import decode_again
 
 AREA = Area(
@@ -28,6 +31,7 @@ SCENARIO = "baseline"
 _IN_AN_HOUR = 20
 _NOBODY = "nobody was left to kill"
 _ACCUSED = 1
+_END_SECONDS = 60
 _OF_DOCKER = 3
 """Every third kill is for Docker."""
 
@@ -56,7 +60,7 @@ def _attempt(setting: Setting, number: int, moment: Moment, pool: PoolKind) -> A
     if run.reaches(moment) and run.lasts(seconds):
         was_collected = run.is_collected
         killed = _kill_one(run, dice)
-    problem = run.end()
+    problem = run.end() or (_containers_left() if pool is PoolKind.DOCKER else "")
     code = run.process.returncode
     if (
         not problem
@@ -66,6 +70,15 @@ def _attempt(setting: Setting, number: int, moment: Moment, pool: PoolKind) -> A
         problem = f"exit code {code}"
     tried = f"{pool}, {seconds:.1f} s into {moment}: {killed}; exit code {code}"
     return Attempt(AREA.name, tried, problem or finished() or judged_problem(setting, run))
+
+
+def _containers_left() -> str:
+    """Which containers outlive their harness, in words; they are given the time to end."""
+    try:
+        wait_until(lambda: not orphans(), what="no container", timeout_seconds=_END_SECONDS)
+    except WaitTimeoutError:
+        return f"containers are left: {', '.join(one.name for one in orphans())}"
+    return ""
 
 
 def _kill_one(run: Running, dice: Random) -> str:

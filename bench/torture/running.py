@@ -62,16 +62,21 @@ class Running:
         self.results = results
         results.mkdir(parents=True, exist_ok=True)
         self._said = results.parent / f"{results.name}-{time.time_ns()}.txt"
-        with self._said.open("wb") as output:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "harness", *words, "--results", str(results)],
-                cwd=ROOT,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                env={**os.environ, "COLUMNS": "200"},
-            )
+        # A shell lets what it starts in the background ignore interrupts, and so do its children.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            with self._said.open("wb") as output:
+                self.process = subprocess.Popen(
+                    [sys.executable, "-m", "harness", *words, "--results", str(results)],
+                    cwd=ROOT,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                    env={**os.environ, "COLUMNS": "200"},
+                )
+        finally:
+            signal.signal(signal.SIGINT, before)
         self._known: dict[int, psutil.Process] = {}
 
     @property
