@@ -4,12 +4,11 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
-from io import BytesIO, TextIOWrapper
+from io import BufferedReader, BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import BinaryIO
 
 
-def open_regular(path: Path) -> BinaryIO:
+def open_regular(path: Path) -> BufferedReader:
     """Open a file, or a link to one, for reading; never waits for a pipe's other end.
 
     Raises:
