@@ -3,6 +3,7 @@
 import os
 import shlex
 import stat
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ class Machine:
         patch.setenv("PATH", str(self.tools))
         patch.delenv("JAVA_HOME", raising=False)
         patch.setattr(prerequisites, "_OS_RELEASE", str(self._release))
-        patch.setattr(prerequisites.sys, "platform", "linux")
+        patch.setattr(sys, "platform", "linux")
         self.has_user(1000)
         self.put("java", JAVA.format(21))
         self.put("ip", "exit 0")
