@@ -43,8 +43,8 @@ mutation: $(READY) ## Recall and precision of each check on planted anomalies (m
 lies: $(READY) ## Change one place of genuine runs at a time: which checks notice (half an hour): [RUNS=results]; writes docs/lies.md
 	.venv/bin/python -m bench.lies $(if $(RUNS),--runs $(call quoted,$(RUNS)))
 
-torture: $(READY) ## Attempts to break the tool: calls, damage, kills, full disks (an hour): [HOURS=1] [SEED=]; writes docs/reliability.md
-	.venv/bin/python -m bench.torture $(if $(HOURS),--hours $(HOURS)) $(SEED_OPTION)
+torture: $(READY) ## Attempts to break the tool: calls, damage, kills, full disks (an hour): [HOURS=1] [ONLY=] [SEED=]; writes docs/reliability.md
+	.venv/bin/python -m bench.torture $(if $(HOURS),--hours $(HOURS)) $(if $(ONLY),--only $(call quoted,$(ONLY))) $(SEED_OPTION)
 
 mutants: $(BENCH_READY) ## Change the checks' code and print which changes their tests miss (core checks): [MODULES=]
 	.venv/bin/python -m bench.mutants $(MODULES)

@@ -15,9 +15,9 @@ from analysis.report.night_page import write_night
 from analysis.report.night_rows import Judged, runs_of
 from analysis.report.page import write_report
 from analysis.report.session_page import write_session
-from analysis.session import open_session
+from analysis.session import close_session, is_jvm_alive, jvm_ended, open_session, require_jvm
 from analysis.terminal import show, show_night
-from contract.errors import FencepostError
+from contract.errors import AnalysisError, FencepostError
 from contract.nights import Night, NightSummary, read_night
 from contract.program import say, unexpected
 from contract.run_folder import RunFolder, find_runs
@@ -91,7 +91,7 @@ def _judge_all(
         for index, (folder, is_of_night) in enumerate(folders, start=1):
             status.update(f"judging run {index} of {len(folders)}: {folder.path.name}")
             judged.append((judge_run(spark, folder), is_of_night))
-        spark.stop()
+        close_session(spark)
     return judged
 
 
@@ -102,11 +102,14 @@ def judge_run(spark: SparkSession, folder: RunFolder) -> Judged:
             (folder.report / earlier).unlink(missing_ok=True)
         trace = load_trace(spark, folder)
         verdict = judge(trace)
+        require_jvm(spark)
         _write(folder, verdict, trace)
         spark.catalog.clearCache()
     except FencepostError as error:
         return Judged(folder, None, str(error), error.exit_code)
     except Exception as error:  # noqa: BLE001 - the other runs are judged
+        if not is_jvm_alive(spark):
+            return Judged(folder, None, str(jvm_ended(spark)), AnalysisError.exit_code)
         told = unexpected(error, folder.report / _TRACEBACK)
         return Judged(folder, None, f"the analysis failed: {told}", FencepostError.exit_code)
     return Judged(folder, verdict)

@@ -12,6 +12,7 @@ from rich.table import Table
 from analysis.story import ends, story
 from contract.errors import RunFolderError, UsageError
 from contract.program import run_program
+from contract.regular_files import read_file
 from contract.run_folder import RunFolder, find_runs
 from contract.tables import MICROS_PER_SECOND
 from contract.verdicts import Finding, Verdict
@@ -50,12 +51,12 @@ def explain(
 def _verdict(folder: RunFolder) -> Verdict:
     file = folder.report / "verdict.json"
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Verdict)
+        return msgspec.json.decode(read_file(file), type=Verdict)
     except FileNotFoundError:
         raise RunFolderError(
             f"{file} is missing: judge the run first, with `fencepost analyze {folder.path}`"
         ) from None
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
         raise RunFolderError(f"{file} is not a valid verdict: {error}") from error
 
 

@@ -26,6 +26,7 @@ from analysis.survivors import log_bounds, survivors
 from analysis.tuning import for_many_rows
 from contract.errors import TableError
 from contract.manifest import alterations
+from contract.regular_files import open_regular
 from contract.run_folder import GENERATED, NO_KAFKA, Plan, RunDescription, RunFolder
 from contract.tables import TABLES
 
@@ -359,7 +360,7 @@ def load_trace(spark: SparkSession, folder: RunFolder) -> Trace:
         if not rows[name]:
             return local_frame(spark, TABLES[name].empty_table())
         if is_small or rows[name] <= _LOCAL_ROWS:
-            return local_frame(spark, _content(name, files.paths[name]))
+            return local_frame(spark, table_content(name, files.paths[name]))
         return spark.read.schema(spark_schema(name)).parquet(str(files.paths[name]))
 
     return Trace(
@@ -376,14 +377,15 @@ def load_trace(spark: SparkSession, folder: RunFolder) -> Trace:
     )
 
 
-def _content(name: str, path: Path) -> pa.Table:
+def table_content(name: str, path: Path) -> pa.Table:
     """The rows of a table's file.
 
     Raises:
-        TableError: its pages are damaged.
+        TableError: it is no regular file, or its pages are damaged.
     """
     try:
-        return pq.read_table(path, schema=TABLES[name])
+        with open_regular(path) as content:
+            return pq.read_table(content, schema=TABLES[name])
     except (pa.ArrowException, OSError) as error:
         problem = str(error).partition("\n")[0]
         raise TableError(f"table {name} can't be read: {problem}") from error

@@ -1,15 +1,19 @@
 """The Spark session that judges runs."""
 
+import logging
 import os
 import shlex
+from contextlib import suppress
 from pathlib import Path
 
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from analysis.class_data import flags
 from analysis.gateway import look_up_once
 from analysis.load import SMALL_INPUT_ROWS
 from analysis.tuning import OF_SESSIONS, for_few_rows
+from contract.errors import AnalysisError
 
 LOCAL = "local[*]"
 _LOG4J2 = (Path(__file__).resolve().parent / "conf" / "log4j2.properties").as_uri()
@@ -55,6 +59,39 @@ def open_session(
         )
     session: SparkSession = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
+    # py4j logs the traceback of each call to a JVM that has ended, which Python would print.
+    logging.getLogger().addHandler(logging.NullHandler())
     look_up_once(session)
     for_few_rows(session)
     return session
+
+
+def is_jvm_alive(session: SparkSession) -> bool:
+    """Whether the JVM behind a session still runs; True of one that this process did not start."""
+    process = getattr(session.sparkContext._gateway, "proc", None)  # noqa: SLF001 - no other way
+    return process is None or process.poll() is None
+
+
+def jvm_ended(session: SparkSession) -> AnalysisError:
+    """The error that says how the JVM behind a session ended."""
+    process = session.sparkContext._gateway.proc  # type: ignore[union-attr]  # noqa: SLF001
+    return AnalysisError(
+        f"Spark's JVM ended with status {process.poll()} during the analysis (killed, or out of "
+        "memory?). The run is kept: judge it again with `fencepost analyze`"
+    )
+
+
+def require_jvm(session: SparkSession) -> None:
+    """Check that the JVM behind a session still runs.
+
+    Raises:
+        AnalysisError: it has ended, so what its checks answered last is no verdict.
+    """
+    if not is_jvm_alive(session):
+        raise jvm_ended(session)
+
+
+def close_session(session: SparkSession) -> None:
+    """End a session; one whose JVM has ended has nothing left to end."""
+    with suppress(Py4JError, OSError):
+        session.stop()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from contract.regular_files import open_regular
 from contract.run_folder import RunFolder
 from contract.tables import LATER, TABLES
 
@@ -59,7 +60,8 @@ def _footer(path: Path) -> pq.FileMetaData | str:
     if not path.is_file():
         return "it is no regular file"
     try:
-        return pq.read_metadata(path)
+        with open_regular(path) as content:
+            return pq.read_metadata(content)
     except (pa.ArrowException, OSError) as error:
         return str(error).partition("\n")[0]
 

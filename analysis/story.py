@@ -1,13 +1,14 @@
 """The story of one finding: all that the tables know about its partition and group, in order."""
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import pandas as pd
-import pyarrow.parquet as pq
 
+from analysis.load import table_content
 from contract.run_folder import RunFolder
 from contract.tables import TABLES
 from contract.verdicts import Finding
@@ -57,7 +58,7 @@ def ends(folder: RunFolder, finding: Finding) -> list[str]:
 
 def _read(folder: RunFolder, table: str) -> pd.DataFrame:
     path = folder.tables / f"{table}.parquet"
-    content = pq.read_table(path) if path.exists() else TABLES[table].empty_table()
+    content = table_content(table, path) if os.path.lexists(path) else TABLES[table].empty_table()
     frame: pd.DataFrame = content.to_pandas(integer_object_nulls=True)
     return frame
 

@@ -1,6 +1,8 @@
-"""Check what the set-up itself can't bring: Python 3.11 and Java 17, or newer.
+"""Check what the set-up itself can't bring: Python 3.11 and Java 17, or newer; iproute2 on Linux.
 
-Runs on any Python from 3.6 on without anything installed, so that its message can always be read.
+As root on Debian or Ubuntu it installs what is missing, and says so before. Elsewhere it prints the
+command that does. Runs on any Python from 3.6 on without anything installed, so that its message
+can always be read.
 """
 
 import os
@@ -13,20 +15,46 @@ PYTHON_MIN = (3, 11)
 JAVA_MIN = 17
 EXIT_MISSING = 69
 
-_PYTHON, _VENV, _JAVA = range(3)
-_INSTALL = {
-    "apt-get": "sudo apt-get install {}",
-    "dnf": "sudo dnf install {}",
-    "pacman": "sudo pacman -S {}",
-    "brew": "brew install {}",
+_OS_RELEASE = "/etc/os-release"
+_THIS_VENV = f"python{sys.version_info.major}.{sys.version_info.minor}-venv"
+_MANAGERS = {
+    "apt-get": "apt-get install",
+    "dnf": "dnf install",
+    "pacman": "pacman -S",
+    "brew": "brew install",
 }
+_PYTHON, _VENV, _JAVA, _IP = "Python 3.11", "Python's venv and ensurepip", "a Java runtime", "ip"
 _PACKAGES = {
-    "apt-get": ("python3.11 python3.11-venv", "python3-venv", "openjdk-17-jre-headless"),
-    "dnf": ("python3.11", "python3-pip", "java-17-openjdk-headless"),
-    "pacman": ("python", "python", "jre17-openjdk-headless"),
-    "brew": ("python@3.11", "python@3.11", "openjdk@17"),
+    "apt-get": {
+        _PYTHON: "python3.11 python3.11-venv",
+        _VENV: _THIS_VENV,
+        _JAVA: "openjdk-17-jre-headless",
+        _IP: "iproute2",
+    },
+    "dnf": {
+        _PYTHON: "python3.11",
+        _VENV: "python3-pip",
+        _JAVA: "java-17-openjdk-headless",
+        _IP: "iproute",
+    },
+    "pacman": {
+        _PYTHON: "python",
+        _VENV: "python",
+        _JAVA: "jre17-openjdk-headless",
+        _IP: "iproute2",
+    },
+    "brew": {_PYTHON: "python@3.11", _VENV: "python@3.11", _JAVA: "openjdk@17"},
 }
-_WORDS = ("Python 3.11 with venv", "Python's venv and ensurepip modules", "a Java 17 runtime")
+_JAVA_OF_APT = ("openjdk-17-jre-headless", "openjdk-21-jre-headless", "openjdk-25-jre-headless")
+"""The first of them that a release has."""
+
+
+class Problem:
+    """Something that is missing: what, why that is known, and whether a package brings it."""
+
+    def __init__(self, what: str, message: str, *, is_installable: bool = True) -> None:
+        """Name what is missing."""
+        self.what, self.message, self.is_installable = what, message, is_installable
 
 
 def java_version(output: str) -> "int | None":
@@ -38,37 +66,48 @@ def java_version(output: str) -> "int | None":
     return int(found.group(2) or 0) if major == 1 else major
 
 
-def problems() -> "list[str]":
-    """What is missing, each with the command that brings it."""
-    return [problem for problem in (_python_problem(), _java_problem()) if problem]
+def problems() -> "list[Problem]":
+    """What is missing."""
+    found = (_python_problem(), _java_problem(), _ip_problem())
+    return [problem for problem in found if problem is not None]
 
 
-def _python_problem() -> str:
+def _python_problem() -> "Problem | None":
     if sys.version_info[:2] < PYTHON_MIN:
         have = ".".join(str(part) for part in sys.version_info[:3])
-        return (
-            f"Python 3.11 or newer is needed, {sys.executable} is {have}: {_command(_PYTHON)}, "
-            "or name a newer one that is there: make PYTHON=python3.11 ..."
+        message = (
+            f"Python 3.11 or newer is needed, {sys.executable} is {have}; "
+            "name a newer one where there is one: make PYTHON=python3.11 ..."
         )
+        return Problem(_PYTHON, message)
     if not _has_venv():
-        return f"{sys.executable} has no venv module: {_command(_VENV)}"
-    return ""
+        return Problem(_VENV, f"{sys.executable} has no venv or ensurepip module")
+    return None
 
 
-def _java_problem() -> str:
+def _java_problem() -> "Problem | None":
     home = os.environ.get("JAVA_HOME")
     java = shutil.which(os.path.join(home, "bin", "java") if home else "java")  # noqa: PTH118
+    hint = ": set JAVA_HOME to a newer one, or unset it" if home else ""
     if java is None:
         where = f"JAVA_HOME={home} has none" if home else "there is none on PATH"
-        return f"Java 17 or newer is needed, {where}: {_command(_JAVA)}"
+        message = f"Java {JAVA_MIN} or newer is needed, {where}{hint}"
+        return Problem(_JAVA, message, is_installable=not home)
     shown = subprocess.run(
         [java, "-version"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
     )
     version = java_version(shown.stdout.decode("utf-8", "replace"))
     if version is None or version < JAVA_MIN:
         have = "of an unknown version" if version is None else version
-        return f"Java 17 or newer is needed, {java} is {have}: {_command(_JAVA)}"
-    return ""
+        message = f"Java {JAVA_MIN} or newer is needed, {java} is {have}{hint}"
+        return Problem(_JAVA, message, is_installable=not home)
+    return None
+
+
+def _ip_problem() -> "Problem | None":
+    if not sys.platform.startswith("linux") or shutil.which("ip"):
+        return None
+    return Problem(_IP, "the command `ip` is needed, there is none on PATH")
 
 
 def _has_venv() -> bool:
@@ -80,18 +119,73 @@ def _has_venv() -> bool:
     return True
 
 
-def _command(index: int) -> str:
-    for manager, packages in _PACKAGES.items():
+def command(missing: "list[Problem]") -> str:
+    """The one command that installs what is missing on this system, for who is not root too."""
+    wanted = [problem for problem in missing if problem.is_installable]
+    for manager, install in _MANAGERS.items():
         if shutil.which(manager):
-            return _INSTALL[manager].format(packages[index])
-    return f"install {_WORDS[index]} with your system's package manager"
+            packages = [_PACKAGES[manager].get(problem.what, "") for problem in wanted]
+            sudo = "" if manager == "brew" or os.geteuid() == 0 else "sudo "
+            return f"{sudo}{install} {' '.join(packages)}"
+    return "your system's package manager: " + ", ".join(problem.what for problem in wanted)
+
+
+def may_install() -> bool:
+    """Whether this is Debian or Ubuntu, or one like them, and this process is root's."""
+    if os.geteuid() != 0 or not shutil.which("apt-get"):
+        return False
+    try:
+        with open(_OS_RELEASE, encoding="utf-8") as release:  # noqa: PTH123
+            lines = release.read().splitlines()
+    except OSError:
+        return False
+    given = dict(line.split("=", 1) for line in lines if "=" in line)
+    names = f"{given.get('ID', '')} {given.get('ID_LIKE', '')}".replace('"', "").split()
+    return bool({"debian", "ubuntu"} & set(names))
+
+
+def install(missing: "list[Problem]") -> bool:
+    """Install what is missing by apt-get; says so before. False if that fails.
+
+    Java is the oldest one that this release has and Kafka runs on.
+    """
+    packages = [_PACKAGES["apt-get"][problem.what] for problem in missing]
+    for problem in missing:
+        sys.stderr.write(f"{problem.message}\n")
+    sys.stderr.write(f"installing, as this is root: apt-get install {' '.join(packages)}\n")
+    environment = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
+    subprocess.run(["apt-get", "update", "-qq"], check=False, env=environment, stdout=sys.stderr)
+    java = next((one for one in _JAVA_OF_APT if _is_in_apt(one)), _JAVA_OF_APT[0])
+    words = " ".join(packages).replace(_JAVA_OF_APT[0], java).split()
+    ended = subprocess.run(
+        ["apt-get", "install", "-y", "-qq", "--no-install-recommends"] + words,  # noqa: RUF005
+        check=False,
+        env=environment,
+        stdout=sys.stderr,
+    )
+    return ended.returncode == 0
+
+
+def _is_in_apt(package: str) -> bool:
+    if not shutil.which("apt-cache"):
+        return False
+    shown = subprocess.run(  # noqa: UP022 - as of Python 3.6
+        ["apt-cache", "show", package], check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    return shown.returncode == 0
 
 
 def main() -> None:
-    """Print what is missing and exit 69, or print nothing."""
+    """Install what is missing where that may be done; print what is missing then and exit 69."""
     missing = problems()
+    may_bring = all(problem.is_installable and problem.what != _PYTHON for problem in missing)
+    if missing and may_bring and may_install():
+        is_installed = install(missing)
+        missing = problems() if is_installed else missing
     for problem in missing:
-        sys.stderr.write(f"error: {problem}\n")
+        sys.stderr.write(f"error: {problem.message}\n")
+    if any(problem.is_installable for problem in missing):
+        sys.stderr.write(f"install what is missing with: {command(missing)}\n")
     sys.exit(EXIT_MISSING if missing else 0)
 
 

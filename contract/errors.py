@@ -9,6 +9,7 @@ FencepostError
 ├── WaitTimeoutError      an awaited state did not come (exit 70)
 ├── WorkerError           a client or observer on a node misbehaved (exit 70)
 ├── FaultError            a fault could not be applied or healed (exit 70)
+├── InterruptError        Ctrl-C ended a command; the message says what is kept (exit 130)
 ├── AnalysisError         the analysis ended without an answer (exit 70)
 ├── RunFolderError        a run's folder lacks something that the analysis needs (exit 64)
 └── TableError            a table of a run is missing or unreadable (exit 70)
@@ -57,6 +58,16 @@ class WorkerError(FencepostError):
 
 class FaultError(FencepostError):
     """A fault could not be applied or healed."""
+
+
+class InterruptError(FencepostError):
+    """Ctrl-C ended a command; the message says what is kept, and how to go on."""
+
+    exit_code = 130
+
+    def __str__(self) -> str:
+        """With the word that says what happened."""
+        return f"interrupted: {super().__str__()}"
 
 
 class AnalysisError(FencepostError):

@@ -223,7 +223,8 @@ class FaultChanged(Event, frozen=True, kw_only=True):
 
     number: of the fault, in the order of injection, by which its events belong together.
     target: named anew once it is resolved: the one of `proved` counts.
-    landed: of `proved`: whether the evidence shows its effect.
+    landed: of `proved`: whether the evidence shows its effect. An effect that ends before the heal
+        has a second `proved`, which says that it did not land.
     forced_ms: Kafka's timeouts that had to pass before it could show, by their settings.
     """
 

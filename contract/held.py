@@ -13,6 +13,11 @@ from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
+from contract.errors import WaitTimeoutError
+from contract.waiting import wait_until
+
+_ASKED_SECONDS = 0.5
+
 
 class HeldFolder:
     """A new folder that belongs to this process.
@@ -26,11 +31,14 @@ class HeldFolder:
         while True:
             self.path = parent / f"{prefix}{uuid4().hex}@{socket.gethostname()}"
             self.path.mkdir()
-            descriptor = os.open(self.path, os.O_RDONLY)
+            # Another process may take it for one that nobody holds, until the lock is there.
+            try:
+                descriptor = os.open(self.path, os.O_RDONLY)
+            except FileNotFoundError:
+                continue
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             if self.path.exists():
                 break
-            # Another process took it for one that nobody holds, before the lock was there.
             os.close(descriptor)
         self.remove = weakref.finalize(self, _remove, self.path, descriptor)
         """Remove the folder with its content, and end this object."""
@@ -46,18 +54,26 @@ class HeldName:
     def __init__(self, file: Path) -> None:
         """Hold it until this object is closed or collected."""
         with suppress(OSError):
-            os.close(os.open(file, os.O_RDONLY | os.O_CREAT, 0o644))
-        descriptor = _locked(file)
-        if descriptor is None:
-            raise BlockingIOError(f"another process holds {file}")
-        weakref.finalize(self, os.close, descriptor)
+            os.close(os.open(file, os.O_RDONLY | os.O_CREAT | os.O_NONBLOCK, 0o644))
+        try:
+            # Who asks whether it is held holds it meanwhile.
+            descriptor = wait_until(
+                lambda: _locked(file), what=f"the lock of {file}", timeout_seconds=_ASKED_SECONDS
+            )
+        except WaitTimeoutError:
+            raise BlockingIOError(f"another process holds {file}") from None
+        self.release = weakref.finalize(self, os.close, descriptor)
+        """Let others hold it; done with this object, too."""
 
 
-def remove_unheld(parent: Path, prefix: str) -> None:
-    """Remove the folders of a prefix whose processes, of this host, have ended."""
+def remove_unheld(parent: Path, prefix: str) -> int:
+    """Remove a prefix's folders of this host whose processes have ended; returns how many."""
+    removed = 0
     for folder in parent.glob(f"{prefix}*@{socket.gethostname()}"):
         if (descriptor := _locked(folder)) is not None:
             _remove(folder, descriptor)
+            removed += 1
+    return removed
 
 
 def is_held(path: Path) -> bool:
@@ -77,7 +93,7 @@ def _remove(folder: Path, descriptor: int) -> None:
 
 def _locked(path: Path) -> int | None:
     try:
-        descriptor = os.open(path, os.O_RDONLY)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     except OSError:
         return None
     try:

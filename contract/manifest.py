@@ -4,12 +4,14 @@ The analysis compares it with what is there: a byte that changed later may look 
 """
 
 import hashlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from contract.errors import RunFolderError
+from contract.regular_files import open_regular, read_file, replace_file
 from contract.run_folder import PLAN_FILE, RUN_FILE, RunFolder
 
 MANIFEST_FILE = "manifest.json"
@@ -47,16 +49,16 @@ def write_manifest(folder: RunFolder) -> None:
     """Write `manifest.json` of the files that the analysis reads, which must not change later."""
     manifest = Manifest(files={name: _sha256(path) for name, path in _files(folder)})
     text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
-    (folder.path / MANIFEST_FILE).write_bytes(text + b"\n")
+    replace_file(folder.path / MANIFEST_FILE, text + b"\n")
 
 
 def alterations(folder: RunFolder) -> Iterator[str]:
     """Return a sentence for each file that differs from the manifest; none without a manifest."""
     file = folder.path / MANIFEST_FILE
-    if not file.exists():
+    if not os.path.lexists(file):
         return
     try:
-        collected = msgspec.json.decode(file.read_bytes(), type=Manifest).files
+        collected = msgspec.json.decode(read_file(file), type=Manifest).files
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
         yield f"{MANIFEST_FILE} is invalid: {error}"
         return
@@ -88,7 +90,7 @@ def _sha256(path: Path) -> str:
         RunFolderError: it can't be read.
     """
     try:
-        with path.open("rb") as content:
+        with open_regular(path) as content:
             return hashlib.file_digest(content, "sha256").hexdigest()
     except OSError as error:
         raise RunFolderError(f"{path} can't be read: {error}") from error

@@ -5,13 +5,13 @@ the analysis's result, read by the harness for its exit code and by the next nig
 """
 
 import enum
-import os
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
 from contract.errors import RunFolderError
+from contract.regular_files import read_file, replace_file
 from contract.verdicts import CheckVerdict, RunVerdict
 
 NIGHT_FILE = "night.json"
@@ -163,12 +163,7 @@ class NightSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 def write_atomically(path: Path, content: msgspec.Struct) -> None:
     """Replace a file as a whole, so that a kill leaves the old one or the new one."""
-    part = path.with_name(f"{path.name}.part")
-    with part.open("wb") as file:
-        file.write(msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    replace_file(path, msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
 
 
 def read_night(folder: Path) -> Night | None:
@@ -191,7 +186,7 @@ def read_summary(folder: Path) -> NightSummary | None:
 
 def _read(file: Path, kind: type[_T]) -> _T | None:
     try:
-        return msgspec.json.decode(file.read_bytes(), type=kind)
+        return msgspec.json.decode(read_file(file), type=kind)
     except FileNotFoundError:
         return None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:

@@ -10,10 +10,10 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from contract.errors import FencepostError, UsageError
+from contract.errors import FencepostError, InterruptError, UsageError
 
-_INTERRUPTED, _PIPE_CLOSED = 130, 141
-"""As shells number the ends by SIGINT and SIGPIPE."""
+_PIPE_CLOSED = 141
+"""As shells number the end by SIGPIPE."""
 
 
 def run_program(app: typer.Typer, *, name: str | None = None) -> None:
@@ -27,8 +27,11 @@ def run_program(app: typer.Typer, *, name: str | None = None) -> None:
     try:
         code = app(standalone_mode=False, prog_name=name)
         sys.stdout.flush()
-    except typer.Abort:
-        code = _INTERRUPTED
+    except InterruptError as error:
+        say(str(error))
+        sys.exit(error.exit_code)
+    except (typer.Abort, KeyboardInterrupt):
+        code = InterruptError.exit_code
     except typer.TyperException as error:
         say(str(error))
         code = UsageError.exit_code
@@ -42,7 +45,7 @@ def run_program(app: typer.Typer, *, name: str | None = None) -> None:
     except Exception as error:  # noqa: BLE001 - the last resort of every command
         say(unexpected(error))
         code = FencepostError.exit_code
-    if code == _INTERRUPTED:
+    if code == InterruptError.exit_code:
         say("interrupted")
     sys.exit(code)
 

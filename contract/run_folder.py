@@ -8,6 +8,7 @@ import msgspec
 
 from contract.errors import RunFolderError
 from contract.outcomes import Isolation
+from contract.regular_files import read_file, replace_file
 
 _T = TypeVar("_T", bound=msgspec.Struct)
 
@@ -187,17 +188,17 @@ class RunFolder:
     def _write(self, name: str, content: msgspec.Struct) -> None:
         self.path.mkdir(parents=True, exist_ok=True)
         text = msgspec.json.format(msgspec.json.encode(content), indent=2)
-        (self.path / name).write_bytes(text + b"\n")
+        replace_file(self.path / name, text + b"\n")
 
     def _read(self, name: str, kind: type[_T]) -> _T:
         file = self.path / name
-        if not file.is_file():
+        try:
+            return msgspec.json.decode(read_file(file), type=kind)
+        except FileNotFoundError:
             message = (
                 f"{file} is missing: is {self.path} the folder of one run (see docs/results.md)?"
             )
-            raise RunFolderError(message)
-        try:
-            return msgspec.json.decode(file.read_bytes(), type=kind)
+            raise RunFolderError(message) from None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
             raise RunFolderError(f"{file} is not a valid {kind.__name__}: {error}") from error
 

@@ -13,7 +13,8 @@ from harness.commands.run import analyze, explain, list_scenarios, run
 app = typer.Typer(
     help=(
         "Chaos tests for Apache Kafka's leader epochs, against real clusters. "
-        "Exit codes: 0 pass, 1 fail, 2 undecided, 64 usage, 69 something is missing, 70 crash."
+        "Exit codes: 0 pass, 1 fail, 2 undecided, 64 usage, 69 something is missing, 70 crash, "
+        "130 interrupted."
     ),
     no_args_is_help=True,
     add_completion=False,

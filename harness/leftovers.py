@@ -1,13 +1,14 @@
 """Removes what killed runs left: `python -m harness.leftovers RESULTS`."""
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 
 from cluster.nodes.docker_client import docker_problem
 from cluster.nodes.docker_pool import remove_orphans
-from harness.playground.state import FILE, KEEPER
+from harness.playground.state import forget, keeper
 from harness.session.node_root import sweep
 
 _END_SECONDS = 60
@@ -22,17 +23,16 @@ def main() -> None:
 
 
 def end_playground(results: Path) -> None:
-    """End the playground that runs below a results folder, and see it end; or do nothing."""
-    try:
-        keeper = psutil.Process(int((results / KEEPER).read_text()))
-        if "harness.playground.keep" in keeper.cmdline():
-            keeper.terminate()
-            keeper.wait(_END_SECONDS)
+    """End the playground that runs below a results folder, and see it end; or do nothing.
+
+    What a killed one left is removed, whatever it has become.
+    """
+    with suppress(psutil.NoSuchProcess):
+        if (process := keeper(results)) is not None:
+            process.terminate()
+            process.wait(_END_SECONDS)
             print("ended the playground")
-    except (FileNotFoundError, psutil.NoSuchProcess):
-        pass
-    (results / FILE).unlink(missing_ok=True)
-    (results / KEEPER).unlink(missing_ok=True)
+    forget(results)
 
 
 if __name__ == "__main__":

@@ -1,27 +1,27 @@
 """One attempt to break the tool, and how it ended."""
 
-from dataclasses import dataclass
+import msgspec
 
 TRACEBACK = "Traceback (most recent call last)"
 
 
-@dataclass(frozen=True)
-class Attempt:
+class Attempt(msgspec.Struct, frozen=True):
     """What was tried.
 
     Attributes:
         area: the class of attempts that it belongs to.
         tried: what was done, in words.
         problem: what went wrong; empty if the tool held.
+        skipped: why it could not be tried; empty if it was.
     """
 
     area: str
     tried: str
     problem: str = ""
+    skipped: str = ""
 
 
-@dataclass(frozen=True)
-class Area:
+class Area(msgspec.Struct, frozen=True):
     """A class of attempts.
 
     Attributes:

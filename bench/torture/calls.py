@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench.torture.attempt import TRACEBACK, Area, Attempt
+from bench.torture.setting import ROOT, Setting
 
 AREA = Area(
     "calls",
-    "a bad call ends with the exit code that README promises, at least one line, no traceback",
+    "a bad call ends with the exit code that docs/running.md lists, at least one line, no traceback",
     "`contract.program`, typer",
 )
 USAGE, MISSING = 64, 69
 _LONG = "x" * 5000
 _SECONDS = 120
-_ROOT = Path(__file__).resolve().parents[2]
 
 CALLS: list[tuple[tuple[str, ...], tuple[int, ...]]] = [
     *(((word,), (USAGE,)) for word in ("frobnicate", "Run", "runs", "--frobnicate", "-x", "")),
@@ -53,12 +53,12 @@ CALLS: list[tuple[tuple[str, ...], tuple[int, ...]]] = [
     *((("nightly", "--suite", suite), (USAGE,)) for suite in ("nonsense", "", "/dev/null", "/")),
     *(
         (("nightly", "--suite", suite), (USAGE,))
-        for suite in (str(_ROOT / "README.md"), "no/such.yml", _LONG)
+        for suite in (str(ROOT / "README.md"), "no/such.yml", _LONG)
     ),
     (("nightly", "--seed", "x"), (USAGE,)),
     *(
         (("analyze", path), (USAGE,))
-        for path in ("/nonexistent", "/dev/null", "", "docs", str(_ROOT / "docs"), _LONG)
+        for path in ("/nonexistent", "/dev/null", "", "docs", str(ROOT / "docs"), _LONG)
     ),
     *((("explain", path, "lost_record"), (USAGE,)) for path in ("/nonexistent", "docs", "")),
     (("generate",), (USAGE, 0)),
@@ -72,19 +72,17 @@ CALLS: list[tuple[tuple[str, ...], tuple[int, ...]]] = [
 """Words, and the exit codes that are right for them."""
 
 
-def attempts(place: Path) -> Iterator[Attempt]:
-    """Make each call.
-
-    Args:
-        place: an empty folder, for what a call may write.
-    """
+def attempts(setting: Setting) -> Iterator[Attempt]:
+    """Make each call, in an empty folder."""
+    place = setting.place / "calls"
+    place.mkdir()
     for arguments, codes in CALLS:
         shown = " ".join(word if len(word) < 40 else f"{word[:8]}…" for word in arguments)  # noqa: PLR2004
         yield Attempt(AREA.name, f"fencepost {shown}", _problem(arguments, codes, place))
 
 
 def _problem(arguments: tuple[str, ...], codes: tuple[int, ...], place: Path) -> str:
-    environment = {**os.environ, "COLUMNS": "200", "PYTHONPATH": str(_ROOT)}
+    environment = {**os.environ, "COLUMNS": "200", "PYTHONPATH": str(ROOT)}
     try:
         ended = subprocess.run(
             [sys.executable, "-m", "harness", *arguments],

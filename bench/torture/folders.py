@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from analysis.cli import judge_run
 from analysis.report.night_rows import Judged
 from bench.torture.attempt import Area, Attempt
+from bench.torture.setting import Setting
 from contract.errors import FencepostError
 from contract.manifest import alterations
 from contract.run_folder import RunFolder
@@ -22,6 +23,7 @@ AREA = Area(
     "a damaged run never passes and never accuses; a clear error, or undecided with the reason",
     "`contract.manifest`, `analysis.source`, `analysis.gaps`",
 )
+_IN_AN_HOUR = 60
 _PARTS = ("plan.json", "run.json", "manifest.json", "history", "clients", "brokers", "tables")
 
 Damage = Callable[[Path, Random], None]
@@ -100,13 +102,12 @@ DAMAGES: dict[str, Damage] = {
 }
 
 
-def attempts(
-    spark: SparkSession, genuine: RunFolder, place: Path, dice: Random, count: int
-) -> Iterator[Attempt]:
+def attempts(setting: Setting) -> Iterator[Attempt]:
     """Damage a copy of a run in one place at a time, and judge it as `fencepost analyze` does."""
-    for number in range(count):
-        copy = RunFolder(place / f"run-{number}")
-        _copied(genuine, copy)
+    for number in range(setting.count(_IN_AN_HOUR)):
+        dice = setting.dice(AREA, number)
+        copy = RunFolder(setting.place / f"run-{number}")
+        copy_run(setting.genuine, copy)
         files = [path for part in _PARTS for path in _files(copy.path / part)]
         file = dice.choice(files)
         name = dice.choice(sorted(DAMAGES))
@@ -114,11 +115,12 @@ def attempts(
             name = "is missing"
         DAMAGES[name](file, dice)
         tried = f"{file.relative_to(copy.path)} {name}"
-        yield Attempt(AREA.name, tried, _problem(spark, copy))
+        yield Attempt(AREA.name, tried, _problem(setting.spark, copy))
         shutil.rmtree(copy.path)
 
 
-def _copied(genuine: RunFolder, copy: RunFolder) -> None:
+def copy_run(genuine: RunFolder, copy: RunFolder) -> None:
+    """Copy what the analysis reads of a run."""
     for part in _PARTS:
         source = genuine.path / part
         if source.is_dir():

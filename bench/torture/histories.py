@@ -5,7 +5,7 @@ from pathlib import Path
 from random import Random
 
 from bench.torture.attempt import Area, Attempt
-from contract.run_folder import RunFolder
+from bench.torture.setting import Setting
 from harness.decode.histories import TABLES_OF_HISTORIES, read_histories
 from harness.decode.tables import write_table
 
@@ -33,6 +33,7 @@ HOSTILE = [
     b"[" * 3000 + b"]" * 3000,
     b"253402300800000000",
 ]
+_IN_AN_HOUR = 300
 _CHANGES_MAX = 8
 _LENGTH_MAX = 200
 
@@ -48,12 +49,13 @@ def mangled(content: bytes, dice: Random) -> bytes:
     return bytes(changed)
 
 
-def attempts(genuine: RunFolder, place: Path, dice: Random, count: int) -> Iterator[Attempt]:
+def attempts(setting: Setting) -> Iterator[Attempt]:
     """Mangle one of a run's histories at a time, and decode it."""
-    files = sorted(genuine.history.glob("*.jsonl"))
-    for number in range(count):
+    files = sorted(setting.genuine.history.glob("*.jsonl"))
+    for number in range(setting.count(_IN_AN_HOUR)):
+        dice = setting.dice(AREA, number)
         source = dice.choice(files)
-        folder = place / f"history-{number}"
+        folder = setting.place / f"history-{number}"
         folder.mkdir(parents=True)
         content = mangled(source.read_bytes(), dice)
         (folder / source.name).write_bytes(content)

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from analysis.cli import judge_run
 from bench.torture.attempt import Area, Attempt
+from bench.torture.setting import Setting
 from contract.run_folder import PLAN_FILE, RUN_FILE, RunFolder
 
 AREA = Area(
@@ -50,10 +51,11 @@ class _Markup(HTMLParser):
                 self.found.append(f"<{tag} {name}>")
 
 
-def attempts(spark: SparkSession, genuine: RunFolder, place: Path) -> Iterator[Attempt]:
+def attempts(setting: Setting) -> Iterator[Attempt]:
     """Put each text into all descriptions and tables of a copy of a run, and make its page."""
+    genuine = setting.genuine
     for number, text in enumerate(TEXTS):
-        copy = RunFolder(place / f"text-{number}")
+        copy = RunFolder(setting.place / f"text-{number}")
         copy.path.mkdir(parents=True)
         shutil.copytree(genuine.tables, copy.tables)
         for name in (PLAN_FILE, RUN_FILE):
@@ -61,7 +63,7 @@ def attempts(spark: SparkSession, genuine: RunFolder, place: Path) -> Iterator[A
             (copy.path / name).write_bytes(msgspec.json.encode(described))
         for table in copy.tables.glob("*.parquet"):
             _poison(table, text)
-        yield Attempt(AREA.name, repr(text), _problem(spark, copy))
+        yield Attempt(AREA.name, repr(text), _problem(setting.spark, copy))
         shutil.rmtree(copy.path)
 
 

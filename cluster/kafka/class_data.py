@@ -26,7 +26,7 @@ _END_SECONDS = 60
 _LOG_TAIL_BYTES = 2000
 
 
-def ensure(version: str, *, tell: Callable[[str], None]) -> str | None:
+def ensure(version: str, *, on_phase: Callable[[str], None]) -> str | None:
     """Make the class data archive of a version where it is missing, which takes some 10 s.
 
     Nothing is made where Java or the virtual environment can't have one, or another process makes
@@ -34,7 +34,7 @@ def ensure(version: str, *, tell: Callable[[str], None]) -> str | None:
 
     Args:
         version: of Kafka, whose jars are checked before they are run.
-        tell: told what is made, before it is made.
+        on_phase: called with what is made, before it is made.
 
     Returns:
         Why it could not be made; None if nothing failed.
@@ -46,7 +46,7 @@ def ensure(version: str, *, tell: Callable[[str], None]) -> str | None:
             return None
         with place.making() as archive:
             if archive is not None:
-                tell(f"recording the class data of Kafka {version}, once")
+                on_phase(f"recording the class data of Kafka {version}, once")
                 recording = [*CLASS_DATA_QUIET, f"-XX:ArchiveClassesAtExit={archive}"]
                 with lone_server(class_path, flags=recording) as server:
                     server.signal(signal.SIGTERM)

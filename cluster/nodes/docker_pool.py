@@ -163,23 +163,22 @@ def _take_project(name: str) -> tuple[str, HeldName]:
         number += 1
 
 
+def orphans() -> list[Any]:
+    """The containers whose harness has ended."""
+    owned = connect().containers.list(all=True, filters={"label": _OWNER}, ignore_removed=True)
+    return [container for container in owned if not _is_alive(container.labels[_OWNER])]
+
+
 def remove_orphans() -> int:
     """Remove containers and networks whose harness has ended; returns the number of containers."""
-    client = connect()
-    orphans = [
-        container
-        for container in client.containers.list(
-            all=True, filters={"label": _OWNER}, ignore_removed=True
-        )
-        if not _is_alive(container.labels[_OWNER])
-    ]
-    for container in orphans:
+    client, dead = connect(), orphans()
+    for container in dead:
         _remove_container(container)
     remove_unheld(Path(gettempdir()), _OWNERS)
     for network in client.networks.list(filters={"label": _OWNER}):
         if not _is_alive(network.attrs["Labels"][_OWNER]):
             network.remove()
-    return len(orphans)
+    return len(dead)
 
 
 def _is_alive(owner: str) -> bool:

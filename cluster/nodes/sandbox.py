@@ -37,7 +37,10 @@ class Sandbox:
     def __init__(
         self, argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, stdout: int | None = None
     ) -> None:
-        """Start it; standard error goes where standard output goes if that is a pipe."""
+        """Start it; standard error goes where standard output goes if that is a pipe.
+
+        It is in a session of its own: a terminal's Ctrl-C reaches its owner alone.
+        """
         end_inside, self._lifeline = os.pipe()
         supervisor = [sys.executable, "-m", "cluster.nodes.sandbox", str(end_inside), *argv]
         self._process = subprocess.Popen(
@@ -48,6 +51,7 @@ class Sandbox:
             stdout=stdout,
             stderr=subprocess.STDOUT if stdout is not None else None,
             pass_fds=(end_inside,),
+            start_new_session=True,
         )
         os.close(end_inside)
         self.stdout = self._process.stdout

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from cluster.kafka import distribution
 from cluster.nodes.pool import PoolKind
-from contract.errors import AnalysisError
+from contract.errors import AnalysisError, InterruptError
 from contract.nights import SUMMARY_FILE, NightSummary, Outcome, PlannedRun, read_summary
 from contract.verdicts import RunVerdict
 from harness.commands.requirements import DEFAULT_KAFKA, require_pool, require_results, require_seed
@@ -74,9 +74,11 @@ def nightly(
         try:
             _run(night, results)
             summary = _judge(night)
-        except KeyboardInterrupt:
-            _print(f"stopped; continue: {_again(suite, cluster, results)}", style="yellow")
-            raise
+        except (KeyboardInterrupt, InterruptError):
+            left = len(night.remaining)
+            state = f"{len(night.state.runs) - left} runs are done and kept, {left} are left"
+            again = _again(suite, cluster, results)
+            raise InterruptError(f"{state}; the night is not judged. Continue: {again}") from None
         night.finish()
     _conclude(summary, night.path)
     raise typer.Exit(EXIT_CODES[summary.verdict])

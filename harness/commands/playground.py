@@ -2,19 +2,20 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-import psutil
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from cluster.kafka import distribution
 from cluster.nodes.pool import PoolKind
-from contract.errors import NodeError, UsageError
+from contract.errors import InterruptError, NodeError, UsageError
+from contract.held import is_held
 from contract.waiting import hold as hold_for
 from contract.waiting import wait_until
 from harness.commands.requirements import (
@@ -24,7 +25,17 @@ from harness.commands.requirements import (
     require_results,
 )
 from harness.faults.language import FORMS, VERBS
-from harness.playground.state import FILE, KEEPER, LOG, Order, Playground, find, tell
+from harness.playground.state import (
+    FILE,
+    KEEPER,
+    LOG,
+    Order,
+    Playground,
+    find,
+    forget,
+    keeper,
+    tell,
+)
 
 _console = Console(highlight=False, soft_wrap=True)
 _READY_SECONDS = 120
@@ -49,13 +60,14 @@ def playground(
     if stop:
         _stop(results)
         return
-    if (results / FILE).exists():
+    if is_held(results / KEEPER):
         _introduce(find(results))
         return
     require_kafka(kafka)
     results = require_results(results)
     require_pool(cluster)
     distribution.ensure(kafka)
+    forget(results)
     _introduce(_start(cluster, kafka, results))
 
 
@@ -75,8 +87,11 @@ def fault(
     _console.print(f"{injected['fault']} {injected['target']}: landed={injected['landed']}")
     _console.print_json(data=injected["evidence"])
     if seconds is not None:
-        with _console.status(f"held for {hold}"):
-            hold_for(seconds)
+        try:
+            with _console.status(f"held for {hold}"):
+                hold_for(seconds)
+        except KeyboardInterrupt:
+            raise InterruptError("the fault still holds; heal it: fencepost heal") from None
         _heal(found)
 
 
@@ -95,6 +110,8 @@ def shell(
     for server in found.servers:
         if node in (server.node, str(server.id)):
             argv = [*_into(found, results), *server.shell, *(command or ["bash"])]
+            # The shell alone answers Ctrl-C. A handler, as what is ignored is ignored by it too.
+            signal.signal(signal.SIGINT, lambda *_: None)
             raise typer.Exit(subprocess.run(argv, check=False).returncode)
     names = ", ".join(f"{server.node} ({server.id})" for server in found.servers)
     raise UsageError(f"there is no node {node}; there are: {names}")
@@ -117,7 +134,7 @@ def _start(cluster: PoolKind, kafka: str, results: Path) -> Playground:
     log.parent.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "harness.playground.keep", cluster.value, kafka, str(results)]
     with log.open("wb") as output, _console.status(f"starting 3 brokers ({cluster})"):
-        keeper = subprocess.Popen(
+        started = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -127,16 +144,21 @@ def _start(cluster: PoolKind, kafka: str, results: Path) -> Playground:
         )
 
         def is_up() -> bool:
-            if keeper.poll() is not None:
+            if started.poll() is not None:
                 raise NodeError(f"the playground did not come up:\n{_tail(log)}")
-            return (results / FILE).exists()
+            return is_held(results / KEEPER) and (results / FILE).exists()
 
-        wait_until(
-            is_up,
-            what="the playground",
-            timeout_seconds=_READY_SECONDS,
-            recent=lambda: _tail(log),
-        )
+        try:
+            wait_until(
+                is_up,
+                what="the playground",
+                timeout_seconds=_READY_SECONDS,
+                recent=lambda: _tail(log),
+            )
+        except KeyboardInterrupt:
+            started.terminate()
+            started.wait()
+            raise InterruptError("the playground was ended before it was up") from None
     return find(results)
 
 
@@ -144,9 +166,11 @@ def _into(found: Playground, results: Path) -> list[str]:
     """Return the prefix with which a command runs inside the playground's sandbox."""
     if found.cluster != PoolKind.EMBEDDED:
         return []
-    keeper = psutil.Process(int((results / KEEPER).read_text()))
-    for process in keeper.children(recursive=True):
-        if process.exe() != keeper.exe() or "cluster.nodes.sandbox" not in process.cmdline():
+    kept_by = keeper(results)
+    if kept_by is None:
+        raise NodeError("the playground has ended")
+    for process in kept_by.children(recursive=True):
+        if process.exe() != kept_by.exe() or "cluster.nodes.sandbox" not in process.cmdline():
             continue
         namespaces = ("--user", "--mount", "--pid", "--net")
         return ["nsenter", f"--target={process.pid}", *namespaces, "--preserve-credentials"]
@@ -197,7 +221,7 @@ def _stop(results: Path) -> None:
     tell(found, Order(do="stop"))
     with _console.status("stopping"):
         wait_until(
-            lambda: not (results / FILE).exists(),
+            lambda: not is_held(results / KEEPER),
             what="the playground's end",
             timeout_seconds=_STOP_SECONDS,
         )

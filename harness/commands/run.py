@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,9 +15,11 @@ from rich.table import Table
 from cluster.kafka import distribution
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.tether import tethered
+from contract.child import run_child
 from contract.errors import (
     AnalysisError,
     FencepostError,
+    InterruptError,
     RunFolderError,
     UsageError,
 )
@@ -157,7 +158,7 @@ def explain(
 ) -> None:
     """Show the events behind one finding in order: sends, leaders, faults, commits, deliveries."""
     command = [sys.executable, "-m", "analysis.explain", str(run), finding]
-    raise typer.Exit(subprocess.run(command, check=False).returncode)
+    raise typer.Exit(run_child(command))
 
 
 def analyse_in_own_process(runs: Iterable[Path], *, master: str | None = None) -> int:
@@ -168,7 +169,7 @@ def analyse_in_own_process(runs: Iterable[Path], *, master: str | None = None) -
     command = [sys.executable, "-m", "analysis", *map(str, runs)]
     if master is not None:
         command += ["--master", master]
-    return subprocess.run(tethered(command), check=False).returncode
+    return run_child(tethered(command))
 
 
 def _judged(runs: Iterable[Path], *, master: str | None = None) -> int:
@@ -177,9 +178,13 @@ def _judged(runs: Iterable[Path], *, master: str | None = None) -> int:
     Raises:
         AnalysisError: it was killed.
     """
-    code = analyse_in_own_process(runs, master=master)
+    again = shlex.join(["fencepost", "analyze", *map(str, runs)])
+    try:
+        code = analyse_in_own_process(runs, master=master)
+    except KeyboardInterrupt:
+        told = f"the runs are kept, and not all are judged; judge them with: {again}"
+        raise InterruptError(told) from None
     if code < 0:
-        again = shlex.join(["fencepost", "analyze", *map(str, runs)])
         raise AnalysisError(
             f"the analysis was killed by signal {-code}. The runs are kept. Judge them with: "
             f"{again}"

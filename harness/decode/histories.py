@@ -226,7 +226,10 @@ def _group_event(worker: str, event: GroupChanged | ConsumerFailed, rows: Rows) 
 
 
 def _faults(events: Iterable[AnyEvent], rows: Rows) -> None:
-    """One row per fault, by its number; one that was never proved did not land."""
+    """One row per fault, by its number; one that was never proved did not land.
+
+    Proved a second time, it is taken back: its effect ended before its heal.
+    """
     faults: dict[int, dict[str, Any]] = {}
     for event in events:
         if not isinstance(event, FaultChanged):
@@ -236,7 +239,7 @@ def _faults(events: Iterable[AnyEvent], rows: Rows) -> None:
             {"fault": event.fault, "landed": False, "evidence": "{}", "forced_ms": 0}
             | {"forced_by": ""},
         )
-        row[f"{event.change}_micros"] = event.wall_micros
+        row.setdefault(f"{event.change}_micros", event.wall_micros)
         row["target"] = event.target
         if event.change == "proved":
             row |= {

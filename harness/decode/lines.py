@@ -9,7 +9,7 @@ from typing import Any, get_args
 import msgspec
 
 from contract.events import DECODER, AnyEvent, WorkerStarted
-from harness.decode.regular_files import printable, read_regular
+from contract.regular_files import printable, read_regular
 
 _TYPES: dict[str, type[msgspec.Struct]] = {kind.__name__: kind for kind in get_args(AnyEvent)}
 _SUFFIX = ".jsonl"

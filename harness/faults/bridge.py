@@ -7,6 +7,7 @@ from contract.errors import FaultError
 from harness.faults.broker_fault import BrokerFault
 from harness.faults.cut import await_packets, require_network, traffic_with
 from harness.faults.fault import Evidence, Field
+from harness.faults.rules import lapse_of
 
 
 class Bridge(BrokerFault):
@@ -32,7 +33,7 @@ class Bridge(BrokerFault):
         first, second = _halves(field, broker)
         for server in first:
             for rule in _rules(field, second):
-                field.kafka.host(server).block(rule)
+                field.rules.block(field.kafka.host(server), rule, by=self)
 
     def prove_broker(self, field: Field, broker: int) -> Evidence:
         """Landed when each server of the first half lost all packets from or to the second."""
@@ -53,12 +54,17 @@ class Bridge(BrokerFault):
             },
         )
 
+    def lapse(self, field: Field) -> str:
+        """A rule is missing, or lets packets pass."""
+        first, second = _halves(field, self.broker)
+        return lapse_of({field.kafka.host(server): _rules(field, second) for server in first})
+
     def heal_broker(self, field: Field, broker: int) -> None:
         """Remove these rules."""
         first, second = _halves(field, broker)
         for server in first:
             for rule in _rules(field, second):
-                field.kafka.host(server).unblock(rule)
+                field.rules.unblock(field.kafka.host(server), rule, by=self)
 
 
 def _halves(field: Field, bridge: int) -> tuple[list[int], list[int]]:

@@ -7,6 +7,7 @@ from harness.clients.commands import Ping
 from harness.clients.process import WorkerService
 from harness.faults.cut import await_packets, require_network, traffic_with
 from harness.faults.fault import Evidence, Fault, Field
+from harness.faults.rules import lapse_of
 
 _SILENT_SECONDS = 1
 
@@ -66,6 +67,11 @@ class PauseClient(ClientFault):
             },
         )
 
+    def lapse(self, field: Field) -> str:
+        """Its node goes on, or its process has ended."""
+        is_suspended = self.worker(field).host.is_suspended()
+        return "" if is_suspended else f"{self.target} is not suspended any more"
+
     def heal(self, field: Field) -> None:
         """Resume the node, and wait until the worker responds."""
         self.worker(field).host.resume()
@@ -85,7 +91,7 @@ class CutClient(ClientFault):
     def inject(self, field: Field) -> None:
         """Set the rules on its node."""
         for rule in _rules(field):
-            self.worker(field).host.block(rule)
+            field.rules.block(self.worker(field).host, rule, by=self)
 
     def prove(self, field: Field) -> Evidence:
         """Landed when packets of the node were dropped, and none passed."""
@@ -105,10 +111,14 @@ class CutClient(ClientFault):
             },
         )
 
+    def lapse(self, field: Field) -> str:
+        """A rule is missing, or lets packets pass."""
+        return lapse_of({self.worker(field).host: _rules(field)})
+
     def heal(self, field: Field) -> None:
         """Remove these rules."""
         for rule in _rules(field):
-            self.worker(field).host.unblock(rule)
+            field.rules.unblock(self.worker(field).host, rule, by=self)
 
 
 def _rules(field: Field) -> list[Traffic]:

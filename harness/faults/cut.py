@@ -9,6 +9,7 @@ from cluster.nodes.traffic import Direction, Packets, Traffic
 from contract.errors import FaultError
 from harness.faults.broker_fault import BrokerFault, await_fenced, timeouts_of_silence
 from harness.faults.fault import Evidence, Field
+from harness.faults.rules import counted_packets, lapse_of
 from harness.faults.targets import Target
 
 _DROPPED_SECONDS = 20
@@ -59,7 +60,7 @@ class Cut(BrokerFault):
     def inject_broker(self, field: Field, broker: int) -> None:
         """Set the rules on its node."""
         for rule in self._rules(field, broker):
-            field.kafka.host(broker).block(rule)
+            field.rules.block(field.kafka.host(broker), rule, by=self)
 
     def prove_broker(self, field: Field, broker: int) -> Evidence:
         """Landed when packets were dropped, none passed, and the broker is fenced if it must be."""
@@ -80,10 +81,15 @@ class Cut(BrokerFault):
             forced_ms=timeouts_of_silence(field, broker) if self._links in FENCING else {},
         )
 
+    def lapse(self, field: Field) -> str:
+        """A rule is missing, or lets packets pass."""
+        brokers = {broker: field.kafka.host(broker) for broker in self.brokers}
+        return lapse_of({node: self._rules(field, broker) for broker, node in brokers.items()})
+
     def heal_broker(self, field: Field, broker: int) -> None:
-        """Remove the rules of this cut."""
+        """Remove the rules of this cut, but for those that another fault holds."""
         for rule in self._rules(field, broker):
-            field.kafka.host(broker).unblock(rule)
+            field.rules.unblock(field.kafka.host(broker), rule, by=self)
 
     def _rules(self, field: Field, broker: int) -> list[Traffic]:
         servers = [
@@ -139,11 +145,11 @@ def await_packets(
     Raises:
         WaitTimeoutError: a node lacks a rule, or has no such packet.
     """
-    seen = {node: _packets(node, of_node) for node, of_node in rules.items()}
+    seen = {node: counted_packets(node, of_node) for node, of_node in rules.items()}
     first = {node: 0 if one is None else one.count for node, one in seen.items()}
 
     def are_met() -> dict[Node, Packets] | None:
-        seen.update({node: _packets(node, of_node) for node, of_node in rules.items()})
+        seen.update({node: counted_packets(node, of_node) for node, of_node in rules.items()})
         counted = {node: one for node, one in seen.items() if one is not None}
         is_met = [one.count > first[node] for node, one in counted.items()]
         return counted if len(counted) == len(rules) and all(is_met) else None
@@ -154,15 +160,4 @@ def await_packets(
         timeout_seconds=_DROPPED_SECONDS,
         hint=hint,
         last_seen=lambda: {node.name: one or "a rule is missing" for node, one in seen.items()},
-    )
-
-
-def _packets(node: Node, rules: Iterable[Traffic]) -> Packets | None:
-    """What became of a node's packets by all these rules; None where one of them is missing."""
-    counted = [node.packets(rule) for rule in rules]
-    there = [one for one in counted if one is not None]
-    if len(there) < len(counted):
-        return None
-    return Packets(
-        dropped=sum(one.dropped for one in there), passed=sum(one.passed for one in there)
     )

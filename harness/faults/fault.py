@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from cluster.kafka.service import KafkaService
-from contract.errors import WaitTimeoutError
+from contract.errors import FencepostError, WaitTimeoutError
 from contract.events import FaultChanged
 from harness.clients.history import HistoryWriter
 from harness.clients.observer import Observer
 from harness.clients.process import WorkerService
 from harness.collection.log_directories import keep_log_directory
+from harness.faults.rules import Rules
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Field:
     Attributes:
         clients: the workers with clients under test.
         kept: where log directories go that are copied before a log may be cut.
+        rules: those that faults have set on nodes.
     """
 
     kafka: KafkaService
@@ -31,6 +33,7 @@ class Field:
     history: HistoryWriter
     clients: Mapping[str, WorkerService]
     kept: Path
+    rules: Rules = field(default_factory=Rules, init=False)
     _numbers: Iterator[int] = field(default_factory=count, init=False)
 
     def next_number(self) -> int:
@@ -90,6 +93,10 @@ class Fault(ABC):
     def prove(self, field: Field) -> Evidence:
         """Wait for its effect, and return the evidence."""
 
+    def lapse(self, field: Field) -> str:  # noqa: ARG002
+        """Why its effect ended before its heal, in words; empty if it lasts."""
+        return ""
+
     @abstractmethod
     def heal(self, field: Field) -> None:
         """Undo `inject`, and nothing else."""
@@ -102,7 +109,7 @@ class HeldFault:
     fault: Fault
     number: int
     _field: Field
-    evidence: Evidence = field(init=False)
+    evidence: Evidence = field(default=Evidence(landed=False, facts={}), init=False)
     _is_healed: bool = field(default=False, init=False)
 
     @classmethod
@@ -127,21 +134,41 @@ class HeldFault:
             except WaitTimeoutError as error:
                 self._changed("proved", landed=False, evidence={"not_seen": str(error)})
                 raise
+        self._changed_evidence()
+
+    def heal(self) -> None:
+        """Heal the fault; nothing happens the second time.
+
+        Before, it is seen whether its effect lasted: if not, it is recorded as not landed.
+        """
+        if self._is_healed:
+            return
+        self._is_healed = True
+        self._take_back()
+        self._changed("heal_began")
+        self.fault.heal(self._field)
+        self._changed("healed")
+
+    def _take_back(self) -> None:
+        """Record a fault as not landed whose effect ended before its heal."""
+        if not self.evidence.landed:
+            return
+        try:
+            lapse = self.fault.lapse(self._field)
+        except FencepostError as error:
+            lapse = f"its effect can't be seen: {error}"
+        if lapse:
+            facts = {**self.evidence.facts, "ended_before_heal": lapse}
+            self.evidence = Evidence(landed=False, facts=facts, forced_ms=self.evidence.forced_ms)
+            self._changed_evidence()
+
+    def _changed_evidence(self) -> None:
         self._changed(
             "proved",
             landed=self.evidence.landed,
             evidence=self.evidence.facts,
             forced_ms=self.evidence.forced_ms,
         )
-
-    def heal(self) -> None:
-        """Heal the fault; nothing happens the second time."""
-        if self._is_healed:
-            return
-        self._is_healed = True
-        self._changed("heal_began")
-        self.fault.heal(self._field)
-        self._changed("healed")
 
     @contextmanager
     def _healed_on_error(self) -> Iterator[None]:

@@ -34,6 +34,11 @@ class Pause(BrokerFault):
             forced_ms=timeouts_of_silence(field, broker),
         )
 
+    def lapse(self, field: Field) -> str:
+        """A node goes on, or its process has ended."""
+        awake = [broker for broker in self.brokers if not field.kafka.host(broker).is_suspended()]
+        return f"brokers that are not suspended any more: {awake}" if awake else ""
+
     def heal_broker(self, field: Field, broker: int) -> None:
         """Resume the node."""
         field.kafka.host(broker).resume()

@@ -11,6 +11,7 @@ import yaml
 from cluster.kafka.lock import locked_versions
 from contract.errors import UsageError
 from contract.randomness import SEED_BITS
+from contract.regular_files import read_file
 from harness.session.catalog import scenarios
 
 FOLDER = Path(__file__).resolve().parents[2] / "scenarios" / "suites"
@@ -69,10 +70,10 @@ def find_suite(name_or_path: str) -> Suite:
     is_path = "/" in name_or_path or name_or_path.endswith(_SUFFIXES)
     path = Path(name_or_path) if is_path else FOLDER / f"{name_or_path}.yml"
     try:
-        content = path.read_bytes()
+        content = read_file(path)
     except OSError as error:
         raise UsageError(
-            f"there is no suite {name_or_path} ({error.strerror}: {path}); there are: "
+            f"there is no suite {name_or_path} ({error.strerror or error}: {path}); there are: "
             f"{', '.join(suite_names())}; or give the path of a .yml file"
         ) from error
     parsed = _parse(content, path)

@@ -1,13 +1,13 @@
 """Runs a playground, detached: `python -m harness.playground.keep CLUSTER KAFKA RESULTS`."""
 
-import os
 import signal
 import sys
 from pathlib import Path
 
+from contract.held import HeldName
 from contract.randomness import new_seed
 from harness.invocation import Session
-from harness.playground.state import FILE, FOLDER, KEEPER
+from harness.playground.state import FOLDER, KEEPER, forget
 from harness.session.catalog import read_scenario
 from harness.session.ducktape_session import run_ducktape
 from harness.session.node_root import node_root
@@ -29,14 +29,19 @@ def main() -> None:
         versions=versions(),
         results=folder,
     )
-    (results / KEEPER).write_text(str(os.getpid()))
+    (results / FOLDER).mkdir(parents=True, exist_ok=True)
+    try:
+        held = HeldName(results / KEEPER)
+    except BlockingIOError:
+        sys.exit(f"a playground runs below {results} already")
     signal.signal(signal.SIGTERM, _end)
+    forget(results)
     try:
         with node_root(results) as root:
             run_ducktape([_SCENARIO], session, results=results / FOLDER, root=root, on_phase=print)
     finally:
-        (results / FILE).unlink(missing_ok=True)
-        (results / KEEPER).unlink(missing_ok=True)
+        forget(results)
+        held.release()
 
 
 def _end(_signal: int, _frame: object) -> None:

@@ -8,12 +8,10 @@ Expect:  nothing. It runs until `fencepost playground --stop` or `make clean`.
 import tempfile
 from pathlib import Path
 
-import msgspec
-
 from cluster.kafka.topology import Topology
 from contract.run_folder import TopicPlan
 from harness.playground.serve import serve
-from harness.playground.state import FILE, Playground, Server
+from harness.playground.state import Playground, Server, write_down
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 
@@ -39,7 +37,7 @@ class PlaygroundScenario(Scenario):
 
     def _write_down(self, run: Run, path: Path) -> None:
         kafka = run.kafka
-        state = Playground(
+        playground = Playground(
             cluster=self.session.cluster,
             kafka=kafka.version,
             topic=self.orders.topic,
@@ -58,6 +56,4 @@ class PlaygroundScenario(Scenario):
             ],
             socket=str(path),
         )
-        file = Path(self.session.results) / FILE
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(msgspec.json.format(msgspec.json.encode(state), indent=2))
+        write_down(playground, Path(self.session.results))

@@ -1,19 +1,25 @@
 """The state file of a playground, and the client side of its socket: one line of JSON each way."""
 
+import os
+import shutil
 import socket
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import psutil
 
 from contract.errors import FencepostError, NodeError, UsageError
+from contract.held import is_held
 from contract.refusal import error_named
+from contract.regular_files import read_file, replace_file
 
 FOLDER = Path(".playground")
 FILE = FOLDER / "state.json"
 LOG = FOLDER / "log"
-KEEPER = FOLDER / "keeper.pid"
-"""The id of the process that keeps it up, below the results folder."""
+KEEPER = FOLDER / "keeper.lock"
+"""Held by the process that keeps it up, as long as that lives."""
+_PROGRAM = "harness.playground.keep"
 
 
 class Server(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,16 +64,50 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 def find(results: Path) -> Playground:
     """Return the playground that runs below a results folder.
 
+    What a killed one left there counts for nothing: one runs if its process holds its lock.
+
     Raises:
-        UsageError: none does.
+        UsageError: none does, or it is not up yet.
+        NodeError: one does, and what it wrote down was damaged since.
     """
+    if not is_held(results / KEEPER):
+        if os.path.lexists(results / FILE):
+            raise UsageError("the playground has ended: make playground starts a new one")
+        raise UsageError("no playground runs here: make playground")
     try:
-        found = msgspec.json.decode((results / FILE).read_bytes(), type=Playground)
+        return msgspec.json.decode(read_file(results / FILE), type=Playground)
     except FileNotFoundError:
-        raise UsageError("no playground runs here: make playground") from None
-    if not Path(found.socket).exists():
-        raise UsageError("the playground has ended: make playground starts a new one")
-    return found
+        raise UsageError("the playground is not up yet, or is about to end") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
+        file = results / FILE
+        raise NodeError(f"{file} is damaged ({error}): end the playground: make clean") from None
+
+
+def write_down(playground: Playground, results: Path) -> None:
+    """Write where a playground is, for `find`."""
+    (results / FOLDER).mkdir(parents=True, exist_ok=True)
+    text = msgspec.json.format(msgspec.json.encode(playground), indent=2)
+    replace_file(results / FILE, text)
+
+
+def forget(results: Path) -> None:
+    """Remove what was written of a playground, whatever it has become."""
+    file = results / FILE
+    if file.is_dir() and not file.is_symlink():
+        shutil.rmtree(file)
+    else:
+        file.unlink(missing_ok=True)
+
+
+def keeper(results: Path) -> psutil.Process | None:
+    """The process that keeps a playground up below a results folder; None if none does."""
+    if not is_held(results / KEEPER):
+        return None
+    for process in psutil.process_iter(["cmdline"]):
+        words = process.info["cmdline"] or []
+        if _PROGRAM in words and words[-1] == str(results.resolve()):
+            return process
+    return None
 
 
 def tell(playground: Playground, order: Order) -> Any:

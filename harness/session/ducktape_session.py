@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -17,7 +18,7 @@ from cluster.nodes.docker_pool import remove_orphans
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import start_in_sandbox
 from cluster.nodes.tether import tethered
-from contract.errors import NodeError, PrerequisiteError
+from contract.errors import InterruptError, NodeError, PrerequisiteError
 from contract.refusal import refusal_in
 from contract.run_folder import PLAN_FILE, find_runs
 from harness.invocation import Session
@@ -70,6 +71,7 @@ def run_ducktape(
         UsageError: a scenario's file does not import.
         PrerequisiteError: the pool of nodes could not be opened.
         NodeError: not one scenario got so far as to have a run folder; shows ducktape's last lines.
+        InterruptError: it was interrupted; says what is kept.
     """
     command = [
         sys.executable,
@@ -93,7 +95,10 @@ def run_ducktape(
         _record_class_data(session.kafka, on_phase)
     folder, notes = reserve_session(results, root)
     environment[NOTES] = str(notes)
-    exit_code, lines = _watch(command, environment, session, on_phase)
+    try:
+        exit_code, lines = _watch(command, environment, session, on_phase)
+    except KeyboardInterrupt:
+        raise InterruptError(_kept(folder, root)) from None
     if (refused := refusal_in(lines)) is not None:
         raise refused
     said = "\n".join(lines[-_TAIL_LINES:])
@@ -101,17 +106,26 @@ def run_ducktape(
         raise NodeError(f"ducktape ran no scenario; its last output:\n{said}")
     (folder / _DUCKTAPE_LOG).write_text("\n".join(lines))
     for run in find_runs(folder):
-        if run.run().ended_micros is None:
-            salvage(run, root)
+        salvage(run, root, why="the scenario's process was killed before it had collected all")
     _report_errors(folder)
     return DucktapeSession(folder, exit_code)
 
 
 def _record_class_data(kafka: str, on_phase: Callable[[str], None]) -> None:
     """Make the class data of a Kafka version where it is missing; servers start without, too."""
-    if (problem := class_data.ensure(kafka, tell=on_phase)) is not None:
+    if (problem := class_data.ensure(kafka, on_phase=on_phase)) is not None:
         warning = f"Kafka {kafka} starts more slowly, without class data: {problem}"
         _console.print(warning, style="yellow", markup=False, soft_wrap=True)
+
+
+def _kept(folder: Path, root: Path) -> str:
+    """Keep what an interrupted session left; returns what that is, in words."""
+    if not list(folder.glob(f"**/{PLAN_FILE}")):
+        return "nothing was collected"
+    for run in find_runs(folder):
+        salvage(run, root, why="the run was interrupted before it had collected all")
+    again = shlex.join(["fencepost", "analyze", str(folder)])
+    return f"what was collected is kept, and not judged; judge it with: {again}"
 
 
 def _report_errors(folder: Path) -> None:
@@ -167,4 +181,11 @@ def _start(
     command: list[str], *, env: dict[str, str], cwd: Path, stdout: int
 ) -> "subprocess.Popen[bytes]":
     command = tethered(command)
-    return subprocess.Popen(command, env=env, cwd=cwd, stdout=stdout, stderr=subprocess.STDOUT)
+    return subprocess.Popen(
+        command,
+        env=env,
+        cwd=cwd,
+        stdout=stdout,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )

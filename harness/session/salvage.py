@@ -6,29 +6,35 @@ from pathlib import Path
 
 import msgspec
 
+from contract.errors import RunFolderError
 from contract.run_folder import RunFolder
 from harness.collection.collect import decode_clients
 
 _COPIES = (("history.jsonl", "{}.jsonl"), ("client.log", "{}.log"), ("output.log", "{}.output.log"))
 
 
-def salvage(folder: RunFolder, root: Path) -> None:
+def salvage(folder: RunFolder, root: Path, *, why: str) -> None:
     """Copy the workers' histories and logs of a run that was never ended, and say that in run.json.
+
+    A run that was ended, or that was broken off before it was described, is left as it is.
 
     Args:
         folder: of the run.
         root: where its nodes kept their files; a container's files are gone with it.
+        why: it was never ended.
     """
+    try:
+        described = folder.run()
+    except RunFolderError:
+        return
+    if described.ended_micros is not None:
+        return
     for source in sorted(root.glob("**/workers/*/history.jsonl")):
         for name, copied in _COPIES:
             target = folder.history if name == "history.jsonl" else folder.clients
             target.mkdir(parents=True, exist_ok=True)
             if (source.parent / name).is_file():
                 shutil.copy(source.parent / name, target / copied.format(source.parent.name))
-    run = msgspec.structs.replace(
-        folder.run(),
-        ended_micros=time.time_ns() // 1000,
-        error="the scenario's process was killed before it had collected what was left",
-    )
-    folder.write_run(run)
+    ended = time.time_ns() // 1000
+    folder.write_run(msgspec.structs.replace(described, ended_micros=ended, error=why))
     decode_clients(folder)

@@ -1,7 +1,7 @@
 """The faults of a run: injected one by one or together, and healed."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from contract.stages import Stage
 from harness.faults.fault import Fault, Field, HeldFault
@@ -36,10 +36,13 @@ class Injections:
         try:
             yield
         finally:
-            for one in reversed(held):
-                one.heal()
+            with ExitStack() as heals:
+                for one in held:
+                    heals.callback(one.heal)
 
     def heal(self) -> None:
-        """Heal every fault that still holds, the last one first."""
-        while self._held:
-            self._held.pop().heal()
+        """Heal all faults that still hold, the last one first; one that can't be stops no other."""
+        with ExitStack() as heals:
+            for one in self._held:
+                heals.callback(one.heal)
+            self._held.clear()

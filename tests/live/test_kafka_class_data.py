@@ -28,8 +28,8 @@ def test_servers_and_workers_map_the_archive_that_was_made_once(
 ) -> None:
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "venv"))
     told: list[str] = []
-    assert class_data.ensure(VERSION, tell=told.append) is None
-    assert class_data.ensure(VERSION, tell=told.append) is None
+    assert class_data.ensure(VERSION, on_phase=told.append) is None
+    assert class_data.ensure(VERSION, on_phase=told.append) is None
     assert told == [f"recording the class data of Kafka {VERSION}, once"]
     (archive,) = (tmp_path / "venv" / "share" / "fencepost").glob("*.jsa")
     class_path = distribution.class_path(VERSION)
@@ -53,7 +53,7 @@ def test_a_server_that_does_not_start_fails_no_run(
 ) -> None:
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "venv"))
     monkeypatch.setattr(class_data, "_properties", lambda _home: "no=properties\n")
-    problem = class_data.ensure(VERSION, tell=print)
+    problem = class_data.ensure(VERSION, on_phase=print)
     assert problem is not None
     assert "can't be formatted" in problem
     assert list((tmp_path / "venv").rglob("*.jsa")) == []

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from cluster.nodes.sandbox import sandbox_problem
-from harness.playground.state import FILE, KEEPER, Order, find, tell
+from harness.playground.state import FILE, Order, find, keeper, tell
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -101,8 +101,9 @@ def test_nothing_runs_here(tmp_path: Path) -> None:
 
 
 def test_its_end_leaves_nothing(results: Path) -> None:
-    keeper = psutil.Process(int((results / KEEPER).read_text()))
-    family = [keeper, *keeper.children(recursive=True)]
+    kept_by = keeper(results)
+    assert kept_by is not None
+    family = [kept_by, *kept_by.children(recursive=True)]
     assert fencepost("playground", "--stop", "--results", str(results)).returncode == 0
     assert not (results / FILE).exists()
     _, alive = psutil.wait_procs(family, timeout=20)

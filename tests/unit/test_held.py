@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,29 @@ def test_a_name_has_one_holder(tmp_path: Path) -> None:
     HeldName(tmp_path / "name")
     assert not is_held(tmp_path / "none")
     assert [path.name for path in tmp_path.iterdir()] == ["name"]
+
+
+def test_who_asks_does_not_keep_a_name_from_its_holder(tmp_path: Path) -> None:
+    """`is_held` holds a name for an instant; a holder that begins in it waits."""
+    name = tmp_path / "name"
+    asker = HeldName(name)
+    threading.Timer(0.1, asker.release).start()
+    HeldName(name)
+
+
+def test_a_folder_that_is_swept_before_it_is_held_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Path] = []
+    mkdir = Path.mkdir
+
+    def swept_once(path: Path) -> None:
+        mkdir(path)
+        made.append(path)
+        if len(made) == 1:
+            path.rmdir()
+
+    monkeypatch.setattr(Path, "mkdir", swept_once)
+    held = HeldFolder(tmp_path, "x-")
+    assert made == [made[0], held.path]
+    assert is_held(held.path)

@@ -2,6 +2,7 @@
 
 import re
 import signal
+import socket
 import subprocess
 import sys
 from itertools import pairwise
@@ -164,11 +165,13 @@ def test_server_properties_of_a_broker_and_a_controller() -> None:
 
 
 def test_a_dead_sessions_folder_is_swept_and_a_living_ones_is_not(tmp_path: Path) -> None:
-    dead = tmp_path / ".nodes" / "session-dead"
+    nodes = tmp_path / ".nodes"
+    dead, foreign = nodes / f"session-1@{socket.gethostname()}", nodes / "session-1@another-host"
     dead.mkdir(parents=True)
-    (dead / "lock").touch()
+    foreign.mkdir()
     with node_root(tmp_path) as living:
         assert not dead.exists()
+        assert foreign.exists()
         assert sweep(tmp_path) == 0
         assert living.exists()
     assert not living.exists()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from contract.errors import PrerequisiteError
+from contract.errors import InterruptError, PrerequisiteError
 from contract.program import run_program
 
 
@@ -27,6 +27,7 @@ def ending(error: BaseException | None) -> typer.Typer:
         (None, 0, ""),
         (typer.Exit(2), 2, ""),
         (KeyboardInterrupt(), 130, "error: interrupted"),
+        (InterruptError("all is kept"), 130, "error: interrupted: all is kept"),
         (typer.BadParameter("no such thing"), 64, "error: no such thing"),
         (PrerequisiteError("install Java"), 69, "error: install Java"),
         (ZeroDivisionError("by nothing\nat all"), 70, "error: unexpected ZeroDivisionError: by"),

@@ -6,10 +6,15 @@ from random import Random
 import pytest
 
 from bench.torture import calls, histories
+from bench.torture.__main__ import CLASSES
 from bench.torture.attempt import Attempt
 from bench.torture.folders import DAMAGES
 from bench.torture.histories import mangled
 from bench.torture.page import page
+from bench.torture.record import AreaRecord, Record, read_record
+from bench.torture.running import Moment, Running, put_finished
+from bench.torture.setting import Setting
+from contract.errors import UsageError
 from contract.run_folder import RunFolder
 
 SEED = 19902
@@ -35,17 +40,58 @@ def test_mangled_histories_are_counted(tmp_path: Path) -> None:
     stamps = '"wall_micros":1790000000000000,"mono_micros":1'
     lines = [f'{{"event":"WorkerStopped","seq":{seq},{stamps}}}\n' for seq in range(40)]
     (run.history / "clients.jsonl").write_text("".join(lines))
-    made = list(histories.attempts(run, tmp_path / "place", Random(SEED), 25))
+    place = tmp_path / "place"
+    setting = Setting(place, seed=SEED, hours=25 / 300, run=tmp_path, kept=tmp_path)
+    setting.__dict__["genuine"] = run
+    made = list(histories.attempts(setting))
     assert [one.problem for one in made] == [""] * 25
     assert mangled(b"abc", Random(1)) == mangled(b"abc", Random(1))
 
 
-def test_the_page_counts_what_held_and_names_what_did_not() -> None:
+def test_the_page_counts_what_was_tried_and_names_what_did_not_hold() -> None:
     made = [
         Attempt("calls", "fencepost x"),
         Attempt("calls", "fencepost <y> | z", "a traceback\nhere"),
+        Attempt("calls", "fencepost w", skipped="no Docker daemon answers"),
     ]
-    text = page(made, [calls.AREA], seed=1, minutes=2.4)
+    of_calls = AreaRecord(git_head="abc", attempts=made, seconds=144, is_complete=True)
+    record = Record(seed=1, hours=1, areas={"calls": of_calls})
+    text = page(record, [calls.AREA], lies="3 of 3 lies were noticed")
     assert "1 of 2 attempts held" in text
+    assert "in 2 minutes" in text
+    assert "at\ncommit `abc`" in text
     assert "| calls | 2 | 1 |" in text
     assert "| calls | fencepost &lt;y> \\| z | a traceback here |" in text
+    assert "- fencepost w: no Docker daemon answers." in text
+    assert "3 of 3 lies were noticed" in text
+
+
+def test_passes_are_kept_together_and_those_of_another_seed_apart(tmp_path: Path) -> None:
+    file = tmp_path / "new" / "record.json"
+    record = read_record(file, seed=1, hours=1)
+    record.areas["calls"] = AreaRecord(git_head="abc", attempts=[Attempt("calls", "x")])
+    record.write(file)
+    assert read_record(file, seed=1, hours=1) == record
+    with pytest.raises(UsageError, match="is of seed 1"):
+        read_record(file, seed=2, hours=1)
+    file.write_text("{")
+    with pytest.raises(UsageError, match="remove it"):
+        read_record(file, seed=1, hours=1)
+
+
+def test_classes_have_names_of_their_own() -> None:
+    assert len({area.name for area in CLASSES}) == len(CLASSES)
+
+
+def test_a_finished_run_that_changes_is_noticed(tmp_path: Path) -> None:
+    ask = put_finished(tmp_path, Random(SEED))
+    assert ask() == ""
+    next(tmp_path.glob("**/verdict.json")).write_text("{}")
+    assert ask() == "a finished run was changed"
+
+
+def test_a_run_that_ends_early_reaches_no_moment_and_leaves_nothing(tmp_path: Path) -> None:
+    run = Running(tmp_path / "results", "run", "nonsense")
+    assert not run.reaches(Moment.STORY)
+    assert run.end() == ""
+    assert run.process.returncode == UsageError.exit_code

@@ -1,0 +1,68 @@
+"""What was tried so far, in a file: several passes over the same commit make one page."""
+
+from pathlib import Path
+
+import msgspec
+
+from bench.torture.attempt import Attempt
+from contract.errors import UsageError
+from contract.regular_files import replace_file
+
+
+class AreaRecord(msgspec.Struct, kw_only=True):
+    """The attempts of one class.
+
+    Attributes:
+        git_head: the commit on which they were made.
+        attempts: in order.
+        seconds: how long they took.
+        is_complete: whether all that the class plans were made.
+    """
+
+    git_head: str
+    attempts: list[Attempt] = []
+    seconds: float = 0.0
+    is_complete: bool = False
+
+
+class Record(msgspec.Struct, kw_only=True):
+    """All classes, by name.
+
+    Attributes:
+        seed: of all random choices.
+        hours: how long was asked for.
+        areas: what was tried of each class.
+    """
+
+    seed: int
+    hours: float
+    areas: dict[str, AreaRecord] = {}
+
+    def attempts(self) -> list[Attempt]:
+        """All attempts that were made or skipped."""
+        return [one for area in self.areas.values() for one in area.attempts]
+
+    def write(self, file: Path) -> None:
+        """Replace the file as a whole, so that a kill leaves the old one or the new one."""
+        file.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(file, msgspec.json.format(msgspec.json.encode(self), indent=1) + b"\n")
+
+
+def read_record(file: Path, *, seed: int, hours: float) -> Record:
+    """The record that earlier passes left in a file, or a new one.
+
+    Raises:
+        UsageError: it is of another seed or length, or does not read.
+    """
+    try:
+        found = msgspec.json.decode(file.read_bytes(), type=Record)
+    except FileNotFoundError:
+        return Record(seed=seed, hours=hours)
+    except (msgspec.DecodeError, UnicodeDecodeError, OSError) as error:
+        raise UsageError(f"{file} is no record of attempts ({error}): remove it") from error
+    if (found.seed, found.hours) != (seed, hours):
+        raise UsageError(
+            f"{file} is of seed {found.seed} and {found.hours:g} hours: "
+            "name another file with --record"
+        )
+    return found

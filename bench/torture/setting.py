@@ -1,0 +1,73 @@
+"""What attempts share: where they write, their random choices, a genuine run, one Spark."""
+
+import subprocess
+import sys
+from functools import cached_property
+from pathlib import Path
+from random import Random
+
+from pyspark.sql import SparkSession
+
+from analysis.session import open_session
+from bench.torture.attempt import Area
+from contract.run_folder import RunFolder, find_runs
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Setting:
+    """The surroundings of one pass of attempts.
+
+    Attributes:
+        place: an empty folder for what attempts write.
+        seed: of all random choices.
+        hours: how long to try, roughly.
+    """
+
+    def __init__(
+        self, place: Path, *, seed: int, hours: float, run: Path | None, kept: Path
+    ) -> None:
+        """Name the surroundings; nothing is started yet.
+
+        Args:
+            place: an empty folder.
+            seed: of all random choices.
+            hours: how long to try, roughly.
+            run: a finished run to damage, or None for a new one.
+            kept: where a new one is kept for later passes.
+        """
+        self.place, self.seed, self.hours = place, seed, hours
+        self._run, self._kept = run, kept
+        self._spark: SparkSession | None = None
+
+    def count(self, in_an_hour: int) -> int:
+        """How many attempts to make where an hour has so many; at least one."""
+        return max(1, round(in_an_hour * self.hours))
+
+    def dice(self, area: Area, number: int | None = None) -> Random:
+        """The random choices of an area, or of one of its attempts."""
+        words = f"{self.seed} {area.name}" + ("" if number is None else f" {number}")
+        return Random(words)  # noqa: S311 - not for secrets
+
+    @cached_property
+    def genuine(self) -> RunFolder:
+        """A finished run of the scenario `baseline`."""
+        results = self._run or self._kept
+        if self._run is None and not list(results.glob("**/manifest.json")):
+            command = [sys.executable, "-m", "harness", "run", "baseline", "--results"]
+            subprocess.run(
+                [*command, str(results)], cwd=ROOT, check=True, stdout=subprocess.DEVNULL
+            )
+        return find_runs(results)[-1]
+
+    @property
+    def spark(self) -> SparkSession:
+        """One session for all that is judged in this process."""
+        if self._spark is None:
+            self._spark = open_session()
+        return self._spark
+
+    def close(self) -> None:
+        """End Spark, if it was started."""
+        if self._spark is not None:
+            self._spark.stop()

@@ -1,0 +1,28 @@
+"""A program that runs as a child of this one, which alone is told of Ctrl-C."""
+
+import subprocess
+from collections.abc import Sequence
+
+_END_SECONDS = 10
+
+
+def run_child(argv: Sequence[str]) -> int:
+    """Run a program to its end and return its exit status.
+
+    It is in a session of its own, so that a terminal's Ctrl-C reaches only this process, which ends
+    the program by SIGTERM, or SIGKILL if that takes too long.
+
+    Raises:
+        KeyboardInterrupt: this process was interrupted; the program has ended.
+    """
+    child = subprocess.Popen(argv, start_new_session=True)
+    try:
+        return child.wait()
+    except KeyboardInterrupt:
+        child.terminate()
+        try:
+            child.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+        raise
