@@ -1,4 +1,4 @@
-"""A program that runs as a child of this one, which alone is told of Ctrl-C."""
+"""A program that runs as a child of this one; Ctrl-C reaches only the parent."""
 
 import subprocess
 from collections.abc import Sequence

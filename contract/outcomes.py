@@ -76,7 +76,7 @@ class TransactionStep(enum.StrEnum):
 
 
 class TransactionChange(enum.StrEnum):
-    """What became of a step; fenced: refused because of a newer producer epoch."""
+    """The outcome of a step; fenced: refused because of a newer producer epoch."""
 
     INITIALIZED = "initialized"
     BEGUN = "begun"

@@ -4,7 +4,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line; an interrupt while it is loaded is told as later ones are."""
+    """Run the command line; an interrupt while it is loaded is reported as later ones are."""
     try:
         from harness.cli import main as run  # noqa: PLC0415 - what takes time
     except KeyboardInterrupt:

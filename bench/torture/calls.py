@@ -11,7 +11,7 @@ from bench.torture.setting import ROOT, Setting
 
 AREA = Area(
     "calls",
-    "a bad call ends with the exit code that docs/running.md lists, at least one line, no traceback",
+    "a bad call ends with the exit code of docs/running.md, at least one line, no traceback",
     "`contract.program`, typer",
 )
 USAGE, MISSING = 64, 69

@@ -24,7 +24,7 @@ def attempts(setting: Setting) -> Iterator[Attempt]:
     command = [sys.executable, "-m", "pytest", _TESTS, "-q", "-p", "no:cacheprovider"]
     command += [f"--basetemp={base}", "-o", "tmp_path_retention_policy=all"]
     ended = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
-    files = sorted(base.glob("*/told.json"))
+    files = sorted(base.glob("*/seen.json"))
     if not files:
         last = ended.stdout.strip().rpartition("\n")[2]
         is_skipped = ended.returncode in (0, _NONE_COLLECTED)

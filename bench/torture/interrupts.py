@@ -79,7 +79,7 @@ def _problem(run: Running) -> str:
     if run.process.returncode != _INTERRUPTED:
         return f"exit code {run.process.returncode}"
     if run.said.count("interrupted") != 1:
-        return f"`interrupted` was told {run.said.count('interrupted')} times"
+        return f"`interrupted` was printed {run.said.count('interrupted')} times"
     if not any(word in run.said for word in _TOLD):
         return "nothing was said of what was collected"
     return ""

@@ -29,7 +29,7 @@ AREA = Area(
 )
 SCENARIO = "baseline"
 _IN_AN_HOUR = 20
-_NOBODY = "nobody was left to kill"
+_NO_PROCESS = "no process was left to kill"
 _ACCUSED = 1
 _END_SECONDS = 60
 _OF_DOCKER = 3
@@ -56,7 +56,7 @@ def _attempt(setting: Setting, number: int, moment: Moment, pool: PoolKind) -> A
     finished = put_finished(folder, dice)
     run = Running(folder, "run", SCENARIO, "--cluster", pool.value)
     seconds = dice.uniform(0, LASTS_SECONDS[moment])
-    killed, was_collected = _NOBODY, False
+    killed, was_collected = _NO_PROCESS, False
     if run.reaches(moment) and run.lasts(seconds):
         was_collected = run.is_collected
         killed = _kill_one(run, dice)
@@ -64,7 +64,7 @@ def _attempt(setting: Setting, number: int, moment: Moment, pool: PoolKind) -> A
     code = run.process.returncode
     if (
         not problem
-        and (code == _ACCUSED or (code == 0 and killed != _NOBODY))
+        and (code == _ACCUSED or (code == 0 and killed != _NO_PROCESS))
         and not was_collected
     ):
         problem = f"exit code {code}"
@@ -88,13 +88,13 @@ def _kill_one(run: Running, dice: Random) -> str:
         kinds.setdefault(words(process), []).append(process)
     kinds.pop("", None)
     if not kinds:
-        return _NOBODY
+        return _NO_PROCESS
     kind = dice.choice(sorted(kinds))
     chosen = dice.choice(kinds[kind])
     try:
         chosen.send_signal(signal.SIGKILL)
     except psutil.NoSuchProcess:
-        return _NOBODY
+        return _NO_PROCESS
     return f"killed {kind}"
 
 

@@ -194,7 +194,7 @@ def put_finished(results: Path, dice: Random) -> Callable[[], str]:
     """Put another session's finished run into a results folder.
 
     Returns:
-        a call that says what has become of it: empty if it is as it was.
+        a call that returns what changed in it: empty if it is as it was.
     """
     session = results / "2020-01-01--001" / "Finished" / "test_finished" / "1"
     (session / "report").mkdir(parents=True)

@@ -41,7 +41,7 @@ class Setting:
         self._spark: SparkSession | None = None
 
     def count(self, in_an_hour: int) -> int:
-        """How many attempts to make where an hour has so many; at least one."""
+        """The number of attempts to make, from that of an hour; at least one."""
         return max(1, round(in_an_hour * self.hours))
 
     def dice(self, area: Area, number: int | None = None) -> Random:

@@ -29,7 +29,7 @@ class WorkerService(Service):  # type: ignore[misc]
     lines that it printed.
 
     Attributes:
-        client_version: of the worker's client, as its history tells; "" until it has answered.
+        client_version: of the worker's client, from its history; "" until it has answered.
     """
 
     def __init__(self, context: Any, *, worker: str, module: str) -> None:

@@ -32,7 +32,7 @@ class Rules:
 
 
 def counted_packets(node: Node, rules: Iterable[Traffic]) -> Packets | None:
-    """What became of a node's packets by all these rules; None where one of them is missing."""
+    """The packets of a node that met all these rules, counted; None where a rule is missing."""
     counted = [node.packets(rule) for rule in rules]
     there = [one for one in counted if one is not None]
     if len(there) < len(counted):

@@ -18,7 +18,7 @@ FOLDER = Path(".playground")
 FILE = FOLDER / "state.json"
 LOG = FOLDER / "log"
 KEEPER = FOLDER / "keeper.lock"
-"""Held by the process that keeps it up, as long as that lives."""
+"""Held by the process that keeps it up, as long as that runs."""
 _PROGRAM = "harness.playground.keep"
 
 

@@ -16,7 +16,7 @@ _COPIES = (("history.jsonl", "{}.jsonl"), ("client.log", "{}.log"), ("output.log
 def salvage(folder: RunFolder, root: Path, *, why: str) -> None:
     """Copy the workers' histories and logs of a run that was never ended, and say that in run.json.
 
-    A run that was ended, or that was broken off before it was described, is left as it is.
+    A run that was ended, or interrupted before it was described, is left as it is.
 
     Args:
         folder: of the run.

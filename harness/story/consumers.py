@@ -55,7 +55,7 @@ class Consumers:
         }
 
     def versions(self) -> dict[str, str]:
-        """The versions of Java's client and of each group's, as their workers told them."""
+        """The versions of Java's client and of each group's, as their workers reported them."""
         clients = {Client.JAVA, *self._clients}
         return {str(one): self.workers[worker_of(one)].client_version for one in sorted(clients)}
 

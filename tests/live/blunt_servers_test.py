@@ -166,4 +166,4 @@ class BluntServersScenario(Scenario):
         with self.running(topics=[ORDERS], groups=[GROUP]) as run:
             run.create(assignment=BROKERS, is_spread=True)
             run.start_load(ORDERS, producers={LOAD: "1"}, records_per_second=500, readers=())
-            tell(run, STORIES, Path(self.session.results, "told.json"))
+            tell(run, STORIES, Path(self.session.results, "seen.json"))

@@ -33,7 +33,7 @@ from harness.story.scenario import Scenario
 
 STORIES: dict[str, Callable[[Run], None]] = {**server_stories.STORIES, **data_stories.STORIES}
 SKIPPED = "this pool has no network of its own"
-TOLD_FILE = "told.json"
+TOLD_FILE = "seen.json"
 
 
 class Told(TypedDict):

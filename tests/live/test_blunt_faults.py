@@ -29,7 +29,7 @@ SCENARIOS = {
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_no_fault_without_an_effect_has_landed(scenario: str, tmp_path: Path) -> None:
     verdict = judged(scenario, tmp_path)
-    problems = json.loads((tmp_path / "told.json").read_text())
+    problems = json.loads((tmp_path / "seen.json").read_text())
     assert problems == dict.fromkeys(SCENARIOS[scenario])
     landed = [fault["landed"] for fault in verdict["faults"]]
     assert dict(zip(SCENARIOS[scenario], landed, strict=True)) == dict.fromkeys(problems, False)

@@ -55,27 +55,27 @@ def test_a_plan_or_description_that_is_no_file(odd: Callable[[str], Path], tmp_p
     odd(PLAN_FILE)
     odd(RUN_FILE)
     for read in (RunFolder(tmp_path).plan, RunFolder(tmp_path).run):
-        with pytest.raises(RunFolderError, match="does not read"):
+        with pytest.raises(RunFolderError, match="is not a valid"):
             read()
 
 
 def test_a_manifest_that_is_no_file(odd: Callable[[str], Path], tmp_path: Path) -> None:
     odd(MANIFEST_FILE)
     (told,) = alterations(RunFolder(tmp_path))
-    assert told.startswith("manifest.json does not read")
+    assert told.startswith("manifest.json is invalid")
 
 
 def test_a_night_or_summary_that_is_no_file(odd: Callable[[str], Path], tmp_path: Path) -> None:
     odd(NIGHT_FILE)
     odd(f"report/{SUMMARY_FILE}")
     for read in (read_night, read_summary):
-        with pytest.raises(RunFolderError, match="does not read"):
+        with pytest.raises(RunFolderError, match="is not a valid"):
             read(tmp_path)
 
 
 def test_a_verdict_that_is_no_file(odd: Callable[[str], Path], tmp_path: Path) -> None:
     odd("report/verdict.json")
-    with pytest.raises(RunFolderError, match="does not read as a verdict"):
+    with pytest.raises(RunFolderError, match="is not a valid verdict"):
         _verdict(RunFolder(tmp_path))
 
 
