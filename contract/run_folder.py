@@ -94,7 +94,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 class RunDescription(msgspec.Struct, frozen=True, kw_only=True):
     """The conditions of the run (`run.json`).
 
-    clients: the version of each client under test, as its worker reported it; empty until it started.
+    clients: the version that the worker of each client reported; empty until it has started.
     jars: the SHA-256 of each jar on the class paths of servers and of Java's clients, by file name:
         each was checked when its JVM was started.
     """

@@ -110,7 +110,7 @@ def shell(
     for server in found.servers:
         if node in (server.node, str(server.id)):
             argv = [*_into(found, results), *server.shell, *(command or ["bash"])]
-            # Only the shell handles Ctrl-C. This is a handler, since the shell would inherit SIG_IGN.
+            # Only the shell handles Ctrl-C. It would inherit SIG_IGN, but not a handler.
             signal.signal(signal.SIGINT, lambda *_: None)
             raise typer.Exit(subprocess.run(argv, check=False).returncode)
     names = ", ".join(f"{server.node} ({server.id})" for server in found.servers)

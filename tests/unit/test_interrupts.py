@@ -55,7 +55,15 @@ def test_an_interrupt_while_the_command_line_is_loaded_is_one_line(tmp_path: Pat
 
 def described(folder: RunFolder, *, ended_micros: int | None) -> None:
     folder.write_plan(
-        Plan(scenario="s", question="", parameters={}, topics=[], groups=[], must_judge=[], expects=[])
+        Plan(
+            scenario="s",
+            question="",
+            parameters={},
+            topics=[],
+            groups=[],
+            must_judge=[],
+            expects=[],
+        )
     )
     folder.write_run(
         RunDescription(
