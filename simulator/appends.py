@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from contract.outcomes import Outcome
+from contract.values import make_value
 from simulator.frames import NULL, Array, Frame
 from simulator.log import Log
 from simulator.universe import Universe
@@ -25,32 +26,27 @@ def write_appends(universe: Universe, *, acks: str, replicas: tuple[int, ...]) -
     for broker in replicas:
         universe.add(batches.but(broker=broker))
         universe.add(records.but(broker=broker))
-    starts = _epoch_starts(log, kept)
-    for partition, epoch, offset in starts:
+    for partition, epoch, offset in _epoch_starts(log, kept):
         for broker in replicas:
-            universe.add(
-                Frame.of(
-                    "epoch_checkpoints",
-                    broker=broker,
-                    topic=universe.topic,
-                    partition=partition,
-                    leader_epoch=epoch,
-                    start_offset=offset,
-                )
+            universe.write(
+                "epoch_checkpoints",
+                broker=broker,
+                topic=universe.topic,
+                partition=partition,
+                leader_epoch=epoch,
+                start_offset=offset,
             )
     for partition in range(universe.partitions):
         offsets = log.offset[kept][log.partition[kept] == partition]
         for broker in replicas:
-            universe.add(
-                Frame.known(
-                    "log_starts",
-                    high_watermark_checkpoint=int(offsets.max()) + 1,
-                    broker=broker,
-                    topic=universe.topic,
-                    partition=partition,
-                    log_start_offset=0,
-                    log_end_offset=int(offsets.max()) + 1,
-                )
+            universe.write(
+                "log_starts",
+                high_watermark_checkpoint=int(offsets.max()) + 1,
+                broker=broker,
+                topic=universe.topic,
+                partition=partition,
+                log_start_offset=0,
+                log_end_offset=int(offsets.max()) + 1,
             )
 
 
@@ -83,7 +79,7 @@ def _batches(universe: Universe, log: Log, kept: Array) -> Frame:
     first = kept[first]
     span, spans = log.span[first], universe.spans
     base = _integers([s.base_sequence for s in spans])[span]
-    return Frame.known(
+    return Frame.of(
         "replica_batches",
         len(first),
         checksum=log.batch[first] + 1,
@@ -124,6 +120,28 @@ def _epoch_starts(log: Log, kept: Array) -> list[tuple[int, int, int]]:
     starts = np.full(pairs.shape[1], np.iinfo(np.int64).max)
     np.minimum.at(starts, which.reshape(-1), log.offset[kept])
     return [(int(p), int(e), int(start)) for (p, e), start in zip(pairs.T, starts, strict=True)]
+
+
+def write_failed_sends(
+    universe: Universe, producer: str, partition: int, count: int, **values: object
+) -> None:
+    """Add sends that failed after a producer's last ones to a partition, with these values."""
+    sends = universe.frame("sends")
+    first = int(sends["sequence"][sends.where(producer=producer, partition=partition)].max()) + 1
+    made = [make_value(producer, first + one) for one in range(count)]
+    universe.write(
+        "sends",
+        count,
+        worker=universe.worker,
+        producer=producer,
+        sequence=np.arange(first, first + count),
+        value=_objects(made),
+        topic=universe.topic,
+        partition=partition,
+        acks="all",
+        outcome=Outcome.FAILED.value,
+        **values,
+    )
 
 
 def _integers(values: Sequence[int]) -> Array:

@@ -7,13 +7,11 @@ import numpy as np
 import pyarrow as pa
 
 from contract.tables import TABLES
-from simulator.frames import NULL, Array, Frame
+from simulator.frames import NULL
 from simulator.universe import Universe
 
 SORT_KEYS = ("topic", "partition", "offset", "base_offset", "metadata_offset", "group", "seq")
 """The sort order of every table that has these columns, as of the collector."""
-METADATA_BATCHES = "metadata_batches"
-"""A table that the contract may not have yet."""
 _METADATA_BATCH_BYTES = 100
 _EVENTS = {
     "sends": "answered_micros",
@@ -39,8 +37,7 @@ def finish(universe: Universe, numbering: Numbering) -> dict[str, pa.Table]:
     _number_events(universe)
     _number_stored_commits(universe, numbering)
     _number_metadata(universe, numbering)
-    if METADATA_BATCHES in TABLES:
-        _metadata_batches(universe)
+    _metadata_batches(universe)
     tables = {}
     for name in TABLES:
         frame = universe.frame(name)
@@ -90,7 +87,7 @@ def _retain_epochs(universe: Universe, partition: int, start: int) -> None:
 
 def _number_events(universe: Universe) -> None:
     """Number a history's events by their time; records of one poll are one event."""
-    moments = [_moments(universe.frame(table), column) for table, column in _EVENTS.items()]
+    moments = [universe.frame(table)[column] for table, column in _EVENTS.items()]
     known = np.unique(np.concatenate(moments))
     for (table, _), mine in zip(_EVENTS.items(), moments, strict=True):
         frame = universe.frame(table)
@@ -98,10 +95,6 @@ def _number_events(universe: Universe) -> None:
             frame["seq"] = np.searchsorted(known, mine)
     histories = universe.frame("histories")
     histories["events"] = np.full(len(histories), len(known))
-
-
-def _moments(frame: Frame, column: str) -> Array:
-    return frame[column]
 
 
 def _number_stored_commits(universe: Universe, numbering: Numbering) -> None:
@@ -125,18 +118,16 @@ def _metadata_batches(universe: Universe) -> None:
         checksums = offsets + 1
         if server == universe.diverged_server:
             checksums[len(checksums) // 2] *= -1
-        universe.add(
-            Frame.known(
-                METADATA_BATCHES,
-                len(offsets),
-                server=server,
-                base_offset=offsets,
-                last_offset=offsets,
-                metadata_epoch=1,
-                size_bytes=_METADATA_BATCH_BYTES,
-                checksum=checksums,
-                at_micros=at,
-            )
+        universe.write(
+            "metadata_batches",
+            len(offsets),
+            server=server,
+            base_offset=offsets,
+            last_offset=offsets,
+            metadata_epoch=1,
+            size_bytes=_METADATA_BATCH_BYTES,
+            checksum=checksums,
+            at_micros=at,
         )
 
 

@@ -37,25 +37,6 @@ class Frame:
         return cls(table, columns)
 
     @classmethod
-    def known(cls, table: str, rows: int = 1, **values: Any) -> Self:
-        """As `of`, without the columns that the contract does not have (yet)."""
-        names = TABLES[table].names
-        return cls.of(table, rows, **{name: v for name, v in values.items() if name in names})
-
-    @classmethod
-    def from_rows(cls, table: str, rows: Sequence[dict[str, Any]]) -> Self:
-        """Rows from one dictionary each."""
-        schema = TABLES[table]
-        columns = {}
-        for field in schema:
-            column = _column(field.type, len(rows), None)
-            for index, row in enumerate(rows):
-                if row.get(field.name) is not None:
-                    column[index] = row[field.name]
-            columns[field.name] = column
-        return cls(table, columns)
-
-    @classmethod
     def concat(cls, table: str, frames: Sequence["Frame"]) -> Self:
         """The rows of several frames of one table, one after the other."""
         if not frames:
@@ -90,10 +71,6 @@ class Frame:
         for name, value in values.items():
             columns[name] = _column(TABLES[self.table].field(name).type, len(self), value)
         return Frame(self.table, columns)
-
-    def has(self, column: str) -> bool:
-        """Return whether the contract has a column."""
-        return column in self.columns
 
     def where(self, **values: Any) -> Array:
         """Return a mask of the rows that have these values."""

@@ -39,33 +39,32 @@ def write_metadata(universe: Universe, replicas: Sequence[tuple[int, ...]]) -> N
 
 def leadership(universe: Universe, change: Change, replicas: tuple[int, ...]) -> Frame:
     """A change of a partition; within its moment it comes after a shutdown, before fencing."""
-    row = {
-        "topic": universe.topic,
-        "partition": change.partition,
-        "leader": change.leader,
-        "leader_epoch": change.epoch,
-        "replicas": replicas,
-        "isr": change.isr,
-        "elr": (),
-        "metadata_offset": 1,
-        "metadata_epoch": _METADATA_EPOCH,
-        "at_micros": change.at // 1000 * 1000,
-    }
-    return Frame.from_rows("leaderships", [row])
+    return Frame.of(
+        "leaderships",
+        topic=universe.topic,
+        partition=change.partition,
+        leader=change.leader,
+        leader_epoch=change.epoch,
+        replicas=replicas,
+        isr=change.isr,
+        metadata_offset=1,
+        metadata_epoch=_METADATA_EPOCH,
+        at_micros=change.at // 1000 * 1000,
+    )
 
 
 def broker_state(state: BrokerChange, epochs: dict[int, int]) -> Frame:
     """A change of a broker; who registers again gets a new broker epoch."""
     epochs[state.broker] = epochs.get(state.broker, 0) + state.is_start
-    row = {
-        "broker": state.broker,
-        "broker_epoch": epochs[state.broker],
-        "is_fenced": state.is_fenced,
-        "in_controlled_shutdown": state.in_controlled_shutdown,
-        "metadata_offset": 2 if state.is_fenced else 0,
-        "at_micros": state.at // 1000 * 1000,
-    }
-    return Frame.from_rows("broker_states", [row])
+    return Frame.of(
+        "broker_states",
+        broker=state.broker,
+        broker_epoch=epochs[state.broker],
+        is_fenced=state.is_fenced,
+        in_controlled_shutdown=state.in_controlled_shutdown,
+        metadata_offset=2 if state.is_fenced else 0,
+        at_micros=state.at // 1000 * 1000,
+    )
 
 
 def write_samples(universe: Universe, *, until: float) -> None:
@@ -85,21 +84,19 @@ def write_samples(universe: Universe, *, until: float) -> None:
                 if not _is_up(universe, broker, at):
                     continue
                 leads = broker == led.leader
-                row = {
-                    "broker": broker,
-                    "topic": universe.topic,
-                    "partition": partition,
-                    "leader": led.leader,
-                    "leader_epoch": led.epoch,
-                    "isr": led.isr,
-                    "log_start_offset": 0 if leads else -1,
-                    "log_end_offset": end if leads else -1,
-                    "at_micros": at + number,
-                }
-                frame = Frame.from_rows("samples", [row])
-                if frame.has("asked_micros"):
-                    frame["asked_micros"][0] = at + number - _ASKING_MICROS
-                universe.add(frame)
+                universe.write(
+                    "samples",
+                    broker=broker,
+                    topic=universe.topic,
+                    partition=partition,
+                    leader=led.leader,
+                    leader_epoch=led.epoch,
+                    isr=led.isr,
+                    log_start_offset=0 if leads else -1,
+                    log_end_offset=end if leads else -1,
+                    at_micros=at + number,
+                    asked_micros=at + number - _ASKING_MICROS,
+                )
 
 
 def _is_up(universe: Universe, broker: int, at: int) -> bool:

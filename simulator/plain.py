@@ -3,11 +3,10 @@
 import numpy as np
 
 from contract.outcomes import Outcome
-from contract.values import make_value
-from simulator.appends import write_appends
-from simulator.frames import NULL, Frame
+from simulator.appends import write_appends, write_failed_sends
+from simulator.frames import NULL
 from simulator.metadata import register_brokers, write_metadata, write_samples
-from simulator.reading import Reader, Stint, stored
+from simulator.reading import Reader, Stint, read_all, stored
 from simulator.stories import (
     READS_UNTIL,
     SAMPLES_UNTIL,
@@ -40,7 +39,6 @@ def plain_universe(index: int, seed: int, records: int, partitions: int) -> Univ
     topic = f"u{index:05d}.plain"
     universe = Universe(
         index=index,
-        kind="plain",
         topic=topic,
         partitions=partitions,
         records=records,
@@ -60,7 +58,7 @@ def plain_universe(index: int, seed: int, records: int, partitions: int) -> Univ
     _doubtful_sends(universe, random)
     write_metadata(universe, replicas)
     write_samples(universe, until=SAMPLES_UNTIL)
-    _read_steadily(universe)
+    read_all(universe, _STEADY)
     _read_with_restarts(universe)
     universe.add(stored(universe, universe.frame("commits")))
     write_phase(universe, "clean leader changes, rebalances, retention")
@@ -119,52 +117,23 @@ def _elect_preferred(universe: Universe, replicas: list[tuple[int, ...]]) -> Non
 
 def _doubtful_sends(universe: Universe, random: np.random.Generator) -> None:
     """Some sends failed; of some others, which are in the log, the outcome is unknown."""
-    sends = universe.frame("sends")
     for partition in range(universe.partitions):
+        sends = universe.frame("sends")
         mine = np.flatnonzero(sends["partition"] == partition)
         middle = mine[len(mine) // 2 : -len(mine) // 8]
         chosen = random.choice(middle, size=_UNKNOWN, replace=False)
         sends["outcome"][chosen] = Outcome.UNKNOWN.value
         sends["error"][chosen] = "TimeoutException"
         sends["offset"][chosen] = NULL
-        producer = sends["producer"][mine[0]]
-        first = int(sends["sequence"][mine].max()) + 1
-        values = np.array([make_value(producer, first + one) for one in range(_FAILED)], object)
-        universe.add(
-            Frame.of(
-                "sends",
-                _FAILED,
-                worker=universe.worker,
-                producer=producer,
-                sequence=np.arange(first, first + _FAILED),
-                value=values,
-                topic=universe.topic,
-                partition=partition,
-                acks="all",
-                outcome=Outcome.FAILED.value,
-                error="RecordTooLargeException",
-                intended_micros=universe.at(WRITES_UNTIL + 0.5),
-                answered_micros=universe.at(WRITES_UNTIL + 0.6),
-            )
+        write_failed_sends(
+            universe,
+            sends["producer"][mine[0]],
+            partition,
+            _FAILED,
+            error="RecordTooLargeException",
+            intended_micros=universe.at(WRITES_UNTIL + 0.5),
+            answered_micros=universe.at(WRITES_UNTIL + 0.6),
         )
-
-
-def _read_steadily(universe: Universe) -> None:
-    """One member has all partitions from the beginning to the end."""
-    reader = Reader(universe, universe.groups[_STEADY], _STEADY)
-    member = f"{reader.plan.group}#1"
-    reader.opened(member, universe.at(1.5))
-    for partition in range(universe.partitions):
-        reader.read(
-            Stint(
-                member=member,
-                partition=partition,
-                began=universe.at(2.0),
-                ended=universe.at(READS_UNTIL),
-                ends="end",
-            )
-        )
-    reader.closed(member, universe.at(READS_UNTIL + 1))
 
 
 def _read_with_restarts(universe: Universe) -> None:
@@ -172,36 +141,20 @@ def _read_with_restarts(universe: Universe) -> None:
     reader = Reader(universe, universe.groups[_RESTARTED], _RESTARTED)
     first, second = (f"{reader.plan.group}#{incarnation}" for incarnation in (1, 2))
     joined, took_over, died, noticed = 29.0, 30.5, 50.0, 56.0
-    reader.opened(first, universe.at(1.5))
-    reader.opened(second, universe.at(joined))
+    reader.event(first, "opened", universe.at(1.5))
+    reader.event(second, "opened", universe.at(joined))
     for partition in range(universe.partitions):
-        moves = partition % 2 == 0
-        until = joined + 1 if moves else READS_UNTIL
-        reader.read(
-            Stint(
-                member=first,
-                partition=partition,
-                began=universe.at(2.2),
-                ended=universe.at(until),
-                ends="revoked" if moves else "end",
-                commits_last=moves,
-            )
-        )
-        if moves:
-            for member, began, ended, ends in (
+        stints = [(first, 2.2, READS_UNTIL, "end")]
+        if partition % 2 == 0:
+            stints = [
+                (first, 2.2, joined + 1, "revoked"),
                 (second, took_over, died, "killed"),
                 (first, noticed, READS_UNTIL, "end"),
-            ):
-                reader.read(
-                    Stint(
-                        member=member,
-                        partition=partition,
-                        began=universe.at(began),
-                        ended=universe.at(ended),
-                        ends=ends,
-                    )
-                )
-    reader.closed(first, universe.at(READS_UNTIL + 1))
+            ]
+        for member, began, ended, ends in stints:
+            at = universe.at(began), universe.at(ended)
+            reader.read(Stint(member, partition, *at, ends=ends, commits_last=ends == "revoked"))
+    reader.event(first, "closed", universe.at(READS_UNTIL + 1))
 
 
 def _retain(universe: Universe) -> None:

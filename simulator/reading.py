@@ -8,6 +8,7 @@ from contract.outcomes import Isolation, Outcome
 from contract.run_folder import GroupPlan
 from simulator.frames import Array, Frame
 from simulator.log import NEVER, REPLICATION_MICROS, Log
+from simulator.stories import READS_UNTIL
 from simulator.universe import Place, Universe
 
 POLL_MICROS = 500_000
@@ -18,7 +19,7 @@ OFFSETS_PARTITIONS = 3
 """Of `__consumer_offsets`."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Stint:
     """A member's ownership of a partition; times in microseconds since 1970.
 
@@ -61,14 +62,6 @@ class Reader:
     positions: dict[int, int] = field(default_factory=dict)
     committed: dict[int, int] = field(default_factory=dict)
 
-    def opened(self, member: str, at: int) -> None:
-        """Add that a member's client was opened."""
-        self.event(member, "opened", at)
-
-    def closed(self, member: str, at: int) -> None:
-        """Add that a member left."""
-        self.event(member, "closed", at)
-
     def event(
         self,
         member: str,
@@ -80,39 +73,39 @@ class Reader:
         epoch: int = -1,
     ) -> None:
         """Add a change of a member."""
-        row = {
-            "worker": self.universe.worker,
-            "group": self.plan.group,
-            "member": member,
-            "change": change,
-            "topic": self.universe.topic if partition >= 0 else "",
-            "partition": partition,
-            "position": position,
-            "position_epoch": epoch,
-            "at_micros": at,
-        }
-        self.universe.add(Frame.from_rows("group_events", [row]))
+        self.universe.write(
+            "group_events",
+            worker=self.universe.worker,
+            group=self.plan.group,
+            member=member,
+            change=change,
+            topic=self.universe.topic if partition >= 0 else "",
+            partition=partition,
+            position=position,
+            position_epoch=epoch,
+            at_micros=at,
+        )
 
     def reset(
         self, member: str, partition: int, cause: str, at: int, *, to: int, of: tuple[int, int]
     ) -> None:
         """Add a reset as in the client's log; `of` is the position and its epoch."""
-        row = {
-            "worker": self.universe.worker,
-            "group": self.plan.group,
-            "member": member,
-            "topic": self.universe.topic,
-            "partition": partition,
-            "cause": cause,
-            "policy": self.plan.reset,
-            "from_offset": of[0] if of[0] >= 0 else None,
-            "from_epoch": of[1],
-            "to_offset": to,
-            "to_epoch": -1,
-            "log_line": f"{cause} of {self.universe.topic}-{partition}",
-            "at_micros": at,
-        }
-        self.universe.add(Frame.from_rows("resets", [row]))
+        self.universe.write(
+            "resets",
+            worker=self.universe.worker,
+            group=self.plan.group,
+            member=member,
+            topic=self.universe.topic,
+            partition=partition,
+            cause=cause,
+            policy=self.plan.reset,
+            from_offset=of[0] if of[0] >= 0 else None,
+            from_epoch=of[1],
+            to_offset=to,
+            to_epoch=-1,
+            log_line=f"{cause} of {self.universe.topic}-{partition}",
+            at_micros=at,
+        )
 
     def read(self, stint: Stint) -> None:
         """Deliver and commit the records of a stint."""
@@ -138,14 +131,8 @@ class Reader:
         if stint.ends == "revoked":
             self.event(stint.member, "revoked", at, partition=stint.partition)
         elif stint.ends == "end":
-            self.event(
-                stint.member,
-                "caught_up",
-                at,
-                partition=stint.partition,
-                position=position,
-                epoch=epoch,
-            )
+            where = {"partition": stint.partition, "position": position, "epoch": epoch}
+            self.event(stint.member, "caught_up", at, **where)
 
     def _deliver(self, stint: Stint, view: View, ticks: tuple[int, int], start: int) -> None:
         first, phase = ticks
@@ -163,22 +150,20 @@ class Reader:
             self.universe.expected.append(
                 Place("duplicate_delivery", "permitted", stint.partition, self.plan.group)
             )
-        self.universe.add(
-            Frame.of(
-                "polls",
-                len(index),
-                worker=self.universe.worker,
-                group=self.plan.group,
-                member=stint.member,
-                topic=self.universe.topic,
-                partition=stint.partition,
-                offset=log.offset[index],
-                leader_epoch=log.epoch[index],
-                value=log.value[index],
-                is_intact=True,
-                position_in_poll=np.arange(len(at)) - np.searchsorted(at, at),
-                polled_micros=at,
-            )
+        self.universe.write(
+            "polls",
+            len(index),
+            worker=self.universe.worker,
+            group=self.plan.group,
+            member=stint.member,
+            topic=self.universe.topic,
+            partition=stint.partition,
+            offset=log.offset[index],
+            leader_epoch=log.epoch[index],
+            value=log.value[index],
+            is_intact=True,
+            position_in_poll=np.arange(len(at)) - np.searchsorted(at, at),
+            polled_micros=at,
         )
 
     def _commit(self, stint: Stint, view: View, ticks: tuple[int, int], start: int) -> None:
@@ -191,18 +176,28 @@ class Reader:
         for at in times:
             position, epoch = self._position(view, ticks, start, at)
             if position > start:
-                self.universe.add(
-                    commit(
-                        self.universe,
-                        self.plan,
-                        stint.member,
-                        stint.partition,
-                        offset=position,
-                        epoch=epoch,
-                        at=at,
-                    )
-                )
                 self.committed[stint.partition] = position
+                self.universe.write(
+                    "commits",
+                    worker=self.universe.worker,
+                    group=self.plan.group,
+                    member=stint.member,
+                    topic=self.universe.topic,
+                    partition=stint.partition,
+                    offset=position,
+                    committed_epoch=epoch,
+                    commit_epoch=self.plan.commit_epoch,
+                    record_epoch=epoch,
+                    position_epoch=-1,
+                    metadata_epoch=-1,
+                    cluster_epoch=-1,
+                    position_epoch_after=-1,
+                    metadata_epoch_after=-1,
+                    generation=-1,
+                    outcome=Outcome.OK.value,
+                    began_micros=at - COMMITTING_MICROS,
+                    committed_micros=at,
+                )
 
     @staticmethod
     def _position(view: View, ticks: tuple[int, int], start: int, at: int) -> tuple[int, int]:
@@ -217,44 +212,21 @@ class Reader:
         return int(view.offset[came - 1]) + 1, int(view.epoch[came - 1])
 
 
-def commit(
-    universe: Universe,
-    plan: GroupPlan,
-    member: str,
-    partition: int,
-    *,
-    offset: int,
-    epoch: int,
-    at: int,
-) -> Frame:
-    """Return a commit as in the client's history."""
-    return Frame.of(
-        "commits",
-        worker=universe.worker,
-        group=plan.group,
-        member=member,
-        topic=universe.topic,
-        partition=partition,
-        offset=offset,
-        committed_epoch=epoch,
-        commit_epoch=plan.commit_epoch,
-        record_epoch=epoch,
-        position_epoch=-1,
-        metadata_epoch=-1,
-        cluster_epoch=-1,
-        position_epoch_after=-1,
-        metadata_epoch_after=-1,
-        generation=-1,
-        outcome=Outcome.OK.value,
-        began_micros=at - COMMITTING_MICROS,
-        committed_micros=at,
-    )
+def read_all(universe: Universe, number: int) -> None:
+    """One member of a group has all partitions from the beginning to the end."""
+    reader = Reader(universe, universe.groups[number], number)
+    member = f"{reader.plan.group}#1"
+    began, ended = universe.at(2.0), universe.at(READS_UNTIL)
+    reader.event(member, "opened", universe.at(1.5))
+    for partition in range(universe.partitions):
+        reader.read(Stint(member, partition, began, ended, ends="end"))
+    reader.event(member, "closed", universe.at(READS_UNTIL + 1))
 
 
 def stored(universe: Universe, commits: Frame) -> Frame:
     """Return the stored rows of commits."""
     numbers = {group.group: index for index, group in enumerate(universe.groups)}
-    return Frame.known(
+    return Frame.of(
         "committed_offsets",
         len(commits),
         producer_id=-1,

@@ -6,7 +6,7 @@ from itertools import pairwise
 from contract.clients import Client
 from contract.run_folder import TopicPlan
 from contract.stages import PHASE_LIMIT_SECONDS, Stage
-from simulator.frames import NULL, Frame
+from simulator.frames import NULL
 from simulator.log import Span, expand, micros
 from simulator.universe import Universe
 
@@ -17,6 +17,8 @@ SAMPLES_UNTIL = 86.0
 ENDS = 95.0
 _LEADER_CHANGE_SECONDS = 0.4
 """Nothing is appended for this time after a leader change."""
+_GAP_BEFORE_MICROS = 100_000
+"""Nor for this time before it."""
 _CLOCK_MICROS = 200
 """Round-trip time of a reading of a node's clock."""
 _BATCH_SHARE, _BATCH_MIN, _BATCH_MAX = 100, 2, 500
@@ -38,7 +40,7 @@ def even_spans(universe: Universe, partition: int, *, idempotent: bool, rate: fl
         gap = micros(_LEADER_CHANGE_SECONDS) if index else 0
         began = max(reign.at + gap, universe.at(WRITES_FROM))
         last = index + 1 == len(reigns)
-        ended = universe.at(WRITES_UNTIL) if last else reigns[index + 1].at - gap_before()
+        ended = universe.at(WRITES_UNTIL) if last else reigns[index + 1].at - _GAP_BEFORE_MICROS
         count = int(rate * (ended - began) / 1_000_000)
         if reign.leader < 0 or count <= 0:
             continue
@@ -62,11 +64,6 @@ def even_spans(universe: Universe, partition: int, *, idempotent: bool, rate: fl
     return spans
 
 
-def gap_before() -> int:
-    """Return the time before a leader change without appends, in microseconds."""
-    return micros(0.1)
-
-
 def expand_log(universe: Universe) -> None:
     """Make the records of the universe's spans."""
     universe.log = expand(universe.spans, batch_records(universe.records))
@@ -74,38 +71,32 @@ def expand_log(universe: Universe) -> None:
 
 def write_phase(universe: Universe, doing: str) -> None:
     """Add the universe's phase, its clients' history, and the readings of their node's clock."""
-    universe.add(
-        Frame.of(
-            "phases",
-            stage=Stage.STEADY.value,
-            doing=f"{universe.topic}: {doing}",
-            began_micros=universe.began,
-            ended_micros=universe.at(ENDS),
-            limit_seconds=PHASE_LIMIT_SECONDS[Stage.STEADY],
-        )
+    universe.write(
+        "phases",
+        stage=Stage.STEADY.value,
+        doing=f"{universe.topic}: {doing}",
+        began_micros=universe.began,
+        ended_micros=universe.at(ENDS),
+        limit_seconds=PHASE_LIMIT_SECONDS[Stage.STEADY],
     )
-    universe.add(
-        Frame.of(
-            "histories",
-            worker=universe.worker,
-            role="generated",
-            client=Client.JAVA.value,
-            client_version="generated",
-            ended_by_itself=True,
-            missing_seqs=0,
-            torn_lines=0,
-            malformed_lines=0,
-            events=0,
-        )
+    universe.write(
+        "histories",
+        worker=universe.worker,
+        role="generated",
+        client=Client.JAVA.value,
+        client_version="generated",
+        ended_by_itself=True,
+        missing_seqs=0,
+        torn_lines=0,
+        malformed_lines=0,
+        events=0,
     )
-    universe.add(
-        Frame.of(
-            "clocks",
-            node=universe.worker,
-            ahead_micros=_CLOCK_MICROS,
-            behind_micros=-_CLOCK_MICROS,
-            at_micros=universe.began,
-        )
+    universe.write(
+        "clocks",
+        node=universe.worker,
+        ahead_micros=_CLOCK_MICROS,
+        behind_micros=-_CLOCK_MICROS,
+        at_micros=universe.began,
     )
 
 
@@ -113,20 +104,31 @@ def write_fault(
     universe: Universe, fault: str, broker: int, *, injected: float, healed: float | None
 ) -> None:
     """Add a fault that landed."""
-    universe.add(
-        Frame.of(
-            "faults",
-            fault=fault,
-            target=f"broker:{broker} (broker {broker})",
-            landed=True,
-            injected_micros=universe.at(injected),
-            proved_micros=universe.at(injected),
-            heal_began_micros=NULL if healed is None else universe.at(healed),
-            healed_micros=NULL if healed is None else universe.at(healed),
-            evidence=f'{{"broker":{broker}}}',
-            forced_ms=0,
-            forced_by="",
-        )
+    universe.write(
+        "faults",
+        fault=fault,
+        target=f"broker:{broker} (broker {broker})",
+        landed=True,
+        injected_micros=universe.at(injected),
+        proved_micros=universe.at(injected),
+        heal_began_micros=NULL if healed is None else universe.at(healed),
+        healed_micros=NULL if healed is None else universe.at(healed),
+        evidence=f'{{"broker":{broker}}}',
+        forced_ms=0,
+        forced_by="",
+    )
+
+
+def write_truncation(universe: Universe, partition: int, broker: int, *, to: int, at: int) -> None:
+    """Add the truncation of a replica, and the line of its server's log."""
+    universe.write(
+        "truncations",
+        broker=broker,
+        topic=universe.topic,
+        partition=partition,
+        to_offset=to,
+        at_micros=at // 1000 * 1000,
+        log_line=f"Truncating partition {universe.topic}-{partition} to {to}",
     )
 
 

@@ -2,17 +2,13 @@
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from contract.outcomes import Isolation, Outcome
-from contract.values import make_value
-from simulator.appends import write_appends
-from simulator.frames import NULL, Frame
+from simulator.appends import write_appends, write_failed_sends
+from simulator.frames import NULL
 from simulator.log import Span, micros
 from simulator.metadata import register_brokers, write_metadata, write_samples
-from simulator.reading import Reader, Stint, stored
+from simulator.reading import read_all, stored
 from simulator.stories import (
-    READS_UNTIL,
     SAMPLES_UNTIL,
     WRITES_FROM,
     WRITES_UNTIL,
@@ -52,7 +48,6 @@ def transactional_universe(index: int, seed: int, records: int, partitions: int)
     committed = group_plan(f"{topic}.committed", topic, isolation=Isolation.READ_COMMITTED)
     universe = Universe(
         index=index,
-        kind="transactional",
         topic=topic,
         partitions=partitions,
         records=records,
@@ -78,15 +73,10 @@ def transactional_universe(index: int, seed: int, records: int, partitions: int)
     write_metadata(universe, replicas)
     write_samples(universe, until=SAMPLES_UNTIL)
     for number in range(len(universe.groups)):
-        _read(universe, number)
+        read_all(universe, number)
     universe.add(stored(universe, universe.frame("commits")))
     write_phase(universe, "transactions, one producer fenced by its successor")
     return universe
-
-
-def transactional_id(universe: Universe) -> str:
-    """The one that both producers use, in turn."""
-    return f"{universe.topic}.id"
 
 
 def _transactions(universe: Universe) -> list[Transaction]:
@@ -158,26 +148,15 @@ def _spans(
 def _refused_sends(universe: Universe, transactions: list[Transaction]) -> None:
     """Add the refused sends of the fenced producer."""
     fenced = transactions[TAKEN_OVER]
-    sends = universe.frame("sends")
-    first = int(sends["sequence"][sends.where(producer=fenced.producer, partition=0)].max()) + 1
-    values = [make_value(fenced.producer, first + one) for one in range(_REFUSED)]
-    universe.add(
-        Frame.of(
-            "sends",
-            _REFUSED,
-            worker=universe.worker,
-            producer=fenced.producer,
-            sequence=np.arange(first, first + _REFUSED),
-            value=np.array(values, dtype=object),
-            topic=universe.topic,
-            partition=0,
-            acks="all",
-            outcome=Outcome.FAILED.value,
-            error="InvalidProducerEpochException",
-            intended_micros=fenced.ended + micros(0.6),
-            answered_micros=fenced.ended + micros(0.61),
-            transaction=fenced.number,
-        )
+    write_failed_sends(
+        universe,
+        fenced.producer,
+        0,
+        _REFUSED,
+        error="InvalidProducerEpochException",
+        intended_micros=fenced.ended + micros(0.6),
+        answered_micros=fenced.ended + micros(0.61),
+        transaction=fenced.number,
     )
 
 
@@ -186,14 +165,8 @@ def _write_steps(universe: Universe, transactions: list[Transaction]) -> None:
     successor = transactions[TAKEN_OVER + 1]
     _step(universe, first, "initialize", "initialized", 0, at=universe.at(2.0))
     initialized = fenced.ended + micros(0.1)
-    _step(
-        universe,
-        successor,
-        "initialize",
-        "initialized",
-        successor.producer_epoch,
-        at=initialized,
-    )
+    epoch = successor.producer_epoch
+    _step(universe, successor, "initialize", "initialized", epoch, at=initialized)
     for one in transactions:
         _step(universe, one, "begin", "begun", one.producer_epoch, at=one.began)
         if one.end == "fenced":
@@ -208,38 +181,19 @@ def _step(
     universe: Universe, of: Transaction, step: str, change: str, epoch: int, *, at: int
 ) -> None:
     is_fenced = change == "fenced"
-    universe.add(
-        Frame.of(
-            "transactions",
-            worker=universe.worker,
-            producer=of.producer,
-            transactional_id=transactional_id(universe),
-            transaction=NULL if step == "initialize" else of.number,
-            step=step,
-            change=change,
-            producer_id=universe.first_producer_id,
-            producer_epoch=epoch,
-            state="",
-            outcome=Outcome.FAILED.value if is_fenced else Outcome.OK.value,
-            error="ProducerFencedException" if is_fenced else None,
-            began_micros=at - micros(0.02),
-            at_micros=at,
-        )
+    universe.write(
+        "transactions",
+        worker=universe.worker,
+        producer=of.producer,
+        transactional_id=f"{universe.topic}.id",  # both producers use it, in turn
+        transaction=NULL if step == "initialize" else of.number,
+        step=step,
+        change=change,
+        producer_id=universe.first_producer_id,
+        producer_epoch=epoch,
+        state="",
+        outcome=Outcome.FAILED.value if is_fenced else Outcome.OK.value,
+        error="ProducerFencedException" if is_fenced else None,
+        began_micros=at - micros(0.02),
+        at_micros=at,
     )
-
-
-def _read(universe: Universe, number: int) -> None:
-    reader = Reader(universe, universe.groups[number], number)
-    member = f"{reader.plan.group}#1"
-    reader.opened(member, universe.at(1.5))
-    for partition in range(universe.partitions):
-        reader.read(
-            Stint(
-                member=member,
-                partition=partition,
-                began=universe.at(2.0),
-                ended=universe.at(READS_UNTIL),
-                ends="end",
-            )
-        )
-    reader.closed(member, universe.at(READS_UNTIL + 1))

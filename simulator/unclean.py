@@ -2,7 +2,6 @@
 
 from contract.outcomes import ResetPolicy
 from simulator.appends import write_appends
-from simulator.frames import Frame
 from simulator.log import Span
 from simulator.metadata import register_brokers, write_metadata, write_samples
 from simulator.reading import Reader, Stint, stored
@@ -15,6 +14,7 @@ from simulator.stories import (
     topic_plan,
     write_fault,
     write_phase,
+    write_truncation,
 )
 from simulator.universe import BrokerChange, Change, Place, Universe, group_plan
 
@@ -46,7 +46,6 @@ def unclean_universe(index: int, seed: int, records: int, partitions: int) -> Un
     topic = f"u{index:05d}.unclean"
     universe = Universe(
         index=index,
-        kind="unclean",
         topic=topic,
         partitions=partitions,
         records=records,
@@ -136,18 +135,8 @@ def _spans(universe: Universe, partition: int, rate: float, share: float) -> lis
 
 
 def _truncate(universe: Universe, partition: int, broker: int) -> None:
-    to = divergence(universe, partition)
-    universe.add(
-        Frame.of(
-            "truncations",
-            broker=broker,
-            topic=universe.topic,
-            partition=partition,
-            to_offset=to,
-            at_micros=universe.at(RETURNED_AT) // 1000 * 1000,
-            log_line=f"Truncating partition {universe.topic}-{partition} to {to}",
-        )
-    )
+    to, at = divergence(universe, partition), universe.at(RETURNED_AT)
+    write_truncation(universe, partition, broker, to=to, at=at)
     universe.expected += [Place(check, verdict, partition) for check, verdict in NATURAL]
     universe.expected += [
         Place(check, verdict, partition, group.group)
@@ -161,18 +150,10 @@ def _read_through(universe: Universe, number: int) -> None:
     reader = Reader(universe, universe.groups[number], number)
     member = f"{reader.plan.group}#1"
     log = universe.the_log()
-    reader.opened(member, universe.at(1.5))
+    reader.event(member, "opened", universe.at(1.5))
     for partition in range(universe.partitions):
-        reader.read(
-            Stint(
-                member=member,
-                partition=partition,
-                began=universe.at(2.0),
-                ended=universe.at(LEADERLESS_FROM),
-                is_on_old_branch=True,
-                ends="reads on",
-            )
-        )
+        began, ended = universe.at(2.0), universe.at(LEADERLESS_FROM)
+        reader.read(Stint(member, partition, began, ended, is_on_old_branch=True, ends="reads on"))
         to = divergence(universe, partition)
         old = (log.partition == partition) & (log.epoch == 0)
         reached = min(reader.positions[partition], int(log.offset[old].max()) + 1)
@@ -180,15 +161,6 @@ def _read_through(universe: Universe, number: int) -> None:
             member, partition, "truncation", universe.at(READS_ON_AT), to=to, of=(reached, 0)
         )
         reader.positions[partition] = to
-        reader.read(
-            Stint(
-                member=member,
-                partition=partition,
-                began=universe.at(READS_ON_AT),
-                ended=universe.at(READS_UNTIL),
-                start=to,
-                ends="end",
-                is_continued=True,
-            )
-        )
-    reader.closed(member, universe.at(READS_UNTIL + 1))
+        began, ended = universe.at(READS_ON_AT), universe.at(READS_UNTIL)
+        reader.read(Stint(member, partition, began, ended, start=to, is_continued=True, ends="end"))
+    reader.event(member, "closed", universe.at(READS_UNTIL + 1))

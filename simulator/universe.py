@@ -1,6 +1,7 @@
 """One universe: a topic with brokers, producers and groups of its own, in a time of its own."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -68,7 +69,6 @@ class Universe:
     """
 
     index: int
-    kind: str
     topic: str
     partitions: int
     records: int
@@ -120,6 +120,10 @@ class Universe:
         """Add rows to a table."""
         self._frames.setdefault(frame.table, []).append(frame)
 
+    def write(self, table: str, rows: int = 1, **values: Any) -> None:
+        """Add rows to a table, from values as of `Frame.of`."""
+        self.add(Frame.of(table, rows, **values))
+
     def frame(self, table: str) -> Frame:
         """The rows of a table."""
         parts = self._frames.setdefault(table, [])
@@ -127,13 +131,15 @@ class Universe:
             parts[:] = [Frame.concat(table, parts)]
         return parts[0]
 
-    def replace(self, frame: Frame) -> None:
-        """Let a table have these rows."""
-        self._frames[frame.table] = [frame]
-
     def keep(self, table: str, mask: Array) -> None:
         """Drop the rows of a table where a mask is false."""
-        self.replace(self.frame(table).take(mask))
+        self._frames[table] = [self.frame(table).take(mask)]
+
+    def drop(self, table: str, indexes: Any) -> None:
+        """Drop the rows of a table at these indexes."""
+        mask = np.ones(len(self.frame(table)), dtype=bool)
+        mask[indexes] = False
+        self.keep(table, mask)
 
     def the_log(self) -> Log:
         """The records; only before they are expanded there are none."""

@@ -83,7 +83,7 @@ def commit_regressed(universe: Universe, random: Random) -> list[Place]:
         offset=int(commits["offset"][earlier]),
         committed_micros=int(commits["committed_micros"][model]) + POLL_MICROS * 2,
     )
-    follows(universe, "committed_epoch_behind_leader", partition=partition, group=group)
+    follows(universe, partition, group, "committed_epoch_behind_leader")
     return place_of(universe, added, "commit_regressed", "violation")
 
 
@@ -109,11 +109,11 @@ def commit_beyond_processed(universe: Universe, random: Random) -> list[Place]:
             change_commit(universe, int(mine[at]), offset=after - 1, committed_epoch=epoch)
             follows(
                 universe,
+                int(partition),
+                group,
                 "commit_beyond_log",
                 "committed_epoch_ahead",
                 "committed_epoch_unknown",
-                partition=int(partition),
-                group=group,
             )
             return place_of(universe, int(mine[at]), "commit_beyond_processed", "violation")
     raise ValueError(f"{universe.topic} has too few commits")
@@ -124,7 +124,7 @@ def commit_beyond_log(universe: Universe, random: Random) -> list[Place]:
     partition, group = any_partition(universe, random), groups(universe)[STEADY]
     last = int(commits_of(universe, partition, group)[-1])
     change_commit(universe, last, offset=int(universe.frame("commits")["offset"][last]) + _BEYOND)
-    follows(universe, "commit_beyond_processed", partition=partition, group=group)
+    follows(universe, partition, group, "commit_beyond_processed")
     return place_of(universe, last, "commit_beyond_log", "violation")
 
 
@@ -138,13 +138,7 @@ def commit_from_old_generation(universe: Universe, random: Random) -> list[Place
     taken = events_of(universe, MOVED, group, "assigned")[-1]
     at = int(events["at_micros"][taken]) + int(random.integers(100_000, 400_000))
     added = add_commit(universe, last, committed_micros=at)
-    follows(
-        universe,
-        "committed_epoch_behind_leader",
-        "start_mismatch",
-        partition=MOVED,
-        group=group,
-    )
+    follows(universe, MOVED, group, "committed_epoch_behind_leader", "start_mismatch")
     return place_of(universe, added, "commit_from_old_generation", "violation")
 
 
@@ -166,12 +160,12 @@ def double_ownership(universe: Universe, random: Random) -> list[Place]:
     )
     follows(
         universe,
+        MOVED,
+        group,
         "duplicate_delivery",
         "nonmonotonic_poll",
         "commit_from_old_generation",
         "start_mismatch",
-        partition=MOVED,
-        group=group,
     )
     return [Place("double_ownership", "violation", MOVED, group)]
 
@@ -181,10 +175,8 @@ def lost_commit(universe: Universe, random: Random) -> list[Place]:
     partition, group = any_partition(universe, random), groups(universe)[STEADY]
     mine = commits_of(universe, partition, group)
     lost = mine[-int(random.integers(6, 9)) :]
-    keep = np.ones(len(universe.frame("committed_offsets")), dtype=bool)
-    keep[[stored_row(universe, int(index)) for index in lost]] = False
-    universe.keep("committed_offsets", keep)
-    follows(universe, "lost_commit", partition=partition, group=group)
+    universe.drop("committed_offsets", [stored_row(universe, int(index)) for index in lost])
+    follows(universe, partition, group, "lost_commit")
     return place_of(universe, int(lost[-1]), "lost_commit", "violation")
 
 
@@ -205,7 +197,7 @@ def start_mismatch(universe: Universe, random: Random) -> list[Place]:
             member=f"{group}#1", polled_micros=at, position_in_poll=np.arange(len(order))
         )
     )
-    follows(universe, "duplicate_delivery", "unjustified_reset", partition=MOVED, group=group)
+    follows(universe, MOVED, group, "duplicate_delivery", "unjustified_reset")
     return [Place("start_mismatch", "violation", MOVED, group)]
 
 
@@ -223,12 +215,12 @@ def commit_expired(universe: Universe, random: Random) -> list[Place]:
     drop_commits(universe, np.array(late, dtype=np.int64))
     follows(
         universe,
+        partition,
+        group,
         "commit_regressed",
         "committed_epoch_regressed",
         "committed_epoch_expired",
         "committed_epoch_behind_leader",
-        partition=partition,
-        group=group,
     )
     return place
 

@@ -44,15 +44,15 @@ def lost_record(universe: Universe, random: Random) -> list[Place]:
     ]
     follows(
         universe,
+        partition,
+        None,
         "leader_completeness",
         "isr_incomplete",
         "log_divergence",
         "zombie_producer_accepted",
-        partition=partition,
-        group=None,
     )
     for group in groups(universe):
-        follows(universe, "poll_skip", partition=partition, group=group)
+        follows(universe, partition, group, "poll_skip")
     return [Place("lost_record", "violation", partition, None, int(known[0]))]
 
 
@@ -74,8 +74,8 @@ def skip(universe: Universe, random: Random, check: str) -> list[Place]:
     others = ("skipped_record", "poll_skip", "commit_beyond_processed", "stale_read")
     for other in others:
         if other != check:
-            follows(universe, other, partition=partition, group=group)
-    follows(universe, "divergent_readers", partition=partition, group=None)
+            follows(universe, partition, group, other)
+    follows(universe, partition, None, "divergent_readers")
     return [Place(check, "violation", partition, group, int(offsets[0]))]
 
 
@@ -89,7 +89,7 @@ def unseen_record(universe: Universe, random: Random) -> list[Place]:
     partition = any_partition(universe, random)
     group = groups(universe)[STEADY]
     first = drop_last_deliveries(universe, partition, group)
-    follows(universe, "stale_read", partition=partition, group=group)
+    follows(universe, partition, group, "stale_read")
     return [Place("unseen_record", None, partition, None, first)]
 
 
@@ -102,14 +102,8 @@ def duplicate_append(universe: Universe, random: Random) -> list[Place]:
     first = append_behind(universe, partition, values)
     for group in groups(universe):
         deliver_behind(universe, partition, group, first, values)
-        follows(
-            universe,
-            "duplicate_delivery",
-            "nonmonotonic_poll",
-            partition=partition,
-            group=group,
-        )
-    follows(universe, "nonmonotonic_send", partition=partition, group=None)
+        follows(universe, partition, group, "duplicate_delivery", "nonmonotonic_poll")
+    follows(universe, partition, None, "nonmonotonic_send")
     return [Place("duplicate_append", "violation", partition, None)]
 
 
@@ -165,15 +159,15 @@ def corrupted_record(universe: Universe, random: Random) -> list[Place]:
         polls["is_intact"][index] = False
     follows(
         universe,
+        partition,
+        group,
         "skipped_record",
         "inconsistent_offset",
         "divergent_readers",
         "phantom_record",
         "poll_skip",
-        partition=partition,
-        group=group,
     )
-    follows(universe, "inconsistent_offset", "divergent_readers", partition=partition, group=None)
+    follows(universe, partition, None, "inconsistent_offset", "divergent_readers")
     return [Place("corrupted_record", "violation", partition, group, int(offsets[0]))]
 
 
@@ -219,6 +213,8 @@ def resurrected_record(universe: Universe, random: Random) -> list[Place]:
     for other in (group, None):
         follows(
             universe,
+            partition,
+            other,
             "skipped_record",
             "poll_skip",
             "inconsistent_offset",
@@ -232,8 +228,6 @@ def resurrected_record(universe: Universe, random: Random) -> list[Place]:
             "served_under_fenced_epoch",
             "leader_completeness",
             "orphan_commit",
-            partition=partition,
-            group=other,
         )
     return [Place("resurrected_record", "violation", partition, group, int(log.offset[one]))]
 
@@ -254,6 +248,8 @@ def expired_read(universe: Universe, random: Random) -> list[Place]:
     universe.add(copy_of(polls, index).but(polled_micros=at, position_in_poll=0))
     follows(
         universe,
+        partition,
+        group,
         "duplicate_delivery",
         "nonmonotonic_poll",
         "record_epoch_regressed",
@@ -263,8 +259,6 @@ def expired_read(universe: Universe, random: Random) -> list[Place]:
         "start_mismatch",
         "unjustified_reset",
         "history_consistent",
-        partition=partition,
-        group=group,
     )
     return [Place("expired_read", "violation", partition, group, int(polls["offset"][index]))]
 

@@ -45,12 +45,12 @@ def record_epoch_regressed(universe: Universe, random: Random) -> list[Place]:
     polls["leader_epoch"][row] = epoch - 1
     follows(
         universe,
+        partition,
+        None,
         "inconsistent_offset",
         "loss_estimate",
         "leader_completeness",
         "served_under_fenced_epoch",
-        partition=partition,
-        group=None,
     )
     return [Place("record_epoch_regressed", "violation", partition, group)]
 
@@ -90,11 +90,11 @@ def _too_old(universe: Universe, random: Random, check: str, other: str) -> list
     change_commit(universe, index, committed_epoch=int(row["committed_epoch"]) - 1)
     follows(
         universe,
+        int(row["partition"]),
+        row["group"],
         other,
         "orphan_commit",
         "committed_epoch_expired",
-        partition=int(row["partition"]),
-        group=row["group"],
     )
     return place_of(universe, index, check, "violation")
 
@@ -139,12 +139,7 @@ def committed_epoch_ahead(universe: Universe, random: Random) -> list[Place]:
     )
     row = universe.frame("commits").row(added)
     # Until something is appended, its next commits are under the older epoch again.
-    follows(
-        universe,
-        "committed_epoch_regressed",
-        partition=int(row["partition"]),
-        group=str(row["group"]),
-    )
+    follows(universe, int(row["partition"]), str(row["group"]), "committed_epoch_regressed")
     return place_of(universe, added, "committed_epoch_ahead", "violation")
 
 
@@ -165,13 +160,7 @@ def committed_epoch_expired(universe: Universe, random: Random) -> list[Place]:
     last = int(commits_of(universe, partition, group)[-1])
     change_commit(universe, last, offset=start, committed_epoch=0)
     universe.log_start[partition] = start
-    follows(
-        universe,
-        "commit_beyond_processed",
-        "committed_epoch_behind_leader",
-        partition=partition,
-        group=group,
-    )
+    follows(universe, partition, group, "commit_beyond_processed", "committed_epoch_behind_leader")
     return [Place("committed_epoch_expired", None, partition, group)]
 
 
@@ -193,11 +182,11 @@ def committed_epoch_unknown(universe: Universe, random: Random) -> list[Place]:
     change_commit(universe, index, committed_epoch=_UNKNOWN_EPOCH)
     follows(
         universe,
+        int(row["partition"]),
+        row["group"],
         "committed_epoch_ahead",
         "committed_epoch_regressed",
         "orphan_commit",
-        partition=int(row["partition"]),
-        group=row["group"],
     )
     return place_of(universe, index, "committed_epoch_unknown", "violation")
 

@@ -40,7 +40,7 @@ def produce_unavailable(universe: Universe, random: Random) -> list[Place]:
     sends = universe.frame("sends")
     mine = (sends["partition"] == partition) & np.isin(sends["offset"], offsets)
     sends["answered_micros"][mine] = sends["intended_micros"][mine] + micros(_OUTAGE_SECONDS)
-    follows(universe, "served_under_fenced_epoch", partition=partition, group=None)
+    follows(universe, partition, None, "served_under_fenced_epoch")
     return [Place("produce_unavailable", "violation", partition)]
 
 
@@ -53,7 +53,7 @@ def fetch_unavailable(universe: Universe, random: Random) -> list[Place]:
     late = deliveries(universe, partition, group) & (polled >= since) & (polled < until)
     _, order = np.unique(polled[late], return_inverse=True)
     polled[late] = until - late.sum() + order
-    follows(universe, "stale_read", partition=partition, group=group)
+    follows(universe, partition, group, "stale_read")
     return [Place("fetch_unavailable", "violation", partition, group)]
 
 
@@ -84,7 +84,7 @@ def stuck_producer(universe: Universe, random: Random) -> list[Place]:
     sends = universe.frame("sends")
     failed = sends.where(partition=partition, outcome=Outcome.FAILED.value)
     sends["answered_micros"][failed] = sends["intended_micros"][failed] + micros(_STUCK_SECONDS)
-    follows(universe, "produce_unavailable", partition=partition, group=None)
+    follows(universe, partition, None, "produce_unavailable")
     return [Place("stuck_producer", "violation", partition)]
 
 
@@ -93,9 +93,7 @@ def never_caught_up(universe: Universe, random: Random) -> list[Place]:
     partition = any_partition(universe, random)
     changes = universe.frame("leaderships")
     mine = np.flatnonzero(changes.where(partition=partition))
-    kept = np.ones(len(changes), dtype=bool)
-    kept[mine[np.argmax(changes["at_micros"][mine])]] = False
-    universe.keep("leaderships", kept)
+    universe.drop("leaderships", mine[np.argmax(changes["at_micros"][mine])])
     return [Place("never_caught_up", "violation", partition)]
 
 
@@ -132,9 +130,7 @@ def history_consistent(universe: Universe, random: Random) -> list[Place]:
     offset = int(universe.the_log().offset[one])
     records = universe.frame("replica_records")
     held = np.flatnonzero(records.where(partition=partition, offset=offset))
-    kept = np.ones(len(records), dtype=bool)
-    kept[random.choice(held)] = False
-    universe.keep("replica_records", kept)
+    universe.drop("replica_records", random.choice(held))
     return [Place("history_consistent", "undecided", partition, None, offset)]
 
 

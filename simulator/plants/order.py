@@ -46,9 +46,9 @@ def _read_otherwise(universe: Universe, random: Random, check: str) -> list[Plac
     rows = np.flatnonzero(deliveries(universe, partition, group, offsets))
     _swap_values(universe.frame("polls"), rows, first, second)
     checks = ("inconsistent_offset", "divergent_readers", "nonmonotonic_poll", "nonmonotonic_send")
-    follows(universe, *checks, partition=partition, group=None)
+    follows(universe, partition, None, *checks)
     for other in groups(universe):
-        follows(universe, *checks, partition=partition, group=other)
+        follows(universe, partition, other, *checks)
     return [Place(check, "violation", partition, None, int(offsets[0]))]
 
 
@@ -74,9 +74,9 @@ def nonmonotonic_send(universe: Universe, random: Random) -> list[Place]:
     sends = universe.frame("sends")
     one, other = (int(np.flatnonzero(sends["value"] == value)[0]) for value in (first, second))
     sends["offset"][one], sends["offset"][other] = sends["offset"][other], sends["offset"][one]
-    follows(universe, "nonmonotonic_poll", "stale_read", partition=partition, group=None)
+    follows(universe, partition, None, "nonmonotonic_poll", "stale_read")
     for group in groups(universe):
-        follows(universe, "nonmonotonic_poll", partition=partition, group=group)
+        follows(universe, partition, group, "nonmonotonic_poll")
     return [Place("nonmonotonic_send", "violation", partition, None, int(offsets[0]))]
 
 
@@ -94,7 +94,7 @@ def nonmonotonic_poll(universe: Universe, random: Random) -> list[Place]:
 
     rows = drawn(universe, of_one_poll)
     polls["position_in_poll"][rows] = polls["position_in_poll"][rows[::-1]]
-    follows(universe, "poll_skip", partition=partition, group=group)
+    follows(universe, partition, group, "poll_skip")
     return [Place("nonmonotonic_poll", "violation", partition, group)]
 
 

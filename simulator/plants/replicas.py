@@ -19,6 +19,7 @@ from simulator.plants.tools import (
     groups,
     middle,
 )
+from simulator.stories import write_truncation
 from simulator.universe import Change, Place, Universe
 
 _BOUNCE_SECONDS = 7.5
@@ -41,14 +42,12 @@ def log_divergence(universe: Universe, random: Random) -> list[Place]:
         row = records.where(partition=partition, broker=broker, offset=log.offset[one])
         records["value"][row] = log.value[other]
     batches = universe.frame("replica_batches")
-    if batches.has("checksum"):
-        base = log.offset[log.batch == log.batch[index[0]]].min()
-        batches["checksum"][
-            batches.where(partition=partition, broker=broker, base_offset=base)
-        ] *= -1
-    follows(universe, "inconsistent_offset", "duplicate_append", partition=partition, group=None)
+    base = log.offset[log.batch == log.batch[index[0]]].min()
+    first = batches.where(partition=partition, broker=broker, base_offset=base)
+    batches["checksum"][first] *= -1
+    follows(universe, partition, None, "inconsistent_offset", "duplicate_append")
     for group in groups(universe):
-        follows(universe, "inconsistent_offset", partition=partition, group=group)
+        follows(universe, partition, group, "inconsistent_offset")
     return [Place("log_divergence", "violation", partition, None, int(log.offset[index[0]]))]
 
 
@@ -64,20 +63,21 @@ def leader_completeness(universe: Universe, random: Random) -> list[Place]:
     partition, before, after, start = _deposed(universe, random)
     count = int(random.integers(1, 6))
     _acknowledge(universe, partition, start, count, at=after.at - micros(_EARLY_SECONDS))
-    _cut(universe, partition, before.leader, start, at=after.at + micros(_BACK_SECONDS))
+    back_at = after.at + micros(_BACK_SECONDS)
+    write_truncation(universe, partition, before.leader, to=start, at=back_at)
     follows(
         universe,
+        partition,
+        None,
         "lost_record",
         "served_under_fenced_epoch",
         "nonmonotonic_send",
         "inconsistent_offset",
         "loss_estimate",
-        partition=partition,
-        group=None,
     )
     for group in groups(universe):
         # What was acknowledged too early lay there before the group could have it.
-        follows(universe, "stale_read", partition=partition, group=group)
+        follows(universe, partition, group, "stale_read")
     return [Place("leader_completeness", "violation", partition)]
 
 
@@ -93,14 +93,7 @@ def isr_incomplete(universe: Universe, random: Random) -> list[Place]:
     bounds = universe.frame("log_starts")
     mine = bounds.where(partition=partition, broker=broker)
     bounds["log_end_offset"][mine] = offsets.min()
-    follows(
-        universe,
-        "log_divergence",
-        "leader_completeness",
-        "never_caught_up",
-        partition=partition,
-        group=None,
-    )
+    follows(universe, partition, None, "log_divergence", "leader_completeness", "never_caught_up")
     return [Place("isr_incomplete", "violation", partition)]
 
 
@@ -115,9 +108,8 @@ def high_watermark_regressed(universe: Universe, random: Random) -> list[Place]:
     one = int(random.choice(mine))
     sample = copy_of(samples, one)
     sample["log_end_offset"] -= int(random.integers(1, 5))
-    for column in ("at_micros", "asked_micros"):
-        if sample.has(column):
-            sample[column] += micros(0.5)
+    sample["at_micros"] += micros(0.5)
+    sample["asked_micros"] += micros(0.5)
     universe.add(sample)
     return [Place("high_watermark_regressed", "violation", partition)]
 
@@ -126,17 +118,10 @@ def _changed(universe: Universe, partition: int, seconds: float, **values: objec
     """Add a change of a partition that copies its state then but for some values."""
     at = universe.at(seconds)
     now = universe.led_at(partition, at)
-    ids = next(
-        tuple(row)
-        for row, mine in zip(
-            universe.frame("leaderships")["replicas"],
-            universe.frame("leaderships").where(partition=partition),
-            strict=True,
-        )
-        if mine
-    )
-    frame = leadership(universe, Change(partition, at, now.leader, now.epoch, now.isr), ids)
-    frame = frame.but(**values)
+    changes = universe.frame("leaderships")
+    ids = changes["replicas"][changes.where(partition=partition)][0]
+    change = Change(partition, at, now.leader, now.epoch, now.isr)
+    frame = leadership(universe, change, ids).but(**values)
     universe.add(frame)
     return frame
 
@@ -148,24 +133,14 @@ def epoch_regressed(universe: Universe, random: Random) -> list[Place]:
     now = universe.led_at(partition, universe.at(seconds))
     other = int(random.choice([one for one in now.isr if one != now.leader]))
     _changed(universe, partition, seconds, leader=other)
-    follows(
-        universe,
-        "served_under_fenced_epoch",
-        "leader_completeness",
-        partition=partition,
-        group=None,
-    )
+    follows(universe, partition, None, "served_under_fenced_epoch", "leader_completeness")
     return [Place("epoch_regressed", "violation", partition)]
 
 
 def fenced_in_isr(universe: Universe, random: Random) -> list[Place]:
     """A partition's ISR has a broker that is fenced."""
     partition = any_partition(universe, random)
-    fenced = [
-        c
-        for c in universe.broker_changes
-        if c.is_fenced and c.in_controlled_shutdown and not c.is_start
-    ]
+    fenced = [c for c in universe.broker_changes if c.is_fenced and c.in_controlled_shutdown]
     one = fenced[int(random.integers(len(fenced)))]
     seconds = (one.at - universe.began) / MICROS_PER_SECOND + float(random.uniform(0.5, 4.0))
     now = universe.led_at(partition, universe.at(seconds))
@@ -173,7 +148,7 @@ def fenced_in_isr(universe: Universe, random: Random) -> list[Place]:
     frame["isr"][0] = tuple(sorted({*now.isr, one.broker}))
     back = _changed(universe, partition, seconds + 0.3)
     back["isr"][0] = now.isr
-    follows(universe, "isr_incomplete", partition=partition, group=None)
+    follows(universe, partition, None, "isr_incomplete")
     return [Place("fenced_in_isr", "violation", partition)]
 
 
@@ -261,36 +236,23 @@ def _acknowledge(universe: Universe, partition: int, start: int, count: int, *, 
         )
 
 
-def _cut(universe: Universe, partition: int, broker: int, to: int, *, at: int) -> None:
-    universe.add(
-        Frame.of(
-            "truncations",
-            broker=broker,
-            topic=universe.topic,
-            partition=partition,
-            to_offset=to,
-            at_micros=at // 1000 * 1000,
-            log_line=f"Truncating partition {universe.topic}-{partition} to {to}",
-        )
-    )
-
-
 def served_under_fenced_epoch(universe: Universe, random: Random) -> list[Place]:
     """A deposed leader acknowledges acks=all, and is truncated when it comes back."""
     partition, before, after, start = _deposed(universe, random)
     count = int(random.integers(1, 6))
     _acknowledge(universe, partition, start, count, at=after.at + micros(_LATE_SECONDS))
-    _cut(universe, partition, before.leader, start, at=after.at + micros(_BACK_SECONDS))
+    back_at = after.at + micros(_BACK_SECONDS)
+    write_truncation(universe, partition, before.leader, to=start, at=back_at)
     follows(
         universe,
+        partition,
+        None,
         "lost_record",
         "leader_completeness",
         "nonmonotonic_send",
         "inconsistent_offset",
         "loss_estimate",
         "min_insync_breached",
-        partition=partition,
-        group=None,
     )
     return [Place("served_under_fenced_epoch", "violation", partition, None, start)]
 
@@ -308,12 +270,12 @@ def unclean_election_unconfigured(universe: Universe, random: Random) -> list[Pl
     _changed(universe, partition, seconds + 0.2)
     follows(
         universe,
+        partition,
+        None,
         "isr_incomplete",
         "min_insync_breached",
         "leader_completeness",
         "fenced_in_isr",
-        partition=partition,
-        group=None,
     )
     return [Place("unclean_election_unconfigured", "violation", partition)]
 

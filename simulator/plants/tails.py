@@ -37,8 +37,8 @@ def drop_last_deliveries(universe: Universe, partition: int, group: str) -> int:
     (end,) = events_of(universe, partition, group, "caught_up")
     universe.frame("group_events")["position"][end] = last[0]
     for other in groups(universe):
-        follows(universe, "unseen_record", partition=partition, group=other)
-    follows(universe, "unseen_record", "never_caught_up", partition=partition, group=None)
+        follows(universe, partition, other, "unseen_record")
+    follows(universe, partition, None, "unseen_record", "never_caught_up")
     return int(last[0])
 
 

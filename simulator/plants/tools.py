@@ -141,13 +141,8 @@ def stored_row(universe: Universe, index: int) -> int:
 
 def drop_commits(universe: Universe, indexes: Array) -> None:
     """Drop commits, the client's and the stored ones."""
-    stored = [stored_row(universe, int(one)) for one in indexes]
-    keep = np.ones(len(universe.frame("committed_offsets")), dtype=bool)
-    keep[stored] = False
-    universe.keep("committed_offsets", keep)
-    keep = np.ones(len(universe.frame("commits")), dtype=bool)
-    keep[indexes] = False
-    universe.keep("commits", keep)
+    universe.drop("committed_offsets", [stored_row(universe, int(one)) for one in indexes])
+    universe.drop("commits", indexes)
 
 
 def groups(universe: Universe) -> list[str]:
@@ -155,7 +150,7 @@ def groups(universe: Universe) -> list[str]:
     return [group.group for group in universe.groups]
 
 
-def follows(universe: Universe, *checks: str, partition: int | None, group: str | None) -> None:
+def follows(universe: Universe, partition: int | None, group: str | None, *checks: str) -> None:
     """Allow findings of these checks there, which follow from the planted anomaly."""
     universe.expected += [Place(check, None, partition, group) for check in checks]
 

@@ -66,12 +66,7 @@ def aborted_read(universe: Universe, random: Random) -> list[Place]:
             )
         )
     follows(
-        universe,
-        "precommitted_read",
-        "nonmonotonic_poll",
-        "torn_transaction",
-        partition=partition,
-        group=group,
+        universe, partition, group, "precommitted_read", "nonmonotonic_poll", "torn_transaction"
     )
     return [Place("aborted_read", "violation", partition, group, int(log.offset[index[0]]))]
 
@@ -85,12 +80,12 @@ def torn_transaction(universe: Universe, random: Random) -> list[Place]:
     universe.keep("polls", ~deliveries(universe, partition, group, gone))
     follows(
         universe,
+        partition,
+        group,
         "poll_skip",
         "skipped_record",
         "commit_beyond_processed",
         "hanging_transaction",
-        partition=partition,
-        group=group,
     )
     return [Place("torn_transaction", "violation", partition, group, int(gone[0]))]
 
@@ -118,9 +113,7 @@ def hanging_transaction(universe: Universe, random: Random) -> list[Place]:
             last_numbers[span.partition] = number
     steps = universe.frame("transactions")
     ends = np.flatnonzero(np.isin(steps["step"], ["commit", "abort"]))
-    keep = np.ones(len(steps), dtype=bool)
-    keep[ends[np.argmax(steps["at_micros"][ends])]] = False
-    universe.keep("transactions", keep)
+    universe.drop("transactions", ends[np.argmax(steps["at_micros"][ends])])
     for partition, number in last_numbers.items():
         first = int(log.offset[_records(universe, number)[0]])
         marker = int(log.offset[_records(universe, number + 1)[0]])
@@ -142,9 +135,9 @@ def hanging_transaction(universe: Universe, random: Random) -> list[Place]:
             drop_commits(universe, np.flatnonzero(beyond))
             events = universe.frame("group_events")
             events["position"][events_of(universe, partition, other, "caught_up")] = end
-            follows(universe, "unseen_record", partition=partition, group=other)
+            follows(universe, partition, other, "unseen_record")
         universe.log.visible[_records(universe, number)] = NEVER  # type: ignore[union-attr]
-        follows(universe, "unseen_record", partition=partition, group=None)
+        follows(universe, partition, None, "unseen_record")
     del random
     return [Place("hanging_transaction", None)]
 
@@ -160,14 +153,7 @@ def misapplied_marker(universe: Universe, random: Random) -> list[Place]:
     mine = (batches["partition"] == partition) & (batches["base_offset"] == marker)
     batches["control_type"][mine] = "abort"
     universe.keep("polls", ~deliveries(universe, partition, group, offsets))
-    follows(
-        universe,
-        "torn_transaction",
-        "poll_skip",
-        "skipped_record",
-        partition=partition,
-        group=group,
-    )
+    follows(universe, partition, group, "torn_transaction", "poll_skip", "skipped_record")
     return [Place("misapplied_marker", "violation")]
 
 
@@ -194,32 +180,18 @@ def zombie_producer_accepted(universe: Universe, random: Random) -> list[Place]:
         sends[column][mine] = universe.at(76.0)
     deliver_behind(universe, partition, groups(universe)[UNCOMMITTED], first, sends["value"][mine])
     for group in groups(universe):
-        follows(universe, "nonmonotonic_poll", "unseen_record", partition=partition, group=group)
-    follows(
-        universe,
-        "hanging_transaction",
-        "nonmonotonic_send",
-        "unseen_record",
-        partition=partition,
-        group=None,
-    )
+        follows(universe, partition, group, "nonmonotonic_poll", "unseen_record")
+    follows(universe, partition, None, "hanging_transaction", "nonmonotonic_send", "unseen_record")
     return [Place("zombie_producer_accepted", "violation", partition, None, first)]
 
 
-def _end_of(universe: Universe, number: int) -> int:
-    """Return the time at which the transaction of a data span ends."""
-    return universe.spans[number + 1].began
-
-
-def _send_offsets(
-    universe: Universe, number: int, marker: str | None, offset: int
-) -> tuple[str, int]:
+def _send_offsets(universe: Universe, number: int, marker: str | None, offset: int) -> None:
     """Let the transaction of a data span commit an offset of the group that reads all.
 
     marker: of the stored commit; None: it is not stored.
     """
     span, group = universe.spans[number], groups(universe)[UNCOMMITTED]
-    at = _end_of(universe, number) - micros(0.3)
+    at = universe.spans[number + 1].began - micros(0.3)
     steps = universe.frame("transactions")
     begun = steps.where(producer=span.producer, transaction=span.transaction, step="begin")
     model = copy_of(steps, int(np.flatnonzero(begun)[0]))
@@ -231,26 +203,25 @@ def _send_offsets(
         mine = np.flatnonzero(stored.where(partition=span.partition, group=group))
         known = stored["committed_micros"][mine] <= at
         row = copy_of(stored, int(mine[known][-1] if known.any() else mine[0]))
-        values = {
-            "offset": offset,
-            "committed_epoch": span.epoch,
-            "committed_micros": at // 1000 * 1000,
-            "producer_id": span.producer_id,
-            "producer_epoch": span.producer_epoch,
-            "marker": marker,
-            "is_transactional": True,
-        }
-        universe.add(row.but(**{name: v for name, v in values.items() if stored.has(name)}))
+        universe.add(
+            row.but(
+                offset=offset,
+                committed_epoch=span.epoch,
+                committed_micros=at // 1000 * 1000,
+                producer_id=span.producer_id,
+                producer_epoch=span.producer_epoch,
+                marker=marker,
+            )
+        )
     follows(
         universe,
+        span.partition,
+        group,
         "commit_regressed",
         "commit_beyond_processed",
         "committed_epoch_behind_leader",
         "commit_from_old_generation",
-        partition=span.partition,
-        group=group,
     )
-    return group, at
 
 
 def offsets_without_output(universe: Universe, random: Random) -> list[Place]:
@@ -290,24 +261,23 @@ def write_cycle(universe: Universe, random: Random) -> list[Place]:
     sends = universe.frame("sends")
     last = universe.partitions - 1
     for first, second in ((one, other), (other, one)):
-        mine = universe.the_log()
         number = next(
             n
             for n, span in enumerate(universe.spans)
             if (span.partition, span.producer, span.transaction, span.control)
             == (last, first.producer, first.transaction, None)
         )
-        offsets = mine.offset[_records(universe, number)]
+        offsets = universe.the_log().offset[_records(universe, number)]
         rows = (sends["partition"] == last) & np.isin(sends["offset"], offsets)
         sends["transaction"][rows] = second.transaction
-    for check in (
+    checks = (
         "precommitted_read",
         "zombie_producer_accepted",
         "misapplied_marker",
         "circular_information",
         "hanging_transaction",
-    ):
-        universe.expected.append(Place(check))
+    )
+    follows(universe, None, None, *checks)
     return [Place("write_cycle", None)]
 
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from simulator.frames import Frame
 from simulator.log import micros
 from simulator.plants.tools import (
     PLAIN,
@@ -51,7 +50,7 @@ def _silent(universe: Universe, random: Random, check: str) -> list[Place]:
         "truncation_undetected",
         "orphan_commit",
     )
-    follows(universe, *(o for o in others if o != check), partition=partition, group=group)
+    follows(universe, partition, group, *(o for o in others if o != check))
     return [Place(check, "violation", partition, group)]
 
 
@@ -121,7 +120,7 @@ def _intact_reset(universe: Universe, random: Random, check: str, cause: str) ->
         "commit_regressed",
         "committed_epoch_regressed",
     } - {check}
-    follows(universe, *others, partition=partition, group=group)
+    follows(universe, partition, group, *others)
     return [Place(check, "violation", partition, group)]
 
 
@@ -160,12 +159,12 @@ def orphan_commit(universe: Universe, random: Random) -> list[Place]:
     universe.add(copy_of(commits, last).but(offset=reached, committed_micros=at))
     follows(
         universe,
+        partition,
+        group,
         "committed_epoch_behind_leader",
         "commit_regressed",
         "commit_beyond_log",
         "commit_beyond_processed",
-        partition=partition,
-        group=group,
     )
     return [Place("orphan_commit", None, partition, group, reached)]
 
@@ -189,20 +188,19 @@ def divergence_mismatch(universe: Universe, random: Random) -> list[Place]:
     reported = np.flatnonzero(resets.where(partition=partition, group=group, cause="truncation"))
     truncated = resets.row(int(reported[0]))
     named = divergence(universe, partition) - int(random.integers(1, _BELOW + 1))
-    raised = {
-        name: truncated[name] for name in ("worker", "group", "member", "topic", "partition")
-    } | {
-        "change": "failed",
-        "exception": "LogTruncationException",
-        "message": "",
-        "position": truncated["from_offset"],
-        "position_epoch": truncated["from_epoch"],
-        "divergent_offset": named,
-        "divergent_epoch": truncated["from_epoch"],
-        "at_micros": truncated["at_micros"] - micros(0.01),
-    }
-    universe.add(Frame.from_rows("group_events", [raised]))
-    follows(universe, "truncation_detected", partition=partition, group=group)
+    universe.write(
+        "group_events",
+        **{name: truncated[name] for name in ("worker", "group", "member", "topic", "partition")},
+        change="failed",
+        exception="LogTruncationException",
+        message="",
+        position=truncated["from_offset"],
+        position_epoch=truncated["from_epoch"],
+        divergent_offset=named,
+        divergent_epoch=truncated["from_epoch"],
+        at_micros=truncated["at_micros"] - micros(0.01),
+    )
+    follows(universe, partition, group, "truncation_detected")
     return [Place("divergence_mismatch", "violation", partition, group, named)]
 
 
