@@ -48,14 +48,8 @@ HIDDEN = (
     ("alter", "faults", "a fault's evidence is other than it was",
      ("The evidence is what the driver saw. `landed` is judged, and effects are judged from the"
      " servers' own logs.")),
-    (
-        "shift",
-        "epoch_checkpoints",
-        "a checkpoint's first epoch begins below the log start",
-        (
-            "Kafka writes the file some time after it deletes a segment, so a kill may leave an"
-            " older start; it is corrected when the log is loaded."
-        ),
-    ),
+    ("shift", "epoch_checkpoints", "a checkpoint's first epoch begins below the log start",
+     ("Kafka writes the file some time after it deletes a segment, so a kill may leave an"
+     " older start; it is corrected when the log is loaded.")),
 )  # fmt: skip
 """(verb, table, lie, why no evidence shows it)."""

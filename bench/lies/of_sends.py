@@ -1,16 +1,15 @@
 """Lies about what producers sent."""
 
+from functools import partial
 from random import Random
 
 from bench.lies.genuine import Row, Tables
 from bench.lies.lie import (
-    VIOLATION,
-    Change,
-    Lie,
     Verb,
     Where,
     alter,
     drop,
+    lie,
     plus,
     repeat,
     swap,
@@ -20,6 +19,7 @@ from bench.lies.stories import BASELINE, TRUNCATION
 from contract.checks import Check
 from contract.tables import MICROS_PER_SECOND
 
+_lie = partial(lie, story=BASELINE)
 A_RECORD = ("topic", "partition", "offset")
 """What identifies a record in every replica and delivery."""
 
@@ -53,89 +53,34 @@ def fail_last_values(tables: Tables, _: Random) -> None:
         )
 
 
-def _send(name: str, verb: Verb, check: Check, change: Change, *, story: str = BASELINE) -> Lie:
-    return Lie(
-        name=name, verb=verb, table="sends", story=story, check=check, verdict=VIOLATION,
-        change=change,
-    )  # fmt: skip
-
-
 SENDS = (
-    _send(
-        "a delivered value was never sent",
-        Verb.DROP,
-        Check.PHANTOM_RECORD,
-        drop("sends", at_offsets(100, 900)),
-    ),
-    _send(
-        "a value in the log is reported as surely failed",
-        Verb.ALTER,
-        Check.OUTCOME_MISMATCH,
-        alter(
-            "sends",
-            at_offsets(100, 900),
-            outcome="failed",
-            error="RecordTooLargeException",
-            offset=None,
-        ),
-    ),
-    _send(
-        "an acknowledgement names the offset of another value",
-        Verb.SHIFT,
-        Check.NONMONOTONIC_SEND,
-        alter("sends", at_offsets(100, 900), offset=plus("offset", 2)),
-    ),
-    _send(
-        "another value was acknowledged than the one in the log",
-        Verb.ALTER,
-        Check.LOST_RECORD,
-        alter("sends", at_offsets(100, 900), value=never_written, sequence=plus("sequence", 90000)),
-    ),
-    _send(
-        "one more value was acknowledged, beyond the log's end",
-        Verb.REPEAT,
-        Check.LOST_RECORD,
-        repeat(
-            "sends",
-            at_offsets(1999, 1999),
-            value=never_written,
-            sequence=plus("sequence", 90000),
-            offset=plus("offset", 1),
-        ),
-    ),
-    _send(
-        "two values of an idempotent producer swap their sequence numbers",
-        Verb.SWAP,
-        Check.NONMONOTONIC_SEND,
-        swap("sends", at_offsets(100, 500), "sequence", by="offset"),
-    ),
-    _send(
-        "two values swap their offsets in the acknowledgements",
-        Verb.SWAP,
-        Check.NONMONOTONIC_SEND,
-        swap("sends", at_offsets(100, 500), "offset", by="sequence"),
-    ),
-    _send(
-        "a value waited 60 s for its acknowledgement",
-        Verb.SHIFT,
-        Check.PRODUCE_UNAVAILABLE,
-        alter(
-            "sends",
-            at_offsets(1500, 1900),
-            answered_micros=plus("answered_micros", 60 * MICROS_PER_SECOND),
-        ),
-    ),
-    _send(
-        "the last values of a producer all failed for 60 s",
-        Verb.ALTER,
-        Check.STUCK_PRODUCER,
-        fail_last_values,
-    ),
-    _send(
-        "a value before a truncation is acknowledged five offsets later",
-        Verb.SHIFT,
-        Check.NONMONOTONIC_SEND,
-        alter("sends", at_offsets(20, 40), offset=plus("offset", 5)),
-        story=TRUNCATION,
-    ),
-)
+    _lie("a delivered value was never sent", Verb.DROP, "sends",
+         Check.PHANTOM_RECORD, drop("sends", at_offsets(100, 900))),
+    _lie("a value in the log is reported as surely failed", Verb.ALTER, "sends",
+         Check.OUTCOME_MISMATCH,
+         alter("sends", at_offsets(100, 900), outcome="failed", error="RecordTooLargeException",
+               offset=None)),
+    _lie("an acknowledgement names the offset of another value", Verb.SHIFT, "sends",
+         Check.NONMONOTONIC_SEND, alter("sends", at_offsets(100, 900), offset=plus("offset", 2))),
+    _lie("another value was acknowledged than the one in the log", Verb.ALTER, "sends",
+         Check.LOST_RECORD,
+         alter("sends", at_offsets(100, 900), value=never_written,
+               sequence=plus("sequence", 90000))),
+    _lie("one more value was acknowledged, beyond the log's end", Verb.REPEAT, "sends",
+         Check.LOST_RECORD,
+         repeat("sends", at_offsets(1999, 1999), value=never_written,
+                sequence=plus("sequence", 90000), offset=plus("offset", 1))),
+    _lie("two values of an idempotent producer swap their sequence numbers", Verb.SWAP, "sends",
+         Check.NONMONOTONIC_SEND, swap("sends", at_offsets(100, 500), "sequence", by="offset")),
+    _lie("two values swap their offsets in the acknowledgements", Verb.SWAP, "sends",
+         Check.NONMONOTONIC_SEND, swap("sends", at_offsets(100, 500), "offset", by="sequence")),
+    _lie("a value waited 60 s for its acknowledgement", Verb.SHIFT, "sends",
+         Check.PRODUCE_UNAVAILABLE,
+         alter("sends", at_offsets(1500, 1900),
+               answered_micros=plus("answered_micros", 60 * MICROS_PER_SECOND))),
+    _lie("the last values of a producer all failed for 60 s", Verb.ALTER, "sends",
+         Check.STUCK_PRODUCER, fail_last_values),
+    _lie("a value before a truncation is acknowledged five offsets later", Verb.SHIFT, "sends",
+         Check.NONMONOTONIC_SEND, alter("sends", at_offsets(20, 40), offset=plus("offset", 5)),
+         story=TRUNCATION),
+)  # fmt: skip
