@@ -36,6 +36,7 @@ STANDALONE_EVENTS_MAX = 10_000_000
 """Spark standalone judges the largest history of up to this many events, since one core is slow."""
 
 _SEED = 19902
+_DESCRIPTION = description(_SEED, "make bench-analysis", "unknown", {})
 _PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
 
 
@@ -67,7 +68,7 @@ class Bench:
     def _planted(self) -> Planted:
         history = RunFolder(self._folder / "planted")
         with self._console.status("generating one history of every plant"):
-            write_history(history, universes(1), description(_SEED, _command(), "unknown", {}))
+            write_history(history, universes(1), _DESCRIPTION)
         _, by_spark = self._judged("spark", history, "planted anomalies")
         _, by_duckdb = self._judged("duckdb", history, "planted anomalies")
         lacking = {name: one.lacks for name, one in by_spark.items() if one.lacks}
@@ -83,11 +84,7 @@ class Bench:
         history = RunFolder(self._folder / f"clean-{events}")
         request = Request(events=events, seed=_SEED)
         with self._console.status(f"generating {events:,} events"):
-            made = write_history(
-                history,
-                universes_of(request),
-                description(_SEED, _command(), "unknown", {}),
-            )
+            made = write_history(history, universes_of(request), _DESCRIPTION)
         spark, by_spark = self._judged("spark", history, f"{events:,} events")
         duckdb, by_duckdb = self._judged("duckdb", history, f"{events:,} events")
         rows = sum(made.rows.values())
@@ -126,10 +123,6 @@ class Bench:
 
 def _file(history: RunFolder, engine: str) -> Path:
     return history.path.parent / f"{history.path.name}-{engine}.json"
-
-
-def _command() -> str:
-    return "make bench-analysis"
 
 
 def _machine() -> str:

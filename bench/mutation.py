@@ -28,13 +28,7 @@ from contract.verdicts import FindingVerdict
 from simulator.history import KINDS, Generated, description, planted_universe, write_history
 from simulator.log import micros
 from simulator.plants import PLANTS
-from simulator.universe import (
-    BEGINNING_MICROS,
-    BROKERS,
-    UNIVERSE_SECONDS,
-    Place,
-    Universe,
-)
+from simulator.universe import BEGINNING_MICROS, BROKERS, UNIVERSE_SECONDS, Place, Universe
 
 SEEDS = 20
 RECORDS, PARTITIONS = 60, 2
@@ -114,17 +108,12 @@ class Score:
 
 def universes(seeds: int) -> Iterator[Universe]:
     """Every class but _OF_ALL at so many seeds, then as many clean universes of every kind."""
-    index = 0
-    for plant in (name for name in PLANTS if name not in _OF_ALL):
-        for _ in range(seeds):
-            yield planted_universe(plant, index, _SEED, records=RECORDS, partitions=PARTITIONS)
-            index += 1
-    for kind in KINDS:
-        for _ in range(seeds):
-            yield planted_universe(
-                None, index, _SEED, records=RECORDS, partitions=PARTITIONS, kind=kind
-            )
-            index += 1
+    wanted = [(plant, "") for plant in PLANTS if plant not in _OF_ALL]
+    wanted += [(None, kind) for kind in KINDS]
+    for index, (plant, kind) in enumerate(one for one in wanted for _ in range(seeds)):
+        yield planted_universe(
+            plant, index, _SEED, records=RECORDS, partitions=PARTITIONS, kind=kind
+        )
 
 
 def findings(
@@ -239,9 +228,8 @@ def main() -> None:
     console = Console(stderr=True)
     with own_folder("mutation") as place:
         folder = RunFolder(place / "universes")
-        made = write_history(
-            folder, universes(seeds), description(_SEED, "make mutation", "unknown", {})
-        )
+        described = description(_SEED, "make mutation", "unknown", {})
+        made = write_history(folder, universes(seeds), described)
         console.print(f"{len(made.expected)} universes, {sum(made.rows.values()):,} rows")
         spark = open_session(rows=sum(made.rows.values()))
         told = scores(made, findings(spark, folder, list(made.expected), console))

@@ -20,12 +20,7 @@ from simulator.plain import plain_universe
 from simulator.plants import PLANTS
 from simulator.transactional import transactional_universe
 from simulator.unclean import unclean_universe
-from simulator.universe import (
-    BEGINNING_MICROS,
-    UNIVERSE_SECONDS,
-    Place,
-    Universe,
-)
+from simulator.universe import BEGINNING_MICROS, UNIVERSE_SECONDS, Place, Universe
 
 EVENT_TABLES = ("sends", "polls", "commits")
 """The tables whose rows count as events."""
@@ -82,22 +77,15 @@ class Generated:
         return sum(self.rows[table] for table in EVENT_TABLES)
 
 
-def make_universe(kind: str, index: int, seed: int, *, records: int, partitions: int) -> Universe:
-    """A clean universe of a kind of KINDS."""
-    return KINDS[kind](index, seed, records, partitions)
-
-
 def planted_universe(
     plant: str | None, index: int, seed: int, *, records: int, partitions: int, kind: str = "plain"
 ) -> Universe:
     """A universe with one anomaly of a class of PLANTS, or a clean one of a kind."""
-    if plant is None:
-        universe = make_universe(kind, index, seed, records=records, partitions=partitions)
-    else:
-        made = PLANTS[plant]
-        universe = make_universe(made.kind, index, seed, records=records, partitions=partitions)
+    simulate = KINDS[kind if plant is None else PLANTS[plant].kind]
+    universe = simulate(index, seed, records, partitions)
+    if plant is not None:
         universe.plant = plant
-        universe.planted = made.apply(universe, universe.random(_PLANTING))
+        universe.planted = PLANTS[plant].apply(universe, universe.random(_PLANTING))
     universe.expected += commits_behind_leaders(universe)
     universe.expected += reprocessing(universe)
     return universe
@@ -227,7 +215,8 @@ def write_history(
             expects=[],
         )
     )
-    folder.write_run(description_of(description, len(topics)))
+    ended_micros = BEGINNING_MICROS + micros(len(topics) * UNIVERSE_SECONDS)
+    folder.write_run(msgspec.structs.replace(description, ended_micros=ended_micros))
     return made
 
 
@@ -246,13 +235,6 @@ _MUST_JUDGE = [
     )
 ]
 """What every history has, a clean one too."""
-
-
-def description_of(description: RunDescription, universes: int) -> RunDescription:
-    """Return a description with the duration of this many universes."""
-    return msgspec.structs.replace(
-        description, ended_micros=BEGINNING_MICROS + micros(universes * UNIVERSE_SECONDS)
-    )
 
 
 def description(seed: int, command: str, git_head: str, versions: dict[str, str]) -> RunDescription:

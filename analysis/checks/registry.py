@@ -1,83 +1,23 @@
 """Every check by its name, as the files of checks define them."""
 
 from collections.abc import Callable
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
-from analysis import resumption, vacuity
-from analysis.checks import (
-    bounds,
-    commits,
-    completeness,
-    consistency,
-    delivery,
-    epoch_cache,
-    epochs,
-    evidence,
-    expiry,
-    groups,
-    isolation,
-    liveness,
-    logs,
-    losses,
-    markers,
-    metadata,
-    mismatches,
-    order,
-    outcomes,
-    over_truncation,
-    presence,
-    producers,
-    quorum,
-    readers,
-    replicas,
-    reprocessing,
-    resets,
-    stuck,
-    transactions,
-    truncations,
-)
+from analysis import checks, resumption, vacuity
 from analysis.checks.base import CheckDefinition
 from analysis.checks.described import in_order
 from contract.checks import Check
 
-_FILES = (
-    bounds,
-    commits,
-    completeness,
-    consistency,
-    delivery,
-    epoch_cache,
-    epochs,
-    evidence,
-    expiry,
-    groups,
-    isolation,
-    liveness,
-    logs,
-    losses,
-    markers,
-    metadata,
-    mismatches,
-    order,
-    outcomes,
-    over_truncation,
-    presence,
-    producers,
-    quorum,
-    readers,
-    replicas,
-    reprocessing,
-    resets,
-    stuck,
-    transactions,
-    truncations,
+_DEFINED = (
+    one
+    for module in iter_modules(checks.__path__, f"{checks.__name__}.")
+    if module.name != __name__
+    for one in getattr(import_module(module.name), "CHECKS", ())
 )
-
 CHECKS: dict[Check, CheckDefinition] = {
-    one.name: one
-    for one in sorted(
-        (one for file in _FILES for one in file.CHECKS), key=lambda one: in_order(one.id)
-    )
+    one.name: one for one in sorted(_DEFINED, key=lambda one: in_order(one.id))
 }
 """In the order of their ids."""
 

@@ -42,14 +42,19 @@ def torn(lines: Lines, _: Random) -> Lines:
     return [*lines[:-1], lines[-1][: len(lines[-1]) // 2]]
 
 
-def without_one(text: bytes) -> Callable[[Lines, Random], Lines]:
-    """All lines but one that has a text."""
+def at_one(text: bytes, becomes: Callable[[bytes], Lines]) -> Callable[[Lines, Random], Lines]:
+    """What one line that has a text becomes, among all others."""
 
     def change(lines: Lines, random: Random) -> Lines:
         index = random.choice(places(lines, text))
-        return lines[:index] + lines[index + 1 :]
+        return [*lines[:index], *becomes(lines[index]), *lines[index + 1 :]]
 
     return change
+
+
+def without_one(text: bytes) -> Callable[[Lines, Random], Lines]:
+    """All lines but one that has a text."""
+    return at_one(text, lambda _: [])
 
 
 def renumbered_without(text: bytes) -> Callable[[Lines, Random], Lines]:
@@ -66,20 +71,7 @@ def renumbered_without(text: bytes) -> Callable[[Lines, Random], Lines]:
 
 def altered_one(text: bytes, **values: Any) -> Callable[[Lines, Random], Lines]:
     """One line that has a text, with other values; None leaves a field out."""
-
-    def change(lines: Lines, random: Random) -> Lines:
-        index = random.choice(places(lines, text))
-        event = {**msgspec.json.decode(lines[index]), **values}
-        left = {name: value for name, value in event.items() if value is not None}
-        return [*lines[:index], msgspec.json.encode(left) + b"\n", *lines[index + 1 :]]
-
-    return change
-
-
-def malformed_one(lines: Lines, random: Random) -> Lines:
-    """One line that does not read."""
-    index = random.choice(places(lines, b"Polled"))
-    return [*lines[:index], b"{" + lines[index], *lines[index + 1 :]]
+    return at_one(text, lambda line: [_with(line, **values)])
 
 
 def repeated_one(lines: Lines, random: Random) -> Lines:
@@ -88,12 +80,9 @@ def repeated_one(lines: Lines, random: Random) -> Lines:
     return [*lines[: index + 1], *lines[index:]]
 
 
-def contradicted_one(lines: Lines, random: Random) -> Lines:
-    """One line twice, with other values under the same number."""
-    index = random.choice(places(lines, b"Polled"))
-    event = msgspec.json.decode(lines[index])
-    again = msgspec.json.encode({**event, "partition": 7}) + b"\n"
-    return [*lines[: index + 1], again, *lines[index + 1 :]]
+def _with(line: bytes, **values: Any) -> bytes:
+    event = {**msgspec.json.decode(line), **values}
+    return msgspec.json.encode({n: v for n, v in event.items() if v is not None}) + b"\n"
 
 
 def places(lines: Lines, text: bytes) -> list[int]:
@@ -197,8 +186,10 @@ HISTORIES = (
     _history(CLIENTS, "lacks a poll", Verb.DROP, without_one(b"Polled")),
     _history(CLIENTS, "lacks a commit", Verb.DROP, without_one(b"Committed")),
     _history(CLIENTS, "lacks a send", Verb.DROP, without_one(b"Sent")),
-    _history(CLIENTS, "has a malformed line", Verb.ALTER, malformed_one),
-    _history(CLIENTS, "has two lines under one number", Verb.REPEAT, contradicted_one),
+    _history(CLIENTS, "has a malformed line", Verb.ALTER,
+             at_one(b"Polled", lambda line: [b"{" + line])),
+    _history(CLIENTS, "has two lines under one number", Verb.REPEAT,
+             at_one(b"Polled", lambda line: [line, _with(line, partition=7)])),
     _history(CLIENTS, "has an unknown field", Verb.ALTER,
              altered_one(b"Polled", colour="red"), verdicts=_PERMITTED),
     _history(CLIENTS, "has a poll without offsets", Verb.ALTER,

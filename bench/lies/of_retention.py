@@ -5,15 +5,7 @@ from operator import itemgetter
 from random import Random
 
 from bench.lies.genuine import Tables
-from bench.lies.lie import (
-    Verb,
-    alter,
-    fitting,
-    having,
-    lie,
-    plus,
-    repeat,
-)
+from bench.lies.lie import Verb, alter, fitting, having, lie, plus, repeat
 from bench.lies.of_replicas import batch, lose_batch, on
 from bench.lies.stories import RETENTION
 from contract.checks import Check

@@ -4,17 +4,7 @@ from functools import partial
 from random import Random
 
 from bench.lies.genuine import Row, Tables
-from bench.lies.lie import (
-    Verb,
-    Where,
-    alter,
-    drop,
-    lie,
-    plus,
-    repeat,
-    swap,
-    within,
-)
+from bench.lies.lie import Verb, Where, alter, drop, lie, plus, repeat, swap, within
 from bench.lies.stories import BASELINE, TRUNCATION
 from contract.checks import Check
 from contract.tables import MICROS_PER_SECOND

@@ -52,41 +52,37 @@ def empty(table: str) -> Damage:
     )
 
 
-def rename(table: str, column: str) -> Damage:
-    """Give a column another name."""
+def rewritten(table: str, change: Callable[[pa.Table], pa.Table]) -> Damage:
+    """Write a table anew, changed."""
 
     def damage(folder: RunFolder, _: Random) -> None:
         path = folder.tables / f"{table}.parquet"
-        rows = pq.read_table(path)
-        names = [f"{name}_" if name == column else name for name in rows.column_names]
-        pq.write_table(rows.rename_columns(names), path)
+        pq.write_table(change(pq.read_table(path)), path)
 
     return damage
+
+
+def rename(table: str, column: str) -> Damage:
+    """Give a column another name."""
+    return rewritten(table, lambda rows: rows.rename_columns({column: f"{column}_"}))
 
 
 def without_column(table: str, column: str) -> Damage:
     """Leave a column out."""
-
-    def damage(folder: RunFolder, _: Random) -> None:
-        path = folder.tables / f"{table}.parquet"
-        pq.write_table(pq.read_table(path).drop_columns([column]), path)
-
-    return damage
+    return rewritten(table, lambda rows: rows.drop_columns([column]))
 
 
 def retype(table: str, column: str) -> Damage:
     """Write a column as text, and one of texts as bytes."""
 
-    def damage(folder: RunFolder, _: Random) -> None:
-        path = folder.tables / f"{table}.parquet"
-        rows = pq.read_table(path)
+    def change(rows: pa.Table) -> pa.Table:
         index = rows.column_names.index(column)
         is_text = pa.types.is_string(rows.schema.field(column).type)
         texts = pa.array([f"<{value}>" for value in rows.column(column).to_pylist()])
         other = texts.cast(pa.binary()) if is_text else texts
-        pq.write_table(rows.set_column(index, column, other), path)
+        return rows.set_column(index, column, other)
 
-    return damage
+    return rewritten(table, change)
 
 
 def damage_file(table: str) -> Damage:

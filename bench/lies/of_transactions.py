@@ -3,7 +3,7 @@
 from functools import partial
 from random import Random
 
-from bench.lies.genuine import Tables
+from bench.lies.genuine import Row, Tables
 from bench.lies.lie import (
     UNDECIDED,
     Change,
@@ -42,14 +42,12 @@ def not_delivered(*, is_whole: bool) -> Change:
 
     def change(tables: Tables, random: Random) -> None:
         values = values_of(tables, SUCCESSOR)
-        if is_whole:
-            drop_all("polls", lambda row: row["group"] == READER and row["value"] in values)(
-                tables, random
-            )
-        else:
-            undelivered(lambda row: row["group"] == READER and row["value"] in values)(
-                tables, random
-            )
+
+        def is_of_it(row: Row) -> bool:
+            return row["group"] == READER and row["value"] in values
+
+        lose = drop_all("polls", is_of_it) if is_whole else undelivered(is_of_it)
+        lose(tables, random)
 
     return change
 

@@ -1,6 +1,6 @@
 """Columns and windows: expressions of Spark's SQL, kept as syntax trees until a frame uses them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any, Self
 
@@ -49,6 +49,19 @@ def _operand(value: Any) -> exp.Expression:
     return tree.copy() if is_whole else exp.Paren(this=tree.copy())
 
 
+def _operator(
+    kind: type[exp.Expression], *, is_swapped: bool = False
+) -> "Callable[[Column, Any], Column]":
+    """An operator of columns between this one and another, or the other way round."""
+
+    def apply(self: "Column", other: Any) -> "Column":
+        sides = _operand(self), _operand(other)
+        left, right = sides[::-1] if is_swapped else sides
+        return Column(kind(this=left, expression=right))
+
+    return apply
+
+
 class Column:
     """An expression over a frame's columns."""
 
@@ -58,58 +71,22 @@ class Column:
         """Wrap a tree."""
         self.tree = tree
 
-    def _with(self, kind: type[exp.Expression], other: Any, *, is_swapped: bool = False) -> Self:
-        sides = _operand(self), _operand(other)
-        left, right = sides[::-1] if is_swapped else sides
-        return type(self)(kind(this=left, expression=right))
-
-    def __eq__(self, other: object) -> Self:  # type: ignore[override]
-        return self._with(exp.EQ, other)
-
-    def __ne__(self, other: object) -> Self:  # type: ignore[override]
-        return self._with(exp.NEQ, other)
-
-    def __lt__(self, other: Any) -> Self:
-        return self._with(exp.LT, other)
-
-    def __le__(self, other: Any) -> Self:
-        return self._with(exp.LTE, other)
-
-    def __gt__(self, other: Any) -> Self:
-        return self._with(exp.GT, other)
-
-    def __ge__(self, other: Any) -> Self:
-        return self._with(exp.GTE, other)
-
-    def __and__(self, other: Any) -> Self:
-        return self._with(exp.And, other)
-
-    def __or__(self, other: Any) -> Self:
-        return self._with(exp.Or, other)
-
-    def __add__(self, other: Any) -> Self:
-        return self._with(exp.Add, other)
-
-    def __radd__(self, other: Any) -> Self:
-        return self._with(exp.Add, other, is_swapped=True)
-
-    def __sub__(self, other: Any) -> Self:
-        return self._with(exp.Sub, other)
-
-    def __rsub__(self, other: Any) -> Self:
-        return self._with(exp.Sub, other, is_swapped=True)
-
-    def __mul__(self, other: Any) -> Self:
-        return self._with(exp.Mul, other)
-
-    def __rmul__(self, other: Any) -> Self:
-        return self._with(exp.Mul, other, is_swapped=True)
-
-    def __truediv__(self, other: Any) -> Self:
-        return self._with(exp.Div, other)
-
-    def __mod__(self, other: Any) -> Self:
-        return self._with(exp.Mod, other)
+    __eq__ = _operator(exp.EQ)  # type: ignore[assignment]
+    __ne__ = _operator(exp.NEQ)  # type: ignore[assignment]
+    __lt__ = _operator(exp.LT)
+    __le__ = _operator(exp.LTE)
+    __gt__ = _operator(exp.GT)
+    __ge__ = _operator(exp.GTE)
+    __and__ = _operator(exp.And)
+    __or__ = _operator(exp.Or)
+    __add__ = _operator(exp.Add)
+    __radd__ = _operator(exp.Add, is_swapped=True)
+    __sub__ = _operator(exp.Sub)
+    __rsub__ = _operator(exp.Sub, is_swapped=True)
+    __mul__ = _operator(exp.Mul)
+    __rmul__ = _operator(exp.Mul, is_swapped=True)
+    __truediv__ = _operator(exp.Div)
+    __mod__ = _operator(exp.Mod)
 
     def __invert__(self) -> Self:
         return type(self)(exp.Not(this=_operand(self)))
@@ -142,10 +119,9 @@ class Column:
         found = [literal(value) for value in flat]
         return type(self)(exp.In(this=_operand(self), expressions=found))
 
-    def between(self, low: Any, high: Any) -> Self:
+    def between(self, low: Any, high: Any) -> "Column":
         """Whether it lies between two values, both included."""
-        within: Self = (self >= low) & (self <= high)
-        return within
+        return (self >= low) & (self <= high)
 
     def rlike(self, pattern: str) -> Self:
         """Whether the pattern is found in it."""
@@ -208,7 +184,6 @@ class Window:
 
     unboundedPreceding = -(1 << 63)
     unboundedFollowing = (1 << 63) - 1
-    currentRow = 0
 
     @staticmethod
     def partitionBy(*keys: Any) -> WindowSpec:

@@ -57,19 +57,14 @@ def _append(file: Path, dice: Random) -> None:
         content.write(dice.choice([b"\x00" * 100, b"{}\n", b"\xff\n", dice.randbytes(500)]))
 
 
-def _by_folder(file: Path, _: Random) -> None:
-    file.unlink()
-    file.mkdir()
+def _by(put: Callable[[Path], None]) -> Damage:
+    """Put something else in the place of a file."""
 
+    def damage(file: Path, _: Random) -> None:
+        file.unlink()
+        put(file)
 
-def _by_pipe(file: Path, _: Random) -> None:
-    file.unlink()
-    os.mkfifo(file)
-
-
-def _by_loop(file: Path, _: Random) -> None:
-    file.unlink()
-    file.symlink_to(file)
+    return damage
 
 
 def _by_sibling(file: Path, dice: Random) -> None:
@@ -82,10 +77,6 @@ def _doubled(file: Path, _: Random) -> None:
     shutil.copy(file, file.with_name(f"copy-{file.name}"))
 
 
-def _without_part(file: Path, _: Random) -> None:
-    shutil.rmtree(file.parent)
-
-
 DAMAGES: dict[str, Damage] = {
     "is cut short": _cut,
     "has bits flipped": _flip,
@@ -93,12 +84,12 @@ DAMAGES: dict[str, Damage] = {
     "has bytes appended": _append,
     "is empty": lambda file, _: os.truncate(file, 0),
     "is missing": lambda file, _: file.unlink(),
-    "is a folder": _by_folder,
-    "is a pipe": _by_pipe,
-    "is a link to itself": _by_loop,
+    "is a folder": _by(Path.mkdir),
+    "is a pipe": _by(os.mkfifo),
+    "is a link to itself": _by(lambda file: file.symlink_to(file)),
     "is another file's copy": _by_sibling,
     "is there twice": _doubled,
-    "is missing with its folder": _without_part,
+    "is missing with its folder": lambda file, _: shutil.rmtree(file.parent),
 }
 
 
