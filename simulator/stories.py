@@ -24,11 +24,6 @@ _CLOCK_MICROS = 200
 _BATCH_SHARE, _BATCH_MIN, _BATCH_MAX = 100, 2, 500
 
 
-def batch_records(records: int) -> int:
-    """Return the number of records per batch for a partition's number of records."""
-    return min(max(_BATCH_MIN, records // _BATCH_SHARE), _BATCH_MAX)
-
-
 def even_spans(universe: Universe, partition: int, *, idempotent: bool, rate: float) -> list[Span]:
     """Return one span for each leader epoch of a partition, at a rate of records per second."""
     led = [c for c in universe.changes if c.partition == partition]
@@ -65,8 +60,9 @@ def even_spans(universe: Universe, partition: int, *, idempotent: bool, rate: fl
 
 
 def expand_log(universe: Universe) -> None:
-    """Make the records of the universe's spans."""
-    universe.log = expand(universe.spans, batch_records(universe.records))
+    """Make the records of the universe's spans, in batches by a partition's number of records."""
+    batch_records = min(max(_BATCH_MIN, universe.records // _BATCH_SHARE), _BATCH_MAX)
+    universe.log = expand(universe.spans, batch_records)
 
 
 def write_phase(universe: Universe, doing: str) -> None:

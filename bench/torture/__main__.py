@@ -36,20 +36,9 @@ _PAGE = ROOT / "docs" / "reliability.md"
 _LIES = ROOT / "docs" / "lies.md"
 _KEPT = ROOT / "results" / "torture"
 _SEED = 19902
+_MODULES = (calls, histories, folders, texts, clocks, effectless, kills, interrupts, disks, pairs)
 CLASSES: dict[Area, Callable[[Setting], Iterator[Attempt]]] = {
-    module.AREA: module.attempts
-    for module in (
-        calls,
-        histories,
-        folders,
-        texts,
-        clocks,
-        effectless,
-        kills,
-        interrupts,
-        disks,
-        pairs,
-    )
+    module.AREA: module.attempts for module in _MODULES
 }
 
 

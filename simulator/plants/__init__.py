@@ -12,14 +12,8 @@ from simulator.plants import (
 )
 from simulator.plants.tools import Plant
 
+_FAMILIES = (delivery, order, transactions, commits, epochs, truncations, replicas, harness)
 PLANTS: dict[str, Plant] = {
-    **delivery.PLANTS,
-    **order.PLANTS,
-    **transactions.PLANTS,
-    **commits.PLANTS,
-    **epochs.PLANTS,
-    **truncations.PLANTS,
-    **replicas.PLANTS,
-    **harness.PLANTS,
+    name: plant for family in _FAMILIES for name, plant in family.PLANTS.items()
 }
 """Plants by class; a class has the name of its check."""

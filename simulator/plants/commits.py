@@ -15,6 +15,7 @@ from simulator.plants.tools import (
     change_commit,
     commits_of,
     copy_of,
+    deliver_again,
     deliveries,
     drop_commits,
     events_of,
@@ -183,20 +184,14 @@ def lost_commit(universe: Universe, random: Random) -> list[Place]:
 def start_mismatch(universe: Universe, random: Random) -> list[Place]:
     """A member begins below what its group had committed."""
     group = groups(universe)[RESTARTED]
-    polls, events = universe.frame("polls"), universe.frame("group_events")
+    events = universe.frame("group_events")
     index = int(events_of(universe, MOVED, group, "assigned")[-1])
     committed = int(events["position"][index])
     back = int(random.integers(1, 4))
     mine = deliveries(universe, MOVED, group, np.arange(committed - back, committed))
-    again = np.flatnonzero(mine)
     at = int(events["at_micros"][index]) + 10_000
     events["position"][index] = committed - back
-    order = again[np.argsort(polls["offset"][again])]
-    universe.add(
-        polls.take(order).but(
-            member=f"{group}#1", polled_micros=at, position_in_poll=np.arange(len(order))
-        )
-    )
+    deliver_again(universe, np.flatnonzero(mine), at, member=f"{group}#1")
     follows(universe, MOVED, group, "duplicate_delivery", "unjustified_reset")
     return [Place("start_mismatch", "violation", MOVED, group)]
 

@@ -12,8 +12,10 @@ from simulator.plants.tools import (
     any_partition,
     commits_of,
     copy_of,
+    deliver_again,
     deliveries,
     drawn,
+    drop_appends,
     drop_deliveries,
     events_of,
     follows,
@@ -34,10 +36,7 @@ def lost_record(universe: Universe, random: Random) -> list[Place]:
     offsets = offsets_of(universe, middle_batch(universe, random, partition))
     for group in groups(universe):
         drop_deliveries(universe, partition, group, offsets)
-    for table, column in (("replica_records", "offset"), ("replica_batches", "base_offset")):
-        frame = universe.frame(table)
-        gone = (frame["partition"] == partition) & np.isin(frame[column], offsets)
-        universe.keep(table, ~gone)
+    drop_appends(universe, offsets, partition=partition)
     sends = universe.frame("sends")
     known = offsets[
         np.isin(offsets, sends["offset"][sends.where(partition=partition, outcome="ok")])
@@ -128,11 +127,8 @@ def duplicate_delivery(universe: Universe, random: Random) -> list[Place]:
     model = copy_of(events, int(events_of(universe, partition, group, "assigned")[0]))
     universe.add(model.but(change="revoked", position=None, at_micros=at - 2_000))
     universe.add(model.but(position=chosen["offset"], at_micros=at - 1_000))
-    order = again[np.argsort(polls["offset"][again])]
-    universe.add(polls.take(order).but(polled_micros=at, position_in_poll=np.arange(len(order))))
-    return [
-        Place("duplicate_delivery", "permitted", partition, group, int(polls["offset"][order[0]]))
-    ]
+    first = int(polls["offset"][deliver_again(universe, again, at)[0]])
+    return [Place("duplicate_delivery", "permitted", partition, group, first)]
 
 
 def phantom_record(universe: Universe, random: Random) -> list[Place]:

@@ -15,6 +15,7 @@ from simulator.plants.tools import (
     Random,
     any_partition,
     copy_of,
+    drop_appends,
     follows,
     groups,
     middle,
@@ -51,13 +52,6 @@ def log_divergence(universe: Universe, random: Random) -> list[Place]:
     return [Place("log_divergence", "violation", partition, None, int(log.offset[index[0]]))]
 
 
-def _lacks(universe: Universe, partition: int, broker: int, offsets: np.ndarray) -> None:
-    for table, column in (("replica_records", "offset"), ("replica_batches", "base_offset")):
-        frame = universe.frame(table)
-        gone = frame.where(partition=partition, broker=broker) & np.isin(frame[column], offsets)
-        universe.keep(table, ~gone)
-
-
 def leader_completeness(universe: Universe, random: Random) -> list[Place]:
     """An epoch begins below records that its predecessor acknowledged with acks=all."""
     partition, before, after, start = _deposed(universe, random)
@@ -89,7 +83,7 @@ def isr_incomplete(universe: Universe, random: Random) -> list[Place]:
     log = universe.the_log()
     newest = log.batch[(log.partition == partition) & ~log.is_cut].max()
     offsets = log.offset[log.batch == newest]
-    _lacks(universe, partition, broker, offsets)
+    drop_appends(universe, offsets, partition=partition, broker=broker)
     bounds = universe.frame("log_starts")
     mine = bounds.where(partition=partition, broker=broker)
     bounds["log_end_offset"][mine] = offsets.min()
@@ -126,11 +120,16 @@ def _changed(universe: Universe, partition: int, seconds: float, **values: objec
     return frame
 
 
-def epoch_regressed(universe: Universe, random: Random) -> list[Place]:
-    """Another leader in the same epoch."""
+def _quiet_moment(universe: Universe, random: Random) -> tuple[int, float, Change]:
+    """A partition, a second between its leader changes and its end, and its state then."""
     partition = any_partition(universe, random)
     seconds = float(random.uniform(_QUIET_FROM, _QUIET_UNTIL))
-    now = universe.led_at(partition, universe.at(seconds))
+    return partition, seconds, universe.led_at(partition, universe.at(seconds))
+
+
+def epoch_regressed(universe: Universe, random: Random) -> list[Place]:
+    """Another leader in the same epoch."""
+    partition, seconds, now = _quiet_moment(universe, random)
     other = int(random.choice([one for one in now.isr if one != now.leader]))
     _changed(universe, partition, seconds, leader=other)
     follows(universe, partition, None, "served_under_fenced_epoch", "leader_completeness")
@@ -154,9 +153,7 @@ def fenced_in_isr(universe: Universe, random: Random) -> list[Place]:
 
 def eligible_leader_replicas(universe: Universe, random: Random) -> list[Place]:
     """A broker is both in the ISR and among the eligible leader replicas."""
-    partition = any_partition(universe, random)
-    seconds = float(random.uniform(_QUIET_FROM, _QUIET_UNTIL))
-    now = universe.led_at(partition, universe.at(seconds))
+    partition, seconds, now = _quiet_moment(universe, random)
     frame = _changed(universe, partition, seconds)
     frame["elr"][0] = (int(random.choice(now.isr)),)
     _changed(universe, partition, seconds + 0.5)
@@ -165,9 +162,7 @@ def eligible_leader_replicas(universe: Universe, random: Random) -> list[Place]:
 
 def min_insync_breached(universe: Universe, random: Random) -> list[Place]:
     """acks=all is acknowledged while the leader alone is in sync."""
-    partition = any_partition(universe, random)
-    seconds = float(random.uniform(_QUIET_FROM, _QUIET_UNTIL))
-    now = universe.led_at(partition, universe.at(seconds))
+    partition, seconds, now = _quiet_moment(universe, random)
     frame = _changed(universe, partition, seconds)
     frame["isr"][0] = (now.leader,)
     _changed(universe, partition, seconds + 10.0)

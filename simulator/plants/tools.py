@@ -109,6 +109,23 @@ def drop_deliveries(universe: Universe, partition: int, group: str, offsets: Arr
     polls["position_in_poll"][mine] = np.arange(len(at)) - np.searchsorted(at, at)
 
 
+def deliver_again(universe: Universe, again: Array, at: int, **values: str) -> Array:
+    """Deliver what these polls brought once more, as one poll; returns them by their offsets."""
+    polls = universe.frame("polls")
+    order = again[np.argsort(polls["offset"][again])]
+    universe.add(
+        polls.take(order).but(polled_micros=at, position_in_poll=np.arange(len(order)), **values)
+    )
+    return order
+
+
+def drop_appends(universe: Universe, offsets: Array, **where: int) -> None:
+    """Drop the records and batches at these offsets, in the replicas that `where` names."""
+    for table, column in (("replica_records", "offset"), ("replica_batches", "base_offset")):
+        frame = universe.frame(table)
+        universe.keep(table, ~(frame.where(**where) & np.isin(frame[column], offsets)))
+
+
 def commits_of(universe: Universe, partition: int, group: str) -> Array:
     """Indexes of a group's commits of a partition, by time."""
     commits = universe.frame("commits")

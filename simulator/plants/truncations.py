@@ -13,6 +13,7 @@ from simulator.plants.tools import (
     any_partition,
     commits_of,
     copy_of,
+    deliver_again,
     deliveries,
     drop_commits,
     follows,
@@ -103,12 +104,7 @@ def _intact_reset(universe: Universe, random: Random, check: str, cause: str) ->
         )
     )
     again = np.flatnonzero(before & (polls["offset"] >= to))
-    order = again[np.argsort(polls["offset"][again])]
-    universe.add(
-        polls.take(order).but(
-            polled_micros=at + micros(0.05), position_in_poll=np.arange(len(order))
-        )
-    )
+    deliver_again(universe, again, at + micros(0.05))
     others = {
         "unjustified_reset",
         "false_truncation",
