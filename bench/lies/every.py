@@ -13,7 +13,7 @@ from bench.lies import (
     of_tables,
     of_transactions,
 )
-from bench.lies.alone import UNCLEAR, FileLie, of_rows
+from bench.lies.alone import FileLie, of_rows
 from bench.lies.lie import Lie
 from contract.verdicts import FindingVerdict
 
@@ -45,7 +45,6 @@ def _by_itself(lie: Lie) -> FileLie:
         story=lie.story,
         check=lie.check,
         change=of_rows(lie.change),
-        verdicts=UNCLEAR,
     )
 
 

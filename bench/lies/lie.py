@@ -41,7 +41,7 @@ class NoPlaceError(Exception):
     """A genuine run has no row in which a lie could be planted."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Lie:
     """One lie about rows.
 
@@ -57,26 +57,10 @@ class Lie:
     name: str
     verb: Verb
     table: str
-    story: str
     check: Check
-    verdict: FindingVerdict
     change: Change
-
-
-def lie(
-    name: str,
-    verb: Verb,
-    table: str,
-    check: Check,
-    change: Change,
-    *,
-    story: str,
-    verdict: FindingVerdict = VIOLATION,
-) -> Lie:
-    """A lie, which a check must notice as a violation if nothing else is named."""
-    return Lie(
-        name=name, verb=verb, table=table, story=story, check=check, verdict=verdict, change=change
-    )
+    story: str
+    verdict: FindingVerdict = VIOLATION
 
 
 def anywhere(_: Row) -> bool:

@@ -9,13 +9,13 @@ from bench.lies.lie import (
     PERMITTED,
     UNDECIDED,
     Change,
+    Lie,
     Verb,
     Where,
     alter,
     both,
     chosen,
     drop,
-    lie,
     plus,
     repeat,
     swap,
@@ -24,7 +24,7 @@ from bench.lies.stories import BASELINE, EARLIEST, EPOCHLESS, FIRST, RAISING, TR
 from contract.checks import Check
 from contract.tables import MICROS_PER_SECOND
 
-_lie = partial(lie, story=BASELINE)
+_lie = partial(Lie, story=BASELINE)
 _SECOND = MICROS_PER_SECOND
 
 

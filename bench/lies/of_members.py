@@ -4,12 +4,12 @@ from functools import partial
 from random import Random
 
 from bench.lies.genuine import Tables
-from bench.lies.lie import PERMITTED, UNDECIDED, Verb, Where, alter, chosen, drop, lie, plus, repeat
+from bench.lies.lie import PERMITTED, UNDECIDED, Lie, Verb, Where, alter, chosen, drop, plus, repeat
 from bench.lies.stories import BASELINE, EARLIEST, FIRST, FORCED, RAISING, TRUNCATION
 from contract.checks import Check
 from contract.tables import MICROS_PER_SECOND
 
-_lie = partial(lie, story=BASELINE)
+_lie = partial(Lie, story=BASELINE)
 _SECOND = MICROS_PER_SECOND
 
 

@@ -6,13 +6,13 @@ from bench.lies.genuine import Row
 from bench.lies.lie import (
     PERMITTED,
     UNDECIDED,
+    Lie,
     Verb,
     Where,
     alter,
     both,
     drop,
     having,
-    lie,
     plus,
     repeat,
     swap,
@@ -22,7 +22,7 @@ from bench.lies.stories import BASELINE, TRUNCATION
 from contract.checks import Check
 from contract.tables import MICROS_PER_SECOND
 
-_lie = partial(lie, story=TRUNCATION)
+_lie = partial(Lie, story=TRUNCATION)
 _SECOND = MICROS_PER_SECOND
 
 

@@ -8,6 +8,7 @@ from bench.lies.genuine import Row, Tables
 from bench.lies.lie import (
     PERMITTED,
     Change,
+    Lie,
     Verb,
     Where,
     alter,
@@ -17,7 +18,6 @@ from bench.lies.lie import (
     drop_all,
     fitting,
     having,
-    lie,
     plus,
     repeat,
     swap,
@@ -29,7 +29,7 @@ from bench.lies.stories import BASELINE, EARLIEST, FIRST, SECOND, TRUNCATION
 from contract.checks import Check
 from contract.tables import MICROS_PER_SECOND
 
-_lie = partial(lie, story=BASELINE)
+_lie = partial(Lie, story=BASELINE)
 NOWHERE = "nobody:0:00000000"
 A_POLL = ("member", "seq")
 NEW = 3

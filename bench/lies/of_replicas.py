@@ -7,6 +7,7 @@ from bench.lies.genuine import Row, Tables
 from bench.lies.lie import (
     UNDECIDED,
     Change,
+    Lie,
     Verb,
     Where,
     alter,
@@ -14,7 +15,6 @@ from bench.lies.lie import (
     chosen,
     drop,
     having,
-    lie,
     plus,
     repeat,
     without,
@@ -23,7 +23,7 @@ from bench.lies.of_sends import A_RECORD, at_offsets
 from bench.lies.stories import BASELINE, EARLIEST, TRUNCATION
 from contract.checks import Check
 
-_lie = partial(lie, story=BASELINE)
+_lie = partial(Lie, story=BASELINE)
 A_BATCH = ("topic", "partition", "base_offset")
 _RECORD = ("offset", "leader_epoch", "value")
 A_LOG = ("topic", "partition")

@@ -5,13 +5,13 @@ from operator import itemgetter
 from random import Random
 
 from bench.lies.genuine import Tables
-from bench.lies.lie import Verb, alter, fitting, having, lie, plus, repeat
+from bench.lies.lie import Lie, Verb, alter, fitting, having, plus, repeat
 from bench.lies.of_replicas import batch, lose_batch, on
 from bench.lies.stories import RETENTION
 from contract.checks import Check
 from contract.tables import MICROS_PER_SECOND
 
-_lie = partial(lie, story=RETENTION)
+_lie = partial(Lie, story=RETENTION)
 LAGGING = "lagging.earliest"
 _LATE = 10 * MICROS_PER_SECOND
 

@@ -4,12 +4,12 @@ from functools import partial
 from random import Random
 
 from bench.lies.genuine import Row, Tables
-from bench.lies.lie import Verb, Where, alter, drop, lie, plus, repeat, swap, within
+from bench.lies.lie import Lie, Verb, Where, alter, drop, plus, repeat, swap, within
 from bench.lies.stories import BASELINE, TRUNCATION
 from contract.checks import Check
 from contract.tables import MICROS_PER_SECOND
 
-_lie = partial(lie, story=BASELINE)
+_lie = partial(Lie, story=BASELINE)
 A_RECORD = ("topic", "partition", "offset")
 """What identifies a record in every replica and delivery."""
 

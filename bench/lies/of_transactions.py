@@ -7,6 +7,7 @@ from bench.lies.genuine import Row, Tables
 from bench.lies.lie import (
     UNDECIDED,
     Change,
+    Lie,
     Verb,
     Where,
     alter,
@@ -15,7 +16,6 @@ from bench.lies.lie import (
     drop_all,
     fitting,
     having,
-    lie,
     plus,
 )
 from bench.lies.of_polls import A_POLL, undelivered
@@ -24,15 +24,15 @@ from bench.lies.stories import TRANSACTIONS
 from contract.checks import Check
 from contract.tables import MICROS_PER_SECOND
 
-_lie = partial(lie, story=TRANSACTIONS)
+_lie = partial(Lie, story=TRANSACTIONS)
 READER = "read_committed.orders"
 ZOMBIE, SUCCESSOR = "sends-on.zombie", "sends-on.successor"
 _BEFORE_MICROS = 30 * MICROS_PER_SECOND
 
 
-def values_of(tables: Tables, producer: str, outcome: str = "ok") -> set[str]:
+def values_of(tables: Tables, producer: str) -> set[str]:
     """The values that a producer sent in its last transaction."""
-    rows = fitting(tables, "sends", having(producer=producer, outcome=outcome))
+    rows = fitting(tables, "sends", having(producer=producer, outcome="ok"))
     last = max(row["transaction"] or 0 for row in rows)
     return {row["value"] for row in rows if (row["transaction"] or 0) == last}
 
