@@ -108,7 +108,7 @@ class Score:
 
 def universes(seeds: int) -> Iterator[Universe]:
     """Every class but _OF_ALL at so many seeds, then as many clean universes of every kind."""
-    wanted = [(plant, "") for plant in PLANTS if plant not in _OF_ALL]
+    wanted: list[tuple[str | None, str]] = [(name, "") for name in PLANTS if name not in _OF_ALL]
     wanted += [(None, kind) for kind in KINDS]
     for index, (plant, kind) in enumerate(one for one in wanted for _ in range(seeds)):
         yield planted_universe(

@@ -119,9 +119,10 @@ class Column:
         found = [literal(value) for value in flat]
         return type(self)(exp.In(this=_operand(self), expressions=found))
 
-    def between(self, low: Any, high: Any) -> "Column":
+    def between(self, low: Any, high: Any) -> Self:
         """Whether it lies between two values, both included."""
-        return (self >= low) & (self <= high)
+        within: Self = (self >= low) & (self <= high)
+        return within
 
     def rlike(self, pattern: str) -> Self:
         """Whether the pattern is found in it."""
