@@ -162,7 +162,7 @@ class NightSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_atomically(path: Path, content: msgspec.Struct) -> None:
-    """Replace a file as a whole, so that a kill leaves the old one or the new one."""
+    """Replace a file atomically: a kill leaves the old one or the new one."""
     replace_file(path, msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
 
 

@@ -24,7 +24,7 @@ class Field:
 
     Attributes:
         clients: the workers with clients under test.
-        kept: where log directories go that are copied before a log may be cut.
+        kept: the folder for log directories that are copied before a possible truncation.
         rules: those that faults have set on nodes.
     """
 

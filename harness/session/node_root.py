@@ -27,5 +27,5 @@ def node_root(results: Path) -> Iterator[Path]:
 
 
 def sweep(results: Path) -> int:
-    """Remove the folders of sessions that ended without doing so; returns how many."""
+    """Remove the folders of killed sessions; returns their number."""
     return remove_unheld(results / _PARENT, _PREFIX)
