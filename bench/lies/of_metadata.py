@@ -32,7 +32,7 @@ def state(topic: str, partition_epoch: int) -> Where:
 
 
 def led(topic: str, leader_epoch: int) -> Where:
-    """Answers of the leader of an epoch to the observer, about its log."""
+    """Samples of the log of a leader in one epoch, as it reported them to the observer."""
     return lambda row: (
         (row["topic"], row["leader_epoch"]) == (topic, leader_epoch)
         and row["broker"] == row["leader"]
