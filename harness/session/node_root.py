@@ -13,8 +13,7 @@ _PARENT, _PREFIX = ".nodes", "session-"
 def node_root(results: Path) -> Iterator[Path]:
     """A folder for one session's nodes below `results`, removed at the end.
 
-    A session that was killed leaves its folder; the next one removes it, since nobody holds it any
-    more.
+    A killed session leaves its folder. The next session removes it, since its lock is free.
     """
     parent = results / _PARENT
     parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Plants of liveness, and of the harness that is judged by itself (families H and M)."""
+"""Plants of liveness, and of defects of the harness (families H and M)."""
 
 import numpy as np
 

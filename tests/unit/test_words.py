@@ -42,34 +42,20 @@ WORDS = {
 }
 """Regular expressions of whole words, and what to write instead."""
 
-ALLOWED: set[tuple[str, str]] = set()
-"""Places as (path, word in lower case), e.g. a quotation."""
+ALLOWED: set[tuple[str, str]] = {
+    ("bench/lies/of_evidence.py", "torn"),
+    ("bench/lies/of_files.py", "anew"),
+    ("docs/lies.md", "anew"),
+    ("docs/lies.md", "torn"),
+}
+"""Places as (path, word in lower case): the name of a lie seeds its random choice."""
 
 NOT_YET = (
     "analysis/",
-    "docs/",
-    "README.md",
-    "ARCHITECTURE.md",
-    "CONTRIBUTING.md",
-    "bench/lies/",
-    "bench/taxonomy.py",
-    "bench/torture/runs.py",
-    "bench/mutants.py",
-    "bench/mutation.py",
-    "contract/checks.py",
-    "contract/events.py",
-    "contract/held.py",
-    "harness/clients/member.py",
-    "harness/decode/client_logs/__init__.py",
-    "harness/faults/cut.py",
-    "harness/session/node_root.py",
-    "harness/story/scenario.py",
-    "scenarios/baseline_test.py",
+    "docs/findings.md",
+    "docs/results.md",
 )
 """Folders and pages whose prose is still to be rewritten."""
-
-CHECKED = ("docs/glossary.md",)
-"""Pages below NOT_YET that are checked already."""
 
 NEVER = ("tests/", "CHANGELOG.md", "LICENSE")
 """Names of tests and the history of the project stay as they are."""
@@ -108,8 +94,6 @@ def found_in(path: Path) -> list[str]:
 
 
 def is_checked(name: str) -> bool:
-    if name in CHECKED:
-        return True
     if name.startswith((*NOT_YET, *NEVER)):
         return False
     return Path(name).suffix in _SUFFIXES or Path(name).name in _NAMES
