@@ -38,7 +38,7 @@ from simulator.universe import (
 
 SEEDS = 20
 RECORDS, PARTITIONS = 60, 2
-"""Of each universe: records a partition."""
+"""Records of each partition, and partitions, of a universe."""
 _SEED = 19902
 _UNEXPLAINED_SHOWN = 5
 _OF_ALL = (Check.CLOCK_SKEW,)

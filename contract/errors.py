@@ -29,7 +29,7 @@ class UsageError(FencepostError):
 
 
 class PrerequisiteError(FencepostError):
-    """The machine lacks something; the message names the command that brings it."""
+    """The machine lacks something; the message names the command that installs it."""
 
     exit_code = 69
 

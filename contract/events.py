@@ -36,7 +36,7 @@ class Event(
     tag=True,
     forbid_unknown_fields=True,
 ):
-    """What every event carries."""
+    """The fields of every event."""
 
     seq: Annotated[int, msgspec.Meta(ge=0, le=2**62)]
     wall_micros: WallMicros

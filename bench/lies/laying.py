@@ -35,7 +35,7 @@ class Universe:
 
     @property
     def prefix(self) -> str:
-        """What each of its names begins with."""
+        """The prefix of each of its names."""
         return f"u{self.index:03d}."
 
     def laid(self, tables: Tables) -> Tables:

@@ -41,7 +41,7 @@ def led(topic: str, leader_epoch: int) -> Where:
 
 
 def filled(where: Where) -> Where:
-    """Of those, the ones with records in the log."""
+    """Those of these rows with records in the log."""
     return lambda row: where(row) and row["log_end_offset"] > 0
 
 
