@@ -31,8 +31,8 @@ def with_fates(sends: DataFrame, trace: Trace) -> DataFrame:
     aborted, failed, unknown), reason.
 
     Where both kinds of markers end a transaction's writes in one partition, one of them came too
-    early or too late (KAFKA-17754). The transaction's own marker is the
-    one that agrees with the response to its client.
+    early or too late (KAFKA-17754). The transaction's own marker is the one that agrees with the
+    response to its client.
 
     Args:
         sends: with topic, partition, producer, transaction, offset, outcome.

@@ -26,7 +26,7 @@ class Moment:
 
 
 def story(folder: RunFolder, finding: Finding) -> list[Moment]:
-    """What happened around a finding, in the order of the times that were recorded.
+    """What happened around a finding, ordered by the times that its sources recorded.
 
     Records are those of the finding's offsets, leaderships those of its partition, commits and
     deliveries those of its group, or of every group where it names none. Faults are always listed.

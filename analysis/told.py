@@ -15,7 +15,8 @@ def in_order(samples: DataFrame, *keys: str, value: str) -> DataFrame:
     """Each reported value, and the largest one that was reported before the request for it.
 
     Two threads query at the same time, so the order in which responses were recorded proves
-    nothing: only a response that was recorded before a request was sent is older than its response.
+    nothing: only a response that was recorded before a request was sent is older than the response
+    to that request.
 
     Returns:
         The keys, at_micros, value, before (null if none was reported before).

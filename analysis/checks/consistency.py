@@ -20,7 +20,7 @@ _IS_AHEAD = (
     "position > given_next and (position <= next_last"
     " or coalesce(following > next_last and position > following, false))"
 )
-"""A member asks for its position when a poll has returned, after the records of that poll.
+"""A member asks for its position when a poll has returned: the position is after its records.
 The next delivery may have a lower offset, as after a truncation. It then proves nothing."""
 _BEGINS_SESSION = "change in ('opened', 'assigned', 'revoked', 'failed')"
 

@@ -93,11 +93,11 @@ def _last_told(trace: Trace, sends: DataFrame) -> DataFrame:
 def fetch_unavailable(trace: Trace) -> CheckOutcome:
     """A member got nothing for 2 s or more, though its next record was below the high watermark.
 
-    The wait begins when that record was acknowledged, unless the member was asked to stop in
-    between or had come to the end. A violation if the partition could serve for more than 30 s of
-    an outage, as in `produce_unavailable`. The ISR counts only if no source proves that the high
-    watermark was beyond the record. Groups that read committed values wait for transactions and are
-    left out.
+    The wait begins when that record was acknowledged. It does not count if the member was asked to
+    stop in between or had come to the end. A violation if the partition could serve for more than
+    30 s of an outage, as in `produce_unavailable`. The ISR counts only if no source proves that the
+    high watermark was beyond the record. Groups that read committed values wait for transactions
+    and are left out.
 
     Permitted: it could serve for 30 s or less.
     Evaluates: every pause between two polls of a member that returned records.

@@ -130,8 +130,8 @@ def poll_skip(trace: Trace) -> CheckOutcome:
 
     Within a poll or between polls. A record counts if the surviving log had it at that time (some
     were deleted later and are still in a segment) and its epoch lies between those of the
-    deliveries. Control records, aborted batches and records of another branch are not expected.
-    A group that reads committed values gets the records of committed transactions only.
+    deliveries. Control records, aborted batches and records of another branch are not expected. A
+    group that reads committed values is to get a transaction's records only if it was committed.
 
     Undecided: it is not known how the record's transaction ended.
     Evaluates: every delivery.
