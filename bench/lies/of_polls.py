@@ -30,7 +30,7 @@ from contract.checks import Check
 from contract.tables import MICROS_PER_SECOND
 
 _lie = partial(Lie, story=BASELINE)
-NOWHERE = "nobody:0:00000000"
+NOWHERE = "unknown:0:00000000"
 A_POLL = ("member", "seq")
 NEW = 3
 """The epoch of the records that took over, in TRUNCATION."""

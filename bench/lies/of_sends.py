@@ -11,7 +11,7 @@ from contract.tables import MICROS_PER_SECOND
 
 _lie = partial(Lie, story=BASELINE)
 A_RECORD = ("topic", "partition", "offset")
-"""What identifies a record in every replica and delivery."""
+"""The columns that identify a record in every replica and delivery."""
 
 
 def at_offsets(first: int, last: int) -> Where:

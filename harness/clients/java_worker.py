@@ -33,7 +33,7 @@ class JavaRole(MemberRole):
     """Producers and consumers of the Java client, several at a time in one JVM."""
 
     def __init__(self, plan: WorkerPlan, history: HistoryWriter) -> None:
-        """Needs the JVM to run already."""
+        """The JVM must run."""
         super().__init__(
             plan,
             history,

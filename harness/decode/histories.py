@@ -226,9 +226,9 @@ def _group_event(worker: str, event: GroupChanged | ConsumerFailed, rows: Rows) 
 
 
 def _faults(events: Iterable[AnyEvent], rows: Rows) -> None:
-    """One row per fault, by its number; one that was never proved did not land.
+    """Add one row for each fault, by number; an unproved one did not land.
 
-    Proved a second time, it is taken back: its effect ended before its heal.
+    A second proof replaces the first: the effect of the fault ended before its heal.
     """
     faults: dict[int, dict[str, Any]] = {}
     for event in events:
