@@ -125,7 +125,7 @@ def _epoch_starts(log: Log, kept: Array) -> list[tuple[int, int, int]]:
 def write_failed_sends(
     universe: Universe, producer: str, partition: int, count: int, **values: object
 ) -> None:
-    """Add sends that failed after a producer's last ones to a partition, with these values."""
+    """Add failed sends behind a producer's last ones; `values` are further columns."""
     sends = universe.frame("sends")
     first = int(sends["sequence"][sends.where(producer=producer, partition=partition)].max()) + 1
     made = [make_value(producer, first + one) for one in range(count)]

@@ -43,7 +43,7 @@ def torn(lines: Lines, _: Random) -> Lines:
 
 
 def at_one(text: bytes, becomes: Callable[[bytes], Lines]) -> Callable[[Lines, Random], Lines]:
-    """What one line that has a text becomes, among all others."""
+    """Replace one line that has a text by the lines that it becomes."""
 
     def change(lines: Lines, random: Random) -> Lines:
         index = random.choice(places(lines, text))

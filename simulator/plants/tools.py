@@ -110,7 +110,7 @@ def drop_deliveries(universe: Universe, partition: int, group: str, offsets: Arr
 
 
 def deliver_again(universe: Universe, again: Array, at: int, **values: str) -> Array:
-    """Deliver what these polls brought once more, as one poll; returns them by their offsets."""
+    """Deliver the records of these polls again, as one poll; returns their indexes by offset."""
     polls = universe.frame("polls")
     order = again[np.argsort(polls["offset"][again])]
     universe.add(
