@@ -53,7 +53,7 @@ def empty(table: str) -> Damage:
 
 
 def rewritten(table: str, change: Callable[[pa.Table], pa.Table]) -> Damage:
-    """Write a table anew, changed."""
+    """Write a table again, changed."""
 
     def damage(folder: RunFolder, _: Random) -> None:
         path = folder.tables / f"{table}.parquet"
