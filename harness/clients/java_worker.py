@@ -6,8 +6,8 @@ from typing import Any
 
 from contract.clients import Client
 from contract.errors import WorkerError
+from harness.clients.command import Command
 from harness.clients.commands import (
-    AnyCommand,
     BeginTransaction,
     CopyInTransaction,
     CountProduced,
@@ -46,7 +46,7 @@ class JavaRole(MemberRole):
             bootstrap=plan.bootstrap, history=history, member=self._member
         )
 
-    def carry_out(self, command: AnyCommand) -> Any:
+    def carry_out(self, command: Command) -> Any:
         """Carry out a command of producers or of members."""
         match command:
             case Produce():

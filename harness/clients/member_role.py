@@ -11,8 +11,8 @@ from typing import Any
 from contract.clients import Client
 from contract.errors import WorkerError
 from contract.outcomes import CommitEpoch
+from harness.clients.command import Command
 from harness.clients.commands import (
-    AnyCommand,
     CloseMembers,
     CommitPositions,
     Consume,
@@ -92,7 +92,7 @@ class MemberRole(Role):
         self._readers: dict[str, _Reader] = {}
         self._pool = ThreadPoolExecutor(_THREADS)
 
-    def carry_out(self, command: AnyCommand) -> Any:
+    def carry_out(self, command: Command) -> Any:
         """Open, consume, commit or close."""
         match command:
             case OpenMembers(members=members):

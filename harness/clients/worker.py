@@ -13,7 +13,8 @@ from typing import Any
 import msgspec
 
 from contract.events import Answered, WorkerStarted, WorkerStopped
-from harness.clients.commands import DECODER, AnyCommand, Finish, Ping, WorkerPlan
+from harness.clients.command import Command
+from harness.clients.commands import DECODER, Finish, Ping, WorkerPlan
 from harness.clients.history import HistoryWriter
 
 
@@ -24,7 +25,7 @@ class Role(ABC):
     client_version: str
 
     @abstractmethod
-    def carry_out(self, command: AnyCommand) -> Any:
+    def carry_out(self, command: Command) -> Any:
         """Carry out a command; returns its result as plain lists, dicts and scalars."""
 
     @abstractmethod
@@ -70,7 +71,7 @@ def serve(plan: WorkerPlan, role: Role, history: HistoryWriter, lines: Iterable[
     history.close()
 
 
-def _done(role: Role, command: AnyCommand) -> Any:
+def _done(role: Role, command: Command) -> Any:
     match command:
         case Ping():
             return None

@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 
 from contract.events import (
-    AnyEvent,
     ClockRead,
     Committed,
     ConsumerFailed,
+    Event,
     FaultChanged,
     GroupChanged,
     PhaseEntered,
@@ -97,7 +97,7 @@ def _without_stamps(row: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name not in ("seq", "mono_micros")}
 
 
-def _sends(worker: str, events: Iterable[AnyEvent], rows: Rows) -> None:
+def _sends(worker: str, events: Iterable[Event], rows: Rows) -> None:
     """Return one row per value; one without an outcome in the history is `unknown`.
 
     An outcome counts even if its intent was in a malformed line.
@@ -225,7 +225,7 @@ def _group_event(worker: str, event: GroupChanged | ConsumerFailed, rows: Rows) 
     rows.add("group_events", **row)
 
 
-def _faults(events: Iterable[AnyEvent], rows: Rows) -> None:
+def _faults(events: Iterable[Event], rows: Rows) -> None:
     """One row per fault, by its number; one that was never proved did not land.
 
     Proved a second time, it is taken back: its effect ended before its heal.
@@ -251,7 +251,7 @@ def _faults(events: Iterable[AnyEvent], rows: Rows) -> None:
     rows.extend("faults", faults.values())
 
 
-def _missing_faults(events: Iterable[AnyEvent]) -> int:
+def _missing_faults(events: Iterable[Event]) -> int:
     """Return the numbers of faults, from 0 to the last one, that have no event."""
     numbers = {event.number for event in events if isinstance(event, FaultChanged)}
     return max(numbers) + 1 - len(numbers) if numbers else 0
@@ -263,7 +263,7 @@ def _wait(event: StateAwaited, rows: Rows) -> None:
     )
 
 
-def _phases(events: Sequence[AnyEvent], rows: Rows) -> None:
+def _phases(events: Sequence[Event], rows: Rows) -> None:
     """Return one row per phase; each lasts until the next one, the last until the history ends."""
     entered = [event for event in events if isinstance(event, PhaseEntered)]
     ends = [event.wall_micros for event in (*entered[1:], *events[-1:])]

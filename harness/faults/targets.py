@@ -128,7 +128,7 @@ class TransactionCoordinatorOf:
 
     def resolve(self, observer: Observer) -> list[int]:
         """Return its current coordinator, also if the id was never used."""
-        return [observer.transaction_coordinator(self.transactional_id)]
+        return [observer.coordinator(self.transactional_id, of_transactions=True)]
 
     def __str__(self) -> str:
         """Read as `transaction-coordinator:payments`."""

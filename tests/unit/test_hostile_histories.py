@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from contract.events import (
     INTENDED_MAX,
-    AnyEvent,
     ClockRead,
     Committed,
     ConsumerFailed,
+    Event,
     FaultChanged,
     GroupChanged,
     PhaseEntered,
@@ -40,7 +40,7 @@ LOG = {"topic": "t", "partition": 0}
 MEMBER = {"group": "g", "member": "g#1"}
 STEP = {"producer": "p", "transactional_id": "x", "transaction": 0, "outcome": Outcome.OK}
 WHO = {"role": "member_worker", "node": "n", "client": "java", "client_version": "4.4.0"}
-EVENTS: list[tuple[type[AnyEvent], dict[str, object]]] = [
+EVENTS: list[tuple[type[Event], dict[str, object]]] = [
     (WorkerStarted, {"worker": "w", **WHO, "pid": 7}),
     (PhaseEntered, {"stage": Stage.STEADY, "doing": "writes"}),
     (
