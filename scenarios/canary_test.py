@@ -25,10 +25,10 @@ class HiddenLoss(CutTails):
 
     verb = "kill"
 
-    @property
-    def target(self) -> str:
-        """The brokers, as in a kill."""
-        return "all (brokers 1, 2, 3)"
+    def __init__(self, *, records: int) -> None:
+        """The target is named as in a kill."""
+        super().__init__("orders", 0, records=records)
+        self.target = "all (brokers 1, 2, 3)"
 
 
 class CanaryScenario(Scenario):
@@ -50,6 +50,6 @@ class CanaryScenario(Scenario):
             run.phases.enter(Stage.STEADY, f"writing {KEPT} + {PLANTED} records")
             run.produce("orders", count=KEPT, producer="kept")
             run.produce("orders", count=PLANTED, producer="planted")
-            with run.fault(HiddenLoss("orders", 0, records=PLANTED)):
+            with run.fault(HiddenLoss(records=PLANTED)):
                 run.phases.enter(Stage.HELD, "brokers are down, the tail is truncated")
             run.settle()
