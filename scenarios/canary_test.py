@@ -9,10 +9,10 @@ Expect:  the run fails with exactly 7 lost records that no setting permits. A ca
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.run_folder import TopicPlan
 from contract.stages import Stage
 from harness.faults.cut_tail import CutTails
 from harness.story.scenario import Scenario
+from harness.story.topics import durable_topic
 
 KEPT, PLANTED = 100, 7
 
@@ -35,9 +35,7 @@ class CanaryScenario(Scenario):
     """Only the planted loss may be found."""
 
     topology = Topology(brokers=3)
-    orders = TopicPlan(
-        topic="orders", partitions=1, replication=3, min_insync=2, unclean_election=False
-    )
+    orders = durable_topic("orders", partitions=1)
     must_judge = (
         Check.LOST_RECORD,
         Check.FAULT_LANDED,
