@@ -5,13 +5,14 @@ from typing import Any
 
 from cluster.kafka.service import KafkaService
 from cluster.nodes.node import Node
+from contract.manifest import TABLES_OF_HISTORIES
 from contract.regular_files import lines_of, printable, read_regular
 from contract.run_folder import RunFolder
 from harness.clients.observer_commands import Decode
 from harness.clients.process import WorkerService
 from harness.collection.log_directories import copy_log_directory
 from harness.decode.client_logs import resets
-from harness.decode.histories import TABLES_OF_HISTORIES, read_histories
+from harness.decode.histories import read_histories
 from harness.decode.replica_files import ignored_files, replica_folders
 from harness.decode.server_logs import TABLES_OF_SERVER_LOGS, id_of, server_of
 from harness.decode.tables import write_table

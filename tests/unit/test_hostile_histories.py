@@ -28,11 +28,12 @@ from contract.events import (
     WorkerStarted,
     WorkerStopped,
 )
+from contract.manifest import TABLES_OF_HISTORIES
 from contract.outcomes import Outcome
 from contract.run_folder import GroupPlan, Plan, RunFolder
 from contract.stages import Stage
 from harness.collection.collect import decode_clients, decode_server_logs
-from harness.decode.histories import TABLES_OF_HISTORIES, read_histories
+from harness.decode.histories import read_histories
 from harness.decode.tables import Rows, write_table
 
 AT = 1_790_000_000_000_000
