@@ -16,7 +16,7 @@ from cluster.nodes import agent
 from cluster.nodes.agent_link import REPLY_SECONDS, link_to
 from cluster.nodes.archives import owned_by_root, unpack
 from cluster.nodes.docker_client import connect, explained
-from cluster.nodes.node import Capability, Completed, Node, NodeProcess, require_success
+from cluster.nodes.node import Capability, Completed, Node, NodeProcess
 from cluster.nodes.traffic import Packets, Traffic
 from contract.errors import DistributionError, NodeError
 from contract.waiting import wait_until
@@ -113,21 +113,12 @@ class DockerNode(Node):
         found = self.ask(agent.HashFiles(paths=paths))
         return [name for name, wanted in hashes.items() if found[str(folder / name)] != wanted]
 
-    def run(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout_seconds: float,
-        env: Mapping[str, str] | None = None,
-        check: bool = True,
+    def _run(
+        self, argv: Sequence[str], *, timeout_seconds: float, env: Mapping[str, str]
     ) -> Completed:
-        """Run a command to its end."""
-        request = agent.RunCommand(
-            argv=list(argv), timeout_seconds=timeout_seconds, env=dict(env or {})
-        )
+        request = agent.RunCommand(argv=list(argv), timeout_seconds=timeout_seconds, env=dict(env))
         status, output = self.ask(request, timeout_seconds=timeout_seconds + _GRACE_SECONDS)
-        ended = Completed(status, output)
-        return require_success(ended, argv, where=self.name) if check else ended
+        return Completed(status, output)
 
     def spawn(
         self,

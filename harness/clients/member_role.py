@@ -1,7 +1,6 @@
 """A worker's role whose members are consumers of one client."""
 
 import logging
-import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -26,7 +25,7 @@ from harness.clients.commands import (
 from harness.clients.history import HistoryWriter
 from harness.clients.member import GroupMember
 from harness.clients.python_log import open_log
-from harness.clients.worker import Role, read_plan, serve
+from harness.clients.worker import Role, run_worker
 
 _THREADS = 8
 _CLOSE_SECONDS = 20
@@ -177,13 +176,12 @@ def serve_members(
         client_version: of the installed client.
         factory: gives what opens the members, from the handler of the worker's client log.
     """
-    plan = read_plan(Path(sys.argv[1]))
-    history = HistoryWriter(Path(plan.history))
-    role = MemberRole(
-        plan,
-        history,
-        client=client,
-        client_version=client_version,
-        make_member=factory(open_log(Path(plan.log))),
+    run_worker(
+        lambda plan, history: MemberRole(
+            plan,
+            history,
+            client=client,
+            client_version=client_version,
+            make_member=factory(open_log(Path(plan.log))),
+        )
     )
-    serve(plan, role, history, sys.stdin)

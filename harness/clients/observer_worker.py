@@ -3,7 +3,6 @@
 `python -m harness.clients.observer_worker PLAN`
 """
 
-import sys
 import threading
 import time
 from functools import partial
@@ -29,7 +28,7 @@ from harness.clients.views import (
     partitions_seen_by,
     topic_id_seen_by,
 )
-from harness.clients.worker import Role, read_plan, serve
+from harness.clients.worker import Role, run_worker
 from harness.decode.logs import decode_segments, truncate_tail
 from harness.java.jvm import kafka_version, start_jvm
 from harness.wire.request import Broker
@@ -41,7 +40,8 @@ class ObserverRole(Role):
     client = "admin"
 
     def __init__(self, plan: WorkerPlan, history: HistoryWriter) -> None:
-        """The JVM must run."""
+        """Start the JVM."""
+        start_jvm(plan.jars, log=Path(plan.log))
         self.client_version = kafka_version()
         self._history = history
         self._bootstrap = plan.bootstrap
@@ -184,13 +184,5 @@ def _or_none(question: Any, *arguments: Any) -> Any:
         return None
 
 
-def main() -> None:
-    """Serve the plan given as the only argument."""
-    plan = read_plan(Path(sys.argv[1]))
-    history = HistoryWriter(Path(plan.history))
-    start_jvm(plan.jars, log=Path(plan.log))
-    serve(plan, ObserverRole(plan, history), history, sys.stdin)
-
-
 if __name__ == "__main__":
-    main()
+    run_worker(ObserverRole)

@@ -6,7 +6,7 @@ import signal
 import sys
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +33,11 @@ class Role(ABC):
         """Close every client that is still open."""
 
 
-def read_plan(path: Path) -> WorkerPlan:
-    """Read the plan that the driver wrote for this worker."""
-    return msgspec.json.decode(path.read_bytes(), type=WorkerPlan)
+def run_worker(make_role: Callable[[WorkerPlan, HistoryWriter], Role]) -> None:
+    """The whole program of a worker: serve the plan that the driver wrote to its only argument."""
+    plan = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=WorkerPlan)
+    history = HistoryWriter(Path(plan.history))
+    serve(plan, make_role(plan, history), history, sys.stdin)
 
 
 def serve(plan: WorkerPlan, role: Role, history: HistoryWriter, lines: Iterable[str]) -> None:
