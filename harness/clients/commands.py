@@ -23,7 +23,6 @@ class WorkerPlan(msgspec.Struct, frozen=True, kw_only=True):
     log: str
     bootstrap: str
     jars: list[str]
-    kafka: str
 
 
 class Produce(Command, frozen=True, kw_only=True):

@@ -75,7 +75,6 @@ class WorkerService(Service):  # type: ignore[misc]
             log=str(self.log_file),
             bootstrap=bootstrap,
             jars=[str(jar) for jar in self.host.class_path(kafka)],
-            kafka=kafka,
         )
         plan_file = self.folder / "plan.json"
         self.host.write(plan_file, msgspec.json.encode(plan))
