@@ -1,6 +1,6 @@
 """Changes of partitions in the metadata log, and which of them belong to one topic id.
 
-A topic that is deleted and created again under its name begins anew: offsets, leader epochs and
+A topic that is deleted and created again under its name starts over: offsets, leader epochs and
 records of the one prove nothing about the other (KIP-516).
 """
 

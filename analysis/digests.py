@@ -37,7 +37,7 @@ def buckets_of(first: str, last: str) -> Column:
 
 
 def bucket_start(ahead: int = 0) -> Column:
-    """The first offset of a row's bucket, or of one so many ahead."""
+    """The first offset of a row's bucket, or of the bucket that is `ahead` buckets later."""
     return (F.col("_bucket") + ahead) * BUCKET_OFFSETS
 
 

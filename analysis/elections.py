@@ -281,7 +281,7 @@ def _elections(trace: Trace) -> DataFrame:
 def _passing_over(trace: Trace) -> DataFrame:
     """(topic, partition, metadata_offset, is_passing_over): changes out of an empty ISR.
 
-    Those before which an eligible leader replica was in service. One that registers anew after an
+    Those before which an eligible leader replica was in service. One that registers again after an
     unclean shutdown is still fenced, and loses its eligibility by the same change.
     """
     states = (

@@ -26,12 +26,13 @@ def committed_readers(trace: Trace) -> DataFrame:
 def with_fates(sends: DataFrame, trace: Trace) -> DataFrame:
     """Add how each send's transaction ended.
 
-    Columns: told (as of `ends`; unknown where the client did not set out to end it), marker and
+    Columns: `told` (as of `ends`; unknown where the client did not set out to end it), marker and
     marker_at (the control record that ends it in the log; null where none does), fate (committed,
     aborted, failed, unknown), reason.
 
     Where both kinds of markers end a transaction's writes in one partition, one of them came too
-    early or too late (KAFKA-17754). Its own is the one that its client was answered.
+    early or too late (KAFKA-17754). The transaction's own marker is the one that agrees with the
+    response to its client.
 
     Args:
         sends: with topic, partition, producer, transaction, offset, outcome.
@@ -79,9 +80,9 @@ def with_fates(sends: DataFrame, trace: Trace) -> DataFrame:
 def ends(trace: Trace) -> DataFrame:
     """How each transaction ended that its client set out to end.
 
-    Columns: producer, transaction, told (committed, aborted, refused or unknown: the client's last
-    answer), commit_micros (when it set out to commit; null if it never did), waited_micros (the
-    longest for an answer to that), worker.
+    Columns: producer, transaction, `told` (committed, aborted, refused or unknown: the last outcome
+    at the client), commit_micros (when it set out to commit; null if it never did), waited_micros
+    (the longest wait for a response to that), worker.
 
     A transaction that its client only tried to abort is aborted, whatever the answer: no other
     client may commit it. One whose commit was refused is `refused`.

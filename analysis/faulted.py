@@ -15,7 +15,7 @@ def brokers_of(target: str) -> frozenset[int]:
 def without_majority(
     faults: Sequence[tuple[frozenset[int], int, int | None]], brokers: int
 ) -> list[tuple[int, int | None]]:
-    """The times in which faults held so many brokers at once that the others are no majority.
+    """The times in which the brokers that no fault held were no majority.
 
     Args:
         faults: the brokers of each, and when it was injected and healed (None: never).

@@ -14,7 +14,7 @@ _HEAD = "| id | check | finds | permitted | undecided | source |\n|---|---|---|-
 
 
 def with_tables(page: str) -> str:
-    """The page with its tables made anew; what is outside of the markers stays.
+    """The page with its tables made again; the text outside of the markers is unchanged.
 
     Raises:
         ValueError: the page has no markers.

@@ -31,7 +31,7 @@ _OF_TOPICS = {
 }
 """What the segments of Kafka's own topics say."""
 INCOMPLETE = "missing_seqs > 0 or malformed_lines > 0 or (torn_lines > 0 and ended_by_itself)"
-"""Of a row of `histories`: it has a gap. A last line torn by SIGKILL was never finished."""
+"""Of a row of `histories`: it has a gap. A last line that SIGKILL left incomplete is no gap."""
 _KEPT_BY_GAPS = {"histories": ALL_TABLES, "servers": _OF_REPLICAS, "unread_segments": _OF_REPLICAS}
 """Tables from which gaps are known, and what can't be relied on without them."""
 

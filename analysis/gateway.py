@@ -1,8 +1,8 @@
 """The JVM behind PySpark: its classes, each looked up once, and plans of other sessions.
 
-PySpark names a Java class, and a static method of it, anew with each column and list that a plan is
-made of. For each, py4j asks the JVM, which searches all of Spark's jars for names that turn out to
-be none of a class. That took a seventh of the time in which a small run was judged.
+PySpark looks up a Java class, and a static method of it, for each column and list of a plan. For
+each, py4j asks the JVM, which searches all of Spark's jars for names that are no class. That took a
+seventh of the time in which a small run was judged.
 """
 
 from typing import Any

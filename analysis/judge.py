@@ -320,7 +320,7 @@ def _resumption(trace: Trace) -> tuple[list[Resumption], CheckResult]:
         resumed = resumption.resumptions(trace)
     except TableError as error:
         return [], _unjudged(CheckVerdict.NOT_EVALUABLE, str(error))
-    except Exception as error:  # noqa: BLE001 - the checks are told all the same
+    except Exception as error:  # noqa: BLE001 - the checks are reported all the same
         return [], _crashed(error)
     if not resumed:
         return [], _unjudged(CheckVerdict.NOT_EVALUABLE, "no group was opened a second time")

@@ -54,7 +54,7 @@ _T = TypeVar("_T")
 _R = TypeVar("_R")
 _LOG = ("topic", "partition")
 SMALL_INPUT_ROWS = 200_000
-"""Up to so many rows in all, a trace is small: see `analysis.closeup`."""
+"""Up to this number of rows in all, a trace is small: see `analysis.closeup`."""
 CLOCK_MICROS = 50_000
 """Times of different nodes are compared at least within this bound; inside, nothing is decided."""
 IS_ACKNOWLEDGED = "outcome = 'ok' and offset is not null"
@@ -65,7 +65,7 @@ _AT_ONCE = min(8, 1 + (os.cpu_count() or 1))
 """Checks that are judged at the same time: one a core, and one that waits for what others build."""
 _BREAK_SECONDS = 0.5
 _LOCAL_ROWS = 20_000
-"""Up to so many rows, a table goes into the plan itself, which saves scans and their jobs."""
+"""Up to this number of rows, a table goes into the plan, which saves scans and their jobs."""
 
 
 @dataclass(frozen=True)

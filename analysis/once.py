@@ -65,7 +65,7 @@ class Once:
         try:
             with self.sources() as sources:
                 value = build()
-        except BaseException as error:  # noqa: BLE001 - told to all who ask
+        except BaseException as error:  # noqa: BLE001 - raised to all callers
             known.set_exception(error)
         else:
             known.set_result(_Built(value, frozenset(sources)))

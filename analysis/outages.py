@@ -97,11 +97,11 @@ def unavailable(
     min_insync: DataFrame,
     doubts: DataFrame | None = None,
 ) -> CheckOutcome:
-    """Outages of partitions as findings: more than OWED_SECONDS of service owed is a violation.
+    """Outages of partitions as findings: a violation if it could serve for more than OWED_SECONDS.
 
-    Service is not owed while, by the metadata log, the partition had no leader; while faults held
-    so many brokers that no majority of them was left; and while clients had no way to a broker.
-    What `needs_insync` is not owed either while the ISR is smaller than `min.insync.replicas`, or
+    A partition could not serve while, by the metadata log, it had no leader; while the brokers that
+    no fault held were no majority; and while clients could reach no broker. A service that
+    `needs_insync` was not possible either while the ISR is smaller than `min.insync.replicas`, or
     than the replica count where that is less: then the high watermark does not advance
     (KAFKA-15583). `recovery_seconds` is what passed from when it could be served until it was.
 

@@ -14,7 +14,7 @@ _LOG = ("topic", "partition")
 def reigns(trace: Trace) -> DataFrame:
     """(topic, partition, epoch, broker, from_micros, newer_epoch, until_micros).
 
-    Each leader epoch with its leader, and the next one; a topic that was created again begins anew.
+    Each leader epoch with its leader, and the next one; a topic that was created again starts over.
     """
     return trace.shared("reigns", lambda: _reigns(trace))
 

@@ -12,12 +12,12 @@ from analysis.load import Trace
 from contract.tables import MICROS_PER_SECOND
 
 _STARTING_MICROS = 30 * MICROS_PER_SECOND
-"""A broker registers at most so long after the heal that starts it."""
+"""A broker registers at most this long after the heal that starts it."""
 _OF_ALL_BROKERS = "replicas:"
 
 
 def unexplained_restarts(trace: Trace) -> Iterator[Gap]:
-    """Brokers that registered anew, under another broker epoch, without a fault that restarts them.
+    """Brokers that registered again, with a new broker epoch, without a fault that restarts them.
 
     A process registers once. Only faults restart brokers, so the driver's history lacks one, and
     what else that fault did to the cluster is not known.

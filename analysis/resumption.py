@@ -65,7 +65,7 @@ def _exception(row: dict[str, Any]) -> str | None:
 
 
 def _facts(trace: Trace) -> DataFrame:
-    """All that a row tells, by group, topic, partition."""
+    """The facts of each row, by group, topic, partition."""
     reopened = _reopened(trace)
     pauses = _pauses(trace)
     partitions = given(trace).select(*PARTITION).distinct()

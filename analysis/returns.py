@@ -10,7 +10,9 @@ from analysis.sessions import jumps
 
 
 def moved_back(trace: Trace) -> DataFrame:
-    """Rows of `jumps` that go back although nothing began anew, with is_commit and is_permitted.
+    """Rows of `jumps` that go back although reading did not start over.
+
+    Columns: those of `jumps`, is_commit, is_permitted.
 
     is_commit: the group had committed that offset. is_permitted: it did, and the member went back
     there from one poll to the next, which a rebalance does that is over within one poll.

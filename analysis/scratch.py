@@ -1,7 +1,7 @@
 """Files of what judging one large trace computed, kept beside it as long as it is judged.
 
 Files rather than Spark's memory: millions of rows in the heap cost its collector more than reading
-them again, and whoever reads them takes the columns that it needs.
+them again, and a reader loads only the columns that it needs.
 """
 
 import threading
@@ -54,7 +54,7 @@ class Kept:
     """The rows of one frame, in files."""
 
     def __init__(self, path: Path, schema: StructType) -> None:
-        """Tell the rows of a frame by files that were written."""
+        """Refer to the files of a frame and count their rows."""
         self._path, self._schema = path, schema
         self._files = sorted(path.glob("*.parquet"))
         self.rows = sum(pq.read_metadata(file).num_rows for file in self._files)

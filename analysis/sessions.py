@@ -1,8 +1,8 @@
-"""In what order each member was given records, and where its reading began anew.
+"""The order in which records were delivered to each member, and where its reading started over.
 
-A member of a group is one incarnation of a consumer (`group#number`). Within it, reading begins
-anew where the member was assigned or lost the partition, where its client reset it, and where it
-raised: what is promised of the order of records holds between two such moments only.
+A member of a group is one incarnation of a consumer (`group#number`). Within it, reading starts
+over where the member was assigned or lost the partition, where its client reset it, and where it
+raised. The order of records is promised between two such moments only.
 """
 
 from pyspark.sql import DataFrame, Window
@@ -36,7 +36,7 @@ def runs(trace: Trace) -> DataFrame:
 def jumps(trace: Trace) -> DataFrame:
     """The runs that do not begin where the one before ended.
 
-    The columns of `runs`, and is_anew (reading began anew in between) and reset_to (where a reset
+    The columns of `runs`, and is_anew (reading started over in between) and reset_to (where a reset
     put the position, null without one).
     """
     return trace.shared("jumps", lambda: _jumps(trace))

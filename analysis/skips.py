@@ -27,8 +27,9 @@ def skips(trace: Trace) -> DataFrame:
     - commit_epoch, committed_offset, committed_epoch: of the group's plan and its last commit.
     - jumped_to: the offset to which `auto.offset.reset=latest` led past it.
     - truncated_to: the offset to which the client went for a truncation that it placed above it.
-    - unclean_epochs: the epochs of several unclean elections, where that offset is the answer that
-      the leader then owed for the position's epoch, which was newer than the record's; else null.
+    - unclean_epochs: the epochs of several unclean elections, where that offset is the one that
+      the leader then had to return for the position's epoch, which was newer than the record's;
+      else null.
     - is_gapped: whether a history that has deliveries to the group lacks events.
     - is_replaced: whether it took the place of a record that was delivered to the group before, and
       then truncated; false where a reset led past it.
@@ -98,7 +99,7 @@ def _ranges(trace: Trace) -> DataFrame:
     which the surviving branch has nothing parted from it where it started.
 
     answered: where the first epoch newer than the position's started, which is the end that the
-    leader answers; unclean_epochs: those of the unclean elections from the position's epoch on, if
+    leader returns; unclean_epochs: those of the unclean elections from the position's epoch on, if
     they are several.
     """
     resets = (

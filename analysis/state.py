@@ -110,7 +110,7 @@ def fork_then(epoch: str, until: str) -> str:
     """SQL: where the log had left an epoch by then; null while no newer epoch had started.
 
     Offsets at or above it were not of that epoch or an older one. To be asked of rows with a
-    `timeline`; where the start of a newer epoch has two bounds, the fork is told too high.
+    `timeline`; where the start of a newer epoch has two bounds, the returned fork is too high.
 
     Args:
         epoch: SQL, the epoch.

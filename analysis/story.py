@@ -26,10 +26,10 @@ class Moment:
 
 
 def story(folder: RunFolder, finding: Finding) -> list[Moment]:
-    """What happened around a finding, in the order of the clocks that told it.
+    """What happened around a finding, ordered by the times that its sources recorded.
 
     Records are those of the finding's offsets, leaderships those of its partition, commits and
-    deliveries those of its group, or of every group where it names none. Faults are always told.
+    deliveries those of its group, or of every group where it names none. Faults are always listed.
     """
     tables: Tables = partial(_read, folder)
     moments = [*_phases(tables), *_faults(tables), *_brokers(tables)]

@@ -1,4 +1,4 @@
-"""What a trace's large tables tell, in short: one pass over each, one row for many records.
+"""A trace's large tables in short: one pass over each, one row for many records.
 
 A stretch is records at consecutive offsets that have all else in common: of one poll, of one
 producer's values in a row, of one replica. On a large trace it also ends with its bucket of
@@ -51,7 +51,7 @@ def sent(trace: Trace) -> DataFrame:
 
     Columns: producer, topic, partition, transaction, acks, _shift (offset less sequence), _bucket,
     first_sequence, last_sequence, first_offset, last_offset, intended_first, intended_last,
-    answered_first, answered_last, written_last (as its producer tells, or else when it was
+    answered_first, answered_last, written_last (as its producer reports, or else when it was
     answered), waited_micros (the longest), DIGEST.
     """
     return trace.shared("sent", lambda: _sent(trace), is_heavy=True)

@@ -31,8 +31,9 @@ def survivors(replicas: DataFrame, leaderships: DataFrame) -> DataFrame:
 def log_bounds(log_starts: DataFrame, samples: DataFrame, leaderships: DataFrame) -> DataFrame:
     """(topic, partition, log_start, log_end): bounds at the end, the end exclusive.
 
-    A server that is killed may not have written its log start down yet (it does so once in
-    `log.flush.start.offset.checkpoint.interval.ms`), so what the last leader told counts too.
+    A server that is killed may not have written its log start yet (it does so once in
+    `log.flush.start.offset.checkpoint.interval.ms`), so the log start that the last leader
+    reported counts too.
 
     Args:
         log_starts: the table of that name, of surviving replicas only.

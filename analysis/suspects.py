@@ -169,7 +169,7 @@ def _replicated(trace: Trace) -> DataFrame:
 def _transactions(trace: Trace) -> Iterator[DataFrame]:
     """Writes whose end is not clear, not that of their offsets, too late, or amid what was read.
 
-    An end is not clear either where the marker contradicts what the client was answered.
+    An end is not clear either where the marker contradicts the response to the client.
     """
     written = fated(trace).where("transaction is not null")
     yield written.where("fate not in ('committed', 'aborted') or marker is null or is_split")

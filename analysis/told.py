@@ -1,4 +1,4 @@
-"""What brokers told the observer, in the order in which they must have known it."""
+"""Values that brokers reported to the observer, in the order in which they must have known them."""
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
@@ -6,19 +6,20 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from contract.tables import MICROS_PER_SECOND
 
 ANSWER_MICROS = 2 * MICROS_PER_SECOND
-"""So long before it was written down an answer may have been asked for, where that is not told."""
+"""A response was requested at most this long before it was recorded, where that is not recorded."""
 
 _LOG = ("topic", "partition")
 
 
 def in_order(samples: DataFrame, *keys: str, value: str) -> DataFrame:
-    """What was told of a value, beside the largest that was told before anybody asked.
+    """Each reported value, and the largest one that was reported before the request for it.
 
-    Two threads ask at the same time, so the order in which answers were written proves nothing:
-    only what was written down before a question was sent is older than its answer.
+    Two threads query at the same time, so the order in which responses were recorded proves
+    nothing: only a response that was recorded before a request was sent is older than the response
+    to that request.
 
     Returns:
-        The keys, at_micros, value, before (null if nothing was told before).
+        The keys, at_micros, value, before (null if none was reported before).
     """
     asked = F.coalesce("asked_micros", F.col("at_micros") - ANSWER_MICROS)
     told = samples.select(*keys, F.col(value).alias("value"), "at_micros", asked.alias("_asked"))

@@ -70,7 +70,7 @@ def pieces(trace: Trace) -> DataFrame:
     """All that transactions sent, in stretches of one value at least.
 
     Columns: topic, partition, producer, transaction, first_offset, last_offset, records,
-    outcome, told, marker, marker_at, fate, is_kept (whether the log holds them; null for those of
+    outcome, `told`, marker, marker_at, fate, is_kept (whether the log holds them; null for those of
     `writes`). Those that were not acknowledged may have no offset.
     """
     single = (

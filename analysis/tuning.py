@@ -42,7 +42,7 @@ def for_few_rows(session: SparkSession) -> None:
 
 
 def for_many_rows(session: SparkSession, rows: int) -> SparkSession:
-    """Another session of the same Spark, that plans for so many rows."""
+    """Another session of the same Spark, that plans for `rows` rows."""
     other = session.newSession()
     least = session.sparkContext.defaultParallelism
     _set_up(other, is_much=True, partitions=max(least, rows // _ROWS_PER_PARTITION))

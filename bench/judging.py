@@ -20,15 +20,15 @@ from contract.run_folder import RunFolder
 
 _TOLD_CHARACTERS = 300
 MEMORY_GB = 4
-"""Of Spark's driver, as `analysis.session` gives it to large traces, and of DuckDB."""
+"""The memory of Spark's driver, as `analysis.session` sets it for large traces, and of DuckDB."""
 
 
 class Judged(msgspec.Struct):
     """The result of one check.
 
     Attributes:
-        lacks: why it could not judge, or its error; empty if it judged.
-        evaluated: how many cases it judged.
+        lacks: the reason why it could not judge, or its error; empty if it judged.
+        evaluated: the number of judged cases.
         findings: rows with the columns of a finding.
     """
 
@@ -38,7 +38,7 @@ class Judged(msgspec.Struct):
 
 
 def judge(trace: Any, tell: Callable[[str], None]) -> dict[str, Judged]:
-    """By every registered check, as `analysis.judge` does it, but with all findings."""
+    """Judge with every registered check, as `analysis.judge` does, but return all findings."""
     # Imported here: for DuckDB their imports must be replaced before.
     from pyspark.sql import DataFrame  # noqa: PLC0415
     from pyspark.sql import functions as F  # noqa: N812, PLC0415

@@ -1,9 +1,9 @@
-"""What each check finds of what was planted: `python -m bench.mutation [SEEDS]`.
+"""Recall and precision of each check on planted anomalies: `python -m bench.mutation [SEEDS]`.
 
-Generates one history of many universes: each class of anomalies planted at so many seeds, and clean
-universes of every kind. Judges it once with every registered check, attributes all findings to
-universes by topic, group, worker or time, and writes the table of docs/mutation.md. Exits 1 if a
-check misses what was planted, or finds what neither was planted nor follows from it.
+Generates one history of many universes: each class of anomalies planted at a number of seeds, and
+clean universes of every kind. Judges it once with every registered check, attributes all findings
+to universes by topic, group, worker or time, and writes the table of docs/mutation.md. Exits 1 if a
+check misses a planted anomaly, or has a finding that is neither planted nor a consequence.
 """
 
 import sys
@@ -38,7 +38,7 @@ from simulator.universe import (
 
 SEEDS = 20
 RECORDS, PARTITIONS = 60, 2
-"""Of each universe: records a partition."""
+"""Records of each partition, and partitions, of a universe."""
 _SEED = 19902
 _UNEXPLAINED_SHOWN = 5
 _OF_ALL = (Check.CLOCK_SKEW,)
@@ -54,8 +54,8 @@ ones; every check judged all {universes} of them ({rows:,} rows, seed {seed}).
 - Recall: the share of a class's histories in which its check found what was planted, with the
   planted verdict, at the planted partition, group and offset.
 - Precision: of all the check's findings, in all histories, the share that was planted or that the
-  simulator says must follow from it. Counted are violations, and for what Kafka permits, or leaves
-  undecided, the findings of that verdict.
+  simulator says must follow from it. Violations count; for a class that Kafka permits, or whose
+  evidence is undecided, the findings of that verdict count too.
 
 | id | check | seeds | recall | precision | findings |
 |---|---|---|---|---|---|
@@ -89,7 +89,7 @@ class Found:
 
 @dataclass
 class Score:
-    """How one check did."""
+    """The result of one check."""
 
     planted: int = 0
     missed: list[str] = field(default_factory=list)
@@ -98,22 +98,22 @@ class Score:
 
     @property
     def recall(self) -> float:
-        """Of the planted anomalies, how many were found."""
+        """The share of the planted anomalies that were found."""
         return 1 - len(self.missed) / self.planted if self.planted else 0.0
 
     @property
     def precision(self) -> float:
-        """Of the findings, how many are explained."""
+        """The share of the findings that are explained."""
         return 1 - len(self.unexplained) / self.findings if self.findings else 1.0
 
     @property
     def is_perfect(self) -> bool:
-        """Whether nothing was missed or made up."""
+        """Whether no anomaly was missed and every finding is explained."""
         return not self.missed and not self.unexplained
 
 
 def universes(seeds: int) -> Iterator[Universe]:
-    """Every class but _OF_ALL at so many seeds, then as many clean universes of every kind."""
+    """Yield each class but _OF_ALL at each seed, then as many clean universes of each kind."""
     index = 0
     for plant in (name for name in PLANTS if name not in _OF_ALL):
         for _ in range(seeds):
@@ -130,13 +130,13 @@ def universes(seeds: int) -> Iterator[Universe]:
 def findings(
     spark: SparkSession, folder: RunFolder, topics: list[str], console: Console
 ) -> Iterator[Found]:
-    """All findings of every registered check, attributed.
+    """Yield all findings of every registered check, each with its universe.
 
     Args:
         spark: for any trace.
         folder: the history's.
         topics: of its universes, in their order.
-        console: where to tell how long each check took.
+        console: for the number of findings and the time of each check.
     """
     trace = load_trace(spark, folder)
     groups = {group.group: group.topic for group in trace.plan.groups}
@@ -153,8 +153,10 @@ def findings(
             yield Found(_topic(row, topics, groups), str(check), row)
 
 
-def told_of_all(spark: SparkSession, seeds: int, place: Path, console: Console) -> dict[str, Score]:
-    """By check of _OF_ALL: what it found in a planted universe beside a clean one, at each seed."""
+def scores_of_all(
+    spark: SparkSession, seeds: int, place: Path, console: Console
+) -> dict[str, Score]:
+    """Return the scores of _OF_ALL, on a planted universe beside a clean one at each seed."""
     made = Generated()
     found: list[Found] = []
     for check in _OF_ALL:
@@ -174,9 +176,9 @@ def told_of_all(spark: SparkSession, seeds: int, place: Path, console: Console) 
 
 
 def _topic(row: dict[str, Any], topics: list[str], groups: dict[str, str]) -> str:
-    """The universe of a finding: by topic, group, worker, server, or the time that is its own.
+    """Return the universe of a finding, by topic, group, worker, server or time.
 
-    A topic that is no universe's is Kafka's own, of a group's offsets.
+    A topic of no universe is Kafka's own, with the offsets of groups.
     """
     if row["topic"] in topics:
         return str(row["topic"])
@@ -195,36 +197,36 @@ def _topic(row: dict[str, Any], topics: list[str], groups: dict[str, str]) -> st
 
 
 def scores(made: Generated, found: Iterable[Found]) -> dict[str, Score]:
-    """By check: what was found of what was planted, and whether all that was found is explained."""
+    """Return, by check, the planted anomalies with those missed, and the unexplained findings."""
     by_topic: dict[str, list[Found]] = defaultdict(list)
     for one in found:
         by_topic[one.topic].append(one)
     counted: dict[str, set[str]] = defaultdict(lambda: {FindingVerdict.VIOLATION.value})
-    told: dict[str, Score] = defaultdict(Score)
+    scored: dict[str, Score] = defaultdict(Score)
     for topic, places in made.planted.items():
         plant = made.plants[topic]
-        told[plant].planted += 1
+        scored[plant].planted += 1
         for place in places:
             verdicts = list(FindingVerdict) if place.verdict is None else [place.verdict]
             counted[plant] |= {str(verdict) for verdict in verdicts}
             if not any(one.is_at(place) for one in by_topic[topic]):
-                told[plant].missed.append(f"{topic}: {place}")
+                scored[plant].missed.append(f"{topic}: {place}")
                 break
     for topic, ones in by_topic.items():
         explained = [*made.planted.get(topic, []), *made.expected.get(topic, [])]
         for one in ones:
             if one.row["verdict"] not in counted[one.check]:
                 continue
-            told[one.check].findings += 1
+            scored[one.check].findings += 1
             if not any(one.is_at(place) for place in explained):
-                told[one.check].unexplained.append(one)
-    return told
+                scored[one.check].unexplained.append(one)
+    return scored
 
 
-def table(told: dict[str, Score]) -> Iterator[str]:
-    """One line for each check."""
+def table(scored: dict[str, Score]) -> Iterator[str]:
+    """Yield one line for each check."""
     for check, definition in CHECKS.items():
-        score = told.get(str(check), Score())
+        score = scored.get(str(check), Score())
         is_planted = str(check) in PLANTS
         planted = str(score.planted) if is_planted else "not planted"
         recall = f"{score.recall:.3f}" if is_planted else ""
@@ -244,8 +246,8 @@ def main() -> None:
         )
         console.print(f"{len(made.expected)} universes, {sum(made.rows.values()):,} rows")
         spark = open_session(rows=sum(made.rows.values()))
-        told = scores(made, findings(spark, folder, list(made.expected), console))
-        told |= told_of_all(spark, seeds, place, console)
+        scored = scores(made, findings(spark, folder, list(made.expected), console))
+        scored |= scores_of_all(spark, seeds, place, console)
     spark.stop()
     _PAGE.write_text(
         _INTRODUCTION.format(
@@ -255,11 +257,11 @@ def main() -> None:
             rows=sum(made.rows.values()),
             seed=_SEED,
         )
-        + "\n".join(table(told))
+        + "\n".join(table(scored))
         + "\n"
     )
     console.print(f"wrote {_PAGE}")
-    wrong = {name: score for name, score in told.items() if not score.is_perfect}
+    wrong = {name: score for name, score in scored.items() if not score.is_perfect}
     for name, score in wrong.items():
         console.print(f"{name}: recall {score.recall:.3f}, precision {score.precision:.3f}")
         for missed in score.missed[:_UNEXPLAINED_SHOWN]:

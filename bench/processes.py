@@ -20,7 +20,7 @@ _TOLD_CHARACTERS = 2000
 
 @dataclass(frozen=True)
 class Cost:
-    """What a process and its children took.
+    """The time and memory of a process and its children.
 
     Attributes:
         seconds: from its start to its end.
@@ -94,7 +94,7 @@ class _Memory:
 
 
 def resident_bytes(pid: int) -> dict[int, int]:
-    """Of a process and each of its children, by their ids; not of those that have just ended."""
+    """Return the memory of a process and its children, by id, without those that have ended."""
     resident = {}
     with suppress(psutil.NoSuchProcess):
         process = psutil.Process(pid)

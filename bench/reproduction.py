@@ -1,8 +1,8 @@
 """How often each headline scenario reaches its hazard: `python -m bench.reproduction RESULTS`.
 
 Reads the newest finished night of suite `reproduction` below a results folder, and writes the table
-of docs/reproduction.md. A run reached its hazard if it passed: then everything was seen that the
-scenario has to see, and nothing that it must not.
+of docs/reproduction.md. A run reached its hazard if it passed: it has every required finding of its
+scenario, and no other violation.
 """
 
 import sys

@@ -167,7 +167,7 @@ def _size(one: Size) -> str:
 
 
 def _growth(sizes: Sequence[Size]) -> Iterator[str]:
-    """What each next size costs more."""
+    """Yield the growth of time and memory from each size to the next."""
     for smaller, larger in pairwise(sizes):
         events = larger.events / smaller.events
         more = larger.events - smaller.events

@@ -14,7 +14,7 @@ from contract.waiting import wait_until
 
 LOOPBACK = "127.0.0.1"
 WORKER_GB = 2
-"""Of a worker, all of it its executor's; the driver has its own."""
+"""The memory of a worker, which its executor takes whole; the driver's is separate."""
 
 _START_SECONDS = 60
 _STOP_SECONDS = 20
@@ -58,7 +58,7 @@ def standalone(workers: int, folder: Path) -> Iterator[str]:
 
 
 def environment() -> dict[str, str]:
-    """Of a driver, a master or a worker: on the loopback; executors take all of a worker."""
+    """Return the environment of a driver, master or worker on the loopback interface."""
     return {
         **os.environ,
         "SPARK_LOCAL_IP": LOOPBACK,

@@ -1,8 +1,8 @@
-"""Check what the set-up itself can't bring: Python 3.11 and Java 17, or newer; iproute2 on Linux.
+"""Check what the set-up can't install: Python 3.11 and Java 17, or newer; iproute2 on Linux.
 
-As root on Debian or Ubuntu it installs what is missing, and says so before. Elsewhere it prints the
-command that does. Runs on any Python from 3.6 on without anything installed, so that its message
-can always be read.
+As root on Debian or Ubuntu it announces and installs what is missing. Elsewhere it prints the
+command to install it. Runs on any Python from 3.6 on without dependencies, so that it can always
+print its message.
 """
 
 import os
@@ -50,15 +50,15 @@ _JAVA_OF_APT = ("openjdk-17-jre-headless", "openjdk-21-jre-headless", "openjdk-2
 
 
 class Problem:
-    """Something that is missing: what, why that is known, and whether a package brings it."""
+    """A missing prerequisite: its name, a message, and whether a package installs it."""
 
     def __init__(self, what: str, message: str, *, is_installable: bool = True) -> None:
-        """Name what is missing."""
+        """Name the prerequisite."""
         self.what, self.message, self.is_installable = what, message, is_installable
 
 
 def java_version(output: str) -> "int | None":
-    """The major version that `java -version` printed, None if it printed none."""
+    """Return the major version that `java -version` printed; None if it printed none."""
     found = re.search(r'version "(\d+)(?:\.(\d+))?', output)
     if found is None:
         return None
@@ -67,7 +67,7 @@ def java_version(output: str) -> "int | None":
 
 
 def problems() -> "list[Problem]":
-    """What is missing."""
+    """Return the missing prerequisites."""
     found = (_python_problem(), _java_problem(), _ip_problem())
     return [problem for problem in found if problem is not None]
 
@@ -120,7 +120,7 @@ def _has_venv() -> bool:
 
 
 def command(missing: "list[Problem]") -> str:
-    """The one command that installs what is missing on this system, for who is not root too."""
+    """Return the command that installs what is missing here; with sudo unless run by root."""
     wanted = [problem for problem in missing if problem.is_installable]
     for manager, install in _MANAGERS.items():
         if shutil.which(manager):
@@ -145,7 +145,7 @@ def may_install() -> bool:
 
 
 def install(missing: "list[Problem]") -> bool:
-    """Install what is missing by apt-get; says so before. False if that fails.
+    """Announce and install what is missing by apt-get; returns False if that fails.
 
     Java is the oldest one that this release has and Kafka runs on.
     """
@@ -176,7 +176,7 @@ def _is_in_apt(package: str) -> bool:
 
 
 def main() -> None:
-    """Install what is missing where that may be done; print what is missing then and exit 69."""
+    """Install what is missing if this may be done; print what still is and exit 69."""
     missing = problems()
     may_bring = all(problem.is_installable and problem.what != _PYTHON for problem in missing)
     if missing and may_bring and may_install():

@@ -10,7 +10,7 @@ FencepostError
 ├── WorkerError           a client or observer on a node misbehaved (exit 70)
 ├── FaultError            a fault could not be applied or healed (exit 70)
 ├── InterruptError        Ctrl-C ended a command; the message says what is kept (exit 130)
-├── AnalysisError         the analysis ended without an answer (exit 70)
+├── AnalysisError         the analysis ended without a verdict (exit 70)
 ├── RunFolderError        a run's folder lacks something that the analysis needs (exit 64)
 └── TableError            a table of a run is missing or unreadable (exit 70)
 """
@@ -29,7 +29,7 @@ class UsageError(FencepostError):
 
 
 class PrerequisiteError(FencepostError):
-    """The machine lacks something; the message names the command that brings it."""
+    """The machine lacks something; the message names the command that installs it."""
 
     exit_code = 69
 

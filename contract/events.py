@@ -37,7 +37,7 @@ class Event(
     tag=True,
     forbid_unknown_fields=True,
 ):
-    """What every event carries."""
+    """The fields of every event."""
 
     seq: Annotated[int, msgspec.Meta(ge=0, le=2**62)]
     wall_micros: WallMicros
@@ -113,7 +113,7 @@ class Sent(Event, frozen=True, kw_only=True):
 class TransactionChanged(Event, frozen=True, kw_only=True):
     """The outcome of one step of a transactional producer, or its coordinator's description.
 
-    producer: whose step; empty where the coordinator was asked (describe).
+    producer: whose step; empty for describe.
     transaction: the producer's running number of its transaction, from 0; None before the first.
     producer_id, producer_epoch: in force after the step; -1 where the client does not expose them.
     state: the transaction's, as the coordinator reports it; empty otherwise.
@@ -223,10 +223,10 @@ class FaultChanged(Event, frozen=True, kw_only=True):
     """A fault changed state: injected, proved, heal_began or healed.
 
     number: of the fault, in the order of injection, by which its events belong together.
-    target: named anew once it is resolved: the one of `proved` counts.
+    target: resolved between `injected` and `proved`; the value of `proved` is the final one.
     landed: of `proved`: whether the evidence shows its effect. An effect that ends before the heal
         has a second `proved`, which says that it did not land.
-    forced_ms: Kafka's timeouts that had to pass before it could show, by their settings.
+    forced_ms: Kafka's timeouts that had to pass before its effect could show, by setting.
     """
 
     number: Int32

@@ -23,15 +23,15 @@ class HeldFolder:
     """A new folder that belongs to this process.
 
     Attributes:
-        path: where it is. Its name ends with the host's, as other hosts may share the file system.
+        path: its path; the name ends with the host's, as other hosts may share the file system.
     """
 
     def __init__(self, parent: Path, prefix: str) -> None:
-        """Make the folder, and hold it."""
+        """Create the folder and take its lock."""
         while True:
             self.path = parent / f"{prefix}{uuid4().hex}@{socket.gethostname()}"
             self.path.mkdir()
-            # Another process may take it for one that nobody holds, until the lock is there.
+            # Another process may remove it as unheld before the lock is taken.
             try:
                 descriptor = os.open(self.path, os.O_RDONLY)
             except FileNotFoundError:
@@ -63,11 +63,11 @@ class HeldName:
         except WaitTimeoutError:
             raise BlockingIOError(f"another process holds {file}") from None
         self.release = weakref.finalize(self, os.close, descriptor)
-        """Let others hold it; done with this object, too."""
+        """Release the lock, as the end of this object does."""
 
 
 def remove_unheld(parent: Path, prefix: str) -> int:
-    """Remove a prefix's folders of this host whose processes have ended; returns how many."""
+    """Remove a prefix's folders of this host whose processes have ended; returns their number."""
     removed = 0
     for folder in parent.glob(f"{prefix}*@{socket.gethostname()}"):
         if (descriptor := _locked(folder)) is not None:

@@ -155,6 +155,6 @@ def with_class_data(of: ClassData | None) -> list[str]:
 
 
 def _digest(files: Sequence[Path]) -> str:
-    """Of what a JVM compares before it maps an archive."""
+    """Return a digest of the values that a JVM compares before it maps an archive."""
     seen = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
     return hashlib.sha256(repr(seen).encode()).hexdigest()[:_HASH_DIGITS]

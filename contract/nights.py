@@ -117,7 +117,7 @@ class NightRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def evaluated(self) -> list[str]:
-        """The checks that had something to judge, by name."""
+        """The checks with at least one case, by name."""
         return sorted(
             name
             for name, check in self.checks.items()
@@ -133,7 +133,7 @@ class NightRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """What differs from the night before: `what` is a check, `verdict`, `evaluated` or `run`."""
+    """A difference from the previous night: `what` is a check, `verdict`, `evaluated` or `run`."""
 
     run: str
     what: str
@@ -162,7 +162,7 @@ class NightSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_atomically(path: Path, content: msgspec.Struct) -> None:
-    """Replace a file as a whole, so that a kill leaves the old one or the new one."""
+    """Replace a file atomically: a kill leaves the old one or the new one."""
     replace_file(path, msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
 
 

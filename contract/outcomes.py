@@ -16,7 +16,7 @@ class Outcome(enum.StrEnum):
 
 
 class CommitEpoch(enum.StrEnum):
-    """Which leader epoch a group commits with its offset (KAFKA-19902).
+    """The leader epoch that a group commits with its offset (KAFKA-19902).
 
     Each is what a client or an application commits with released clients; `position`, `metadata`
     and `max` read out the state that the client has, which is not what a patched client would have.
@@ -51,9 +51,9 @@ class ResetPolicy(enum.StrEnum):
 
 
 class GroupChange(enum.StrEnum):
-    """What happened to a member of a group.
+    """An event of a member of a group.
 
-    stalled: it did not come to the log ends in time. That its client raised is `ConsumerFailed`.
+    stalled: it did not reach the log ends in time. An exception of its client is `ConsumerFailed`.
     """
 
     OPENED = "opened"
@@ -65,7 +65,7 @@ class GroupChange(enum.StrEnum):
 
 
 class TransactionStep(enum.StrEnum):
-    """What was asked of a transactional producer; describe: of the coordinator."""
+    """A step of a transactional producer; describe: a request to the coordinator."""
 
     INITIALIZE = "initialize"
     BEGIN = "begin"
@@ -139,7 +139,7 @@ DEFINITE_COMMIT_FAILURES = frozenset(
         "StaleMemberEpochException",
     }
 )
-"""Of the Java client; any other has its own in its `GroupMember.definite_failures`."""
+"""Errors of the Java client. Other clients have theirs in `GroupMember.definite_failures`."""
 _DEFINITE_TRANSACTION_FAILURES = frozenset(
     {
         "InvalidTxnStateException",

@@ -22,7 +22,7 @@ def open_regular(path: Path) -> BufferedReader:
 
 
 def read_file(path: Path) -> bytes:
-    """What a regular file holds.
+    """Return the content of a regular file.
 
     Raises:
         OSError: it is missing, is no regular file, or can't be read.
@@ -32,7 +32,7 @@ def read_file(path: Path) -> bytes:
 
 
 def read_regular(path: Path) -> bytes | None:
-    """What a file holds; None if it is no regular file or can't be read."""
+    """Return a file's content; None if it is no regular file or can't be read."""
     try:
         return read_file(path)
     except OSError:
@@ -40,7 +40,7 @@ def read_regular(path: Path) -> bytes | None:
 
 
 def lines_of(path: Path) -> Iterator[str]:
-    """The lines of a log; bytes that are no UTF-8 are replaced. None of what can't be read."""
+    """Yield the lines of a log, invalid UTF-8 replaced; none if the file can't be read."""
     content = read_regular(path)
     if content is not None:
         yield from TextIOWrapper(BytesIO(content), encoding="utf-8", errors="replace")

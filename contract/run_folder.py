@@ -76,10 +76,10 @@ class Expectation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What a scenario set out to do (`plan.json`).
+    """What a scenario is to do (`plan.json`).
 
-    must_judge: the checks that the question is about: the run is undecided if one of them has
-        nothing to judge, or if there are none. All other checks are judged as well.
+    must_judge: the checks that the question is about. The run is undecided if one of them has no
+        case, or if the list is empty. All other checks are judged as well.
     """
 
     scenario: str

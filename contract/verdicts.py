@@ -81,7 +81,7 @@ class FaultResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Resumption(msgspec.Struct, frozen=True, kw_only=True):
-    """How one group resumed on one partition, after it was reopened or its last member was paused.
+    """The resumption of a group on one partition, after it was reopened or its last member paused.
 
     resumed_at: the first position from which it was served then, None if it raised an exception.
     redelivered: records (values) that were delivered to it more than once.

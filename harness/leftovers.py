@@ -1,4 +1,4 @@
-"""Removes what killed runs left: `python -m harness.leftovers RESULTS`."""
+"""Removes the leftovers of killed runs: `python -m harness.leftovers RESULTS`."""
 
 import sys
 from contextlib import suppress
@@ -23,9 +23,9 @@ def main() -> None:
 
 
 def end_playground(results: Path) -> None:
-    """End the playground that runs below a results folder, and see it end; or do nothing.
+    """End the playground below a results folder and wait for its end; does nothing without one.
 
-    What a killed one left is removed, whatever it has become.
+    The state file of a killed one is removed, also if it is damaged.
     """
     with suppress(psutil.NoSuchProcess):
         if (process := keeper(results)) is not None:

@@ -2,8 +2,8 @@
 
 Cluster: 3 brokers, one topic of 3 partitions with 3 replicas.
 Fault:   none.
-Expect:  every check holds, or has nothing to judge, as those of transactions and leader changes:
-         what one finds is suspected of the harness first.
+Expect:  every check holds or has no case, such as those of transactions and of leader changes.
+         A violation is probably a defect of the harness.
 """
 
 from msgspec.structs import replace

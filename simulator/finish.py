@@ -74,7 +74,7 @@ def _retain(universe: Universe) -> None:
 
 
 def _retain_epochs(universe: Universe, partition: int, start: int) -> None:
-    """Of the epochs that began at or below the start, the newest remains, and begins there."""
+    """Keep the newest of the epochs that began at or below the start; it begins there now."""
     epochs = universe.frame("epoch_checkpoints")
     drop = np.zeros(len(epochs), dtype=bool)
     for broker in np.unique(epochs["broker"]):

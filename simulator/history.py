@@ -64,7 +64,7 @@ class Request:
 
 @dataclass
 class Generated:
-    """What was written.
+    """A written history.
 
     Attributes:
         rows: by table.
@@ -104,7 +104,7 @@ def planted_universe(
 
 
 def commits_behind_leaders(universe: Universe) -> list[Place]:
-    """Which groups committed exact epochs when a newer leader was already elected."""
+    """Return the groups that committed exact epochs after a newer leader was elected."""
     commits = universe.frame("commits")
     groups_seen = set()
     for index in range(len(commits)):
@@ -245,7 +245,7 @@ _MUST_JUDGE = [
         Check.LOG_DIVERGENCE,
     )
 ]
-"""What every history has, a clean one too."""
+"""The checks that every history requires, a clean one too."""
 
 
 def description_of(description: RunDescription, universes: int) -> RunDescription:

@@ -15,7 +15,7 @@ COMMIT_MICROS = 3_000_000
 _AFTER_THE_POLL_MICROS = 10_000
 COMMITTING_MICROS = 2_000
 OFFSETS_PARTITIONS = 3
-"""Of `__consumer_offsets`."""
+"""The number of partitions of `__consumer_offsets`."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -105,7 +105,7 @@ def _elect(universe: Universe, first: int, second: int) -> None:
 
 
 def _spans(universe: Universe, partition: int, rate: float, share: float) -> list[Span]:
-    """What both had, what only the first leader had, and what the second one wrote over it."""
+    """Return the records of both replicas, of the first leader alone, and of its successor."""
     first, second, _ = universe.brokers
     common = max(4, int(rate * (ALONE_FROM - WRITES_FROM)))
     cut = max(4, int(rate * (_LAST_BEFORE - ALONE_FROM) * 2 * share))

@@ -11,9 +11,9 @@ from simulator.frames import Array, Frame
 from simulator.log import Log, Span, micros
 
 BEGINNING_MICROS = 1_767_225_600 * MICROS_PER_SECOND
-"""When generated histories begin: 2026-01-01."""
+"""The beginning of generated histories: 2026-01-01."""
 UNIVERSE_SECONDS = 100
-"""How long a universe may last; the next one begins then."""
+"""The longest duration of a universe; the next one begins then."""
 BROKERS = 3
 
 

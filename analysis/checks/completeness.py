@@ -23,8 +23,8 @@ def history_complete(trace: Trace) -> CheckOutcome:
     server or rest of a segment; an empty table though others imply rows of it; a broker that
     restarted without a fault; a stored commit that no client reports.
 
-    Permitted: a last line or batch that was torn by a kill; a last commit that a killed worker did
-        not report; duplicate lines; unknown fields and files.
+    Permitted: a last line or batch that a kill left incomplete; a last commit that a killed worker
+        did not report; duplicate lines; unknown fields and files.
     Undecided: all else, and so is each check that reads a table with a gap.
     Evaluates: every history and every server.
     Source: `analysis.gaps`, decision 11.
@@ -65,7 +65,7 @@ def _incomplete(histories: DataFrame) -> DataFrame:
 def _odd(histories: DataFrame) -> DataFrame:
     """What was counted and does no harm, one row a history and kind."""
     counted = {
-        "line torn by a kill": F.expr("if(ended_by_itself, 0, torn_lines)"),
+        "line left incomplete by a kill": F.expr("if(ended_by_itself, 0, torn_lines)"),
         "duplicate lines": F.col("duplicate_lines"),
         "unknown fields": F.col("unknown_fields"),
     }
@@ -93,7 +93,7 @@ def _sources(trace: Trace) -> DataFrame:
                 "source": row["segment"],
                 "topic": row["topic"],
                 "partition": row["partition"],
-                "kind": "batch torn by a kill",
+                "kind": "batch left incomplete by a kill",
                 "verdict": "permitted",
                 "cause": f"broker {row['broker']}: the last {row['unread_bytes']} bytes of"
                 f" {row['segment']} are an incomplete batch",

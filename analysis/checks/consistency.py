@@ -20,8 +20,8 @@ _IS_AHEAD = (
     "position > given_next and (position <= next_last"
     " or coalesce(following > next_last and position > following, false))"
 )
-"""A member asks for its position when a poll has returned, and so has passed what that brought.
-What follows may go back, as after a truncation: then it tells nothing."""
+"""A member asks for its position when a poll has returned: the position is after its records.
+The next delivery may have a lower offset, as after a truncation. It then proves nothing."""
 _BEGINS_SESSION = "change in ('opened', 'assigned', 'revoked', 'failed')"
 
 

@@ -1,4 +1,4 @@
-"""Who had to wait: service is owed only while the cluster's own state admits it."""
+"""Clients that had to wait. A wait is a violation only while the cluster could serve them."""
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Window
@@ -27,20 +27,20 @@ _REBALANCING = (
     "FencedMemberEpoch",
     "StaleMemberEpoch",
 )
-"""Errors that are about the group, not about who should have served it."""
+"""Errors that are about the group, not about the coordinator."""
 _COORDINATORS = pa.schema({"group": pa.string(), "named": pa.int32()})
 
 
 def produce_unavailable(trace: Trace) -> CheckOutcome:
-    """A partition did not answer producers for 2 s or more.
+    """A partition did not respond to producers for 2 s or more.
 
-    Waits that overlap are one outage, and so are those within 10 s of each other between which
-    nobody was answered; those with acks=all are apart. A value without an answer waited until the
-    run ended, or until the last report of its worker if that was killed. A violation if more than
-    30 s of an outage were owed: the partition had a leader, faults held no majority of the brokers,
-    clients were not cut off and, with acks=all, enough replicas were in sync.
+    Waits that overlap are one outage, and so are those within 10 s of each other between which no
+    producer got a response; those with acks=all are apart. A value without a response waited until
+    the run ended, or until the last report of its worker if that was killed. A violation if the
+    partition could serve for more than 30 s of an outage: it had a leader, faults held no majority
+    of the brokers, clients could reach a broker and, with acks=all, enough replicas were in sync.
 
-    Permitted: 30 s or less were owed.
+    Permitted: it could serve for 30 s or less.
     Evaluates: every send.
     Source: `min.insync.replicas`; decision 8.
     """
@@ -93,12 +93,13 @@ def _last_told(trace: Trace, sends: DataFrame) -> DataFrame:
 def fetch_unavailable(trace: Trace) -> CheckOutcome:
     """A member got nothing for 2 s or more, though its next record was below the high watermark.
 
-    From when that record was acknowledged, unless the member was asked to stop in between or had
-    come to the end. A violation if more than 30 s of an outage were owed, as in
-    `produce_unavailable`. The ISR counts only if no source proves that the high watermark was
-    beyond the record. Groups that read committed values wait for transactions and are left out.
+    The wait begins when that record was acknowledged. It does not count if the member was asked to
+    stop in between or had come to the end. A violation if the partition could serve for more than
+    30 s of an outage, as in `produce_unavailable`. The ISR counts only if no source proves that the
+    high watermark was beyond the record. Groups that read committed values wait for transactions
+    and are left out.
 
-    Permitted: 30 s or less were owed.
+    Permitted: it could serve for 30 s or less.
     Evaluates: every pause between two polls of a member that returned records.
     Source: KAFKA-15583: the high watermark does not advance while the ISR is too small; decision 8.
     """
@@ -219,11 +220,11 @@ def _doubts(by_leader: DataFrame) -> DataFrame:
 def commit_unavailable(trace: Trace) -> CheckOutcome:
     """A group's commit waited for its coordinator for 2 s or more.
 
-    An error about the group, such as a rebalance, is an answer; any other is a wait until then.
-    Waits in a row are one outage. A violation if more than 30 s of it were owed, as in
-    `produce_unavailable` with acks=all, by the group's own partition of `__consumer_offsets`.
+    An error about the group, such as a rebalance, is a response; any other is a wait until then.
+    Waits in a row are one outage. A violation if the group's own partition of `__consumer_offsets`
+    could serve for more than 30 s of it, as in `produce_unavailable` with acks=all.
 
-    Permitted: 30 s or less were owed.
+    Permitted: it could serve for 30 s or less.
     Evaluates: every commit whose begin is reported, except those with nothing to commit.
     Source: `offsets.commit.required.acks`; decision 8.
     """

@@ -1,4 +1,4 @@
-"""What became of acknowledged records that are gone."""
+"""Acknowledged records that are not in the surviving log, and the events that removed them."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
@@ -111,13 +111,13 @@ def lost_record(trace: Trace) -> CheckOutcome:
     Causes: it was truncated (a later epoch started at or below its offset, or the leader that had
     acknowledged it truncated it); it expired unread (below the log start, and a group that reads
     the topic never had it, or no group reads it); it was deleted with its topic (acknowledged
-    before the topic was created again); a fault cut off the tail of the log; unexplained. A record
-    that was truncated first was not deleted.
+    before the topic was created again); a fault truncated the log; unexplained. A record that
+    was truncated first was not deleted.
 
     Permitted: truncated, by an election between the acknowledgement and the later epoch that
         permits the loss (`analysis.elections`), or with acks=0 or acks=1; expired, by retention, by
-        the plan or by an order of the run; deleted with its topic; cut off by a fault. The finding
-        names the event.
+        the plan or by an order of the run; deleted with its topic; truncated by a fault. The
+        finding names the event.
     Undecided: an election in between is not known; records of a replica were not decoded; the old
         topic, or with acks=0 or acks=1 a deposed leader, may have acknowledged.
     Evaluates: every acknowledged record.

@@ -1,6 +1,6 @@
 """Whether records keep their order: sent, and within a session of reading.
 
-The classes are those that Jepsen's Kafka tests tell apart (`nonmonotonic-send`, `poll-skip`,
+The classes are those that Jepsen's Kafka tests distinguish (`nonmonotonic-send`, `poll-skip`,
 `nonmonotonic-poll`); the forms within one poll or transaction are kinds of the same checks here.
 """
 
@@ -130,8 +130,8 @@ def poll_skip(trace: Trace) -> CheckOutcome:
 
     Within a poll or between polls. A record counts if the surviving log had it at that time (some
     were deleted later and are still in a segment) and its epoch lies between those of the
-    deliveries. Control records, aborted batches and records of another branch are not owed. A group
-    that reads committed values is owed the records of committed transactions.
+    deliveries. Control records, aborted batches and records of another branch are not expected. A
+    group that reads committed values is to get a transaction's records only if it was committed.
 
     Undecided: it is not known how the record's transaction ended.
     Evaluates: every delivery.
@@ -168,7 +168,7 @@ def poll_skip(trace: Trace) -> CheckOutcome:
 
 
 def _with_fates(skipped: DataFrame, trace: Trace) -> DataFrame:
-    """Add fate: of what a transaction wrote, for groups that read committed values; else owed."""
+    """Add fate: of a transaction's writes, for groups that read committed values; else `owed`."""
     readers = committed_readers(trace)
     if not trace.rows["transactions"] or readers.isEmpty():
         return skipped.withColumn("fate", F.lit("owed"))

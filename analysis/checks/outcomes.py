@@ -17,10 +17,10 @@ def outcome_mismatch(trace: Trace) -> CheckOutcome:
     whether they count: `aborted_read` evaluates them.
 
     Undecided: the error admits that the record was appended, or that an earlier attempt was and its
-        answer was lost.
+        response was lost.
     Evaluates: every send.
     Source: `RecordTooLargeException`: refused before the append;
-        `NotEnoughReplicasAfterAppendException`: appended; `TimeoutException` does not tell.
+        `NotEnoughReplicasAfterAppendException`: appended; `TimeoutException`: either.
     """
     failed = (
         closeup.sends(trace)

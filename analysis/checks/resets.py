@@ -159,7 +159,7 @@ def truncation_undetected(trace: Trace) -> CheckOutcome:
     epoch started at or below them, else deleted. Corrupted values are left out.
 
     Permitted: the group commits no epoch, and another member, or the same one after it was opened
-        or assigned anew, went on from a commit.
+        or assigned again, went on from a commit.
     Evaluates: every delivery.
     Source: KIP-320; `OffsetAndMetadata(long)`: no client can validate a commit without an epoch
         (KAFKA-20507).

@@ -76,7 +76,7 @@ def aborted_read(trace: Trace) -> CheckOutcome:
 def torn_transaction(trace: Trace) -> CheckOutcome:
     """A read_committed group went past writes of a committed transaction and never got them.
 
-    It got other writes of the transaction (torn), or none (hidden).
+    It got other writes of the transaction (`torn`), or none (`hidden`).
 
     Permitted: by an election after the write that permits its loss and started its epoch at or
         below it.

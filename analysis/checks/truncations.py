@@ -97,7 +97,7 @@ def false_truncation(trace: Trace) -> CheckOutcome:
     its own epoch may be stale.
 
     Permitted: retention had removed the position's epoch, and the client was led to the log start:
-        the leader answers with the start of the first larger epoch, which retention moved there.
+        the leader responds with the start of the first larger epoch, which retention moved there.
     Undecided: the group was not delivered the previous record, and the position's epoch was on its
         branch or is unknown; or the log start of that time, or the start of a newer epoch, has
         bounds on both sides of the position.

@@ -39,7 +39,7 @@ def changes(before: list[NightRow], after: list[NightRow]) -> list[Change]:
 
     And per run the checks that were evaluated in one of the nights only.
 
-    Runs are told apart by scenario, parameters, version and repeat, not by seed. A run that could
+    Runs are matched by scenario, parameters, version and repeat, not by seed. A run that could
     not be judged on either side is compared by its verdict alone.
     """
     old, new = _by_name(before), _by_name(after)
@@ -71,12 +71,12 @@ def _changes_of(name: str, old: NightRow, new: NightRow) -> list[Change]:
 
 
 def _evaluated_change(old: NightRow, new: NightRow) -> str:
-    """Such as `62 → 61 checks; no more: lost_commit`."""
+    """Such as `62 → 61 checks; no longer: lost_commit`."""
     gone = sorted(set(old.evaluated) - set(new.evaluated))
     come = sorted(set(new.evaluated) - set(old.evaluated))
     parts = [f"{len(old.evaluated)} → {len(new.evaluated)} checks"]
-    parts += [f"no more: {', '.join(gone)}"] if gone else []
-    parts += [f"anew: {', '.join(come)}"] if come else []
+    parts += [f"no longer: {', '.join(gone)}"] if gone else []
+    parts += [f"newly: {', '.join(come)}"] if come else []
     return "; ".join(parts)
 
 

@@ -1,8 +1,8 @@
 """`python -m bench.lies [--runs DIR] [--only WORD]`: plant every lie, and write docs/lies.md.
 
-Without finished runs, it makes them: one of each scenario that lies are planted in. Exits 1 if a
-lie is not noticed by the check that it names, or if one that only damages evidence makes a check
-accuse somebody.
+Without finished runs, it makes one run of each scenario that lies are planted in. Exits 1 if the
+named check of a lie does not notice it, or if a lie that only damages evidence leads to a
+violation.
 """
 
 import argparse
@@ -69,7 +69,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _genuine(runs: list[Path], stories: list[str]) -> tuple[dict[str, Genuine], dict[str, str]]:
-    """The genuine run of each story, and why there is none."""
+    """Return the genuine run of each story, and the error of each story without one."""
     found: dict[str, Genuine] = {}
     missing: dict[str, str] = {}
     for name in stories:
@@ -81,7 +81,7 @@ def _genuine(runs: list[Path], stories: list[str]) -> tuple[dict[str, Genuine], 
 
 
 def _make_runs(place: Path, console: Console) -> Path:
-    """Run every scenario that lies are planted in; what the judge says of it does not matter."""
+    """Run every scenario that lies are planted in, whatever its verdict; returns the folder."""
     for scenario in SCENARIOS:
         console.print(f"running {scenario}", style="dim")
         command = [sys.executable, "-m", "harness", "run", scenario, "--results", str(place)]

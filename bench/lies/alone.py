@@ -1,6 +1,6 @@
 """Lies about whole tables and files, and about evidence as such: planted one at a time.
 
-Each is judged as a run is, from its folder on, since gaps make the judge doubt a run as a whole.
+Each is judged from its folder, like a run, since a gap can make a whole run undecided.
 """
 
 import shutil
@@ -49,20 +49,20 @@ ACCUSERS = (
     Check.PRODUCE_UNAVAILABLE,
     Check.HISTORY_COMPLETE,
 )
-"""Checks that accuse somebody of what is merely missing, if any does."""
+"""Checks that could report missing evidence as a violation."""
 _COPIED = ("history", "clients", "brokers", "segments", "tables")
 
 
 @dataclass(frozen=True, kw_only=True)
 class FileLie:
-    """One lie about a table, a file or what is known of the evidence.
+    """One lie about a table, a file or a description of the evidence.
 
     Attributes:
         of: the table or file.
         check: must have one of `verdicts`; None: the run as a whole must not pass.
-        tables: only checks that ask for one of these can accuse anybody because of it; empty: all.
-        story: of which genuine run, by its name in `bench.lies.stories`.
-        decodes: whether histories and logs are decoded anew, since they are what is changed.
+        tables: only checks that read one of these can report a violation because of it; empty: all.
+        story: the genuine run, by its name in `bench.lies.stories`.
+        decodes: whether the lie changes histories or logs, so that they are decoded again.
     """
 
     name: str
@@ -78,14 +78,15 @@ class FileLie:
 
 @dataclass(frozen=True)
 class ToldAlone:
-    """What became of a lie.
+    """The outcome of a lie.
 
     Attributes:
-        verdict: of the run; an error's text where it could not be judged.
+        verdict: of the run.
         seen: the named check's verdict.
         is_new: whether it, its findings or its reason differ from those in the genuine run.
-        accusers: checks that are violated, and are not in the genuine run; none for a lie that is
+        accusers: checks that are violated here and not in the genuine run; none for a lie that is
             a violation itself.
+        error: the error's text, if the lie could not be planted or judged.
     """
 
     lie: FileLie
@@ -97,7 +98,7 @@ class ToldAlone:
 
     @property
     def is_noticed(self) -> bool:
-        """Whether the run does not pass, and the named check has a verdict that says so."""
+        """Whether the run does not pass, and the named check has one of the lie's verdicts."""
         is_permitted = CheckVerdict.PERMITTED in self.lie.verdicts
         is_clear = self.verdict == RunVerdict.PASS and not is_permitted
         is_seen = self.lie.check is None or (self.is_new and self.seen in self.lie.verdicts)
@@ -128,7 +129,7 @@ def tell_alone(
     *,
     accusers: Iterable[Check] = ACCUSERS,
 ) -> Iterator[ToldAlone]:
-    """Plant each lie in a copy of a run's folder, and judge that by its check and some others."""
+    """Plant each lie in a copy of a run's folder, and judge it by its check and `accusers`."""
     lies, accusers = list(lies), tuple(accusers)
     copy = copied(genuine.folder, place / "genuine")
     every = _asked([*(lie.check for lie in lies), *accusers])
@@ -152,7 +153,7 @@ def tell_alone(
 
 
 def copied(folder: RunFolder, place: Path) -> RunFolder:
-    """A copy of a run's folder, without its report and its manifest, which notices any change."""
+    """Copy a run's folder without its report, and without its manifest, which shows any change."""
     place.mkdir(parents=True)
     for name in _COPIED:
         if (folder.path / name).exists():
@@ -163,7 +164,7 @@ def copied(folder: RunFolder, place: Path) -> RunFolder:
 
 
 def _touched(trace: Trace, checks: Iterable[Check]) -> dict[Check, set[str]]:
-    """By check: the tables that it asks for."""
+    """Return, by check, the tables that it reads."""
     tables: dict[Check, set[str]] = {check: set() for check in checks}
     for check in tables:
         if check in CHECKS:
@@ -178,7 +179,7 @@ def _asked(checks: Iterable[Check | None]) -> list[Check]:
 
 
 def _must_judge(folder: RunFolder, asked: list[Check]) -> None:
-    """Leave in the plan, of what it must judge, what is asked: all others would take too long."""
+    """Keep only the asked checks in the plan's `must_judge`: all checks would take too long."""
     plan = folder.plan()
     named = [check for check in plan.must_judge if check in asked]
     must_judge = named or [str(Check.HISTORY_COMPLETE)]
@@ -197,9 +198,9 @@ def _compared(lie: FileLie, before: Verdict, after: Verdict) -> ToldAlone:
     named, was = after.checks.get(name), before.checks.get(name)
     seen = str(named.verdict) if named else ""
     return ToldAlone(
-        lie, str(after.verdict), seen, _told_by(named) != _told_by(was), tuple(accusers)
+        lie, str(after.verdict), seen, _result_of(named) != _result_of(was), tuple(accusers)
     )
 
 
-def _told_by(result: CheckResult | None) -> tuple[str, int, str] | None:
+def _result_of(result: CheckResult | None) -> tuple[str, int, str] | None:
     return (str(result.verdict), result.findings, result.reason) if result else None

@@ -17,7 +17,7 @@ Row = dict[str, Any]
 Tables = dict[str, list[Row]]
 
 _OF_KAFKA = "__"
-"""What the names of Kafka's own topics begin with."""
+"""The prefix of the names of Kafka's own topics."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +53,7 @@ class Genuine:
 
     @property
     def rows(self) -> int:
-        """How many rows there are in all tables."""
+        """The number of rows in all tables."""
         return sum(len(rows) for rows in self.tables.values())
 
     def copy(self) -> Tables:

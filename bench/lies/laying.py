@@ -35,7 +35,7 @@ class Universe:
 
     @property
     def prefix(self) -> str:
-        """What each of its names begins with."""
+        """The prefix of each of its names."""
         return f"u{self.index:03d}."
 
     def laid(self, tables: Tables) -> Tables:
@@ -99,11 +99,11 @@ class Universe:
 
 
 def universe_of(row: Row, began_micros: int) -> int | None:
-    """Which universe a finding belongs to: by names, servers, or the time that is its own.
+    """Return the universe of a finding, by names, servers or time; None if it has none.
 
     Args:
         row: the finding, with its evidence decoded.
-        began_micros: the least time in universe 0; times before it are nobody's.
+        began_micros: the least time in universe 0; earlier times belong to no universe.
     """
     evidence: Row = row["evidence"]
     for text in (row["topic"], row["group"], *evidence.values(), row["cause"]):

@@ -22,7 +22,7 @@ VIOLATION, UNDECIDED, PERMITTED = (
 
 
 class Verb(enum.StrEnum):
-    """How a place is changed."""
+    """The kind of a change."""
 
     DROP = "drop"
     REPEAT = "repeat"
@@ -209,5 +209,5 @@ def made(row: Row, values: dict[str, Any]) -> Row:
 
 
 def plus(column: str, more: int) -> Callable[[Row], int]:
-    """A column's value of the row, and so much more."""
+    """The value of a column plus `more`."""
     return lambda row: int(row[column]) + more

@@ -32,7 +32,7 @@ def state(topic: str, partition_epoch: int) -> Where:
 
 
 def led(topic: str, leader_epoch: int) -> Where:
-    """Answers of the leader of an epoch to the observer, about its log."""
+    """Samples of the log of a leader in one epoch, as it reported them to the observer."""
     return lambda row: (
         (row["topic"], row["leader_epoch"]) == (topic, leader_epoch)
         and row["broker"] == row["leader"]
@@ -41,7 +41,7 @@ def led(topic: str, leader_epoch: int) -> Where:
 
 
 def filled(where: Where) -> Where:
-    """Of those, the ones with records in the log."""
+    """Those of these rows with records in the log."""
     return lambda row: where(row) and row["log_end_offset"] > 0
 
 

@@ -29,7 +29,7 @@ from bench.lies.stories import BASELINE, EARLIEST, FIRST, SECOND, TRUNCATION
 from contract.checks import Check
 from contract.tables import MICROS_PER_SECOND
 
-NOWHERE = "nobody:0:00000000"
+NOWHERE = "unknown:0:00000000"
 A_POLL = ("member", "seq")
 NEW = 3
 """The epoch of the records that took over, in TRUNCATION."""

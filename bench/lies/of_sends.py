@@ -21,7 +21,7 @@ from contract.checks import Check
 from contract.tables import MICROS_PER_SECOND
 
 A_RECORD = ("topic", "partition", "offset")
-"""What identifies a record in every replica and delivery."""
+"""The columns that identify a record in every replica and delivery."""
 
 
 def at_offsets(first: int, last: int) -> Where:

@@ -1,4 +1,4 @@
-"""docs/lies.md: which lies were planted, and which checks noticed them."""
+"""docs/lies.md: the planted lies, and the checks that noticed them."""
 
 from collections.abc import Iterable, Iterator
 
@@ -43,7 +43,7 @@ OF_NO_EVIDENCE = """
 
 
 def page(told: list[Told], alone: list[ToldAlone], stories: dict[str, Story], seed: int) -> str:
-    """The whole page."""
+    """Return the whole page."""
     every: list[Told | ToldAlone] = [*told, *alone]
     introduction = INTRODUCTION.format(
         noticed=sum(one.is_noticed for one in every),
@@ -85,7 +85,7 @@ def _noticed(one: Told | ToldAlone) -> str:
 
 
 def failures(told: list[Told], alone: list[ToldAlone]) -> Iterator[str]:
-    """One line for each lie that was not noticed, or made a check accuse somebody."""
+    """Yield one line for each lie that was not noticed, or that led to a violation wrongly."""
     every: list[Told | ToldAlone] = [*told, *alone]
     for one in every:
         if one.error or not one.is_noticed or one.accusers:

@@ -8,10 +8,10 @@ TRANSACTIONS = "transactions"
 RETENTION = "retention"
 
 EARLIEST, RAISING = "above.record.earliest", "above.record.none"
-"""Of TRUNCATION: a group that resumed where the branches part, and one that raised there."""
+"""Groups of TRUNCATION: one resumed at the divergence, and one raised an exception there."""
 FORCED, EPOCHLESS = "above.forced.earliest", "above.none.earliest"
 FIRST, SECOND = "orders.record", "orders.forced"
-"""Of BASELINE: two groups that read the same records."""
+"""Groups of BASELINE that read the same records."""
 
 STORIES = {
     BASELINE: Story(scenario="baseline", topics=("orders",), partitions=(0,)),

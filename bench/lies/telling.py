@@ -1,4 +1,4 @@
-"""Plant lies about rows, many to a trace, and see which checks notice them."""
+"""Plant lies about rows, many in one trace, and find the checks that notice them."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -27,11 +27,11 @@ _SHARED_BY_ALL = (Check.CLOCK_SKEW, Check.PHASE_OVERRUN)
 
 @dataclass
 class Told:
-    """What became of a lie.
+    """The outcome of a lie.
 
     Attributes:
-        noticed: by (check, verdict): how many findings the genuine run does not have.
-        error: why it could not be planted.
+        noticed: by (check, verdict), the number of findings that the genuine run does not have.
+        error: the reason why it could not be planted.
     """
 
     lie: Lie
@@ -40,12 +40,12 @@ class Told:
 
     @property
     def is_noticed(self) -> bool:
-        """Whether the named check found something of the named verdict."""
+        """Whether the named check has a finding of the named verdict."""
         return bool(self.noticed[str(self.lie.check), str(self.lie.verdict)])
 
     @property
     def accusers(self) -> list[str]:
-        """The checks that accuse somebody because of a lie that only damages evidence."""
+        """The checks that report a violation because of a lie that only damages evidence."""
         if self.lie.verdict != FindingVerdict.UNDECIDED:
             return []
         return sorted({c for c, verdict in self.noticed if verdict == FindingVerdict.VIOLATION})
@@ -58,7 +58,7 @@ def tell_all(
     place: Path,
     seed: int,
 ) -> Iterator[Told]:
-    """Plant lies in as few traces as are small, each beside the genuine run that it changes."""
+    """Plant lies in as few small traces as possible, each beside the genuine run."""
     for number, batch in enumerate(_batches(lies, genuine)):
         folder = RunFolder(place / f"lies-{number}")
         yield from tell(spark, batch, genuine, folder, seed)
@@ -88,7 +88,7 @@ def tell(
     *,
     checks: Iterable[Check] = tuple(CHECKS),
 ) -> Iterator[Told]:
-    """Plant lies in one trace, and judge it by some checks."""
+    """Plant lies in one trace, and judge it by `checks`."""
     stories = sorted({lie.story for lie in lies})
     parts: list[tuple[Genuine, Tables]] = [
         (genuine[story], genuine[story].copy()) for story in stories
@@ -115,7 +115,7 @@ def tell(
 
 
 def _written(spark: SparkSession, parts: list[tuple[Genuine, Tables]], folder: RunFolder) -> Trace:
-    """A trace of all parts, each in a universe of its own."""
+    """Write and load a trace of all parts, each in a universe of its own."""
     plan, tables = joined(parts)
     folder.write_plan(plan)
     began = min(genuine.run.started_micros for genuine, _ in parts)
@@ -127,7 +127,7 @@ def _written(spark: SparkSession, parts: list[tuple[Genuine, Tables]], folder: R
 
 
 def _found(trace: Trace, checks: Iterable[Check]) -> dict[int, Seen]:
-    """By universe: what the checks found."""
+    """Return the findings of the checks, counted by universe."""
     seen: dict[int, Seen] = defaultdict(Counter)
     asked = [check for check in checks if check not in _SHARED_BY_ALL]
     all_found = trace.each(lambda check: findings(trace, check), asked)
@@ -140,7 +140,7 @@ def _found(trace: Trace, checks: Iterable[Check]) -> dict[int, Seen]:
 
 
 def findings(trace: Trace, check: Check) -> list[Row]:
-    """What a check finds; nothing where a table that it needs is missing."""
+    """Return the findings of a check; none if a table that it needs is missing."""
     if CHECKS[check].lacks(trace):
         return []
     rows = [row.asDict() for row in CHECKS[check].judge(trace).findings.collect()]

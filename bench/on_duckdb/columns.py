@@ -8,7 +8,7 @@ from sqlglot import exp, parse_one
 
 SPARK = "spark"
 _WHOLE = (exp.Column, exp.Dot, exp.Func, exp.Identifier, exp.Literal, exp.Null, exp.Window)
-"""What needs no parentheses; sqlglot counts `and` and `or` among functions."""
+"""Expressions without parentheses; in sqlglot `and` and `or` are functions."""
 
 
 def sql(text: str) -> exp.Expression:
@@ -125,7 +125,7 @@ class Column:
         return type(self)(exp.alias_(self.tree.copy(), name, quoted=True))
 
     def cast(self, kind: str) -> Self:
-        """Of another type, by Spark's name of it."""
+        """The value as another type, named as in Spark."""
         return type(self)(exp.cast(_operand(self), kind, dialect=SPARK))
 
     def isNull(self) -> Self:
@@ -160,7 +160,7 @@ class Column:
         return type(self)(self.tree.when(condition.tree, _operand(value)))
 
     def otherwise(self, value: Any) -> Self:
-        """What a case is if no branch holds."""
+        """The value of a case if no branch holds."""
         return type(self)(self.tree.else_(_operand(value)))
 
     def over(self, window: "WindowSpec") -> Self:

@@ -92,7 +92,7 @@ def _renamed(node: exp.Expression) -> exp.Expression:
 
 
 def _size(node: exp.Expression) -> exp.Expression:
-    """How many different values a window has, which DuckDB counts faster than it lists them."""
+    """Count the different values of a window; in DuckDB this is faster than a list of them."""
     window = node.this
     if not isinstance(window, exp.Window) or not isinstance(window.this, exp.ArrayUniqueAgg):
         return node
@@ -108,7 +108,7 @@ def _replaced(node: exp.Expression) -> exp.Expression:
 
 
 def _counted(node: exp.Expression) -> exp.Expression:
-    """How often it holds: 0, not null, where it never does."""
+    """Count the rows for which it holds: 0, not null, if there are none."""
     when = exp.Case().when(node.this, exp.Literal.number(1))
     return exp.Count(this=when)
 

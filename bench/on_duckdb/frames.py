@@ -28,7 +28,7 @@ _JOINS = {
 _OF_LEFT_ONLY = ("SEMI", "ANTI")
 
 Item = tuple[Attribute, exp.Expression]
-"""A column to select: what it is called, and what it is."""
+"""A column to select, and its expression."""
 
 
 class Row(dict[str, Any]):
@@ -218,7 +218,7 @@ class DataFrame:
         return self._derived(attributes, told, f" GROUP BY {places}" if places else "")
 
     def source(self) -> tuple[str, dict[str, "DataFrame"]]:
-        """What to select from, and the inputs that this names."""
+        """The source of a select, and the inputs that it names."""
         return (self.table, {}) if self.table else (self.name, {self.name: self})
 
     def _items(self, tree: exp.Expression) -> list[Item]:

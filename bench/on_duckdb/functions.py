@@ -1,4 +1,4 @@
-"""What `pyspark.sql.functions` is to the checks."""
+"""The part of `pyspark.sql.functions` that the checks use."""
 
 from collections.abc import Callable
 from typing import Any
@@ -54,12 +54,12 @@ def desc(name: str) -> Column:
 
 
 def count(what: Any) -> Column:
-    """How many rows have a value."""
+    """The number of rows with a value."""
     return Column(exp.Count(this=tree_of(what).copy()))
 
 
 def count_distinct(*columns: Any) -> Column:
-    """How many different values, or combinations of values, there are."""
+    """The number of different values, or combinations of values."""
     trees = [tree_of(one).copy() for one in columns]
     return Column(exp.Count(this=exp.Distinct(expressions=trees)))
 

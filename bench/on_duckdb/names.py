@@ -91,7 +91,7 @@ def resolved(tree: exp.Expression, attributes: Sequence[Attribute]) -> exp.Expre
 
 
 def name_of(tree: exp.Expression) -> str:
-    """What Spark calls a column."""
+    """Return the name of a column in Spark."""
     if isinstance(tree, exp.Alias):
         return str(tree.alias)
     if _KNOWN in tree.meta:

@@ -18,15 +18,15 @@ _R = TypeVar("_R")
 
 @dataclass(frozen=True)
 class DuckTrace(Trace):
-    """What is known of a run, to DuckDB."""
+    """The tables and the plan of a run, in DuckDB."""
 
     @property
     def is_small(self) -> bool:
-        """As if: what a check does for Spark's sake alone on a large trace is left out."""
+        """Always true: leaves out what a check does on a large trace for Spark only."""
         return True
 
     def each(self, ask: Callable[[_T], _R], of: Iterable[_T]) -> list[_R]:
-        """What is asked of each, one by one: DuckDB itself uses every core for one."""
+        """Return the result for each, one at a time: DuckDB uses every core for one query."""
         return [ask(one) for one in of]
 
     def materialized(self, frame: DataFrame, **_how: Any) -> DataFrame:

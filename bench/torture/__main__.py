@@ -96,7 +96,7 @@ def _write_page(record: Record, console: Console) -> None:
 
 
 def _told_lies() -> str:
-    """How many lies were noticed when docs/lies.md was made."""
+    """Return the sentence of docs/lies.md with the number of noticed lies."""
     found = re.search(r"^\d+ of \d+ lies were noticed", _LIES.read_text(), re.MULTILINE)
     return found[0] if found else ""
 

@@ -6,7 +6,7 @@ TRACEBACK = "Traceback (most recent call last)"
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """What was tried.
+    """One attempt.
 
     Attributes:
         area: the class of attempts that it belongs to.

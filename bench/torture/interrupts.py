@@ -46,7 +46,7 @@ def _in_a_run(setting: Setting, number: int, moment: Moment) -> Attempt:
 def interrupted_in(
     results: Path, moment: Moment, *, seconds: float, pool: PoolKind
 ) -> tuple[Running, str]:
-    """Interrupt a run so long after a part of it began; returns it, and what is wrong with it."""
+    """Interrupt a run `seconds` after a part of it began; returns the run and its problem."""
     run = Running(results, "run", SCENARIO, "--cluster", pool.value)
     is_sent = run.reaches(moment) and run.lasts(seconds)
     if is_sent:

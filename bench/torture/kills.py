@@ -73,7 +73,7 @@ def _attempt(setting: Setting, number: int, moment: Moment, pool: PoolKind) -> A
 
 
 def _containers_left() -> str:
-    """Which containers outlive their harness, in words; they are given the time to end."""
+    """Name the containers that outlive their harness, after a time for their end."""
     try:
         wait_until(lambda: not orphans(), what="no container", timeout_seconds=_END_SECONDS)
     except WaitTimeoutError:
@@ -99,7 +99,7 @@ def _kill_one(run: Running, dice: Random) -> str:
 
 
 def judged_problem(setting: Setting, run: Running) -> str:
-    """What is wrong with the verdict on what a run left, judged again; empty if nothing is."""
+    """Judge the files of a run again; returns a wrong verdict in words, empty if it is right."""
     if not list(run.results.glob("**/plan.json")):
         return ""
     problems = [_of_run(setting, folder) for folder in find_runs(run.results)]

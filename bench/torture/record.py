@@ -1,4 +1,4 @@
-"""What was tried so far, in a file: several passes over the same commit make one page."""
+"""The attempts so far, in a file: several passes over the same commit make one page."""
 
 from pathlib import Path
 

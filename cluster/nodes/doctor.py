@@ -1,4 +1,4 @@
-"""What this machine can run, and what a missing tool costs."""
+"""Report what this machine can run, and what a missing tool prevents."""
 
 import resource
 import socket

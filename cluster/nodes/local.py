@@ -45,7 +45,7 @@ class LocalNode(Node):
         return distribution.class_path(version)
 
     def class_data(self, class_path: Sequence[Path]) -> list[str]:
-        """Of this machine's archive."""
+        """Return the options of this machine's archive."""
         return with_class_data(kafka_class_data(class_path))
 
     def _run(

@@ -14,7 +14,7 @@ _OUTPUT_SHOWN = 2000
 
 
 class Capability(enum.Enum):
-    """What a pool's nodes support beyond running processes."""
+    """A feature of a pool's nodes in addition to processes."""
 
     CUT = "cut"
 

@@ -40,7 +40,7 @@ class Sandbox:
     def __init__(
         self, argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, stdout: int | None = None
     ) -> None:
-        """Start it; standard error goes where standard output goes if that is a pipe.
+        """Start it; standard error goes to standard output if that is given.
 
         It is in a session of its own: a terminal's Ctrl-C reaches its owner alone.
         """

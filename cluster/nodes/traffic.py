@@ -6,7 +6,7 @@ import msgspec
 
 
 class Direction(enum.StrEnum):
-    """Which way packets go, from the node's point of view."""
+    """The direction of packets, as the node sees them."""
 
     IN = "in"
     OUT = "out"

@@ -169,7 +169,7 @@ class Consume(Command, frozen=True, kw_only=True):
 
 
 class MemberCommit(msgspec.Struct, frozen=True, kw_only=True):
-    """How one member commits its position.
+    """The commit of one member's position.
 
     cluster_epochs: by partition, the leader epoch as the cluster reports it, for style `forced`.
     """

@@ -76,7 +76,7 @@ class TransactionalProducer:
         self._settings = settings_of(self._producer)
 
     def initialize(self) -> StepAnswer:
-        """Take the transactional.id over: the coordinator raises its producer epoch."""
+        """Initialize the transactional.id: the coordinator raises its producer epoch."""
         return self._step(TransactionStep.INITIALIZE, self._producer.initTransactions)
 
     def begin(self) -> StepAnswer:

@@ -168,7 +168,7 @@ def _batch(topic_partition: Any, records: list[Any]) -> Batch:
 
 
 def _factory(log: logging.Handler) -> MemberFactory:
-    """What the client's consumer side logs goes to the worker's client log."""
+    """Send the log lines of the client's consumer to the worker's client log."""
     speaker = SpeakerLog()
     log.addFilter(speaker)
     for name in _CLIENT_LOGS:

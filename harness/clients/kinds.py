@@ -1,4 +1,4 @@
-"""Which worker serves which client: each client's module is the program of its worker."""
+"""The worker of each client: the client's module is the program of its worker."""
 
 from dataclasses import dataclass, replace
 
@@ -18,11 +18,11 @@ class WorkerKind:
 
 
 JAVA_WORKER = WorkerKind("clients", "harness.clients.java_worker")
-"""It produces, too."""
+"""It also has the producers."""
 
 
 def worker_of(client: Client) -> WorkerKind:
-    """The worker that serves a client; both Java clients have the same."""
+    """Return the worker of a client; both Java clients have the same one."""
     if client.module == Client.JAVA.module:
         return JAVA_WORKER
     return WorkerKind(str(client), f"harness.clients.{client.module}_consumer")

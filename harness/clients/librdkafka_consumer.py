@@ -130,7 +130,7 @@ class LibrdkafkaMember(GroupMember):
     def _commit(
         self, positions: Mapping[Partition, OffsetAndEpoch], *, is_plain: bool
     ) -> dict[Partition, str]:
-        """As every member; a plain commit leaves out partitions that no record came from."""
+        """See `GroupMember`. A plain commit skips partitions without a delivered record."""
         if not positions:
             return {}
         try:

@@ -71,7 +71,8 @@ class GroupMember(ABC):
     """One consumer, a member of its group; not to be used by two threads at a time.
 
     Attributes:
-        failures: the exceptions by which the client reports to the application that it can't go on.
+        failures: the exceptions with which the client reports to the application that it can't
+            continue.
         definite_failures: the client's names for errors of a commit that surely did not happen; a
             commit with any other error is unknown.
         tells_its_state: whether its position's and its metadata's epochs can be read.
@@ -273,7 +274,7 @@ class GroupMember(ABC):
         return NO_GENERATION
 
     def _is_eager(self) -> bool:
-        """Whether a new generation of the group assigns all partitions anew; not so in KIP-848."""
+        """Return whether each new generation reassigns all partitions; False with KIP-848."""
         return True
 
     @abstractmethod

@@ -81,7 +81,7 @@ class MemberRole(Role):
         client_version: str,
         make_member: MemberFactory,
     ) -> None:
-        """Serve members that `make_member` makes."""
+        """`make_member` creates a member."""
         self.client = client
         self.client_version = client_version
         self._plan = plan

@@ -229,7 +229,7 @@ class JoinedAndLeft(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TruncateTailResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What `TruncateTail` removed, and where the log ended before and after."""
+    """The number of removed records, and the log end before and after."""
 
     removed: int
     log_end_before: int

@@ -26,8 +26,8 @@ _LOG_TAIL_BYTES = 2000
 class WorkerService(Service):  # type: ignore[misc]
     """A worker on a node of its own, as a ducktape service.
 
-    Only its history leaves the node; a worker that dies makes the next command fail with the last
-    lines that it printed.
+    The worker writes results to its history only. After a worker has died the next command fails
+    with its last output.
 
     Attributes:
         client_version: of the worker's client, from its history; "" until it has answered.

@@ -11,7 +11,7 @@ from pathlib import Path
 from harness.clients.commands import Member
 
 _IO_THREAD = "kafka-io-"
-"""How kafka-python names the thread of a consumer's event loop, before the client id."""
+"""The prefix of the client id in the name of the thread of a consumer's event loop."""
 
 
 def open_log(path: Path) -> logging.Handler:

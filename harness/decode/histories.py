@@ -154,9 +154,9 @@ def _polls(worker: str, event: Polled, rows: Rows) -> None:
 
 
 def _faults(events: Iterable[Event], rows: Rows) -> None:
-    """One row per fault, by its number; one that was never proved did not land.
+    """Add one row for each fault, by number; an unproved one did not land.
 
-    Proved a second time, it is taken back: its effect ended before its heal.
+    A second proof replaces the first: the effect of the fault ended before its heal.
     """
     faults: dict[int, dict[str, Any]] = {}
     for event in events:

@@ -83,7 +83,7 @@ class Cut(BrokerFault):
         return lapse_of({node: self._rules(field, broker) for broker, node in brokers.items()})
 
     def heal_broker(self, field: Field, broker: int) -> None:
-        """Remove the rules of this cut, but for those that another fault holds."""
+        """Remove the rules of this fault, except those that another fault holds."""
         for rule in self._rules(field, broker):
             field.rules.unblock(field.kafka.host(broker), rule, by=self)
 

@@ -24,7 +24,7 @@ class Field:
 
     Attributes:
         clients: the workers with clients under test.
-        kept: where log directories go that are copied before a log may be cut.
+        kept: the folder for log directories that are copied before a possible truncation.
         rules: those that faults have set on nodes.
     """
 
@@ -91,7 +91,7 @@ class Fault(ABC):
         """Wait for its effect, and return the evidence."""
 
     def lapse(self, field: Field) -> str:  # noqa: ARG002
-        """Why its effect ended before its heal, in words; empty if it lasts."""
+        """Return the reason why its effect ended before its heal; empty if it lasts."""
         return ""
 
     @abstractmethod
@@ -134,9 +134,9 @@ class HeldFault:
         self._changed_evidence()
 
     def heal(self) -> None:
-        """Heal the fault; nothing happens the second time.
+        """Heal the fault; does nothing the second time.
 
-        Before, it is seen whether its effect lasted: if not, it is recorded as not landed.
+        A fault whose effect has ended before is recorded as not landed.
         """
         if self._is_healed:
             return
@@ -147,7 +147,7 @@ class HeldFault:
         self._changed("healed")
 
     def _take_back(self) -> None:
-        """Record a fault as not landed whose effect ended before its heal."""
+        """Record the fault as not landed if its effect has ended."""
         if not self.evidence.landed:
             return
         try:

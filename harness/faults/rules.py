@@ -1,4 +1,4 @@
-"""Rules that drop packets, shared by faults: one goes when no fault needs it any more."""
+"""Rules that drop packets, shared by faults: a rule is removed when no fault holds it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -7,21 +7,21 @@ from cluster.nodes.traffic import Packets, Traffic
 
 
 class Rules:
-    """Which faults of a run have set which rule on which node."""
+    """The faults of a run that hold each rule of each node."""
 
     def __init__(self) -> None:
         """No rule is set."""
         self._holders: dict[tuple[str, Traffic], list[object]] = {}
 
     def block(self, node: Node, traffic: Traffic, *, by: object) -> None:
-        """Drop such packets of a node until each fault that asked for it has let go."""
+        """Drop such packets of a node until every fault that holds the rule has released it."""
         holders = self._holders.setdefault((node.name, traffic), [])
         if not any(one is by for one in holders):
             holders.append(by)
         node.block(traffic)
 
     def unblock(self, node: Node, traffic: Traffic, *, by: object) -> None:
-        """Let go of a rule; nothing happens where this fault did not set it."""
+        """Release a rule; does nothing if this fault does not hold it."""
         holders = self._holders.get((node.name, traffic), [])
         left = [one for one in holders if one is not by]
         if len(left) == len(holders):
@@ -32,7 +32,7 @@ class Rules:
 
 
 def counted_packets(node: Node, rules: Iterable[Traffic]) -> Packets | None:
-    """The packets of a node that met all these rules, counted; None where a rule is missing."""
+    """Return the counts of a node's packets by these rules; None if a rule is missing."""
     counted = [node.packets(rule) for rule in rules]
     there = [one for one in counted if one is not None]
     if len(there) < len(counted):
@@ -43,7 +43,7 @@ def counted_packets(node: Node, rules: Iterable[Traffic]) -> Packets | None:
 
 
 def lapse_of(rules: Mapping[Node, Sequence[Traffic]]) -> str:
-    """Why rules that dropped all packets do so no more, in words; empty if they do."""
+    """Return why rules do not drop all packets any more; empty if they do."""
     for node, of_node in rules.items():
         counted = counted_packets(node, of_node)
         if counted is None:

@@ -44,8 +44,8 @@ def start_jvm(jars: Iterable[str], *, log: Path) -> None:
 
     It starts with the servers' class data where that is made: JPype puts its own jar last.
 
-    The clients under test log at INFO, since a truncation that a reset policy handles leaves no
-    other trace than log lines.
+    The clients under test log at INFO, since log lines are the only trace of a truncation that a
+    reset policy handles.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     log4j2 = log.with_suffix(".log4j2.properties")

@@ -18,7 +18,7 @@ FOLDER = Path(".playground")
 FILE = FOLDER / "state.json"
 LOG = FOLDER / "log"
 KEEPER = FOLDER / "keeper.lock"
-"""Held by the process that keeps it up, as long as that runs."""
+"""A file that the playground's process holds until it ends."""
 _PROGRAM = "harness.playground.keep"
 
 
@@ -64,11 +64,11 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 def find(results: Path) -> Playground:
     """Return the playground that runs below a results folder.
 
-    What a killed one left there counts for nothing: one runs if its process holds its lock.
+    A playground runs if its process holds its lock; the state file of a killed one is ignored.
 
     Raises:
-        UsageError: none does, or it is not up yet.
-        NodeError: one does, and what it wrote down was damaged since.
+        UsageError: there is none, or it is not up yet.
+        NodeError: there is one, and its state file is damaged.
     """
     if not is_held(results / KEEPER):
         if os.path.lexists(results / FILE):
@@ -84,14 +84,14 @@ def find(results: Path) -> Playground:
 
 
 def write_down(playground: Playground, results: Path) -> None:
-    """Write where a playground is, for `find`."""
+    """Write the state file of a playground, for `find`."""
     (results / FOLDER).mkdir(parents=True, exist_ok=True)
     text = msgspec.json.format(msgspec.json.encode(playground), indent=2)
     replace_file(results / FILE, text)
 
 
 def forget(results: Path) -> None:
-    """Remove what was written of a playground, whatever it has become."""
+    """Remove the state file of a playground, also if a folder has its name."""
     file = results / FILE
     if file.is_dir() and not file.is_symlink():
         shutil.rmtree(file)
@@ -100,7 +100,7 @@ def forget(results: Path) -> None:
 
 
 def keeper(results: Path) -> psutil.Process | None:
-    """The process that keeps a playground up below a results folder; None if none does."""
+    """Return the process of the playground below a results folder; None if none runs."""
     if not is_held(results / KEEPER):
         return None
     for process in psutil.process_iter(["cmdline"]):

@@ -18,8 +18,8 @@ _SUFFIX = "_test"
 class ScenarioFile:
     """A scenario on disk: its name, its file, and the first line of its question.
 
-    parameters: each set of them that it declares (`@matrix`, `@parametrize`); a single empty one
-        if it declares none; None if they can't be read from its file.
+    parameters: each declared set of them (`@matrix`, `@parametrize`); a single empty one if none is
+        declared; None if they can't be read from its file.
     """
 
     name: str
@@ -31,7 +31,7 @@ class ScenarioFile:
         """Check that a set of parameters is one that the scenario declares.
 
         Raises:
-            UsageError: it is none; names the declared ones.
+            UsageError: it is not declared; the message names the declared ones.
         """
         if not parameters or self.parameters is None or parameters in self.parameters:
             return
@@ -70,7 +70,7 @@ def read_scenario(path: Path) -> ScenarioFile:
 
 
 def _parameters(tree: ast.Module) -> tuple[Mapping[str, Any], ...] | None:
-    """Return each set of parameters that a scenario's tests declare; None if one is no literal."""
+    """Return each declared set of parameters of a scenario's tests; None if one is no literal."""
     names = {
         target.id: node.value
         for node in tree.body

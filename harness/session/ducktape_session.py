@@ -70,7 +70,7 @@ def run_ducktape(
     Raises:
         UsageError: a scenario's file does not import.
         PrerequisiteError: the pool of nodes could not be opened.
-        NodeError: not one scenario got so far as to have a run folder; shows ducktape's last lines.
+        NodeError: no scenario has a run folder; shows ducktape's last lines.
         InterruptError: it was interrupted; says what is kept.
     """
     command = [

@@ -13,8 +13,7 @@ _PARENT, _PREFIX = ".nodes", "session-"
 def node_root(results: Path) -> Iterator[Path]:
     """A folder for one session's nodes below `results`, removed at the end.
 
-    A session that was killed leaves its folder; the next one removes it, since nobody holds it any
-    more.
+    A killed session leaves its folder. The next session removes it, since its lock is free.
     """
     parent = results / _PARENT
     parent.mkdir(parents=True, exist_ok=True)
@@ -27,5 +26,5 @@ def node_root(results: Path) -> Iterator[Path]:
 
 
 def sweep(results: Path) -> int:
-    """Remove the folders of sessions that ended without doing so; returns how many."""
+    """Remove the folders of killed sessions; returns their number."""
     return remove_unheld(results / _PARENT, _PREFIX)

@@ -1,4 +1,4 @@
-"""How many nodes a session's scenarios need: their files are imported for that."""
+"""The number of nodes that a session's scenarios need; imports their files."""
 
 import importlib.util
 import sys
@@ -12,7 +12,7 @@ from harness.story.scenario import Scenario
 
 
 def pool_size(files: Iterable[Path]) -> int:
-    """The most nodes that a scenario of these files needs.
+    """Return the largest number of nodes that a scenario of these files needs.
 
     Raises:
         UsageError: a file does not import, or holds no scenario.
@@ -21,7 +21,7 @@ def pool_size(files: Iterable[Path]) -> int:
 
 
 def node_count(file: Path) -> int:
-    """The most nodes that a scenario of this file needs.
+    """Return the largest number of nodes that a scenario of this file needs.
 
     Raises:
         UsageError: it does not import, or holds no scenario.

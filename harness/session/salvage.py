@@ -14,13 +14,13 @@ _COPIES = (("history.jsonl", "{}.jsonl"), ("client.log", "{}.log"), ("output.log
 
 
 def salvage(folder: RunFolder, root: Path, *, why: str) -> None:
-    """Copy the workers' histories and logs of a run that was never ended, and say that in run.json.
+    """Copy the workers' histories and logs of an unfinished run, and note this in run.json.
 
     A run that was ended, or interrupted before it was described, is left as it is.
 
     Args:
         folder: of the run.
-        root: where its nodes kept their files; a container's files are gone with it.
+        root: the folder of the nodes' files; a container's files disappear with it.
         why: it was never ended.
     """
     try:

@@ -36,7 +36,7 @@ def members_of(
 
 
 def _kinds(group: GroupPlan) -> list[WorkerKind]:
-    """The workers of a group's members, by their numbers."""
+    """Return the workers of a group's members, by their numbers."""
     kind = worker_of(Client(group.client))
     return [kind.copy(number) for number in range(1, group.members + 1)]
 

@@ -46,9 +46,9 @@ _OBSERVERS = 1
 class Scenario(Test):  # type: ignore[misc]
     """Base of all scenarios: its module's docstring is the question, and the report's text.
 
-    A subclass sets the shape of the cluster, its groups, and the checks that its question is about,
-    and its test method tells the story within `with self.running(...) as run`. Each test method is
-    marked with the nodes that it needs.
+    A subclass sets the topology, the groups, and the checks that its question is about. A test
+    method is the scenario, in a block `with self.running(...) as run`. Each test method is marked
+    with the number of nodes that it needs.
     """
 
     topology: ClassVar[Topology]
@@ -65,7 +65,7 @@ class Scenario(Test):  # type: ignore[misc]
 
     @classmethod
     def node_count(cls) -> int:
-        """How many nodes a test of this scenario needs."""
+        """Return the number of nodes that a test of this scenario needs."""
         return cls.topology.node_count + len(workers_for(cls.groups)) + _OBSERVERS
 
     def __init__(self, test_context: Any) -> None:
@@ -91,9 +91,8 @@ class Scenario(Test):  # type: ignore[misc]
     ) -> Iterator[Run]:
         """Start the cluster, yield the run, and collect everything, also after an exception.
 
-        An error of the scenario is written to `run.json` and raised on. `topology` stands in for
-        the scenario's own where its parameters change it, and `must_judge` are further checks that
-        only they give something to judge.
+        An error of the scenario is written to `run.json` and raised again. Where the scenario's
+        parameters need it, `topology` replaces its own, and `must_judge` are additional checks.
 
         Raises:
             UsageError: a group's client can't be tested with this Kafka version.

@@ -1,4 +1,4 @@
-"""Plants of what is lost, skipped, repeated or made up (family A)."""
+"""Plants of lost, skipped, repeated and phantom records (family A)."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Plants of liveness, and of the harness that is judged by itself (families H and M)."""
+"""Plants of liveness, and of defects of the harness (families H and M)."""
 
 import numpy as np
 
@@ -139,7 +139,7 @@ def history_consistent(universe: Universe, random: Random) -> list[Place]:
 
 
 def _position_ahead(universe: Universe) -> Place:
-    """A member reports a position above what its second poll brings."""
+    """A member reports a position above the records that its second poll returns."""
     group = groups(universe)[RESTARTED]
     events, polls = universe.frame("group_events"), universe.frame("polls")
     index = int(events_of(universe, MOVED, group, "assigned")[-1])

@@ -23,10 +23,10 @@ _DRAWS_MAX = 1000
 
 @dataclass(frozen=True)
 class Plant:
-    """How an anomaly of a class is planted in a universe of a kind.
+    """The function that plants an anomaly of a class in a universe of a kind.
 
     Attributes:
-        apply: changes the universe, and returns what must be found; what else follows it adds to
+        apply: changes the universe, and returns the required findings; it adds consequences to
             `expected`.
     """
 

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import psutil
@@ -17,11 +16,11 @@ from command import POOL, ROOT, fencepost, finished, ran
 from resumption import unexpected
 
 from analysis.load import count_rows
-from analysis.session import open_session
 from bench.torture import folders
+from bench.torture.setting import Setting
 from cluster.nodes.pool import PoolKind
 from contract.checks import Check
-from contract.run_folder import RunFolder, find_runs
+from contract.run_folder import find_runs
 from contract.waiting import wait_until
 from harness.session.catalog import find_scenarios
 
@@ -155,9 +154,10 @@ def test_a_damaged_run_never_passes_and_accuses_nobody(
     session: tuple[Path, int, str], tmp_path: Path
 ) -> None:
     (plan,) = session[0].glob("Baseline*/**/plan.json")
-    spark = open_session()
-    made = list(folders.attempts(spark, RunFolder(plan.parent), tmp_path, Random(SEED), 4))
-    spark.stop()
+    setting = Setting(tmp_path, seed=SEED, hours=4 / 60, run=plan.parent, kept=tmp_path)
+    made = list(folders.attempts(setting))
+    setting.close()
+    assert len(made) == 4
     assert {one.tried: one.problem for one in made} == {one.tried: "" for one in made}
 
 

@@ -60,7 +60,9 @@ def test_a_run_that_can_not_be_judged_stops_no_other_and_keeps_no_verdict(tmp_pa
     assert ended.returncode == 70, ended.stderr
     assert "Traceback" not in ended.stdout + ended.stderr
     assert f"error: {crashing.path}: the analysis failed: unexpected" in ended.stderr
-    assert f"error: {damaged.path}: {damaged.path / 'plan.json'} does not read" in ended.stderr
+    assert (
+        f"error: {damaged.path}: {damaged.path / 'plan.json'} is not a valid Plan" in ended.stderr
+    )
     for folder in (crashing, damaged):
         left = {path.name for path in folder.report.iterdir()}
         assert not left & {"verdict.json", "index.html"}

@@ -270,22 +270,22 @@ def test_a_night_is_compared_with_the_last_finished_of_its_suite_and_pool(tmp_pa
         (
             row(checks=counted(0, CheckVerdict.HOLDS)),
             row(checks=counted(0, CheckVerdict.NOT_EVALUABLE)),
-            ["1 → 0 checks; no more: reset"],
+            ["1 → 0 checks; no longer: reset"],
         ),
         (
             row(checks=counted(0, CheckVerdict.NOT_EVALUABLE)),
             row(checks=counted(0, CheckVerdict.HOLDS)),
-            ["0 → 1 checks; anew: reset"],
+            ["0 → 1 checks; newly: reset"],
         ),
         (
             row(),
             row(checks={**row().checks, "x": counted(1)["reset"]}),
-            ["1 → 2 checks; anew: x", "findings appeared: 0 → 1, not_evaluable → violated"],
+            ["1 → 2 checks; newly: x", "findings appeared: 0 → 1, not_evaluable → violated"],
         ),
         (
             row(checks={**row().checks, "x": counted(1)["reset"]}),
             row(),
-            ["2 → 1 checks; no more: x"],
+            ["2 → 1 checks; no longer: x"],
         ),
         (row(), row(verdict=UNDECIDED, checks={}), ["pass → undecided"]),
         (row(), row(kafka="3.9.0"), ["new: pass", "gone: pass"]),

@@ -42,34 +42,13 @@ WORDS = {
 }
 """Regular expressions of whole words, and what to write instead."""
 
-ALLOWED: set[tuple[str, str]] = set()
-"""Places as (path, word in lower case), e.g. a quotation."""
-
-NOT_YET = (
-    "analysis/",
-    "docs/",
-    "README.md",
-    "ARCHITECTURE.md",
-    "CONTRIBUTING.md",
-    "bench/lies/",
-    "bench/taxonomy.py",
-    "bench/torture/runs.py",
-    "bench/mutants.py",
-    "bench/mutation.py",
-    "contract/checks.py",
-    "contract/events.py",
-    "contract/held.py",
-    "harness/clients/member.py",
-    "harness/decode/client_logs/__init__.py",
-    "harness/faults/cut.py",
-    "harness/session/node_root.py",
-    "harness/story/scenario.py",
-    "scenarios/baseline_test.py",
-)
-"""Folders and pages whose prose is still to be rewritten."""
-
-CHECKED = ("docs/glossary.md",)
-"""Pages below NOT_YET that are checked already."""
+ALLOWED: set[tuple[str, str]] = {
+    ("bench/lies/of_evidence.py", "torn"),
+    ("bench/lies/of_files.py", "anew"),
+    ("docs/lies.md", "anew"),
+    ("docs/lies.md", "torn"),
+}
+"""Places as (path, word in lower case): the name of a lie seeds its random choice."""
 
 NEVER = ("tests/", "CHANGELOG.md", "LICENSE")
 """Names of tests and the history of the project stay as they are."""
@@ -77,6 +56,12 @@ NEVER = ("tests/", "CHANGELOG.md", "LICENSE")
 _SUFFIXES = {".py", ".md", ".yml", ".toml"}
 _NAMES = {"Makefile", "run"}
 _FIELD = re.compile(r"\{[^{}]*\}")
+_NAME = re.compile(
+    r"""\A"[\w.#]+"\Z | `[^`\n]*` | '\w+' | (?<=\sas\s)\w+(?="\Z) | (?<=,\s)\w+(?=\)) """
+    r"""| \b[\w.]+(?=\s(?:[!<>=]|is\s(?:not\s)?null) | \.\*) | ^[ ]+\w+(?=:\s)""",
+    re.VERBOSE | re.MULTILINE,
+)
+"""Names in prose: a literal that is one, a code span, an argument, SQL's values and columns."""
 _PATTERNS = [
     (re.compile(rf"(?<![\w-])(?:{words})(?![\w-])".replace(" ", r"\s+"), re.IGNORECASE), instead)
     for words, instead in WORDS.items()
@@ -84,15 +69,18 @@ _PATTERNS = [
 
 
 def prose(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the prose of a file with its first line: of Python, strings and comments."""
+    """Yield the prose of a file without names, with its first line.
+
+    Of Python: strings and comments.
+    """
     content = path.read_text()
     if path.suffix != ".py":
-        yield 1, content
+        yield 1, _NAME.sub("{}", content)
         return
     for token in tokenize.generate_tokens(io.StringIO(content).readline):
         kind = tokenize.tok_name[token.type]
         if kind in ("COMMENT", "STRING", "FSTRING_MIDDLE"):
-            yield token.start[0], _FIELD.sub("{}", token.string)
+            yield token.start[0], _NAME.sub("{}", _FIELD.sub("{}", token.string))
 
 
 def found_in(path: Path) -> list[str]:
@@ -108,9 +96,7 @@ def found_in(path: Path) -> list[str]:
 
 
 def is_checked(name: str) -> bool:
-    if name in CHECKED:
-        return True
-    if name.startswith((*NOT_YET, *NEVER)):
+    if name.startswith(NEVER):
         return False
     return Path(name).suffix in _SUFFIXES or Path(name).name in _NAMES
 
@@ -144,7 +130,13 @@ def test_words_are_found_in_prose(tmp_path: Path, source: str, line: int) -> Non
 
 @pytest.mark.parametrize(
     "source",
-    ["told = office = 1\n", 'x = rows["torn_lines"]\n', '"""Cut the controllers; answer."""\n'],
+    [
+        "told = office = 1\n",
+        'x = rows["torn_lines"], rows["told"]\n',
+        '"""The column `told`. Cut the controllers; answer."""\n',
+        """x = where("told is null or owed = 'told'"), expr(f"if(lives > {n}, '', told)")\n""",
+        'x = select("told.*"), expr("max(epoch) as told")\n',
+    ],
 )
 def test_names_and_verbs_of_faults_are_left_alone(tmp_path: Path, source: str) -> None:
     (tmp_path / "module.py").write_text(source)

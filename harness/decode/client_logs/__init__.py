@@ -1,7 +1,7 @@
-"""Resets, from what clients log: the only trace of a truncation that a policy handles.
+"""Resets, from the clients' logs: the only trace of a truncation that a reset policy handles.
 
-Each client's log has its reader in the module of the client's own `Client.module`: `read`, from the
-lines in which members speak to the resets that they tell of.
+The reader of a client's log is `read` in the module that is named as `Client.module`. It returns
+the resets in the log lines of members.
 """
 
 from collections.abc import Callable, Iterable
@@ -15,7 +15,7 @@ Reader = Callable[[Iterable[LogLine]], list[Reset]]
 
 
 def reader_of(client: Client) -> Reader:
-    """The reader of a client's log."""
+    """Return the reader of a client's log."""
     reader: Reader = import_module(f"{__name__}.{client.module}").read
     return reader
 
