@@ -12,6 +12,7 @@ import msgspec
 
 from contract.outcomes import GroupChange, Outcome, TransactionChange, TransactionStep
 from contract.stages import Stage
+from contract.tagged import decoder_of
 
 NO_EPOCH = -1
 """Kafka's own mark of an absent leader epoch (`RecordBatch.NO_PARTITION_LEADER_EPOCH`)."""
@@ -288,23 +289,5 @@ class Sampled(Event, frozen=True, kw_only=True):
     asked_micros: WallMicros | None = None
 
 
-AnyEvent = (
-    WorkerStarted
-    | WorkerStopped
-    | Answered
-    | SendsIntended
-    | Sent
-    | TransactionChanged
-    | GroupChanged
-    | Polled
-    | Committed
-    | ConsumerFailed
-    | FaultChanged
-    | PhaseEntered
-    | StateAwaited
-    | ClockRead
-    | Sampled
-)
-
 ENCODER = msgspec.json.Encoder()
-DECODER: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
+DECODER = decoder_of(Event)

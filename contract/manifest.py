@@ -15,19 +15,22 @@ from contract.regular_files import open_regular, read_file, replace_file
 from contract.run_folder import PLAN_FILE, RUN_FILE, RunFolder
 
 MANIFEST_FILE = "manifest.json"
+TABLES_OF_HISTORIES = (
+    "sends",
+    "transactions",
+    "polls",
+    "commits",
+    "group_events",
+    "faults",
+    "phases",
+    "waits",
+    "samples",
+    "clocks",
+    "histories",
+)
 DECODED_AGAIN = frozenset(
     {
-        "sends",
-        "transactions",
-        "polls",
-        "commits",
-        "group_events",
-        "faults",
-        "phases",
-        "waits",
-        "samples",
-        "clocks",
-        "histories",
+        *TABLES_OF_HISTORIES,
         "resets",
         "servers",
         "truncations",

@@ -96,24 +96,6 @@ class Isolation(enum.StrEnum):
 
 
 _FENCED_PRODUCER = frozenset({"ProducerFencedException", "InvalidProducerEpochException"})
-_DEFINITE_SEND_FAILURES = frozenset(
-    {
-        "RecordTooLargeException",
-        "InvalidTopicException",
-        "TopicAuthorizationException",
-        "ClusterAuthorizationException",
-        "UnknownTopicOrPartitionException",
-        "UnsupportedVersionException",
-        "InvalidRequiredAcksException",
-        "SerializationException",
-        "UnknownTopicIdException",
-        "NotEnoughReplicasException",
-        "CorruptRecordException",
-        "InvalidTxnStateException",
-        "TransactionAbortedException",
-        *_FENCED_PRODUCER,
-    }
-)
 REFUSED_SENDS = frozenset(
     {
         "RecordTooLargeException",
@@ -131,6 +113,17 @@ REFUSED_SENDS = frozenset(
 For other errors one attempt was refused, but an earlier attempt whose response was lost may have
 been appended (`Partition.appendRecordsToLeader` checks the ISR before it looks for a duplicate).
 """
+_DEFINITE_SEND_FAILURES = frozenset(
+    {
+        *REFUSED_SENDS,
+        "UnknownTopicOrPartitionException",
+        "UnknownTopicIdException",
+        "NotEnoughReplicasException",
+        "CorruptRecordException",
+        "TransactionAbortedException",
+        *_FENCED_PRODUCER,
+    }
+)
 NO_OFFSET = "_NO_OFFSET"
 """The error of a commit for which the client had no offset; as librdkafka names it."""
 DEFINITE_COMMIT_FAILURES = frozenset(

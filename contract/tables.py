@@ -12,6 +12,9 @@ MICROS_PER_SECOND = 1_000_000
 
 _STRING, _INT, _LONG, _BOOL = pa.string(), pa.int32(), pa.int64(), pa.bool_()
 _INTS = pa.list_(pa.int32())
+_PARTITION = {"topic": _STRING, "partition": _INT}
+_REPLICA = {"broker": _INT, **_PARTITION}
+_MEMBER = {"worker": _STRING, "group": _STRING, "member": _STRING}
 
 
 def _schema(**columns: pa.DataType) -> pa.Schema:
@@ -26,8 +29,7 @@ TABLES: dict[str, pa.Schema] = {
         producer=_STRING,
         sequence=_LONG,
         value=_STRING,
-        topic=_STRING,
-        partition=_INT,
+        **_PARTITION,
         offset=_LONG,
         acks=_STRING,
         outcome=_STRING,
@@ -58,11 +60,8 @@ TABLES: dict[str, pa.Schema] = {
     ),
     # One row per record delivered to a consumer. `position_in_poll` orders rows of one poll.
     "polls": _schema(
-        worker=_STRING,
-        group=_STRING,
-        member=_STRING,
-        topic=_STRING,
-        partition=_INT,
+        **_MEMBER,
+        **_PARTITION,
         offset=_LONG,
         leader_epoch=_INT,
         value=_STRING,
@@ -75,11 +74,8 @@ TABLES: dict[str, pa.Schema] = {
     # had no valid position to commit. The epochs beside the committed one are those that the client
     # and the cluster had when it began, `*_after` when it ended; -1 where not known.
     "commits": _schema(
-        worker=_STRING,
-        group=_STRING,
-        member=_STRING,
-        topic=_STRING,
-        partition=_INT,
+        **_MEMBER,
+        **_PARTITION,
         offset=_LONG,
         committed_epoch=_INT,
         commit_epoch=_STRING,
@@ -101,8 +97,7 @@ TABLES: dict[str, pa.Schema] = {
     # One of a transaction (`is_transactional`, null in older runs) may have been aborted later.
     "committed_offsets": _schema(
         group=_STRING,
-        topic=_STRING,
-        partition=_INT,
+        **_PARTITION,
         offset=_LONG,
         committed_epoch=_INT,
         metadata=_STRING,
@@ -118,12 +113,9 @@ TABLES: dict[str, pa.Schema] = {
     # One row per change of a group's member; `failed` rows carry the exception. `generation` is the
     # group's generation, or the member epoch with the consumer protocol; -1 where not known.
     "group_events": _schema(
-        worker=_STRING,
-        group=_STRING,
-        member=_STRING,
+        **_MEMBER,
         change=_STRING,
-        topic=_STRING,
-        partition=_INT,
+        **_PARTITION,
         position=_LONG,
         position_epoch=_INT,
         exception=_STRING,
@@ -137,11 +129,8 @@ TABLES: dict[str, pa.Schema] = {
     # One row per reset in a client's own log, with its cause (truncation, out_of_range,
     # no_commit). `to_offset` is null where the client raised instead.
     "resets": _schema(
-        worker=_STRING,
-        group=_STRING,
-        member=_STRING,
-        topic=_STRING,
-        partition=_INT,
+        **_MEMBER,
+        **_PARTITION,
         cause=_STRING,
         policy=_STRING,
         from_offset=_LONG,
@@ -155,8 +144,7 @@ TABLES: dict[str, pa.Schema] = {
     # PartitionChangeRecord): the state after it. `leader` is -1 where there is none; `topic_id`
     # distinguishes successive topics of one name, null where not known.
     "leaderships": _schema(
-        topic=_STRING,
-        partition=_INT,
+        **_PARTITION,
         leader=_INT,
         leader_epoch=_INT,
         partition_epoch=_INT,
@@ -181,9 +169,7 @@ TABLES: dict[str, pa.Schema] = {
     ),
     # One row per batch in a replica's segments at the end of the run.
     "replica_batches": _schema(
-        broker=_INT,
-        topic=_STRING,
-        partition=_INT,
+        **_REPLICA,
         base_offset=_LONG,
         last_offset=_LONG,
         leader_epoch=_INT,
@@ -199,26 +185,12 @@ TABLES: dict[str, pa.Schema] = {
         checksum=_LONG,
     ),
     # One row per data record in a replica's segments at the end of the run.
-    "replica_records": _schema(
-        broker=_INT,
-        topic=_STRING,
-        partition=_INT,
-        offset=_LONG,
-        leader_epoch=_INT,
-        value=_STRING,
-    ),
+    "replica_records": _schema(**_REPLICA, offset=_LONG, leader_epoch=_INT, value=_STRING),
     # One row per line of a replica's leader-epoch-checkpoint at the end of the run.
-    "epoch_checkpoints": _schema(
-        broker=_INT, topic=_STRING, partition=_INT, leader_epoch=_INT, start_offset=_LONG
-    ),
+    "epoch_checkpoints": _schema(**_REPLICA, leader_epoch=_INT, start_offset=_LONG),
     # One row per replica: its bounds at the end of the run.
     "log_starts": _schema(
-        broker=_INT,
-        topic=_STRING,
-        partition=_INT,
-        log_start_offset=_LONG,
-        log_end_offset=_LONG,
-        high_watermark_checkpoint=_LONG,
+        **_REPLICA, log_start_offset=_LONG, log_end_offset=_LONG, high_watermark_checkpoint=_LONG
     ),
     # One row per batch in a server's metadata log at the end of the run; `leader` where the
     # batch records an election among the controllers.
@@ -233,34 +205,15 @@ TABLES: dict[str, pa.Schema] = {
         at_micros=_LONG,
     ),
     # One row per truncation of a replica that its server logged.
-    "truncations": _schema(
-        broker=_INT,
-        topic=_STRING,
-        partition=_INT,
-        to_offset=_LONG,
-        at_micros=_LONG,
-        log_line=_STRING,
-    ),
+    "truncations": _schema(**_REPLICA, to_offset=_LONG, at_micros=_LONG, log_line=_STRING),
     # One row per epoch that a replica began to lead, as its server logged it: exact also where
     # retention has removed the epoch since.
     "leader_epoch_starts": _schema(
-        broker=_INT,
-        topic=_STRING,
-        partition=_INT,
-        leader_epoch=_INT,
-        start_offset=_LONG,
-        at_micros=_LONG,
-        log_line=_STRING,
+        **_REPLICA, leader_epoch=_INT, start_offset=_LONG, at_micros=_LONG, log_line=_STRING
     ),
     # One row per advance of a replica's log start that its server logged, with the reason it gave.
     "log_start_changes": _schema(
-        broker=_INT,
-        topic=_STRING,
-        partition=_INT,
-        log_start_offset=_LONG,
-        reason=_STRING,
-        at_micros=_LONG,
-        log_line=_STRING,
+        **_REPLICA, log_start_offset=_LONG, reason=_STRING, at_micros=_LONG, log_line=_STRING
     ),
     # One row per fault that was injected; evidence is JSON. Effects may show from `injected_micros`
     # on, before the proof; they may last until `healed_micros`, after the heal began.
@@ -284,9 +237,7 @@ TABLES: dict[str, pa.Schema] = {
     "waits": _schema(what=_STRING, began_micros=_LONG, ended_micros=_LONG),
     # One row per response of a broker to the observer.
     "samples": _schema(
-        broker=_INT,
-        topic=_STRING,
-        partition=_INT,
+        **_REPLICA,
         leader=_INT,
         leader_epoch=_INT,
         isr=_INTS,
@@ -322,9 +273,7 @@ TABLES: dict[str, pa.Schema] = {
     # One row per batch that a replica held when a fault on its server ended, and that is neither
     # there at the end, nor deleted by retention.
     "cut_batches": _schema(
-        broker=_INT,
-        topic=_STRING,
-        partition=_INT,
+        **_REPLICA,
         base_offset=_LONG,
         last_offset=_LONG,
         leader_epoch=_INT,
@@ -334,24 +283,12 @@ TABLES: dict[str, pa.Schema] = {
     ),
     # One row per data record of these batches.
     "cut_records": _schema(
-        broker=_INT,
-        topic=_STRING,
-        partition=_INT,
-        offset=_LONG,
-        leader_epoch=_INT,
-        value=_STRING,
-        taken_micros=_LONG,
+        **_REPLICA, offset=_LONG, leader_epoch=_INT, value=_STRING, taken_micros=_LONG
     ),
     # One row per segment that could not be read to its end; `error` is null where only the last
     # batch is incomplete, as a killed server leaves it.
     "unread_segments": _schema(
-        broker=_INT,
-        topic=_STRING,
-        partition=_INT,
-        segment=_STRING,
-        position_bytes=_LONG,
-        unread_bytes=_LONG,
-        error=_STRING,
+        **_REPLICA, segment=_STRING, position_bytes=_LONG, unread_bytes=_LONG, error=_STRING
     ),
 }
 

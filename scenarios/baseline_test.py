@@ -6,12 +6,15 @@ Expect:  every check holds or has no case, such as those of transactions and of 
          A violation is probably a defect of the harness.
 """
 
+from msgspec.structs import replace
+
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.outcomes import CommitEpoch, ResetPolicy
-from contract.run_folder import GroupPlan, TopicPlan
+from contract.outcomes import CommitEpoch
 from contract.stages import Stage
 from harness.story.scenario import Scenario
+from harness.story.topics import durable_topic
+from harness.story.workload import reader
 
 RECORDS_PER_HALF = 1000
 
@@ -20,17 +23,9 @@ class BaselineScenario(Scenario):
     """Two groups read the first half, commit, are reopened and read the second half."""
 
     topology = Topology(brokers=3)
-    orders = TopicPlan(
-        topic="orders", partitions=3, replication=3, min_insync=2, unclean_election=False
-    )
+    orders = durable_topic("orders", partitions=3)
     groups = tuple(
-        GroupPlan(
-            group=f"orders.{epoch}",
-            client="java",
-            topic="orders",
-            commit_epoch=epoch,
-            reset=ResetPolicy.EARLIEST,
-        )
+        replace(reader(f"orders.{epoch}", "orders"), commit_epoch=epoch)
         for epoch in (CommitEpoch.RECORD, CommitEpoch.FORCED)
     )
     must_judge = (

@@ -14,12 +14,12 @@ Source:  `min.insync.replicas` (configuration); KAFKA-15583 (since 3.7), KIP-966
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.errors import FaultError
-from contract.run_folder import TopicPlan
 from contract.stages import Stage
 from harness.faults.pause import Pause
 from harness.faults.targets import FollowersOf
 from harness.story.run import Run
 from harness.story.scenario import Scenario
+from harness.story.topics import durable_topic
 from harness.story.workload import reader
 
 RECORDS_PER_SECOND = 500
@@ -30,9 +30,7 @@ class BelowMinInsyncScenario(Scenario):
     """One replica of three stays in sync."""
 
     topology = Topology(brokers=3, controllers=1)
-    orders = TopicPlan(
-        topic="orders", partitions=3, replication=3, min_insync=2, unclean_election=False
-    )
+    orders = durable_topic("orders", partitions=3)
     groups = (reader("readers", "orders"),)
     must_judge = (
         Check.LOST_RECORD,
@@ -49,12 +47,11 @@ class BelowMinInsyncScenario(Scenario):
         with self.running(topics=[self.orders], groups=self.groups) as run:
             run.create(assignment=[1, 2, 3])
             run.watch()
-            load = run.workload
-            run.start_load(
+            load = run.start_load(
                 self.orders,
-                producers={"one": "1", "all": "all"},
+                self.groups,
                 records_per_second=RECORDS_PER_SECOND,
-                readers=self.groups,
+                producers={"one": "1", "all": "all"},
             )
             load.await_acknowledged(["one", "all"], TOGETHER)
             with run.fault(Pause(FollowersOf("orders", 0))):

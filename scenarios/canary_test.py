@@ -9,10 +9,10 @@ Expect:  the run fails with exactly 7 lost records that no setting permits. A ca
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.run_folder import TopicPlan
 from contract.stages import Stage
 from harness.faults.cut_tail import CutTails
 from harness.story.scenario import Scenario
+from harness.story.topics import durable_topic
 
 KEPT, PLANTED = 100, 7
 
@@ -25,19 +25,17 @@ class HiddenLoss(CutTails):
 
     verb = "kill"
 
-    @property
-    def target(self) -> str:
-        """The brokers, as in a kill."""
-        return "all (brokers 1, 2, 3)"
+    def __init__(self, *, records: int) -> None:
+        """The target is named as in a kill."""
+        super().__init__("orders", 0, records=records)
+        self.target = "all (brokers 1, 2, 3)"
 
 
 class CanaryScenario(Scenario):
     """Only the planted loss may be found."""
 
     topology = Topology(brokers=3)
-    orders = TopicPlan(
-        topic="orders", partitions=1, replication=3, min_insync=2, unclean_election=False
-    )
+    orders = durable_topic("orders", partitions=1)
     must_judge = (
         Check.LOST_RECORD,
         Check.FAULT_LANDED,
@@ -50,6 +48,6 @@ class CanaryScenario(Scenario):
             run.phases.enter(Stage.STEADY, f"writing {KEPT} + {PLANTED} records")
             run.produce("orders", count=KEPT, producer="kept")
             run.produce("orders", count=PLANTED, producer="planted")
-            with run.fault(HiddenLoss("orders", 0, records=PLANTED)):
+            with run.fault(HiddenLoss(records=PLANTED)):
                 run.phases.enter(Stage.HELD, "brokers are down, the tail is truncated")
             run.settle()

@@ -10,10 +10,10 @@ Source:  KIP-595, KIP-631.
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.run_folder import TopicPlan
 from harness.faults.kill import Kill
 from harness.faults.targets import ActiveController, LeaderOf
 from harness.story.scenario import Scenario
+from harness.story.topics import durable_topic
 from harness.story.workload import reader
 
 RECORDS_PER_SECOND = 2000
@@ -24,9 +24,7 @@ class ControllerFailoverScenario(Scenario):
     """The active controller is killed first, then the leader."""
 
     topology = Topology(brokers=3, controllers=3)
-    orders = TopicPlan(
-        topic="orders", partitions=6, replication=3, min_insync=2, unclean_election=False
-    )
+    orders = durable_topic("orders", partitions=6)
     groups = (reader("readers", "orders"),)
     must_judge = (
         Check.LOST_RECORD,
@@ -46,13 +44,7 @@ class ControllerFailoverScenario(Scenario):
         with self.running(topics=[self.orders], groups=self.groups) as run:
             run.create(assignment=[1, 2, 3], is_spread=True)
             run.watch()
-            load = run.workload
-            run.start_load(
-                self.orders,
-                producers={"writer": "all"},
-                records_per_second=RECORDS_PER_SECOND,
-                readers=self.groups,
-            )
+            load = run.start_load(self.orders, self.groups, records_per_second=RECORDS_PER_SECOND)
             load.await_acknowledged(["writer"], BETWEEN)
             with run.fault(Kill(ActiveController())):
                 load.await_acknowledged(["writer"], BETWEEN)

@@ -17,7 +17,6 @@ from ducktape.mark import matrix
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
-from contract.run_folder import TopicPlan
 from contract.stages import Stage
 from harness.faults.broker_fault import BrokerFault
 from harness.faults.kill import Kill
@@ -25,6 +24,7 @@ from harness.faults.rebalance import Rebalance
 from harness.faults.stop import Stop
 from harness.faults.targets import LeaderOf
 from harness.story.scenario import Scenario
+from harness.story.topics import durable_topic
 from harness.story.workload import reader
 
 RECORDS_PER_SECOND = 1000
@@ -45,9 +45,7 @@ class GroupRebalanceScenario(Scenario):
             "group.consumer.heartbeat.interval.ms": HEARTBEAT_MS,
         },
     )
-    orders = TopicPlan(
-        topic="orders", partitions=6, replication=3, min_insync=2, unclean_election=False
-    )
+    orders = durable_topic("orders", partitions=6)
     groups = (
         reader("consumer", "orders", client=Client.JAVA_CONSUMER, members=2),
         reader("classic", "orders", members=2),
@@ -72,13 +70,7 @@ class GroupRebalanceScenario(Scenario):
         with self.running(topics=[self.orders], groups=groups) as run:
             run.create(assignment=[1, 2, 3], is_spread=True)
             run.watch()
-            load = run.workload
-            run.start_load(
-                self.orders,
-                producers={"writer": "all"},
-                records_per_second=RECORDS_PER_SECOND,
-                readers=groups,
-            )
+            load = run.start_load(self.orders, groups, records_per_second=RECORDS_PER_SECOND)
             for group in groups:
                 run.groups.await_members(group.group, 2)
             load.await_acknowledged(["writer"], BEFORE)

@@ -19,7 +19,6 @@ from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.run_folder import TopicPlan
 from contract.stages import Stage
 from harness.clients.kinds import JAVA_WORKER
 from harness.faults.bridge import Bridge
@@ -29,6 +28,7 @@ from harness.faults.fault import Fault
 from harness.faults.targets import FollowerOf, LeaderOf
 from harness.story.run import Run
 from harness.story.scenario import Scenario
+from harness.story.topics import durable_topic
 from harness.story.workload import reader
 
 RECORDS_PER_SECOND = 1000
@@ -47,9 +47,7 @@ class PartialPartitionScenario(Scenario):
     """The same story for each recipe."""
 
     topology = Topology(brokers=3, controllers=1)
-    orders = TopicPlan(
-        topic="orders", partitions=6, replication=3, min_insync=2, unclean_election=False
-    )
+    orders = durable_topic("orders", partitions=6)
     groups = (reader("readers", "orders"),)
     must_judge = (
         Check.LOST_RECORD,
@@ -68,13 +66,7 @@ class PartialPartitionScenario(Scenario):
         with self.running(topics=[self.orders], groups=self.groups) as run:
             run.create(assignment=[FIRST, SECOND, THIRD], is_spread=True)
             run.watch()
-            load = run.workload
-            run.start_load(
-                self.orders,
-                producers={"writer": "all"},
-                records_per_second=RECORDS_PER_SECOND,
-                readers=self.groups,
-            )
+            load = run.start_load(self.orders, self.groups, records_per_second=RECORDS_PER_SECOND)
             load.await_acknowledged(["writer"], BETWEEN)
             epoch = run.leader_epoch("orders", 0)
             with run.fault(RECIPES[recipe]):

@@ -20,7 +20,6 @@ from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.run_folder import TopicPlan
 from contract.stages import Stage
 from harness.faults.bounce import Bounce
 from harness.faults.reassign import Reassign
@@ -28,6 +27,7 @@ from harness.faults.recreate import Recreate
 from harness.faults.targets import Broker
 from harness.story.run import Run
 from harness.story.scenario import Scenario
+from harness.story.topics import durable_topic
 from harness.story.workload import reader
 
 RECORDS_PER_SECOND = 1000
@@ -40,11 +40,9 @@ class ReconfigurationScenario(Scenario):
     """Routine operations of an administrator."""
 
     topology = Topology(brokers=4, controllers=1)
-    topics = orders, scrap = tuple(
-        TopicPlan(
-            topic=name, partitions=partitions, replication=3, min_insync=2, unclean_election=False
-        )
-        for name, partitions in (("orders", 6), ("scrap", 1))
+    topics = orders, scrap = (
+        durable_topic("orders", partitions=6),
+        durable_topic("scrap", partitions=1),
     )
     groups = readers, late = (reader("readers", "orders"), reader("late", "scrap"))
     must_judge = (
@@ -66,12 +64,8 @@ class ReconfigurationScenario(Scenario):
         with self.running(topics=topics, groups=groups) as run:
             run.create(assignment=REPLICAS, is_spread=True)
             run.watch()
-            load = run.workload
-            run.start_load(
-                self.orders,
-                producers={"writer": "all"},
-                records_per_second=RECORDS_PER_SECOND,
-                readers=[self.readers],
+            load = run.start_load(
+                self.orders, [self.readers], records_per_second=RECORDS_PER_SECOND
             )
             load.await_acknowledged(["writer"], BETWEEN)
             match recipe:

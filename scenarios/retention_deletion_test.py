@@ -22,12 +22,13 @@ from msgspec.structs import replace
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.outcomes import ResetPolicy
-from contract.run_folder import Expectation, TopicPlan
+from contract.run_folder import Expectation
 from contract.stages import Stage
 from harness.faults.expire import EXPIRING_TOPIC, By, Expire
 from harness.faults.kill import Kill
 from harness.faults.targets import LeaderOf
 from harness.story.scenario import Scenario
+from harness.story.topics import durable_topic
 from harness.story.workload import reader
 
 RECORDS_PER_SECOND = 2000
@@ -39,9 +40,7 @@ class RetentionDeletionScenario(Scenario):
     """The same scenario for each cause of expiry, with and without a change of the leader."""
 
     topology = Topology(brokers=3)
-    orders = TopicPlan(
-        topic="orders", partitions=6, replication=3, min_insync=2, unclean_election=False
-    )
+    orders = durable_topic("orders", partitions=6)
     current = reader("current", "orders")
     lagging = tuple(reader(f"lagging.{reset}", "orders", reset=reset) for reset in ResetPolicy)
     groups = (current, *lagging)
@@ -81,13 +80,7 @@ class RetentionDeletionScenario(Scenario):
             run.create(assignment=[1, 2, 3], is_spread=True, settings=EXPIRING_TOPIC)
             run.watch()
 
-            load = run.workload
-            run.start_load(
-                orders,
-                producers={"writer": "all"},
-                records_per_second=RECORDS_PER_SECOND,
-                readers=[self.current],
-            )
+            load = run.start_load(orders, [self.current], records_per_second=RECORDS_PER_SECOND)
             run.phases.enter(Stage.WARM_UP, "the lagging groups read a little, then stop")
             load.await_acknowledged(["writer"], READ_BEFORE_LAGGING)
             late = run.open(self.lagging, incarnation=1)

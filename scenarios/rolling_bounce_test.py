@@ -12,10 +12,11 @@ Source:  KIP-320, KAFKA-19902 (leader changes alone must not reset consumers).
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
-from contract.run_folder import Expectation, TopicPlan
+from contract.run_folder import Expectation
 from harness.faults.stop import Stop
 from harness.faults.targets import Broker
 from harness.story.scenario import Scenario
+from harness.story.topics import durable_topic
 from harness.story.workload import reader
 
 RECORDS_PER_SECOND = 2000
@@ -26,9 +27,7 @@ class RollingBounceScenario(Scenario):
     """A rolling restart, as in an upgrade."""
 
     topology = Topology(brokers=3, controllers=1)
-    orders = TopicPlan(
-        topic="orders", partitions=12, replication=3, min_insync=2, unclean_election=False
-    )
+    orders = durable_topic("orders", partitions=12)
     groups = tuple(
         reader(f"readers.{client}", "orders", client=client)
         for client in (Client.JAVA, Client.LIBRDKAFKA, Client.KAFKA_PYTHON)
@@ -56,13 +55,7 @@ class RollingBounceScenario(Scenario):
         with self.running(topics=[self.orders], groups=self.groups, expects=self.expects) as run:
             run.create(assignment=[1, 2, 3], is_spread=True)
             run.watch()
-            load = run.workload
-            run.start_load(
-                self.orders,
-                producers={"writer": "all"},
-                records_per_second=RECORDS_PER_SECOND,
-                readers=self.groups,
-            )
+            load = run.start_load(self.orders, self.groups, records_per_second=RECORDS_PER_SECOND)
             load.await_acknowledged(["writer"], BETWEEN)
             for broker in self.topology.broker_ids:
                 with run.fault(Stop(Broker(broker))):

@@ -24,13 +24,14 @@ from itertools import product
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
-from contract.outcomes import CommitEpoch, ResetPolicy
+from contract.outcomes import ResetPolicy
 from contract.run_folder import Expectation, GroupPlan, TopicPlan
 from contract.stages import Stage
 from harness.faults.cut import Cut, Links
 from harness.faults.targets import LeaderOf
 from harness.story.run import Run
 from harness.story.scenario import Scenario
+from harness.story.workload import reader
 
 REPLICATED, NEW, ORPHANED, LATER = 100, 100, 250, 50
 STALE_SECONDS, HEALED_SECONDS = 10, 15
@@ -43,13 +44,7 @@ COPIES = {(Client.KAFKA_PYTHON, SHORT): 9, (Client.KAFKA_PYTHON, LONG): 2} | {
 
 def _groups() -> tuple[GroupPlan, ...]:
     return tuple(
-        GroupPlan(
-            group=f"{client}.{reset}.{topic}.{copy}",
-            client=client,
-            topic=topic,
-            commit_epoch=CommitEpoch.RECORD,
-            reset=reset,
-        )
+        reader(f"{client}.{reset}.{topic}.{copy}", topic, client=client, reset=reset)
         for client, reset, topic in product(Client, ResetPolicy, (SHORT, LONG))
         for copy in range(COPIES.get((client, topic), 1))
     )

@@ -16,15 +16,18 @@ Source:  KIP-320; runs and the clients' source: docs/truncation-detection.md.
 
 from itertools import product
 
+from msgspec.structs import replace
+
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
-from contract.outcomes import CommitEpoch, ResetPolicy
-from contract.run_folder import Expectation, GroupPlan, TopicPlan
+from contract.outcomes import ResetPolicy
+from contract.run_folder import Expectation, TopicPlan
 from contract.stages import Stage
 from harness.faults.kill import Kill
 from harness.faults.targets import FollowerOf, LeaderOf
 from harness.story.scenario import Scenario
+from harness.story.workload import reader
 
 REPLICATED, LOST, NEW = 100, 100, 250
 READERS = ("restart", "live")
@@ -39,15 +42,11 @@ class TruncationDetectionScenario(Scenario):
         topic="orders", partitions=1, replication=2, min_insync=1, unclean_election=True
     )
     groups = tuple(
-        GroupPlan(
-            group=f"{client}.{reset}.{reader}",
-            client=client,
-            topic="orders",
-            commit_epoch=CommitEpoch.RECORD,
-            reset=reset,
-            labels={"reader": reader},
+        replace(
+            reader(f"{client}.{reset}.{kind}", "orders", client=client, reset=reset),
+            labels={"reader": kind},
         )
-        for client, reset, reader in product(Client, ResetPolicy, READERS)
+        for client, reset, kind in product(Client, ResetPolicy, READERS)
     )
     skipping = tuple(
         group.group

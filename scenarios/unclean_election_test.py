@@ -79,20 +79,20 @@ class UncleanElectionScenario(Scenario):
         ) as run:
             run.create(assignment=[1, 2, 3])
             run.watch()
-            run.start_load(
+            load = run.start_load(
                 orders,
-                producers={"one": "1", "all": "all"},
+                self.groups,
                 records_per_second=RECORDS_PER_SECOND,
-                readers=self.groups,
+                producers={"one": "1", "all": "all"},
             )
-            run.workload.await_acknowledged(["all"], TOGETHER)
+            load.await_acknowledged(["all"], TOGETHER)
             third = run.inject(Kill(Broker(3)))
             run.phases.enter(Stage.HELD, "two replicas in sync")
-            run.workload.await_acknowledged(["all"], TOGETHER)
+            load.await_acknowledged(["all"], TOGETHER)
             second = run.inject(Stop(Broker(2)))
             run.await_isr("orders", 0, [1])
             run.phases.enter(Stage.HELD, "broker 1 acknowledges alone")
-            run.workload.await_acknowledged(["one"], ALONE)
+            load.await_acknowledged(["one"], ALONE)
             first = run.inject(Kill(Broker(1)))
             run.phases.enter(Stage.HELD, f"{successor}: the first broker is started")
             (third if is_stale else second).heal()
@@ -107,6 +107,6 @@ class UncleanElectionScenario(Scenario):
             first.heal()
             run.heal()
             run.phases.enter(Stage.HEALED, "all brokers are back")
-            run.workload.await_acknowledged(["all"], AFTERWARDS)
+            load.await_acknowledged(["all"], AFTERWARDS)
             run.settle()
             run.read_to_end(self.groups)

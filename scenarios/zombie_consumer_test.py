@@ -20,12 +20,13 @@ from ducktape.mark import matrix
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
-from contract.run_folder import Expectation, TopicPlan
+from contract.run_folder import Expectation
 from contract.stages import Stage
 from harness.clients.kinds import JAVA_WORKER
 from harness.faults.client import PauseClient
 from harness.story.consumers import members_of
 from harness.story.scenario import Scenario
+from harness.story.topics import durable_topic
 from harness.story.workload import reader
 
 RECORDS_PER_SECOND = 1000
@@ -47,9 +48,7 @@ class ZombieConsumerScenario(Scenario):
             "group.consumer.heartbeat.interval.ms": HEARTBEAT_MS,
         },
     )
-    orders = TopicPlan(
-        topic="orders", partitions=6, replication=3, min_insync=2, unclean_election=False
-    )
+    orders = durable_topic("orders", partitions=6)
     groups = (
         reader(
             "classic",
@@ -86,13 +85,7 @@ class ZombieConsumerScenario(Scenario):
         with self.running(topics=[self.orders], groups=groups, expects=expects) as run:
             run.create(assignment=[1, 2, 3], is_spread=True)
             run.watch()
-            load = run.workload
-            run.start_load(
-                self.orders,
-                producers={"writer": "all"},
-                records_per_second=RECORDS_PER_SECOND,
-                readers=groups,
-            )
+            load = run.start_load(self.orders, groups, records_per_second=RECORDS_PER_SECOND)
             for group in groups:
                 run.groups.await_members(group.group, 2)
             load.await_acknowledged(["writer"], BEFORE)

@@ -21,7 +21,6 @@ from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.run_folder import TopicPlan
 from contract.stages import Stage
 from harness.faults.broker_fault import BrokerFault
 from harness.faults.cut import Cut, Links
@@ -33,6 +32,7 @@ from harness.faults.targets import Broker, FollowerOf, LeaderOf
 from harness.faults.wipe import Wipe
 from harness.story.run import Run
 from harness.story.scenario import Scenario
+from harness.story.topics import durable_topic
 from harness.story.workload import reader
 
 RECORDS_PER_SECOND = 2000
@@ -54,9 +54,7 @@ class ZombieFollowerScenario(Scenario):
     """The same story for each recipe."""
 
     topology = Topology(brokers=3, controllers=1)
-    orders = TopicPlan(
-        topic="orders", partitions=6, replication=3, min_insync=2, unclean_election=False
-    )
+    orders = durable_topic("orders", partitions=6)
     groups = (reader("readers", "orders"),)
     must_judge = (
         Check.LOST_RECORD,
@@ -76,13 +74,7 @@ class ZombieFollowerScenario(Scenario):
         with self.running(topics=[self.orders], groups=self.groups) as run:
             run.create(assignment=[1, 2, 3], is_spread=True)
             run.watch()
-            load = run.workload
-            run.start_load(
-                self.orders,
-                producers={"writer": "all"},
-                records_per_second=RECORDS_PER_SECOND,
-                readers=self.groups,
-            )
+            load = run.start_load(self.orders, self.groups, records_per_second=RECORDS_PER_SECOND)
             load.await_acknowledged(["writer"], WITHOUT_IT)
             if recipe == "stale":
                 self.lead_by_second(run)

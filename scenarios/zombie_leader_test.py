@@ -21,13 +21,14 @@ from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.run_folder import Expectation, TopicPlan
+from contract.run_folder import Expectation
 from contract.stages import Stage
 from harness.faults.broker_fault import BrokerFault
 from harness.faults.cut import Cut, Links
 from harness.faults.pause import Pause
 from harness.faults.targets import LeaderOf
 from harness.story.scenario import Scenario
+from harness.story.topics import durable_topic
 from harness.story.workload import reader
 
 RECORDS_PER_SECOND = 1000
@@ -45,9 +46,7 @@ class ZombieLeaderScenario(Scenario):
     """The same story for each recipe."""
 
     topology = Topology(brokers=3, controllers=1)
-    orders = TopicPlan(
-        topic="orders", partitions=6, replication=3, min_insync=2, unclean_election=False
-    )
+    orders = durable_topic("orders", partitions=6)
     groups = (reader("readers", "orders"),)
     expects = (
         Expectation(check=Check.SERVED_UNDER_FENCED_EPOCH, verdict="permitted"),
@@ -71,12 +70,11 @@ class ZombieLeaderScenario(Scenario):
         with self.running(topics=[self.orders], groups=self.groups, expects=self.expects) as run:
             run.create(assignment=[1, 2, 3], is_spread=True)
             run.watch()
-            load = run.workload
-            run.start_load(
+            load = run.start_load(
                 self.orders,
-                producers={"one": "1", "all": "all"},
+                self.groups,
                 records_per_second=RECORDS_PER_SECOND,
-                readers=self.groups,
+                producers={"one": "1", "all": "all"},
             )
             load.await_acknowledged(["one", "all"], BEFORE)
             epoch = run.leader_epoch("orders", 0)

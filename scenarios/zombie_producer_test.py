@@ -22,12 +22,12 @@ Source:  KIP-98, KIP-360, KIP-588, KIP-890, KIP-1319, KAFKA-20785.
 from itertools import product
 
 from ducktape.mark import matrix
+from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.clients import Client
-from contract.outcomes import CommitEpoch, Isolation, ResetPolicy
-from contract.run_folder import Expectation, GroupPlan, TopicPlan
+from contract.outcomes import Isolation
+from contract.run_folder import Expectation
 from contract.stages import Stage
 from harness.faults.fault import Fault
 from harness.faults.fence import ExpireTransaction, Fence, TakeOver
@@ -35,7 +35,9 @@ from harness.faults.kill import Kill
 from harness.faults.targets import LeaderOf
 from harness.story.run import Run
 from harness.story.scenario import Scenario
+from harness.story.topics import durable_topic
 from harness.story.transactions import require
+from harness.story.workload import reader
 
 COPIES, SENDS_ON, COMMITS = "copies", "sends-on", "commits"
 TRANSACTIONAL_IDS = (COPIES, SENDS_ON, COMMITS)
@@ -44,18 +46,6 @@ COPIED = 3 * 3 * RECORDS
 TIMEOUT_MS = {"expired": 5_000}
 LONG_MS = 60_000
 TAKEOVERS = {"takeover", "leader_change"}
-
-
-def group(name: str, topic: str, isolation: Isolation) -> GroupPlan:
-    """Return a group of the Java client that begins at the log start."""
-    return GroupPlan(
-        group=name,
-        client=Client.JAVA,
-        topic=topic,
-        commit_epoch=CommitEpoch.RECORD,
-        reset=ResetPolicy.EARLIEST,
-        isolation=isolation,
-    )
 
 
 class ZombieProducerScenario(Scenario):
@@ -67,14 +57,13 @@ class ZombieProducerScenario(Scenario):
         settings={"transaction.abort.timed.out.transaction.cleanup.interval.ms": "500"},
     )
     topics = orders, copies = tuple(
-        TopicPlan(topic=name, partitions=3, replication=3, min_insync=2, unclean_election=False)
-        for name in ("orders", COPIES)
+        durable_topic(name, partitions=3) for name in ("orders", COPIES)
     )
     readers = tuple(
-        group(f"{isolation}.{topic.topic}", topic.topic, isolation)
+        replace(reader(f"{isolation}.{topic.topic}", topic.topic), isolation=isolation)
         for topic, isolation in product(topics, Isolation)
     )
-    copier = group("copier", "orders", Isolation.READ_COMMITTED)
+    copier = replace(reader("copier", "orders"), isolation=Isolation.READ_COMMITTED)
     expects = (Expectation(check=Check.DUPLICATE_DELIVERY, groups=["copier"], verdict="permitted"),)
     must_judge = (
         Check.ZOMBIE_PRODUCER_ACCEPTED,

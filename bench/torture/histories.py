@@ -6,7 +6,8 @@ from random import Random
 
 from bench.torture.attempt import Area, Attempt
 from bench.torture.setting import Setting
-from harness.decode.histories import TABLES_OF_HISTORIES, read_histories
+from contract.manifest import TABLES_OF_HISTORIES
+from harness.decode.histories import read_histories
 from harness.decode.tables import write_table
 
 AREA = Area(

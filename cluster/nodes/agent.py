@@ -17,6 +17,7 @@ from cluster.nodes.host import Host, HostProcess
 from cluster.nodes.traffic import Traffic
 from contract.errors import FencepostError
 from contract.refusal import error_named
+from contract.tagged import decoder_of
 
 _THREADS = 16
 
@@ -112,23 +113,6 @@ class CountPackets(Request, frozen=True, kw_only=True):
     traffic: Traffic
 
 
-AnyRequest = (
-    RunCommand
-    | Spawn
-    | SendLine
-    | SignalGroup
-    | AskStatus
-    | ReadFile
-    | HashFiles
-    | WriteFile
-    | RemovePath
-    | KillAll
-    | Block
-    | Unblock
-    | CountPackets
-)
-
-
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
     """A request's result, or its error: the name of its class in the exception tree, and text."""
 
@@ -139,7 +123,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 ENCODER = msgspec.json.Encoder()
-_DECODER: msgspec.json.Decoder[AnyRequest] = msgspec.json.Decoder(AnyRequest)
+_DECODER = decoder_of(Request)
 REPLIES: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
 
 
@@ -164,7 +148,7 @@ class _Agent:
                 pool.submit(self._answer, _DECODER.decode(line))
             self._host.kill_all()
 
-    def _answer(self, request: AnyRequest) -> None:
+    def _answer(self, request: Request) -> None:
         try:
             reply = Reply(id=request.id, result=self._carry_out(request))
         except FencepostError as error:
@@ -175,7 +159,7 @@ class _Agent:
             sys.stdout.buffer.write(ENCODER.encode(reply) + b"\n")
             sys.stdout.buffer.flush()
 
-    def _carry_out(self, request: AnyRequest) -> Any:  # noqa: C901, PLR0911 - one a request
+    def _carry_out(self, request: Request) -> Any:  # noqa: C901, PLR0911 - one a request
         match request:
             case RunCommand(argv=argv, timeout_seconds=timeout_seconds, env=env):
                 ended = self._host.run(argv, timeout_seconds=timeout_seconds, env=env)

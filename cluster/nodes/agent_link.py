@@ -13,11 +13,11 @@ import msgspec
 from docker.errors import APIError, DockerException
 from docker.utils.socket import frames_iter
 
-from cluster.nodes.agent import ENCODER, REPLIES, AnyRequest, Reply, raise_error
+from cluster.nodes.agent import ENCODER, REPLIES, Reply, Request, raise_error
 from cluster.nodes.docker_client import connect, explained
 from contract.errors import NodeError
 
-_REPLY_SECONDS = 30
+REPLY_SECONDS = 30
 _STDOUT = 1
 _SAID_BYTES = 2000
 
@@ -80,7 +80,7 @@ class AgentLink:
         self._socket.settimeout(None)
         threading.Thread(target=self._receive, daemon=True).start()
 
-    def ask(self, request: AnyRequest, *, timeout_seconds: float = _REPLY_SECONDS) -> Any:
+    def ask(self, request: Request, *, timeout_seconds: float = REPLY_SECONDS) -> Any:
         """Send a request and wait for its result.
 
         Raises:

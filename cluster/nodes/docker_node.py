@@ -12,26 +12,11 @@ from docker.errors import APIError, DockerException, NotFound
 
 from cluster.kafka import distribution
 from cluster.kafka.lock import read_lock
-from cluster.nodes.agent import (
-    AnyRequest,
-    AskStatus,
-    Block,
-    CountPackets,
-    HashFiles,
-    KillAll,
-    ReadFile,
-    RemovePath,
-    RunCommand,
-    SendLine,
-    SignalGroup,
-    Spawn,
-    Unblock,
-    WriteFile,
-)
-from cluster.nodes.agent_link import link_to
+from cluster.nodes import agent
+from cluster.nodes.agent_link import REPLY_SECONDS, link_to
 from cluster.nodes.archives import owned_by_root, unpack
 from cluster.nodes.docker_client import connect, explained
-from cluster.nodes.node import Capability, Completed, Node, NodeProcess, require_success
+from cluster.nodes.node import Capability, Completed, Node, NodeProcess
 from cluster.nodes.traffic import Packets, Traffic
 from contract.errors import DistributionError, NodeError
 from contract.waiting import wait_until
@@ -58,17 +43,17 @@ class DockerProcess(NodeProcess):
 
     def send_line(self, line: str) -> None:
         """Write one line to its standard input."""
-        self._node.ask(SendLine(pid=self._pid, line=line))
+        self._node.ask(agent.SendLine(pid=self._pid, line=line))
 
     def signal(self, number: int) -> None:
         """Signal its whole group."""
-        self._node.ask(SignalGroup(pid=self._pid, number=number))
+        self._node.ask(agent.SignalGroup(pid=self._pid, number=number))
 
     def status(self) -> int | None:
         """Its exit status, None while it runs or its node is paused."""
         if self._node.is_paused:
             return None
-        status: int | None = self._node.ask(AskStatus(pid=self._pid))
+        status: int | None = self._node.ask(agent.AskStatus(pid=self._pid))
         return status
 
     def wait(self, timeout_seconds: float) -> int:
@@ -98,15 +83,13 @@ class DockerNode(Node):
         self.container = container
         self._jars_mounted = jars_mounted
 
-    def ask(self, request: AnyRequest, *, timeout_seconds: float | None = None) -> Any:
+    def ask(self, request: agent.Request, *, timeout_seconds: float = REPLY_SECONDS) -> Any:
         """Let the node's agent carry out a request.
 
         Raises:
             NodeError: it does not reply; or any error of the request on the node.
         """
         link = link_to(self.container, name=self.name, command=_AGENT)
-        if timeout_seconds is None:
-            return link.ask(request)
         return link.ask(request, timeout_seconds=timeout_seconds)
 
     def class_path(self, version: str) -> list[Path]:
@@ -127,22 +110,15 @@ class DockerNode(Node):
     def _not_as_locked(self, folder: Path, hashes: Mapping[str, str]) -> list[str]:
         """Return the names of jars that a folder of the node lacks or has with another hash."""
         paths = [str(folder / name) for name in hashes]
-        found = self.ask(HashFiles(paths=paths))
+        found = self.ask(agent.HashFiles(paths=paths))
         return [name for name, wanted in hashes.items() if found[str(folder / name)] != wanted]
 
-    def run(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout_seconds: float,
-        env: Mapping[str, str] | None = None,
-        check: bool = True,
+    def _run(
+        self, argv: Sequence[str], *, timeout_seconds: float, env: Mapping[str, str]
     ) -> Completed:
-        """Run a command to its end."""
-        request = RunCommand(argv=list(argv), timeout_seconds=timeout_seconds, env=dict(env or {}))
+        request = agent.RunCommand(argv=list(argv), timeout_seconds=timeout_seconds, env=dict(env))
         status, output = self.ask(request, timeout_seconds=timeout_seconds + _GRACE_SECONDS)
-        ended = Completed(status, output)
-        return require_success(ended, argv, where=self.name) if check else ended
+        return Completed(status, output)
 
     def spawn(
         self,
@@ -154,17 +130,17 @@ class DockerNode(Node):
     ) -> NodeProcess:
         """Start a process with a pipe as its standard input."""
         place = None if cwd is None else str(cwd)
-        request = Spawn(argv=list(argv), log=str(log), env=dict(env or {}), cwd=place)
+        request = agent.Spawn(argv=list(argv), log=str(log), env=dict(env or {}), cwd=place)
         return DockerProcess(self, self.ask(request))
 
     def read(self, path: Path, *, offset: int = 0) -> bytes:
         """A file's bytes from `offset` on."""
-        return base64.b64decode(self.ask(ReadFile(path=str(path), offset=offset)))
+        return base64.b64decode(self.ask(agent.ReadFile(path=str(path), offset=offset)))
 
     def write_all(self, files: Mapping[Path, bytes]) -> None:
         """Create or replace several files."""
         for path, content in files.items():
-            self.ask(WriteFile(path=str(path), content=content))
+            self.ask(agent.WriteFile(path=str(path), content=content))
 
     def copy_from(self, source: Path, target: Path) -> None:
         """Copy from the node, as an archive."""
@@ -191,7 +167,7 @@ class DockerNode(Node):
 
     def remove(self, path: Path) -> None:
         """Remove a file or a folder."""
-        self.ask(RemovePath(path=str(path)))
+        self.ask(agent.RemovePath(path=str(path)))
 
     def shell_command(self) -> list[str]:
         """Return a `docker exec` command."""
@@ -214,19 +190,19 @@ class DockerNode(Node):
 
     def kill(self) -> None:
         """SIGKILL everything that the node's agent started."""
-        self.ask(KillAll())
+        self.ask(agent.KillAll())
 
     def block(self, traffic: Traffic) -> None:
         """Drop packets by a rule in the container's namespace."""
-        self.ask(Block(traffic=traffic))
+        self.ask(agent.Block(traffic=traffic))
 
     def unblock(self, traffic: Traffic) -> None:
         """Remove that one rule."""
-        self.ask(Unblock(traffic=traffic))
+        self.ask(agent.Unblock(traffic=traffic))
 
     def packets(self, traffic: Traffic) -> Packets | None:
         """Return the counts of that rule."""
-        return msgspec.convert(self.ask(CountPackets(traffic=traffic)), Packets | None)
+        return msgspec.convert(self.ask(agent.CountPackets(traffic=traffic)), Packets | None)
 
     def _container(self) -> Any:
         try:

@@ -12,7 +12,7 @@ import psutil
 from cluster.kafka import distribution
 from cluster.kafka.java import kafka_class_data
 from cluster.nodes.host import Host
-from cluster.nodes.node import Capability, Completed, Node, NodeProcess, require_success
+from cluster.nodes.node import Capability, Completed, Node, NodeProcess
 from cluster.nodes.traffic import Packets, Traffic
 from contract.errors import FaultError, NodeError
 from contract.java import java_command, with_class_data
@@ -48,17 +48,10 @@ class LocalNode(Node):
         """Return the options of this machine's archive."""
         return with_class_data(kafka_class_data(class_path))
 
-    def run(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout_seconds: float,
-        env: Mapping[str, str] | None = None,
-        check: bool = True,
+    def _run(
+        self, argv: Sequence[str], *, timeout_seconds: float, env: Mapping[str, str]
     ) -> Completed:
-        """Run a command to its end."""
-        ended = self._host.run(argv, timeout_seconds=timeout_seconds, env=env)
-        return require_success(ended, argv, where=self.name) if check else ended
+        return self._host.run(argv, timeout_seconds=timeout_seconds, env=env)
 
     def spawn(
         self,

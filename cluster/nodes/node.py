@@ -98,7 +98,6 @@ class Node(ABC):
         del class_path
         return []
 
-    @abstractmethod
     def run(
         self,
         argv: Sequence[str],
@@ -113,6 +112,19 @@ class Node(ABC):
             CommandFailedError: the exit status is not 0 and `check` is set; shows the last output.
             WaitTimeoutError: it did not end in time (and was killed).
         """
+        ended = self._run(argv, timeout_seconds=timeout_seconds, env=env or {})
+        if check and ended.status != 0:
+            raise CommandFailedError(
+                f"{shlex.join(argv)} on {self.name} ended with status {ended.status}: "
+                f"{ended.output[-_OUTPUT_SHOWN:]}"
+            )
+        return ended
+
+    @abstractmethod
+    def _run(
+        self, argv: Sequence[str], *, timeout_seconds: float, env: Mapping[str, str]
+    ) -> Completed:
+        """Run a command to its end, whatever its exit status."""
 
     @abstractmethod
     def spawn(
@@ -195,17 +207,3 @@ class Node(ABC):
     @abstractmethod
     def packets(self, traffic: Traffic) -> Packets | None:
         """Return the counts of these packets since `block`; None where no rule drops them."""
-
-
-def require_success(ended: Completed, argv: Sequence[str], *, where: str) -> Completed:
-    """Return a command's result if it succeeded.
-
-    Raises:
-        CommandFailedError: its status is not 0; shows the end of its output.
-    """
-    if ended.status != 0:
-        raise CommandFailedError(
-            f"{shlex.join(argv)} on {where} ended with status {ended.status}: "
-            f"{ended.output[-_OUTPUT_SHOWN:]}"
-        )
-    return ended

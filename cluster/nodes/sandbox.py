@@ -32,7 +32,10 @@ _HARNESS_DIED = 70
 
 
 class Sandbox:
-    """A command that runs inside a sandbox of its own, until it ends or its owner ends."""
+    """A command that runs inside a sandbox of its own, until it ends or its owner ends.
+
+    Root and ordinary users alike can start one.
+    """
 
     def __init__(
         self, argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, stdout: int | None = None
@@ -65,13 +68,6 @@ class Sandbox:
         if self._lifeline >= 0:
             os.close(self._lifeline)
             self._lifeline = -1
-
-
-def start_in_sandbox(
-    argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, stdout: int | None = None
-) -> Sandbox:
-    """Start a command in a new sandbox, for root and ordinary users alike."""
-    return Sandbox(argv, env=env, cwd=cwd, stdout=stdout)
 
 
 def sandbox_problem() -> str | None:

@@ -4,29 +4,9 @@ import msgspec
 
 from contract.clients import Client
 from contract.outcomes import Isolation, Outcome, TransactionChange
+from contract.tagged import decoder_of
+from harness.clients import observer_commands  # noqa: F401 - the decoder reads these too
 from harness.clients.command import Command
-from harness.clients.observer_commands import (
-    AlterTopic,
-    CreateTopics,
-    Decode,
-    DeleteRecords,
-    DeleteTopic,
-    DescribeGroup,
-    DescribeTopic,
-    DescribeTransactions,
-    ElectLeader,
-    FenceProducers,
-    FindController,
-    FindCoordinator,
-    FindTopicId,
-    Inspect,
-    JoinAndLeave,
-    ListBrokers,
-    ListCommitted,
-    Reassign,
-    TruncateTail,
-    Watch,
-)
 
 
 class WorkerPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +23,6 @@ class WorkerPlan(msgspec.Struct, frozen=True, kw_only=True):
     log: str
     bootstrap: str
     jars: list[str]
-    kafka: str
 
 
 class Produce(Command, frozen=True, kw_only=True):
@@ -243,48 +222,6 @@ class Finish(Command, frozen=True, kw_only=True):
     """Close everything and end."""
 
 
-AnyCommand = (
-    Produce
-    | StartProducer
-    | CountProduced
-    | StopProducer
-    | OpenTransactional
-    | BeginTransaction
-    | SendInTransaction
-    | CopyInTransaction
-    | EndTransaction
-    | OpenMembers
-    | Consume
-    | CommitPositions
-    | StartConsuming
-    | CountCommits
-    | StopConsuming
-    | CloseMembers
-    | CreateTopics
-    | DeleteTopic
-    | DescribeTopic
-    | FindTopicId
-    | JoinAndLeave
-    | DescribeGroup
-    | ListCommitted
-    | Inspect
-    | Watch
-    | ListBrokers
-    | FindController
-    | FindCoordinator
-    | ElectLeader
-    | DeleteRecords
-    | AlterTopic
-    | Reassign
-    | FenceProducers
-    | DescribeTransactions
-    | TruncateTail
-    | Decode
-    | Ping
-    | Finish
-)
-
-
 class StepAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a step of a transaction; `error` is the simple name of the exception."""
 
@@ -312,4 +249,4 @@ Counts = dict[str, dict[str, int]]
 """The number of a producer's values by partition (as text), then by outcome."""
 
 ENCODER = msgspec.json.Encoder()
-DECODER: msgspec.json.Decoder[AnyCommand] = msgspec.json.Decoder(AnyCommand)
+DECODER = decoder_of(Command)

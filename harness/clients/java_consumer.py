@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 import jpype
-import msgspec
 
 from contract.clients import Client
 from contract.events import NO_EPOCH
@@ -118,26 +117,19 @@ class JavaMember(GroupMember):
 
     def _failure(self, error: Any) -> Failure:
         name = exception_name(error)
-        message = str(error.getMessage())
-        for topic_partition in _failed_partitions(error, name):
+        known: dict[str, Any] = {"exception": name, "message": str(error.getMessage())}
+        for topic_partition in _failed_partitions(error, name)[:1]:
             topic, number = _partition(topic_partition)
-            failure = Failure(exception=name, message=message, topic=topic, partition=number)
+            known |= {"topic": topic, "partition": number}
             position = self._subscriptions.positionOrNull(topic_partition)
             if position is not None:
-                failure = msgspec.structs.replace(
-                    failure,
-                    position=int(position.offset),
-                    position_epoch=_number(private_field(position, "offsetEpoch")),
-                )
+                epoch = _number(private_field(position, "offsetEpoch"))
+                known |= {"position": int(position.offset), "position_epoch": epoch}
             divergent = _divergent(error, name, topic_partition)
-            if divergent is None:
-                return failure
-            return msgspec.structs.replace(
-                failure,
-                divergent_offset=int(divergent.offset()),
-                divergent_epoch=_number(divergent.leaderEpoch()),
-            )
-        return Failure(exception=name, message=message)
+            if divergent is not None:
+                at = _offset_and_epoch(divergent)
+                known |= {"divergent_offset": at.offset, "divergent_epoch": at.epoch}
+        return Failure(**known)
 
 
 def _following(records: Any) -> dict[Partition, OffsetAndEpoch]:

@@ -1,13 +1,12 @@
 """The worker with the Java clients: `python -m harness.clients.java_worker PLAN`."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
 from contract.clients import Client
 from contract.errors import WorkerError
+from harness.clients.command import Command
 from harness.clients.commands import (
-    AnyCommand,
     BeginTransaction,
     CopyInTransaction,
     CountProduced,
@@ -25,7 +24,7 @@ from harness.clients.java_load import SteadyProducer
 from harness.clients.java_producer import produce
 from harness.clients.java_transactions import Transactions
 from harness.clients.member_role import MemberRole
-from harness.clients.worker import read_plan, serve
+from harness.clients.worker import run_worker
 from harness.java.jvm import kafka_version, start_jvm
 
 
@@ -33,7 +32,8 @@ class JavaRole(MemberRole):
     """Producers and consumers of the Java client, several at a time in one JVM."""
 
     def __init__(self, plan: WorkerPlan, history: HistoryWriter) -> None:
-        """The JVM must run."""
+        """Start the JVM."""
+        start_jvm(plan.jars, log=Path(plan.log))
         super().__init__(
             plan,
             history,
@@ -46,7 +46,7 @@ class JavaRole(MemberRole):
             bootstrap=plan.bootstrap, history=history, member=self._member
         )
 
-    def carry_out(self, command: AnyCommand) -> Any:
+    def carry_out(self, command: Command) -> Any:
         """Carry out a command of producers or of members."""
         match command:
             case Produce():
@@ -88,13 +88,5 @@ class JavaRole(MemberRole):
             raise WorkerError(f"no producer {producer} was started here") from None
 
 
-def main() -> None:
-    """Serve the plan given as the only argument."""
-    plan = read_plan(Path(sys.argv[1]))
-    history = HistoryWriter(Path(plan.history))
-    start_jvm(plan.jars, log=Path(plan.log))
-    serve(plan, JavaRole(plan, history), history, sys.stdin)
-
-
 if __name__ == "__main__":
-    main()
+    run_worker(JavaRole)

@@ -4,7 +4,6 @@
 """
 
 import logging
-import threading
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from importlib.metadata import version
@@ -15,8 +14,7 @@ from kafka.errors import KafkaError, LogTruncationError, OffsetOutOfRangeError
 from kafka.structs import OffsetAndMetadata
 
 from contract.clients import Client
-from contract.outcomes import CommitEpoch
-from harness.clients.commands import Consume, Member, MemberCommit
+from harness.clients.commands import Member
 from harness.clients.commit_styles import ClientState, OffsetAndEpoch
 from harness.clients.history import HistoryWriter
 from harness.clients.member import POLL_MS, POSITION_MS, Batch, Failure, GroupMember, Partition
@@ -52,22 +50,9 @@ class KafkaPythonMember(GroupMember):
         speaker.introduce(member)
         super().__init__(member, bootstrap, history)
 
-    def consume(self, order: Consume) -> str:
-        """See `GroupMember`."""
+    def _enter(self) -> None:
+        """Let the log's filter know this thread."""
         self._speaker.calls(self.member)
-        return super().consume(order)
-
-    def read_on(
-        self, stop: threading.Event, *, style: CommitEpoch, commit_interval_seconds: float
-    ) -> None:
-        """See `GroupMember`."""
-        self._speaker.calls(self.member)
-        super().read_on(stop, style=style, commit_interval_seconds=commit_interval_seconds)
-
-    def commit(self, order: MemberCommit) -> str:
-        """See `GroupMember`."""
-        self._speaker.calls(self.member)
-        return super().commit(order)
 
     def _open(self, bootstrap: str) -> None:
         self._consumer = KafkaConsumer(

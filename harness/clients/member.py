@@ -99,6 +99,7 @@ class GroupMember(ABC):
 
     def consume(self, order: Consume) -> str:
         """Poll to the log ends; returns how it ended: caught_up, failed or stalled."""
+        self._enter()
         wanted = {(end.topic, end.partition): end.offset for end in order.ends}
         is_there = operator.ge if order.may_pass else operator.eq
         deadline = time.monotonic() + order.timeout_seconds
@@ -136,6 +137,7 @@ class GroupMember(ABC):
         self, stop: threading.Event, *, style: CommitEpoch, commit_interval_seconds: float
     ) -> None:
         """Poll and commit until stopped, or until the client raises an exception."""
+        self._enter()
         order = MemberCommit(member=self.member.member, commit_epoch=style)
         due = time.monotonic() + commit_interval_seconds
         try:
@@ -168,6 +170,7 @@ class GroupMember(ABC):
         Raises:
             WorkerError: the client can't commit in this style.
         """
+        self._enter()
         style = CommitEpoch(order.commit_epoch)
         self.require(style)
         partitions = sorted(self._last_assignment)
@@ -186,7 +189,9 @@ class GroupMember(ABC):
         for tp, predicted in wanted.items():
             state, ended = known[tp].state, after.get(tp, ClientState(position=None))
             error = errors.get(tp) if predicted is not None else None
-            outcome = Outcome.NOTHING if predicted is None else self._outcome(error)
+            outcome = commit_outcome(error, self.definite_failures)
+            if predicted is None:
+                outcome = Outcome.NOTHING
             if outcome is Outcome.OK and tp not in kept:
                 outcome = Outcome.UNKNOWN
             at = None if outcome is Outcome.NOTHING else predicted
@@ -218,6 +223,9 @@ class GroupMember(ABC):
         """Leave the group and close the consumer; commits nothing."""
         self._close()
         self._changed(GroupChange.CLOSED)
+
+    def _enter(self) -> None:  # noqa: B027 - most clients need not know
+        """Note that this thread calls the client from now on."""
 
     @abstractmethod
     def _open(self, bootstrap: str) -> None:
@@ -268,9 +276,6 @@ class GroupMember(ABC):
     def _is_eager(self) -> bool:
         """Return whether each new generation reassigns all partitions; False with KIP-848."""
         return True
-
-    def _outcome(self, error: str | None) -> Outcome:
-        return commit_outcome(error, self.definite_failures)
 
     @abstractmethod
     def _close(self) -> None:

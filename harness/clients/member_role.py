@@ -1,7 +1,6 @@
 """A worker's role whose members are consumers of one client."""
 
 import logging
-import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -11,8 +10,8 @@ from typing import Any
 from contract.clients import Client
 from contract.errors import WorkerError
 from contract.outcomes import CommitEpoch
+from harness.clients.command import Command
 from harness.clients.commands import (
-    AnyCommand,
     CloseMembers,
     CommitPositions,
     Consume,
@@ -26,7 +25,7 @@ from harness.clients.commands import (
 from harness.clients.history import HistoryWriter
 from harness.clients.member import GroupMember
 from harness.clients.python_log import open_log
-from harness.clients.worker import Role, read_plan, serve
+from harness.clients.worker import Role, run_worker
 
 _THREADS = 8
 _CLOSE_SECONDS = 20
@@ -92,7 +91,7 @@ class MemberRole(Role):
         self._readers: dict[str, _Reader] = {}
         self._pool = ThreadPoolExecutor(_THREADS)
 
-    def carry_out(self, command: AnyCommand) -> Any:
+    def carry_out(self, command: Command) -> Any:
         """Open, consume, commit or close."""
         match command:
             case OpenMembers(members=members):
@@ -177,13 +176,12 @@ def serve_members(
         client_version: of the installed client.
         factory: gives what opens the members, from the handler of the worker's client log.
     """
-    plan = read_plan(Path(sys.argv[1]))
-    history = HistoryWriter(Path(plan.history))
-    role = MemberRole(
-        plan,
-        history,
-        client=client,
-        client_version=client_version,
-        make_member=factory(open_log(Path(plan.log))),
+    run_worker(
+        lambda plan, history: MemberRole(
+            plan,
+            history,
+            client=client,
+            client_version=client_version,
+            make_member=factory(open_log(Path(plan.log))),
+        )
     )
-    serve(plan, role, history, sys.stdin)

@@ -13,21 +13,11 @@ from cluster.kafka.topology import CLIENT_PORT
 from contract.events import StateAwaited
 from contract.run_folder import TopicPlan
 from contract.waiting import wait_until
-from harness.clients.commands import AnyCommand, TransactionState
+from harness.clients import observer_commands as commands
+from harness.clients.command import Command
+from harness.clients.commands import TransactionState
 from harness.clients.history import HistoryWriter
-from harness.clients.observer_commands import (
-    CreateTopics,
-    DescribeTransactions,
-    FenceProducers,
-    FindController,
-    FindCoordinator,
-    FindTopicId,
-    Inspect,
-    ListBrokers,
-    NewTopic,
-    PartitionState,
-    Watch,
-)
+from harness.clients.observer_commands import NewTopic, PartitionState
 from harness.clients.process import WorkerService
 
 T = TypeVar("T")
@@ -117,12 +107,12 @@ class Observer:
     def brokers_seen_by(self, broker_id: int) -> list[int]:
         """Return the unfenced brokers according to one broker; none while it does not respond."""
         address = self.kafka.host(broker_id).address
-        found: list[int] = self.worker.call(ListBrokers(address=address, port=CLIENT_PORT))
+        found: list[int] = self.worker.call(commands.ListBrokers(address=address, port=CLIENT_PORT))
         return found
 
     def create_topics(self, topics: list[NewTopic]) -> None:
         """Create topics and wait until each partition has its preferred leader and full ISR."""
-        self.worker.call(CreateTopics(topics=topics))
+        self.worker.call(commands.CreateTopics(topics=topics))
         for topic in topics:
             self.await_states(
                 topic.topic,
@@ -153,7 +143,9 @@ class Observer:
     def topic_id_seen_by(self, broker_id: int, topic: str) -> str:
         """Return a topic's id according to one broker; empty if it does not know the topic."""
         address = self.kafka.host(broker_id).address
-        found: str = self.worker.call(FindTopicId(address=address, port=CLIENT_PORT, topic=topic))
+        found: str = self.worker.call(
+            commands.FindTopicId(address=address, port=CLIENT_PORT, topic=topic)
+        )
         return found
 
     def watch(self, topics: list[str]) -> None:
@@ -162,7 +154,9 @@ class Observer:
             (broker_id, self.kafka.host(broker_id).address, CLIENT_PORT)
             for broker_id in self.kafka.topology.broker_ids
         ]
-        self.worker.call(Watch(brokers=brokers, topics=topics, interval_ms=_SAMPLE_INTERVAL_MS))
+        self.worker.call(
+            commands.Watch(brokers=brokers, topics=topics, interval_ms=_SAMPLE_INTERVAL_MS)
+        )
 
     def active_controller(self) -> int:
         """Return the leader of the metadata quorum according to the first broker that knows it.
@@ -171,35 +165,24 @@ class Observer:
             WaitTimeoutError: no broker does.
         """
         return self._first_reported(
-            lambda address: FindController(address=address, port=CLIENT_PORT),
+            lambda address: commands.FindController(address=address, port=CLIENT_PORT),
             what="an active controller",
         )
 
-    def coordinator(self, group: str) -> int:
-        """Return the broker that coordinates a consumer group.
+    def coordinator(self, key: str, *, of_transactions: bool = False) -> int:
+        """Return the broker that coordinates a consumer group, or a transactional.id.
 
         Raises:
             WaitTimeoutError: no broker knows one.
         """
-        return self._coordinator(group, of_transactions=False)
-
-    def transaction_coordinator(self, transactional_id: str) -> int:
-        """Return the broker that coordinates a transactional.id.
-
-        Raises:
-            WaitTimeoutError: no broker knows one.
-        """
-        return self._coordinator(transactional_id, of_transactions=True)
-
-    def _coordinator(self, key: str, *, of_transactions: bool) -> int:
         return self._first_reported(
-            lambda address: FindCoordinator(
+            lambda address: commands.FindCoordinator(
                 address=address, port=CLIENT_PORT, key=key, of_transactions=of_transactions
             ),
             what=f"a coordinator of {key}",
         )
 
-    def _first_reported(self, question: Callable[[str], AnyCommand], *, what: str) -> int:
+    def _first_reported(self, question: Callable[[str], Command], *, what: str) -> int:
         """Return the first server id that a broker responds with."""
 
         def probe() -> int | None:
@@ -213,7 +196,7 @@ class Observer:
 
     def fence_producers(self, transactional_ids: list[str]) -> None:
         """Fence the producers of transactional ids (`Admin.fenceProducers`)."""
-        self.worker.call(FenceProducers(transactional_ids=transactional_ids))
+        self.worker.call(commands.FenceProducers(transactional_ids=transactional_ids))
 
     def transactions(self, transactional_ids: list[str]) -> list[TransactionState]:
         """Return the state of transactional ids as their coordinators report it, in order.
@@ -221,7 +204,9 @@ class Observer:
         Raises:
             WorkerError: one is unknown to its coordinator.
         """
-        answer = self.worker.call(DescribeTransactions(transactional_ids=transactional_ids))
+        answer = self.worker.call(
+            commands.DescribeTransactions(transactional_ids=transactional_ids)
+        )
         return msgspec.convert(answer, list[TransactionState])
 
     def partition(self, topic: str, partition: int) -> PartitionState | None:
@@ -242,7 +227,7 @@ class Observer:
     def views(self, broker_id: int, topics: list[str]) -> list[PartitionState]:
         """Return one broker's view of all partitions of topics; none while it does not respond."""
         answer: list[Any] = self.worker.call(
-            Inspect(
+            commands.Inspect(
                 broker=broker_id,
                 address=self.kafka.host(broker_id).address,
                 port=CLIENT_PORT,

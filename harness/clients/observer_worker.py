@@ -3,7 +3,6 @@
 `python -m harness.clients.observer_worker PLAN`
 """
 
-import sys
 import threading
 import time
 from functools import partial
@@ -15,34 +14,13 @@ import msgspec
 from contract.errors import WorkerError
 from contract.events import Sampled, TransactionChanged
 from contract.outcomes import Outcome, TransactionChange, TransactionStep
+from harness.clients import observer_commands as commands
 from harness.clients.admin import AdminClient
-from harness.clients.commands import AnyCommand, WorkerPlan
+from harness.clients.command import Command
+from harness.clients.commands import WorkerPlan
 from harness.clients.extra_member import join_and_leave
 from harness.clients.history import HistoryWriter
-from harness.clients.observer_commands import (
-    AlterTopic,
-    CreateTopics,
-    Decode,
-    DeleteRecords,
-    DeleteTopic,
-    DescribeGroup,
-    DescribeTopic,
-    DescribeTransactions,
-    ElectLeader,
-    FenceProducers,
-    FindController,
-    FindCoordinator,
-    FindTopicId,
-    Inspect,
-    JoinAndLeave,
-    ListBrokers,
-    ListCommitted,
-    PartitionState,
-    Reassign,
-    TruncateTail,
-    TruncateTailResult,
-    Watch,
-)
+from harness.clients.observer_commands import PartitionState, TruncateTailResult
 from harness.clients.views import (
     brokers_seen_by,
     controller_seen_by,
@@ -50,7 +28,7 @@ from harness.clients.views import (
     partitions_seen_by,
     topic_id_seen_by,
 )
-from harness.clients.worker import Role, read_plan, serve
+from harness.clients.worker import Role, run_worker
 from harness.decode.logs import decode_segments, truncate_tail
 from harness.java.jvm import kafka_version, start_jvm
 from harness.wire.request import Broker
@@ -62,7 +40,8 @@ class ObserverRole(Role):
     client = "admin"
 
     def __init__(self, plan: WorkerPlan, history: HistoryWriter) -> None:
-        """The JVM must run."""
+        """Start the JVM."""
+        start_jvm(plan.jars, log=Path(plan.log))
         self.client_version = kafka_version()
         self._history = history
         self._bootstrap = plan.bootstrap
@@ -70,67 +49,67 @@ class ObserverRole(Role):
         self._ending = threading.Event()
         self._watchers: list[threading.Thread] = []
 
-    def carry_out(self, command: AnyCommand) -> Any:  # noqa: PLR0911 - one a command
+    def carry_out(self, command: Command) -> Any:  # noqa: PLR0911 - one a command
         """Observe, administer, truncate a tail or decode."""
         match command:
-            case ListBrokers(address=address, port=port):
+            case commands.ListBrokers(address=address, port=port):
                 return _or_none(brokers_seen_by, Broker(address, port)) or []
-            case FindController(address=address, port=port):
+            case commands.FindController(address=address, port=port):
                 found = _or_none(controller_seen_by, Broker(address, port))
                 return -1 if found is None else found
-            case FindCoordinator(address=address, port=port, key=key, of_transactions=txn):
+            case commands.FindCoordinator(address=address, port=port, key=key, of_transactions=txn):
                 find = partial(coordinator_seen_by, of_transactions=txn)
                 found = _or_none(find, Broker(address, port), key)
                 return -1 if found is None else found
-            case FindTopicId(address=address, port=port, topic=topic):
+            case commands.FindTopicId(address=address, port=port, topic=topic):
                 return _or_none(topic_id_seen_by, Broker(address, port), topic) or ""
-            case Inspect():
+            case commands.Inspect():
                 return msgspec.to_builtins(self._inspect(command))
-            case Watch():
+            case commands.Watch():
                 return self._watch(command)
-            case TruncateTail(folder=folder, records=records):
+            case commands.TruncateTail(folder=folder, records=records):
                 before, after = truncate_tail(Path(folder), records=records)
                 result = TruncateTailResult(
                     removed=records, log_end_before=before, log_end_after=after
                 )
                 return msgspec.to_builtins(result)
-            case Decode(segments=segments, kept=kept, tables=tables):
+            case commands.Decode(segments=segments, kept=kept, tables=tables):
                 self._end_watching()
                 return decode_segments(Path(segments), Path(tables), kept=Path(kept))
             case _:
                 return self._administer(command)
 
-    def _administer(self, command: AnyCommand) -> Any:
+    def _administer(self, command: Command) -> Any:
         match command:
-            case JoinAndLeave():
+            case commands.JoinAndLeave():
                 found = join_and_leave(command, admin=self._admin, bootstrap=self._bootstrap)
                 return msgspec.to_builtins(found)
-            case FenceProducers(transactional_ids=transactional_ids):
+            case commands.FenceProducers(transactional_ids=transactional_ids):
                 return self._admin.fence_producers(transactional_ids)
-            case DescribeTransactions(transactional_ids=transactional_ids):
+            case commands.DescribeTransactions(transactional_ids=transactional_ids):
                 return [self._describe(name) for name in transactional_ids]
             case _:
                 return self._administer_topic(command)
 
-    def _administer_topic(self, command: AnyCommand) -> Any:  # noqa: PLR0911 - one a command
+    def _administer_topic(self, command: Command) -> Any:  # noqa: PLR0911 - one a command
         match command:
-            case CreateTopics(topics=topics):
+            case commands.CreateTopics(topics=topics):
                 return self._admin.create_topics(topics)
-            case DeleteTopic(topic=topic):
+            case commands.DeleteTopic(topic=topic):
                 return self._admin.delete_topic(topic)
-            case DescribeTopic(topic=topic):
+            case commands.DescribeTopic(topic=topic):
                 return msgspec.to_builtins(self._admin.describe_topic(topic))
-            case ElectLeader():
+            case commands.ElectLeader():
                 return self._admin.elect(command)
-            case DeleteRecords():
+            case commands.DeleteRecords():
                 return self._admin.delete_records(command)
-            case DescribeGroup(group=group):
+            case commands.DescribeGroup(group=group):
                 return msgspec.to_builtins(self._admin.find_group(group))
-            case ListCommitted(group=group):
+            case commands.ListCommitted(group=group):
                 return self._admin.committed(group)
-            case AlterTopic():
+            case commands.AlterTopic():
                 return self._admin.alter_topic(command)
-            case Reassign():
+            case commands.Reassign():
                 return self._admin.reassign(command)
             case _:
                 raise WorkerError(f"the observer does not know {type(command).__name__}")
@@ -140,7 +119,7 @@ class ObserverRole(Role):
         self._end_watching()
         self._admin.close()
 
-    def _inspect(self, command: Inspect) -> list[PartitionState]:
+    def _inspect(self, command: commands.Inspect) -> list[PartitionState]:
         broker = Broker(command.address, command.port)
         asked_micros = time.time_ns() // 1000
         states = _or_none(partitions_seen_by, broker, command.broker, command.topics) or []
@@ -170,7 +149,7 @@ class ObserverRole(Role):
         )
         return msgspec.to_builtins(state)
 
-    def _watch(self, command: Watch) -> int:
+    def _watch(self, command: commands.Watch) -> int:
         for broker_id, address, port in command.brokers:
             watcher = threading.Thread(
                 target=self._watch_broker, args=(broker_id, Broker(address, port), command)
@@ -179,7 +158,7 @@ class ObserverRole(Role):
             watcher.start()
         return len(command.brokers)
 
-    def _watch_broker(self, broker_id: int, broker: Broker, command: Watch) -> None:
+    def _watch_broker(self, broker_id: int, broker: Broker, command: commands.Watch) -> None:
         """Sample one broker until the end: partitions that it leads, and changes of others."""
         last: dict[tuple[str, int], PartitionState] = {}
         while not self._ending.wait(command.interval_ms / 1000):
@@ -205,13 +184,5 @@ def _or_none(question: Any, *arguments: Any) -> Any:
         return None
 
 
-def main() -> None:
-    """Serve the plan given as the only argument."""
-    plan = read_plan(Path(sys.argv[1]))
-    history = HistoryWriter(Path(plan.history))
-    start_jvm(plan.jars, log=Path(plan.log))
-    serve(plan, ObserverRole(plan, history), history, sys.stdin)
-
-
 if __name__ == "__main__":
-    main()
+    run_worker(ObserverRole)

@@ -13,9 +13,10 @@ from ducktape.services.service import Service
 from cluster.ducktape import node_of
 from cluster.nodes.node import Node, NodeProcess
 from contract.errors import FencepostError, WaitTimeoutError, WorkerError
-from contract.events import DECODER, Answered, AnyEvent, WorkerStarted
+from contract.events import DECODER, Answered, Event, WorkerStarted
 from contract.waiting import wait_until
-from harness.clients.commands import ENCODER, AnyCommand, Finish, Ping, WorkerPlan
+from harness.clients.command import Command
+from harness.clients.commands import ENCODER, Finish, Ping, WorkerPlan
 
 _FINISH_SECONDS = 30
 _DUMP_SECONDS = 5
@@ -74,7 +75,6 @@ class WorkerService(Service):  # type: ignore[misc]
             log=str(self.log_file),
             bootstrap=bootstrap,
             jars=[str(jar) for jar in self.host.class_path(kafka)],
-            kafka=kafka,
         )
         plan_file = self.folder / "plan.json"
         self.host.write(plan_file, msgspec.json.encode(plan))
@@ -82,7 +82,7 @@ class WorkerService(Service):  # type: ignore[misc]
             [self.host.python, "-m", self._module, str(plan_file)], log=self.folder / "output.log"
         )
 
-    def send(self, command: AnyCommand) -> int:
+    def send(self, command: Command) -> int:
         """Send a command without waiting; returns the number of the request."""
         if self._process is None:
             raise WorkerError(f"worker {self.worker} was not launched")
@@ -114,7 +114,7 @@ class WorkerService(Service):  # type: ignore[misc]
             raise WorkerError(f"{self.worker} could not {what}: {answer.error}")
         return answer
 
-    def call(self, command: AnyCommand, *, timeout_seconds: float = 60) -> Any:
+    def call(self, command: Command, *, timeout_seconds: float = 60) -> Any:
         """Send a command and wait for its result."""
         request = self.send(command)
         return self.result(request, what=type(command).__name__, timeout_seconds=timeout_seconds)
@@ -179,7 +179,7 @@ class WorkerService(Service):  # type: ignore[misc]
             )
         return answer
 
-    def _new_events(self) -> Iterator[AnyEvent]:
+    def _new_events(self) -> Iterator[Event]:
         content = self.host.read(self.history_file, offset=self._read_to)
         whole, newline, _ = content.rpartition(b"\n")
         self._read_to += len(whole) + len(newline)

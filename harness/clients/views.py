@@ -6,10 +6,7 @@ from harness.clients.observer_commands import PartitionState
 from harness.java.jvm import java_class, java_list
 from harness.wire.request import Broker, ask
 
-_METADATA_VERSION = 12
-_LIST_OFFSETS_VERSION = 7
-_DESCRIBE_QUORUM_VERSION = 0
-_FIND_COORDINATOR_VERSION = 4
+_VERSIONS = {"METADATA": 12, "LIST_OFFSETS": 7, "DESCRIBE_QUORUM": 0, "FIND_COORDINATOR": 4}
 _GROUP, _TRANSACTION = 0, 1
 _EARLIEST, _LATEST = -2, -1
 _NO_ERROR = 0
@@ -81,13 +78,7 @@ def controller_seen_by(broker: Broker) -> int:
     topic = java_class(f"{_MESSAGES}.DescribeQuorumRequestData$TopicData")()
     topic.setTopicName(_METADATA_TOPIC).setPartitions(java_list([partition.setPartitionIndex(0)]))
     request = java_class(f"{_MESSAGES}.DescribeQuorumRequestData")().setTopics(java_list([topic]))
-    answer = ask(
-        broker,
-        "DESCRIBE_QUORUM",
-        request,
-        version=_DESCRIBE_QUORUM_VERSION,
-        timeout_seconds=_TIMEOUT_SECONDS,
-    )
+    answer = _ask(broker, "DESCRIBE_QUORUM", request)
     if answer.topics().isEmpty():
         return -1
     return int(answer.topics().get(0).partitions().get(0).leaderId())
@@ -102,13 +93,7 @@ def coordinator_seen_by(broker: Broker, key: str, *, of_transactions: bool) -> i
     request = java_class(f"{_MESSAGES}.FindCoordinatorRequestData")()
     request.setKeyType(_TRANSACTION if of_transactions else _GROUP)
     request.setCoordinatorKeys(java_list([key]))
-    answer = ask(
-        broker,
-        "FIND_COORDINATOR",
-        request,
-        version=_FIND_COORDINATOR_VERSION,
-        timeout_seconds=_TIMEOUT_SECONDS,
-    )
+    answer = _ask(broker, "FIND_COORDINATOR", request)
     return int(answer.coordinators().get(0).nodeId())
 
 
@@ -117,9 +102,7 @@ def _metadata(broker: Broker, topics: list[str]) -> Any:
     request.setAllowAutoTopicCreation(False)
     wanted = java_class(f"{_MESSAGES}.MetadataRequestData$MetadataRequestTopic")
     request.setTopics(java_list([wanted().setName(topic) for topic in topics]))
-    return ask(
-        broker, "METADATA", request, version=_METADATA_VERSION, timeout_seconds=_TIMEOUT_SECONDS
-    )
+    return _ask(broker, "METADATA", request)
 
 
 def _offsets(broker: Broker, led: dict[Partition, int], timestamp: int) -> dict[Partition, int]:
@@ -141,15 +124,13 @@ def _offsets(broker: Broker, led: dict[Partition, int], timestamp: int) -> dict[
         for topic, asked in by_topic.items()
     ]
     request = java_class(prefix)().setReplicaId(-1).setTopics(java_list(topics))
-    answer = ask(
-        broker,
-        "LIST_OFFSETS",
-        request,
-        version=_LIST_OFFSETS_VERSION,
-        timeout_seconds=_TIMEOUT_SECONDS,
-    )
+    answer = _ask(broker, "LIST_OFFSETS", request)
     return {
         (str(topic.name()), int(partition.partitionIndex())): int(partition.offset())
         for topic in answer.topics()
         for partition in topic.partitions()
     }
+
+
+def _ask(broker: Broker, api: str, request: Any) -> Any:
+    return ask(broker, api, request, version=_VERSIONS[api], timeout_seconds=_TIMEOUT_SECONDS)

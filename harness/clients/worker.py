@@ -6,14 +6,15 @@ import signal
 import sys
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from contract.events import Answered, WorkerStarted, WorkerStopped
-from harness.clients.commands import DECODER, AnyCommand, Finish, Ping, WorkerPlan
+from harness.clients.command import Command
+from harness.clients.commands import DECODER, Finish, Ping, WorkerPlan
 from harness.clients.history import HistoryWriter
 
 
@@ -24,7 +25,7 @@ class Role(ABC):
     client_version: str
 
     @abstractmethod
-    def carry_out(self, command: AnyCommand) -> Any:
+    def carry_out(self, command: Command) -> Any:
         """Carry out a command; returns its result as plain lists, dicts and scalars."""
 
     @abstractmethod
@@ -32,9 +33,11 @@ class Role(ABC):
         """Close every client that is still open."""
 
 
-def read_plan(path: Path) -> WorkerPlan:
-    """Read the plan that the driver wrote for this worker."""
-    return msgspec.json.decode(path.read_bytes(), type=WorkerPlan)
+def run_worker(make_role: Callable[[WorkerPlan, HistoryWriter], Role]) -> None:
+    """The whole program of a worker: serve the plan that the driver wrote to its only argument."""
+    plan = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=WorkerPlan)
+    history = HistoryWriter(Path(plan.history))
+    serve(plan, make_role(plan, history), history, sys.stdin)
 
 
 def serve(plan: WorkerPlan, role: Role, history: HistoryWriter, lines: Iterable[str]) -> None:
@@ -70,7 +73,7 @@ def serve(plan: WorkerPlan, role: Role, history: HistoryWriter, lines: Iterable[
     history.close()
 
 
-def _done(role: Role, command: AnyCommand) -> Any:
+def _done(role: Role, command: Command) -> Any:
     match command:
         case Ping():
             return None

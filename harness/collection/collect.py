@@ -5,15 +5,16 @@ from typing import Any
 
 from cluster.kafka.service import KafkaService
 from cluster.nodes.node import Node
+from contract.manifest import TABLES_OF_HISTORIES
 from contract.regular_files import lines_of, printable, read_regular
 from contract.run_folder import RunFolder
 from harness.clients.observer_commands import Decode
 from harness.clients.process import WorkerService
 from harness.collection.log_directories import copy_log_directory
 from harness.decode.client_logs import resets
-from harness.decode.histories import TABLES_OF_HISTORIES, read_histories
+from harness.decode.histories import read_histories
 from harness.decode.replica_files import ignored_files, replica_folders
-from harness.decode.server_logs import TABLES_OF_SERVER_LOGS, id_of, server_of
+from harness.decode.server_logs import TABLES_OF_SERVER_LOGS, id_of, rows_of, server_of
 from harness.decode.tables import write_table
 
 _DECODE_SECONDS = 600
@@ -72,8 +73,8 @@ def decode_server_logs(folder: RunFolder) -> None:
         whole = list(lines_of(log))
         broker = server_of(log.parent.name, whole)
         if broker is not None:
-            for table, rows in TABLES_OF_SERVER_LOGS.items():
-                found[table] += rows(whole, broker=broker)
+            for table in TABLES_OF_SERVER_LOGS:
+                found[table] += rows_of(table, whole, broker=broker)
     for table, rows_of_table in found.items():
         write_table(folder.tables, table, rows_of_table)
 

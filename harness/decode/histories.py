@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 
 from contract.events import (
-    AnyEvent,
     ClockRead,
     Committed,
     ConsumerFailed,
+    Event,
     FaultChanged,
     GroupChanged,
     PhaseEntered,
@@ -27,20 +27,6 @@ from contract.stages import PHASE_LIMIT_SECONDS
 from contract.values import is_intact, make_value
 from harness.decode.lines import HistoryLines, histories
 from harness.decode.tables import Rows
-
-TABLES_OF_HISTORIES = (
-    "sends",
-    "transactions",
-    "polls",
-    "commits",
-    "group_events",
-    "faults",
-    "phases",
-    "waits",
-    "samples",
-    "clocks",
-    "histories",
-)
 
 
 def read_histories(folder: Path) -> Rows:
@@ -78,26 +64,33 @@ def _read_history(history: HistoryLines, rows: Rows) -> None:
             case Polled():
                 _polls(worker, event, rows)
             case TransactionChanged():
-                _transaction(worker, event, rows)
+                rows.add("transactions", worker=worker, **_row(event))
             case Committed():
-                _commit(worker, event, rows)
-            case GroupChanged() | ConsumerFailed():
-                _group_event(worker, event, rows)
+                row = _row(event)
+                epoch, at_micros = row.pop("epoch"), row.pop("at_micros")
+                row |= {"committed_epoch": epoch, "committed_micros": at_micros}
+                rows.add("commits", worker=worker, **row)
+            case GroupChanged():
+                rows.add("group_events", worker=worker, **_row(event))
+            case ConsumerFailed():
+                rows.add("group_events", worker=worker, change="failed", **_row(event))
             case StateAwaited():
                 _wait(event, rows)
             case ClockRead():
-                row = msgspec.structs.asdict(event)
-                rows.add("clocks", at_micros=row.pop("wall_micros"), **_without_stamps(row))
+                rows.add("clocks", **_row(event, without="seq"))
             case Sampled():
-                row = msgspec.structs.asdict(event)
-                rows.add("samples", at_micros=row.pop("wall_micros"), **_without_stamps(row))
+                rows.add("samples", **_row(event, without="seq"))
 
 
-def _without_stamps(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name not in ("seq", "mono_micros")}
+def _row(event: Event, *, without: str = "") -> dict[str, Any]:
+    """Return an event's fields, its wall clock as `at_micros`, and each enum as text."""
+    row: dict[str, Any] = msgspec.to_builtins(event)
+    row["at_micros"] = row.pop("wall_micros")
+    left_out = {"event", "mono_micros", without}
+    return {name: value for name, value in row.items() if name not in left_out}
 
 
-def _sends(worker: str, events: Iterable[AnyEvent], rows: Rows) -> None:
+def _sends(worker: str, events: Iterable[Event], rows: Rows) -> None:
     """Return one row per value; one without an outcome in the history is `unknown`.
 
     An outcome counts even if its intent was in a malformed line.
@@ -140,17 +133,6 @@ def _sends(worker: str, events: Iterable[AnyEvent], rows: Rows) -> None:
     rows.extend("sends", sends.values())
 
 
-def _transaction(worker: str, event: TransactionChanged, rows: Rows) -> None:
-    row = msgspec.structs.asdict(event) | {
-        "worker": worker,
-        "step": str(event.step),
-        "change": str(event.change),
-        "outcome": str(event.outcome),
-    }
-    del row["mono_micros"]
-    rows.add("transactions", at_micros=row.pop("wall_micros"), **row)
-
-
 def _polls(worker: str, event: Polled, rows: Rows) -> None:
     records = zip(event.offsets, event.epochs, event.values, strict=True)
     for index, (offset, epoch, value) in enumerate(records):
@@ -171,61 +153,7 @@ def _polls(worker: str, event: Polled, rows: Rows) -> None:
         )
 
 
-def _commit(worker: str, event: Committed, rows: Rows) -> None:
-    rows.add(
-        "commits",
-        worker=worker,
-        group=event.group,
-        member=event.member,
-        topic=event.topic,
-        partition=event.partition,
-        offset=event.offset,
-        committed_epoch=event.epoch,
-        commit_epoch=event.commit_epoch,
-        record_epoch=event.record_epoch,
-        position_epoch=event.position_epoch,
-        metadata_epoch=event.metadata_epoch,
-        cluster_epoch=event.cluster_epoch,
-        position_epoch_after=event.position_epoch_after,
-        metadata_epoch_after=event.metadata_epoch_after,
-        generation=event.generation,
-        outcome=str(event.outcome),
-        error=event.error,
-        seq=event.seq,
-        committed_micros=event.wall_micros,
-        began_micros=event.began_micros,
-    )
-
-
-def _group_event(worker: str, event: GroupChanged | ConsumerFailed, rows: Rows) -> None:
-    row: dict[str, Any] = {
-        "worker": worker,
-        "group": event.group,
-        "member": event.member,
-        "topic": event.topic,
-        "partition": event.partition,
-        "position": event.position,
-        "position_epoch": event.position_epoch,
-        "seq": event.seq,
-        "at_micros": event.wall_micros,
-    }
-    if isinstance(event, GroupChanged):
-        row |= {
-            "change": str(event.change),
-            "generation": event.generation,
-        }
-    else:
-        row |= {
-            "change": "failed",
-            "exception": event.exception,
-            "message": event.message,
-            "divergent_offset": event.divergent_offset,
-            "divergent_epoch": event.divergent_epoch,
-        }
-    rows.add("group_events", **row)
-
-
-def _faults(events: Iterable[AnyEvent], rows: Rows) -> None:
+def _faults(events: Iterable[Event], rows: Rows) -> None:
     """Add one row for each fault, by number; an unproved one did not land.
 
     A second proof replaces the first: the effect of the fault ended before its heal.
@@ -251,7 +179,7 @@ def _faults(events: Iterable[AnyEvent], rows: Rows) -> None:
     rows.extend("faults", faults.values())
 
 
-def _missing_faults(events: Iterable[AnyEvent]) -> int:
+def _missing_faults(events: Iterable[Event]) -> int:
     """Return the numbers of faults, from 0 to the last one, that have no event."""
     numbers = {event.number for event in events if isinstance(event, FaultChanged)}
     return max(numbers) + 1 - len(numbers) if numbers else 0
@@ -263,7 +191,7 @@ def _wait(event: StateAwaited, rows: Rows) -> None:
     )
 
 
-def _phases(events: Sequence[AnyEvent], rows: Rows) -> None:
+def _phases(events: Sequence[Event], rows: Rows) -> None:
     """Return one row per phase; each lasts until the next one, the last until the history ends."""
     entered = [event for event in events if isinstance(event, PhaseEntered)]
     ends = [event.wall_micros for event in (*entered[1:], *events[-1:])]

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 
-from contract.events import DECODER, AnyEvent, WorkerStarted
+from contract.events import DECODER, Event, WorkerStarted
 from contract.regular_files import printable, read_regular
 
-_TYPES: dict[str, type[msgspec.Struct]] = {kind.__name__: kind for kind in get_args(AnyEvent)}
+_TYPES: dict[str, type[msgspec.Struct]] = {kind.__name__: kind for kind in Event.__subclasses__()}
 _SUFFIX = ".jsonl"
 _OUTLIERS_OF = 3
 _MALFORMED_NAMED = 3
@@ -34,7 +34,7 @@ class HistoryLines:
     """
 
     name: str
-    events: list[AnyEvent] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
     torn_lines: int = 0
     malformed_lines: int = 0
     malformed_at: list[str] = field(default_factory=list)
@@ -100,7 +100,7 @@ def histories(folder: Path) -> Iterator[HistoryLines]:
 def _read(files: Sequence[_File]) -> HistoryLines:
     """Return one history from its files, the longest first."""
     read = HistoryLines(files[0].worker)
-    by_seq: dict[int, tuple[bytes, AnyEvent]] = {}
+    by_seq: dict[int, tuple[bytes, Event]] = {}
     for file in files:
         whole, _, torn = (file.content or b"").rpartition(b"\n")
         read.torn_lines += bool(torn)
@@ -121,7 +121,7 @@ def _read(files: Sequence[_File]) -> HistoryLines:
     return read
 
 
-def _decode(line: bytes) -> tuple[AnyEvent, int]:
+def _decode(line: bytes) -> tuple[Event, int]:
     """Return an event, and the number of its unknown fields.
 
     Raises:

@@ -19,6 +19,15 @@ _EPOCH_START = re.compile(
     + rf"\[Broker id=\d+\] Leader (?P<topic>.+)-(?P<partition>{INT}) with topic id \S+ starts at "
     rf"leader epoch (?P<leader_epoch>{INT}) from offset (?P<start_offset>{OFFSET}) "
 )
+TABLES_OF_SERVER_LOGS = {
+    "truncations": _TRUNCATION,
+    "log_start_changes": _LOG_START,
+    "leader_epoch_starts": _EPOCH_START,
+}
+"""By table, the line that each row comes from: of UnifiedLog.truncateTo, which is the same in Kafka
+3.9 and 4.x, and has no row with `has no effect`; of UnifiedLog.maybeIncrementLogStartOffset; and of
+Partition.makeLeader."""
+_NUMBERS = {"partition", "to_offset", "log_start_offset", "leader_epoch", "start_offset"}
 _SERVER = re.compile(rf"\[KafkaRaftServer nodeId=({INT})\]")
 
 
@@ -39,38 +48,15 @@ def server_of(folder_name: str, lines: Iterable[str]) -> int | None:
     return next((int(match[1]) for line in lines if (match := _SERVER.search(line))), None)
 
 
-def truncations(lines: Iterable[str], *, broker: int) -> Iterator[dict[str, Any]]:
-    """Return rows of the table `truncations`.
-
-    Kafka 3.9 and 4.x write the same line (UnifiedLog.truncateTo); a line with `has no effect`
-    removed nothing and has no row.
+def rows_of(table: str, lines: Iterable[str], *, broker: int) -> Iterator[dict[str, Any]]:
+    """Return rows of one of TABLES_OF_SERVER_LOGS, with integers for the groups that are numbers.
 
     Args:
+        table: its name.
         lines: of one server's log, in UTC.
         broker: its id.
     """
-    return _rows(_TRUNCATION, lines, broker)
-
-
-def log_start_changes(lines: Iterable[str], *, broker: int) -> Iterator[dict[str, Any]]:
-    """Return rows of the table `log_start_changes` (UnifiedLog.maybeIncrementLogStartOffset)."""
-    return _rows(_LOG_START, lines, broker)
-
-
-def leader_epoch_starts(lines: Iterable[str], *, broker: int) -> Iterator[dict[str, Any]]:
-    """Return rows of the table `leader_epoch_starts` (Partition.makeLeader)."""
-    return _rows(_EPOCH_START, lines, broker)
-
-
-TABLES_OF_SERVER_LOGS = {
-    "truncations": truncations,
-    "log_start_changes": log_start_changes,
-    "leader_epoch_starts": leader_epoch_starts,
-}
-
-
-def _rows(pattern: re.Pattern[str], lines: Iterable[str], broker: int) -> Iterator[dict[str, Any]]:
-    """Return a row for each matching line, with integers for the groups that are numbers."""
+    pattern = TABLES_OF_SERVER_LOGS[table]
     for line in lines:
         match = pattern.match(line.rstrip())
         if match and is_time(match["at"]):
@@ -82,6 +68,3 @@ def _rows(pattern: re.Pattern[str], lines: Iterable[str], broker: int) -> Iterat
                 "at_micros": micros_of(at),
                 "log_line": line.rstrip(),
             }
-
-
-_NUMBERS = {"partition", "to_offset", "log_start_offset", "leader_epoch", "start_offset"}

@@ -26,18 +26,8 @@ class BrokerFault(Fault):
     def __init__(self, target: Target) -> None:
         """The target is resolved just before the fault is injected."""
         self._target = target
+        self.target = str(target)
         self.brokers: list[int] = []
-
-    @property
-    def target(self) -> str:
-        """The target as named, with its servers after they are resolved."""
-        match self.brokers:
-            case []:
-                return str(self._target)
-            case [broker]:
-                return f"{self._target} (broker {broker})"
-            case several:
-                return f"{self._target} (brokers {', '.join(map(str, several))})"
 
     @property
     def broker(self) -> int:
@@ -51,8 +41,10 @@ class BrokerFault(Fault):
         return self.brokers[0]
 
     def prepare(self, field: Field) -> None:
-        """Resolve the target."""
+        """Resolve the target, which is then named with its servers."""
         self.brokers = self._target.resolve(field.observer)
+        noun = "broker" if len(self.brokers) == 1 else "brokers"
+        self.target = f"{self._target} ({noun} {', '.join(map(str, self.brokers))})"
 
     def inject(self, field: Field) -> None:
         """Inject it into all servers of the target."""

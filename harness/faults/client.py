@@ -18,11 +18,7 @@ class ClientFault(Fault):
     def __init__(self, worker: str) -> None:
         """`worker` as in `harness.clients.kinds`: clients (Java's), or a client's name."""
         self._worker = worker
-
-    @property
-    def target(self) -> str:
-        """The worker."""
-        return f"client:{self._worker}"
+        self.target = f"client:{worker}"
 
     def prepare(self, field: Field) -> None:
         """Find the worker.

@@ -45,11 +45,7 @@ class Cut(BrokerFault):
         """The target is resolved just before the fault is injected."""
         super().__init__(target)
         self._links = links
-
-    @property
-    def verb(self) -> str:
-        """E.g. `cut controllers`."""
-        return f"cut {self._links}"
+        self.verb = f"cut {links}"
 
     def prepare(self, field: Field) -> None:
         """Resolve the target, on nodes whose packets can be dropped."""

@@ -15,14 +15,10 @@ class CutTails(Fault):
 
     def __init__(self, topic: str, partition: int, *, records: int) -> None:
         """The tail must begin at a batch boundary `records` before the end."""
+        self.target = f"replicas:{topic}-{partition}"
         self._topic, self._partition, self._records = topic, partition, records
         self._results: dict[str, TruncateTailResult] = {}
         self._segments: dict[int, tuple[Path, Path]] = {}
-
-    @property
-    def target(self) -> str:
-        """All replicas of the partition."""
-        return f"replicas:{self._topic}-{self._partition}"
 
     def inject(self, field: Field) -> None:
         """Kill the brokers, and truncate their replicas."""

@@ -12,21 +12,13 @@ class Elect(Fault):
 
     def __init__(self, topic: str, partition: int, *, unclean: bool) -> None:
         """`unclean` does not depend on `unclean.leader.election.enable` (KIP-460)."""
+        self.verb = "elect unclean" if unclean else "elect preferred"
+        self.target = f"partition:{topic}-{partition}"
         self._topic, self._partition, self._unclean = topic, partition, unclean
         self._epoch = NO_EPOCH
         self._leader: int | None = None
         self._isr: list[int] = []
         self._preferred: int | None = None
-
-    @property
-    def verb(self) -> str:
-        """The verb in the history."""
-        return "elect unclean" if self._unclean else "elect preferred"
-
-    @property
-    def target(self) -> str:
-        """The partition."""
-        return f"partition:{self._topic}-{self._partition}"
 
     def prepare(self, field: Field) -> None:
         """Note the current leader, epoch and ISR, and the preferred replica."""

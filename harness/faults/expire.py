@@ -47,18 +47,9 @@ class Expire(Fault):
         """
         if by is By.TIME and topic.retention_ms is None:
             raise FaultError(f"the plan of topic {topic.topic} has no retention_ms to expire by")
+        self.verb, self.target = f"expire by {by}", f"topic:{topic.topic}"
         self._topic, self._by = topic, by
         self._before: dict[int, PartitionState] = {}
-
-    @property
-    def verb(self) -> str:
-        """The verb in the history."""
-        return f"expire by {self._by}"
-
-    @property
-    def target(self) -> str:
-        """The topic."""
-        return f"topic:{self._topic.topic}"
 
     def prepare(self, field: Field) -> None:
         """Note the current log ends; for DeleteRecords, wait until readers are past them."""

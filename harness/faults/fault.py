@@ -70,17 +70,14 @@ class Fault(ABC):
     """One verb on one target; a new instance for each injection.
 
     Four times of it are recorded. Its effects can occur between `inject` and the end of `heal`.
+
+    Attributes:
+        verb: in the history, e.g. `kill`.
+        target: in the history, e.g. `leader:orders-0`.
     """
 
-    @property
-    @abstractmethod
-    def verb(self) -> str:
-        """The verb in the history, e.g. `kill`."""
-
-    @property
-    @abstractmethod
-    def target(self) -> str:
-        """The target in the history, e.g. `leader:orders-0`."""
+    verb: str
+    target: str
 
     def prepare(self, field: Field) -> None:  # noqa: B027 - most faults need nothing
         """Resolve the target and wait for what the injection needs, without changing anything."""

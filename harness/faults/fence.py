@@ -21,14 +21,10 @@ class EpochRaised(Fault):
 
     def __init__(self, transactional_ids: Sequence[str]) -> None:
         """Each transactional.id must have a transaction that is open when the fault is injected."""
+        self.target = f"transactional.id:{','.join(transactional_ids)}"
         self._transactional_ids = list(transactional_ids)
         self.forced_ms: dict[str, int] = {}
         self._before: list[TransactionState] = []
-
-    @property
-    def target(self) -> str:
-        """The transactional ids."""
-        return f"transactional.id:{','.join(self._transactional_ids)}"
 
     def prepare(self, field: Field) -> None:
         """Note the current transactions."""

@@ -16,14 +16,10 @@ class Reassign(Fault):
 
     def __init__(self, topic: str, partition: int, *, replicas: list[int]) -> None:
         """`replicas`: brokers, the preferred leader first."""
+        self.target = f"partition:{topic}-{partition}"
         self._topic, self._partition, self._replicas = topic, partition, replicas
         self._before: PartitionState | None = None
         self._assigned_before: list[int] = []
-
-    @property
-    def target(self) -> str:
-        """The partition."""
-        return f"partition:{self._topic}-{self._partition}"
 
     def prepare(self, field: Field) -> None:
         """Note the current replicas, in sync and assigned, in order."""

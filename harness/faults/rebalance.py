@@ -22,13 +22,9 @@ class Rebalance(Fault):
 
     def __init__(self, group: str) -> None:
         """The group must be stable when the fault is injected, and its members poll."""
+        self.target = f"group:{group}"
         self._group = group
         self._seen: JoinedAndLeft | None = None
-
-    @property
-    def target(self) -> str:
-        """The group."""
-        return f"group:{self._group}"
 
     def inject(self, field: Field) -> None:
         """Let the extra member join and leave."""

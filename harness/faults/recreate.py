@@ -19,14 +19,10 @@ class Recreate(Fault):
 
     def __init__(self, topic: str) -> None:
         """The topic must exist when the fault is injected."""
+        self.target = f"topic:{topic}"
         self._topic = topic
         self._ids_before: dict[str, str] = {}
         self._old: NewTopic | None = None
-
-    @property
-    def target(self) -> str:
-        """The topic."""
-        return f"topic:{self._topic}"
 
     def prepare(self, field: Field) -> None:
         """Note the topic's ids, replicas and settings."""

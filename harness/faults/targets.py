@@ -3,7 +3,7 @@
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from contract.errors import FaultError, UsageError
 from harness.clients.observer import Observer
@@ -24,11 +24,22 @@ class Target(Protocol):
 
 
 @dataclass(frozen=True)
-class LeaderOf:
-    """The leader of a partition."""
+class _OfPartition:
+    """Servers by what they are to a partition, named as `leader:orders-0`."""
 
+    kind: ClassVar[str]
     topic: str
     partition: int
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.topic}-{self.partition}"
+
+
+@dataclass(frozen=True)
+class LeaderOf(_OfPartition):
+    """The leader of a partition."""
+
+    kind = "leader"
 
     def resolve(self, observer: Observer) -> list[int]:
         """Return the partition's current leader."""
@@ -37,41 +48,27 @@ class LeaderOf:
             raise FaultError(f"{self} can't be resolved: the partition has no leader now")
         return [state.leader]
 
-    def __str__(self) -> str:
-        """Read as `leader:orders-0`."""
-        return f"leader:{self.topic}-{self.partition}"
-
 
 @dataclass(frozen=True)
-class FollowerOf:
+class FollowerOf(_OfPartition):
     """The follower of a partition with the lowest id that is in the ISR."""
 
-    topic: str
-    partition: int
+    kind = "follower"
 
     def resolve(self, observer: Observer) -> list[int]:
         """Return a current in-sync follower."""
         return _followers(self, observer, self.topic, self.partition)[:1]
 
-    def __str__(self) -> str:
-        """Read as `follower:orders-0`."""
-        return f"follower:{self.topic}-{self.partition}"
-
 
 @dataclass(frozen=True)
-class FollowersOf:
+class FollowersOf(_OfPartition):
     """All followers of a partition that are in the ISR."""
 
-    topic: str
-    partition: int
+    kind = "followers"
 
     def resolve(self, observer: Observer) -> list[int]:
         """Return the current in-sync followers."""
         return _followers(self, observer, self.topic, self.partition)
-
-    def __str__(self) -> str:
-        """Read as `followers:orders-0`."""
-        return f"followers:{self.topic}-{self.partition}"
 
 
 @dataclass(frozen=True)
@@ -128,7 +125,7 @@ class TransactionCoordinatorOf:
 
     def resolve(self, observer: Observer) -> list[int]:
         """Return its current coordinator, also if the id was never used."""
-        return [observer.transaction_coordinator(self.transactional_id)]
+        return [observer.coordinator(self.transactional_id, of_transactions=True)]
 
     def __str__(self) -> str:
         """Read as `transaction-coordinator:payments`."""

@@ -9,20 +9,18 @@ import tempfile
 from pathlib import Path
 
 from cluster.kafka.topology import Topology
-from contract.run_folder import TopicPlan
 from harness.playground.serve import serve
 from harness.playground.state import Playground, Server, write_down
 from harness.story.run import Run
 from harness.story.scenario import Scenario
+from harness.story.topics import durable_topic
 
 
 class PlaygroundScenario(Scenario):
     """Runs until it is stopped."""
 
     topology = Topology(brokers=3)
-    orders = TopicPlan(
-        topic="orders", partitions=3, replication=3, min_insync=2, unclean_election=False
-    )
+    orders = durable_topic("orders", partitions=3)
     must_judge = ()
 
     def test_playground(self) -> None:

@@ -16,7 +16,7 @@ from rich.console import Console
 from cluster.kafka import class_data
 from cluster.nodes.docker_pool import remove_orphans
 from cluster.nodes.pool import PoolKind
-from cluster.nodes.sandbox import start_in_sandbox
+from cluster.nodes.sandbox import Sandbox
 from cluster.nodes.tether import tethered
 from contract.errors import InterruptError, NodeError, PrerequisiteError
 from contract.refusal import refusal_in
@@ -144,7 +144,7 @@ def _watch(
     on_phase: Callable[[str], None],
 ) -> tuple[int, list[str]]:
     """Run ducktape to its end, and report its scenarios' phases; returns exit status and output."""
-    starter = start_in_sandbox if session.cluster == PoolKind.EMBEDDED else _start
+    starter = Sandbox if session.cluster == PoolKind.EMBEDDED else _start
     lines: list[str] = []
     process = starter(command, env=environment, cwd=_ABOVE_ALL, stdout=subprocess.PIPE)
     try:

@@ -6,7 +6,7 @@ from typing import Any
 from contract.clients import Client
 from contract.errors import UsageError
 from contract.run_folder import GroupPlan
-from harness.clients.commands import AnyCommand
+from harness.clients.command import Command
 from harness.clients.kinds import JAVA_WORKER, WorkerKind, worker_of
 from harness.clients.process import WorkerService
 
@@ -67,7 +67,7 @@ class Consumers:
     def call(
         self,
         members: Sequence[str],
-        command: Callable[[list[str]], AnyCommand],
+        command: Callable[[list[str]], Command],
         *,
         timeout_seconds: float = _CALL_SECONDS,
     ) -> list[Any]:

@@ -36,6 +36,7 @@ from harness.story.workload import Workload
 
 _CONSUME_SECONDS = 40
 _PRODUCE_SECONDS = 90
+_ONE_WRITER = {"writer": "all"}
 
 
 class Run:
@@ -193,18 +194,18 @@ class Run:
     def start_load(
         self,
         topic: TopicPlan,
-        *,
-        producers: Mapping[str, str],
-        records_per_second: int,
         readers: Sequence[GroupPlan],
-    ) -> None:
+        *,
+        records_per_second: int,
+        producers: Mapping[str, str] = _ONE_WRITER,
+    ) -> Workload:
         """Start producers and readers in the background, and wait until all groups have committed.
 
         Args:
             topic: the topic.
-            producers: names with their acks.
-            records_per_second: of each producer.
             readers: groups, each in its first incarnation.
+            records_per_second: of each producer.
+            producers: names with their acks; `writer` with acks=all if none are given.
         """
         self.phases.enter(Stage.WARM_UP, "clients begin to write and to read")
         for producer, acks in producers.items():
@@ -217,6 +218,7 @@ class Run:
             {group.group: list(members_of([group], incarnation=1)) for group in readers}
         )
         self.phases.enter(Stage.STEADY, "writing and reading")
+        return self.workload
 
     def consume(
         self,

@@ -7,6 +7,13 @@ from contract.run_folder import TopicPlan
 from harness.clients.observer_commands import NewTopic
 
 
+def durable_topic(name: str, *, partitions: int) -> TopicPlan:
+    """Return a topic with 3 replicas, 2 of them in sync, and without unclean elections."""
+    return TopicPlan(
+        topic=name, partitions=partitions, replication=3, min_insync=2, unclean_election=False
+    )
+
+
 def new_topic(
     plan: TopicPlan, brokers: list[int], *, is_spread: bool, settings: Mapping[str, str]
 ) -> NewTopic:

@@ -41,22 +41,16 @@ class Blunt(Fault):
 
     def __init__(self, fault: Fault, *means: Means) -> None:
         self.fault, self._means = fault, means
+        self.verb, self.target = fault.verb, fault.target
         self._blunted = ExitStack()
 
     def after(self, undo: Callable[[], object]) -> None:
         """Undo something right before the heal."""
         self._blunted.callback(undo)
 
-    @property
-    def verb(self) -> str:
-        return self.fault.verb
-
-    @property
-    def target(self) -> str:
-        return self.fault.target
-
     def prepare(self, field: Field) -> None:
         self.fault.prepare(field)
+        self.target = self.fault.target
 
     def inject(self, field: Field) -> None:
         for means in (short_waits, *self._means) if self._means else ():

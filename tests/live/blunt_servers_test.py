@@ -165,5 +165,5 @@ class BluntServersScenario(Scenario):
     def test_blunt_servers(self) -> None:
         with self.running(topics=[ORDERS], groups=[GROUP]) as run:
             run.create(assignment=BROKERS, is_spread=True)
-            run.start_load(ORDERS, producers={LOAD: "1"}, records_per_second=500, readers=())
+            run.start_load(ORDERS, (), records_per_second=500, producers={LOAD: "1"})
             tell(run, STORIES, Path(self.session.results, "seen.json"))

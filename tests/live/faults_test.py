@@ -61,7 +61,7 @@ class FaultsScenario(Scenario):
         told: dict[str, Told] = {}
         with self.running(topics=[ORDERS], groups=GROUPS) as run:
             run.create(assignment=BROKERS, is_spread=True)
-            run.start_load(ORDERS, producers={LOAD: "1"}, records_per_second=1000, readers=())
+            run.start_load(ORDERS, (), records_per_second=1000, producers={LOAD: "1"})
             for name, story in STORIES.items():
                 began = time.monotonic()
                 problem = self.tell(run, name, story)

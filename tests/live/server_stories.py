@@ -101,12 +101,12 @@ def kill_all(run: Run) -> None:
 
 def stop(run: Run) -> None:
     fault = Stop(TransactionCoordinatorOf("payments"))
-    before = run.observer.transaction_coordinator("payments")
+    before = run.observer.coordinator("payments", of_transactions=True)
     with run.fault(fault):
         assert run.kafka.process(before).status() in (0, SIGTERM_STATUS)
         assert (run.kafka.data(before) / ".kafka_cleanshutdown").exists()
         assert not answers(run, before)
-        assert run.observer.transaction_coordinator("payments") != before
+        assert run.observer.coordinator("payments", of_transactions=True) != before
     await_answer(run, before)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from cluster.nodes.sandbox import sandbox_problem, start_in_sandbox
+from cluster.nodes.sandbox import Sandbox, sandbox_problem
 from contract.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,7 +34,7 @@ def processes_with(mark: str) -> list[psutil.Process]:
 
 def test_each_cut_bites_and_its_heal_undoes_only_that(tmp_path: Path) -> None:
     command = [sys.executable, INSIDE, str(tmp_path)]
-    sandbox = start_in_sandbox(command, env=ENVIRONMENT, cwd=ROOT, stdout=subprocess.PIPE)
+    sandbox = Sandbox(command, env=ENVIRONMENT, cwd=ROOT, stdout=subprocess.PIPE)
     assert sandbox.stdout is not None
     said = sandbox.stdout.read().decode()
     assert sandbox.wait() == 0, said
@@ -43,16 +43,16 @@ def test_each_cut_bites_and_its_heal_undoes_only_that(tmp_path: Path) -> None:
 
 
 def test_the_commands_exit_status_comes_through() -> None:
-    assert start_in_sandbox(["sh", "-c", "exit 7"], env=ENVIRONMENT, cwd=ROOT).wait() == 7
+    assert Sandbox(["sh", "-c", "exit 7"], env=ENVIRONMENT, cwd=ROOT).wait() == 7
 
 
 def test_nothing_outlives_a_killed_harness() -> None:
     mark = f"600.{uuid.uuid4().int % 10**9}"
     script = (
         "import os, sys; from pathlib import Path\n"
-        "from cluster.nodes.sandbox import start_in_sandbox\n"
+        "from cluster.nodes.sandbox import Sandbox\n"
         f"argv = ['sh', '-c', 'sleep {mark} & setsid sleep {mark}']\n"
-        "start_in_sandbox(argv, env=dict(os.environ), cwd=Path('.')).wait()\n"
+        "Sandbox(argv, env=dict(os.environ), cwd=Path('.')).wait()\n"
     )
     harness = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, env=ENVIRONMENT)
     wait_until(
@@ -96,8 +96,8 @@ def test_an_ordinary_user_gets_the_same_pool(tmp_path_factory: pytest.TempPathFa
         path.chmod(0o777)
     script = (
         "import os, sys; from pathlib import Path\n"
-        "from cluster.nodes.sandbox import start_in_sandbox\n"
-        f"sys.exit(start_in_sandbox([sys.executable, {INSIDE!r}, {str(folder)!r}], "
+        "from cluster.nodes.sandbox import Sandbox\n"
+        f"sys.exit(Sandbox([sys.executable, {INSIDE!r}, {str(folder)!r}], "
         "env=dict(os.environ), cwd=Path('.')).wait())\n"
     )
     ended = subprocess.run(

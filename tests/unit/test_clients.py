@@ -34,9 +34,7 @@ from harness.story.transactions import require
 
 ORDERS = ("orders", 0)
 MEMBER = Member(group="g", member="g#1", topic="orders", reset="earliest")
-PLAN = WorkerPlan(
-    worker="w", role="r", node="n", history="h", log="l", bootstrap="b", jars=["j"], kafka="4.4.0"
-)
+PLAN = WorkerPlan(worker="w", role="r", node="n", history="h", log="l", bootstrap="b", jars=["j"])
 
 
 class ScriptedMember(GroupMember):

@@ -15,6 +15,7 @@ from contract.events import (
     TransactionChanged,
     WorkerStopped,
 )
+from contract.manifest import TABLES_OF_HISTORIES
 from contract.outcomes import Outcome
 from contract.run_folder import RunFolder
 from contract.stages import PHASE_LIMIT_SECONDS, Stage
@@ -23,7 +24,7 @@ from contract.values import make_value
 from harness.clients.history import HistoryWriter
 from harness.collection.collect import decode_server_logs
 from harness.decode.client_logs import resets
-from harness.decode.histories import TABLES_OF_HISTORIES, read_histories
+from harness.decode.histories import read_histories
 from harness.decode.replica_files import replicas
 from harness.decode.tables import Rows, write_table
 

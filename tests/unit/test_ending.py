@@ -15,9 +15,7 @@ from harness.clients.member_role import MemberRole
 from harness.clients.worker import Role, serve
 from harness.story.ending import Steps
 
-PLAN = WorkerPlan(
-    worker="w", role="r", node="n", history="h", log="l", bootstrap="b", jars="j", kafka="4.4.0"
-)
+PLAN = WorkerPlan(worker="w", role="r", node="n", history="h", log="l", bootstrap="b", jars="j")
 
 
 class ClosingMember:

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from contract.events import (
     INTENDED_MAX,
-    AnyEvent,
     ClockRead,
     Committed,
     ConsumerFailed,
+    Event,
     FaultChanged,
     GroupChanged,
     PhaseEntered,
@@ -28,11 +28,12 @@ from contract.events import (
     WorkerStarted,
     WorkerStopped,
 )
+from contract.manifest import TABLES_OF_HISTORIES
 from contract.outcomes import Outcome
 from contract.run_folder import GroupPlan, Plan, RunFolder
 from contract.stages import Stage
 from harness.collection.collect import decode_clients, decode_server_logs
-from harness.decode.histories import TABLES_OF_HISTORIES, read_histories
+from harness.decode.histories import read_histories
 from harness.decode.tables import Rows, write_table
 
 AT = 1_790_000_000_000_000
@@ -40,7 +41,7 @@ LOG = {"topic": "t", "partition": 0}
 MEMBER = {"group": "g", "member": "g#1"}
 STEP = {"producer": "p", "transactional_id": "x", "transaction": 0, "outcome": Outcome.OK}
 WHO = {"role": "member_worker", "node": "n", "client": "java", "client_version": "4.4.0"}
-EVENTS: list[tuple[type[AnyEvent], dict[str, object]]] = [
+EVENTS: list[tuple[type[Event], dict[str, object]]] = [
     (WorkerStarted, {"worker": "w", **WHO, "pid": 7}),
     (PhaseEntered, {"stage": Stage.STEADY, "doing": "writes"}),
     (

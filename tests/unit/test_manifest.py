@@ -5,9 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from contract.manifest import DECODED_AGAIN, MANIFEST_FILE, alterations, write_manifest
+from contract.manifest import (
+    DECODED_AGAIN,
+    MANIFEST_FILE,
+    TABLES_OF_HISTORIES,
+    alterations,
+    write_manifest,
+)
 from contract.run_folder import RunFolder
-from harness.decode.histories import TABLES_OF_HISTORIES
 from harness.decode.server_logs import TABLES_OF_SERVER_LOGS
 
 HISTORY = "history/clients.jsonl"

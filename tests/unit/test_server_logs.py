@@ -1,6 +1,6 @@
 """Truncations from servers' logs: lines of real brokers, their folder shortened."""
 
-from harness.decode.server_logs import server_of, truncations
+from harness.decode.server_logs import rows_of, server_of
 
 _CUT = "INFO [ReplicaFetcherThread-0-2] UnifiedLog [UnifiedLog partition={}, dir=/data] Truncating"
 # Kafka 4.4.0
@@ -22,7 +22,7 @@ OLDER = f"2026-11-21 06:57:57.869 {_CUT.format('back-log-10')} to offset 100"
 
 
 def test_truncations_that_had_an_effect() -> None:
-    (one,) = truncations(LINES, broker=1)
+    (one,) = rows_of("truncations", LINES, broker=1)
     assert (one["broker"], one["topic"], one["partition"]) == (1, "orders", 0)
     assert one["to_offset"] == 2010
     assert one["at_micros"] == 1_795_249_710_347_000
@@ -30,7 +30,7 @@ def test_truncations_that_had_an_effect() -> None:
 
 
 def test_kafka_3_9_writes_the_same_line() -> None:
-    (one,) = truncations([OLDER], broker=2)
+    (one,) = rows_of("truncations", [OLDER], broker=2)
     assert (one["topic"], one["partition"], one["to_offset"]) == ("back-log", 10, 100)
 
 
