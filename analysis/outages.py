@@ -217,7 +217,10 @@ def _unservable(trace: Trace, min_insync: DataFrame) -> DataFrame:
 
 
 def _without_service(trace: Trace) -> DataFrame:
-    """(since, until): clients had no way to some broker, or no majority of brokers was left."""
+    """Return when a fault held on clients, or when the brokers without a fault were no majority.
+
+    Columns: since, until.
+    """
     rows = trace["faults"].select("fault", "target", "injected_micros", "healed_micros").collect()
     faults = [row for row in rows if row["injected_micros"] is not None]
     spans = [

@@ -10,21 +10,21 @@ _PAGE = """\
 # How fast the checks are
 
 Made by `make bench-analysis` on {machine}.
-Read the ratios: seconds are of that machine.
+The times are valid for that machine only. The ratios can be compared with those of other machines.
 
-Each time is of a process of its own, from its start to its end: start of the JVM or of DuckDB,
-planning, all checks, all their findings. Memory is the largest sum over the process and its
-children. Both may use every core and 4 GB (Spark's heap, DuckDB's buffers), read the same Parquet
-files, and run the same functions of `analysis/checks`: on DuckDB through `bench/on_duckdb`, which
-turns what they ask of Spark's DataFrames into SQL, one statement for each table that checks share
-and for each check's findings. On a large trace Spark screens by digests first
-([decision 10](decisions/0010-digests-before-joins.md)); DuckDB joins plainly, as it does so no
-slower.
+Each time is that of one process, from its start to its end: the start of the JVM or of DuckDB,
+planning, all checks and all their findings. Memory is the largest sum over the process and its
+children. Spark and DuckDB may use every core and 4 GB (Spark's heap, DuckDB's buffers). They read
+the same Parquet files and run the same functions of `analysis/checks`. For DuckDB,
+`bench/on_duckdb` translates the calls of Spark's DataFrames to SQL: one statement for each table
+that checks share, and one for the findings of each check. On a large trace, Spark compares digests
+before it joins ([decision 10](decisions/0010-digests-before-joins.md)). DuckDB joins without
+digests, because they do not make it faster.
 
 ## The same findings
 
-Each class of anomalies planted once ({rows:,} rows, seed {seed}): {checks} checks have
-{findings:,} findings, which were compared whole: {same}.
+Each class of anomalies is planted once ({rows:,} rows, seed {seed}). {checks} checks have
+{findings:,} findings. All columns of the findings of Spark and DuckDB were compared: {same}.
 {lacking}
 
 ## Against DuckDB, and by size
@@ -37,9 +37,9 @@ Clean histories of `fencepost generate`. The ratio is Spark's time to DuckDB's.
 
 {growth}## Spark standalone
 
-The history of {clusters_events:,} events, on a master and workers of one core each, to which they are bound
-with their compiler and collector. The driver shares the workers' cores, so that a worker more is a
-core more: with one worker, all of it has one core.
+The history of {clusters_events:,} events, on a master and workers. Each worker is bound to one core, with its JIT
+compiler and garbage collector. The driver shares the workers' cores. So the number of workers is
+the number of cores of the whole cluster.
 
 | workers | seconds | speed-up | findings |
 |---|---|---|---|

@@ -1,4 +1,4 @@
-"""From a universe's rows to tables: retention, numbers that order events, the layout."""
+"""Finish the rows of a universe: apply retention, number events and records, sort the tables."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from simulator.frames import NULL
 from simulator.universe import Universe
 
 SORT_KEYS = ("topic", "partition", "offset", "base_offset", "metadata_offset", "group", "seq")
-"""The sort order of every table that has these columns, as of the collector."""
+"""Every table is sorted by those of these columns that it has, as the collector sorts it."""
 _METADATA_BATCH_BYTES = 100
 _EVENTS = {
     "sends": "answered_micros",
@@ -25,14 +25,22 @@ _EVENTS = {
 
 @dataclass
 class Numbering:
-    """State across universes: the next free offsets of Kafka's own topics."""
+    """The next free offsets of `__cluster_metadata` and `__consumer_offsets`.
+
+    All universes of a history share these logs, so one `Numbering` is passed to `finish` of each.
+    A universe is a topic of a generated history, with its own brokers, producers and groups.
+
+    Attributes:
+        metadata_offset: the next offset of `__cluster_metadata`.
+        offsets_offset: the next offset of each partition of `__consumer_offsets`.
+    """
 
     metadata_offset: int = 1
     offsets_offset: Counter[int] = field(default_factory=Counter)
 
 
 def finish(universe: Universe, numbering: Numbering) -> dict[str, pa.Table]:
-    """Its tables, by name, with the contract's schemas; only those that have rows."""
+    """Return the universe's tables that have rows, by name, with the contract's schemas."""
     _retain(universe)
     _number_events(universe)
     _number_stored_commits(universe, numbering)
@@ -47,7 +55,7 @@ def finish(universe: Universe, numbering: Numbering) -> dict[str, pa.Table]:
 
 
 def laid_out(name: str, table: pa.Table) -> pa.Table:
-    """A table in the order of its keys."""
+    """Return a table sorted by its columns of `SORT_KEYS`."""
     keys = [(key, "ascending") for key in SORT_KEYS if key in TABLES[name].names]
     return table.sort_by(keys) if keys else table
 
@@ -71,7 +79,10 @@ def _retain(universe: Universe) -> None:
 
 
 def _retain_epochs(universe: Universe, partition: int, start: int) -> None:
-    """Keep the newest of the epochs that began at or below the start; it begins there now."""
+    """Drop the epochs that began at or below the log start, except the newest.
+
+    The newest one is changed to begin at the log start, as Kafka does.
+    """
     epochs = universe.frame("epoch_checkpoints")
     drop = np.zeros(len(epochs), dtype=bool)
     for broker in np.unique(epochs["broker"]):
@@ -86,7 +97,7 @@ def _retain_epochs(universe: Universe, partition: int, start: int) -> None:
 
 
 def _number_events(universe: Universe) -> None:
-    """Number a history's events by their time; records of one poll are one event."""
+    """Number the events of a history by their time. All records of one poll have one number."""
     moments = [universe.frame(table)[column] for table, column in _EVENTS.items()]
     known = np.unique(np.concatenate(moments))
     for (table, _), mine in zip(_EVENTS.items(), moments, strict=True):
@@ -132,7 +143,7 @@ def _metadata_batches(universe: Universe) -> None:
 
 
 def _number_metadata(universe: Universe, numbering: Numbering) -> None:
-    """Give each metadata record its offset, by time, and each change its partition epoch."""
+    """Give each metadata record an offset, in order of time, and each change a partition epoch."""
     changes, brokers = universe.frame("leaderships"), universe.frame("broker_states")
     at = np.concatenate([changes["at_micros"], brokers["at_micros"]])
     order_within = np.concatenate([changes["metadata_offset"], brokers["metadata_offset"]])

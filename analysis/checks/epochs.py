@@ -25,7 +25,7 @@ def record_epoch_regressed(trace: Trace) -> CheckOutcome:
 
     So the group was served from two branches of the log.
 
-    Undecided: between two members, within the clock bound.
+    Undecided: two members were delivered the records, no more than the clock bound apart.
     Evaluates: every delivery.
     Source: KIP-101, KIP-320: epochs never fall along a log.
     """
@@ -186,7 +186,8 @@ def committed_epoch_regressed(trace: Trace) -> CheckOutcome:
 def committed_epoch_unknown(trace: Trace) -> CheckOutcome:
     """The partition never had the committed epoch, or the epoch began after the commit.
 
-    Undecided: within the clock bound; or the epoch is older than the metadata log.
+    Undecided: the epoch began after the commit by no more than the clock bound; or the epoch is
+        older than the oldest one in the metadata log.
     Evaluates: every commit that has an epoch.
     Source: KIP-631: PartitionChangeRecord is the only origin of leader epochs.
     """

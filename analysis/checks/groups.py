@@ -124,7 +124,7 @@ def double_ownership(trace: Trace) -> CheckOutcome:
 
     Permitted: a generation is not known, and a fault was in force between the first assignment and
         the end of the overlap.
-    Undecided: a generation is not known, and the overlap is within the clock bound.
+    Undecided: a generation is not known, and the overlap is no longer than the clock bound.
     Evaluates: pairs of assignments of a partition to different members.
     Source: KIP-429, KIP-848: a partition is assigned only after its owner gave it up.
     """

@@ -105,7 +105,8 @@ def circular_information(trace: Trace) -> CheckOutcome:
 def precommitted_read(trace: Trace) -> CheckOutcome:
     """A read_committed group was delivered a value before its producer began to commit it.
 
-    Undecided: within the clock bound between nodes.
+    Undecided: another worker wrote the value, and the delivery was before the commit by no more
+        than the clock bound.
     Evaluates: deliveries of values whose transaction the client began to commit; `aborted_read`
         evaluates the others.
     Source: `isolation.level`; KIP-98.

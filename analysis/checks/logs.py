@@ -220,9 +220,10 @@ def isr_incomplete(trace: Trace) -> CheckOutcome:
 
 
 def _holes(trace: Trace, members: DataFrame) -> DataFrame:
-    """Members of the last ISR with offset_first, offset_last: what only others of them have.
+    """Return the offsets that a member of the last ISR lacks, and another member has.
 
-    Offsets between two of a member's batches and below the high watermark, from its log start on.
+    They lie between two batches of the replica, at or above its log start and below the high
+    watermark. Columns: those of `members`, offset_first, offset_last.
     """
     batches = trace["replica_batches"].select(*_LOG, "broker", "base_offset", "last_offset")
     in_log = Window.partitionBy(*_LOG, "broker").orderBy("base_offset")
@@ -250,9 +251,10 @@ def _holes(trace: Trace, members: DataFrame) -> DataFrame:
 
 
 def ends_of_replicas(trace: Trace) -> DataFrame:
-    """(topic, partition, broker, log_start_offset, log_end_offset, batches_end): of each replica.
+    """Return the log start and the log end of each replica.
 
-    `batches_end` is past its last batch; null if it has none.
+    Columns: topic, partition, broker, log_start_offset, log_end_offset, batches_end (the offset
+    after its last batch; null if it has no batch).
     """
     replica = (*_LOG, "broker")
     of_batches = (
@@ -268,7 +270,10 @@ def ends_of_replicas(trace: Trace) -> DataFrame:
 
 
 def _last_states(trace: Trace) -> DataFrame:
-    """(topic, partition, leader, leader_epoch, isr, replicas): the last of each."""
+    """Return the last state of each partition.
+
+    Columns: topic, partition, leader, leader_epoch, isr, replicas.
+    """
     state = F.struct("leader", "leader_epoch", "isr", "replicas")
     return (
         trace["leaderships"]
@@ -279,7 +284,10 @@ def _last_states(trace: Trace) -> DataFrame:
 
 
 def _last_high_watermarks(trace: Trace) -> DataFrame:
-    """(topic, partition, leader_epoch, high_watermark): the largest of each last leader."""
+    """Return the largest high watermark that the last leader of each partition reported.
+
+    Columns: topic, partition, leader_epoch, high_watermark.
+    """
     last = trace.shared("last_states", lambda: _last_states(trace))
     return (
         trace["samples"]

@@ -1,4 +1,4 @@
-"""Whether control records end what they should, in all places alike."""
+"""Whether each transaction is ended by its own markers, the same way in all partitions."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
@@ -25,13 +25,13 @@ _CLOSED = "'Empty', 'CompleteCommit', 'CompleteAbort', 'Dead'"
 def hanging_transaction(trace: Trace) -> CheckOutcome:
     """The log has writes of a transaction and no marker that ends them.
 
-    So the last stable offset stays before them, and groups that read committed values get no
-    further. A transaction ends by its client's report, by its coordinator's, or once another
-    producer of its transactional.id is initialized.
+    The last stable offset stays before these writes, so read_committed groups can't read beyond
+    it. A transaction has ended if its client or its coordinator reports that, or if another
+    producer of its transactional.id was initialized.
 
-    Permitted: nothing ended it, and it began 900 s ago or less (the default of
+    Permitted: it has not ended, and it began 900 s ago or less (the default of
         `transaction.max.timeout.ms`).
-    Undecided: for 10 s after it ended.
+    Undecided: it ended 10 s ago or less.
     Evaluates: each partition of each transaction whose writes the log has.
     Source: KIP-664; KIP-890.
     """
@@ -104,15 +104,15 @@ def hanging_transaction(trace: Trace) -> CheckOutcome:
 
 
 def misapplied_marker(trace: Trace) -> CheckOutcome:
-    """A marker of another transaction ended the writes of this one.
+    """The markers of a transaction contradict each other or the outcome that its client reports.
 
     Its writes in one partition end at different markers; or it is committed in some partitions and
-    aborted in others; or its markers are contrary to the answer that its client got, or it is
-    committed though its client never began to commit it. A refused commit may have come through by
-    an earlier attempt, whose answer was lost.
+    aborted in others; or its markers differ from the outcome that its client reports; or it is
+    committed, although its client never began to commit it. A commit that failed after 100 ms or
+    more is left out: an earlier attempt may have succeeded, and its response may have been lost.
 
-    Undecided: the client was refused, and its commit took too short a time (100 ms) for two
-        attempts.
+    Undecided: the commit failed in less than 100 ms (`retry.backoff.ms`), and the transaction is
+        committed.
     Evaluates: each transaction that has a marker.
     Source: KAFKA-17754; KIP-890.
     """

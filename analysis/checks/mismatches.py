@@ -1,4 +1,4 @@
-"""What clients report against what is stored, and what brokers had to answer."""
+"""Compare what clients report with what is stored, and with what brokers had to return."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
@@ -18,7 +18,7 @@ _FAILED = (*PARTITION, "member", "seq", "at_micros", "position", "divergent_offs
 
 
 def commit_mismatch(trace: Trace) -> CheckOutcome:
-    """A client's commit, the answer that it got, and what is stored differ.
+    """A commit as its client reports it, and the stored commit, differ.
 
     An acknowledged commit is stored with its offset and its epoch; a failed one, and one with
     nothing to commit, is not stored. `history_complete` finds a stored commit that no client
@@ -62,7 +62,7 @@ def commit_mismatch(trace: Trace) -> CheckOutcome:
 
 
 def divergence_mismatch(trace: Trace) -> CheckOutcome:
-    """A LogTruncationException names an offset or an epoch at which no branches part.
+    """A LogTruncationException has an offset or an epoch at which the log did not diverge.
 
     The divergent offset has to be where an epoch newer than the position's started, or the log
     start of that time if it is higher; for a position of the newest epoch, the end of the log. The
@@ -164,16 +164,20 @@ _MAY_BE_END = (
     " and divergent_offset <= coalesce(end_after, divergent_offset)"
     " and coalesce(end_before, end_after) is not null"
 )
-"""Whether it lies within the bounds of the log end, where the newest epoch ends."""
+"""Whether the divergent offset may be the log end, where the newest epoch ends."""
 
 
 def with_position_epochs(raised: DataFrame, trace: Trace) -> DataFrame:
-    """_FAILED, divergent_epoch, known_epoch: the position's; -1 if not known.
+    """Return LogTruncationExceptions with the leader epoch of the consumer's position.
 
-    asked_epoch: the largest of those that the client may have asked about; null if not known.
+    There are three sources of this epoch: the exception reports it; the group was delivered the
+    record before the position; the group committed the position with an epoch.
 
-    The exception's own, else that of the record before as the group was delivered it, else that
-    which the group had committed with the position.
+    Columns: those of `_FAILED`, and
+        divergent_epoch: of the exception.
+        known_epoch: the epoch of the first of these sources that has one; -1: none has one.
+        asked_epoch: the largest epoch of these sources, which the client may have requested at
+            most; null: none has one.
     """
     before = raised.where("position is not null").selectExpr(
         *_FAILED[:5], "at_micros as raised_micros", "position - 1 as offset"

@@ -30,9 +30,9 @@ def zombie_producer_accepted(trace: Trace) -> CheckOutcome:
     commit or offsets were acknowledged, though begun after a newer epoch of the transactional.id
     was reported. `duplicate_append` finds lower sequence numbers.
 
-    Permitted: refused with another error than a fencing one.
-    Undecided: within the clock bound between nodes; a commit or offsets of unknown outcome; or the
-        client reports no epoch.
+    Permitted: the request failed with an error other than a fencing one.
+    Undecided: another worker reported the newer epoch, no more than the clock bound before; a
+        commit or offsets have an unknown outcome; or the client reports no epoch.
     Evaluates: batches of producer ids whose epoch was raised within a log, batches that follow
         others of their producer epoch, and acts begun after a newer epoch was reported.
     Source: `ProducerAppendInfo.checkProducerEpoch`, `ProducerAppendInfo.checkSequence`; KIP-98.

@@ -1,4 +1,4 @@
-"""Who may be in an ISR, and who may acknowledge."""
+"""Which brokers may be in an ISR, and which may acknowledge."""
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
@@ -33,17 +33,17 @@ _VERDICT_OF_LOST = """
         else 'violation'
     end
 """
-"""A lost send's: null where it is no finding. What lies below the log start may have survived."""
+"""The verdict of a lost send; null: no finding. A record below the log start may have survived."""
 
 
 def fenced_in_isr(trace: Trace) -> CheckOutcome:
     """A partition's ISR has a fenced broker, or a broker joined it during a controlled shutdown.
 
-    By the states at the end of each metadata batch: the controller fences a broker and removes it
-    from the ISRs in one. A broker in a controlled shutdown may remain as the last of an ISR.
-    Partitions without a leader are left out.
+    The state at the end of each metadata batch counts: the controller fences a broker and removes
+    it from the ISRs in one batch. A broker in a controlled shutdown may remain the last member of
+    an ISR. Partitions without a leader are left out.
 
-    Undecided: the metadata log has no registration of the broker before.
+    Undecided: the metadata log has no earlier registration of the broker.
     Evaluates: every change of a partition with a leader, at the end of its metadata batch.
     Source: KIP-841.
     """
@@ -164,15 +164,16 @@ def _batch_ends(trace: Trace) -> tuple[DataFrame, DataFrame]:
 def served_under_fenced_epoch(trace: Trace) -> CheckOutcome:
     """A broker acknowledged or served a record under an epoch that was over by then.
 
-    Served: a consumer was delivered a record after its epoch was over, from beyond where the epoch
-    ends in the surviving log.
+    An epoch is over when the controller elects a leader under a newer one. A record is served under
+    a fenced epoch if a consumer was delivered it later, and its offset is beyond the end of its
+    epoch in the surviving log.
 
-    Permitted: acknowledged with acks=0 or acks=1, or the new leader has the record: a decision of
-        the controller takes a moment to reach the leader that it replaces; served, by an election
-        that permits the loss.
-    Undecided: a record that was sent with acks=all is lost, and it was acknowledged within the
-        clock bound of the epoch's end, lies below the log start, or no source reports its epoch;
-        served, and an election is not known.
+    Permitted: the record was acknowledged with acks=0 or acks=1, or the new leader has it: a leader
+        learns of the election only later; or the record was served, and the election permits the
+        loss.
+    Undecided: the record was acknowledged with acks=all and is lost, and: it was acknowledged no
+        more than the clock bound after the end of its epoch, or its offset is below the log start,
+        or no source reports its epoch; or the record was served, and an election is not known.
     Evaluates: every acknowledged record.
     Source: AlterPartition needs the controller, so a deposed leader can't commit alone.
     """

@@ -17,11 +17,12 @@ _IS_HELD = "injected_micros <= at and (healed_micros is null or healed_micros > 
 
 
 def stuck_consumer(trace: Trace) -> CheckOutcome:
-    """A member polled and did not come to the end of the log in the time that it was given.
+    """A member polled and did not reach the log end before the timeout of its command.
 
-    Permitted: a fault held when the time was over; or a transaction was open at its position, and
-        the group reads committed values. `hanging_transaction` evaluates how long it stays open.
-    Evaluates: each time that a member caught up, stalled or failed.
+    Permitted: a fault held at the timeout; or a transaction was open at the member's position, and
+        the group has `isolation.level=read_committed`. `hanging_transaction` evaluates how long a
+        transaction stays open.
+    Evaluates: each read to the log end, which ends as caught_up, stalled or failed.
     Source: KIP-98: read_committed ends at the last stable offset.
     """
     told = trace["group_events"].where("change in ('caught_up', 'stalled', 'failed')")
@@ -74,17 +75,17 @@ def stuck_consumer(trace: Trace) -> CheckOutcome:
 
 
 def stuck_producer(trace: Trace) -> CheckOutcome:
-    """The last values of a producer to a partition all failed for 30 s or more, or got no answer.
+    """The last values of a producer to a partition all failed for 30 s or more, or got no response.
 
-    Transactional producers are left out: a fenced one is stuck by right.
+    Transactional producers are left out: a fenced one must not make progress.
 
-    Permitted: a fault held when the last of them was given up; or they got no answer, over less
+    Permitted: a fault held when the last of these values failed; or they got no response for less
         than 30 s, and the worker was killed.
-    Undecided: they got no answer, over less than 30 s, and no source reports how the worker ended,
+    Undecided: they got no response for less than 30 s, and no source reports how the worker ended,
         or the scenario failed.
     Evaluates: each producer and partition.
     Source: `delivery.timeout.ms`; `KafkaProducer.close`, `ProducerBatch.done`: each send is
-        answered.
+        completed.
     """
     key = ("producer", *_LOG)
     sends = closeup.sends(trace).where("intended_micros is not null and transaction is null")

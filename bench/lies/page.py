@@ -10,27 +10,33 @@ from bench.lies.telling import Told
 INTRODUCTION = """\
 # Which lies the checks notice
 
-Made by `make lies`. A lie is one place of a genuine run that is changed: a row that is dropped,
-repeated, altered, shifted or swapped, a table or file that is missing, empty or damaged. Each
-names in advance the check that must notice it, by the definitions of
-[findings.md](findings.md). What is noticed is a finding, or a verdict, that the genuine run does
-not have. Where a lie only damages evidence (`undecided`, `not_evaluable`), no check may accuse
-Kafka or a client because of it. The lies are planted without `manifest.json`, which shows any
-change of a file after the run.
+Made by `make lies`. A lie changes one place of a genuine run: it drops, repeats, alters, shifts
+or swaps rows, or it removes, empties or damages a table or a file. Each lie names in advance the
+check that must notice it, by the definitions of [findings.md](findings.md). A lie is noticed if the
+run with the lie has a finding or a verdict that the genuine run does not have. If a lie only
+damages evidence (`undecided`, `not_evaluable`), no check may report a violation because of it.
+`manifest.json` is left out of these runs, because it shows any change of a file after the run.
 
 {noticed} of {told} lies were noticed; {accusing} that damage evidence led to an accusation
 (seed {seed}).
 
 ## Lies about rows
-Many are planted in one trace, each in a copy of the run with its own names, servers and times.
-`also` are other checks that found something new.
+Many lies are planted in one trace. Each has its own copy of the run, with its own names, servers
+and times.
+
+- `lie`: what the changed run says. "Surely failed" is the outcome `failed`, not `unknown`.
+- `verb`, `table`, `scenario`: how rows are changed, in which table, and in which scenario.
+- `named check`, `must be`: the check that must notice the lie, and the verdict of its new finding.
+- `noticed`: whether the named check has such a finding.
+- `also`: other checks that have a new finding.
 
 | lie | verb | table | scenario | named check | must be | noticed | also |
 |---|---|---|---|---|---|---|---|
 """
 ALONE = """
 ## Lies about tables, files and evidence
-Planted one at a time. The run must not pass; `run` is its verdict.
+Each lie is planted alone. The run must not pass. `must be` is what the named check may result in,
+`was` is what it resulted in, and `run` is the verdict of the run.
 
 | lie | verb | of | named check | must be | was | run | noticed |
 |---|---|---|---|---|---|---|---|

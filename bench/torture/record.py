@@ -1,4 +1,4 @@
-"""The attempts so far, in a file: several passes over the same commit make one page."""
+"""The file of attempts. A later pass adds to it; one page shows the attempts of all passes."""
 
 from pathlib import Path
 
@@ -49,20 +49,22 @@ class Record(msgspec.Struct, kw_only=True):
 
 
 def read_record(file: Path, *, seed: int, hours: float) -> Record:
-    """The record that earlier passes left in a file, or a new one.
+    """Return the record that earlier passes wrote to a file, or a new one.
 
     Raises:
-        UsageError: it is of another seed or length, or does not read.
+        UsageError: its seed or hours differ, or the file can't be read.
     """
     try:
         found = msgspec.json.decode(file.read_bytes(), type=Record)
     except FileNotFoundError:
         return Record(seed=seed, hours=hours)
     except (msgspec.DecodeError, UnicodeDecodeError, OSError) as error:
-        raise UsageError(f"{file} is no record of attempts ({error}): remove it") from error
+        raise UsageError(
+            f"{file} can't be read as a record of attempts ({error}). Remove it"
+        ) from error
     if (found.seed, found.hours) != (seed, hours):
         raise UsageError(
-            f"{file} is of seed {found.seed} and {found.hours:g} hours: "
-            "name another file with --record"
+            f"{file} has attempts with seed {found.seed} and {found.hours:g} hours; expected seed "
+            f"{seed} and {hours:g} hours. Name another file with --record"
         )
     return found

@@ -70,8 +70,9 @@ class DockerPool:
         found = self._running()
         if found and len(found) < size:
             raise PrerequisiteError(
-                f"{size} nodes are needed, {len(found)} run in project {self._project}: "
-                f"docker compose up -d --scale node={size}, or stop them: a run starts its own"
+                f"the run needs {size} nodes, but project {self._project} runs {len(found)}. "
+                f"Start more with `docker compose up -d --scale node={size}`, or stop them all "
+                "with `docker compose down`: if none runs, the run starts its own"
             )
         containers = (found or self._start(size))[:size]
         code = _archive_of_code()
@@ -93,7 +94,7 @@ class DockerPool:
             client.images.get(service["image"])
         except ImageNotFound:
             raise PrerequisiteError(
-                f"there is no image {service['image']} here: make docker-image"
+                f"the Docker image {service['image']} is missing. Build it with `make docker-image`"
             ) from None
         network = f"{self._project}_cluster"
         owner = {_OWNER: f"{socket.gethostname()}:{self._owner.path}"}
@@ -135,7 +136,7 @@ class DockerPool:
         networks = container.attrs["NetworkSettings"]["Networks"]
         address = next((network["IPAddress"] for network in networks.values()), "")
         if not address:
-            raise NodeError(f"container {container.name} has no address: it does not run")
+            raise NodeError(f"container {container.name} has no IP address, so it is not running")
         mounts = {
             mount["Destination"]: Path(mount["Source"]) for mount in container.attrs["Mounts"]
         }

@@ -158,8 +158,8 @@ class Consume(Command, frozen=True, kw_only=True):
 
     With `may_pass` a position beyond it suffices: for logs that still grow.
 
-    A member whose poll raises an exception stops there. One that does not reach the log ends in
-    time is recorded as `stalled`. Result: how each member ended.
+    A member whose poll raises an exception stops there. One that does not reach the log ends
+    before the timeout is recorded as `stalled`. Result: how each member ended.
     """
 
     members: list[str]

@@ -1,4 +1,4 @@
-"""The worker of each client: the client's module is the program of its worker."""
+"""The worker of each client. The program of a worker is the module of its client."""
 
 from dataclasses import dataclass, replace
 
@@ -7,18 +7,18 @@ from contract.clients import Client
 
 @dataclass(frozen=True)
 class WorkerKind:
-    """A worker's name, which names its history, and its module for `python -m`."""
+    """The name of a worker, which its history has too, and its module for `python -m`."""
 
     worker: str
     module: str
 
     def copy(self, number: int) -> "WorkerKind":
-        """Return the worker for the members of a number, from 1: `clients`, then `clients-2`."""
+        """Return the worker with a number, from 1: `clients`, `clients-2`, `clients-3`, ..."""
         return self if number == 1 else replace(self, worker=f"{self.worker}-{number}")
 
 
 JAVA_WORKER = WorkerKind("clients", "harness.clients.java_worker")
-"""It also has the producers."""
+"""The worker of the Java consumers, and of all producers."""
 
 
 def worker_of(client: Client) -> WorkerKind:

@@ -15,15 +15,16 @@ from harness.java.jvm import first_java_class
 
 OFFSETS_TOPIC = "__consumer_offsets"
 _MICROS_PER_MS = 1000
+_SHOWN_BATCHES = 5
 
 
 def decode_segments(segments: Path, tables: Path, *, kept: Path) -> dict[str, int]:
     """Write every table that comes from replicas; returns the number of rows of each.
 
     Args:
-        segments: the replicas at the end.
+        segments: the folder of the replicas as they are at the end of the run.
         tables: the folder to write to.
-        kept: replicas from before the end; need not exist.
+        kept: the folder of replicas that were copied during the run; need not exist.
     """
     rows = Rows()
     committed, metadata = CommittedOffsets(), MetadataLog()
@@ -57,17 +58,17 @@ def decode_segments(segments: Path, tables: Path, *, kept: Path) -> dict[str, in
 
 
 def truncate_tail(folder: Path, *, records: int) -> tuple[int, int]:
-    """Truncate whole batches at the end of a dead replica until `records` records are gone.
+    """Remove the last `records` records of a replica whose broker is down, as whole batches.
 
     Returns:
         The log end offset before and after.
 
     Raises:
-        WorkerError: there is no batch boundary at that record; nothing was truncated.
+        WorkerError: no batch begins at that record; nothing was truncated.
     """
     newest = max((path for path in folder.glob("*.log") if path.stat().st_size), default=None)
     if newest is None:
-        raise WorkerError(f"{folder} holds no segment with records")
+        raise WorkerError(f"{folder} has no segment with records, so nothing can be truncated")
     file_records = open_segment(newest, mutable=True)
     try:
         bounds = [
@@ -77,7 +78,12 @@ def truncate_tail(folder: Path, *, records: int) -> tuple[int, int]:
         end = bounds[-1][2]
         cut = next((entry for entry in bounds if entry[1] == end - records), None)
         if cut is None:
-            raise WorkerError(f"no batch of {newest.name} begins {records} records before its end")
+            starts = ", ".join(str(end - base) for _, base, _ in bounds[-_SHOWN_BATCHES:])
+            raise WorkerError(
+                f"{newest.name} ends at offset {end} and has no batch that begins {records} records"
+                f" before that; its last batches begin {starts} records before. Truncate one of"
+                " these numbers of records"
+            )
         position, base_offset, _ = cut
         file_records.truncateTo(position)
     finally:

@@ -65,7 +65,7 @@ def run_ducktape(
         results: the parent of the session's folder.
         root: the folder for the nodes' files.
         on_phase: called with each phase as it begins.
-        parameters: of the scenarios' tests; None or empty: all declared ones.
+        parameters: parameters of the scenarios' tests; None or empty: all that they declare.
 
     Raises:
         UsageError: a scenario's file does not import.
@@ -112,20 +112,27 @@ def run_ducktape(
 
 
 def _record_class_data(kafka: str, on_phase: Callable[[str], None]) -> None:
-    """Make the class data of a Kafka version where it is missing; servers start without, too."""
+    """Make the class data of a Kafka version if it is missing.
+
+    If that fails, a warning is printed: servers start without class data too, but more slowly.
+    """
     if (problem := class_data.ensure(kafka, on_phase=on_phase)) is not None:
-        warning = f"Kafka {kafka} starts more slowly, without class data: {problem}"
+        warning = f"Kafka {kafka} has no class data, so servers start more slowly: {problem}"
         _console.print(warning, style="yellow", markup=False, soft_wrap=True)
 
 
 def _kept(folder: Path, root: Path) -> str:
-    """Keep what an interrupted session left; returns what that is, in words."""
+    """Salvage the files of an interrupted session into its run folders.
+
+    Returns:
+        The message for the user: what was kept, and the command that judges it.
+    """
     if not list(folder.glob(f"**/{PLAN_FILE}")):
         return "nothing was collected"
     for run in find_runs(folder):
         salvage(run, root, why="the run was interrupted before it had collected all")
     again = shlex.join(["fencepost", "analyze", str(folder)])
-    return f"what was collected is kept, and not judged; judge it with: {again}"
+    return f"the collected files are kept and were not analyzed. Analyze them with: {again}"
 
 
 def _report_errors(folder: Path) -> None:
@@ -169,8 +176,8 @@ def _remove_containers() -> None:
         remove_orphans()
     except (DockerException, OSError, PrerequisiteError) as error:
         _console.print(
-            f"the Docker daemon does not respond ({error}). Once it does, `make clean` removes "
-            "what this run left",
+            f"the Docker daemon does not respond ({error}), so containers of this run may remain. "
+            "Start the daemon, then run `make clean` to remove them",
             style="yellow",
             markup=False,
             soft_wrap=True,

@@ -72,10 +72,10 @@ def test_passes_are_kept_together_and_those_of_another_seed_apart(tmp_path: Path
     record.areas["calls"] = AreaRecord(git_head="abc", attempts=[Attempt("calls", "x")])
     record.write(file)
     assert read_record(file, seed=1, hours=1) == record
-    with pytest.raises(UsageError, match="is of seed 1"):
+    with pytest.raises(UsageError, match="has attempts with seed 1"):
         read_record(file, seed=2, hours=1)
     file.write_text("{")
-    with pytest.raises(UsageError, match="remove it"):
+    with pytest.raises(UsageError, match="Remove it"):
         read_record(file, seed=1, hours=1)
 
 
