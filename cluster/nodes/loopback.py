@@ -8,22 +8,30 @@ import os
 import socket
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from tempfile import gettempdir
 
 from cluster.nodes.local import LocalNode
 from cluster.nodes.node import Node, NodeProcess
 from cluster.nodes.tether import tethered
 from contract.errors import PrerequisiteError
+from contract.held import HeldName
 
 _FIRST_HOST = 11
+_NETWORKS = 256
 
 
 class LoopbackNode(LocalNode):
     """A node whose processes end with the harness, where the kernel supports it (Linux)."""
 
-    def __init__(self, name: str, address: str, root: Path) -> None:
-        """Processes bind to `address`, so that nodes can use the same ports."""
+    def __init__(self, name: str, address: str, root: Path, *, held: HeldName) -> None:
+        """Processes bind to `address`, so that nodes can use the same ports.
+
+        `held` keeps other runs off the addresses of the pool, as long as one of its nodes exists.
+        """
         super().__init__(name, address, root, frozenset())
+        self._held = held
 
     def spawn(
         self,
@@ -52,15 +60,33 @@ def _parent(pid: int) -> ThreadPoolExecutor:
 
 
 class LoopbackPool:
-    """Nodes `node-1`, `node-2`, ... at 127.0.0.11, 127.0.0.12, ..."""
+    """Nodes `node-1`, `node-2`, ... at 127.0.0.11, 127.0.0.12, ...
+
+    A second pool of this machine has 127.0.1.11, 127.0.1.12, ... while the first one is held.
+    """
 
     def __init__(self, *, size: int, root: Path) -> None:
-        """Check that the addresses can be bound."""
+        """Take the first free network, and check that its addresses can be bound."""
         self.nodes: list[Node] = []
+        network, held = _take_network()
         for index in range(size):
-            address = f"127.0.0.{_FIRST_HOST + index}"
+            address = f"127.0.{network}.{_FIRST_HOST + index}"
             _require_bindable(address)
-            self.nodes.append(LoopbackNode(f"node-{index + 1}", address, root))
+            self.nodes.append(LoopbackNode(f"node-{index + 1}", address, root, held=held))
+
+
+def _take_network() -> tuple[int, HeldName]:
+    """Lock and return the first of the networks 127.0.0.0, 127.0.1.0, ... that no run holds.
+
+    Raises:
+        PrerequisiteError: all are held.
+    """
+    for network in range(_NETWORKS):
+        with suppress(BlockingIOError):
+            return network, HeldName(Path(gettempdir()) / f"fencepost-loopback-{network}.lock")
+    raise PrerequisiteError(
+        f"{_NETWORKS} runs on loopback hold all its networks: wait until one has ended"
+    )
 
 
 def _require_bindable(address: str) -> None:

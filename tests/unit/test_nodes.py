@@ -101,6 +101,11 @@ def test_a_folder_has_no_network_to_cut(tmp_path: Path) -> None:
         one.block(Traffic(peer=other.address, direction=Direction.OUT))
 
 
+def test_two_pools_of_loopback_at_once_share_no_address(tmp_path: Path) -> None:
+    pools = [LoopbackPool(size=2, root=tmp_path / name) for name in ("one", "other")]
+    assert len({node.address for pool in pools for node in pool.nodes}) == 4
+
+
 def test_a_process_dies_with_its_owner(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from cluster.nodes.loopback import LoopbackPool\n"
