@@ -8,8 +8,9 @@ from bench.torture.record import Record
 _HEAD = """# What breaks is reported, and nothing is lost
 
 Made by `make torture`: attempts to break the tool, with seed {seed}, in {minutes:.0f} minutes, at
-{heads}. An attempt fails where it ends in a traceback, a wrong exit code, a pass of a damaged run,
-an accusation that damage caused, or something left behind.
+{heads}.
+An attempt fails where it ends in a traceback, a wrong exit code, a pass of a damaged run, an
+accusation that damage caused, or something left behind.
 
 {held} of {tried} attempts held.
 
