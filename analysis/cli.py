@@ -20,6 +20,7 @@ from analysis.terminal import show, show_night
 from contract.errors import AnalysisError, FencepostError
 from contract.nights import Night, NightSummary, read_night
 from contract.program import say, unexpected
+from contract.regular_files import replace_file
 from contract.run_folder import RunFolder, find_runs
 from contract.verdicts import RunVerdict, Verdict
 
@@ -128,9 +129,7 @@ def _write(folder: RunFolder, verdict: Verdict, trace: Trace) -> None:
     folder.report.mkdir(exist_ok=True)
     write_report(folder, verdict, trace)
     text = msgspec.json.format(msgspec.json.encode(verdict), indent=2)
-    part = folder.report / f"{_VERDICT}.part"
-    part.write_bytes(text + b"\n")
-    part.replace(folder.report / _VERDICT)
+    replace_file(folder.report / _VERDICT, text + b"\n")
 
 
 def _exit_code(verdicts: list[RunVerdict]) -> int:

@@ -9,8 +9,10 @@ import os
 import shutil
 import socket
 import weakref
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from tempfile import gettempdir
 from uuid import uuid4
 
 from contract.errors import WaitTimeoutError
@@ -64,6 +66,22 @@ class HeldName:
             raise BlockingIOError(f"another process holds {file}") from None
         self.release = weakref.finalize(self, os.close, descriptor)
         """Release the lock, as the end of this object does."""
+
+
+def hold_first(names: Iterable[str], prefix: str) -> tuple[str, HeldName]:
+    """Hold and return the first of some names that no process of this machine holds.
+
+    Args:
+        names: in the order in which they are tried.
+        prefix: of the names' files, for one kind of names.
+
+    Raises:
+        BlockingIOError: other processes hold all of them.
+    """
+    for name in names:
+        with suppress(BlockingIOError):
+            return name, HeldName(Path(gettempdir()) / f"{prefix}{name}.lock")
+    raise BlockingIOError(f"other processes hold all names of {prefix}*.lock")
 
 
 def remove_unheld(parent: Path, prefix: str) -> int:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from io import BytesIO
+from itertools import chain, count
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Any
@@ -26,7 +27,7 @@ from cluster.nodes.docker_client import connect, explained
 from cluster.nodes.docker_node import CODE, FOLDER, JARS, PYTHON, DockerNode
 from cluster.nodes.node import Node
 from contract.errors import NodeError, PrerequisiteError
-from contract.held import HeldFolder, HeldName, is_held, remove_unheld
+from contract.held import HeldFolder, HeldName, hold_first, is_held, remove_unheld
 
 _ROOT = Path(__file__).resolve().parents[2]
 _COMPOSE_FILE = _ROOT / "docker-compose.yml"
@@ -156,12 +157,8 @@ def read_compose(path: Path) -> dict[str, Any]:
 
 def _take_project(name: str) -> tuple[str, HeldName]:
     """Lock and return the first of `name`, `name-2`, ... that no run of this machine holds."""
-    number = 1
-    while True:
-        project = name if number == 1 else f"{name}-{number}"
-        with suppress(BlockingIOError):
-            return project, HeldName(Path(gettempdir()) / f"fencepost-project-{project}.lock")
-        number += 1
+    further = (f"{name}-{number}" for number in count(2))
+    return hold_first(chain([name], further), "fencepost-project-")
 
 
 def orphans() -> list[Any]:

@@ -8,15 +8,13 @@ import os
 import socket
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
-from tempfile import gettempdir
 
 from cluster.nodes.local import LocalNode
 from cluster.nodes.node import Node, NodeProcess
 from cluster.nodes.tether import tethered
 from contract.errors import PrerequisiteError
-from contract.held import HeldName
+from contract.held import HeldName, hold_first
 
 _FIRST_HOST = 11
 _NETWORKS = 256
@@ -75,18 +73,18 @@ class LoopbackPool:
             self.nodes.append(LoopbackNode(f"node-{index + 1}", address, root, held=held))
 
 
-def _take_network() -> tuple[int, HeldName]:
+def _take_network() -> tuple[str, HeldName]:
     """Lock and return the first of the networks 127.0.0.0, 127.0.1.0, ... that no run holds.
 
     Raises:
         PrerequisiteError: all are held.
     """
-    for network in range(_NETWORKS):
-        with suppress(BlockingIOError):
-            return network, HeldName(Path(gettempdir()) / f"fencepost-loopback-{network}.lock")
-    raise PrerequisiteError(
-        f"{_NETWORKS} runs on loopback hold all its networks: wait until one has ended"
-    )
+    try:
+        return hold_first(map(str, range(_NETWORKS)), "fencepost-loopback-")
+    except BlockingIOError:
+        raise PrerequisiteError(
+            f"{_NETWORKS} runs on loopback hold all its networks: wait until one has ended"
+        ) from None
 
 
 def _require_bindable(address: str) -> None:
