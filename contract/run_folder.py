@@ -1,5 +1,6 @@
 """A run's folder: its paths, and the two descriptions that the harness writes into it."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +15,8 @@ _T = TypeVar("_T", bound=msgspec.Struct)
 
 PLAN_FILE = "plan.json"
 RUN_FILE = "run.json"
+NODES_FOLDER = ".nodes"
+"""The folder of running sessions' nodes, in a folder of results."""
 GENERATED = "generated"
 """The `cluster` of a generated history, which has tables but no raw files to decode."""
 NO_KAFKA = "none"
@@ -210,11 +213,38 @@ def find_runs(path: Path) -> list[RunFolder]:
         RunFolderError: there is none, or the path is none.
     """
     try:
-        runs = sorted(
-            file.parent for file in path.glob(f"**/{PLAN_FILE}") if ".nodes" not in file.parts
-        )
+        runs = [file.parent for file in files_named(path, PLAN_FILE)]
     except OSError as error:
         raise RunFolderError(f"{str(path)[:200]} is no folder of runs: {error.strerror}") from error
     if not runs:
         raise RunFolderError(f"no run at or below {path}: no folder there holds a {PLAN_FILE}")
     return [RunFolder(run) for run in runs]
+
+
+def has_runs(path: Path) -> bool:
+    """Whether there is a run at or below a folder.
+
+    Raises:
+        OSError: the path can't be read.
+    """
+    return bool(files_named(path, PLAN_FILE))
+
+
+def files_named(path: Path, name: str) -> list[Path]:
+    """All files of a name at or below a folder, sorted; those in folders of nodes are left out.
+
+    Other runs may start and end meanwhile: a folder that vanishes is skipped.
+
+    Raises:
+        OSError: the path can't be read.
+    """
+    found: list[Path] = []
+    for folder, folders, files in os.walk(path, onerror=_raise_unless_skipped):
+        found += [Path(folder, name)] if name in {*folders, *files} else []
+        folders[:] = [one for one in folders if one != NODES_FOLDER]
+    return sorted(found)
+
+
+def _raise_unless_skipped(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError | NotADirectoryError | PermissionError):
+        raise error

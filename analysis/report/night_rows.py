@@ -7,7 +7,7 @@ from typing import Any
 
 from contract.checks import Check
 from contract.nights import CheckCount, Night, NightRow, Outcome, PlannedRun, RunStatus
-from contract.run_folder import PLAN_FILE, RunFolder, find_runs
+from contract.run_folder import RunFolder, find_runs, has_runs
 from contract.tables import MICROS_PER_SECOND
 from contract.verdicts import RunVerdict, Verdict
 
@@ -30,7 +30,7 @@ class Judged:
 def runs_of(path: Path, night: Night) -> list[RunFolder]:
     """The folders of a night's runs that are done and still there; none that was interrupted."""
     done = [path / run.folder for run in night.runs if run.folder is not None]
-    left = [folder for folder in done if any(folder.glob(f"**/{PLAN_FILE}"))]
+    left = [folder for folder in done if has_runs(folder)]
     return [run for folder in left for run in find_runs(folder)]
 
 

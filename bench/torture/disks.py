@@ -10,6 +10,7 @@ from bench.torture.attempt import Area, Attempt
 from bench.torture.kills import SCENARIO, judged_problem
 from bench.torture.running import Moment, Running
 from bench.torture.setting import Setting
+from contract.run_folder import files_named
 
 AREA = Area(
     "full disk",
@@ -45,7 +46,7 @@ def _attempt(setting: Setting, folder: Path, name: str, moment: Moment | None) -
     code = run.process.returncode
     if not problem and code == _ACCUSED:
         problem = "exit code 1"
-    if not problem and code == 0 and not list(folder.glob("**/verdict.json")):
+    if not problem and code == 0 and not files_named(folder, "verdict.json"):
         problem = "exit code 0 without a verdict"
     (folder / "filler").unlink(missing_ok=True)
     tried = f"{name}: exit code {code}"

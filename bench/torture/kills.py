@@ -15,7 +15,7 @@ from cluster.nodes.docker_pool import orphans
 from cluster.nodes.pool import PoolKind
 from contract.errors import WaitTimeoutError
 from contract.manifest import MANIFEST_FILE
-from contract.run_folder import RunFolder, find_runs
+from contract.run_folder import RunFolder, find_runs, has_runs
 from contract.verdicts import RunVerdict
 from contract.waiting import wait_until
 from harness.commands.run import decode_again
@@ -100,7 +100,7 @@ def _kill_one(run: Running, dice: Random) -> str:
 
 def judged_problem(setting: Setting, run: Running) -> str:
     """Judge the files of a run again; returns a wrong verdict in words, empty if it is right."""
-    if not list(run.results.glob("**/plan.json")):
+    if not has_runs(run.results):
         return ""
     problems = [_of_run(setting, folder) for folder in find_runs(run.results)]
     return "; ".join(filter(None, problems))

@@ -18,6 +18,7 @@ from bench.torture.attempt import TRACEBACK
 from bench.torture.setting import ROOT
 from contract.errors import FencepostError
 from contract.manifest import MANIFEST_FILE
+from contract.run_folder import NODES_FOLDER, files_named
 from contract.waiting import wait_until
 from harness.session.node_root import sweep
 
@@ -87,7 +88,7 @@ class Running:
     @property
     def is_collected(self) -> bool:
         """Whether all that it had to collect was collected."""
-        return bool(list(self.results.glob(f"**/{MANIFEST_FILE}")))
+        return bool(files_named(self.results, MANIFEST_FILE))
 
     def processes(self) -> list[psutil.Process]:
         """Its processes that run now; they are remembered, to be looked for at the end."""
@@ -113,7 +114,7 @@ class Running:
             return list(Moment).index(Moment.ANALYSIS)
         stages = [
             stage
-            for history in self.results.glob("**/history/driver.jsonl")
+            for history in files_named(self.results, "driver.jsonl")
             for stage in _STAGE.findall(history.read_text(errors="replace"))
         ]
         if not stages or stages[-1] == "starting":
@@ -153,7 +154,7 @@ class Running:
         except FencepostError:
             return f"processes are left: {', '.join(self._left())}"[:300]
         sweep(self.results)
-        nodes = list(self.results.glob("**/.nodes/session-*"))
+        nodes = list(self.results.glob(f"**/{NODES_FOLDER}/session-*"))
         return f"node folders are left: {len(nodes)}" if nodes else ""
 
     def _left(self) -> list[str]:

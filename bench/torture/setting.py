@@ -10,7 +10,8 @@ from pyspark.sql import SparkSession
 
 from analysis.session import open_session
 from bench.torture.attempt import Area
-from contract.run_folder import RunFolder, find_runs
+from contract.manifest import MANIFEST_FILE
+from contract.run_folder import RunFolder, files_named, find_runs
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -53,7 +54,7 @@ class Setting:
     def genuine(self) -> RunFolder:
         """A finished run of the scenario `baseline`."""
         results = self._run or self._kept
-        if self._run is None and not list(results.glob("**/manifest.json")):
+        if self._run is None and not files_named(results, MANIFEST_FILE):
             command = [sys.executable, "-m", "harness", "run", "baseline", "--results"]
             subprocess.run(
                 [*command, str(results)], cwd=ROOT, check=True, stdout=subprocess.DEVNULL

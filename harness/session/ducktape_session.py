@@ -20,7 +20,7 @@ from cluster.nodes.sandbox import Sandbox
 from cluster.nodes.tether import tethered
 from contract.errors import InterruptError, NodeError, PrerequisiteError
 from contract.refusal import refusal_in
-from contract.run_folder import PLAN_FILE, find_runs
+from contract.run_folder import find_runs, has_runs
 from harness.invocation import Session
 from harness.session.catalog import ScenarioFile
 from harness.session.names import NOTES, reserve_session
@@ -102,7 +102,7 @@ def run_ducktape(
     if (refused := refusal_in(lines)) is not None:
         raise refused
     said = "\n".join(lines[-_TAIL_LINES:])
-    if not list(folder.glob(f"**/{PLAN_FILE}")):
+    if not has_runs(folder):
         raise NodeError(f"ducktape ran no scenario; its last output:\n{said}")
     (folder / _DUCKTAPE_LOG).write_text("\n".join(lines))
     for run in find_runs(folder):
@@ -127,7 +127,7 @@ def _kept(folder: Path, root: Path) -> str:
     Returns:
         The message for the user: what was kept, and the command that judges it.
     """
-    if not list(folder.glob(f"**/{PLAN_FILE}")):
+    if not has_runs(folder):
         return "nothing was collected"
     for run in find_runs(folder):
         salvage(run, root, why="the run was interrupted before it had collected all")

@@ -5,8 +5,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from contract.held import HeldFolder, remove_unheld
+from contract.run_folder import NODES_FOLDER
 
-_PARENT, _PREFIX = ".nodes", "session-"
+_PREFIX = "session-"
 
 
 @contextmanager
@@ -15,7 +16,7 @@ def node_root(results: Path) -> Iterator[Path]:
 
     A killed session leaves its folder. The next session removes it, since its lock is free.
     """
-    parent = results / _PARENT
+    parent = results / NODES_FOLDER
     parent.mkdir(parents=True, exist_ok=True)
     sweep(results)
     held = HeldFolder(parent, _PREFIX)
@@ -27,4 +28,4 @@ def node_root(results: Path) -> Iterator[Path]:
 
 def sweep(results: Path) -> int:
     """Remove the folders of killed sessions; returns their number."""
-    return remove_unheld(results / _PARENT, _PREFIX)
+    return remove_unheld(results / NODES_FOLDER, _PREFIX)

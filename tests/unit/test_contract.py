@@ -1,5 +1,6 @@
 """Values, outcomes, waiting and run folders."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from contract.outcomes import (
     send_outcome,
     transaction_outcome,
 )
-from contract.run_folder import PLAN_FILE, RunFolder, find_runs
+from contract.run_folder import NODES_FOLDER, PLAN_FILE, RunFolder, find_runs
 from contract.values import is_intact, make_value
 from contract.waiting import wait_until
 
@@ -100,6 +101,25 @@ def test_runs_are_found_below_a_session(tmp_path: Path) -> None:
     run = tmp_path / "Scenario" / "test" / "0"
     run.mkdir(parents=True)
     (run / PLAN_FILE).write_text("{}")
+    assert find_runs(tmp_path) == [RunFolder(run)]
+
+
+def test_folders_that_vanish_meanwhile_are_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, of_another = tmp_path / "Scenario", tmp_path / "session-1" / "node-1"
+    for folder in (run, of_another, tmp_path / NODES_FOLDER):
+        folder.mkdir(parents=True)
+        (folder / PLAN_FILE).write_text("{}")
+    scan = os.scandir
+
+    def scan_late(path: str) -> object:
+        if str(path) == str(of_another):
+            (of_another / PLAN_FILE).unlink()
+            of_another.rmdir()
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scan_late)
     assert find_runs(tmp_path) == [RunFolder(run)]
 
 
