@@ -1,15 +1,14 @@
 """Reads that reached the log's end while that end was below what the log finally holds."""
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.state import of_present_topic, timelines
 
 _LOG = ("topic", "partition")
 
 
-def absences(trace: Trace) -> DataFrame:
+def absences(trace: Trace) -> Frame:
     """Where a group came to the log's end, under an epoch whose branch the log left since.
 
     Columns: group, topic, partition, other_epoch (under which it read), from_offset and to_offset
@@ -19,7 +18,7 @@ def absences(trace: Trace) -> DataFrame:
     return trace.shared("absences", lambda: _absences(trace))
 
 
-def _absences(trace: Trace) -> DataFrame:
+def _absences(trace: Trace) -> Frame:
     clock = trace.clock_micros
     is_unsure = (
         "exists(timeline, one -> one.leader_epoch > led.leader_epoch"

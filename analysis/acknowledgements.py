@@ -14,11 +14,10 @@ Where it was lost, the first of these that applies is reported:
 - `guess`: who led when the acknowledgement came. A zombie's is guessed wrongly.
 """
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis import closeup
 from analysis.digests import key_of, outside
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.reigns import reigns
 
@@ -31,7 +30,7 @@ _ONLY_BROKER = f"if(array_min({_BROKERS}) = array_max({_BROKERS}), array_min({_B
 """Of `_cuts`; null if there are none, or of several."""
 
 
-def lost(trace: Trace) -> DataFrame:
+def lost(trace: Trace) -> Frame:
     """Acknowledged sends whose value is not in the surviving log, with who acknowledged them.
 
     Of a large trace without those that were deleted in time, after every group had them. The
@@ -43,7 +42,7 @@ def lost(trace: Trace) -> DataFrame:
     return trace.shared("lost", lambda: _lost(trace), is_close=True)
 
 
-def survived_late(trace: Trace) -> DataFrame:
+def survived_late(trace: Trace) -> Frame:
     """Surviving sends that were acknowledged after their epoch's end, beyond the clocks' bound.
 
     Columns: topic, partition, offset, acks, producer, answered_micros, epoch, broker, newer_epoch,
@@ -51,7 +50,7 @@ def survived_late(trace: Trace) -> DataFrame:
     """
     ended = reigns(trace).where("until_micros is not null")
     kept = closeup.surviving(trace).withColumnRenamed("leader_epoch", "epoch")
-    return trace.materialized(
+    return trace.engine.materialized(
         closeup.acknowledged(trace)
         .join(kept, on=list(_SEND), how="inner")
         .join(F.broadcast(ended), on=[*_LOG, "epoch"], how="inner")
@@ -74,8 +73,8 @@ def survived_late(trace: Trace) -> DataFrame:
     )
 
 
-def _lost(trace: Trace) -> DataFrame:
-    gone = trace.materialized(
+def _lost(trace: Trace) -> Frame:
+    gone = trace.engine.materialized(
         outside(closeup.acknowledged(trace), closeup.surviving(trace), *_LOG, "value").select(
             "*", key_of(*_SEND)
         ),
@@ -145,20 +144,20 @@ def _lost(trace: Trace) -> DataFrame:
     )
 
 
-def _reigns_of_log(trace: Trace) -> DataFrame:
+def _reigns_of_log(trace: Trace) -> Frame:
     """(topic, partition, reigns): an array of structs of _REIGN."""
     all_reigns = F.collect_list(F.struct(*_REIGN)).alias("reigns")
-    return trace.materialized(reigns(trace).groupBy(*_LOG).agg(all_reigns))
+    return trace.engine.materialized(reigns(trace).groupBy(*_LOG).agg(all_reigns))
 
 
-def _cuts_of_log(trace: Trace) -> DataFrame:
+def _cuts_of_log(trace: Trace) -> Frame:
     """(topic, partition, cuts): truncations by brokers that had led, by when they came.
 
     Array of structs (at_micros, to_offset, broker, from_micros: when that reign began).
     """
     cut = F.struct("at_micros", "to_offset", "broker", "from_micros")
     led = reigns(trace).select(*_LOG, "broker", "from_micros")
-    return trace.materialized(
+    return trace.engine.materialized(
         trace["truncations"]
         .select(*_LOG, "broker", "to_offset", "at_micros")
         .join(led, on=[*_LOG, "broker"], how="inner")
@@ -167,7 +166,7 @@ def _cuts_of_log(trace: Trace) -> DataFrame:
     )
 
 
-def _seen(gone: DataFrame, trace: Trace) -> DataFrame:
+def _seen(gone: Frame, trace: Trace) -> Frame:
     """By _key, the epoch under which a lost value stood at its offset, in any replica or poll.
 
     And held_by: the brokers whose replicas were seen to hold it before they were truncated.
@@ -189,7 +188,7 @@ def _seen(gone: DataFrame, trace: Trace) -> DataFrame:
     )
 
 
-def _taken(trace: Trace) -> DataFrame:
+def _taken(trace: Trace) -> Frame:
     """(topic, partition, offset, taken_epoch): the epoch that an offset has in the log."""
     held = closeup.surviving(trace)
     return held.groupBy(*_LOG, "offset").agg(F.max("leader_epoch").alias("taken_epoch"))

@@ -1,8 +1,7 @@
 """Where each group began on a partition: from there on, records must be delivered to it."""
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.offsets import offsets_of
 from analysis.positions import PARTITION
@@ -11,7 +10,7 @@ from analysis.stretches import given
 from contract.outcomes import ResetPolicy
 
 
-def beginnings(trace: Trace) -> DataFrame:
+def beginnings(trace: Trace) -> Frame:
     """(group, topic, partition, first_offset): where each group that was delivered anything began.
 
     That is its first position, the first offset delivered to it, or the one to which its last reset
@@ -23,7 +22,7 @@ def beginnings(trace: Trace) -> DataFrame:
     return trace.shared("beginnings", lambda: _beginnings(trace))
 
 
-def _beginnings(trace: Trace) -> DataFrame:
+def _beginnings(trace: Trace) -> Frame:
     delivered = (
         of_present_topic(given(trace), trace, "at_micros")
         .groupBy(*PARTITION)

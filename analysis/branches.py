@@ -4,10 +4,9 @@ The surviving branch is what the leader-epoch-checkpoints of the surviving repli
 (offset, epoch) lies on an abandoned branch if a later epoch starts at or below its offset there.
 """
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis.acknowledgements import lost
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.positions import PARTITION
 from analysis.reigns import fork_of
@@ -18,7 +17,7 @@ _FIRST = "struct(at_micros, seq, first_place)"
 _LAST = "struct(at_micros, seq, last_place)"
 
 
-def reads(trace: Trace) -> DataFrame:
+def reads(trace: Trace) -> Frame:
     """What each group was delivered of each epoch, with the fork where that epoch ends.
 
     Columns: group, topic, partition, epoch, offset_min, offset_max, first_offset, last_offset (in
@@ -28,7 +27,7 @@ def reads(trace: Trace) -> DataFrame:
     return trace.shared("reads", lambda: _reads(trace))
 
 
-def _reads(trace: Trace) -> DataFrame:
+def _reads(trace: Trace) -> Frame:
     return (
         given(trace)
         .where("leader_epoch >= 0")
@@ -47,7 +46,7 @@ def _reads(trace: Trace) -> DataFrame:
     )
 
 
-def abandoned(trace: Trace) -> DataFrame:
+def abandoned(trace: Trace) -> Frame:
     """The branches that a truncation removed.
 
     Columns: topic, partition, epoch, forked_at (its first truncated offset), reached (the end of
@@ -61,7 +60,7 @@ def abandoned(trace: Trace) -> DataFrame:
     return trace.shared("abandoned", lambda: _abandoned(trace))
 
 
-def _abandoned(trace: Trace) -> DataFrame:
+def _abandoned(trace: Trace) -> Frame:
     in_replicas = (
         trace["replica_batches"]
         .select(*_LOG, "leader_epoch", "last_offset")
@@ -97,7 +96,12 @@ def _abandoned(trace: Trace) -> DataFrame:
         .groupBy(*_LOG, "epoch")
         .agg(F.expr("max(struct(reached, rank, reached_by))").alias("furthest"))
         .join(F.broadcast(trace.epoch_starts), on=list(_LOG), how="inner")
-        .selectExpr(*_LOG, "epoch", f"{fork_of('epoch')} as forked_at", "furthest.*")
+        .selectExpr(
+            *_LOG,
+            "epoch",
+            f"{fork_of('epoch')} as forked_at",
+            "furthest.reached",
+            "furthest.reached_by",
+        )
         .where("reached > forked_at")
-        .drop("rank")
     )

@@ -9,13 +9,19 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 
 from analysis.class_data import keep
+from analysis.engine.session import (
+    close_session,
+    is_jvm_alive,
+    jvm_ended,
+    open_session,
+    require_jvm,
+)
 from analysis.judge import judge
 from analysis.load import Trace, count_rows, load_trace
 from analysis.report.night_page import write_night
 from analysis.report.night_rows import Judged, runs_of
 from analysis.report.page import write_report
 from analysis.report.session_page import write_session
-from analysis.session import close_session, is_jvm_alive, jvm_ended, open_session, require_jvm
 from analysis.terminal import show, show_night
 from contract.errors import AnalysisError, FencepostError
 from contract.nights import Night, NightSummary, read_night

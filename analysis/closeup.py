@@ -9,10 +9,9 @@ A value is sent once. So where one that is looked at has its send in a bucket th
 bucket is looked at too: all rows about a value are here, or none of it.
 """
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis.digests import BUCKET, LOG, bucket_start, outside, with_bucket
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
 from analysis.load import IS_ACKNOWLEDGED, IS_UNACKNOWLEDGED, Trace
 from analysis.orderly import fated, log_buckets
 from analysis.stretches import one_record
@@ -34,27 +33,27 @@ _BRIEF = (
 )
 
 
-def polls(trace: Trace) -> DataFrame:
+def polls(trace: Trace) -> Frame:
     """Rows of `polls`."""
     return _near(trace, "polls")
 
 
-def sends(trace: Trace) -> DataFrame:
+def sends(trace: Trace) -> Frame:
     """Rows of `sends`; all that were not acknowledged are among them."""
     return _near(trace, "sends")
 
 
-def acknowledged(trace: Trace) -> DataFrame:
+def acknowledged(trace: Trace) -> Frame:
     """Rows of `sends` that were acknowledged with an offset."""
     return sends(trace).where(IS_ACKNOWLEDGED)
 
 
-def replica_records(trace: Trace) -> DataFrame:
+def replica_records(trace: Trace) -> Frame:
     """Rows of `replica_records`."""
     return _near(trace, "replica_records")
 
 
-def surviving(trace: Trace) -> DataFrame:
+def surviving(trace: Trace) -> Frame:
     """(topic, partition, offset, leader_epoch, value): what the log holds at the end.
 
     That is any surviving replica, at or above the log start: a segment keeps deleted records
@@ -67,7 +66,7 @@ def surviving(trace: Trace) -> DataFrame:
     )
 
 
-def in_brief(trace: Trace) -> DataFrame:
+def in_brief(trace: Trace) -> Frame:
     """All acknowledged sends, in stretches of one record at least.
 
     Columns: producer, topic, partition, transaction, acks, first_offset, last_offset, records,
@@ -88,7 +87,7 @@ def in_brief(trace: Trace) -> DataFrame:
     return single if trace.is_small else single.union(settled(trace).select(*_BRIEF))
 
 
-def settled(trace: Trace) -> DataFrame:
+def settled(trace: Trace) -> Frame:
     """Of a large trace, the stretches of acknowledged sends that need no closer look.
 
     Columns: those of `fated`, is_kept (whether the log holds them), leader_epoch (then).
@@ -99,7 +98,7 @@ def settled(trace: Trace) -> DataFrame:
     )
 
 
-def orderly(trace: Trace) -> DataFrame:
+def orderly(trace: Trace) -> Frame:
     """(topic, partition, _bucket, is_kept, leader_epoch): of a large trace, where all is in order.
 
     leader_epoch is that of all records there, if the log keeps them.
@@ -114,24 +113,24 @@ def orderly(trace: Trace) -> DataFrame:
     )
 
 
-def doubtful(trace: Trace) -> DataFrame:
+def doubtful(trace: Trace) -> Frame:
     """(topic, partition, _bucket): of a large trace, where records are looked at one by one."""
     return trace.shared("doubtful", lambda: _suspected(trace).union(_of_strays(trace)))
 
 
-def _suspected(trace: Trace) -> DataFrame:
+def _suspected(trace: Trace) -> Frame:
     return trace.shared("suspects", lambda: suspects(trace))
 
 
-def _of_strays(trace: Trace) -> DataFrame:
+def _of_strays(trace: Trace) -> Frame:
     """Further buckets, with sends of values that were seen in those that are suspected."""
     return trace.shared("of_strays", lambda: _found_strays(trace))
 
 
-def _found_strays(trace: Trace) -> DataFrame:
+def _found_strays(trace: Trace) -> Frame:
     key = (*LOG, "value")
     seen = _suspected_rows(trace, "polls").where("is_intact").select(*key)
-    strays = trace.materialized(
+    strays = trace.engine.materialized(
         outside(
             seen.union(_suspected_rows(trace, "replica_records").select(*key)),
             _suspected_rows(trace, "sends"),
@@ -141,7 +140,7 @@ def _found_strays(trace: Trace) -> DataFrame:
     )
     if strays.isEmpty():
         return _suspected(trace).limit(0)
-    found = trace.materialized(
+    found = trace.engine.materialized(
         with_bucket(trace.acknowledged)
         .join(F.broadcast(strays), on=list(key), how="left_semi")
         .select(*BUCKET)
@@ -151,7 +150,7 @@ def _found_strays(trace: Trace) -> DataFrame:
     return found.join(_suspected(trace), on=list(BUCKET), how="left_anti")
 
 
-def _near(trace: Trace, table: str) -> DataFrame:
+def _near(trace: Trace, table: str) -> Frame:
     if trace.is_small:
         return trace[table]
     rows = _suspected_rows(trace, table)
@@ -166,24 +165,24 @@ def _near(trace: Trace, table: str) -> DataFrame:
     return rows.union(further)
 
 
-def _suspected_rows(trace: Trace, table: str) -> DataFrame:
+def _suspected_rows(trace: Trace, table: str) -> Frame:
     near = F.col("_is_near")
     if table == "sends":
         near |= F.expr(IS_UNACKNOWLEDGED)
 
-    def rows() -> DataFrame:
+    def rows() -> Frame:
         all_rows = _without_copies(trace) if table == "replica_records" else trace[table]
         return _in_buckets(all_rows, _suspected(trace)).where(near).drop("_is_near")
 
     return trace.close_up(table, rows)
 
 
-def _without_copies(trace: Trace) -> DataFrame:
+def _without_copies(trace: Trace) -> Frame:
     """Rows of `replica_records`, of one replica only where all that survive hold a bucket alike."""
     first = trace.survivors.groupBy(*LOG).agg(F.min("broker").alias("_first"))
     copies = trace.survivors.join(first, on=list(LOG)).where("broker != _first")
     starts = F.broadcast(trace.log_bounds.select(*LOG, "log_start"))
-    alike = trace.materialized(
+    alike = trace.engine.materialized(
         log_buckets(trace)
         .where("is_kept and is_alike")
         .join(starts, on=list(LOG), how="left")
@@ -199,7 +198,7 @@ def _without_copies(trace: Trace) -> DataFrame:
     )
 
 
-def _in_buckets(rows: DataFrame, buckets: DataFrame) -> DataFrame:
+def _in_buckets(rows: Frame, buckets: Frame) -> Frame:
     """Rows with _is_near: true in the buckets, else null."""
     near = F.broadcast(buckets.withColumn("_is_near", F.expr("true")))
     return with_bucket(rows).join(near, on=list(BUCKET), how="left").drop("_bucket")

@@ -1,9 +1,8 @@
 """Commits as clients report them, against the commits that the coordinator stored."""
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis.commits import COMMIT, COMMIT_CLOCK_MICROS, stored_commits
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.offsets import all_offsets
 from analysis.positions import PARTITION
@@ -15,13 +14,14 @@ REPORT = (*PARTITION, "member", "seq")
 _UNTOLD_SECONDS = 30
 """A commit began at most so long before it was answered, in histories that do not record when."""
 _IS_EQUAL = "stored_offset = offset and stored_epoch = committed_epoch"
+_ASKED = ("kind", "member", "seq", "outcome", "asked_offset", "asked_epoch", "took_micros")
 _OF_ASKED = """
     struct(kind, member, seq, outcome, offset as asked_offset, committed_epoch as asked_epoch,
         took_micros)
 """
 
 
-def stored_otherwise(trace: Trace) -> DataFrame:
+def stored_otherwise(trace: Trace) -> Frame:
     """Stored commits that no client asked for so, each with the report that it differs from.
 
     Columns: COMMIT, stored_offset, stored_epoch, stored_micros, kind (`epoch`, `offset`, `stored
@@ -31,7 +31,7 @@ def stored_otherwise(trace: Trace) -> DataFrame:
     return trace.shared("stored otherwise", lambda: _stored_otherwise(trace))
 
 
-def _stored_otherwise(trace: Trace) -> DataFrame:
+def _stored_otherwise(trace: Trace) -> Frame:
     asked = asked_commits(trace)
     key = (*COMMIT, "stored_offset", "stored_epoch", "stored_micros")
     return (
@@ -61,11 +61,11 @@ def _stored_otherwise(trace: Trace) -> DataFrame:
             F.max(F.expr("is_then and is_of_control and stored_offset = offset")).alias("is_told"),
         )
         .where("told is not null or not coalesce(is_told, false)")
-        .select(*key, "told.*")
+        .select(*key, *(f"told.{name}" for name in _ASKED))
     )
 
 
-def asked_commits(trace: Trace) -> DataFrame:
+def asked_commits(trace: Trace) -> Frame:
     """Commits as clients report them, with asked_first, asked_last: when they may have been stored.
 
     is_kept: whether the coordinators' log has it as it was asked for.
@@ -73,7 +73,7 @@ def asked_commits(trace: Trace) -> DataFrame:
     return trace.shared("asked_commits", lambda: _asked_commits(trace))
 
 
-def _asked_commits(trace: Trace) -> DataFrame:
+def _asked_commits(trace: Trace) -> Frame:
     began = (
         "coalesce(began_micros, committed_micros -"
         f" {_UNTOLD_SECONDS * MICROS_PER_SECOND}) - {trace.clock_micros + COMMIT_CLOCK_MICROS}"
@@ -99,7 +99,7 @@ def _asked_commits(trace: Trace) -> DataFrame:
     )
 
 
-def _stored(trace: Trace) -> DataFrame:
+def _stored(trace: Trace) -> Frame:
     """Stored commits of groups whose commits are in the history, without those of transactions."""
     return (
         all_offsets(trace)
@@ -114,7 +114,7 @@ def _stored(trace: Trace) -> DataFrame:
     )
 
 
-def _unexplained(trace: Trace, asked: DataFrame) -> DataFrame:
+def _unexplained(trace: Trace, asked: Frame) -> Frame:
     """Stored commits that no client asked for so, with is_of_control.
 
     is_of_control: the epoch is that of the control record before the offset, which clients commit

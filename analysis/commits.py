@@ -3,9 +3,9 @@
 What was committed is taken from `__consumer_offsets`, not from what a client claims.
 """
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Window
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.lookups import given_at, logged_at
 from analysis.offsets import offsets_of
@@ -19,7 +19,7 @@ COMMIT_CLOCK_MICROS = 1000
 """A commit record's timestamp is in milliseconds."""
 
 
-def stored_commits(trace: Trace) -> DataFrame:
+def stored_commits(trace: Trace) -> Frame:
     """One row per commit that survived, about topics as they are at the end; no tombstones.
 
     - COMMIT, offset, committed_epoch, committed_micros, is_transactional.
@@ -38,7 +38,7 @@ def stored_commits(trace: Trace) -> DataFrame:
     return trace.shared("commits", lambda: _stored_commits(trace), is_close=True)
 
 
-def _stored_commits(trace: Trace) -> DataFrame:
+def _stored_commits(trace: Trace) -> Frame:
     in_order = Window.partitionBy(*PARTITION, F.expr("coalesce(producer_id >= 0, false)")).orderBy(
         "offsets_offset", "committed_micros"
     )
@@ -123,7 +123,7 @@ def _stored_commits(trace: Trace) -> DataFrame:
     )
 
 
-def _control_records(trace: Trace) -> DataFrame:
+def _control_records(trace: Trace) -> Frame:
     """(topic, partition, offset, leader_epoch): of surviving replicas; a batch holds one."""
     return (
         trace["replica_batches"]

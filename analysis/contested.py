@@ -5,10 +5,10 @@ that were given one are bits of a number: Spark sums up numbers where they are, 
 for texts and sets.
 """
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis import closeup
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Column, Window
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.stretches import given
 
@@ -17,7 +17,7 @@ _AT = (*_LOG, "offset")
 _BITS = 63
 
 
-def rivals(trace: Trace) -> DataFrame:
+def rivals(trace: Trace) -> Frame:
     """The values of offsets that have several.
 
     Columns: topic, partition, offset, leader_epoch, value_hash, groups (those that were given it;
@@ -33,7 +33,7 @@ def value_hash() -> Column:
     return F.xxhash64("value").alias("value_hash")
 
 
-def with_readers(rows: DataFrame, trace: Trace) -> DataFrame:
+def with_readers(rows: Frame, trace: Trace) -> Frame:
     """Rows, and the names of the groups that are the bits of their `groups`, as `readers`.
 
     Where more than 63 groups read a topic, some share a bit, and are reported together.
@@ -48,7 +48,7 @@ def with_readers(rows: DataFrame, trace: Trace) -> DataFrame:
     )
 
 
-def _rivals(trace: Trace) -> DataFrame:
+def _rivals(trace: Trace) -> Frame:
     at_offset = Window.partitionBy(*_AT)
     several = (
         _seen(trace)
@@ -71,7 +71,7 @@ def _rivals(trace: Trace) -> DataFrame:
     )
 
 
-def _seen(trace: Trace) -> DataFrame:
+def _seen(trace: Trace) -> Frame:
     """What each group was given, and what the log holds: then bit is 0."""
     polls = closeup.polls(trace).join(F.broadcast(_bits(trace)), on=["topic", "group"], how="inner")
     columns = (*_AT, "leader_epoch", value_hash())
@@ -84,7 +84,7 @@ def _seen(trace: Trace) -> DataFrame:
     return given_to.union(kept)
 
 
-def _sent(trace: Trace) -> DataFrame:
+def _sent(trace: Trace) -> Frame:
     """Each value once, as its producer reports."""
     is_ok = F.col("outcome") == "ok"
     return (
@@ -98,7 +98,7 @@ def _sent(trace: Trace) -> DataFrame:
     )
 
 
-def _bits(trace: Trace) -> DataFrame:
+def _bits(trace: Trace) -> Frame:
     """(topic, group, bit): a bit for each group that was given anything of a topic."""
     of_topic = Window.partitionBy("topic").orderBy("group")
     return trace.shared(

@@ -4,9 +4,9 @@ A topic that is deleted and created again under its name starts over: offsets, l
 records of the one prove nothing about the other (KIP-516).
 """
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Window
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 
 _LOG = ("topic", "partition")
@@ -15,7 +15,7 @@ IS_CREATED = "leader_epoch = 0 and partition_epoch = 0"
 """Of a row of `leaderships`: it creates the partition, unless the topic id says otherwise."""
 
 
-def changes(trace: Trace) -> DataFrame:
+def changes(trace: Trace) -> Frame:
     """`leaderships`, each with the partition's state before it.
 
     Further columns: `creation`, which numbers the topic ids that one name had, from 0; `was`, a
@@ -26,7 +26,7 @@ def changes(trace: Trace) -> DataFrame:
     return trace.shared("changes", lambda: _changes(trace))
 
 
-def _changes(trace: Trace) -> DataFrame:
+def _changes(trace: Trace) -> Frame:
     in_log = Window.partitionBy(*_LOG).orderBy("metadata_offset")
     in_creation = Window.partitionBy(*_LOG, "creation").orderBy("metadata_offset")
     led = F.when(F.col("leader") >= 0, F.col("leader"))
@@ -55,7 +55,7 @@ def _changes(trace: Trace) -> DataFrame:
     )
 
 
-def creations(trace: Trace) -> DataFrame:
+def creations(trace: Trace) -> Frame:
     """(topic, partition, creation, topic_id, created_micros, created_at, is_last): each topic id.
 
     created_micros is when its partition was created, created_at at which metadata offset; of the
@@ -64,7 +64,7 @@ def creations(trace: Trace) -> DataFrame:
     return trace.shared("creations", lambda: _creations(trace))
 
 
-def _creations(trace: Trace) -> DataFrame:
+def _creations(trace: Trace) -> Frame:
     last = Window.partitionBy(*_LOG)
     return (
         changes(trace)
@@ -78,11 +78,11 @@ def _creations(trace: Trace) -> DataFrame:
     )
 
 
-def created_once(trace: Trace) -> DataFrame:
+def created_once(trace: Trace) -> Frame:
     """(topic, partition): those whose name had one topic id only."""
     return creations(trace).where("is_last and creation = 0").select(*_LOG)
 
 
-def created_again(trace: Trace) -> DataFrame:
+def created_again(trace: Trace) -> Frame:
     """(topic, partition): those of topics that were deleted and created again."""
     return creations(trace).where("is_last and creation > 0").select(*_LOG)

@@ -1,8 +1,7 @@
 """What the surviving log has at or above the truncations that servers logged."""
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.reigns import fork_of, reigns, states
 from analysis.state import of_present_topic
@@ -11,17 +10,22 @@ _LOG = ("topic", "partition")
 CUT = (*_LOG, "broker", "to_offset", "cut_micros")
 
 
-def survivors_above(trace: Trace) -> DataFrame:
+def survivors_above(trace: Trace) -> Frame:
     """Truncations with each epoch that the surviving branch has at or above them.
 
     CUT, epoch, start, end (exclusive), leader, from_micros, until_micros of the epoch's reign.
     Only epochs that were over when the replica was truncated.
     """
-    spans = trace.epoch_starts.join(trace.log_bounds, on=list(_LOG), how="inner").selectExpr(
-        *_LOG, "log_end", "epochs", "inline(epochs) as (epoch, start)"
+    spans = (
+        trace.epoch_starts.join(trace.log_bounds, on=list(_LOG), how="inner")
+        .select(*_LOG, "log_end", "epochs", F.explode("epochs").alias("one"))
+        .selectExpr(*_LOG, "log_end", "epochs", "one.leader_epoch as epoch", "one.start_offset")
     )
     intervals = spans.selectExpr(
-        *_LOG, "epoch", "start", f"coalesce({fork_of('epoch')}, log_end) as end"
+        *_LOG,
+        "epoch",
+        "start_offset as start",
+        f"coalesce({fork_of('epoch')}, log_end) as end",
     )
     led = of_present_topic(reigns(trace), trace, "from_micros").selectExpr(
         *_LOG, "epoch", "broker as leader", "until_micros"
@@ -37,7 +41,7 @@ def survivors_above(trace: Trace) -> DataFrame:
     )
 
 
-def replicated_above(trace: Trace) -> DataFrame:
+def replicated_above(trace: Trace) -> Frame:
     """(CUT, epoch, start, end, since, until): what followers had while they were in the ISR.
 
     That are records of an epoch between start and end (exclusive), acknowledged by all between
@@ -46,7 +50,7 @@ def replicated_above(trace: Trace) -> DataFrame:
     return trace.shared("replicated_above", lambda: _replicated_above(trace))
 
 
-def _replicated_above(trace: Trace) -> DataFrame:
+def _replicated_above(trace: Trace) -> Frame:
     in_sync = states(trace).select(
         *_LOG,
         "isr",

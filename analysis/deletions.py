@@ -1,8 +1,8 @@
 """How the log start came to pass an offset: which deletion of records, when, and by what reason."""
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Column
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.state import of_present_topic
 
@@ -11,7 +11,7 @@ _FOLLOWED = "leader offset increment"
 """A follower's reason: its leader's log start is there already."""
 
 
-def with_deletion(rows: DataFrame, trace: Trace, *, offset: str) -> DataFrame:
+def with_deletion(rows: Frame, trace: Trace, *, offset: str) -> Frame:
     """Rows with `deletion`, the first deletion that the servers logged of records up to an offset.
 
     A struct of at_micros, log_start, reason (as Kafka words it) and broker; null if none was
@@ -44,7 +44,7 @@ def deletion_in_words() -> Column:
     ).otherwise("")
 
 
-def _of_log(trace: Trace) -> DataFrame:
+def _of_log(trace: Trace) -> Frame:
     """(topic, partition, _deletions): by when they were logged."""
     own = trace.present("log_start_changes").where(F.col("reason") != _FOLLOWED)
     return trace.shared(

@@ -7,8 +7,9 @@ equal, so are their rows, but for one chance in 2^60 (docs/decisions/0010).
 
 from collections.abc import Iterable
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Column
+from analysis.engine.frames import Frame
 
 BUCKET_OFFSETS = 256
 
@@ -17,7 +18,7 @@ BUCKET = (*LOG, "_bucket")
 DIGEST = ("records", "_xor", "_sum")
 
 
-def with_bucket(rows: DataFrame, offset: str = "offset") -> DataFrame:
+def with_bucket(rows: Frame, offset: str = "offset") -> Frame:
     """Rows with the bucket of an offset, as `_bucket`."""
     return rows.withColumn("_bucket", bucket_of(offset))
 
@@ -68,17 +69,17 @@ def is_same(one: str, other: str) -> Column:
     return F.expr(" and ".join(f"{one}{name} <=> {other}{name}" for name in DIGEST))
 
 
-def within(rows: DataFrame, others: DataFrame, *columns: str) -> DataFrame:
+def within(rows: Frame, others: Frame, *columns: str) -> Frame:
     """Rows that have their equal among the others in these columns, which are never null."""
     return _by_hash(rows, others, *columns, how="left_semi")
 
 
-def outside(rows: DataFrame, others: DataFrame, *columns: str) -> DataFrame:
+def outside(rows: Frame, others: Frame, *columns: str) -> Frame:
     """Rows that have no equal among the others in these columns, which are never null."""
     return _by_hash(rows, others, *columns, how="left_anti")
 
 
-def _by_hash(rows: DataFrame, others: DataFrame, *columns: str, how: str) -> DataFrame:
+def _by_hash(rows: Frame, others: Frame, *columns: str, how: str) -> Frame:
     key = key_of(*columns)
     return rows.select("*", key).join(others.select(key), on="_key", how=how).drop("_key")
 

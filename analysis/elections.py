@@ -8,10 +8,10 @@ ISR, or the tails of all replicas were truncated. The election of the last known
 allowed, but permits no loss: it led with every committed record, so only its disk can lack some.
 """
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis.creations import changes, creations
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Column, Window
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.state import timelines
 
@@ -57,7 +57,7 @@ _TAILS = ("cut tails", "cut tail")
 _PERMIT = ("epoch", "leader", "metadata_offset", "at_micros", "permits")
 
 
-def elections(trace: Trace) -> DataFrame:
+def elections(trace: Trace) -> Frame:
     """Every election of a leader, in each partition.
 
     Columns: topic, partition, creation, topic_id, epoch, leader, kind, is_unclean, permits,
@@ -72,7 +72,7 @@ def elections(trace: Trace) -> DataFrame:
     return trace.shared("elections", lambda: _elections(trace))
 
 
-def with_permit(rows: DataFrame, trace: Trace, *, after: str, to: str, offset: str) -> DataFrame:
+def with_permit(rows: Frame, trace: Trace, *, after: str, to: str, offset: str) -> Frame:
     """Rows with the first election that permits their loss by truncation.
 
     Adds `permit`, a struct of epoch, leader, metadata_offset, at_micros and permits (in words),
@@ -111,7 +111,7 @@ def with_permit(rows: DataFrame, trace: Trace, *, after: str, to: str, offset: s
     )
 
 
-def with_timelines(rows: DataFrame, trace: Trace) -> DataFrame:
+def with_timelines(rows: Frame, trace: Trace) -> Frame:
     """Rows with the `timeline` of their partition, null where nothing is known."""
     return rows.join(F.broadcast(timelines(trace)), on=list(_LOG), how="left")
 
@@ -139,7 +139,7 @@ def took_over(epoch: str, offset: str) -> str:
     )
 
 
-def permitted_from(trace: Trace) -> DataFrame:
+def permitted_from(trace: Trace) -> Frame:
     """(topic, partition, permitted_from): from where on records may be gone with a permit.
 
     The lowest start of an epoch whose election permits a loss; 0 where it is not known where it
@@ -160,7 +160,7 @@ def permitted_from(trace: Trace) -> DataFrame:
     )
 
 
-def tails_cut(trace: Trace) -> DataFrame:
+def tails_cut(trace: Trace) -> Frame:
     """(tails): the faults that truncated the tails of all replicas of a partition, in one row.
 
     An array of structs (target, injected_micros, log_end): records at or above log_end are gone
@@ -195,7 +195,7 @@ def after_cause() -> Column:
     )
 
 
-def _of_log(trace: Trace) -> DataFrame:
+def _of_log(trace: Trace) -> Frame:
     """(topic, partition, _elections_known, _elections_permitting), of the last creation."""
     return trace.shared(
         "elections_of_log",
@@ -212,12 +212,12 @@ def _of_log(trace: Trace) -> DataFrame:
     )
 
 
-def _of_present_topics(trace: Trace) -> DataFrame:
+def _of_present_topics(trace: Trace) -> Frame:
     present = creations(trace).where("is_last")
     return elections(trace).join(present, on=[*_LOG, "creation"], how="left_semi")
 
 
-def _elections(trace: Trace) -> DataFrame:
+def _elections(trace: Trace) -> Frame:
     in_log = Window.partitionBy(*_LOG, "creation").orderBy("metadata_offset")
     clock = trace.clock_micros
     is_next = f"one.injected_micros - {clock} > coalesce(before_micros, 0)"
@@ -278,7 +278,7 @@ def _elections(trace: Trace) -> DataFrame:
     )
 
 
-def _passing_over(trace: Trace) -> DataFrame:
+def _passing_over(trace: Trace) -> Frame:
     """(topic, partition, metadata_offset, is_passing_over): changes out of an empty ISR.
 
     Those before which an eligible leader replica was in service. One that registers again after an
@@ -303,7 +303,7 @@ def _passing_over(trace: Trace) -> DataFrame:
     )
 
 
-def _with_entries(trace: Trace) -> DataFrame:
+def _with_entries(trace: Trace) -> Frame:
     """`changes` with entered_micros: when the leader last came into the ISR (null: at first)."""
     entries = (
         changes(trace)
@@ -331,7 +331,7 @@ def _with_entries(trace: Trace) -> DataFrame:
     )
 
 
-def _faults(trace: Trace) -> DataFrame:
+def _faults(trace: Trace) -> Frame:
     """(orders, wipes, tails): the faults that an election may follow from, as one row of arrays."""
     moments = ("injected_micros", "proved_micros", "heal_began_micros", "healed_micros")
     fault = F.struct("target", *moments)

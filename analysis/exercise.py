@@ -9,10 +9,11 @@ from contextlib import suppress
 from functools import reduce
 
 import msgspec
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.checks.base import count
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Window
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.reigns import reigns, small_isrs
 from analysis.stretches import given
@@ -24,40 +25,40 @@ _LOG = ("topic", "partition")
 _OFFSETS_TOPIC = "__consumer_offsets"
 
 
-def _leader_changes(trace: Trace) -> DataFrame:
+def _leader_changes(trace: Trace) -> Frame:
     return reigns(trace).where(f"newer_epoch is not null and topic != '{_OFFSETS_TOPIC}'")
 
 
-def _coordinator_changes(trace: Trace) -> DataFrame:
+def _coordinator_changes(trace: Trace) -> Frame:
     return reigns(trace).where(f"newer_epoch is not null and topic = '{_OFFSETS_TOPIC}'")
 
 
-def _expired_logs(trace: Trace) -> DataFrame:
+def _expired_logs(trace: Trace) -> Frame:
     """Partitions whose log start moved."""
     at_end = trace["log_starts"].where("log_start_offset > 0").select(*_LOG)
     sampled = trace["samples"].where("log_start_offset > 0").select(*_LOG)
     return at_end.union(sampled).distinct()
 
 
-def _changed_logs(trace: Trace) -> DataFrame:
+def _changed_logs(trace: Trace) -> Frame:
     """Partitions whose leader changed, or whose log start moved."""
     return _leader_changes(trace).select(*_LOG).union(_expired_logs(trace)).distinct()
 
 
-def _commits_across_epochs(trace: Trace) -> DataFrame:
+def _commits_across_epochs(trace: Trace) -> Frame:
     """Stored commits of partitions that had several leader epochs."""
     led = F.broadcast(_leader_changes(trace).select(*_LOG))
     return trace["committed_offsets"].join(led, on=list(_LOG), how="left_semi")
 
 
-def _resumptions(trace: Trace) -> DataFrame:
+def _resumptions(trace: Trace) -> Frame:
     """Resets from a position, and assignments that went on at one."""
     resets = trace["resets"].where("cause != 'no_commit'").select("member")
     events = trace["group_events"].where("change = 'assigned' and position > 0")
     return resets.union(events.select("member"))
 
 
-def _shared_partitions(trace: Trace) -> DataFrame:
+def _shared_partitions(trace: Trace) -> Frame:
     """(group, topic, partition): assigned to several members, one after the other or together."""
     return (
         trace["group_events"]
@@ -68,12 +69,12 @@ def _shared_partitions(trace: Trace) -> DataFrame:
     )
 
 
-def _commits_of_shared_partitions(trace: Trace) -> DataFrame:
+def _commits_of_shared_partitions(trace: Trace) -> Frame:
     shared = F.broadcast(_shared_partitions(trace).select("group", *_LOG))
     return trace["commits"].join(shared, on=["group", *_LOG], how="left_semi")
 
 
-def _truncated_readers(trace: Trace) -> DataFrame:
+def _truncated_readers(trace: Trace) -> Frame:
     """(group, topic, partition): given records that a server truncated afterwards."""
     truncated = trace["truncations"].selectExpr(*_LOG, "to_offset", "at_micros as _truncated")
     return (
@@ -86,11 +87,11 @@ def _truncated_readers(trace: Trace) -> DataFrame:
     )
 
 
-def _truncations(trace: Trace) -> DataFrame:
+def _truncations(trace: Trace) -> Frame:
     return trace["truncations"]
 
 
-def _fencings(trace: Trace) -> DataFrame:
+def _fencings(trace: Trace) -> Frame:
     """Brokers that were fenced, or shut down, after they had been in service."""
     in_turn = Window.partitionBy("broker").orderBy("metadata_offset")
     is_out = F.expr("is_fenced or in_controlled_shutdown")
@@ -102,7 +103,7 @@ def _fencings(trace: Trace) -> DataFrame:
     )
 
 
-def _shrinkings(trace: Trace) -> DataFrame:
+def _shrinkings(trace: Trace) -> Frame:
     """Changes of a partition by which its ISR became smaller."""
     in_log = Window.partitionBy(*_LOG).orderBy("metadata_offset")
     return (
@@ -113,18 +114,18 @@ def _shrinkings(trace: Trace) -> DataFrame:
     )
 
 
-def _eligible(trace: Trace) -> DataFrame:
+def _eligible(trace: Trace) -> Frame:
     return trace["leaderships"].where("size(elr) > 0")
 
 
-def _controllers(trace: Trace) -> DataFrame:
+def _controllers(trace: Trace) -> Frame:
     """Elections among the controllers, but the first."""
     epochs = trace["metadata_batches"].where("leader is not null").select("metadata_epoch")
     first = F.broadcast(epochs.agg(F.min("metadata_epoch").alias("_first")))
     return epochs.distinct().crossJoin(first).where("metadata_epoch > _first")
 
 
-CASES: Mapping[Check, Callable[[Trace], DataFrame]] = {
+CASES: Mapping[Check, Callable[[Trace], Frame]] = {
     Check.LOST_RECORD: _changed_logs,
     Check.LEADER_COMPLETENESS: _leader_changes,
     Check.LOG_DIVERGENCE: _leader_changes,
@@ -167,7 +168,7 @@ def with_exercised(results: Mapping[Check, CheckResult], trace: Trace) -> dict[C
     Where the cases can't be counted, e.g. as a table is missing, none is known.
     """
     asked = {of for check, of in CASES.items() if check in results and results[check].evaluated}
-    frames: dict[str, DataFrame] = {}
+    frames: dict[str, Frame] = {}
     for of in asked:
         with suppress(TableError):
             frames[of.__name__] = count(of(trace))
@@ -183,7 +184,7 @@ def with_exercised(results: Mapping[Check, CheckResult], trace: Trace) -> dict[C
     }
 
 
-def counts(asked: Mapping[str, DataFrame]) -> dict[str, int]:
+def counts(asked: Mapping[str, Frame]) -> dict[str, int]:
     """Counts by name, in one job.
 
     Args:
@@ -192,4 +193,4 @@ def counts(asked: Mapping[str, DataFrame]) -> dict[str, int]:
     named = [rows.select(F.lit(name).alias("name"), "evaluated") for name, rows in asked.items()]
     if not named:
         return {}
-    return {row["name"]: row["evaluated"] for row in reduce(DataFrame.union, named).collect()}
+    return {row["name"]: row["evaluated"] for row in reduce(Frame.union, named).collect()}

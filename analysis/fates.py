@@ -3,9 +3,9 @@
 A refused EndTxn proves nothing: an earlier attempt, whose answer was lost, may have come through.
 """
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Window
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from contract.outcomes import Isolation
 from contract.tables import MICROS_PER_SECOND
@@ -17,13 +17,13 @@ _LOG = ("topic", "partition")
 _TRANSACTION = ("producer", "transaction")
 
 
-def committed_readers(trace: Trace) -> DataFrame:
+def committed_readers(trace: Trace) -> Frame:
     """(group, topic): the plan's groups that read committed values only."""
     committed = trace.readers.where(F.col("isolation") == str(Isolation.READ_COMMITTED))
     return committed.select("group", "topic")
 
 
-def with_fates(sends: DataFrame, trace: Trace) -> DataFrame:
+def with_fates(sends: Frame, trace: Trace) -> Frame:
     """Add how each send's transaction ended.
 
     Columns: `told` (as of `ends`; unknown where the client did not set out to end it), marker and
@@ -77,7 +77,7 @@ def with_fates(sends: DataFrame, trace: Trace) -> DataFrame:
     )
 
 
-def ends(trace: Trace) -> DataFrame:
+def ends(trace: Trace) -> Frame:
     """How each transaction ended that its client set out to end.
 
     Columns: producer, transaction, `told` (committed, aborted, refused or unknown: the last outcome
@@ -104,7 +104,7 @@ def ends(trace: Trace) -> DataFrame:
     )
 
 
-def offset_commits(trace: Trace) -> DataFrame:
+def offset_commits(trace: Trace) -> Frame:
     """Stored offsets that belong to transactions.
 
     Columns: group, topic, partition, offset, offsets_partition, offsets_offset, marker, producer,
@@ -114,7 +114,7 @@ def offset_commits(trace: Trace) -> DataFrame:
     return trace.shared("offset_commits", lambda: _offset_commits(trace))
 
 
-def _offset_commits(trace: Trace) -> DataFrame:
+def _offset_commits(trace: Trace) -> Frame:
     begun = (
         trace["transactions"]
         .where("change = 'begun' and producer_id >= 0")
@@ -145,7 +145,7 @@ def _offset_commits(trace: Trace) -> DataFrame:
     )
 
 
-def markers(trace: Trace, sends: DataFrame) -> DataFrame:
+def markers(trace: Trace, sends: Frame) -> Frame:
     """(topic, partition, offset, marker, marker_at): what ends each offset's transaction, where.
 
     It is the first control record of the same producer id behind it, in any replica.
@@ -160,8 +160,11 @@ def markers(trace: Trace, sends: DataFrame) -> DataFrame:
         .distinct()
         .withColumn("_end", F.last(control, ignorenulls=True).over(behind))
         .where("not is_control and _end is not null")
-        .select(*_LOG, F.col("base_offset").alias("offset"), F.struct("last_offset", "_end"))
-        .toDF(*_LOG, "offset", "_batch")
+        .select(
+            *_LOG,
+            F.col("base_offset").alias("offset"),
+            F.struct("last_offset", "_end").alias("_batch"),
+        )
     )
     wanted = sends.where("offset is not null").select(*_LOG, "offset").distinct()
     by_offset = Window.partitionBy(*_LOG).orderBy("offset", "_is_wanted")
@@ -179,7 +182,7 @@ def markers(trace: Trace, sends: DataFrame) -> DataFrame:
     )
 
 
-def fenced(trace: Trace) -> DataFrame:
+def fenced(trace: Trace) -> Frame:
     """Transactions with every report of a newer epoch of their transactional.id.
 
     Columns: producer, transaction, transactional_id, producer_id, producer_epoch, _told (the newer
@@ -189,7 +192,7 @@ def fenced(trace: Trace) -> DataFrame:
     return trace.shared("fenced", lambda: _fenced(trace))
 
 
-def _fenced(trace: Trace) -> DataFrame:
+def _fenced(trace: Trace) -> Frame:
     steps = trace["transactions"]
     begun = steps.where("change = 'begun'").select(
         *_TRANSACTION, "transactional_id", "producer_id", "producer_epoch"

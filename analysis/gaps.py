@@ -7,10 +7,9 @@ whole run undecided. What is merely odd, and leaves no gap, is reported by `hist
 
 from collections.abc import Iterable, Iterator
 
-from pyspark.sql import Row
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis.emptied import emptied
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Row
 from analysis.gap import ALL_TABLES, Gap
 from analysis.load import Trace
 from analysis.restarts import unexplained_restarts

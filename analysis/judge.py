@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
-from pyspark.sql import DataFrame, Row, Window
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import resumption
 from analysis.checks.base import FINDING_COLUMNS, CheckOutcome, Totals
 from analysis.checks.registry import CHECKS
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Window
+from analysis.engine.frames import Frame, Row
 from analysis.exercise import counts, with_exercised
 from analysis.gaps import doubts, gaps, reasons
 from analysis.load import Trace
@@ -167,7 +168,7 @@ def _run(checks: list[Check], trace: Trace) -> tuple[list[Found], dict[Check, Ch
             return _crashed(error)
         return _Asked(check, outcome, reasons(missing, tables))
 
-    told = dict(zip(checks, trace.each(asked, checks), strict=True))
+    told = dict(zip(checks, trace.engine.each(asked, checks), strict=True))
     judged = {check: one for check, one in told.items() if isinstance(one, _Asked)}
     evaluated = _evaluated({check: one.outcome for check, one in judged.items()})
 
@@ -178,7 +179,7 @@ def _run(checks: list[Check], trace: Trace) -> tuple[list[Found], dict[Check, Ch
             return [], _crashed(error)
         return _doubted(found, result, one.unreliable) if one.unreliable else (found, result)
 
-    answers = dict(zip(judged, trace.each(collected, judged.values()), strict=True))
+    answers = dict(zip(judged, trace.engine.each(collected, judged.values()), strict=True))
     results = {c: one for c, one in told.items() if isinstance(one, CheckResult)}
     results |= {check: result for check, (_, result) in answers.items()}
     try:
@@ -219,7 +220,7 @@ def _collected(
     check: Check, outcome: CheckOutcome, evaluated: int | None, trace: Trace
 ) -> tuple[list[Found], CheckResult]:
     """Count and sample the findings of a check, and what it judged unless that is known."""
-    rows, counts = _counted_examples(outcome.findings, trace)
+    rows, counts = _counted_examples(outcome.findings)
     found = [
         Found(str(check), FindingVerdict(verdict), group, findings)
         for (verdict, group), findings in counts.items()
@@ -251,17 +252,15 @@ def _evaluated(outcomes: dict[Check, CheckOutcome], *, is_strict: bool = False) 
 def _summary(totals: Totals) -> str:
     keys = [name for name in totals.rows.columns if name != "records"]
     summed = totals.rows.groupBy(*keys).agg(F.sum("records").alias("records")).collect()
-    return totals.tell([row.asDict() for row in summed])
+    return totals.tell([dict(row) for row in summed])
 
 
-def _counted_examples(
-    findings: DataFrame, trace: Trace
-) -> tuple[list[Row], Counter[tuple[str, str | None]]]:
+def _counted_examples(findings: Frame) -> tuple[list[Row], Counter[tuple[str, str | None]]]:
     """Examples, violations first: EXAMPLES_MAX of each verdict and group; and counts by both.
 
     So few findings that the driver can hold them are counted here, which is cheaper to plan.
     """
-    rows = trace.collected(findings.limit(_DRIVER_ROWS + 1))
+    rows = findings.limit(_DRIVER_ROWS + 1).collect()
     if len(rows) <= _DRIVER_ROWS:
         return sorted(rows, key=_order), Counter((row["verdict"], row["group"]) for row in rows)
     kind = Window.partitionBy("verdict", "group")
@@ -272,7 +271,7 @@ def _counted_examples(
         .withColumn("_findings", F.count(F.lit(1)).over(kind))
         .where(F.col("_rank") <= EXAMPLES_MAX)
     )
-    ranked = trace.collected(worst)
+    ranked = worst.collect()
     counts = Counter({(row["verdict"], row["group"]): row["_findings"] for row in ranked})
     return sorted(ranked, key=_order), counts
 

@@ -1,10 +1,9 @@
 """What groups were given, and what the log holds, at given offsets."""
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis import closeup
 from analysis.digests import BUCKET, LOG, with_bucket
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.positions import PARTITION
 from analysis.stretches import given
@@ -12,7 +11,7 @@ from analysis.stretches import given
 _DELIVERY = (*PARTITION, "member", "seq", "at_micros", "leader_epoch")
 
 
-def deliveries(trace: Trace) -> DataFrame:
+def deliveries(trace: Trace) -> Frame:
     """All that groups were given, in stretches of one record at least.
 
     Columns: group, topic, partition, member, seq, at_micros, leader_epoch, first_offset,
@@ -32,7 +31,7 @@ def deliveries(trace: Trace) -> DataFrame:
     return settled.select(*single.columns).union(single)
 
 
-def given_at(points: DataFrame, trace: Trace) -> DataFrame:
+def given_at(points: Frame, trace: Trace) -> Frame:
     """Points with each delivery to their group at their offset: its leader_epoch and at_micros.
 
     Args:
@@ -51,7 +50,7 @@ def given_at(points: DataFrame, trace: Trace) -> DataFrame:
     )
 
 
-def logged_at(points: DataFrame, trace: Trace) -> DataFrame:
+def logged_at(points: Frame, trace: Trace) -> Frame:
     """(topic, partition, offset, leader_epoch): what the surviving log holds at points.
 
     Args:
@@ -65,7 +64,7 @@ def logged_at(points: DataFrame, trace: Trace) -> DataFrame:
     return settled.select(*near.columns).union(near)
 
 
-def written_at(points: DataFrame, trace: Trace) -> DataFrame:
+def written_at(points: Frame, trace: Trace) -> Frame:
     """(topic, partition, offset): where a transaction wrote what the surviving log holds.
 
     Args:
@@ -82,7 +81,7 @@ def written_at(points: DataFrame, trace: Trace) -> DataFrame:
     return settled.select(*near.columns).union(near)
 
 
-def _settled_at(points: DataFrame, trace: Trace) -> DataFrame:
+def _settled_at(points: Frame, trace: Trace) -> Frame:
     """Of a large trace, the points in stretches of `closeup.settled` that the log holds."""
     kept = closeup.settled(trace).where("is_kept")
     return (

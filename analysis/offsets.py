@@ -4,9 +4,8 @@ A replica of `__consumer_offsets` on a broker that never returned may hold commi
 partition has lost. What a group resumes from is in the log of the last in-sync replicas.
 """
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.positions import PARTITION
 from analysis.state import of_present_topic
@@ -18,12 +17,12 @@ IS_STORED = "not is_tombstone and (producer_id is null or producer_id < 0 or mar
 """Whether a row of `committed_offsets` took effect."""
 
 
-def offsets_of(trace: Trace) -> DataFrame:
+def offsets_of(trace: Trace) -> Frame:
     """Rows of `committed_offsets` in the surviving log, about topics as they are at the end."""
     return all_offsets(trace).where("survives").drop("survives")
 
 
-def all_offsets(trace: Trace) -> DataFrame:
+def all_offsets(trace: Trace) -> Frame:
     """Rows of `committed_offsets` about topics as they are at the end, and whether each survives.
 
     A row survives if a replica in the last ISR of its partition holds it; or where that is not
@@ -32,7 +31,7 @@ def all_offsets(trace: Trace) -> DataFrame:
     return trace.shared("offsets", lambda: _all_offsets(trace))
 
 
-def last_commits(rows: DataFrame) -> DataFrame:
+def last_commits(rows: Frame) -> Frame:
     """The last of the stored commits, by group, topic, partition.
 
     Offsets that a transaction sent count once its commit marker is stored.
@@ -54,7 +53,7 @@ def last_commits(rows: DataFrame) -> DataFrame:
     )
 
 
-def _all_offsets(trace: Trace) -> DataFrame:
+def _all_offsets(trace: Trace) -> Frame:
     last_isr = (
         trace["leaderships"]
         .where(f"topic = '{OFFSETS_TOPIC}'")

@@ -1,8 +1,8 @@
 """Members that wait at an open transaction: read_committed members get no further (KIP-98)."""
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Window
+from analysis.engine.frames import Frame
 from analysis.fates import committed_readers
 from analysis.load import Trace
 
@@ -10,7 +10,7 @@ _LOG = ("topic", "partition")
 _TRANSACTION = (*_LOG, "producer_id", "_number")
 
 
-def waiting(moments: DataFrame, trace: Trace) -> DataFrame:
+def waiting(moments: Frame, trace: Trace) -> Frame:
     """(group, topic, partition, position, at_micros, open_at): moments at the last stable offset.
 
     open_at is where the first transaction began that was open then. It is at the position, or
@@ -22,7 +22,7 @@ def waiting(moments: DataFrame, trace: Trace) -> DataFrame:
         trace: the run.
     """
     moment = ("group", *_LOG, "position", "at_micros")
-    asked = trace.materialized(
+    asked = trace.engine.materialized(
         moments.where("position is not null")
         .join(F.broadcast(committed_readers(trace)), on=["group", "topic"], how="left_semi")
         .select(*moment)
@@ -31,7 +31,7 @@ def waiting(moments: DataFrame, trace: Trace) -> DataFrame:
     if asked.isEmpty():
         return asked.withColumn("open_at", F.lit(None).cast("bigint"))
     batches = _batches(trace).join(F.broadcast(asked.select(*_LOG).distinct()), on=list(_LOG))
-    spans = trace.materialized(_spans(batches), is_heavy=True)
+    spans = trace.engine.materialized(_spans(batches), is_heavy=True)
     next_data = (
         batches.where("not is_control")
         .drop("control_type")
@@ -52,7 +52,7 @@ def waiting(moments: DataFrame, trace: Trace) -> DataFrame:
     )
 
 
-def _batches(trace: Trace) -> DataFrame:
+def _batches(trace: Trace) -> Frame:
     """Batches of the surviving log; _number counts the transactions of their producer id before."""
     of_id = Window.partitionBy(*_LOG, "producer_id").orderBy("base_offset")
     before = of_id.rowsBetween(Window.unboundedPreceding, -1)
@@ -75,7 +75,7 @@ def _batches(trace: Trace) -> DataFrame:
     )
 
 
-def _spans(batches: DataFrame) -> DataFrame:
+def _spans(batches: Frame) -> Frame:
     """_TRANSACTION, first_offset, ended_micros and control_type: of its marker, null without one.
 
     A marker's batch has the time at which the leader appended it.

@@ -4,11 +4,10 @@ Where replicas, producers and groups agree about a bucket, nothing in it can be 
 repeated or made up. `analysis.suspects` selects the others.
 """
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis.beginnings import beginnings
 from analysis.digests import BUCKET, DIGEST, LOG, bucket_start, is_same, summed
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
 from analysis.fates import markers, with_fates
 from analysis.load import Trace
 from analysis.positions import PARTITION, positions
@@ -16,7 +15,7 @@ from analysis.stretches import given, held, sent
 from contract.outcomes import Isolation
 
 
-def fated(trace: Trace) -> DataFrame:
+def fated(trace: Trace) -> Frame:
     """`sent`, and of each stretch of a transaction what `with_fates` adds, and is_split.
 
     is_split: whether its first and its last record end at different markers.
@@ -24,7 +23,7 @@ def fated(trace: Trace) -> DataFrame:
     return trace.shared("fated", lambda: _fated(trace))
 
 
-def _fated(trace: Trace) -> DataFrame:
+def _fated(trace: Trace) -> Frame:
     written = (
         sent(trace)
         .where("transaction is not null")
@@ -45,7 +44,7 @@ def _fated(trace: Trace) -> DataFrame:
     return others.unionByName(judged, allowMissingColumns=True)
 
 
-def log_buckets(trace: Trace) -> DataFrame:
+def log_buckets(trace: Trace) -> Frame:
     """What producers and replicas hold of each bucket.
 
     Columns: BUCKET; DIGEST by prefix: `sent_` of what was acknowledged, `seen_` of what of it no
@@ -56,7 +55,7 @@ def log_buckets(trace: Trace) -> DataFrame:
     return trace.shared("log_buckets", lambda: _log_buckets(trace))
 
 
-def _log_buckets(trace: Trace) -> DataFrame:
+def _log_buckets(trace: Trace) -> Frame:
     is_seen = F.col("transaction").isNull() | (F.col("fate") == "committed")
     by_producers = (
         fated(trace)
@@ -86,7 +85,7 @@ def _log_buckets(trace: Trace) -> DataFrame:
     )
 
 
-def unlike_in_logs(trace: Trace) -> DataFrame:
+def unlike_in_logs(trace: Trace) -> Frame:
     """Buckets about which producers and replicas differ.
 
     All that was acknowledged is below the log start and gone, or all of it is kept, alike in all
@@ -105,7 +104,7 @@ def unlike_in_logs(trace: Trace) -> DataFrame:
     )
 
 
-def unlike_in_groups(trace: Trace) -> DataFrame:
+def unlike_in_groups(trace: Trace) -> Frame:
     """Buckets of which some group was given something else than it should.
 
     That is all that it may see, once; or nothing of what lies outside of what it went through. What

@@ -3,12 +3,13 @@
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.checks.base import CheckOutcome, Totals, findings
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Window
+from analysis.engine.frames import Frame
 from analysis.faulted import brokers_of, without_majority
-from analysis.load import Trace, local_frame
+from analysis.load import Trace
 from analysis.reigns import states
 from contract.tables import MICROS_PER_SECOND
 
@@ -25,7 +26,7 @@ _SPANS = pa.schema({"since": pa.int64(), "until": pa.int64()})
 _TOLD = ("at", "records", "unanswered", "seconds", "unservable_seconds", "recovery_seconds")
 
 
-def outages(waits: DataFrame, *keys: str, answers: DataFrame | None = None) -> DataFrame:
+def outages(waits: Frame, *keys: str, answers: Frame | None = None) -> Frame:
     """Waits of OUTAGE_SECONDS or more, those that overlap as one.
 
     Waits that follow each other within RETRY_SECONDS are one, too, if no request was answered from
@@ -67,7 +68,7 @@ def outages(waits: DataFrame, *keys: str, answers: DataFrame | None = None) -> D
     )
 
 
-def _unanswered_between(in_turn: DataFrame, answers: DataFrame, *keys: str) -> DataFrame:
+def _unanswered_between(in_turn: Frame, answers: Frame, *keys: str) -> Frame:
     """(keys, _since, at, _is_retry): pauses between two waits in which no request was answered."""
     pause = (*keys, "_since", "at")
     pauses = (
@@ -91,11 +92,11 @@ def _unanswered_between(in_turn: DataFrame, answers: DataFrame, *keys: str) -> D
 
 def unavailable(
     trace: Trace,
-    found: DataFrame,
+    found: Frame,
     *keys: str,
-    judged: DataFrame,
-    min_insync: DataFrame,
-    doubts: DataFrame | None = None,
+    judged: Frame,
+    min_insync: Frame,
+    doubts: Frame | None = None,
 ) -> CheckOutcome:
     """Outages of partitions as findings: a violation if it could serve for more than OWED_SECONDS.
 
@@ -114,7 +115,7 @@ def unavailable(
         doubts: (keys, since, until, is_unknown): when what the outages waited for was not known to
             be below the high watermark; if it is unknown, it is excused only by a small ISR.
     """
-    found = trace.materialized(found)
+    found = trace.engine.materialized(found)
     unservable = _unservable(trace, min_insync)
     excuses = (
         found.join(unservable, on=list(_LOG), how="inner")
@@ -145,7 +146,7 @@ def unavailable(
             F.max("_last").alias("servable"),
         )
     )
-    told = trace.materialized(
+    told = trace.engine.materialized(
         found.join(excused, on=list(outage), how="left")
         .withColumn("excused", F.coalesce("excused", F.lit(0)))
         .select(
@@ -180,7 +181,7 @@ def unavailable(
     )
 
 
-def _excused(doubts: DataFrame, unservable: DataFrame, *keys: str) -> DataFrame:
+def _excused(doubts: Frame, unservable: Frame, *keys: str) -> Frame:
     """(keys, since, until): the doubts, and of what is unknown the part with a small ISR."""
     small = unservable.where("is_small").selectExpr(
         *_LOG, "since as small_since", "until as small_until"
@@ -195,7 +196,7 @@ def _excused(doubts: DataFrame, unservable: DataFrame, *keys: str) -> DataFrame:
     return doubts.where("not is_unknown").select(*told).unionByName(in_part.select(*told))
 
 
-def _unservable(trace: Trace, min_insync: DataFrame) -> DataFrame:
+def _unservable(trace: Trace, min_insync: Frame) -> Frame:
     """(topic, partition, since, until, is_small): no leader, or the ISR is too small.
 
     `until` is null where it lasts to the end.
@@ -216,7 +217,7 @@ def _unservable(trace: Trace, min_insync: DataFrame) -> DataFrame:
     )
 
 
-def _without_service(trace: Trace) -> DataFrame:
+def _without_service(trace: Trace) -> Frame:
     """Return when a fault held on clients, or when the brokers without a fault were no majority.
 
     Columns: since, until.
@@ -229,10 +230,13 @@ def _without_service(trace: Trace) -> DataFrame:
         if row["fault"] == "cut clients" or (row["target"] or "").startswith("client:")
     ]
     brokers = trace["broker_states"].select("broker").distinct().count()
-    on_brokers = [(brokers_of(row["target"] or ""), *row[2:]) for row in faults]
+    on_brokers = [
+        (brokers_of(row["target"] or ""), row["injected_micros"], row["healed_micros"])
+        for row in faults
+    ]
     spans += without_majority(on_brokers, brokers)
     content = [{"since": since, "until": until} for since, until in spans]
-    return local_frame(trace.spark, pa.Table.from_pylist(content, schema=_SPANS))
+    return trace.engine.table(pa.Table.from_pylist(content, schema=_SPANS))
 
 
 def _summary(rows: list[dict[str, Any]]) -> str:

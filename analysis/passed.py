@@ -1,15 +1,15 @@
 """The offsets that members went past within a session."""
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis import closeup
 from analysis.digests import BUCKET, bucket_start, buckets_of
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Column
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.sessions import ranges_passed
 
 
-def passed(trace: Trace) -> DataFrame:
+def passed(trace: Trace) -> Frame:
     """The offsets of `gaps`, of a large trace those in need of a closer look.
 
     Columns: group, member, topic, partition, offset, kind, prev_epoch, next_epoch, at_micros.
@@ -17,7 +17,7 @@ def passed(trace: Trace) -> DataFrame:
     return trace.shared("passed", lambda: _passed(trace), is_close=True)
 
 
-def _passed(trace: Trace) -> DataFrame:
+def _passed(trace: Trace) -> Frame:
     pieces = ranges_passed(trace)
     if not trace.is_small:
         pieces = (

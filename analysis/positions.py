@@ -1,8 +1,7 @@
 """How far each group got, and how it ended."""
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.state import of_present_topic
 from analysis.stretches import given
@@ -11,7 +10,7 @@ PARTITION = ("group", "topic", "partition")
 _ENDINGS = ("caught_up", "stalled", "failed")
 
 
-def endings(trace: Trace) -> DataFrame:
+def endings(trace: Trace) -> Frame:
     """How each group ended last: (group, last_change, last_member).
 
     last_change is `polled` where nothing was reported after the last poll: the member was killed.
@@ -31,7 +30,7 @@ def endings(trace: Trace) -> DataFrame:
     )
 
 
-def positions(trace: Trace) -> DataFrame:
+def positions(trace: Trace) -> Frame:
     """How far each group went, however it ended.
 
     Columns: group, topic, partition, position, seen_micros, is_polled.

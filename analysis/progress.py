@@ -1,11 +1,10 @@
 """Where groups began, what they went past, and what was delivered to them again."""
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis import closeup
 from analysis.beginnings import beginnings
 from analysis.digests import outside
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.positions import PARTITION, endings, positions
 from analysis.state import of_present_topic, timelines, with_log_starts
@@ -15,7 +14,7 @@ from contract.outcomes import Isolation
 _LOG = ("topic", "partition")
 
 
-def never_delivered(trace: Trace) -> DataFrame:
+def never_delivered(trace: Trace) -> Frame:
     """(group, topic, partition, offset, leader_epoch): surviving records that a group went past.
 
     The log held them at that time: some were deleted later. A record counts as delivered if its
@@ -26,7 +25,7 @@ def never_delivered(trace: Trace) -> DataFrame:
     return trace.shared("never_delivered", lambda: _never_delivered(trace), is_close=True)
 
 
-def _never_delivered(trace: Trace) -> DataFrame:
+def _never_delivered(trace: Trace) -> Frame:
     is_passed = (F.col("offset") >= F.col("first_offset")) & (
         F.col("offset") < F.col("final_position")
     )
@@ -57,11 +56,11 @@ def was_deleted_from(trace: Trace) -> bool:
     return trace.once("records were deleted", lambda: not _deleted(trace).isEmpty())
 
 
-def _deleted(trace: Trace) -> DataFrame:
+def _deleted(trace: Trace) -> Frame:
     return trace.log_bounds.where("log_start > 0").select(*_LOG, "log_start")
 
 
-def _passed_before_deletion(trace: Trace) -> DataFrame:
+def _passed_before_deletion(trace: Trace) -> Frame:
     """Records below the log start, in segments that are still there, that a group went past before.
 
     The log start was at or below them, by its upper bound, when the group was delivered a record
@@ -83,7 +82,7 @@ def _passed_before_deletion(trace: Trace) -> DataFrame:
     )
 
 
-def deleted_records(trace: Trace) -> DataFrame:
+def deleted_records(trace: Trace) -> Frame:
     """(topic, partition, offset, leader_epoch, value): below the log start, yet in a segment."""
     return (
         closeup.replica_records(trace)
@@ -95,7 +94,7 @@ def deleted_records(trace: Trace) -> DataFrame:
     )
 
 
-def final_positions(trace: Trace) -> DataFrame:
+def final_positions(trace: Trace) -> Frame:
     """How far groups went that did not end by raising.
 
     Columns: group, topic, partition, first_offset, final_position, position, seen_micros.
@@ -132,7 +131,7 @@ def final_positions(trace: Trace) -> DataFrame:
     )
 
 
-def repeated(trace: Trace) -> DataFrame:
+def repeated(trace: Trace) -> Frame:
     """Records that a group was delivered more than once.
 
     Columns: group, topic, partition, offset, value, deliveries, last_micros.
@@ -140,7 +139,7 @@ def repeated(trace: Trace) -> DataFrame:
     return trace.shared("repeated", lambda: _repeated(trace), is_close=True)
 
 
-def _repeated(trace: Trace) -> DataFrame:
+def _repeated(trace: Trace) -> Frame:
     return (
         closeup.polls(trace)
         .groupBy(*PARTITION, "offset", "value")

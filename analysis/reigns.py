@@ -1,8 +1,8 @@
 """Leader epochs: who led in each and until when, and where the surviving branch leaves each."""
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Window
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 
 HEARD_SECONDS = 5
@@ -11,7 +11,7 @@ HEARD_SECONDS = 5
 _LOG = ("topic", "partition")
 
 
-def reigns(trace: Trace) -> DataFrame:
+def reigns(trace: Trace) -> Frame:
     """(topic, partition, epoch, broker, from_micros, newer_epoch, until_micros).
 
     Each leader epoch with its leader, and the next one; a topic that was created again starts over.
@@ -19,7 +19,7 @@ def reigns(trace: Trace) -> DataFrame:
     return trace.shared("reigns", lambda: _reigns(trace))
 
 
-def _reigns(trace: Trace) -> DataFrame:
+def _reigns(trace: Trace) -> Frame:
     in_log = Window.partitionBy(*_LOG).orderBy("metadata_offset")
     led = trace["leaderships"].select(
         *_LOG,
@@ -61,13 +61,13 @@ def fork_of(epoch: str) -> str:
     )
 
 
-def states(trace: Trace) -> DataFrame:
+def states(trace: Trace) -> Frame:
     """Rows of `leaderships` with until_micros, when the next one came; null for the last."""
     in_log = Window.partitionBy(*_LOG).orderBy("metadata_offset")
     return trace["leaderships"].withColumn("until_micros", F.lead("at_micros").over(in_log))
 
 
-def small_isrs(trace: Trace) -> DataFrame:
+def small_isrs(trace: Trace) -> Frame:
     """(topic, partition, leader, leader_epoch, isr, min_insync, at_micros, until_micros).
 
     When a leader had fewer replicas in sync than `min.insync.replicas`; until_micros may be null.
@@ -75,7 +75,7 @@ def small_isrs(trace: Trace) -> DataFrame:
     return trace.shared("small_isrs", lambda: _small_isrs(trace))
 
 
-def _small_isrs(trace: Trace) -> DataFrame:
+def _small_isrs(trace: Trace) -> Frame:
     asked = trace.topics.where("min_insync > 1").select("topic", "min_insync")
     return (
         states(trace)

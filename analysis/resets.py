@@ -1,8 +1,7 @@
 """The resets that clients reported, and what is known of the positions that they left."""
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.offsets import IN_LOG, IS_STORED, offsets_of
 from analysis.positions import PARTITION
@@ -19,7 +18,7 @@ IS_NOTICE = "(?i)truncat|out_?of_?range|no_?offset|offset_?reset"
 """Exceptions of clients about a position that is not valid, or that they do not have."""
 
 
-def resets_of(trace: Trace) -> DataFrame:
+def resets_of(trace: Trace) -> Frame:
     """Resets of the present topics, without those for want of a commit where none stood."""
     key = (*PARTITION, "member", "at_micros")
     resets = of_present_topic(trace["resets"], trace, "at_micros")
@@ -39,7 +38,7 @@ def resets_of(trace: Trace) -> DataFrame:
     )
 
 
-def noticed(trace: Trace, gone: DataFrame) -> DataFrame:
+def noticed(trace: Trace, gone: Frame) -> Frame:
     """(group, topic, partition, first_micros, until_micros) of those whose client reported it.
 
     A reset of that partition counts, or an exception about truncations or missing offsets that
@@ -86,7 +85,7 @@ def noticed(trace: Trace, gone: DataFrame) -> DataFrame:
     return reset_since.select(*key).union(raised_since.select(*key))
 
 
-def with_committed_epochs(resets: DataFrame, trace: Trace) -> DataFrame:
+def with_committed_epochs(resets: Frame, trace: Trace) -> Frame:
     """Let from_epoch be that of the group's commit at from_offset where the client kept none."""
     key = (*PARTITION, "member", "at_micros", "from_offset")
     stored = (
@@ -112,7 +111,7 @@ def with_committed_epochs(resets: DataFrame, trace: Trace) -> DataFrame:
     )
 
 
-def with_log_ends(resets: DataFrame, trace: Trace) -> DataFrame:
+def with_log_ends(resets: Frame, trace: Trace) -> Frame:
     """Add end_before and end_after: the log's end in the leader's samples around each reset.
 
     A sample before the reset counts only if no newer leader came between: it may have truncated the
@@ -157,7 +156,7 @@ def with_log_ends(resets: DataFrame, trace: Trace) -> DataFrame:
     return resets.join(sampled, on=list(key), how="left")
 
 
-def with_history(resets: DataFrame, trace: Trace) -> DataFrame:
+def with_history(resets: Frame, trace: Trace) -> Frame:
     """Add bytes and seconds: of the batches between from_offset and to_offset, of one replica."""
     key = (*PARTITION, "member", "at_micros", "from_offset")
     batches = trace["replica_batches"].select(
@@ -178,7 +177,7 @@ def with_history(resets: DataFrame, trace: Trace) -> DataFrame:
     return resets.join(passed, on=list(key), how="left")
 
 
-def with_skips(resets: DataFrame, trace: Trace) -> DataFrame:
+def with_skips(resets: Frame, trace: Trace) -> Frame:
     """Add skipped: how many records from from_offset up to to_offset the group never got."""
     key = (*PARTITION, "member", "at_micros", "from_offset")
     jumps = resets.where("to_offset > from_offset").select(*key, "to_offset").distinct()

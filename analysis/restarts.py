@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from pyspark.sql import Row
-
+from analysis.engine.frames import Row
 from analysis.faulted import brokers_of
 from analysis.gap import ALL_TABLES, Gap
 from analysis.load import Trace

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis import closeup
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.offsets import last_commits, offsets_of
 from analysis.positions import PARTITION, endings
@@ -29,7 +28,7 @@ def resumptions(trace: Trace) -> list[Resumption]:
     Source: docs/results.md, resumption.
     """
     rows = sorted(
-        (row.asDict() for row in _facts(trace).collect()),
+        (dict(row) for row in _facts(trace).collect()),
         key=lambda row: (row["topic"], row["partition"]),
     )
     by_group = {group.group: group for group in trace.plan.groups}
@@ -64,7 +63,7 @@ def _exception(row: dict[str, Any]) -> str | None:
     return f"{name} (divergent offset {row['divergent_offset']})"
 
 
-def _facts(trace: Trace) -> DataFrame:
+def _facts(trace: Trace) -> Frame:
     """The facts of each row, by group, topic, partition."""
     reopened = _reopened(trace)
     pauses = _pauses(trace)
@@ -104,7 +103,7 @@ def _facts(trace: Trace) -> DataFrame:
     )
 
 
-def _reopened(trace: Trace) -> DataFrame:
+def _reopened(trace: Trace) -> Frame:
     """(group, last_member, opened_micros) of groups that had more than one member in turn."""
     return (
         trace["group_events"]
@@ -120,7 +119,7 @@ def _reopened(trace: Trace) -> DataFrame:
     )
 
 
-def _pauses(trace: Trace) -> DataFrame:
+def _pauses(trace: Trace) -> Frame:
     """Where the last member of a group came to the end, stayed open, and read on.
 
     Who stalled before was at its first reading still. Columns: group, topic, partition, paused_seq
@@ -156,7 +155,7 @@ def _pauses(trace: Trace) -> DataFrame:
     )
 
 
-def _commits_before(trace: Trace, reopened: DataFrame, pauses: DataFrame) -> DataFrame:
+def _commits_before(trace: Trace, reopened: Frame, pauses: Frame) -> Frame:
     """What the coordinator held when the last member was opened, or went on after its pause."""
     stored = (
         offsets_of(trace)
@@ -166,7 +165,7 @@ def _commits_before(trace: Trace, reopened: DataFrame, pauses: DataFrame) -> Dat
     return last_commits(stored.where("committed_micros <= coalesce(ended_micros, opened_micros)"))
 
 
-def _epochs_known(trace: Trace, reopened: DataFrame, pauses: DataFrame) -> DataFrame:
+def _epochs_known(trace: Trace, reopened: Frame, pauses: Frame) -> Frame:
     """The epochs that the client and the cluster had at the client's own last commit before."""
     return (
         trace["commits"]
@@ -178,7 +177,7 @@ def _epochs_known(trace: Trace, reopened: DataFrame, pauses: DataFrame) -> DataF
     )
 
 
-def _resumed_at(trace: Trace, pauses: DataFrame) -> DataFrame:
+def _resumed_at(trace: Trace, pauses: Frame) -> Frame:
     """Where the last member was served first; its last position where it was served nothing.
 
     Of a member that stopped and read on, only what came after its pause counts.
@@ -204,7 +203,7 @@ def _resumed_at(trace: Trace, pauses: DataFrame) -> DataFrame:
     )
 
 
-def _exceptions(trace: Trace) -> DataFrame:
+def _exceptions(trace: Trace) -> Frame:
     """(group, exception, divergent_offset) of groups whose last member raised."""
     raised = trace["group_events"].where("change = 'failed'")
     last = (

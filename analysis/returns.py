@@ -1,15 +1,14 @@
 """Where a member was delivered lower offsets again, within a session of reading."""
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.offsets import IS_STORED
 from analysis.positions import PARTITION
 from analysis.sessions import jumps
 
 
-def moved_back(trace: Trace) -> DataFrame:
+def moved_back(trace: Trace) -> Frame:
     """Rows of `jumps` that go back although reading did not start over.
 
     Columns: those of `jumps`, is_commit, is_permitted.

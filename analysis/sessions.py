@@ -5,9 +5,9 @@ over where the member was assigned or lost the partition, where its client reset
 raised. The order of records is promised between two such moments only.
 """
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Window
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.stretches import given
 from contract.tables import MICROS_PER_SECOND
@@ -20,7 +20,7 @@ _RESET_LATE_MICROS = MICROS_PER_SECOND
 """A client may hand over the line about a reset so long after it went on."""
 
 
-def runs(trace: Trace) -> DataFrame:
+def runs(trace: Trace) -> Frame:
     """Records that one poll returned at consecutive offsets, as one row.
 
     Columns: worker, group, member, topic, partition, seq, first_offset, last_offset, first_epoch,
@@ -33,7 +33,7 @@ def runs(trace: Trace) -> DataFrame:
     return trace.shared("runs", lambda: _runs(trace))
 
 
-def jumps(trace: Trace) -> DataFrame:
+def jumps(trace: Trace) -> Frame:
     """The runs that do not begin where the one before ended.
 
     The columns of `runs`, and is_anew (reading started over in between) and reset_to (where a reset
@@ -42,7 +42,7 @@ def jumps(trace: Trace) -> DataFrame:
     return trace.shared("jumps", lambda: _jumps(trace))
 
 
-def ranges_passed(trace: Trace) -> DataFrame:
+def ranges_passed(trace: Trace) -> Frame:
     """What a member's position went past within a session, and was given nothing of.
 
     Columns: group, member, topic, partition, gap_first, gap_last (offsets), kind (within a poll,
@@ -51,7 +51,7 @@ def ranges_passed(trace: Trace) -> DataFrame:
     return trace.shared("ranges_passed", lambda: _ranges_passed(trace))
 
 
-def _runs(trace: Trace) -> DataFrame:
+def _runs(trace: Trace) -> Frame:
     in_life = Window.partitionBy(*_LIFE).orderBy("seq", "_place", "first_offset")
     before = F.lag(F.struct("seq", "last_offset", "last_epoch", "at_micros")).over(in_life)
     return (
@@ -82,7 +82,7 @@ def _runs(trace: Trace) -> DataFrame:
     )
 
 
-def _ranges_passed(trace: Trace) -> DataFrame:
+def _ranges_passed(trace: Trace) -> Frame:
     return (
         jumps(trace)
         .where("not is_anew and first_offset > prev_offset")
@@ -101,8 +101,8 @@ def _ranges_passed(trace: Trace) -> DataFrame:
     )
 
 
-def _jumps(trace: Trace) -> DataFrame:
-    jumped = trace.materialized(runs(trace).where("first_offset != prev_offset + 1"))
+def _jumps(trace: Trace) -> Frame:
+    jumped = trace.engine.materialized(runs(trace).where("first_offset != prev_offset + 1"))
     events = (
         trace["group_events"]
         .where("change in ('assigned', 'revoked', 'failed', 'opened')")

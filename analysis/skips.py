@@ -1,9 +1,8 @@
 """Why a group went past records of the surviving log that were never delivered to it."""
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis.elections import elections
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.offsets import last_commits, offsets_of
 from analysis.positions import PARTITION
@@ -21,7 +20,7 @@ _NEVER = 2**62
 _FOREVER = str(2**63 - 1)
 
 
-def skips(trace: Trace) -> DataFrame:
+def skips(trace: Trace) -> Frame:
     """Rows of `never_delivered`, each with what explains it.
 
     - commit_epoch, committed_offset, committed_epoch: of the group's plan and its last commit.
@@ -34,7 +33,7 @@ def skips(trace: Trace) -> DataFrame:
     - is_replaced: whether it took the place of a record that was delivered to the group before, and
       then truncated; false where a reset led past it.
     """
-    skipped = trace.materialized(never_delivered(trace), is_close=True)
+    skipped = trace.engine.materialized(never_delivered(trace), is_close=True)
     return (
         skipped.join(
             F.broadcast(trace.groups.select("group", "commit_epoch")), on="group", how="left"
@@ -54,7 +53,7 @@ def skips(trace: Trace) -> DataFrame:
     )
 
 
-def _gapped(trace: Trace) -> DataFrame:
+def _gapped(trace: Trace) -> Frame:
     """(group, is_gapped): groups with a member in a history that lacks events."""
     lacking = (
         trace.present("histories").where("missing_seqs > 0 or malformed_lines > 0").select("worker")
@@ -69,7 +68,7 @@ def _gapped(trace: Trace) -> DataFrame:
     )
 
 
-def _passed_by_resets(skipped: DataFrame, trace: Trace) -> DataFrame:
+def _passed_by_resets(skipped: Frame, trace: Trace) -> Frame:
     """What a reset led past.
 
     Columns: group, topic, partition, offset, leader_epoch, jumped_to, truncated_to, unclean_epochs.
@@ -91,7 +90,7 @@ def _passed_by_resets(skipped: DataFrame, trace: Trace) -> DataFrame:
     )
 
 
-def _ranges(trace: Trace) -> DataFrame:
+def _ranges(trace: Trace) -> Frame:
     """Resets with covers_from: from there on, up to to_offset, they led past records.
 
     That is the position that was reset; or where its branch ended, if a truncation had removed what
@@ -165,7 +164,7 @@ def _ranges(trace: Trace) -> DataFrame:
     )
 
 
-def _unclean(trace: Trace) -> DataFrame:
+def _unclean(trace: Trace) -> Frame:
     """(topic, partition, unclean): the elections out of the ISR that permit a loss, as structs."""
     return (
         elections(trace)
@@ -179,7 +178,7 @@ def _unclean(trace: Trace) -> DataFrame:
     )
 
 
-def _replaced(skipped: DataFrame, trace: Trace) -> DataFrame:
+def _replaced(skipped: Frame, trace: Trace) -> Frame:
     """(group, topic, partition, offset, leader_epoch, is_replaced): as of `skips`."""
     older = (
         of_present_topic(given(trace), trace, "at_micros")

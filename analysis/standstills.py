@@ -1,8 +1,7 @@
 """Where members stayed: they polled on and were given nothing, or reported that they caught up."""
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.sessions import runs
 from analysis.state import of_present_topic
@@ -14,7 +13,7 @@ STALE_SECONDS = 2
 _LOG = ("topic", "partition")
 
 
-def standstills(trace: Trace) -> DataFrame:
+def standstills(trace: Trace) -> Frame:
     """Runs before which their member stood at their first offset for STALE_SECONDS or more.
 
     That it did, and did not rest, is proved by its commits of that offset in between.
@@ -26,7 +25,7 @@ def standstills(trace: Trace) -> DataFrame:
     return trace.shared("standstills", lambda: _standstills(trace))
 
 
-def _standstills(trace: Trace) -> DataFrame:
+def _standstills(trace: Trace) -> Frame:
     least = STALE_SECONDS * MICROS_PER_SECOND
     began = (
         trace["group_events"]
@@ -52,7 +51,7 @@ def _standstills(trace: Trace) -> DataFrame:
     )
 
 
-def reported_ends(trace: Trace) -> DataFrame:
+def reported_ends(trace: Trace) -> Frame:
     """Positions at which members reported that they caught up, in the columns of `standstills`.
 
     A report is of one moment: since_micros is null, until_micros and at_micros are when it came.

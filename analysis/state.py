@@ -5,10 +5,10 @@ accuses only where both agree. Sources are, in this order, the servers' own logs
 leaders' samples, the metadata log, and the end of the run.
 """
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis.creations import created_again, creations
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Column, Window
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.stretches import given
 
@@ -27,7 +27,7 @@ _UNCACHED = """
 It has no record on the surviving branch, so it ends where the next one starts."""
 
 
-def of_present_topic(rows: DataFrame, trace: Trace, at: str) -> DataFrame:
+def of_present_topic(rows: Frame, trace: Trace, at: str) -> Frame:
     """Rows whose time, a column by its name, is not before their topic was created again."""
     again = created_again(trace)
     if trace.once("no topic was created again", again.isEmpty):
@@ -40,7 +40,7 @@ def of_present_topic(rows: DataFrame, trace: Trace, at: str) -> DataFrame:
     )
 
 
-def with_log_starts(moments: DataFrame, trace: Trace) -> DataFrame:
+def with_log_starts(moments: Frame, trace: Trace) -> Frame:
     """Add start_low and start_high: the bounds of the leader's log start at `at_micros`.
 
     start_low is the highest that was reported until then. start_high is the lowest that was
@@ -85,7 +85,7 @@ def with_log_starts(moments: DataFrame, trace: Trace) -> DataFrame:
     return moments.join(known, on=list(key), how="left")
 
 
-def timelines(trace: Trace) -> DataFrame:
+def timelines(trace: Trace) -> Frame:
     """(topic, partition, timeline): every leader epoch that is known, evicted ones too.
 
     `timeline` is an array of structs (leader_epoch, start_low, start_high, from_micros, is_kept):
@@ -170,7 +170,7 @@ def _is_overwritten(epoch: str, offset: str, until: str, start: str) -> Column:
     )
 
 
-def log_start_reports(trace: Trace) -> DataFrame:
+def log_start_reports(trace: Trace) -> Frame:
     """(topic, partition, log_start, is_low, is_high, is_logged, reason, first_micros, last_micros).
 
     Each log start that was reported, once a source (is_logged: by a server's log, with its reason).
@@ -179,7 +179,7 @@ def log_start_reports(trace: Trace) -> DataFrame:
     return trace.shared("known_log_starts", lambda: _reported_starts(trace))
 
 
-def _reported_starts(trace: Trace) -> DataFrame:
+def _reported_starts(trace: Trace) -> Frame:
     sampled = (
         trace["samples"]
         .where("broker = leader and log_start_offset >= 0")
@@ -221,7 +221,7 @@ def _reported_starts(trace: Trace) -> DataFrame:
     )
 
 
-def _epochs(trace: Trace) -> DataFrame:
+def _epochs(trace: Trace) -> Frame:
     """Leader epochs one by one, with the columns of a `timeline`'s structs."""
     led = of_present_topic(trace["leaderships"].where("leader_epoch >= 0"), trace, "at_micros")
     began = led.groupBy(*_EPOCH).agg(F.min("at_micros").alias("led_micros"))

@@ -5,10 +5,10 @@ producer's values in a row, of one replica. On a large trace it also ends with i
 offsets, and has the digest of what lies in it (see `analysis.digests`).
 """
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis.digests import BUCKET, LOG, bucket_of, digest
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Column
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 
 _NEVER = 2**62
@@ -20,7 +20,7 @@ def one_record() -> Column:
     return F.lit(1).cast("bigint").alias("records")
 
 
-def given(trace: Trace) -> DataFrame:
+def given(trace: Trace) -> Frame:
     """What groups were given, in stretches of one poll and one leader epoch.
 
     Columns: worker, group, member, topic, partition, seq, at_micros, leader_epoch, _shift (offset
@@ -30,7 +30,7 @@ def given(trace: Trace) -> DataFrame:
     return trace.shared("given", lambda: _given(trace), is_heavy=True)
 
 
-def _given(trace: Trace) -> DataFrame:
+def _given(trace: Trace) -> Frame:
     shift = (F.col("offset") - F.col("position_in_poll")).alias("_shift")
     at = F.col("polled_micros").alias("at_micros")
     return (
@@ -46,7 +46,7 @@ def _given(trace: Trace) -> DataFrame:
     )
 
 
-def sent(trace: Trace) -> DataFrame:
+def sent(trace: Trace) -> Frame:
     """What was acknowledged, of a large trace, in stretches of one producer and transaction.
 
     Columns: producer, topic, partition, transaction, acks, _shift (offset less sequence), _bucket,
@@ -57,7 +57,7 @@ def sent(trace: Trace) -> DataFrame:
     return trace.shared("sent", lambda: _sent(trace), is_heavy=True)
 
 
-def _sent(trace: Trace) -> DataFrame:
+def _sent(trace: Trace) -> Frame:
     shift = (F.col("offset") - F.col("sequence")).alias("_shift")
     written = F.coalesce("intended_micros", "answered_micros")
     waited = F.expr(f"coalesce(answered_micros, {_NEVER}) - intended_micros")
@@ -78,7 +78,7 @@ def _sent(trace: Trace) -> DataFrame:
     )
 
 
-def held(trace: Trace) -> DataFrame:
+def held(trace: Trace) -> Frame:
     """What surviving replicas hold, not deleted, of a large trace.
 
     Columns: broker, topic, partition, leader_epoch, _bucket, DIGEST.
@@ -86,7 +86,7 @@ def held(trace: Trace) -> DataFrame:
     return trace.shared("held", lambda: _held(trace), is_heavy=True)
 
 
-def _held(trace: Trace) -> DataFrame:
+def _held(trace: Trace) -> Frame:
     records = trace.kept(trace["replica_records"])
     return records.groupBy(
         "broker", *LOG, "leader_epoch", bucket_of("offset").alias("_bucket")

@@ -1,12 +1,13 @@
 """Which replicas speak for a partition at the end, and where its log then began and ended."""
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Window
+from analysis.engine.frames import Frame
 
 _LOG = ("topic", "partition")
 
 
-def survivors(replicas: DataFrame, leaderships: DataFrame) -> DataFrame:
+def survivors(replicas: Frame, leaderships: Frame) -> Frame:
     """(topic, partition, broker): the replicas in their partition's last ISR.
 
     A broker that never came back keeps records that the partition has lost, so its replica proves
@@ -28,7 +29,7 @@ def survivors(replicas: DataFrame, leaderships: DataFrame) -> DataFrame:
     )
 
 
-def log_bounds(log_starts: DataFrame, samples: DataFrame, leaderships: DataFrame) -> DataFrame:
+def log_bounds(log_starts: Frame, samples: Frame, leaderships: Frame) -> Frame:
     """(topic, partition, log_start, log_end): bounds at the end, the end exclusive.
 
     A server that is killed may not have written its log start yet (it does so once in

@@ -8,12 +8,12 @@ single records: it must hold wherever they could find anything.
 from collections.abc import Iterator
 from functools import reduce
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis.absences import absences
 from analysis.cuts import replicated_above
 from analysis.digests import BUCKET, LOG, bucket_of, buckets_of, with_bucket
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Window
+from analysis.engine.frames import Frame
 from analysis.fates import committed_readers, ends, fenced, offset_commits
 from analysis.load import Trace
 from analysis.orderly import fated, log_buckets, unlike_in_groups, unlike_in_logs
@@ -27,12 +27,12 @@ from contract.tables import MICROS_PER_SECOND
 _TRANSACTION = ("producer", "transaction")
 
 
-def suspects(trace: Trace) -> DataFrame:
+def suspects(trace: Trace) -> Frame:
     """(topic, partition, _bucket): in need of a closer look."""
-    return reduce(DataFrame.union, [one.select(*BUCKET) for one in _all(trace)]).distinct()
+    return reduce(Frame.union, [one.select(*BUCKET) for one in _all(trace)]).distinct()
 
 
-def _all(trace: Trace) -> Iterator[DataFrame]:
+def _all(trace: Trace) -> Iterator[Frame]:
     yield unlike_in_logs(trace)
     yield unlike_in_groups(trace)
     yield from _broken_stretches(trace)
@@ -48,13 +48,13 @@ def _all(trace: Trace) -> Iterator[DataFrame]:
         yield from _transactions(trace)
 
 
-def _broken_stretches(trace: Trace) -> Iterator[DataFrame]:
+def _broken_stretches(trace: Trace) -> Iterator[Frame]:
     """Stretches that do not have every offset from their first to their last."""
     for stretches in (fated(trace), given(trace)):
         yield stretches.where("last_offset - first_offset + 1 != records")
 
 
-def _late_answers(trace: Trace) -> Iterator[DataFrame]:
+def _late_answers(trace: Trace) -> Iterator[Frame]:
     """What may have been acknowledged after its epoch, or with too few replicas in sync."""
     epochs = (
         log_buckets(trace)
@@ -79,7 +79,7 @@ def _late_answers(trace: Trace) -> Iterator[DataFrame]:
     )
 
 
-def _beyond_forks(trace: Trace) -> DataFrame:
+def _beyond_forks(trace: Trace) -> Frame:
     """What was given of an epoch beyond where the surviving branch leaves it."""
     return (
         given(trace)
@@ -88,7 +88,7 @@ def _beyond_forks(trace: Trace) -> DataFrame:
     )
 
 
-def _passed(trace: Trace) -> DataFrame:
+def _passed(trace: Trace) -> Frame:
     """What a member went past within a session, though its group may see it."""
     levels = F.broadcast(trace.readers.select("group", "isolation"))
     is_seen = F.expr("isolation = 'read_uncommitted' or transaction is null or fate = 'committed'")
@@ -107,7 +107,7 @@ def _passed(trace: Trace) -> DataFrame:
     )
 
 
-def _waits(trace: Trace) -> Iterator[DataFrame]:
+def _waits(trace: Trace) -> Iterator[Frame]:
     """Values that waited for their answer, and those that members stood before."""
     yield fated(trace).where(f"waited_micros >= {OUTAGE_SECONDS * MICROS_PER_SECOND}")
     stood = with_bucket(standstills(trace).selectExpr(*LOG, "first_offset as _at"), "_at")
@@ -129,7 +129,7 @@ def _waits(trace: Trace) -> Iterator[DataFrame]:
     )
 
 
-def _out_of_order(trace: Trace) -> DataFrame:
+def _out_of_order(trace: Trace) -> Frame:
     """A producer's stretches that lie before ones that it sent earlier, and those."""
     in_stream = Window.partitionBy("producer", *LOG).orderBy("first_sequence", "first_offset")
     before = in_stream.rowsBetween(Window.unboundedPreceding, -1)
@@ -147,14 +147,14 @@ def _out_of_order(trace: Trace) -> DataFrame:
     )
 
 
-def _log_starts(trace: Trace) -> DataFrame:
+def _log_starts(trace: Trace) -> Frame:
     """Where a log start ever was."""
     told = trace["samples"].where("log_start_offset > 0").select(*LOG, "log_start_offset")
     at_end = trace["log_starts"].where("log_start_offset > 0").select(*LOG, "log_start_offset")
     return told.union(at_end).withColumn("_bucket", bucket_of("log_start_offset"))
 
 
-def _replicated(trace: Trace) -> DataFrame:
+def _replicated(trace: Trace) -> Frame:
     """What followers had that were truncated below it."""
     had = F.broadcast(replicated_above(trace))
     return (
@@ -166,7 +166,7 @@ def _replicated(trace: Trace) -> DataFrame:
     )
 
 
-def _transactions(trace: Trace) -> Iterator[DataFrame]:
+def _transactions(trace: Trace) -> Iterator[Frame]:
     """Writes whose end is not clear, not that of their offsets, too late, or amid what was read.
 
     An end is not clear either where the marker contradicts the response to the client.

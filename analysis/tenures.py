@@ -1,8 +1,8 @@
 """Who read a partition for its group, from its assignment on: what checks of groups judge."""
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Window
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.offsets import IN_LOG, all_offsets
 from analysis.positions import PARTITION
@@ -12,7 +12,7 @@ TENURE = (*PARTITION, "member", "from_seq")
 _IN_ORDER = "struct(seq, first_place)"
 
 
-def tenures(trace: Trace) -> DataFrame:
+def tenures(trace: Trace) -> Frame:
     """One row per assignment of a partition to a member, as the member noticed it.
 
     - TENURE; from_seq and the next assignment's bound it in the member's history.
@@ -26,7 +26,7 @@ def tenures(trace: Trace) -> DataFrame:
     return trace.shared("tenures", lambda: _tenures(trace))
 
 
-def _tenures(trace: Trace) -> DataFrame:
+def _tenures(trace: Trace) -> Frame:
     by_member = Window.partitionBy(*PARTITION, "member").orderBy("seq")
     assigned = (
         trace["group_events"]
@@ -94,7 +94,7 @@ def _tenures(trace: Trace) -> DataFrame:
     )
 
 
-def commits_at_start(trace: Trace) -> DataFrame:
+def commits_at_start(trace: Trace) -> Frame:
     """The tenures that began with a commit, and which one stood then.
 
     TENURE, from_micros, before_micros, position, first_offset, first_micros, committed_offset,
@@ -105,7 +105,7 @@ def commits_at_start(trace: Trace) -> DataFrame:
     return trace.shared("commits_at_start", lambda: _commits_at_start(trace))
 
 
-def _commits_at_start(trace: Trace) -> DataFrame:
+def _commits_at_start(trace: Trace) -> Frame:
     stored = (
         all_offsets(trace)
         .where("not marker <=> 'abort'")
@@ -135,7 +135,9 @@ def _commits_at_start(trace: Trace) -> DataFrame:
         .where("not is_transactional and commit.committed_offset is not null")
         .selectExpr(
             *began.columns,
-            "commit.*",
+            "commit.committed_offset",
+            "commit.committed_epoch",
+            "commit.committed_micros",
             "if(gone.committed_micros >= commit.committed_micros, gone.committed_offset, null)"
             " as gone_offset",
         )

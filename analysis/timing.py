@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from pyspark.sql import Row
-
+from analysis.engine.frames import Row
 from analysis.load import Trace
 from contract.stages import Stage
 from contract.tables import MICROS_PER_SECOND

@@ -1,8 +1,8 @@
 """Values that brokers reported to the observer, in the order in which they must have known them."""
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Window
+from analysis.engine.frames import Frame
 from contract.tables import MICROS_PER_SECOND
 
 ANSWER_MICROS = 2 * MICROS_PER_SECOND
@@ -11,7 +11,7 @@ ANSWER_MICROS = 2 * MICROS_PER_SECOND
 _LOG = ("topic", "partition")
 
 
-def in_order(samples: DataFrame, *keys: str, value: str) -> DataFrame:
+def in_order(samples: Frame, *keys: str, value: str) -> Frame:
     """Each reported value, and the largest one that was reported before the request for it.
 
     Two threads query at the same time, so the order in which responses were recorded proves

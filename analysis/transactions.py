@@ -1,10 +1,9 @@
 """What transactions wrote and how each ended: what several checks ask."""
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis import closeup
 from analysis.elections import elections, starts_above, with_timelines
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
 from analysis.fates import with_fates
 from analysis.load import Trace
 from analysis.stretches import one_record
@@ -16,7 +15,7 @@ _PERMIT = ("at_micros", "epoch", "leader", "metadata_offset", "permits")
 _END = ("outcome", "told", "marker", "marker_at", "fate")
 
 
-def writes(trace: Trace) -> DataFrame:
+def writes(trace: Trace) -> Frame:
     """Each value of a transaction with its fate, of a large trace those of `closeup.sends`.
 
     Columns: topic, partition, producer, transaction, value, offset (where acknowledged, else where
@@ -26,7 +25,7 @@ def writes(trace: Trace) -> DataFrame:
     return trace.shared("transactional_writes", lambda: _writes(trace), is_close=True)
 
 
-def _writes(trace: Trace) -> DataFrame:
+def _writes(trace: Trace) -> Frame:
     held = (
         closeup.replica_records(trace).groupBy(*_LOG, "value").agg(F.min("offset").alias("held_at"))
     )
@@ -40,7 +39,7 @@ def _writes(trace: Trace) -> DataFrame:
     return with_fates(sends, trace)
 
 
-def with_later_permit(lost: DataFrame, trace: Trace) -> DataFrame:
+def with_later_permit(lost: Frame, trace: Trace) -> Frame:
     """Writes that the log lacks, with `permit`: the first election since that permits their loss.
 
     It is null if no election since the write's answer permits it, as of `elections.with_permit`.
@@ -66,7 +65,7 @@ def with_later_permit(lost: DataFrame, trace: Trace) -> DataFrame:
     )
 
 
-def pieces(trace: Trace) -> DataFrame:
+def pieces(trace: Trace) -> Frame:
     """All that transactions sent, in stretches of one value at least.
 
     Columns: topic, partition, producer, transaction, first_offset, last_offset, records,
@@ -86,7 +85,7 @@ def pieces(trace: Trace) -> DataFrame:
     return single.union(settled_writes(trace).select(*single.columns))
 
 
-def settled_writes(trace: Trace) -> DataFrame:
+def settled_writes(trace: Trace) -> Frame:
     """What of a large trace `writes` leaves out: committed or aborted, and all in order.
 
     Columns: those of `pieces`.

@@ -4,16 +4,15 @@ Both tables come from the same segments, so a batch without its records, or reco
 batch, is a gap of the decoded history and says nothing about Kafka.
 """
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 
 _LOG = ("topic", "partition")
 _PART = ("broker", *_LOG, "leader_epoch")
 
 
-def unmatched(trace: Trace) -> DataFrame:
+def unmatched(trace: Trace) -> Frame:
     """(broker, topic, partition, leader_epoch, offset_first, offset_last, batched, recorded).
 
     Leader epochs of replicas whose batches have other offsets than their records, at or above the
@@ -23,7 +22,7 @@ def unmatched(trace: Trace) -> DataFrame:
     return trace.shared("unmatched", lambda: _unmatched(trace), is_heavy=True)
 
 
-def logs_without_records(trace: Trace) -> DataFrame:
+def logs_without_records(trace: Trace) -> Frame:
     """(topic, partition, unmatched_first, unmatched_last): where a surviving log lacks records.
 
     Batches of a surviving replica have more than its records, or other offsets: what is not among
@@ -44,7 +43,7 @@ def logs_without_records(trace: Trace) -> DataFrame:
     )
 
 
-def _unmatched(trace: Trace) -> DataFrame:
+def _unmatched(trace: Trace) -> Frame:
     starts = F.broadcast(trace["log_starts"].select("broker", *_LOG, "log_start_offset"))
     batches = (
         trace.present("replica_batches")

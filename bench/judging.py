@@ -15,6 +15,10 @@ from typing import Any
 
 import msgspec
 
+from analysis.checks.base import CheckOutcome
+from analysis.checks.registry import CHECKS
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
 from contract.checks import Check
 from contract.run_folder import RunFolder
 
@@ -39,13 +43,6 @@ class Judged(msgspec.Struct):
 
 def judge(trace: Any, tell: Callable[[str], None]) -> dict[str, Judged]:
     """Judge with every registered check, as `analysis.judge` does, but return all findings."""
-    # Imported here: for DuckDB their imports must be replaced before.
-    from pyspark.sql import DataFrame  # noqa: PLC0415
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415
-
-    from analysis.checks.base import CheckOutcome  # noqa: PLC0415
-    from analysis.checks.registry import CHECKS  # noqa: PLC0415
-
     told = {str(check): Judged(lacks=one.lacks(trace)) for check, one in CHECKS.items()}
     outcomes: dict[str, CheckOutcome] = {}
 
@@ -59,19 +56,19 @@ def judge(trace: Any, tell: Callable[[str], None]) -> dict[str, Judged]:
 
     def collect(name: str) -> None:
         with _broken_in(told[name]):
-            told[name].findings = [row.asDict() for row in trace.collected(outcomes[name].findings)]
+            told[name].findings = [dict(row) for row in outcomes[name].findings.collect()]
         tell(name)
 
-    trace.each(ask, CHECKS)
+    trace.engine.each(ask, CHECKS)
     asked = []
     for name, outcome in outcomes.items():
         if isinstance(outcome.evaluated, int):
             told[name].evaluated = outcome.evaluated
         else:
             asked.append(outcome.evaluated.select(F.lit(name).alias("check"), "evaluated"))
-    for row in reduce(DataFrame.union, asked).collect():
+    for row in reduce(Frame.union, asked).collect():
         told[row["check"]].evaluated = int(row["evaluated"])
-    trace.each(collect, outcomes)
+    trace.engine.each(collect, outcomes)
     return told
 
 
@@ -85,21 +82,21 @@ def _broken_in(judged: Judged) -> Iterator[None]:
 
 
 def _on_spark(folder: RunFolder, master: str | None) -> Any:
+    from analysis.engine.session import open_session  # noqa: PLC0415
     from analysis.load import count_rows, load_trace  # noqa: PLC0415
-    from analysis.session import open_session  # noqa: PLC0415
 
     spark = open_session(master, rows=sum(count_rows(folder).values()))
     return load_trace(spark, folder)
 
 
 def _on_duckdb(folder: RunFolder, spill: Path) -> Any:
-    from bench.on_duckdb.session import Session, put_in_place  # noqa: PLC0415
-
-    put_in_place()
-    from bench.on_duckdb.trace import load_trace  # noqa: PLC0415 - uses the replaced modules
+    from analysis.engine.duckdb import DuckDBEngine  # noqa: PLC0415 - may not be installed
+    from analysis.load import trace_of  # noqa: PLC0415
+    from analysis.source import table_files  # noqa: PLC0415
 
     threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return load_trace(Session(threads=threads or 1, memory=f"{MEMORY_GB}GB", spill=spill), folder)
+    engine = DuckDBEngine(threads=threads or 1, memory=f"{MEMORY_GB}GB", spill=spill)
+    return trace_of(engine, folder, table_files(folder))
 
 
 def main() -> None:
@@ -112,7 +109,7 @@ def main() -> None:
     told = judge(trace, lambda name: print(name, flush=True))
     file.write_bytes(msgspec.json.encode(told))
     if engine == "spark":
-        trace.spark.stop()
+        trace.engine.session.stop()
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 
 from analysis.checks.registry import CHECKS
+from analysis.engine.session import open_session
 from analysis.load import load_trace
-from analysis.session import open_session
 from bench.folders import own_folder
 from contract.checks import Check
 from contract.run_folder import RunFolder
@@ -134,7 +134,7 @@ def findings(
         if lacks := definition.lacks(trace):
             console.print(f"{check}: {lacks}", style="yellow")
             continue
-        rows = [row.asDict() for row in definition.judge(trace).findings.toLocalIterator()]
+        rows = [dict(row) for row in definition.judge(trace).findings.collect()]
         console.print(
             f"{check}: {len(rows):,} findings, {time.monotonic() - began:.1f} s", style="dim"
         )
@@ -159,7 +159,7 @@ def scores_of_all(
             write_history(folder, pair, description(seed, "make mutation", "unknown", {}))
             rows = CHECKS[check].judge(load_trace(spark, folder)).findings.collect()
             made.planted[history], made.plants[history] = pair[0].planted, str(check)
-            found += [Found(history, str(check), row.asDict()) for row in rows]
+            found += [Found(history, str(check), dict(row)) for row in rows]
         console.print(f"{check}: {seeds} histories of its own", style="dim")
     return scores(made, found)
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Column, Window
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from contract.checks import Check
 
@@ -43,7 +43,7 @@ class Totals:
         tell: the line, from the summed rows by their columns.
     """
 
-    rows: DataFrame
+    rows: Frame
     tell: Callable[[list[dict[str, Any]]], str]
 
 
@@ -57,8 +57,8 @@ class CheckOutcome:
         totals: the summary of all findings in one line, if there is one.
     """
 
-    findings: DataFrame
-    evaluated: DataFrame | int
+    findings: Frame
+    evaluated: Frame | int
     totals: Totals | None = None
 
 
@@ -96,14 +96,14 @@ class CheckDefinition:
 
 
 def findings(
-    rows: DataFrame,
+    rows: Frame,
     *,
     kind: Column,
     verdict: Column,
     cause: Column,
     evidence: tuple[str, ...] = (),
     **where: Column,
-) -> DataFrame:
+) -> Frame:
     """Select a finding's columns from rows.
 
     Args:
@@ -126,17 +126,17 @@ def findings(
     )
 
 
-def count(rows: DataFrame) -> DataFrame:
+def count(rows: Frame) -> Frame:
     """How many rows there are, as one row named `evaluated`."""
     return rows.agg(F.count(F.lit(1)).alias("evaluated"))
 
 
-def count_records(rows: DataFrame) -> DataFrame:
+def count_records(rows: Frame) -> Frame:
     """The sum of `records`, as one row named `evaluated`."""
     return rows.agg(F.coalesce(F.sum("records"), F.lit(0)).alias("evaluated"))
 
 
-def spans(trace: Trace, rows: DataFrame, *keys: str, **aggregates: Column) -> DataFrame:
+def spans(trace: Trace, rows: Frame, *keys: str, **aggregates: Column) -> Frame:
     """Contiguous offsets of equal keys as one row each, computed now.
 
     Args:
@@ -160,4 +160,4 @@ def spans(trace: Trace, rows: DataFrame, *keys: str, **aggregates: Column) -> Da
         .withColumn("records", F.expr("offset_last - offset_first + 1"))
         .drop("_span")
     )
-    return trace.materialized(found, is_close=True)
+    return trace.engine.materialized(found, is_close=True)

@@ -1,12 +1,12 @@
 """How far logs may be read, deleted and acknowledged."""
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis import closeup
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, count_records, findings
 from analysis.creations import created_once
 from analysis.elections import IF_PERMITTED, after_cause, with_permit
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Window
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.reigns import HEARD_SECONDS, reigns, small_isrs
 from analysis.told import ANSWER_MICROS, in_order
@@ -127,7 +127,7 @@ def retention_overreach(trace: Trace) -> CheckOutcome:
     )
 
 
-def _of_leaders(trace: Trace) -> DataFrame:
+def _of_leaders(trace: Trace) -> Frame:
     """Reports of leaders about partitions that were created once."""
     return (
         trace["samples"]
@@ -136,7 +136,7 @@ def _of_leaders(trace: Trace) -> DataFrame:
     )
 
 
-def _above_the_high_watermark(told: DataFrame) -> DataFrame:
+def _above_the_high_watermark(told: Frame) -> Frame:
     return told.where("log_end_offset >= 0 and log_start_offset > log_end_offset").selectExpr(
         *_LOG,
         "log_start_offset as offset_first",
@@ -146,7 +146,7 @@ def _above_the_high_watermark(told: DataFrame) -> DataFrame:
     )
 
 
-def _logged_above_the_high_watermark(trace: Trace, told: DataFrame) -> DataFrame:
+def _logged_above_the_high_watermark(trace: Trace, told: Frame) -> Frame:
     """Log starts that a leader's server logged, above the high watermark that it reported later.
 
     What it reported before proves nothing: the high watermark may have advanced in between.
@@ -177,7 +177,7 @@ def _logged_above_the_high_watermark(trace: Trace, told: DataFrame) -> DataFrame
     )
 
 
-def _gone_back(told: DataFrame) -> DataFrame:
+def _gone_back(told: Frame) -> Frame:
     """Log starts below one that was reported before, by the same leader or an earlier one."""
     order = Window.partitionBy(*_LOG).orderBy("leader_epoch")
     within = in_order(told, *_LOG, "leader_epoch", value="log_start_offset").where("value < before")
@@ -203,11 +203,11 @@ def _gone_back(told: DataFrame) -> DataFrame:
     )
 
 
-def _never_allowed(trace: Trace, told: DataFrame) -> DataFrame:
+def _never_allowed(trace: Trace, told: Frame) -> Frame:
     """The first sight of a log start above 0 in a topic without deletion."""
     keeps = trace.topics.where("not deletes and retention_ms is null").select("topic")
     starts = told.select(*_LOG, "log_start_offset", "at_micros").union(
-        trace["log_starts"].select(*_LOG, "log_start_offset", F.lit(None).cast("bigint"))
+        trace["log_starts"].selectExpr(*_LOG, "log_start_offset", "bigint(null) as at_micros")
     )
     return (
         starts.where("log_start_offset > 0")
@@ -224,7 +224,7 @@ def _never_allowed(trace: Trace, told: DataFrame) -> DataFrame:
     )
 
 
-def _too_young(trace: Trace, told: DataFrame) -> DataFrame:
+def _too_young(trace: Trace, told: Frame) -> Frame:
     """Log starts that passed a value sooner than retention.ms after its producer accepted it."""
     timed = F.broadcast(
         trace.topics.where("not deletes and retention_ms is not null").select(
@@ -291,7 +291,7 @@ def min_insync_breached(trace: Trace) -> CheckOutcome:
             F.min("answered_micros").alias("at"),
         )
     )
-    found = trace.materialized(found, is_close=True)
+    found = trace.engine.materialized(found, is_close=True)
     judged = closeup.in_brief(trace).where("acks = 'all'")
     return CheckOutcome(
         findings(

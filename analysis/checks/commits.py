@@ -4,13 +4,12 @@ The checks evaluate what the coordinator stored in `__consumer_offsets`. Commits
 left out where their order matters, since the transaction may have been aborted.
 """
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.commit_reports import REPORT, stored_otherwise
 from analysis.commits import COMMIT, COMMIT_CLOCK_MICROS, stored_commits
 from analysis.elections import elections
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.lookups import written_at
 from analysis.offsets import IN_LOG, OFFSETS_TOPIC, all_offsets, offsets_of
@@ -118,7 +117,7 @@ def commit_beyond_processed(trace: Trace) -> CheckOutcome:
     beyond = known.where(
         "polled_at is null and (previous_offset is null or previous_offset != offset)"
     )
-    found = _with_reset_to(_readable(trace.materialized(beyond), trace), trace).where(
+    found = _with_reset_to(_readable(trace.engine.materialized(beyond), trace), trace).where(
         "not (previous_offset is null and reset_cause <=> 'no_commit')"
     )
     return CheckOutcome(
@@ -296,7 +295,7 @@ def lost_commit(trace: Trace) -> CheckOutcome:
     )
 
 
-def _with_unclean_elections(lost: DataFrame, trace: Trace) -> DataFrame:
+def _with_unclean_elections(lost: Frame, trace: Trace) -> Frame:
     """Add election: the first unclean one of the group's offsets partition since the commit.
 
     Of a group without any commit in the surviving log, that of any offsets partition.
@@ -332,7 +331,7 @@ def _with_unclean_elections(lost: DataFrame, trace: Trace) -> DataFrame:
     return lost.join(since, on=list(key), how="left")
 
 
-def _with_reset_to(commits: DataFrame, trace: Trace) -> DataFrame:
+def _with_reset_to(commits: Frame, trace: Trace) -> Frame:
     """Add reset_cause: of a reset of the group that had led to exactly the committed offset."""
     resets = trace["resets"].select(
         *PARTITION,
@@ -350,7 +349,7 @@ def _with_reset_to(commits: DataFrame, trace: Trace) -> DataFrame:
     return commits.join(led, on=list(COMMIT), how="left")
 
 
-def _readable(commits: DataFrame, trace: Trace) -> DataFrame:
+def _readable(commits: Frame, trace: Trace) -> Frame:
     """Without what a transaction wrote, where the group reads committed values only."""
     committed = [
         group.group for group in trace.plan.groups if group.isolation == Isolation.READ_COMMITTED
@@ -358,7 +357,7 @@ def _readable(commits: DataFrame, trace: Trace) -> DataFrame:
     if not committed:
         return commits
     before = commits.selectExpr(*_LOG, "offset - 1 as offset").distinct()
-    hidden = trace.materialized(written_at(before, trace), is_close=True).selectExpr(
+    hidden = trace.engine.materialized(written_at(before, trace), is_close=True).selectExpr(
         *_LOG, "offset + 1 as offset", "true as is_hidden"
     )
     return commits.join(hidden, on=[*_LOG, "offset"], how="left").where(

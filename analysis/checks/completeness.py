@@ -1,13 +1,13 @@
 """Whether all that a run left could be read."""
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis.checks.base import CheckDefinition, CheckOutcome, findings
 from analysis.commit_reports import stored_otherwise
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
 from analysis.gaps import INCOMPLETE, gaps
-from analysis.load import Trace, local_frame
+from analysis.load import Trace
 from contract.errors import TableError
 
 _SOURCES = pa.schema(
@@ -39,7 +39,7 @@ def history_complete(trace: Trace) -> CheckOutcome:
     )
 
 
-def _incomplete(histories: DataFrame) -> DataFrame:
+def _incomplete(histories: Frame) -> Frame:
     return findings(
         histories.where(INCOMPLETE),
         evidence=(
@@ -62,7 +62,7 @@ def _incomplete(histories: DataFrame) -> DataFrame:
     )
 
 
-def _odd(histories: DataFrame) -> DataFrame:
+def _odd(histories: Frame) -> Frame:
     """What was counted and does no harm, one row a history and kind."""
     counted = {
         "line left incomplete by a kill": F.expr("if(ended_by_itself, 0, torn_lines)"),
@@ -72,7 +72,7 @@ def _odd(histories: DataFrame) -> DataFrame:
     each = [F.struct(F.lit(k).alias("kind"), n.alias("count")) for k, n in counted.items()]
     rows = histories.select("worker", F.explode(F.array(*each)).alias("_odd"))
     return findings(
-        rows.select("worker", "_odd.*").where("count > 0"),
+        rows.select("worker", "_odd.kind", "_odd.count").where("count > 0"),
         evidence=("worker", "count"),
         kind=F.col("kind"),
         verdict=F.lit("permitted"),
@@ -80,7 +80,7 @@ def _odd(histories: DataFrame) -> DataFrame:
     )
 
 
-def _sources(trace: Trace) -> DataFrame:
+def _sources(trace: Trace) -> Frame:
     """Files of servers, and whole histories: few, and most often none."""
     rows: list[dict[str, str | int | None]] = [
         {"source": gap.source, "kind": "missing", "verdict": "undecided", "cause": gap.reason}
@@ -116,9 +116,9 @@ def _sources(trace: Trace) -> DataFrame:
     return _sources_of(trace, rows)
 
 
-def _sources_of(trace: Trace, rows: list[dict[str, str | int | None]]) -> DataFrame:
+def _sources_of(trace: Trace, rows: list[dict[str, str | int | None]]) -> Frame:
     return findings(
-        local_frame(trace.spark, pa.Table.from_pylist(rows, schema=_SOURCES)),
+        trace.engine.table(pa.Table.from_pylist(rows, schema=_SOURCES)),
         evidence=("source",),
         kind=F.col("kind"),
         verdict=F.col("verdict"),
@@ -126,7 +126,7 @@ def _sources_of(trace: Trace, rows: list[dict[str, str | int | None]]) -> DataFr
     )
 
 
-def _unreported(trace: Trace) -> DataFrame:
+def _unreported(trace: Trace) -> Frame:
     """Stored commits that no client reports; a killed worker may have left its last one so."""
     try:
         stored = stored_otherwise(trace).where("kind is null")

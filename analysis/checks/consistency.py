@@ -3,11 +3,11 @@
 Two sources that contradict each other prove that one of them is wrong, not that Kafka is.
 """
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.checks.logs import ends_of_replicas
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Window
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.lookups import logged_at, written_at
 from analysis.state import of_present_topic
@@ -54,7 +54,7 @@ def history_consistent(trace: Trace) -> CheckOutcome:
         .union(beyond.select(*_CONTRADICTION, F.lit("beyond the log").alias("kind")))
     )
     of_positions = findings(
-        trace.materialized(found),
+        trace.engine.materialized(found),
         evidence=("member", "change", "position", "given_before", "given_next"),
         kind=F.col("kind"),
         verdict=F.lit("undecided"),
@@ -87,14 +87,14 @@ _CONTRADICTION = (
 )
 
 
-def _apart(judged: DataFrame, trace: Trace) -> DataFrame:
+def _apart(judged: Frame, trace: Trace) -> Frame:
     """The positions with a record between them and the nearest delivery, as none may be.
 
     A transaction's record may be withheld from the member, so it proves nothing.
     """
     is_after = "position > given_before + 1 and coalesce(given_next > given_before + 1, true)"
     is_first = "given_before is null and change = 'assigned' and given_next > position"
-    apart = trace.materialized(
+    apart = trace.engine.materialized(
         judged.where(
             f"{is_after} and not is_reset_before or {is_first} and not is_reset_after"
         ).withColumn("offset", F.expr("coalesce(given_before + 1, position)"))
@@ -106,7 +106,7 @@ def _apart(judged: DataFrame, trace: Trace) -> DataFrame:
     )
 
 
-def _unassigned(trace: Trace) -> DataFrame:
+def _unassigned(trace: Trace) -> Frame:
     """Deliveries of partitions that are missing among what their member reports as assigned."""
     assigned = trace["group_events"].where("change = 'assigned'").select(*_MEMBER).distinct()
     reporting = assigned.select("group", "member").distinct()
@@ -138,7 +138,7 @@ def _unassigned(trace: Trace) -> DataFrame:
     )
 
 
-def batches_against_records(trace: Trace) -> DataFrame:
+def batches_against_records(trace: Trace) -> Frame:
     """Findings of replicas whose decoded batches and records differ: undecided, with their offsets.
 
     Without any batch there is nothing to compare: records alone may come from a trace that has no
@@ -162,7 +162,7 @@ def batches_against_records(trace: Trace) -> DataFrame:
     )
 
 
-def _ends_against_batches(trace: Trace) -> DataFrame:
+def _ends_against_batches(trace: Trace) -> Frame:
     """Findings of replicas that end elsewhere than their last batch: undecided."""
     return findings(
         ends_of_replicas(trace).where("batches_end != log_end_offset"),
@@ -180,7 +180,7 @@ def _ends_against_batches(trace: Trace) -> DataFrame:
     )
 
 
-def _starts(trace: Trace) -> DataFrame:
+def _starts(trace: Trace) -> Frame:
     """Starts of epochs in checkpoints that no leader of the epoch logged, though one logged some.
 
     Retention raises the start of the oldest epoch to the log start, which each replica raises by
@@ -228,7 +228,7 @@ def _starts(trace: Trace) -> DataFrame:
     )
 
 
-def _truncated_and_there(trace: Trace) -> DataFrame:
+def _truncated_and_there(trace: Trace) -> Frame:
     """Records that a replica truncated and has at the end."""
     record = ("broker", *_LOG, "offset", "leader_epoch", "value")
     truncated = trace["cut_records"].groupBy(*record).agg(F.min("taken_micros").alias("at_micros"))
@@ -249,7 +249,7 @@ def _truncated_and_there(trace: Trace) -> DataFrame:
     )
 
 
-def _with_deliveries(trace: Trace) -> DataFrame:
+def _with_deliveries(trace: Trace) -> Frame:
     """Reported positions with their member's deliveries before and next, in that session.
 
     Columns: those of _CONTRADICTION, next_last, following, is_reset_before, is_reset_after.
@@ -317,15 +317,15 @@ def _with_deliveries(trace: Trace) -> DataFrame:
     )
 
 
-def _known_ends(trace: Trace) -> DataFrame:
+def _known_ends(trace: Trace) -> Frame:
     """(topic, partition, known_end): the end of the longest log that anything in the run knew."""
     ends = (
         trace["log_starts"]
         .select(*_LOG, F.col("log_end_offset").alias("_end"))
         .union(trace["samples"].select(*_LOG, "log_end_offset"))
-        .union(trace["cut_batches"].select(*_LOG, F.expr("last_offset + 1")))
-        .union(trace.acknowledged.select(*_LOG, F.expr("offset + 1")))
-        .union(given(trace).select(*_LOG, F.expr("last_offset + 1")))
+        .union(trace["cut_batches"].select(*_LOG, F.expr("last_offset + 1 as _end")))
+        .union(trace.acknowledged.select(*_LOG, F.expr("offset + 1 as _end")))
+        .union(given(trace).select(*_LOG, F.expr("last_offset + 1 as _end")))
     )
     return ends.groupBy(*_LOG).agg(F.max("_end").alias("known_end"))
 

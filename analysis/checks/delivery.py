@@ -1,12 +1,12 @@
 """What was lost, skipped, repeated or made up."""
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis import closeup
 from analysis.checks.base import CheckDefinition, CheckOutcome, findings, spans
 from analysis.commits import OF_RECORDS
 from analysis.digests import outside
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Column
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.positions import PARTITION
 from analysis.progress import repeated
@@ -194,7 +194,7 @@ def corrupted_record(trace: Trace) -> CheckOutcome:
     )
 
 
-def _each_poll(trace: Trace, polls: DataFrame, *, kind: str, cause: str) -> CheckOutcome:
+def _each_poll(trace: Trace, polls: Frame, *, kind: str, cause: str) -> CheckOutcome:
     found = spans(trace, polls, *PARTITION, at=F.min("polled_micros"), value=F.min("value"))
     return CheckOutcome(
         findings(

@@ -1,9 +1,8 @@
 """Whether a replica's checkpoint of leader epochs agrees with its log."""
 
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.checks.metadata import epoch_ranges
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.load import Trace
 
 _LOG = ("topic", "partition")

@@ -4,13 +4,13 @@ The right epoch to commit with offset o is that of the batch that holds o - 1. W
 taken from `__consumer_offsets`, not from what a client claims.
 """
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis.branches import reads
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.commits import COMMIT, COMMIT_CLOCK_MICROS, OF_RECORDS, stored_commits
 from analysis.elections import permit_in_words, with_permit
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Column, Window
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.lookups import deliveries
 from analysis.positions import PARTITION
@@ -50,7 +50,7 @@ def record_epoch_regressed(trace: Trace) -> CheckOutcome:
         .withColumnRenamed("previous_last_offset", "previous_offset")
         .withColumnRenamed("first_offset", "offset")
     )
-    found = trace.materialized(found, is_close=True)
+    found = trace.engine.materialized(found, is_close=True)
     is_one_session = F.col("member") == F.col("previous_member")
     is_close = F.col("at_micros") - F.col("previous_at_micros") <= trace.clock_micros
     return CheckOutcome(
@@ -259,7 +259,7 @@ def orphan_commit(trace: Trace) -> CheckOutcome:
         "offset - fork.start_high as records",
     )
     found = with_permit(
-        trace.materialized(orphans),
+        trace.engine.materialized(orphans),
         trace,
         after="committed_epoch",
         to="later_epoch",
@@ -311,7 +311,7 @@ def _is_chosen() -> Column:
 
 
 def _compare(
-    known: DataFrame, *, where: Column, kind: str, permitted: Column, cause: str
+    known: Frame, *, where: Column, kind: str, permitted: Column, cause: str
 ) -> CheckOutcome:
     found = known.where(where)
     return CheckOutcome(
@@ -329,7 +329,7 @@ def _compare(
     )
 
 
-def _known(trace: Trace) -> DataFrame:
+def _known(trace: Trace) -> Frame:
     """Stored commits whose record before is known, from a poll or from the surviving log."""
     return stored_commits(trace).where("record_epoch is not null")
 

@@ -1,9 +1,8 @@
 """What the run's own evidence is worth: faults, phases and clocks."""
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis.checks.base import CheckDefinition, CheckOutcome, findings
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
 from analysis.load import CLOCK_MICROS, Trace
 from contract.tables import MICROS_PER_SECOND
 
@@ -74,7 +73,7 @@ def clock_skew(trace: Trace) -> CheckOutcome:
     return CheckOutcome(_skews(trace).union(_jumps(trace)), trace.rows["clocks"])
 
 
-def _jumps(trace: Trace) -> DataFrame:
+def _jumps(trace: Trace) -> Frame:
     jumped = trace["histories"].where(f"clock_jump_micros > {CLOCK_MICROS}")
     return findings(
         jumped,
@@ -89,7 +88,7 @@ def _jumps(trace: Trace) -> DataFrame:
     )
 
 
-def _skews(trace: Trace) -> DataFrame:
+def _skews(trace: Trace) -> Frame:
     micros = trace.clock_micros
     nodes = (
         trace["clocks"]

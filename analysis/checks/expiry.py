@@ -1,10 +1,10 @@
 """Commits that deletion of records overtook: by offset, and by epoch."""
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.deletions import deletion_in_words, with_deletion
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Column
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.offsets import last_commits, offsets_of
 from analysis.positions import PARTITION
@@ -133,7 +133,7 @@ def _removed() -> Column:
     )
 
 
-def _with_passing(expired: DataFrame, trace: Trace, *, offset: str) -> DataFrame:
+def _with_passing(expired: Frame, trace: Trace, *, offset: str) -> Frame:
     """Add passed_by: in words, the first event by which the log start passed an offset.
 
     That is a deletion that a broker logged, else the leader's first answer with such a log start;
@@ -169,7 +169,7 @@ def _with_passing(expired: DataFrame, trace: Trace, *, offset: str) -> DataFrame
     )
 
 
-def _standing(trace: Trace) -> DataFrame:
+def _standing(trace: Trace) -> Frame:
     """Commits in force when they were read, with the log start of that time.
 
     Left out where no source reports the log start of that time.
@@ -181,7 +181,7 @@ def _standing(trace: Trace) -> DataFrame:
     return trace.shared("standing_commits", lambda: _standing_commits(trace))
 
 
-def _standing_commits(trace: Trace) -> DataFrame:
+def _standing_commits(trace: Trace) -> Frame:
     at_assignments = commits_at_start(trace).selectExpr(
         *PARTITION,
         "committed_offset as offset",
@@ -198,7 +198,7 @@ def _standing_commits(trace: Trace) -> DataFrame:
         f"{_AT_END} as stood_micros",
         "'at the end' as stood",
     )
-    standing = trace.materialized(at_assignments.union(at_end))
+    standing = trace.engine.materialized(at_assignments.union(at_end))
     moments = standing.where(f"stood_micros < {_AT_END}").selectExpr(
         *_LOG, "stood_micros as at_micros"
     )

@@ -1,10 +1,9 @@
 """Members of groups: where they start, and whether one partition has two owners."""
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.commits import COMMIT_CLOCK_MICROS
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.offsets import all_offsets
 from analysis.positions import PARTITION
@@ -245,7 +244,7 @@ def start_mismatch(trace: Trace) -> CheckOutcome:
             ).alias("reset_cause")
         )
     )
-    found = _with_aborted(_with_gaps(trace.materialized(told), trace), trace).where(
+    found = _with_aborted(_with_gaps(trace.engine.materialized(told), trace), trace).where(
         "start < committed_offset or reset_cause is not null or records > 0 or is_aborted"
     )
     is_ahead = F.col("start") > F.col("committed_offset")
@@ -281,7 +280,7 @@ def start_mismatch(trace: Trace) -> CheckOutcome:
     )
 
 
-def _with_gaps(apart: DataFrame, trace: Trace) -> DataFrame:
+def _with_gaps(apart: Frame, trace: Trace) -> Frame:
     """Add records: how many of those between commit and start the group never got."""
     gaps = (
         never_delivered(trace)
@@ -300,7 +299,7 @@ def _with_gaps(apart: DataFrame, trace: Trace) -> DataFrame:
     )
 
 
-def _with_aborted(apart: DataFrame, trace: Trace) -> DataFrame:
+def _with_aborted(apart: Frame, trace: Trace) -> Frame:
     """Add is_aborted: whether an aborted transaction had stored where the member began.
 
     And the group had been given a record between the commit and that, so that there are some that

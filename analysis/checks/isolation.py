@@ -4,12 +4,12 @@ G0 and G1c are Adya's phenomena (Generalized Isolation Level Definitions, 2000),
 log as the versions of one object, as Jepsen's Kafka tests take them.
 """
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis import closeup
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, count_records, findings
 from analysis.digests import BUCKET
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Column, Window
+from analysis.engine.frames import Frame
 from analysis.fates import committed_readers, ends, offset_commits
 from analysis.load import Trace
 from analysis.stretches import given, one_record
@@ -120,7 +120,7 @@ def precommitted_read(trace: Trace) -> CheckOutcome:
         .select("group", "worker", *_LOG, "offset", "value", "polled_micros")
     )
     known = asked.select(*_TRANSACTION, "commit_micros", F.col("worker").alias("_by"))
-    judged = trace.materialized(
+    judged = trace.engine.materialized(
         read.join(written, on=[*_LOG, "value"], how="inner").join(
             F.broadcast(known), on=list(_TRANSACTION), how="inner"
         ),
@@ -158,7 +158,7 @@ def precommitted_read(trace: Trace) -> CheckOutcome:
     )
 
 
-def _given_in_order(trace: Trace, asked: DataFrame) -> DataFrame:
+def _given_in_order(trace: Trace, asked: Frame) -> Frame:
     """(records): of a large trace, what readers were given of `settled_writes`, when committed."""
     had = (
         given(trace)
@@ -179,7 +179,7 @@ def _is_in_order() -> Column:
     return F.col("first") < F.col("second")
 
 
-def _committed_writes(trace: Trace) -> DataFrame:
+def _committed_writes(trace: Trace) -> Frame:
     """(topic, partition, offset, of): acknowledged writes of committed transactions.
 
     Of writes at offsets in a row the first stands for all.
@@ -194,12 +194,12 @@ def _committed_writes(trace: Trace) -> DataFrame:
     )
 
 
-def _write_edges(trace: Trace) -> DataFrame:
+def _write_edges(trace: Trace) -> Frame:
     """(first, second, topic, partition, offset): where second wrote right after first, once."""
     return trace.shared("write_edges", lambda: _made_write_edges(trace), is_close=True)
 
 
-def _made_write_edges(trace: Trace) -> DataFrame:
+def _made_write_edges(trace: Trace) -> Frame:
     in_log = Window.partitionBy(*_LOG).orderBy("offset")
     return (
         _committed_writes(trace)
@@ -211,7 +211,7 @@ def _made_write_edges(trace: Trace) -> DataFrame:
     )
 
 
-def _read_edges(trace: Trace) -> DataFrame:
+def _read_edges(trace: Trace) -> Frame:
     """(first, second, group, topic, partition, offset, isolation): second read what first wrote."""
     commits = offset_commits(trace).where("marker = 'commit'")
     reads = commits.select(

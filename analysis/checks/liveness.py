@@ -1,12 +1,13 @@
 """Clients that had to wait. A wait is a violation only while the cluster could serve them."""
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from analysis import closeup
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, count_records
-from analysis.load import IS_UNACKNOWLEDGED, Trace, local_frame
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Column, Window
+from analysis.engine.frames import Frame
+from analysis.load import IS_UNACKNOWLEDGED, Trace
 from analysis.outages import OUTAGE_SECONDS, outages, unavailable
 from analysis.reigns import reigns
 from analysis.stretches import given, one_record
@@ -63,8 +64,8 @@ def produce_unavailable(trace: Trace) -> CheckOutcome:
         F.col("intended_micros").alias("began_micros"),
         "answered_micros",
     )
-    found = outages(trace.materialized(waits, is_close=True), *keys, answers=answers)
-    found = trace.materialized(found, is_heavy=True)
+    found = outages(trace.engine.materialized(waits, is_close=True), *keys, answers=answers)
+    found = trace.engine.materialized(found, is_heavy=True)
     unanswered = sends.where(IS_UNACKNOWLEDGED).select(one_record())
     judged = closeup.in_brief(trace).where("intended_first is not null").select("records")
     return unavailable(
@@ -80,7 +81,7 @@ def _run_end(trace: Trace) -> Column:
     return F.lit(trace.run.ended_micros or trace.run.started_micros)
 
 
-def _last_told(trace: Trace, sends: DataFrame) -> DataFrame:
+def _last_told(trace: Trace, sends: Frame) -> Frame:
     """(worker, last_told): the last time of a producing worker that did not end by itself."""
     killed = trace.present("histories").where("not ended_by_itself").select("worker")
     return (
@@ -117,7 +118,9 @@ def fetch_unavailable(trace: Trace) -> CheckOutcome:
         .where("since is not null")
         .select(*_MEMBER, "offset", "since", "ended", "seq_before", "seq")
     )
-    long = trace.materialized(gaps.where(f"ended - since >= {OUTAGE_SECONDS * MICROS_PER_SECOND}"))
+    long = trace.engine.materialized(
+        gaps.where(f"ended - since >= {OUTAGE_SECONDS * MICROS_PER_SECOND}")
+    )
     stops = (
         trace["group_events"]
         .where("change in ('caught_up', 'stalled', 'closed')")
@@ -132,14 +135,14 @@ def fetch_unavailable(trace: Trace) -> CheckOutcome:
     acknowledged = closeup.acknowledged(trace).select(
         *_LOG, "offset", "answered_micros", _is_all().alias("is_all")
     )
-    waits = trace.materialized(
+    waits = trace.engine.materialized(
         long.join(F.broadcast(halted), on=["member", "seq"], how="left_anti")
         .join(acknowledged, on=[*_LOG, "offset"])
         .withColumn("at", F.greatest("since", "answered_micros")),
         is_close=True,
     )
     keys = ("group", *_LOG, "needs_insync")
-    by_leader = trace.materialized(_by_leader(waits, trace))
+    by_leader = trace.engine.materialized(_by_leader(waits, trace))
     return unavailable(
         trace,
         outages(_from_when_owed(waits, by_leader), *keys),
@@ -150,7 +153,7 @@ def fetch_unavailable(trace: Trace) -> CheckOutcome:
     )
 
 
-def _by_leader(waits: DataFrame, trace: Trace) -> DataFrame:
+def _by_leader(waits: Frame, trace: Trace) -> Frame:
     """Each wait once for every leader epoch in it: (*_WAIT, epoch, since, until, owed_micros).
 
     `since` and `until` bound the epoch's part of the wait. `owed_micros` is from when the high
@@ -186,7 +189,7 @@ def _by_leader(waits: DataFrame, trace: Trace) -> DataFrame:
     )
 
 
-def _from_when_owed(waits: DataFrame, by_leader: DataFrame) -> DataFrame:
+def _from_when_owed(waits: Frame, by_leader: Frame) -> Frame:
     """(group, topic, partition, at, ended, unanswered, needs_insync): the waits as of `outages`.
 
     `needs_insync` where nothing proves that the high watermark of any leader was beyond.
@@ -202,7 +205,7 @@ def _from_when_owed(waits: DataFrame, by_leader: DataFrame) -> DataFrame:
     )
 
 
-def _doubts(by_leader: DataFrame) -> DataFrame:
+def _doubts(by_leader: Frame) -> Frame:
     """(group, topic, partition, needs_insync, since, until, is_unknown), as of `unavailable`.
 
     After an election the new leader's high watermark may be lower, until a sample shows it beyond.
@@ -231,7 +234,7 @@ def commit_unavailable(trace: Trace) -> CheckOutcome:
     held = trace["committed_offsets"].select("group", "offsets_partition").distinct()
     commits = trace["commits"].where("began_micros is not null and outcome != 'nothing'")
     keys = ("group", *_LOG, "needs_insync")
-    is_about_group = F.coalesce("error", F.lit("")).rlike("|".join(_REBALANCING))
+    is_about_group = F.rlike(F.coalesce("error", F.lit("")), F.lit("|".join(_REBALANCING)))
     attempts = (
         commits.join(F.broadcast(held), on="group", how="left")
         .join(F.broadcast(_coordinators(trace)), on="group", how="left")
@@ -259,11 +262,11 @@ def commit_unavailable(trace: Trace) -> CheckOutcome:
         outages(waits, *keys, answers=answers),
         *keys,
         judged=count(commits),
-        min_insync=local_frame(trace.spark, insync),
+        min_insync=trace.engine.table(insync),
     )
 
 
-def _coordinators(trace: Trace) -> DataFrame:
+def _coordinators(trace: Trace) -> Frame:
     """(group, named): the partition of `__consumer_offsets` that each planned group hashes to."""
     offsets = trace["leaderships"].where(F.col("topic") == _OFFSETS_TOPIC)
     (row,) = offsets.agg((F.max("partition") + 1).alias("partitions")).collect()
@@ -272,7 +275,7 @@ def _coordinators(trace: Trace) -> DataFrame:
         for one in trace.plan.groups
         if row["partitions"]
     ]
-    return local_frame(trace.spark, pa.Table.from_pylist(named, schema=_COORDINATORS))
+    return trace.engine.table(pa.Table.from_pylist(named, schema=_COORDINATORS))
 
 
 def abs_java_hash(text: str) -> int:

@@ -4,9 +4,6 @@ Batches are compared, never records: a follower appends what it fetched as it is
 same on all replicas to its checksum.
 """
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis.acknowledgements import lost
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.creations import created_once
@@ -17,6 +14,9 @@ from analysis.elections import (
     with_permit,
     with_timelines,
 )
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Window
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.reigns import HEARD_SECONDS, reigns
 from analysis.state import of_present_topic
@@ -219,7 +219,7 @@ def isr_incomplete(trace: Trace) -> CheckOutcome:
     )
 
 
-def _holes(trace: Trace, members: DataFrame) -> DataFrame:
+def _holes(trace: Trace, members: Frame) -> Frame:
     """Return the offsets that a member of the last ISR lacks, and another member has.
 
     They lie between two batches of the replica, at or above its log start and below the high
@@ -243,14 +243,14 @@ def _holes(trace: Trace, members: DataFrame) -> DataFrame:
         F.broadcast(members.select(*_LOG, "broker")), on=[*_LOG, "broker"], how="left_semi"
     ).withColumnRenamed("broker", "other")
     return (
-        others.join(F.broadcast(trace.materialized(holes)), on=list(_LOG), how="inner")
+        others.join(F.broadcast(trace.engine.materialized(holes)), on=list(_LOG), how="inner")
         .where("other != broker and base_offset <= offset_last and last_offset >= offset_first")
         .select(*holes.columns)
         .distinct()
     )
 
 
-def ends_of_replicas(trace: Trace) -> DataFrame:
+def ends_of_replicas(trace: Trace) -> Frame:
     """Return the log start and the log end of each replica.
 
     Columns: topic, partition, broker, log_start_offset, log_end_offset, batches_end (the offset
@@ -269,21 +269,21 @@ def ends_of_replicas(trace: Trace) -> DataFrame:
     )
 
 
-def _last_states(trace: Trace) -> DataFrame:
+def _last_states(trace: Trace) -> Frame:
     """Return the last state of each partition.
 
     Columns: topic, partition, leader, leader_epoch, isr, replicas.
     """
-    state = F.struct("leader", "leader_epoch", "isr", "replicas")
+    state = ("leader", "leader_epoch", "isr", "replicas")
     return (
         trace["leaderships"]
         .groupBy(*_LOG)
-        .agg(F.max_by(state, "metadata_offset").alias("last"))
-        .select(*_LOG, "last.*")
+        .agg(F.max_by(F.struct(*state), "metadata_offset").alias("last"))
+        .select(*_LOG, *(f"last.{name}" for name in state))
     )
 
 
-def _last_high_watermarks(trace: Trace) -> DataFrame:
+def _last_high_watermarks(trace: Trace) -> Frame:
     """Return the largest high watermark that the last leader of each partition reported.
 
     Columns: topic, partition, leader_epoch, high_watermark.
@@ -299,7 +299,7 @@ def _last_high_watermarks(trace: Trace) -> DataFrame:
     )
 
 
-def _replica_bounds(trace: Trace) -> DataFrame:
+def _replica_bounds(trace: Trace) -> Frame:
     """(topic, partition, broker, bit, log_start_offset, bound): what each replica committed.
 
     `bit` identifies a replica of a partition; `bound` is exclusive, 0 where nothing is judged.
@@ -327,7 +327,7 @@ def _replica_bounds(trace: Trace) -> DataFrame:
     )
 
 
-def _committed(trace: Trace) -> DataFrame:
+def _committed(trace: Trace) -> Frame:
     """(topic, partition, leader_epoch, committed): an offset below which all was committed then.
 
     Of a topic that was created again, what was reported after every broker had heard of it.

@@ -1,8 +1,5 @@
 """Acknowledged records that are not in the surviving log, and the events that removed them."""
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis import closeup
 from analysis.acknowledgements import lost
 from analysis.checks.base import (
@@ -18,6 +15,9 @@ from analysis.creations import creations
 from analysis.deletions import deletion_in_words, with_deletion
 from analysis.digests import within
 from analysis.elections import permit_in_words, tails_cut, took_over, with_permit, with_timelines
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Column
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.reigns import HEARD_SECONDS
 from analysis.unmatched import logs_without_records
@@ -148,7 +148,7 @@ def lost_record(trace: Trace) -> CheckOutcome:
     )
 
 
-def _judged(trace: Trace) -> DataFrame:
+def _judged(trace: Trace) -> Frame:
     """Lost records with their cause and verdict; without those that expired after all had them."""
     clock = trace.clock_micros
     # Below the log start a record is missing anyway: an assumed epoch must be certain.
@@ -206,7 +206,7 @@ def _judged(trace: Trace) -> DataFrame:
     )
 
 
-def _orders(trace: Trace) -> DataFrame:
+def _orders(trace: Trace) -> Frame:
     """(topic, ordered_micros): when the run first had records of a topic deleted."""
     ordered = trace["faults"].where("fault like 'expire by %' and target like 'topic:%'")
     return ordered.groupBy(F.expr("replace(target, 'topic:') as topic")).agg(
@@ -214,7 +214,7 @@ def _orders(trace: Trace) -> DataFrame:
     )
 
 
-def _with_readers(gone: DataFrame, trace: Trace) -> DataFrame:
+def _with_readers(gone: Frame, trace: Trace) -> Frame:
     """Add groups_had: of what was deleted, how many of the plan's groups had the record."""
     deleted = gone.where("offset < log_start")
     planned = F.broadcast(trace.groups.select("group"))

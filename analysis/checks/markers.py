@@ -1,12 +1,11 @@
 """Whether each transaction is ended by its own markers, the same way in all partitions."""
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis import closeup
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.digests import within
 from analysis.elections import permit_in_words
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
 from analysis.fates import RETRY_MICROS, ends, offset_commits
 from analysis.load import Trace
 from analysis.transactions import pieces, settled_writes, with_later_permit, writes
@@ -35,14 +34,14 @@ def hanging_transaction(trace: Trace) -> CheckOutcome:
     Evaluates: each partition of each transaction whose writes the log has.
     Source: KIP-664; KIP-890.
     """
-    held = trace.materialized(
+    held = trace.engine.materialized(
         within(writes(trace), closeup.surviving(trace), *_LOG, "value"), is_close=True
     )
     judged = held.select(*_LOG, *_TRANSACTION)
     if not trace.is_small:
         settled = settled_writes(trace).where("is_kept")
         judged = judged.union(settled.select(*judged.columns))
-    open_ones = trace.materialized(
+    open_ones = trace.engine.materialized(
         held.where("marker is null and outcome != 'failed'")
         .groupBy(*_LOG, *_TRANSACTION)
         .agg(
@@ -194,7 +193,7 @@ def offsets_without_output(trace: Trace) -> CheckOutcome:
         .where("outcome != 'failed'")
         .join(F.broadcast(commits), on=list(_TRANSACTION), how="inner")
     )
-    lost = trace.materialized(
+    lost = trace.engine.materialized(
         with_later_permit(written, trace)
         .join(
             closeup.surviving(trace).select(*_LOG, "value", F.lit(True).alias("_kept")),
@@ -271,7 +270,12 @@ def output_without_offsets(trace: Trace) -> CheckOutcome:
         .groupBy(*_TRANSACTION)
         .agg(F.sum("records").alias("records"))
     )
-    told = trace["committed_offsets"].where("producer_id is not null").limit(1).select(F.lit(1))
+    told = (
+        trace["committed_offsets"]
+        .where("producer_id is not null")
+        .limit(1)
+        .select(F.lit(1).alias("_told"))
+    )
     judged = (
         sent.join(wrote, on=list(_TRANSACTION), how="inner")
         .join(_stored(trace), on=list(_TRANSACTION), how="left")
@@ -301,7 +305,7 @@ def output_without_offsets(trace: Trace) -> CheckOutcome:
     )
 
 
-def _stored(trace: Trace) -> DataFrame:
+def _stored(trace: Trace) -> Frame:
     """(producer, transaction, group, _stored, _commits, _aborts): counts of stored offsets."""
     return (
         offset_commits(trace)

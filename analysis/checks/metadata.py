@@ -1,11 +1,11 @@
 """Whether the metadata log, and what servers make of it, keeps its own rules."""
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.creations import changes, created_once
 from analysis.elections import elections
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Window
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.told import in_order
 
@@ -205,7 +205,7 @@ def unclean_election_unconfigured(trace: Trace) -> CheckOutcome:
     )
 
 
-def epoch_ranges(trace: Trace) -> DataFrame:
+def epoch_ranges(trace: Trace) -> Frame:
     """(broker, topic, partition, leader_epoch, base_offset, last_offset): of each replica's log."""
     return trace.shared(
         "epoch_ranges",

@@ -1,10 +1,9 @@
 """Compare what clients report with what is stored, and with what brokers had to return."""
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.commit_reports import REPORT, asked_commits, stored_otherwise
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
 from analysis.fates import RETRY_MICROS
 from analysis.load import Trace
 from analysis.lookups import given_at
@@ -167,7 +166,7 @@ _MAY_BE_END = (
 """Whether the divergent offset may be the log end, where the newest epoch ends."""
 
 
-def with_position_epochs(raised: DataFrame, trace: Trace) -> DataFrame:
+def with_position_epochs(raised: Frame, trace: Trace) -> Frame:
     """Return LogTruncationExceptions with the leader epoch of the consumer's position.
 
     There are three sources of this epoch: the exception reports it; the group was delivered the
@@ -200,7 +199,7 @@ def with_position_epochs(raised: DataFrame, trace: Trace) -> DataFrame:
         .agg(F.max_by("committed_epoch", "committed_micros").alias("stored_epoch"))
     )
     return (
-        raised.join(trace.materialized(read, is_close=True), on=list(REPORT), how="left")
+        raised.join(trace.engine.materialized(read, is_close=True), on=list(REPORT), how="left")
         .join(committed, on=list(REPORT), how="left")
         .selectExpr(
             *_FAILED,

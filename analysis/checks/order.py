@@ -4,11 +4,11 @@ The classes are those that Jepsen's Kafka tests distinguish (`nonmonotonic-send`
 `nonmonotonic-poll`); the forms within one poll or transaction are kinds of the same checks here.
 """
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis import closeup
 from analysis.checks.base import CheckDefinition, CheckOutcome, count_records, findings, spans
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Window
+from analysis.engine.frames import Frame
 from analysis.fates import committed_readers
 from analysis.load import Trace
 from analysis.passed import on_branch, passed
@@ -58,7 +58,7 @@ def nonmonotonic_send(trace: Trace) -> CheckOutcome:
     )
     in_stream = Window.partitionBy(*_STREAM).orderBy("sequence")
     before = F.lag(F.struct("sequence", "offset", "value", "transaction")).over(in_stream)
-    turned = trace.materialized(
+    turned = trace.engine.materialized(
         sends.withColumn("prev", before)
         .where("offset <= prev.offset")
         .selectExpr(
@@ -78,7 +78,7 @@ def nonmonotonic_send(trace: Trace) -> CheckOutcome:
         is_close=True,
     )
     # Below the log start it is not known whether the earlier value had been truncated.
-    known = trace.materialized(
+    known = trace.engine.materialized(
         closeup.surviving(trace)
         .select(*_LOG, "value")
         .join(F.broadcast(turned), on=[*_LOG, "value"], how="inner")
@@ -116,7 +116,7 @@ def nonmonotonic_send(trace: Trace) -> CheckOutcome:
     )
 
 
-def _expired(trace: Trace, turned: DataFrame) -> DataFrame:
+def _expired(trace: Trace, turned: Frame) -> Frame:
     starts = F.broadcast(trace.log_bounds.select(*_LOG, "log_start"))
     return (
         turned.join(starts, on=list(_LOG), how="inner")
@@ -150,7 +150,7 @@ def poll_skip(trace: Trace) -> CheckOutcome:
         gone_past = gone_past.unionByName(
             deleted_later.where("offset >= start_high").drop("start_low", "start_high")
         )
-    skipped = trace.materialized(gone_past.where(on_branch()), is_close=True)
+    skipped = trace.engine.materialized(gone_past.where(on_branch()), is_close=True)
     owed = _with_fates(skipped, trace).where("fate not in ('aborted', 'failed')")
     found = spans(trace, owed, *PARTITION, "member", "kind", "fate", at=F.min("at_micros"))
     return CheckOutcome(
@@ -167,7 +167,7 @@ def poll_skip(trace: Trace) -> CheckOutcome:
     )
 
 
-def _with_fates(skipped: DataFrame, trace: Trace) -> DataFrame:
+def _with_fates(skipped: Frame, trace: Trace) -> Frame:
     """Add fate: of a transaction's writes, for groups that read committed values; else `owed`."""
     readers = committed_readers(trace)
     if not trace.rows["transactions"] or readers.isEmpty():

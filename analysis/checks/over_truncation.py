@@ -1,11 +1,10 @@
 """Whether a replica was truncated further than its log diverged."""
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis import closeup
 from analysis.checks.base import CheckDefinition, CheckOutcome, findings
 from analysis.cuts import CUT, replicated_above, survivors_above
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 
 _LOG = ("topic", "partition")
@@ -48,11 +47,11 @@ def over_truncation(trace: Trace) -> CheckOutcome:
     )
 
 
-def _own_epochs(trace: Trace) -> DataFrame:
+def _own_epochs(trace: Trace) -> Frame:
     return survivors_above(trace).where("leader = broker")
 
 
-def _acknowledged_in_sync(trace: Trace) -> DataFrame:
+def _acknowledged_in_sync(trace: Trace) -> Frame:
     """Spans of acks=all records that a replica must have had, truncated there, yet surviving."""
     had = replicated_above(trace)
     sends = closeup.acknowledged(trace).where("acks = 'all'")
@@ -70,7 +69,7 @@ def _acknowledged_in_sync(trace: Trace) -> DataFrame:
         .agg(F.min("offset").alias("first"), F.max("offset").alias("last"))
         .selectExpr(*CUT, "epoch", "first", "last", "'acknowledged in sync' as had")
     )
-    return trace.materialized(found, is_close=True)
+    return trace.engine.materialized(found, is_close=True)
 
 
 CHECKS = (

@@ -1,12 +1,12 @@
 """Where records are, and from when to when."""
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis import closeup
 from analysis.checks.base import CheckDefinition, CheckOutcome, count_records, findings
 from analysis.creations import created_again
 from analysis.digests import within
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Window
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.positions import PARTITION, positions
 from analysis.sessions import runs
@@ -37,9 +37,9 @@ def unseen_record(trace: Trace) -> CheckOutcome:
         .where("_from < log_end")
         .select(*PARTITION, "isolation", "position", "_from", "log_end")
     )
-    behind = trace.materialized(behind)
+    behind = trace.engine.materialized(behind)
     is_owed = F.col("transaction").isNull() | (F.col("isolation") != str(Isolation.READ_COMMITTED))
-    late = trace.materialized(
+    late = trace.engine.materialized(
         _kept(trace)
         .join(F.broadcast(behind), on=list(_LOG), how="inner")
         .where("last_offset >= _from and last_offset < log_end")
@@ -71,7 +71,7 @@ def unseen_record(trace: Trace) -> CheckOutcome:
     )
 
 
-def _kept(trace: Trace) -> DataFrame:
+def _kept(trace: Trace) -> Frame:
     """Acknowledged sends that survive where they were acknowledged, in stretches."""
     columns = (*_LOG, "transaction", "first_offset", "last_offset", "answered_first")
     near = (
@@ -112,7 +112,7 @@ def duplicate_append(trace: Trace) -> CheckOutcome:
         .agg(F.count_distinct("offset").alias("appends"), F.collect_set("offset").alias("_at"))
         .where("appends > 1")
     )
-    found = trace.materialized(
+    found = trace.engine.materialized(
         repeated.select(*_LOG, "value", "appends", F.explode("_at").alias("offset")),
         is_close=True,
     )
@@ -187,14 +187,14 @@ def expired_read(trace: Trace) -> CheckOutcome:
         .agg((F.min("at_micros") + trace.clock_micros).alias("at_micros"))
         .join(F.broadcast(created_again(trace)), on=list(_LOG), how="left_anti")
     )
-    first = trace.materialized(told.groupBy(*_LOG).agg(F.min("at_micros").alias("_told")))
+    first = trace.engine.materialized(told.groupBy(*_LOG).agg(F.min("at_micros").alias("_told")))
     given = runs(trace).join(F.broadcast(first), on=list(_LOG), how="inner")
     owned = (
         trace["group_events"]
         .where("change = 'assigned'")
         .selectExpr("member", *_LOG, "at_micros as _assigned")
     )
-    below = trace.materialized(_below(given, told))
+    below = trace.engine.materialized(_below(given, told))
     found = (
         below.join(owned, on=["member", *_LOG], how="left")
         .withColumn("_owned", F.expr("if(_assigned <= at_micros, _assigned, null)"))
@@ -226,7 +226,7 @@ def expired_read(trace: Trace) -> CheckOutcome:
     )
 
 
-def _below(given: DataFrame, told: DataFrame) -> DataFrame:
+def _below(given: Frame, told: Frame) -> Frame:
     """Runs that begin below the largest log start reported before, and when that was."""
     columns = ("group", "member", *_LOG, "first_offset", "last_offset", "at_micros")
     by_time = Window.partitionBy(*_LOG).orderBy("at_micros")

@@ -6,11 +6,11 @@ has the raised one. So which epoch is low is decided by the order of the log, ne
 
 from functools import reduce
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis import closeup
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Window
+from analysis.engine.frames import Frame
 from analysis.fates import fenced
 from analysis.load import Trace
 
@@ -66,11 +66,11 @@ def zombie_producer_accepted(trace: Trace) -> CheckOutcome:
     judged = [rows.select("producer_id") for rows in (batches, acts, numbered)]
     return CheckOutcome(
         in_log.unionByName(_told_acts(acts, trace.clock_micros)).unionByName(_gaps(numbered)),
-        count(reduce(DataFrame.union, judged)),
+        count(reduce(Frame.union, judged)),
     )
 
 
-def _raised_batches(trace: Trace) -> DataFrame:
+def _raised_batches(trace: Trace) -> Frame:
     """Surviving batches of ids with several epochs in a log, with the highest epoch before each."""
     key = ("base_offset", "last_offset", "producer_id", "producer_epoch")
     of_id = Window.partitionBy(*_LOG, "producer_id")
@@ -89,7 +89,7 @@ def _raised_batches(trace: Trace) -> DataFrame:
     )
 
 
-def _numbered_batches(trace: Trace) -> DataFrame:
+def _numbered_batches(trace: Trace) -> Frame:
     """Surviving batches that follow others of their producer id and epoch, of one replica each.
 
     Columns: topic, partition, producer_id, producer_epoch, base_offset, last_offset, base_sequence,
@@ -121,7 +121,7 @@ def _numbered_batches(trace: Trace) -> DataFrame:
     )
 
 
-def _gaps(numbered: DataFrame) -> DataFrame:
+def _gaps(numbered: Frame) -> Frame:
     return findings(
         numbered.where(f"ahead > 0 and ahead < {_SEQUENCES // 2}"),
         evidence=("producer_id", "producer_epoch", "base_sequence", "ahead"),
@@ -140,7 +140,7 @@ def _gaps(numbered: DataFrame) -> DataFrame:
     )
 
 
-def _acts_of_fenced(trace: Trace) -> DataFrame:
+def _acts_of_fenced(trace: Trace) -> Frame:
     """What producers began to send or commit after a newer epoch of their id was reported.
 
     Columns: worker, producer, transaction, transactional_id, producer_id, producer_epoch, act,
@@ -174,7 +174,7 @@ def _acts_of_fenced(trace: Trace) -> DataFrame:
     raisings = ("_told", "raised_by", "raised_micros")
     keys = [name for name in acts.columns if name not in raisings]
     earliest = F.min(F.struct("raised_micros", "raised_by", F.col("_told").alias("new")))
-    return trace.materialized(
+    return trace.engine.materialized(
         acts.where("began_micros > raised_micros")
         .groupBy(*keys)
         .agg(earliest.alias("_raised"))
@@ -186,7 +186,7 @@ def _acts_of_fenced(trace: Trace) -> DataFrame:
     )
 
 
-def _told_acts(acts: DataFrame, clock_micros: int) -> DataFrame:
+def _told_acts(acts: Frame, clock_micros: int) -> Frame:
     """Findings of acts that were acknowledged, possibly, or refused with another error."""
     after = F.col("began_micros") - F.col("raised_micros")
     is_near = (F.col("worker") != F.col("raised_by")) & (after <= clock_micros)

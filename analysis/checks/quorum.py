@@ -1,9 +1,9 @@
 """Whether the controllers' own log keeps Raft's rules, and brokers report what it has (KIP-595)."""
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Window
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 
 _BATCH = ("base_offset", "last_offset", "metadata_epoch", "size_bytes", "checksum")
@@ -47,7 +47,7 @@ def metadata_divergence(trace: Trace) -> CheckOutcome:
     )
 
 
-def _pairs(batches: DataFrame) -> DataFrame:
+def _pairs(batches: Frame) -> Frame:
     """(server, other, shared_to, start, end): how far two logs share batches, and the other's."""
     bounds = batches.groupBy(F.col("server").alias("other")).agg(
         F.min("base_offset").alias("start"), F.max("last_offset").alias("end")
@@ -63,7 +63,7 @@ def _pairs(batches: DataFrame) -> DataFrame:
     )
 
 
-def _unmatched(batches: DataFrame, pairs: DataFrame) -> DataFrame:
+def _unmatched(batches: Frame, pairs: Frame) -> Frame:
     """Batches of one log that another lacks, though it reaches so far."""
     there = batches.select(F.col("server").alias("other"), *_BATCH)
     return (
@@ -83,7 +83,7 @@ def _unmatched(batches: DataFrame, pairs: DataFrame) -> DataFrame:
     )
 
 
-def _ambiguous(batches: DataFrame) -> DataFrame:
+def _ambiguous(batches: Frame) -> Frame:
     """Offsets and epochs that name different batches."""
     return (
         batches.groupBy("metadata_epoch", "base_offset")
@@ -99,7 +99,7 @@ def _ambiguous(batches: DataFrame) -> DataFrame:
     )
 
 
-def _regressed(batches: DataFrame) -> DataFrame:
+def _regressed(batches: Frame) -> Frame:
     """Epochs that begin before a smaller one has ended."""
     below = (
         Window.partitionBy("server")
@@ -121,7 +121,7 @@ def _regressed(batches: DataFrame) -> DataFrame:
     )
 
 
-def _two_leaders(batches: DataFrame) -> DataFrame:
+def _two_leaders(batches: Frame) -> Frame:
     return (
         batches.where("leader is not null")
         .groupBy("metadata_epoch")
@@ -137,7 +137,7 @@ def _two_leaders(batches: DataFrame) -> DataFrame:
     )
 
 
-def _unknown_leaderships(trace: Trace) -> DataFrame:
+def _unknown_leaderships(trace: Trace) -> Frame:
     told = ("topic", "partition", "leader", "leader_epoch")
     unknown = (
         trace["samples"]

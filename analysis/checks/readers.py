@@ -1,14 +1,14 @@
 """Whether all readers see one log, and see it in time."""
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis import closeup
 from analysis.absences import absences
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings, spans
 from analysis.contested import rivals, value_hash, with_readers
 from analysis.creations import creations
 from analysis.elections import IF_PERMITTED, after_cause, with_permit, with_timelines
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Column
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.passed import on_branch, passed
 from analysis.sessions import runs
@@ -160,7 +160,7 @@ def stale_read(trace: Trace) -> CheckOutcome:
     stays = stood.withColumn("kind", F.lit("stood still")).unionByName(
         early.withColumn("kind", F.lit("caught up early"))
     )
-    found = trace.materialized(
+    found = trace.engine.materialized(
         stays.withColumn("_since", F.greatest("since_micros", "answered_micros"))
         .where(f"until_micros - _since >= {STALE_SECONDS * MICROS_PER_SECOND}")
         .withColumn("seconds", (F.col("until_micros") - F.col("_since")) / MICROS_PER_SECOND)
@@ -190,7 +190,7 @@ def stale_read(trace: Trace) -> CheckOutcome:
     )
 
 
-def _back(trace: Trace) -> DataFrame:
+def _back(trace: Trace) -> Frame:
     """Offsets at which a value came back, and which group was delivered another one, and when.
 
     Columns: topic, partition, offset, leader_epoch, other_epoch, is_kept (whether the log holds
@@ -208,7 +208,7 @@ def _back(trace: Trace) -> DataFrame:
             F.col("last_micros").alias("_other_last"),
         )
     )
-    may_be_back = trace.materialized(
+    may_be_back = trace.engine.materialized(
         rivals(trace)
         .withColumn("known_micros", F.least("first_micros", "answered_micros"))
         .join(other, on=list(_AT), how="inner")
@@ -239,10 +239,10 @@ def _back(trace: Trace) -> DataFrame:
     )
 
 
-def _back_beyond_ends(trace: Trace) -> DataFrame:
+def _back_beyond_ends(trace: Trace) -> Frame:
     """What the log holds beyond an end that a group came to after it was known: as of `_back`."""
     ends = absences(trace).withColumnRenamed("group", "_reader")
-    back = trace.materialized(
+    back = trace.engine.materialized(
         closeup.surviving(trace)
         .join(F.broadcast(ends), on=list(_LOG), how="inner")
         .where("offset >= from_offset and offset < to_offset and leader_epoch < other_epoch"),
@@ -262,7 +262,7 @@ def _back_beyond_ends(trace: Trace) -> DataFrame:
     )
 
 
-def _judged(rivals: DataFrame, trace: Trace) -> DataFrame:
+def _judged(rivals: Frame, trace: Trace) -> Frame:
     """One row an offset: its values' epochs, and what permits several."""
     again = creations(trace).where("is_last and creation > 0")
     of_offset = (
@@ -310,7 +310,7 @@ def _verdict() -> Column:
     )
 
 
-def _told(trace: Trace, judged: DataFrame, what: str, *, by_readers: bool = False) -> DataFrame:
+def _told(trace: Trace, judged: Frame, what: str, *, by_readers: bool = False) -> Frame:
     found = spans(
         trace,
         judged,
@@ -342,7 +342,7 @@ def _told(trace: Trace, judged: DataFrame, what: str, *, by_readers: bool = Fals
     )
 
 
-def _given_to_one(trace: Trace) -> DataFrame:
+def _given_to_one(trace: Trace) -> Frame:
     level = trace.readers.select("group", "isolation")
     others = closeup.polls(trace).select(*_AT, "leader_epoch", F.col("group").alias("other"))
     given = (

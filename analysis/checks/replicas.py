@@ -1,8 +1,5 @@
 """Which brokers may be in an ISR, and which may acknowledge."""
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis import closeup
 from analysis.acknowledgements import lost, survived_late
 from analysis.checks.base import (
@@ -15,6 +12,9 @@ from analysis.checks.base import (
 )
 from analysis.creations import created_once
 from analysis.elections import IF_PERMITTED, after_cause, with_permit
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Column, Window
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.reigns import reigns
 from analysis.stretches import given
@@ -112,7 +112,7 @@ def fenced_in_isr(trace: Trace) -> CheckOutcome:
     )
 
 
-def _batch_ends(trace: Trace) -> tuple[DataFrame, DataFrame]:
+def _batch_ends(trace: Trace) -> tuple[Frame, Frame]:
     """Partitions with a leader, and brokers, as they were at the end of each metadata batch.
 
     A batch is what was appended with one timestamp, in one piece of the log. The first frame is
@@ -135,7 +135,7 @@ def _batch_ends(trace: Trace) -> tuple[DataFrame, DataFrame]:
         .select("metadata_offset", "batch_end")
     )
 
-    def last_of_batch(rows: DataFrame, *keys: str) -> DataFrame:
+    def last_of_batch(rows: Frame, *keys: str) -> Frame:
         order = Window.partitionBy(*keys, "batch_end").orderBy(F.desc("metadata_offset"))
         return (
             rows.join(F.broadcast(ends), on="metadata_offset", how="inner")
@@ -199,7 +199,10 @@ def served_under_fenced_epoch(trace: Trace) -> CheckOutcome:
         .where("verdict is not null")
     )
     survived = survived_late(trace).selectExpr(
-        "*", "'permitted' as verdict", "'survived' as known_by", "cast(null as bigint) truncated_to"
+        "*",
+        "'permitted' as verdict",
+        "'survived' as known_by",
+        "cast(null as bigint) as truncated_to",
     )
     found = spans(
         trace,
@@ -251,7 +254,7 @@ def served_under_fenced_epoch(trace: Trace) -> CheckOutcome:
     )
 
 
-def _served_by_zombies(trace: Trace) -> DataFrame:
+def _served_by_zombies(trace: Trace) -> Frame:
     """Findings of polled records of an epoch that was over, beyond where it ends in the log.
 
     Only epochs of which anything was polled beyond are looked into record by record.
@@ -278,10 +281,12 @@ def _served_by_zombies(trace: Trace) -> DataFrame:
         .select(*_LOG, "leader_epoch", "ends", "next_epoch", "broker", "until_micros")
     )
     beyond = with_permit(beyond, trace, after="leader_epoch", to="next_epoch", offset="ends")
-    served = trace.materialized(
+    served = trace.engine.materialized(
         closeup.polls(trace)
         .select("group", *_LOG, "leader_epoch", "offset", "polled_micros")
-        .join(F.broadcast(trace.materialized(beyond)), on=[*_LOG, "leader_epoch"], how="inner")
+        .join(
+            F.broadcast(trace.engine.materialized(beyond)), on=[*_LOG, "leader_epoch"], how="inner"
+        )
         .where(f"offset >= ends and polled_micros > until_micros + {trace.clock_micros}")
         .groupBy("group", *_LOG, "leader_epoch", "ends", "broker", "permit", "is_untold")
         .agg(

@@ -1,9 +1,8 @@
 """How often a group was delivered records again."""
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis.checks.base import CheckDefinition, CheckOutcome, findings
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.progress import repeated
 from analysis.stretches import given
@@ -25,7 +24,7 @@ def reprocessing_amplification(trace: Trace) -> CheckOutcome:
     Evaluates: every delivery.
     Source: Kafka's documentation, Message Delivery Semantics: delivery is at least once.
     """
-    times = trace.materialized(_times(trace))
+    times = trace.engine.materialized(_times(trace))
     again = (
         _within(repeated(trace), "last_micros", times)
         .groupBy(*_TIME)
@@ -56,7 +55,7 @@ def reprocessing_amplification(trace: Trace) -> CheckOutcome:
     )
 
 
-def _times(trace: Trace) -> DataFrame:
+def _times(trace: Trace) -> Frame:
     """(time, during, since, until, slice): the whole run and each fault's time, once a slice of it.
 
     A fault that was never healed holds to the end.
@@ -84,7 +83,7 @@ def _times(trace: Trace) -> DataFrame:
     )
 
 
-def _within(rows: DataFrame, at: str, times: DataFrame) -> DataFrame:
+def _within(rows: Frame, at: str, times: Frame) -> Frame:
     """Rows with each time that they fall into, by their column `at`."""
     return (
         rows.withColumn("slice", F.expr(f"{at} div {_SLICE_MICROS}"))

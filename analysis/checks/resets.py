@@ -1,11 +1,10 @@
 """Truncations and resets: noticed, missed, or for no reason."""
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis import closeup
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.digests import outside
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.positions import PARTITION
 from analysis.resets import (
@@ -189,14 +188,14 @@ def truncation_undetected(trace: Trace) -> CheckOutcome:
     )
 
 
-def _truncated_reads(trace: Trace) -> DataFrame:
+def _truncated_reads(trace: Trace) -> Frame:
     """What groups read and a truncation removed, by group, partition and epoch."""
     starts = trace.log_bounds.select(*_LOG, "log_start")
     polls = of_present_topic(
         closeup.polls(trace).where("is_intact"), trace, f"polled_micros - {trace.clock_micros}"
     )
     is_truncated = is_overwritten("leader_epoch", "offset + 1", _FOREVER)
-    return trace.materialized(
+    return trace.engine.materialized(
         outside(polls, closeup.surviving(trace), *_LOG, "value")
         .join(F.broadcast(starts), on=list(_LOG), how="left")
         .join(F.broadcast(timelines(trace)), on=list(_LOG), how="left")
@@ -214,7 +213,7 @@ def _truncated_reads(trace: Trace) -> DataFrame:
     )
 
 
-def _went_on(trace: Trace, gone: DataFrame) -> DataFrame:
+def _went_on(trace: Trace, gone: Frame) -> Frame:
     """Those after which the group's next delivery of a later epoch lay above the first of them.
 
     Adds reached_epoch, went_on_at (offset), until_micros, is_resumed (whether another member, or
@@ -227,7 +226,7 @@ def _went_on(trace: Trace, gone: DataFrame) -> DataFrame:
         .select("group", F.col("at_micros").alias("assigned_micros"))
     )
     after = (
-        gone.join(given(trace), on=list(PARTITION), how="inner")
+        gone.join(given(trace).drop("records"), on=list(PARTITION), how="inner")
         .where("leader_epoch > gone_epoch and at_micros >= first_micros")
         .groupBy(*key)
         .agg(
@@ -250,7 +249,7 @@ def _went_on(trace: Trace, gone: DataFrame) -> DataFrame:
     )
 
 
-def members_judged(trace: Trace) -> DataFrame:
+def members_judged(trace: Trace) -> Frame:
     """How many members were opened: each could have reset."""
     return count(trace["group_events"].where("change = 'opened'"))
 

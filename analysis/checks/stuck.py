@@ -1,11 +1,10 @@
 """Members, producers and replicas that did not progress, although no fault held any more."""
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis import closeup
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.creations import changes
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
 from analysis.load import IS_UNACKNOWLEDGED, Trace
 from analysis.open_transactions import waiting
 from analysis.outages import OWED_SECONDS
@@ -26,7 +25,7 @@ def stuck_consumer(trace: Trace) -> CheckOutcome:
     Source: KIP-98: read_committed ends at the last stable offset.
     """
     told = trace["group_events"].where("change in ('caught_up', 'stalled', 'failed')")
-    stalls = trace.materialized(told.where("change = 'stalled'"))
+    stalls = trace.engine.materialized(told.where("change = 'stalled'"))
     is_held = (F.col("injected_micros") <= F.col("at_micros")) & (
         F.col("healed_micros").isNull() | (F.col("healed_micros") > F.col("at_micros"))
     )
@@ -99,11 +98,11 @@ def stuck_producer(trace: Trace) -> CheckOutcome:
         .groupBy(*key)
         .agg(F.max("ok").alias("last_ok"), F.max("last").alias("last"))
     )
-    ends = trace.materialized(ends, is_close=True)
+    ends = trace.engine.materialized(ends, is_close=True)
     behind = ends.where("last_ok is null or last_ok < last").drop("last")
     told = ("since", "at", "records", "unanswered", "error", "ended_by_itself", "seconds")
     ended = trace.present("histories").groupBy("worker").agg(F.min("ended_by_itself").alias("_end"))
-    stuck = trace.materialized(
+    stuck = trace.engine.materialized(
         sends.join(F.broadcast(behind), on=list(key), how="inner")
         .where("outcome != 'ok' and (last_ok is null or intended_micros > last_ok)")
         .join(F.broadcast(ended), on="worker", how="left")
@@ -223,11 +222,11 @@ def never_caught_up(trace: Trace) -> CheckOutcome:
     )
 
 
-def _held(trace: Trace) -> DataFrame:
+def _held(trace: Trace) -> Frame:
     return trace["faults"].select("injected_micros", "healed_micros")
 
 
-def _end(trace: Trace) -> DataFrame:
+def _end(trace: Trace) -> Frame:
     """(end): when collecting began, or else the run ended."""
     ended = F.lit(trace.run.ended_micros or trace.run.started_micros)
     return (

@@ -3,13 +3,13 @@
 How a transaction ended is what its marker in the log says, else what its client was answered.
 """
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis import closeup
 from analysis.checks.base import CheckDefinition, CheckOutcome, count_records, findings, spans
 from analysis.digests import outside
 from analysis.elections import permit_in_words
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Column, Window
+from analysis.engine.frames import Frame
 from analysis.fates import committed_readers
 from analysis.load import Trace
 from analysis.progress import final_positions
@@ -92,21 +92,21 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
         .join(reached, on=["group", *_LOG], how="inner")
         .where(_IS_PASSED)
     )
-    unread = trace.materialized(
+    unread = trace.engine.materialized(
         outside(passed, closeup.polls(trace), "group", *_LOG, "value"), is_close=True
     )
     judged = passed.select("group", *_TRANSACTION, one_record())
     if not trace.is_small:
         judged = judged.union(_passed_whole(trace, reached))
     of_transaction = ("group", *_TRANSACTION)
-    judged = trace.materialized(
+    judged = trace.engine.materialized(
         judged.groupBy(*of_transaction).agg(F.sum("records").alias("records")), is_close=True
     )
     told = unread.withColumn(
         "_unread", F.count(F.lit(1)).over(Window.partitionBy(*of_transaction))
     ).join(judged, on=list(of_transaction), how="inner")
     kept = closeup.surviving(trace).select(*_LOG, "value", F.lit(1).alias("_kept"))
-    missed = trace.materialized(
+    missed = trace.engine.materialized(
         with_later_permit(told, trace)
         .withColumn("seen", F.col("records") - F.col("_unread"))
         .join(kept, on=[*_LOG, "value"], how="left")
@@ -140,7 +140,7 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
     )
 
 
-def _passed_whole(trace: Trace, reached: DataFrame) -> DataFrame:
+def _passed_whole(trace: Trace, reached: Frame) -> Frame:
     """Of a large trace, committed writes that a group went past and got, in stretches."""
     return (
         settled_writes(trace)

@@ -1,13 +1,13 @@
 """Truncations: which client noticed them, for what reason, and what was lost."""
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-
 from analysis.acknowledgements import lost
 from analysis.branches import abandoned, reads
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.checks.mismatches import with_position_epochs
 from analysis.checks.resets import members_judged
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Window
+from analysis.engine.frames import Frame
 from analysis.load import Trace
 from analysis.lookups import given_at
 from analysis.positions import PARTITION
@@ -118,7 +118,7 @@ def false_truncation(trace: Trace) -> CheckOutcome:
         .agg(F.max_by("leader_epoch", "at_micros").alias("read_epoch"))
         .withColumnRenamed("reported", "at_micros")
     )
-    read = trace.materialized(read, is_close=True)
+    read = trace.engine.materialized(read, is_close=True)
     judged = (
         reports.join(read, on=[*PARTITION, "from_offset", "at_micros"], how="left")
         .where("from_offset between start_low and log_end")
@@ -297,7 +297,7 @@ def loss_estimate(trace: Trace) -> CheckOutcome:
     )
 
 
-def _reports(trace: Trace) -> DataFrame:
+def _reports(trace: Trace) -> Frame:
     """Reports of truncations by clients: _RESET, is_raised, timeline, forked_at.
 
     Resets, and exceptions (is_raised) that no line of the client's log reports; forked_at is of

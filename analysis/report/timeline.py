@@ -20,17 +20,16 @@ def timeline(trace: Trace) -> str:
     """The figure as a piece of HTML, without plotly's own script; empty where nothing was led."""
     topics = {topic.topic for topic in trace.plan.topics}
     rows = [
-        row.asDict()
+        dict(row)
         for row in trace.present("leaderships").orderBy("metadata_offset").collect()
         if row["topic"] in topics
     ]
     if not rows:
         return ""
     commits = [
-        row.asDict()
-        for row in trace.present("committed_offsets").where("not is_tombstone").collect()
+        dict(row) for row in trace.present("committed_offsets").where("not is_tombstone").collect()
     ]
-    faults = [row.asDict() for row in trace.present("faults").collect()]
+    faults = [dict(row) for row in trace.present("faults").collect()]
     end = max(
         [row["at_micros"] for row in rows]
         + [row["committed_micros"] for row in commits]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from analysis.session import open_session
+from analysis.engine.session import open_session
 from bench.folders import own_folder
 from bench.lies.alone import ToldAlone, tell_alone
 from bench.lies.every import ALONE, ROWS

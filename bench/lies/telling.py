@@ -11,7 +11,8 @@ import msgspec
 from pyspark.sql import SparkSession
 
 from analysis.checks.registry import CHECKS
-from analysis.load import SMALL_INPUT_ROWS, Trace, load_trace
+from analysis.engine.spark import SMALL_INPUT_ROWS
+from analysis.load import Trace, load_trace
 from bench.lies.genuine import Genuine, Row, Tables, write_rows
 from bench.lies.laying import PREFIX, joined, universe_of
 from bench.lies.lie import Lie, NoPlaceError
@@ -130,7 +131,7 @@ def _found(trace: Trace, checks: Iterable[Check]) -> dict[int, Seen]:
     """Return the findings of the checks, counted by universe."""
     seen: dict[int, Seen] = defaultdict(Counter)
     asked = [check for check in checks if check not in _SHARED_BY_ALL]
-    all_found = trace.each(lambda check: findings(trace, check), asked)
+    all_found = trace.engine.each(lambda check: findings(trace, check), asked)
     for check, rows in zip(asked, all_found, strict=True):
         for row in rows:
             universe = universe_of(row, trace.run.started_micros)
@@ -143,7 +144,7 @@ def findings(trace: Trace, check: Check) -> list[Row]:
     """Return the findings of a check; none if a table that it needs is missing."""
     if CHECKS[check].lacks(trace):
         return []
-    rows = [row.asDict() for row in CHECKS[check].judge(trace).findings.collect()]
+    rows = [dict(row) for row in CHECKS[check].judge(trace).findings.collect()]
     return [{**row, "evidence": msgspec.json.decode(row["evidence"])} for row in rows]
 
 

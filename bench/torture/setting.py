@@ -8,7 +8,7 @@ from random import Random
 
 from pyspark.sql import SparkSession
 
-from analysis.session import open_session
+from analysis.engine.session import open_session
 from bench.torture.attempt import Area
 from contract.manifest import MANIFEST_FILE
 from contract.run_folder import RunFolder, files_named, find_runs

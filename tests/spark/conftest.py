@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
-from analysis.load import SMALL_INPUT_ROWS, Trace, local_frame
-from analysis.scratch import Scratch
-from analysis.session import open_session
+from analysis.engine.frames import Frame
+from analysis.engine.session import open_session
+from analysis.engine.spark import SMALL_INPUT_ROWS, SparkEngine
+from analysis.load import Trace
 from contract.checks import Check
 from contract.run_folder import Expectation, GroupPlan, Plan, RunDescription, TopicPlan
 from contract.tables import TABLES
@@ -29,15 +29,18 @@ def spark() -> Iterator[SparkSession]:
 
 
 @pytest.fixture(scope="session")
-def empty_table(spark: SparkSession) -> Callable[[str], DataFrame]:
+def engine(spark: SparkSession) -> SparkEngine:
+    return SparkEngine(spark)
+
+
+@pytest.fixture(scope="session")
+def empty_table(engine: SparkEngine) -> Callable[[str], Frame]:
     """By name: most tables of a micro-history are empty, and to make one anew takes a while."""
-    return cache(lambda name: local_frame(spark, TABLES[name].empty_table()))
+    return cache(lambda name: engine.table(TABLES[name].empty_table()))
 
 
 @pytest.fixture
-def make_trace(
-    spark: SparkSession, empty_table: Callable[[str], DataFrame], tmp_path: Path
-) -> TraceMaker:
+def make_trace(engine: SparkEngine, empty_table: Callable[[str], Frame]) -> TraceMaker:
     def make(
         rows: Rows,
         *,
@@ -57,10 +60,10 @@ def make_trace(
         started_micros: int = 0,
         ended_micros: int | None = None,
     ) -> Trace:
-        def read(name: str) -> DataFrame:
+        def read(name: str) -> Frame:
             if not rows.get(name):
                 return empty_table(name)
-            return local_frame(spark, pa.Table.from_pylist(rows[name], schema=TABLES[name]))
+            return engine.table(pa.Table.from_pylist(rows[name], schema=TABLES[name]))
 
         plan = Plan(
             scenario="micro",
@@ -108,6 +111,6 @@ def make_trace(
             error=error,
         )
         counts = {name: len(rows.get(name, [])) for name in TABLES}
-        return Trace(spark, plan, run, read, counts, Scratch(tmp_path), frozenset(missing))
+        return Trace(engine, plan, run, read, counts, frozenset(missing))
 
     return make

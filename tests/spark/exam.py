@@ -71,7 +71,7 @@ def judged_together(spark: SparkSession, path: Path, asked: Sequence[Question]) 
         return [(_history_of(row.asDict(), made), str(check), row["verdict"]) for row in rows]
 
     said: Said = defaultdict(dict)
-    for one in trace.each(found, list(CHECKS)):
+    for one in trace.engine.each(found, list(CHECKS)):
         for history, check, verdict in one:
             before = said[history].get(check, verdict)
             said[history][check] = min(before, verdict, key=_SEVERITY.index)

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from analysis import digests, load
+from analysis import digests
 from analysis.checks.registry import CHECKS
+from analysis.engine import spark as spark_engine
 from analysis.judge import judge
 from analysis.load import Trace, load_trace
 from contract.checks import Check
@@ -84,7 +85,7 @@ def test_what_is_not_looked_at_hides_nothing(
     write_history(folder, iter(universes + clean), description(7, "test", "0", {}))
     small = load_trace(spark, folder)
     by_records = all_told(small)
-    monkeypatch.setattr(load, "SMALL_INPUT_ROWS", 0)
+    monkeypatch.setattr(spark_engine, "SMALL_INPUT_ROWS", 0)
     monkeypatch.setattr(digests, "BUCKET_OFFSETS", 8)
     large = load_trace(spark, folder)
     assert not large.is_small
@@ -98,7 +99,7 @@ def test_what_is_not_looked_at_hides_nothing(
 
 def all_told(trace: Trace) -> dict[Check, tuple[int, list[str]]]:
     """What each check tells."""
-    return dict(zip(CHECKS, trace.each(partial(told, trace), CHECKS), strict=True))
+    return dict(zip(CHECKS, trace.engine.each(partial(told, trace), CHECKS), strict=True))
 
 
 def told(trace: Trace, check: Check) -> tuple[int, list[str]]:

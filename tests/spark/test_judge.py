@@ -14,14 +14,14 @@ from histories import HEALTHY, WENT_BACK, WENT_ON, WHOLE_HANDED_ON
 from judging import judge
 from micro import Row, changed, committed, log_bounds, polled, told_commit
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from rich.console import Console
 
 from analysis.checks.base import CheckDefinition, CheckOutcome, findings
 from analysis.checks.registry import CHECKS
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.judge import judge as judge_all
-from analysis.load import Trace, load_trace, spark_schema
+from analysis.load import Trace, load_trace
 from analysis.report.page import write_report
 from analysis.terminal import show
 from contract.checks import Check
@@ -39,7 +39,7 @@ _EVALUATED_MIN = 60
 
 @pytest.mark.parametrize("table", TABLES)
 def test_spark_reads_tables_by_the_contract(table: str) -> None:
-    schema = spark_schema(table)
+    schema = from_arrow_schema(TABLES[table])
     assert [field.name for field in schema] == TABLES[table].names
     assert to_arrow_schema(schema).types == TABLES[table].types
 

@@ -191,8 +191,9 @@ def test_two_members_own_no_partition_in_one_generation(
 
 
 def test_a_digest_of_many_deliveries_does_not_overflow(make_trace: TraceMaker) -> None:
-    spark = make_trace({}).spark
-    again = spark.range(300 * 256).selectExpr("id % 256 as offset", "'value' as value")
+    engine = make_trace({}).engine
+    numbers = engine.named(engine.session.range(300 * 256))
+    again = numbers.selectExpr("id % 256 as offset", "'value' as value")
     (row,) = again.agg(*digest("offset", "value")).collect()
     assert row["records"] == 300 * 256
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from analysis import load
+from analysis.engine import spark as spark_engine
+from analysis.engine.scratch import Scratch
 from analysis.load import load_trace
-from analysis.scratch import Scratch
 from contract.run_folder import RunFolder
 from simulator.history import Request, description, universes_of, write_history
 
@@ -53,10 +53,10 @@ def test_files_are_gone_with_the_trace(
     request = Request(events=2_000, seed=1)
     write_history(folder, universes_of(request), description(1, "test", "0", {}))
     before = set(tmp_path.rglob("*"))
-    monkeypatch.setattr(load, "SMALL_INPUT_ROWS", 0)
-    monkeypatch.setattr(load, "_LOCAL_ROWS", 0)
+    monkeypatch.setattr(spark_engine, "SMALL_INPUT_ROWS", 0)
+    monkeypatch.setattr(spark_engine, "LOCAL_ROWS", 0)
     trace = load_trace(spark, folder)
-    assert trace.materialized(trace["polls"], is_heavy=True).count() == trace.rows["polls"]
+    assert trace.engine.materialized(trace["polls"], is_heavy=True).count() == trace.rows["polls"]
     assert set(tmp_path.rglob("*")) > before
     del trace
     gc.collect()

@@ -6,11 +6,11 @@ from threading import Event
 import pytest
 from conftest import TraceMaker
 
-from analysis import load
+from analysis.engine import spark as spark_engine
 
 
 def test_answers_come_in_order(make_trace: TraceMaker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(load, "_AT_ONCE", 2)
+    monkeypatch.setattr(spark_engine, "_AT_ONCE", 2)
     is_second_done = Event()
 
     def ask(number: int) -> int:
@@ -26,7 +26,7 @@ def test_answers_come_in_order(make_trace: TraceMaker, monkeypatch: pytest.Monke
 def test_an_interrupt_ends_what_goes_on(
     make_trace: TraceMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(load, "_AT_ONCE", 2)
+    monkeypatch.setattr(spark_engine, "_AT_ONCE", 2)
     trace, is_counting, broken = make_trace({}), Event(), []
 
     def ask(name: str) -> None:
@@ -35,8 +35,9 @@ def test_an_interrupt_ends_what_goes_on(
             raise KeyboardInterrupt
         is_counting.set()
         try:
-            endless = trace.spark.range(1 << 20).crossJoin(trace.spark.range(1 << 40))
-            endless.selectExpr("count(*)").collect()
+            spark = trace.engine.session
+            endless = spark.range(1 << 20).crossJoin(spark.range(1 << 40))
+            trace.engine.named(endless.toDF("one", "other")).count()
         except Exception as error:
             broken.append(str(error))
             raise

@@ -14,7 +14,7 @@ from pathlib import Path
 sys.prefix = sys.argv[1]
 from rich.console import Console
 from analysis.class_data import keep
-from analysis.session import open_session
+from analysis.engine.session import open_session
 spark = open_session("local[1]", may_record=True)
 spark.range(3).groupBy("id").count().collect()
 pid = spark._jvm.java.lang.ProcessHandle.current().pid()

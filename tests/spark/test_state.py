@@ -3,8 +3,8 @@
 import pytest
 from conftest import Rows, TraceMaker
 from micro import epoch_started, epochs, led, log_bounds, log_started, polled, sampled
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.state import (
     is_overwritten,
     may_be_overwritten,

@@ -5,8 +5,8 @@ import re
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from analysis.gateway import planned_by
-from analysis.tuning import for_many_rows
+from analysis.engine.functions import count
+from analysis.engine.spark import SparkEngine
 
 
 def _plan(frame: DataFrame, capsys: pytest.CaptureFixture[str]) -> str:
@@ -17,8 +17,10 @@ def _plan(frame: DataFrame, capsys: pytest.CaptureFixture[str]) -> str:
 def test_many_rows_are_planned_for_in_a_session_of_their_own(
     spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    few = spark.range(0, 9, 1, 3).selectExpr("id % 2 as odd").groupBy("odd").count()
-    many = planned_by(for_many_rows(spark, 10_000_000), few)
+    engine = SparkEngine(spark, rows=10_000_000)
+    rows = engine.named(spark.range(0, 9, 1, 3)).selectExpr("id % 2 as odd", "id")
+    counted = rows.groupBy("odd").agg(count("id").alias("rows"))
+    few, many = engine.planned(counted), engine.planned(counted, is_much=True)
     assert sorted(many.collect()) == sorted(few.collect())
     of_few, of_many = _plan(few, capsys), _plan(many, capsys)
     assert re.search(r"hashpartitioning\(odd#\w+, 1\)", of_few)

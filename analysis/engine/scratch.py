@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from contract.held import HeldFolder, remove_unheld
@@ -55,13 +55,9 @@ class Kept:
 
     def __init__(self, path: Path, schema: StructType) -> None:
         """Refer to the files of a frame and count their rows."""
-        self._path, self._schema = path, schema
+        self.path, self.schema = path, schema
         self._files = sorted(path.glob("*.parquet"))
         self.rows = sum(pq.read_metadata(file).num_rows for file in self._files)
-
-    def as_frame(self, session: SparkSession) -> DataFrame:
-        """The rows, without the plan that they came from."""
-        return session.read.schema(self._schema).parquet(str(self._path))
 
     def as_table(self) -> pa.Table:
         """The rows, all in the driver."""

@@ -1,9 +1,9 @@
-"""Trees of Spark's SQL as DuckDB's text, where sqlglot alone would not keep the meaning."""
+"""Spark's SQL in DuckDB's spelling, where sqlglot alone would not keep the meaning."""
 
 import re
 from collections.abc import Callable
 
-from sqlglot import exp
+from sqlglot import exp, parse_one
 
 _SUBSTRING_INDEX = """\
 substring_index(whole, delimiter, parts) as array_to_string(
@@ -21,14 +21,14 @@ MACROS = (
 _SPECIFIER = re.compile(r"%[-0-9.]*([a-z])")
 
 
-def text(tree: exp.Expression) -> str:
-    """A resolved tree as DuckDB's SQL."""
-    told = exp.Paren(this=tree.copy())
-    for node in reversed(list(told.walk(bfs=True))):
+def in_duckdb(statement: str) -> str:
+    """A statement in Spark's SQL as one in DuckDB's."""
+    tree = parse_one(statement, read="spark")
+    for node in reversed(list(tree.walk(bfs=True))):
         rule = _RULES.get(type(node))
         if rule is not None:
             node.replace(rule(node.copy()))
-    return str(told.this.sql(dialect="duckdb"))
+    return str(tree.sql(dialect="duckdb"))
 
 
 def _call(name: str, *arguments: exp.Expression) -> exp.Expression:
@@ -39,26 +39,34 @@ def _format(node: exp.Expression) -> exp.Expression:
     """Text with values in it; null is written as such."""
     template = node.this.this
     kinds = _SPECIFIER.findall(template)
-    return exp.Anonymous(
-        this="printf",
-        expressions=[
-            exp.Literal.string(template.replace("%d", "%s")),
-            *(_printed(kind, one) for kind, one in zip(kinds, node.expressions, strict=True)),
-        ],
-    )
+    values = [_printed(kind, one) for kind, one in zip(kinds, node.expressions, strict=True)]
+    return _call("printf", exp.Literal.string(template.replace("%d", "%s")), *values)
 
 
 def _printed(kind: str, value: exp.Expression) -> exp.Expression:
     if kind == "f":
         return exp.cast(value, "double")
-    told = exp.cast(value, "text")
-    return exp.Coalesce(this=told, expressions=[exp.Literal.string("null")])
+    text = exp.cast(value, "text")
+    return exp.Coalesce(this=text, expressions=[exp.Literal.string("null")])
+
+
+def _struct(node: exp.Expression) -> exp.Expression:
+    """A struct whose fields have the names that Spark gives them."""
+    fields = []
+    for place, one in enumerate(node.expressions, 1):
+        if isinstance(one, exp.PropertyEQ):
+            fields.append(one)
+            continue
+        name = one.alias_or_name or f"col{place}"
+        identifier = exp.to_identifier(name, quoted=True)
+        fields.append(exp.PropertyEQ(this=identifier, expression=one.unalias()))
+    return exp.Struct(expressions=fields)
 
 
 def _field(node: exp.Expression) -> exp.Expression:
     """A field of a struct; of an array of structs, that field of each."""
     name = exp.Literal.string(node.expression.name)
-    if isinstance(node.this, exp.ArrayFilter):
+    if isinstance(node.this.unnest(), exp.ArrayFilter):
         element = exp.to_identifier("one")
         of_each = _call("struct_extract", element, name)
         return exp.Transform(
@@ -67,37 +75,11 @@ def _field(node: exp.Expression) -> exp.Expression:
     return _call("struct_extract", node.this, name)
 
 
-def _zip(node: exp.Expression) -> exp.Expression:
-    """Arrays of one length as one array of structs, with the arrays' names."""
-    index = exp.to_identifier("place")
-    arrays = [one.unalias() for one in node.expressions or [node.this]]
-    fields = [
-        exp.PropertyEQ(
-            this=exp.to_identifier(name, quoted=True),
-            expression=_call("list_extract", array, index.copy()),
-        )
-        for array, name in zip(arrays, node.meta["names"], strict=True)
-    ]
-    places = _call("range", exp.Literal.number(1), _call("len", arrays[0].copy()) + 1)
-    return exp.Transform(
-        this=places, expression=exp.Lambda(this=exp.Struct(expressions=fields), expressions=[index])
-    )
-
-
 def _renamed(node: exp.Expression) -> exp.Expression:
     """The hash that DuckDB has: hashes are only ever compared with each other."""
     if node.name.lower() == "xxhash64":
         node.set("this", "hash")
     return node
-
-
-def _size(node: exp.Expression) -> exp.Expression:
-    """Count the different values of a window; in DuckDB this is faster than a list of them."""
-    window = node.this
-    if not isinstance(window, exp.Window) or not isinstance(window.this, exp.ArrayUniqueAgg):
-        return node
-    window.set("this", exp.Count(this=exp.Distinct(expressions=[window.this.this])))
-    return window
 
 
 def _replaced(node: exp.Expression) -> exp.Expression:
@@ -109,8 +91,7 @@ def _replaced(node: exp.Expression) -> exp.Expression:
 
 def _counted(node: exp.Expression) -> exp.Expression:
     """Count the rows for which it holds: 0, not null, if there are none."""
-    when = exp.Case().when(node.this, exp.Literal.number(1))
-    return exp.Count(this=when)
+    return exp.Count(this=exp.Case().when(node.this, exp.Literal.number(1)))
 
 
 def _any(node: exp.Expression) -> exp.Expression:
@@ -118,22 +99,18 @@ def _any(node: exp.Expression) -> exp.Expression:
     return exp.Paren(this=exp.GT(this=_call("len", kept), expression=exp.Literal.number(0)))
 
 
-_BITMAP = exp.Literal.number(32768)
-"""Offsets of one bitmap. Where Spark has bitmaps, a list of different numbers does as well."""
+def _is_of_array(node: exp.Expression) -> bool:
+    return not isinstance(node.this, exp.Subquery | exp.Select)
+
 
 _RULES: dict[type[exp.Expression], Callable[[exp.Expression], exp.Expression]] = {
     exp.Anonymous: _renamed,
     exp.ArgMax: lambda node: _call("arg_max_null", node.this, node.expression),
     exp.ArgMin: lambda node: _call("arg_min_null", node.this, node.expression),
-    exp.ArraySize: _size,
-    exp.ArraysZip: _zip,
-    exp.BitmapBitPosition: lambda node: _call("mod", node.this, _BITMAP.copy()),
-    exp.BitmapBucketNumber: lambda node: _call("divide", node.this, _BITMAP.copy()),
-    exp.BitmapConstructAgg: lambda node: exp.ArrayUniqueAgg(this=node.this),
-    exp.BitmapCount: lambda node: _call("len", node.this),
     exp.CountIf: _counted,
     exp.Dot: _field,
-    exp.Exists: _any,
+    exp.Exists: lambda node: _any(node) if _is_of_array(node) else node,
     exp.Format: _format,
     exp.Replace: _replaced,
+    exp.Struct: _struct,
 }

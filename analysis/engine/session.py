@@ -10,13 +10,12 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from analysis.class_data import flags
-from analysis.gateway import look_up_once
-from analysis.load import SMALL_INPUT_ROWS
-from analysis.tuning import OF_SESSIONS, for_few_rows
+from analysis.engine.spark import SMALL_INPUT_ROWS
+from analysis.engine.tuning import OF_SESSIONS, for_few_rows
 from contract.errors import AnalysisError
 
 LOCAL = "local[*]"
-_LOG4J2 = (Path(__file__).resolve().parent / "conf" / "log4j2.properties").as_uri()
+_LOG4J2 = (Path(__file__).resolve().parents[1] / "conf" / "log4j2.properties").as_uri()
 _START_SOON = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
 _RUN_LONG = "-XX:+UseParallelGC -XX:-DontCompileHugeMethods"
 
@@ -61,7 +60,6 @@ def open_session(
     session.sparkContext.setLogLevel("ERROR")
     # py4j logs the traceback of each call to a JVM that has ended, which Python would print.
     logging.getLogger().addHandler(logging.NullHandler())
-    look_up_once(session)
     for_few_rows(session)
     return session
 

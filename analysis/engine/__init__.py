@@ -1,0 +1,1 @@
+"""Statements in Spark's SQL, built without a session, and the sessions that run them."""

@@ -1,0 +1,84 @@
+"""Statements run by DuckDB, without a JVM: for a developer's inner loop, and as a second opinion.
+
+The statements are the same as Spark's, in DuckDB's spelling (`analysis.engine.spelling`).
+"""
+
+from collections.abc import Callable, Iterable
+from itertools import count
+from pathlib import Path
+from typing import TypeVar
+
+import duckdb
+import pyarrow as pa
+
+from analysis.engine.frames import Frame, View
+from analysis.engine.spelling import MACROS, in_duckdb
+from analysis.engine.statements import statement
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+
+
+class DuckDBEngine:
+    """One connection to a database in memory, which spills to a folder."""
+
+    def __init__(self, *, threads: int, memory: str, spill: Path) -> None:
+        """Connect.
+
+        Args:
+            threads: at most.
+            memory: for how much it may hold before it spills, as DuckDB writes it.
+            spill: the folder.
+        """
+        config = {"threads": threads, "memory_limit": memory, "temp_directory": str(spill)}
+        self._conn = duckdb.connect(config=config)
+        self._numbers = count(1)
+        for macro in MACROS:
+            self._conn.execute(f"CREATE MACRO {macro}")
+
+    is_small = True
+    """Leaves out what a check does on a large trace for Spark alone."""
+
+    def run(self, frame: Frame) -> pa.Table:
+        """The rows of a frame."""
+        rows = self._conn.sql(in_duckdb(statement(frame))).to_arrow_table()
+        return rows.rename_columns(list(frame.columns))
+
+    def table(self, content: pa.Table) -> Frame:
+        """Rows from Python."""
+        self._conn.register("content", content)
+        made = self._made("TABLE", "SELECT * FROM content", content.column_names)
+        self._conn.unregister("content")
+        return made
+
+    def is_local(self, rows: int) -> bool:  # noqa: ARG002 - the same for any number
+        """Never: DuckDB reads files as fast as its own tables."""
+        return False
+
+    def parquet(self, path: Path, schema: pa.Schema) -> Frame:
+        """Rows of a Parquet file, read again by each statement."""
+        names = ", ".join(f'"{name}"' for name in schema.names)
+        return self._made("VIEW", f"SELECT {names} FROM read_parquet('{path}')", schema.names)
+
+    def materialized(
+        self,
+        frame: Frame,
+        *,
+        is_heavy: bool = False,  # noqa: ARG002 - DuckDB plans everything alike
+        is_close: bool = False,  # noqa: ARG002
+    ) -> Frame:
+        """The rows of a frame, computed now."""
+        return self._made("TABLE", in_duckdb(statement(frame)), list(frame.columns))
+
+    def close_up(self, frame: Frame) -> Frame:
+        """The rows of a frame, computed now."""
+        return self.materialized(frame)
+
+    def each(self, ask: Callable[[_T], _R], of: Iterable[_T]) -> list[_R]:
+        """What is asked of each, one at a time: DuckDB uses every core for one statement."""
+        return [ask(one) for one in of]
+
+    def _made(self, kind: str, query: str, columns: list[str]) -> Frame:
+        name = f"t{next(self._numbers)}"
+        self._conn.execute(f"CREATE TEMP {kind} {name} AS {query}")
+        return Frame(self, tuple(columns), View(name))

@@ -1,0 +1,166 @@
+"""Statements run by Spark."""
+
+import os
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import cached_property
+from itertools import count
+from pathlib import Path
+from typing import TypeVar
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
+from analysis.engine.frames import Frame, View
+from analysis.engine.scratch import Kept, Scratch
+from analysis.engine.statements import statement
+from analysis.engine.tuning import for_many_rows
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+SMALL_INPUT_ROWS = 200_000
+"""Up to this number of rows in all, a trace is small: see `analysis.closeup`."""
+LOCAL_ROWS = 20_000
+"""Up to this number of rows, a table goes into the plan, which saves scans and their jobs."""
+_AT_ONCE = min(8, 1 + (os.cpu_count() or 1))
+"""Statements that run at the same time: one a core, and one that is planned meanwhile."""
+_CANCEL_SECONDS = 0.5
+_NUMBERS = count(1)
+_GLOBAL = "global_temp"
+
+
+class SparkEngine:
+    """A Spark session, and the tables that statements name.
+
+    A table is a global temporary view, so that sessions which plan differently share it. It is
+    dropped once no frame refers to it any more.
+    """
+
+    def __init__(
+        self, session: SparkSession, *, rows: int = 0, scratch: Scratch | None = None
+    ) -> None:
+        """Run statements in a session.
+
+        Args:
+            session: that plans for few rows.
+            rows: of all tables of the trace.
+            scratch: where rows of a large trace are kept; None if it is small.
+        """
+        self.session = session
+        self._rows, self._scratch = rows, scratch
+        self._close_rows: list[int] = []
+        self._unused: deque[str] = deque()
+
+    @property
+    def is_small(self) -> bool:
+        """Whether so little is known of a run that planning costs more than the rows."""
+        return self._scratch is None or self._rows <= SMALL_INPUT_ROWS
+
+    def run(self, frame: Frame) -> pa.Table:
+        """The rows of a frame."""
+        return self.planned(frame).toArrow()
+
+    def planned(self, frame: Frame, *, is_much: bool = False) -> DataFrame:
+        """A frame as Spark's.
+
+        Args:
+            frame: to be planned.
+            is_much: whether to plan for many rows, as for any frame that reads large files.
+        """
+        session = self._for_many_rows if is_much or frame.is_large else self.session
+        return session.sql(statement(frame))
+
+    def table(self, content: pa.Table) -> Frame:
+        """Rows that the driver has, in one partition: joins of such need no exchange."""
+        found = self.session.createDataFrame(content)
+        return self.named(found.coalesce(1) if content.num_rows else found)
+
+    def is_local(self, rows: int) -> bool:
+        """Whether a table of so many rows goes into the plan."""
+        return self.is_small or rows <= LOCAL_ROWS
+
+    def parquet(self, path: Path, schema: pa.Schema) -> Frame:
+        """Rows of a large Parquet file."""
+        return self._files(path, from_arrow_schema(schema))
+
+    def named(self, found: DataFrame, *, is_large: bool = False) -> Frame:
+        """A DataFrame as a table that statements can name."""
+        while self._unused:
+            self.session.catalog.dropGlobalTempView(self._unused.popleft())
+        name = f"t{next(_NUMBERS)}"
+        found.createGlobalTempView(name)
+        view = View(f"{_GLOBAL}.{name}")
+        # Only noted here: a finalizer may run within another call to the JVM.
+        weakref.finalize(view, self._unused.append, name).atexit = False
+        return Frame(self, tuple(found.columns), view, is_large)
+
+    def materialized(
+        self, frame: Frame, *, is_heavy: bool = False, is_close: bool = False
+    ) -> Frame:
+        """The rows of a frame, computed now, without the query that they came from.
+
+        Few rows go into the plans that use them; many stay where Spark computed them, or in files
+        where they came from many more.
+        """
+        if self.is_small:
+            return self.table(frame.toArrow())
+        # A copy, as another thread may add what it keeps meanwhile.
+        is_much = is_close and sum(tuple(self._close_rows)) > SMALL_INPUT_ROWS
+        return self._of_files(frame) if is_heavy or is_much else self._of_memory(frame)
+
+    def close_up(self, frame: Frame) -> Frame:
+        """Rows of a large table that are looked at one by one, computed now.
+
+        How many they are decides how frames that go through them are planned.
+        """
+        kept = self._kept(frame)
+        self._close_rows.append(kept.rows)
+        return self._read(kept)
+
+    def each(self, ask: Callable[[_T], _R], of: Iterable[_T]) -> list[_R]:
+        """What is asked of each, a few at a time: Spark plans one while it computes another."""
+        with ThreadPoolExecutor(_AT_ONCE) as threads:
+            asked = [threads.submit(ask, one) for one in of]
+            try:
+                return [one.result() for one in asked]
+            except BaseException:
+                threads.shutdown(wait=False, cancel_futures=True)
+                self._cancel(asked)
+                raise
+
+    def _cancel(self, asked: list[Future[_R]]) -> None:
+        """Let those that go on end with their next job."""
+        while running := [one for one in asked if not one.done()]:
+            self.session.sparkContext.cancelAllJobs()
+            wait(running, timeout=_CANCEL_SECONDS)
+
+    @cached_property
+    def _for_many_rows(self) -> SparkSession:
+        return for_many_rows(self.session, self._rows)
+
+    def _kept(self, frame: Frame) -> Kept:
+        if self._scratch is None:
+            raise ValueError("a large trace needs a place for its rows")
+        return self._scratch.kept(self.planned(frame, is_much=True))
+
+    def _of_files(self, frame: Frame) -> Frame:
+        return self._read(self._kept(frame))
+
+    def _read(self, kept: Kept) -> Frame:
+        if kept.rows > LOCAL_ROWS:
+            return self._files(kept.path, kept.schema)
+        return self.table(kept.as_table())
+
+    def _files(self, path: Path, schema: StructType) -> Frame:
+        found = self.session.read.schema(schema).parquet(str(path))
+        return self.named(found, is_large=True)
+
+    def _of_memory(self, frame: Frame) -> Frame:
+        found = self.planned(frame).localCheckpoint()
+        rows = found.limit(LOCAL_ROWS + 1).toArrow()
+        is_many = rows.num_rows > LOCAL_ROWS
+        return self.named(found) if is_many else self.table(rows)

@@ -1,0 +1,69 @@
+"""A frame as one statement in Spark's SQL."""
+
+from collections import Counter
+
+from analysis.engine.columns import text_of
+from analysis.engine.frames import JOINS, Frame, Select, Union, View
+
+
+def statement(frame: Frame) -> str:
+    """All that a frame is made of. Frames that are used several times stand first, once."""
+    return _Writer(frame).statement()
+
+
+class _Writer:
+    def __init__(self, frame: Frame) -> None:
+        self._frame = frame
+        self._uses: Counter[int] = Counter()
+        self._steps: dict[int, tuple[str, str]] = {}
+        """Name and text, by the frame's identity."""
+        self._count(frame)
+
+    def statement(self) -> str:
+        text = self._text(self._frame)
+        steps = ",\n".join(f"{name} AS ({step})" for name, step in self._steps.values())
+        return f"WITH {steps}\n{text}" if steps else text
+
+    def _count(self, frame: Frame) -> None:
+        for one in frame.inputs:
+            self._uses[id(one)] += 1
+            if self._uses[id(one)] == 1:
+                self._count(one)
+
+    def _text(self, frame: Frame) -> str:
+        match frame.body:
+            case View(name=name):
+                return f"SELECT * FROM {name}"
+            case Union(parts=parts):
+                return "\nUNION ALL ".join(map(self._part, parts))
+            case Select() as select:
+                return self._select(select, frame.columns)
+
+    def _select(self, select: Select, columns: tuple[str, ...]) -> str:
+        sent = [f"_{place}" for place, one in enumerate(select.joined) if one.frame.is_broadcast]
+        hint = f"/*+ BROADCAST({', '.join(sent)}) */ " if sent else ""
+        distinct = "DISTINCT " if select.is_distinct else ""
+        items = ", ".join(select.items or map(text_of, columns))
+        lines = [f"SELECT {hint}{distinct}{items} FROM {self._named(select.source)}"]
+        for place, one in enumerate(select.joined):
+            lines.append(f"{JOINS[one.how]} {self._named(one.frame)} AS _{place} {one.on}".rstrip())
+        if select.where:
+            lines.append(f"WHERE {' AND '.join(select.where)}")
+        return "\n".join([*lines, select.tail] if select.tail else lines)
+
+    def _part(self, frame: Frame) -> str:
+        """A part of a union."""
+        is_plain = isinstance(frame.body, Select) and not frame.body.tail
+        is_inline = is_plain and self._uses[id(frame)] == 1
+        return self._text(frame) if is_inline else f"SELECT * FROM {self._named(frame)}"
+
+    def _named(self, frame: Frame) -> str:
+        """A frame in FROM: by its name, or all of it in parentheses."""
+        if isinstance(frame.body, View):
+            return frame.body.name
+        if self._uses[id(frame)] == 1:
+            return f"({self._text(frame)})"
+        if id(frame) not in self._steps:
+            text = self._text(frame)
+            self._steps[id(frame)] = f"step_{len(self._steps) + 1}", text
+        return self._steps[id(frame)][0]
