@@ -15,7 +15,7 @@ SEED_OPTION := $(if $(SEED),--seed $(SEED))
 quoted = '$(subst ','\'',$(1))'
 
 .DEFAULT_GOAL := help
-.PHONY: help demo scenario nightly reproduction commit-epochs mutation lies torture mutants findings bench-analysis scenarios-page report playground docker-image test lint format lock doctor clean
+.PHONY: help demo scenario nightly reproduction commit-epochs mutation lies torture mutants findings bench-tools bench-analysis scenarios-page report playground docker-image test lint format lock doctor clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,8 @@ mutants: $(BENCH_READY) ## Change the checks' code and print which changes their
 
 findings: $(READY) ## Every check, from the docstrings of its code; writes the tables of docs/findings.md
 	.venv/bin/python -m analysis.findings_page
+
+bench-tools: $(BENCH_READY) ## Install DuckDB and what else the benches need
 
 bench-analysis: $(BENCH_READY) ## Spark against DuckDB, by size and by cores (half an hour): [EVENTS=]; writes docs/benchmarks.md
 	.venv/bin/python -m bench.analysis_speed $(EVENTS)

@@ -142,8 +142,7 @@ def _pauses(trace: Trace) -> Frame:
             F.max("at_micros").alias("stopped_micros"),
         )
     )
-    stopped = F.greatest("stopped_seq", "failed_seq")
-    earlier = F.filter("ends", lambda seq: seq < stopped)
+    earlier = F.expr("filter(ends, one -> one < greatest(stopped_seq, failed_seq))")
     return (
         came_to_an_end.join(failed, on="group", how="left")
         .select(

@@ -71,7 +71,7 @@ def count_distinct(*columns: Any) -> Column:
 
 def last(column: Any, *, ignorenulls: bool = False) -> Column:
     """The last value of a window."""
-    return Column(f"last({text_of(column)}, {literal(ignorenulls)})")
+    return Column(f"last_value({text_of(column)})" + (" IGNORE NULLS" if ignorenulls else ""))
 
 
 def broadcast(frame: _T) -> _T:

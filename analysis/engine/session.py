@@ -60,6 +60,8 @@ def open_session(
     session.sparkContext.setLogLevel("ERROR")
     # py4j logs the traceback of each call to a JVM that has ended, which Python would print.
     logging.getLogger().addHandler(logging.NullHandler())
+    # PySpark prints each statement that fails; `analysis.judge` records it.
+    logging.getLogger("SQLQueryContextLogger").disabled = True
     for_few_rows(session)
     return session
 

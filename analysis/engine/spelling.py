@@ -18,6 +18,7 @@ MACROS = (
 )
 """Functions of Spark's that DuckDB calls otherwise, by their signatures."""
 
+_TYPES = ("bigint", "int", "string", "boolean")
 _SPECIFIER = re.compile(r"%[-0-9.]*([a-z])")
 
 
@@ -76,8 +77,11 @@ def _field(node: exp.Expression) -> exp.Expression:
 
 
 def _renamed(node: exp.Expression) -> exp.Expression:
-    """The hash that DuckDB has: hashes are only ever compared with each other."""
-    if node.name.lower() == "xxhash64":
+    """A type that is used as a function; or a hash, which is only ever compared with others."""
+    name = node.name.lower()
+    if name in _TYPES:
+        return exp.cast(node.expressions[0], name, dialect="spark")
+    if name == "xxhash64":
         node.set("this", "hash")
     return node
 

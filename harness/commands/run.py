@@ -1,5 +1,6 @@
 """`fencepost run`, `list` and `analyze`."""
 
+import enum
 import json
 import shlex
 import sys
@@ -95,6 +96,13 @@ def run(
     raise typer.Exit(_judged([ended.folder]))
 
 
+class Engine(enum.StrEnum):
+    """What judges runs."""
+
+    SPARK = "spark"
+    DUCKDB = "duckdb"
+
+
 def list_scenarios() -> None:
     """List the scenarios and their questions."""
     table = Table("scenario", "question", box=None, pad_edge=False)
@@ -106,14 +114,22 @@ def list_scenarios() -> None:
 def analyze(
     runs: Annotated[list[Path], typer.Argument(help="Folders of runs, or of whole sessions.")],
     master: Annotated[str | None, typer.Option(help="Spark master; local[*] if not given.")] = None,
+    engine: Annotated[
+        Engine, typer.Option(help="duckdb prints a verdict in seconds, and writes nothing.")
+    ] = Engine.SPARK,
 ) -> None:
     """Judge runs again from their folders, without a cluster.
 
     Histories and the logs of clients and servers are decoded again, so that missing files are
     noticed.
     """
+    if engine is Engine.DUCKDB and master is not None:
+        raise UsageError("--master is Spark's; it can't be given with --engine duckdb")
     decoded = [decode_again(folder) for path in runs for folder in find_runs(path)]
-    code = _judged(runs, master=master)
+    if engine is Engine.DUCKDB:
+        code = run_child([sys.executable, "-m", "analysis.preview", *map(str, runs)])
+    else:
+        code = _judged(runs, master=master)
     raise typer.Exit(code if all(decoded) else max(code, FencepostError.exit_code))
 
 

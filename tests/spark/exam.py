@@ -68,7 +68,7 @@ def judged_together(spark: SparkSession, path: Path, asked: Sequence[Question]) 
             assert str(check) not in asked_for, f"the exam has too few rows for {check}: {lacks}"
             return []
         rows = CHECKS[check].judge(trace).findings.collect()
-        return [(_history_of(row.asDict(), made), str(check), row["verdict"]) for row in rows]
+        return [(_history_of(dict(row), made), str(check), row["verdict"]) for row in rows]
 
     said: Said = defaultdict(dict)
     for one in trace.engine.each(found, list(CHECKS)):

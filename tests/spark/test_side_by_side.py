@@ -20,7 +20,7 @@ def test_answers_come_in_order(make_trace: TraceMaker, monkeypatch: pytest.Monke
             is_second_done.wait()
         return number * 2
 
-    assert make_trace({}).each(ask, [0, 1]) == [0, 2]
+    assert make_trace({}).engine.each(ask, [0, 1]) == [0, 2]
 
 
 def test_an_interrupt_ends_what_goes_on(
@@ -43,7 +43,7 @@ def test_an_interrupt_ends_what_goes_on(
             raise
 
     with ThreadPoolExecutor(1) as judging:
-        judged = judging.submit(trace.each, ask, ["interrupted", "endless"])
+        judged = judging.submit(trace.engine.each, ask, ["interrupted", "endless"])
         with pytest.raises(KeyboardInterrupt):
             judged.result()
     assert len(broken) == 1

@@ -1,0 +1,138 @@
+"""Statements that frames become, without a session."""
+
+import pyarrow as pa
+import pytest
+
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Window, literal
+from analysis.engine.frames import Frame, View
+from analysis.engine.statements import statement
+
+
+def table(name: str, *columns: str) -> Frame:
+    return Frame(None, columns, View(name))  # type: ignore[arg-type] - nothing is run
+
+
+POLLS = table("polls", "group", "offset", "value")
+GROUPS = table("groups", "group", "client")
+
+
+def test_literals_are_escaped() -> None:
+    assert [literal(one) for one in (None, True, 3, 2**40, 0.5, r"a'b\d")] == [
+        "null",
+        "true",
+        "3",
+        f"{2**40}L",
+        "0.5D",
+        r"'a\'b\\d'",
+    ]
+    with pytest.raises(TypeError, match="no literal"):
+        literal([1])
+
+
+def test_operators_keep_their_order() -> None:
+    column = (F.col("a") + 1) * 2 > F.lit("x")
+    assert column.sql == "(((`a` + 1) * 2) > 'x')"
+    assert (~(column | F.expr("b is null"))).sql == f"(NOT ({column.sql} OR (b is null)))"
+    case = F.when(F.col("a") == 1, "one").when(F.col("a") == 2, F.col("b")).otherwise(None)
+    assert case.sql == "CASE WHEN (`a` = 1) THEN 'one' WHEN (`a` = 2) THEN `b` ELSE null END"
+
+
+def test_a_column_has_no_truth_value() -> None:
+    with pytest.raises(TypeError, match="use &"):
+        bool(F.col("a") == 1)
+
+
+def test_windows_have_their_frame() -> None:
+    before = Window.partitionBy("group").orderBy(F.desc("offset")).rowsBetween(-1, 0)
+    assert F.lag("offset").over(before).sql == (
+        "lag(`offset`) OVER (PARTITION BY `group` ORDER BY `offset` DESC"
+        " ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)"
+    )
+
+
+def test_clauses_of_one_select_stay_together() -> None:
+    frame = POLLS.where("offset > 1").where(F.col("group") == "g").select("group", "value")
+    assert statement(frame) == (
+        "SELECT `group`, `value` FROM polls AS _0\nWHERE (offset > 1) AND (`group` = 'g')"
+    )
+
+
+def test_what_is_selected_is_filtered_from_outside() -> None:
+    frame = POLLS.withColumn("next", F.col("offset") + 1).where("next > 3")
+    assert statement(frame) == (
+        "SELECT `group`, `offset`, `value`, `next` FROM"
+        " (SELECT `group`, `offset`, `value`, (`offset` + 1) AS `next` FROM polls AS _0) AS _0\n"
+        "WHERE (next > 3)"
+    )
+
+
+def test_keys_of_a_join_come_once_and_first() -> None:
+    joined = POLLS.join(F.broadcast(GROUPS), on="group", how="left")
+    assert joined.columns == ("group", "offset", "value", "client")
+    assert statement(joined.select("client")) == (
+        "SELECT /*+ BROADCAST(_1) */ `client` FROM polls AS _0\n"
+        "LEFT JOIN groups AS _1 USING (`group`)"
+    )
+    assert POLLS.join(GROUPS, on="group", how="left_semi").columns == ("group", "offset", "value")
+
+
+def test_what_is_used_twice_stands_first() -> None:
+    large = POLLS.groupBy("group").agg(F.max("offset").alias("most"))
+    both = large.join(large.toDF("group", "other"), on="group", how="inner")
+    assert statement(both).startswith("WITH step_1 AS (SELECT `group`, max(`offset`) AS `most`")
+    assert statement(both).count("max(") == 1
+
+
+def test_a_union_has_the_names_of_its_first_part() -> None:
+    other = POLLS.selectExpr("offset + 10 as later", "group")
+    united = POLLS.drop("value").unionByName(other, allowMissingColumns=True)
+    assert united.columns == ("group", "offset", "later")
+    assert statement(united).count("UNION ALL") == 1
+    assert "null AS `later`" in statement(united)
+    assert "null AS `offset`" in statement(united)
+    assert len(table("t", "a").union(table("u", "b")).union(table("v", "c")).body.parts) == 3
+    with pytest.raises(ValueError, match="a union of"):
+        POLLS.union(GROUPS)
+
+
+@pytest.mark.parametrize(
+    ("build", "problem"),
+    [
+        (lambda: POLLS.select(F.max("offset")), "a column needs a name: max"),
+        (lambda: POLLS.select("group", F.lit(1).alias("group")), "several columns are called gr"),
+        (lambda: POLLS.crossJoin(GROUPS), "several columns are called group"),
+    ],
+)
+def test_names_that_mean_nothing_are_refused(build: object, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        build()  # type: ignore[operator]
+
+
+def test_duckdb_spells_what_it_has_otherwise() -> None:
+    spelling = pytest.importorskip("analysis.engine.spelling", exc_type=ImportError)
+    spelled = spelling.in_duckdb(
+        "SELECT struct(a, b AS c), filter(xs, x -> x.id > 1).id, bigint(a), xxhash64(a),"
+        " last_value(a) IGNORE NULLS OVER (ORDER BY b) FROM t AS _0"
+    )
+    for part in ("{'a': a, 'c': b}", "LIST_TRANSFORM(", "CAST(a AS BIGINT)", "HASH(a)"):
+        assert part in spelled
+    assert "LAST_VALUE(a IGNORE NULLS)" in spelled
+    assert "ORDER BY b NULLS FIRST" in spelled
+
+
+def test_duckdb_runs_the_statements_of_frames(tmp_path: object) -> None:
+    duckdb = pytest.importorskip("analysis.engine.duckdb", exc_type=ImportError)
+    engine = duckdb.DuckDBEngine(threads=1, memory="1GB", spill=tmp_path)
+    content = {"group": ["a", "a", "b"], "offset": [1, None, 3], "isr": [[1, 2], [], [3]]}
+    rows = engine.table(pa.table(content))
+    told = rows.groupBy("group").agg(
+        F.format_string("%s of %.1f", F.max("offset"), F.count(F.lit(1))).alias("said"),
+        F.count_if(F.col("offset") > 2).alias("above"),
+        F.max_by(F.struct("offset", "isr"), F.size("isr")).alias("newest"),
+    )
+    found = engine.materialized(told).select("group", "said", "above", "newest.isr").collect()
+    assert sorted(tuple(map(str, row.values())) for row in found) == [
+        ("a", "1 of 2.0", "0", "[1, 2]"),
+        ("b", "3 of 1.0", "1", "[3]"),
+    ]
