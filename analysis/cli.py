@@ -8,7 +8,7 @@ import typer
 from pyspark.sql import SparkSession
 from rich.console import Console
 
-from analysis.class_data import keep
+from analysis.engine.class_data import keep
 from analysis.engine.session import (
     close_session,
     is_jvm_alive,
@@ -16,13 +16,13 @@ from analysis.engine.session import (
     open_session,
     require_jvm,
 )
-from analysis.judge import judge
-from analysis.load import Trace, count_rows, load_trace
+from analysis.facts.load import Trace, count_rows, load_trace
 from analysis.report.night_page import write_night
 from analysis.report.night_rows import Judged, runs_of
 from analysis.report.page import write_report
 from analysis.report.session_page import write_session
-from analysis.terminal import show, show_night
+from analysis.report.terminal import show, show_night
+from analysis.verdict.judge import judge
 from contract.errors import AnalysisError, FencepostError
 from contract.nights import Night, NightSummary, read_night
 from contract.program import say, unexpected

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from analysis.checks.described import FAMILIES, Description, described, in_order
-from analysis.checks.registry import CHECKS, OTHERS
+from analysis.checks.registry import CHECKS
+from analysis.verdict.others import OTHERS
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "findings.md"
 _BEGIN, _END = "<!-- made by make findings -->", "<!-- end of what make findings made -->"

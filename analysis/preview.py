@@ -7,10 +7,10 @@ from tempfile import TemporaryDirectory
 import typer
 from rich.console import Console
 
-from analysis.judge import judge
-from analysis.load import trace_of
-from analysis.source import table_files
-from analysis.terminal import show
+from analysis.facts.load import trace_of
+from analysis.facts.source import table_files
+from analysis.report.terminal import show
+from analysis.verdict.judge import judge
 from contract.errors import AnalysisError
 from contract.program import run_program
 from contract.run_folder import RunFolder, find_runs

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from analysis.checks.registry import CHECKS
-from analysis.load import count_rows
+from analysis.facts.load import count_rows
 from bench.agreement import differing, read
 from bench.folders import own_folder
 from bench.judging import Judged

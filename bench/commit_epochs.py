@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from analysis.styles import IN_WORDS, epochs_known
+from analysis.verdict.styles import IN_WORDS, epochs_known
 from contract.errors import FencepostError, UsageError
 from contract.outcomes import CommitEpoch
 from contract.verdicts import StyleRow, Verdict

@@ -42,7 +42,7 @@ class Judged(msgspec.Struct):
 
 
 def judge(trace: Any, tell: Callable[[str], None]) -> dict[str, Judged]:
-    """Judge with every registered check, as `analysis.judge` does, but return all findings."""
+    """Judge with every registered check, as `analysis.verdict.judge`, but return all findings."""
     told = {str(check): Judged(lacks=one.lacks(trace)) for check, one in CHECKS.items()}
     outcomes: dict[str, CheckOutcome] = {}
 
@@ -83,7 +83,7 @@ def _broken_in(judged: Judged) -> Iterator[None]:
 
 def _on_spark(folder: RunFolder, master: str | None) -> Any:
     from analysis.engine.session import open_session  # noqa: PLC0415
-    from analysis.load import count_rows, load_trace  # noqa: PLC0415
+    from analysis.facts.load import count_rows, load_trace  # noqa: PLC0415
 
     spark = open_session(master, rows=sum(count_rows(folder).values()))
     return load_trace(spark, folder)
@@ -91,8 +91,8 @@ def _on_spark(folder: RunFolder, master: str | None) -> Any:
 
 def _on_duckdb(folder: RunFolder, spill: Path) -> Any:
     from analysis.engine.duckdb import DuckDBEngine  # noqa: PLC0415 - may not be installed
-    from analysis.load import trace_of  # noqa: PLC0415
-    from analysis.source import table_files  # noqa: PLC0415
+    from analysis.facts.load import trace_of  # noqa: PLC0415
+    from analysis.facts.source import table_files  # noqa: PLC0415
 
     threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     engine = DuckDBEngine(threads=threads or 1, memory=f"{MEMORY_GB}GB", spill=spill)

@@ -20,7 +20,7 @@ from rich.console import Console
 
 from analysis.checks.registry import CHECKS
 from analysis.engine.session import open_session
-from analysis.load import load_trace
+from analysis.facts.load import load_trace
 from bench.folders import own_folder
 from contract.checks import Check
 from contract.run_folder import RunFolder

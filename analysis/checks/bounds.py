@@ -1,15 +1,15 @@
 """How far logs may be read, deleted and acknowledged."""
 
-from analysis import closeup
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, count_records, findings
-from analysis.creations import created_once
-from analysis.elections import IF_PERMITTED, after_cause, with_permit
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.load import Trace
-from analysis.reigns import HEARD_SECONDS, reigns, small_isrs
-from analysis.told import ANSWER_MICROS, in_order
+from analysis.facts import closeup
+from analysis.facts.creations import created_once
+from analysis.facts.elections import IF_PERMITTED, after_cause, with_permit
+from analysis.facts.load import Trace
+from analysis.facts.reigns import HEARD_SECONDS, reigns, small_isrs
+from analysis.facts.told import ANSWER_MICROS, in_order
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")

@@ -5,17 +5,17 @@ left out where their order matters, since the transaction may have been aborted.
 """
 
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
-from analysis.commit_reports import REPORT, stored_otherwise
-from analysis.commits import COMMIT, COMMIT_CLOCK_MICROS, stored_commits
-from analysis.elections import elections
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.load import Trace
-from analysis.lookups import written_at
-from analysis.offsets import IN_LOG, OFFSETS_TOPIC, all_offsets, offsets_of
-from analysis.positions import PARTITION
-from analysis.resets import IS_NOTICE
-from analysis.state import fork_then, of_present_topic, timelines
+from analysis.facts.commit_reports import REPORT, stored_otherwise
+from analysis.facts.commits import COMMIT, COMMIT_CLOCK_MICROS, stored_commits
+from analysis.facts.elections import elections
+from analysis.facts.load import Trace
+from analysis.facts.lookups import written_at
+from analysis.facts.offsets import IN_LOG, OFFSETS_TOPIC, all_offsets, offsets_of
+from analysis.facts.positions import PARTITION
+from analysis.facts.resets import IS_NOTICE
+from analysis.facts.state import fork_then, of_present_topic, timelines
 from contract.outcomes import Isolation, Outcome
 
 _LOG = ("topic", "partition")

@@ -3,11 +3,11 @@
 import pyarrow as pa
 
 from analysis.checks.base import CheckDefinition, CheckOutcome, findings
-from analysis.commit_reports import stored_otherwise
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.gaps import INCOMPLETE, gaps
-from analysis.load import Trace
+from analysis.facts.commit_reports import stored_otherwise
+from analysis.facts.gaps import INCOMPLETE, gaps
+from analysis.facts.load import Trace
 from contract.errors import TableError
 
 _SOURCES = pa.schema(
@@ -27,7 +27,7 @@ def history_complete(trace: Trace) -> CheckOutcome:
         did not report; duplicate lines; unknown fields and files.
     Undecided: all else, and so is each check that reads a table with a gap.
     Evaluates: every history and every server.
-    Source: `analysis.gaps`, decision 11.
+    Source: `analysis.facts.gaps`, decision 11.
     """
     histories = trace["histories"]
     return CheckOutcome(

@@ -8,11 +8,11 @@ from analysis.checks.logs import ends_of_replicas
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.load import Trace
-from analysis.lookups import logged_at, written_at
-from analysis.state import of_present_topic
-from analysis.stretches import given
-from analysis.unmatched import unmatched
+from analysis.facts.load import Trace
+from analysis.facts.lookups import logged_at, written_at
+from analysis.facts.state import of_present_topic
+from analysis.facts.stretches import given
+from analysis.facts.unmatched import unmatched
 
 _LOG = ("topic", "partition")
 _MEMBER = ("group", "member", *_LOG)
@@ -142,7 +142,7 @@ def batches_against_records(trace: Trace) -> Frame:
     """Findings of replicas whose decoded batches and records differ: undecided, with their offsets.
 
     Without any batch there is nothing to compare: records alone may come from a trace that has no
-    batches at all, and `analysis.emptied` finds where it should have some.
+    batches at all, and `analysis.facts.emptied` finds where it should have some.
     """
     return findings(
         unmatched(trace).where(F.lit(trace.rows["replica_batches"] > 0)),

@@ -1,17 +1,17 @@
 """What was lost, skipped, repeated or made up."""
 
-from analysis import closeup
 from analysis.checks.base import CheckDefinition, CheckOutcome, findings, spans
-from analysis.commits import OF_RECORDS
-from analysis.digests import outside
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column
 from analysis.engine.frames import Frame
-from analysis.load import Trace
-from analysis.positions import PARTITION
-from analysis.progress import repeated
-from analysis.returns import moved_back
-from analysis.skips import skips
+from analysis.facts import closeup
+from analysis.facts.commits import OF_RECORDS
+from analysis.facts.digests import outside
+from analysis.facts.load import Trace
+from analysis.facts.positions import PARTITION
+from analysis.facts.progress import repeated
+from analysis.facts.returns import moved_back
+from analysis.facts.skips import skips
 from contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")

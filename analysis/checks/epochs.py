@@ -4,17 +4,17 @@ The right epoch to commit with offset o is that of the batch that holds o - 1. W
 taken from `__consumer_offsets`, not from what a client claims.
 """
 
-from analysis.branches import reads
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
-from analysis.commits import COMMIT, COMMIT_CLOCK_MICROS, OF_RECORDS, stored_commits
-from analysis.elections import permit_in_words, with_permit
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column, Window
 from analysis.engine.frames import Frame
-from analysis.load import Trace
-from analysis.lookups import deliveries
-from analysis.positions import PARTITION
-from analysis.state import kept_fork, of_present_topic, timelines
+from analysis.facts.branches import reads
+from analysis.facts.commits import COMMIT, COMMIT_CLOCK_MICROS, OF_RECORDS, stored_commits
+from analysis.facts.elections import permit_in_words, with_permit
+from analysis.facts.load import Trace
+from analysis.facts.lookups import deliveries
+from analysis.facts.positions import PARTITION
+from analysis.facts.state import kept_fork, of_present_topic, timelines
 from contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")

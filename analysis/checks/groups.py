@@ -1,15 +1,15 @@
 """Members of groups: where they start, and whether one partition has two owners."""
 
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
-from analysis.commits import COMMIT_CLOCK_MICROS
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.load import Trace
-from analysis.offsets import all_offsets
-from analysis.positions import PARTITION
-from analysis.progress import never_delivered
-from analysis.stretches import given
-from analysis.tenures import TENURE, commits_at_start, tenures
+from analysis.facts.commits import COMMIT_CLOCK_MICROS
+from analysis.facts.load import Trace
+from analysis.facts.offsets import all_offsets
+from analysis.facts.positions import PARTITION
+from analysis.facts.progress import never_delivered
+from analysis.facts.stretches import given
+from analysis.facts.tenures import TENURE, commits_at_start, tenures
 from contract.outcomes import Outcome
 from contract.tables import MICROS_PER_SECOND
 

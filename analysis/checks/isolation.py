@@ -4,15 +4,15 @@ G0 and G1c are Adya's phenomena (Generalized Isolation Level Definitions, 2000),
 log as the versions of one object, as Jepsen's Kafka tests take them.
 """
 
-from analysis import closeup
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, count_records, findings
-from analysis.digests import BUCKET
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column, Window
 from analysis.engine.frames import Frame
-from analysis.fates import committed_readers, ends, offset_commits
-from analysis.load import Trace
-from analysis.stretches import given, one_record
+from analysis.facts import closeup
+from analysis.facts.digests import BUCKET
+from analysis.facts.fates import committed_readers, ends, offset_commits
+from analysis.facts.load import Trace
+from analysis.facts.stretches import given, one_record
 from contract.outcomes import Isolation
 
 _LOG = ("topic", "partition")

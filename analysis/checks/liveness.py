@@ -2,15 +2,16 @@
 
 import pyarrow as pa
 
-from analysis import closeup
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, count_records
+from analysis.checks.outages import outages, unavailable
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column, Window
 from analysis.engine.frames import Frame
-from analysis.load import IS_UNACKNOWLEDGED, Trace
-from analysis.outages import OUTAGE_SECONDS, outages, unavailable
-from analysis.reigns import reigns
-from analysis.stretches import given, one_record
+from analysis.facts import closeup
+from analysis.facts.load import IS_UNACKNOWLEDGED, Trace
+from analysis.facts.reigns import reigns
+from analysis.facts.standstills import OUTAGE_SECONDS
+from analysis.facts.stretches import given, one_record
 from contract.outcomes import Isolation
 from contract.tables import MICROS_PER_SECOND
 

@@ -4,23 +4,23 @@ Batches are compared, never records: a follower appends what it fetched as it is
 same on all replicas to its checksum.
 """
 
-from analysis.acknowledgements import lost
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
-from analysis.creations import created_once
-from analysis.elections import (
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Window
+from analysis.engine.frames import Frame
+from analysis.facts.acknowledgements import lost
+from analysis.facts.creations import created_once
+from analysis.facts.elections import (
     IF_PERMITTED,
     after_cause,
     permitted_from,
     with_permit,
     with_timelines,
 )
-from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.columns import Window
-from analysis.engine.frames import Frame
-from analysis.load import Trace
-from analysis.reigns import HEARD_SECONDS, reigns
-from analysis.state import of_present_topic
-from analysis.stretches import given
+from analysis.facts.load import Trace
+from analysis.facts.reigns import HEARD_SECONDS, reigns
+from analysis.facts.state import of_present_topic
+from analysis.facts.stretches import given
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")

@@ -1,7 +1,5 @@
 """Acknowledged records that are not in the surviving log, and the events that removed them."""
 
-from analysis import closeup
-from analysis.acknowledgements import lost
 from analysis.checks.base import (
     CheckDefinition,
     CheckOutcome,
@@ -11,16 +9,24 @@ from analysis.checks.base import (
     spans,
 )
 from analysis.checks.summaries import summary_of_losses
-from analysis.creations import creations
-from analysis.deletions import deletion_in_words, with_deletion
-from analysis.digests import within
-from analysis.elections import permit_in_words, tails_cut, took_over, with_permit, with_timelines
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column
 from analysis.engine.frames import Frame
-from analysis.load import Trace
-from analysis.reigns import HEARD_SECONDS
-from analysis.unmatched import logs_without_records
+from analysis.facts import closeup
+from analysis.facts.acknowledgements import lost
+from analysis.facts.creations import creations
+from analysis.facts.deletions import deletion_in_words, with_deletion
+from analysis.facts.digests import within
+from analysis.facts.elections import (
+    permit_in_words,
+    tails_cut,
+    took_over,
+    with_permit,
+    with_timelines,
+)
+from analysis.facts.load import Trace
+from analysis.facts.reigns import HEARD_SECONDS
+from analysis.facts.unmatched import logs_without_records
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
@@ -115,9 +121,9 @@ def lost_record(trace: Trace) -> CheckOutcome:
     was truncated first was not deleted.
 
     Permitted: truncated, by an election between the acknowledgement and the later epoch that
-        permits the loss (`analysis.elections`), or with acks=0 or acks=1; expired, by retention, by
-        the plan or by an order of the run; deleted with its topic; truncated by a fault. The
-        finding names the event.
+        permits the loss (`analysis.facts.elections`), or with acks=0 or acks=1; expired, by
+        retention, by the plan or by an order of the run; deleted with its topic; truncated by a
+        fault. The finding names the event.
     Undecided: an election in between is not known; records of a replica were not decoded; the old
         topic, or with acks=0 or acks=1 a deposed leader, may have acknowledged.
     Evaluates: every acknowledged record.

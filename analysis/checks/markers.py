@@ -1,14 +1,14 @@
 """Whether each transaction is ended by its own markers, the same way in all partitions."""
 
-from analysis import closeup
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
-from analysis.digests import within
-from analysis.elections import permit_in_words
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.fates import RETRY_MICROS, ends, offset_commits
-from analysis.load import Trace
-from analysis.transactions import pieces, settled_writes, with_later_permit, writes
+from analysis.facts import closeup
+from analysis.facts.digests import within
+from analysis.facts.elections import permit_in_words
+from analysis.facts.fates import RETRY_MICROS, ends, offset_commits
+from analysis.facts.load import Trace
+from analysis.facts.transactions import pieces, settled_writes, with_later_permit, writes
 from contract.tables import MICROS_PER_SECOND
 
 OWED_SECONDS = 10

@@ -1,13 +1,13 @@
 """Whether the metadata log, and what servers make of it, keeps its own rules."""
 
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
-from analysis.creations import changes, created_once
-from analysis.elections import elections
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.load import Trace
-from analysis.told import in_order
+from analysis.facts.creations import changes, created_once
+from analysis.facts.elections import elections
+from analysis.facts.load import Trace
+from analysis.facts.told import in_order
 
 _LOG = ("topic", "partition")
 

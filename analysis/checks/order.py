@@ -4,19 +4,19 @@ The classes are those that Jepsen's Kafka tests distinguish (`nonmonotonic-send`
 `nonmonotonic-poll`); the forms within one poll or transaction are kinds of the same checks here.
 """
 
-from analysis import closeup
 from analysis.checks.base import CheckDefinition, CheckOutcome, count_records, findings, spans
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.fates import committed_readers
-from analysis.load import Trace
-from analysis.passed import on_branch, passed
-from analysis.positions import PARTITION
-from analysis.progress import deleted_records, was_deleted_from
-from analysis.returns import moved_back
-from analysis.state import with_log_starts
-from analysis.transactions import writes
+from analysis.facts import closeup
+from analysis.facts.fates import committed_readers
+from analysis.facts.load import Trace
+from analysis.facts.passed import on_branch, passed
+from analysis.facts.positions import PARTITION
+from analysis.facts.progress import deleted_records, was_deleted_from
+from analysis.facts.returns import moved_back
+from analysis.facts.state import with_log_starts
+from analysis.facts.transactions import writes
 
 _LOG = ("topic", "partition")
 _STREAM = ("producer", *_LOG)

@@ -1,9 +1,9 @@
 """Whether what a producer reported of its sends is what the log has."""
 
-from analysis import closeup
 from analysis.checks.base import CheckDefinition, CheckOutcome, findings, spans
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.load import Trace
+from analysis.facts import closeup
+from analysis.facts.load import Trace
 from contract.outcomes import REFUSED_SENDS
 
 _LOG = ("topic", "partition")

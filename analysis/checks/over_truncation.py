@@ -1,11 +1,11 @@
 """Whether a replica was truncated further than its log diverged."""
 
-from analysis import closeup
 from analysis.checks.base import CheckDefinition, CheckOutcome, findings
-from analysis.cuts import CUT, replicated_above, survivors_above
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.load import Trace
+from analysis.facts import closeup
+from analysis.facts.cuts import CUT, replicated_above, survivors_above
+from analysis.facts.load import Trace
 
 _LOG = ("topic", "partition")
 

@@ -1,16 +1,16 @@
 """Where records are, and from when to when."""
 
-from analysis import closeup
 from analysis.checks.base import CheckDefinition, CheckOutcome, count_records, findings
-from analysis.creations import created_again
-from analysis.digests import within
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.load import Trace
-from analysis.positions import PARTITION, positions
-from analysis.sessions import runs
-from analysis.stretches import one_record
+from analysis.facts import closeup
+from analysis.facts.creations import created_again
+from analysis.facts.digests import within
+from analysis.facts.load import Trace
+from analysis.facts.positions import PARTITION, positions
+from analysis.facts.sessions import runs
+from analysis.facts.stretches import one_record
 from contract.outcomes import Isolation
 
 _LOG = ("topic", "partition")

@@ -6,13 +6,13 @@ has the raised one. So which epoch is low is decided by the order of the log, ne
 
 from functools import reduce
 
-from analysis import closeup
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.fates import fenced
-from analysis.load import Trace
+from analysis.facts import closeup
+from analysis.facts.fates import fenced
+from analysis.facts.load import Trace
 
 _LOG = ("topic", "partition")
 _TRANSACTION = ("producer", "transaction")

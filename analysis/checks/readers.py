@@ -1,18 +1,18 @@
 """Whether all readers see one log, and see it in time."""
 
-from analysis import closeup
-from analysis.absences import absences
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings, spans
-from analysis.contested import rivals, value_hash, with_readers
-from analysis.creations import creations
-from analysis.elections import IF_PERMITTED, after_cause, with_permit, with_timelines
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column
 from analysis.engine.frames import Frame
-from analysis.load import Trace
-from analysis.passed import on_branch, passed
-from analysis.sessions import runs
-from analysis.standstills import STALE_SECONDS, reported_ends, standstills
+from analysis.facts import closeup
+from analysis.facts.absences import absences
+from analysis.facts.contested import rivals, value_hash, with_readers
+from analysis.facts.creations import creations
+from analysis.facts.elections import IF_PERMITTED, after_cause, with_permit, with_timelines
+from analysis.facts.load import Trace
+from analysis.facts.passed import on_branch, passed
+from analysis.facts.sessions import runs
+from analysis.facts.standstills import STALE_SECONDS, reported_ends, standstills
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")

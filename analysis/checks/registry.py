@@ -1,11 +1,9 @@
 """Every check by its name, as the files of checks define them."""
 
-from collections.abc import Callable
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any
 
-from analysis import checks, resumption, vacuity
+from analysis import checks
 from analysis.checks.base import CheckDefinition
 from analysis.checks.described import in_order
 from contract.checks import Check
@@ -20,9 +18,3 @@ CHECKS: dict[Check, CheckDefinition] = {
     one.name: one for one in sorted(_DEFINED, key=lambda one: in_order(one.id))
 }
 """In the order of their ids."""
-
-OTHERS: dict[Check, tuple[str, Callable[..., Any]]] = {
-    Check.RESUMPTION: ("D10", resumption.resumptions),
-    Check.VACUOUS_CHECK: ("M2", vacuity.vacuous_check),
-}
-"""Their ids and functions; one counts the rows of a table, one judges the other checks."""

@@ -1,7 +1,5 @@
 """Which brokers may be in an ISR, and which may acknowledge."""
 
-from analysis import closeup
-from analysis.acknowledgements import lost, survived_late
 from analysis.checks.base import (
     CheckDefinition,
     CheckOutcome,
@@ -10,14 +8,16 @@ from analysis.checks.base import (
     findings,
     spans,
 )
-from analysis.creations import created_once
-from analysis.elections import IF_PERMITTED, after_cause, with_permit
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column, Window
 from analysis.engine.frames import Frame
-from analysis.load import Trace
-from analysis.reigns import reigns
-from analysis.stretches import given
+from analysis.facts import closeup
+from analysis.facts.acknowledgements import lost, survived_late
+from analysis.facts.creations import created_once
+from analysis.facts.elections import IF_PERMITTED, after_cause, with_permit
+from analysis.facts.load import Trace
+from analysis.facts.reigns import reigns
+from analysis.facts.stretches import given
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")

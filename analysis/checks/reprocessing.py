@@ -3,9 +3,9 @@
 from analysis.checks.base import CheckDefinition, CheckOutcome, findings
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.load import Trace
-from analysis.progress import repeated
-from analysis.stretches import given
+from analysis.facts.load import Trace
+from analysis.facts.progress import repeated
+from analysis.facts.stretches import given
 from contract.tables import MICROS_PER_SECOND
 
 _WHOLE_RUN = "whole run"

@@ -1,13 +1,13 @@
 """Truncations and resets: noticed, missed, or for no reason."""
 
-from analysis import closeup
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
-from analysis.digests import outside
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.load import Trace
-from analysis.positions import PARTITION
-from analysis.resets import (
+from analysis.facts import closeup
+from analysis.facts.digests import outside
+from analysis.facts.load import Trace
+from analysis.facts.positions import PARTITION
+from analysis.facts.resets import (
     noticed,
     resets_of,
     with_committed_epochs,
@@ -15,7 +15,7 @@ from analysis.resets import (
     with_log_ends,
     with_skips,
 )
-from analysis.state import (
+from analysis.facts.state import (
     has_begun,
     is_overwritten,
     may_be_overwritten,
@@ -23,7 +23,7 @@ from analysis.state import (
     timelines,
     with_log_starts,
 )
-from analysis.stretches import given
+from analysis.facts.stretches import given
 from contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")

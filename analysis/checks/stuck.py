@@ -1,13 +1,13 @@
 """Members, producers and replicas that did not progress, although no fault held any more."""
 
-from analysis import closeup
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
-from analysis.creations import changes
+from analysis.checks.outages import OWED_SECONDS
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.load import IS_UNACKNOWLEDGED, Trace
-from analysis.open_transactions import waiting
-from analysis.outages import OWED_SECONDS
+from analysis.facts import closeup
+from analysis.facts.creations import changes
+from analysis.facts.load import IS_UNACKNOWLEDGED, Trace
+from analysis.facts.open_transactions import waiting
 from contract.stages import Stage
 from contract.tables import MICROS_PER_SECOND
 

@@ -3,18 +3,18 @@
 How a transaction ended is what its marker in the log says, else what its client was answered.
 """
 
-from analysis import closeup
 from analysis.checks.base import CheckDefinition, CheckOutcome, count_records, findings, spans
-from analysis.digests import outside
-from analysis.elections import permit_in_words
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column, Window
 from analysis.engine.frames import Frame
-from analysis.fates import committed_readers
-from analysis.load import Trace
-from analysis.progress import final_positions
-from analysis.stretches import one_record
-from analysis.transactions import settled_writes, with_later_permit, writes
+from analysis.facts import closeup
+from analysis.facts.digests import outside
+from analysis.facts.elections import permit_in_words
+from analysis.facts.fates import committed_readers
+from analysis.facts.load import Trace
+from analysis.facts.progress import final_positions
+from analysis.facts.stretches import one_record
+from analysis.facts.transactions import settled_writes, with_later_permit, writes
 
 _LOG = ("topic", "partition")
 _TRANSACTION = ("producer", "transaction")

@@ -1,19 +1,19 @@
 """Truncations: which client noticed them, for what reason, and what was lost."""
 
-from analysis.acknowledgements import lost
-from analysis.branches import abandoned, reads
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.checks.mismatches import with_position_epochs
 from analysis.checks.resets import members_judged
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.load import Trace
-from analysis.lookups import given_at
-from analysis.positions import PARTITION
-from analysis.reigns import reigns
-from analysis.resets import noticed
-from analysis.state import (
+from analysis.facts.acknowledgements import lost
+from analysis.facts.branches import abandoned, reads
+from analysis.facts.load import Trace
+from analysis.facts.lookups import given_at
+from analysis.facts.positions import PARTITION
+from analysis.facts.reigns import reigns
+from analysis.facts.resets import noticed
+from analysis.facts.state import (
     fork_then,
     is_overwritten,
     may_be_overwritten,

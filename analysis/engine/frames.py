@@ -55,7 +55,7 @@ class Engine(Protocol):
         ...
 
     def is_local(self, rows: int) -> bool:
-        """Whether a table of so many rows is better given by `table` than by `parquet`."""
+        """Whether a table with this number of rows is better read into Python first."""
         ...
 
     def parquet(self, path: Path, schema: pa.Schema) -> "Frame":

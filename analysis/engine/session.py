@@ -9,13 +9,13 @@ from pathlib import Path
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from analysis.class_data import flags
+from analysis.engine.class_data import flags
 from analysis.engine.spark import SMALL_INPUT_ROWS
 from analysis.engine.tuning import OF_SESSIONS, for_few_rows
 from contract.errors import AnalysisError
 
 LOCAL = "local[*]"
-_LOG4J2 = (Path(__file__).resolve().parents[1] / "conf" / "log4j2.properties").as_uri()
+_LOG4J2 = (Path(__file__).resolve().parent / "conf" / "log4j2.properties").as_uri()
 _START_SOON = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
 _RUN_LONG = "-XX:+UseParallelGC -XX:-DontCompileHugeMethods"
 
@@ -60,7 +60,7 @@ def open_session(
     session.sparkContext.setLogLevel("ERROR")
     # py4j logs the traceback of each call to a JVM that has ended, which Python would print.
     logging.getLogger().addHandler(logging.NullHandler())
-    # PySpark prints each statement that fails; `analysis.judge` records it.
+    # PySpark prints each statement that fails; `analysis.verdict.judge` records it.
     logging.getLogger("SQLQueryContextLogger").disabled = True
     for_few_rows(session)
     return session

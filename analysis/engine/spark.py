@@ -23,7 +23,7 @@ from analysis.engine.tuning import for_many_rows
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 SMALL_INPUT_ROWS = 200_000
-"""Up to this number of rows in all, a trace is small: see `analysis.closeup`."""
+"""Up to this number of rows in all, a trace is small: see `analysis.facts.closeup`."""
 LOCAL_ROWS = 20_000
 """Up to this number of rows, a table goes into the plan, which saves scans and their jobs."""
 _AT_ONCE = min(8, 1 + (os.cpu_count() or 1))
@@ -80,7 +80,7 @@ class SparkEngine:
         return self.named(found.coalesce(1) if content.num_rows else found)
 
     def is_local(self, rows: int) -> bool:
-        """Whether a table of so many rows goes into the plan."""
+        """Whether a table with this number of rows goes into the plan."""
         return self.is_small or rows <= LOCAL_ROWS
 
     def parquet(self, path: Path, schema: pa.Schema) -> Frame:

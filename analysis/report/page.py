@@ -7,10 +7,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from analysis.load import Trace
+from analysis.facts.load import Trace
 from analysis.report.timeline import timeline
 from analysis.report.times import told_timing
-from analysis.styles import IN_WORDS, said_epochs
+from analysis.verdict.styles import IN_WORDS, said_epochs
 from contract.run_folder import RunFolder
 from contract.tables import MICROS_PER_SECOND
 from contract.verdicts import Verdict, several_partitions

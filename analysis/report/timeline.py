@@ -5,7 +5,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from analysis.load import Trace
+from analysis.facts.load import Trace
 
 _LEADERS = ("#4c78a8", "#f58518", "#54a24b", "#b279a2", "#72b7b2", "#eeca3b")
 _NOBODY = "#bbbbbb"

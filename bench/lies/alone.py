@@ -13,8 +13,8 @@ import msgspec
 from pyspark.sql import SparkSession
 
 from analysis.checks.registry import CHECKS
-from analysis.judge import judge
-from analysis.load import Trace, load_trace
+from analysis.facts.load import Trace, load_trace
+from analysis.verdict.judge import judge
 from bench.lies.genuine import Genuine, read_rows, write_rows
 from bench.lies.lie import Change, NoPlaceError, Verb
 from bench.lies.stories import TRUNCATION

@@ -21,7 +21,7 @@ from harness.commands.run import decode_again
 AREA = Area(
     "damaged runs",
     "a damaged run never passes and never accuses; a clear error, or undecided with the reason",
-    "`contract.manifest`, `analysis.source`, `analysis.gaps`",
+    "`contract.manifest`, `analysis.facts.source`, `analysis.facts.gaps`",
 )
 _IN_AN_HOUR = 60
 _PARTS = ("plan.json", "run.json", "manifest.json", "history", "clients", "brokers", "tables")

@@ -173,7 +173,7 @@ def explain(
     ],
 ) -> None:
     """Show the events behind one finding in order: sends, leaders, faults, commits, deliveries."""
-    command = [sys.executable, "-m", "analysis.explain", str(run), finding]
+    command = [sys.executable, "-m", "analysis.report.explain", str(run), finding]
     raise typer.Exit(run_child(command))
 
 

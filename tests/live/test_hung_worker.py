@@ -6,7 +6,7 @@ import psutil
 import pytest
 from command import POOL, fencepost, finished, ran
 
-from analysis.load import count_rows
+from analysis.facts.load import count_rows
 from contract.manifest import MANIFEST_FILE
 from contract.run_folder import find_runs
 from contract.waiting import wait_until

@@ -15,7 +15,7 @@ import pytest
 from command import POOL, ROOT, fencepost, finished, ran
 from resumption import unexpected
 
-from analysis.load import count_rows
+from analysis.facts.load import count_rows
 from bench.torture import folders
 from bench.torture.setting import Setting
 from cluster.nodes.pool import PoolKind

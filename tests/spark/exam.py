@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 import tests.histories
 from analysis.checks.registry import CHECKS
-from analysis.load import load_trace
+from analysis.facts.load import load_trace
 from contract.checks import Check
 from contract.run_folder import Plan, RunFolder
 from contract.tables import MICROS_PER_SECOND, TABLES

@@ -1,11 +1,11 @@
 """Micro-histories are judged by the checks that their plans must judge, as all would take long."""
 
-import analysis.judge
-from analysis.load import Trace
+import analysis.verdict.judge
+from analysis.facts.load import Trace
 from contract.checks import Check
 from contract.verdicts import Verdict
 
 
 def judge(trace: Trace) -> Verdict:
     """The verdict by no other checks."""
-    return analysis.judge.judge(trace, only=[Check(name) for name in trace.plan.must_judge])
+    return analysis.verdict.judge.judge(trace, only=[Check(name) for name in trace.plan.must_judge])

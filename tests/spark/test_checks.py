@@ -28,7 +28,7 @@ from micro import (
     survived,
 )
 
-from analysis.closeup import surviving
+from analysis.facts.closeup import surviving
 from contract.checks import Check
 from contract.verdicts import CheckVerdict
 

@@ -6,7 +6,7 @@ import pytest
 from conftest import TraceMaker
 from micro import Row, epoch_started, led, registered
 
-from analysis.elections import elections, permit_in_words, with_permit
+from analysis.facts.elections import elections, permit_in_words, with_permit
 
 pytestmark = pytest.mark.spark
 

@@ -6,7 +6,7 @@ from histories import HEALTHY, WHOLE_HANDED_ON
 from judging import judge
 from micro import registered
 
-from analysis.exercise import CASES
+from analysis.verdict.exercise import CASES
 from contract.checks import Check
 
 pytestmark = pytest.mark.spark

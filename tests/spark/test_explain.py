@@ -9,8 +9,8 @@ from histories import TRUNCATED, WENT_ON
 from micro import registered, reset_told, truncated
 from typer.testing import CliRunner
 
-from analysis.explain import app
-from analysis.story import ends, story
+from analysis.report.explain import app
+from analysis.report.story import ends, story
 from contract.errors import RunFolderError, UsageError
 from contract.run_folder import Plan, RunDescription, RunFolder
 from contract.tables import TABLES

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from analysis import digests
 from analysis.checks.registry import CHECKS
 from analysis.engine import spark as spark_engine
-from analysis.judge import judge
-from analysis.load import Trace, load_trace
+from analysis.facts import digests
+from analysis.facts.load import Trace, load_trace
+from analysis.verdict.judge import judge
 from contract.checks import Check
 from contract.run_folder import RunFolder
 from contract.verdicts import CheckVerdict, FindingVerdict, RunVerdict

@@ -20,10 +20,10 @@ from rich.console import Console
 from analysis.checks.base import CheckDefinition, CheckOutcome, findings
 from analysis.checks.registry import CHECKS
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.judge import judge as judge_all
-from analysis.load import Trace, load_trace
+from analysis.facts.load import Trace, load_trace
 from analysis.report.page import write_report
-from analysis.terminal import show
+from analysis.report.terminal import show
+from analysis.verdict.judge import judge as judge_all
 from contract.checks import Check
 from contract.errors import RunFolderError
 from contract.run_folder import Expectation, RunFolder

@@ -7,7 +7,7 @@ from conftest import Rows, TraceMaker
 from histories import HEALTHY, result
 from micro import Row, changed, committed, epochs, led, log_bounds, polled, sampled, told_commit
 
-from analysis.digests import digest
+from analysis.facts.digests import digest
 from contract.checks import Check
 
 pytestmark = pytest.mark.spark

@@ -12,7 +12,7 @@ from judging import judge
 from pyspark.sql import SparkSession
 
 from analysis.checks.registry import CHECKS
-from analysis.load import Trace, load_trace
+from analysis.facts.load import Trace, load_trace
 from contract.checks import Check
 from contract.run_folder import RunFolder
 from contract.tables import LATER, TABLES

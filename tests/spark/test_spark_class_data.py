@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from analysis import class_data
+from analysis.engine import class_data
 
 PROGRAM = """\
 import sys
 from pathlib import Path
 sys.prefix = sys.argv[1]
 from rich.console import Console
-from analysis.class_data import keep
+from analysis.engine.class_data import keep
 from analysis.engine.session import open_session
 spark = open_session("local[1]", may_record=True)
 spark.range(3).groupBy("id").count().collect()

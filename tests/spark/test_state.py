@@ -5,7 +5,7 @@ from conftest import Rows, TraceMaker
 from micro import epoch_started, epochs, led, log_bounds, log_started, polled, sampled
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.state import (
+from analysis.facts.state import (
     is_overwritten,
     may_be_overwritten,
     of_present_topic,

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from analysis.checks.described import FAMILIES, described, in_order
-from analysis.checks.registry import CHECKS, OTHERS
+from analysis.checks.registry import CHECKS
 from analysis.findings_page import PAGE, with_tables
+from analysis.verdict.others import OTHERS
 from contract.checks import Check
 
 FUNCTIONS = {check: one.judge for check, one in CHECKS.items()} | {

@@ -6,7 +6,7 @@ from threading import Event
 
 import pytest
 
-from analysis.once import Once
+from analysis.facts.once import Once
 
 
 def test_who_asks_second_waits_for_the_first() -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.explain import _verdict
-from analysis.load import table_content
-from analysis.source import table_files
+from analysis.facts.load import table_content
+from analysis.facts.source import table_files
+from analysis.report.explain import _verdict
 from contract.errors import RunFolderError, TableError, UsageError
 from contract.manifest import MANIFEST_FILE, alterations
 from contract.nights import NIGHT_FILE, SUMMARY_FILE, read_night, read_summary

@@ -5,8 +5,8 @@ from typing import Any
 
 from rich.console import Console
 
-from analysis.styles import IN_WORDS, said_epochs, style_rows
-from analysis.terminal import show
+from analysis.report.terminal import show
+from analysis.verdict.styles import IN_WORDS, said_epochs, style_rows
 from contract.outcomes import CommitEpoch
 from contract.run_folder import GroupPlan
 from contract.verdicts import SCHEMA, Resumption, RunVerdict, StyleRow, Verdict

@@ -23,7 +23,7 @@ ALLOWED = {
     "bench": {"bench", "scenarios", "harness", "analysis", "cluster", "simulator", "contract"},
 }
 OURS = ("contract", "harness", "cluster", "analysis", "scenarios")
-# From the ground floor up: a room of the harness imports only rooms that stand before it.
+# From the ground floor up: a room imports only rooms of its package that stand before it.
 FLOORS = [
     "java",
     "wire",
@@ -39,6 +39,17 @@ FLOORS = [
     "commands",
     "cli",
     "leftovers",
+    "__main__",
+]
+ROOMS_OF_ANALYSIS = [
+    "engine",
+    "facts",
+    "checks",
+    "verdict",
+    "report",
+    "cli",
+    "preview",
+    "findings_page",
     "__main__",
 ]
 # Written with spaces, so that this file does not hold what it looks for.
@@ -92,15 +103,18 @@ def test_imports_go_one_way(package: str) -> None:
     assert wrong == []
 
 
-def test_rooms_of_the_harness_import_only_what_is_below_them() -> None:
+@pytest.mark.parametrize(
+    ("package", "floors"), [("harness", FLOORS), ("analysis", ROOMS_OF_ANALYSIS)]
+)
+def test_rooms_import_only_what_is_below_them(package: str, floors: list[str]) -> None:
     wrong = []
-    for path in (ROOT / "harness").rglob("*.py"):
+    for path in (ROOT / package).rglob("*.py"):
         name = module_name(path)
-        if name == "harness.__init__":
+        if name == f"{package}.__init__":
             continue
-        room = FLOORS.index(name.split(".")[1])
-        ours = [imported for imported in imports(path) if imported.startswith("harness.")]
-        above = [imported for imported in ours if FLOORS.index(imported.split(".")[1]) > room]
+        room = floors.index(name.split(".")[1])
+        ours = [imported for imported in imports(path) if imported.startswith(f"{package}.")]
+        above = [imported for imported in ours if floors.index(imported.split(".")[1]) > room]
         wrong += [f"{name} imports {imported}" for imported in above]
     assert wrong == []
 

@@ -1,0 +1,51 @@
+"""Reads that reached the log's end while that end was below what the log finally holds."""
+
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
+from analysis.facts.load import Trace
+from analysis.facts.state import of_present_topic, timelines
+
+_LOG = ("topic", "partition")
+
+
+def absences(trace: Trace) -> Frame:
+    """Where a group came to the log's end, under an epoch whose branch the log left since.
+
+    Columns: group, topic, partition, other_epoch (under which it read), from_offset and to_offset
+    (exclusive: where the log has no epoch so new), at_micros. What the log holds there of an older
+    epoch was not in that branch, which had started at or below from_offset.
+    """
+    return trace.shared("absences", lambda: _absences(trace))
+
+
+def _absences(trace: Trace) -> Frame:
+    clock = trace.clock_micros
+    is_unsure = (
+        "exists(timeline, one -> one.leader_epoch > led.leader_epoch"
+        f" and coalesce(one.from_micros <= at_micros + {clock}, true))"
+    )
+    kept = "filter(timeline, one -> one.is_kept and one.leader_epoch >= led.leader_epoch)"
+    return (
+        of_present_topic(
+            trace["group_events"].where("change = 'caught_up' and position is not null"),
+            trace,
+            "at_micros",
+        )
+        .select("group", *_LOG, "position", "at_micros")
+        .join(F.broadcast(timelines(trace)), on=list(_LOG), how="inner")
+        .join(F.broadcast(trace.log_bounds.select(*_LOG, "log_end")), on=list(_LOG), how="inner")
+        .withColumn(
+            "led",
+            F.expr(f"array_max(filter(timeline, one -> one.from_micros <= at_micros - {clock}))"),
+        )
+        .where(f"led.start_high is not null and not {is_unsure}")
+        .selectExpr(
+            "group",
+            *_LOG,
+            "led.leader_epoch as other_epoch",
+            "greatest(position, led.start_high) as from_offset",
+            f"coalesce(array_min(transform({kept}, one -> one.start_high)), log_end) as to_offset",
+            "at_micros",
+        )
+        .where("from_offset < to_offset")
+    )

@@ -1,0 +1,194 @@
+"""Under which leader epoch, and by which broker, a send was acknowledged.
+
+An acknowledgement has an offset, but no epoch. Where the record survived, its batch has it.
+Where it was lost, the first of these that applies is reported:
+
+- `seen`: the value stood at that offset in a poll, or stands in any replica, surviving or not, or
+  stood in one when a fault on its server ended.
+- `truncation`: a single broker that had led the partition truncated its log at or below the offset
+  since the value was sent. A record is gone only if its leader's log was truncated, so it was that
+  one, in its last reign that began before the acknowledgement. Of what retention has deleted since,
+  only if it led when the acknowledgement came.
+- `offset`: the leader in force when the value was sent gave the offset to another record, which
+  survived, so the leader before it acknowledged this one.
+- `guess`: who led when the acknowledgement came. A zombie's is guessed wrongly.
+"""
+
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
+from analysis.facts import closeup
+from analysis.facts.digests import key_of, outside
+from analysis.facts.load import Trace
+from analysis.facts.reigns import reigns
+
+_LOG = ("topic", "partition")
+_SEND = (*_LOG, "offset", "value")
+_REIGN = ("from_micros", "epoch", "broker", "until_micros", "newer_epoch")
+"""Structs of these sort by when a reign began."""
+_BROKERS = "transform(_cuts, one -> one.broker)"
+_ONLY_BROKER = f"if(array_min({_BROKERS}) = array_max({_BROKERS}), array_min({_BROKERS}), null)"
+"""Of `_cuts`; null if there are none, or of several."""
+
+
+def lost(trace: Trace) -> Frame:
+    """Acknowledged sends whose value is not in the surviving log, with who acknowledged them.
+
+    Of a large trace without those that were deleted in time, after every group had them. The
+    columns of `sends`, and log_start, known_by, held_by (the brokers whose replicas held it before
+    they were truncated, as far as that was observed), acknowledged_epoch, acknowledged_by,
+    newer_epoch and until_micros (how that leader's reign ended; null if it did not),
+    truncated_to and truncated_micros (where that leader logged that it truncated them).
+    """
+    return trace.shared("lost", lambda: _lost(trace), is_close=True)
+
+
+def survived_late(trace: Trace) -> Frame:
+    """Surviving sends that were acknowledged after their epoch's end, beyond the clocks' bound.
+
+    Columns: topic, partition, offset, acks, producer, answered_micros, epoch, broker, newer_epoch,
+    until_micros.
+    """
+    ended = reigns(trace).where("until_micros is not null")
+    kept = closeup.surviving(trace).withColumnRenamed("leader_epoch", "epoch")
+    return trace.engine.materialized(
+        closeup.acknowledged(trace)
+        .join(kept, on=list(_SEND), how="inner")
+        .join(F.broadcast(ended), on=[*_LOG, "epoch"], how="inner")
+        .where("from_micros <= answered_micros")
+        .where(f"answered_micros > until_micros + {trace.clock_micros}")
+        .groupBy(*_SEND, "acks", "producer", "answered_micros", "epoch")
+        .agg(F.max(F.struct(*_REIGN)).alias("reign"))
+        .selectExpr(
+            *_LOG,
+            "offset",
+            "acks",
+            "producer",
+            "answered_micros",
+            "epoch",
+            "reign.broker as broker",
+            "reign.newer_epoch as newer_epoch",
+            "reign.until_micros as until_micros",
+        ),
+        is_close=True,
+    )
+
+
+def _lost(trace: Trace) -> Frame:
+    gone = trace.engine.materialized(
+        outside(closeup.acknowledged(trace), closeup.surviving(trace), *_LOG, "value").select(
+            "*", key_of(*_SEND)
+        ),
+        is_close=True,
+    )
+    # When it was sent at the earliest, by any node's clock.
+    sent = f"coalesce(intended_micros, answered_micros) - {trace.clock_micros}"
+    has_begun = "one.from_micros <= answered_micros"
+    # Below the log start a record is missing anyway, so that a truncation proves less: the leader
+    # in force at the acknowledgement must have truncated it, after its reign.
+    has_ended = f"first_cut.at_micros >= {{}}.until_micros - {trace.clock_micros}"
+    is_cut = (
+        f"coalesce(offset >= log_start, true) or cut_reign = guess and {has_ended.format('guess')}"
+    )
+    is_cut_too = (
+        f"known_by = 'truncation' or known_by = 'seen' and cut_by = reign.broker"
+        f" and {has_ended.format('reign')}"
+    )
+    is_seen = (
+        f"one.epoch = seen_epoch and one.from_micros <= answered_micros + {trace.clock_micros}"
+    )
+    had_ended = f"one.until_micros <= {sent} and one.broker >= 0"
+    way = (
+        "case when seen_epoch is not null then 'seen' when truncation is not null then 'truncation'"
+        " when taken_epoch = led_then.epoch and before is not null then 'offset'"
+        " when guess is not null then 'guess' end"
+    )
+    return (
+        gone.join(F.broadcast(trace.log_bounds.drop("log_end")), on=list(_LOG), how="left")
+        .join(F.broadcast(_reigns_of_log(trace)), on=list(_LOG), how="left")
+        .join(F.broadcast(_cuts_of_log(trace)), on=list(_LOG), how="left")
+        .join(_seen(gone, trace), on="_key", how="left")
+        .join(_taken(trace), on=[*_LOG, "offset"], how="left")
+        .selectExpr(
+            "*",
+            "filter(cuts, one -> one.to_offset <= offset and one.from_micros <= answered_micros"
+            f" and one.at_micros >= {sent}) as _cuts",
+        )
+        .selectExpr("*", f"{_ONLY_BROKER} as cut_by", "array_min(_cuts) as first_cut")
+        .selectExpr(
+            "*",
+            f"array_max(filter(reigns, one -> {is_seen})) as seen",
+            f"array_max(filter(reigns, one -> one.broker = cut_by and {has_begun})) as cut_reign",
+            f"array_max(filter(reigns, one -> {had_ended})) as before",
+            f"array_max(filter(reigns, one -> one.from_micros <= {sent})) as led_then",
+            f"array_max(filter(reigns, one -> {has_begun})) as guess",
+        )
+        .selectExpr("*", f"if({is_cut}, cut_reign, null) as truncation")
+        .selectExpr("*", f"{way} as known_by")
+        .selectExpr(
+            "*",
+            "case known_by when 'seen' then seen when 'truncation' then truncation"
+            " when 'offset' then before when 'guess' then guess end as reign",
+        )
+        .selectExpr(
+            *(name for name in gone.columns if name != "_key"),
+            "log_start",
+            "known_by",
+            "held_by",
+            "coalesce(seen_epoch, reign.epoch) as acknowledged_epoch",
+            "reign.broker as acknowledged_by",
+            "reign.newer_epoch as newer_epoch",
+            "reign.until_micros as until_micros",
+            f"if({is_cut_too}, first_cut.to_offset, null) as truncated_to",
+            f"if({is_cut_too}, first_cut.at_micros, null) as truncated_micros",
+        )
+    )
+
+
+def _reigns_of_log(trace: Trace) -> Frame:
+    """(topic, partition, reigns): an array of structs of _REIGN."""
+    all_reigns = F.collect_list(F.struct(*_REIGN)).alias("reigns")
+    return trace.engine.materialized(reigns(trace).groupBy(*_LOG).agg(all_reigns))
+
+
+def _cuts_of_log(trace: Trace) -> Frame:
+    """(topic, partition, cuts): truncations by brokers that had led, by when they came.
+
+    Array of structs (at_micros, to_offset, broker, from_micros: when that reign began).
+    """
+    cut = F.struct("at_micros", "to_offset", "broker", "from_micros")
+    led = reigns(trace).select(*_LOG, "broker", "from_micros")
+    return trace.engine.materialized(
+        trace["truncations"]
+        .select(*_LOG, "broker", "to_offset", "at_micros")
+        .join(led, on=[*_LOG, "broker"], how="inner")
+        .groupBy(*_LOG)
+        .agg(F.collect_list(cut).alias("cuts"))
+    )
+
+
+def _seen(gone: Frame, trace: Trace) -> Frame:
+    """By _key, the epoch under which a lost value stood at its offset, in any replica or poll.
+
+    And held_by: the brokers whose replicas were seen to hold it before they were truncated.
+    """
+    key = key_of(*_SEND)
+    return (
+        closeup.polls(trace)
+        .select(key, "leader_epoch")
+        .union(closeup.replica_records(trace).select(key, "leader_epoch"))
+        .withColumn("broker", F.lit(None).cast("int"))
+        .union(trace["cut_records"].select(key, "leader_epoch", "broker"))
+        .join(gone.select("_key"), on="_key", how="left_semi")
+        .groupBy("_key")
+        .agg(
+            F.max("leader_epoch").alias("seen_epoch"),
+            F.sort_array(F.collect_set("broker")).alias("held_by"),
+        )
+        .withColumn("held_by", F.expr("if(size(held_by) > 0, held_by, null)"))
+    )
+
+
+def _taken(trace: Trace) -> Frame:
+    """(topic, partition, offset, taken_epoch): the epoch that an offset has in the log."""
+    held = closeup.surviving(trace)
+    return held.groupBy(*_LOG, "offset").agg(F.max("leader_epoch").alias("taken_epoch"))

@@ -1,0 +1,113 @@
+"""Offsets at which more than one value was seen: in the surviving log, or by a group.
+
+Millions of records may be compared here. So values are compared by their hashes, and the groups
+that were given one are bits of a number: Spark sums up numbers where they are, and sorts all rows
+for texts and sets.
+"""
+
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Column, Window
+from analysis.engine.frames import Frame
+from analysis.facts import closeup
+from analysis.facts.load import Trace
+from analysis.facts.stretches import given
+
+_LOG = ("topic", "partition")
+_AT = (*_LOG, "offset")
+_BITS = 63
+
+
+def rivals(trace: Trace) -> Frame:
+    """The values of offsets that have several.
+
+    Columns: topic, partition, offset, leader_epoch, value_hash, groups (those that were given it;
+    see `with_readers`), is_kept (whether the surviving log has it), first_micros and last_micros
+    (of its deliveries; null without any), is_owed (sent with acks=all), answered_micros (when it
+    was acknowledged with this offset; null if it was not).
+    """
+    return trace.shared("rivals", lambda: _rivals(trace), is_close=True)
+
+
+def value_hash() -> Column:
+    """Of a row with a `value`."""
+    return F.xxhash64("value").alias("value_hash")
+
+
+def with_readers(rows: Frame, trace: Trace) -> Frame:
+    """Rows, and the names of the groups that are the bits of their `groups`, as `readers`.
+
+    Where more than 63 groups read a topic, some share a bit, and are reported together.
+    """
+    named = _bits(trace).selectExpr("topic as _topic", "group as _group", "bit")
+    return (
+        rows.join(
+            F.broadcast(named), on=F.expr("_topic = topic and (groups & bit) != 0"), how="left"
+        )
+        .groupBy(*rows.columns)
+        .agg(F.concat_ws(", ", F.sort_array(F.collect_list("_group"))).alias("readers"))
+    )
+
+
+def _rivals(trace: Trace) -> Frame:
+    at_offset = Window.partitionBy(*_AT)
+    several = (
+        _seen(trace)
+        .groupBy(*_AT, "leader_epoch", "value_hash")
+        .agg(
+            F.bit_or("bit").alias("groups"),
+            (F.min("bit") == 0).alias("is_kept"),
+            F.min("polled_micros").alias("first_micros"),
+            F.max("polled_micros").alias("last_micros"),
+        )
+        .withColumn("_low", F.min("value_hash").over(at_offset))
+        .withColumn("_high", F.max("value_hash").over(at_offset))
+        .where("_low != _high")
+        .drop("_low", "_high")
+    )
+    return several.join(_sent(trace), on=[*_LOG, "value_hash"], how="left").select(
+        *several.columns,
+        F.col("_owed").isNotNull().alias("is_owed"),
+        F.when(F.col("offset") == F.col("_offset"), F.col("_answered")).alias("answered_micros"),
+    )
+
+
+def _seen(trace: Trace) -> Frame:
+    """What each group was given, and what the log holds: then bit is 0."""
+    polls = closeup.polls(trace).join(F.broadcast(_bits(trace)), on=["topic", "group"], how="inner")
+    columns = (*_AT, "leader_epoch", value_hash())
+    given_to = polls.select(*columns, "bit", "polled_micros")
+    kept = closeup.surviving(trace).select(
+        *columns,
+        F.lit(0).cast("bigint").alias("bit"),
+        F.lit(None).cast("bigint").alias("polled_micros"),
+    )
+    return given_to.union(kept)
+
+
+def _sent(trace: Trace) -> Frame:
+    """Each value once, as its producer reports."""
+    is_ok = F.col("outcome") == "ok"
+    return (
+        closeup.sends(trace)
+        .groupBy(*_LOG, value_hash())
+        .agg(
+            F.max(F.when(F.col("acks") == "all", 1)).alias("_owed"),
+            F.min(F.when(is_ok, F.col("offset"))).alias("_offset"),
+            F.min(F.when(is_ok, F.col("answered_micros"))).alias("_answered"),
+        )
+    )
+
+
+def _bits(trace: Trace) -> Frame:
+    """(topic, group, bit): a bit for each group that was given anything of a topic."""
+    of_topic = Window.partitionBy("topic").orderBy("group")
+    return trace.shared(
+        "group bits",
+        lambda: (
+            given(trace)
+            .select("topic", "group")
+            .distinct()
+            .withColumn("_place", F.row_number().over(of_topic) - 1)
+            .selectExpr("topic", "group", f"shiftleft(cast(1 as bigint), _place % {_BITS}) as bit")
+        ),
+    )

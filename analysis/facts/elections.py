@@ -1,0 +1,346 @@
+"""Every election of a partition's leader: of what kind it was, and which losses it permits.
+
+Whether records may be lost is decided by the election that lost them, never by a topic's setting
+alone. An election permits a loss if its leader came from outside the ISR and the eligible leader
+replicas by configuration (`unclean.leader.election.enable`) or by order of an administrator
+(KIP-460); or if a fault of the run took the records of the leader: its disk was wiped while in the
+ISR, or the tails of all replicas were truncated. The election of the last known leader (KIP-966) is
+allowed, but permits no loss: it led with every committed record, so only its disk can lack some.
+"""
+
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Column, Window
+from analysis.engine.frames import Frame
+from analysis.facts.creations import changes, creations
+from analysis.facts.load import Trace
+from analysis.facts.state import timelines
+
+_LOG = ("topic", "partition")
+_IS_ELECTION = "leader >= 0 and (was is null or leader_epoch != was.leader_epoch)"
+_IS_UNCLEAN = """
+    was is not null and isr = array(leader)
+    and not array_contains(was.isr, leader)
+    and not coalesce(array_contains(was.elr, leader), false)
+    and array_sort(replicas) = array_sort(was.replicas)
+"""
+"""A reassignment may elect a replica that comes into the ISR by the same record."""
+_KIND = """
+    case
+        when is_first then 'first'
+        when was is null then 'unknown'
+        when is_unclean and unclean_election then 'configured'
+        when is_unclean and is_ordered then 'ordered'
+        when is_unclean and size(was.isr) = 0 and leader = last_leader
+            and not coalesce(is_passing_over, false) then 'last known leader'
+        when is_unclean then 'unconfigured'
+        when array_contains(was.isr, leader) then 'clean'
+        when array_contains(was.elr, leader) then 'eligible'
+        else 'reassigned'
+    end
+"""
+_PERMITS = """
+    case kind
+        when 'configured' then 'unclean election by configuration'
+        when 'ordered' then 'unclean election on request'
+        else case
+            when is_wiped then 'election of a broker whose disk was wiped'
+            when is_cut then 'election after the tails of all replicas were truncated'
+        end
+    end
+"""
+IF_PERMITTED = """
+    case when permit is not null then 'permitted'
+        when is_untold then 'undecided' else 'violation' end
+"""
+"""SQL: the verdict on rows of `with_permit` that nothing else may permit."""
+_TAILS = ("cut tails", "cut tail")
+_PERMIT = ("epoch", "leader", "metadata_offset", "at_micros", "permits")
+
+
+def elections(trace: Trace) -> Frame:
+    """Every election of a leader, in each partition.
+
+    Columns: topic, partition, creation, topic_id, epoch, leader, kind, is_unclean, permits,
+    metadata_offset, at_micros, isr_before, elr_before.
+
+    kind: `first` (the partition was created), `clean` (out of the ISR), `eligible` (out of the
+        eligible leader replicas), `reassigned` (with other replicas), `configured`, `ordered`,
+        `last known leader` and `unconfigured` (unclean, and what allowed it), `unknown` (the state
+        before it is not in the metadata log).
+    permits: what permits this election to lose records, in words; null if nothing does.
+    """
+    return trace.shared("elections", lambda: _elections(trace))
+
+
+def with_permit(rows: Frame, trace: Trace, *, after: str, to: str, offset: str) -> Frame:
+    """Rows with the first election that permits their loss by truncation.
+
+    Adds `permit`, a struct of epoch, leader, metadata_offset, at_micros and permits (in words),
+    null if no election permits it; and `is_untold`, whether an election in between is not known, so
+    that the absence of a permit proves nothing. An election that permits came after the epoch that
+    held the records, not after the one that took over, and started at or below the offset: also
+    where it is not known where it started.
+
+    Args:
+        rows: with topic, partition, of the present topic of that name.
+        trace: the run.
+        after: the epoch that held the records, in SQL; null if it is not known.
+        to: the epoch that took over without them, in SQL.
+        offset: the first offset that is lost, in SQL.
+    """
+    is_between = f"one.epoch > {after} and one.epoch <= {to}"
+    known = rows if "timeline" in rows.columns else with_timelines(rows, trace)
+    return (
+        known.join(F.broadcast(_of_log(trace)), on=list(_LOG), how="left")
+        .withColumn(
+            "permit",
+            F.expr(
+                f"array_min(filter(_elections_permitting, one -> {is_between}"
+                f" and not {starts_above(offset)}))"
+            ),
+        )
+        .withColumn(
+            "is_untold",
+            F.expr(
+                f"coalesce({after}, -1) < 0"
+                f" or not coalesce(exists(_elections_known, one -> one.epoch = {to}), false)"
+                f" or exists(_elections_known, one -> {is_between} and one.kind = 'unknown')"
+            ),
+        )
+        .select(*rows.columns, "permit", "is_untold")
+    )
+
+
+def with_timelines(rows: Frame, trace: Trace) -> Frame:
+    """Rows with the `timeline` of their partition, null where nothing is known."""
+    return rows.join(F.broadcast(timelines(trace)), on=list(_LOG), how="left")
+
+
+def starts_above(offset: str) -> str:
+    """SQL: whether the election `one` surely started its epoch above an offset, as of a `timeline`.
+
+    False where it is not known where it started.
+    """
+    return (
+        "coalesce(exists(timeline, other -> other.leader_epoch = one.epoch"
+        f" and other.start_low > {offset}), false)"
+    )
+
+
+def took_over(epoch: str, offset: str) -> str:
+    """SQL: the first epoch after one that surely began without an offset, as of a `timeline`.
+
+    A struct (leader_epoch, start_low, start_high, from_micros, is_kept); null if there is none.
+    Epochs whose branch was abandoned itself do not count.
+    """
+    return (
+        f"array_min(filter(timeline, one -> one.leader_epoch > {epoch}"
+        f" and one.start_high <= {offset} and one.is_kept))"
+    )
+
+
+def permitted_from(trace: Trace) -> Frame:
+    """(topic, partition, permitted_from): from where on records may be gone with a permit.
+
+    The lowest start of an epoch whose election permits a loss; 0 where it is not known where it
+    started. Only partitions that had such an election.
+    """
+    start = "array_min(filter(timeline, one -> one.leader_epoch = epoch)).start_low"
+    permits = _of_present_topics(trace).where("permits is not null or kind = 'unknown'")
+    if permits.isEmpty():
+        return permits.selectExpr(*_LOG, "bigint(0) as permitted_from")
+    return trace.shared(
+        "permitted_from",
+        lambda: (
+            with_timelines(permits.select(*_LOG, "epoch"), trace)
+            .selectExpr(*_LOG, f"coalesce({start}, 0) as start")
+            .groupBy(*_LOG)
+            .agg(F.min("start").alias("permitted_from"))
+        ),
+    )
+
+
+def tails_cut(trace: Trace) -> Frame:
+    """(tails): the faults that truncated the tails of all replicas of a partition, in one row.
+
+    An array of structs (target, injected_micros, log_end): records at or above log_end are gone
+    from each replica; null where the evidence does not say.
+    """
+    log_end = "regexp_extract(evidence, '\"log_end_after\": *([0-9]+)', 1)"
+    return (
+        trace["faults"]
+        .where(F.col("fault").isin(*_TAILS))
+        .selectExpr("target", "injected_micros", f"bigint(nullif({log_end}, '')) as log_end")
+        .agg(F.collect_list(F.struct("target", "injected_micros", "log_end")).alias("tails"))
+    )
+
+
+def permit_in_words(permit: str = "permit") -> Column:
+    """Of rows of `with_permit`: the event; empty if there is none."""
+    return F.when(
+        F.col(permit).isNotNull(),
+        F.format_string(
+            "%s: broker %s, epoch %s, metadata offset %s",
+            *(f"{permit}.{name}" for name in ("permits", "leader", "epoch", "metadata_offset")),
+        ),
+    ).otherwise("")
+
+
+def after_cause() -> Column:
+    """What follows a cause: the event that permits it, or that it is not known."""
+    return (
+        F.when(F.col("permit").isNotNull(), F.concat(F.lit("; "), permit_in_words()))
+        .when(F.col("is_untold"), "; how the leader was elected is not known")
+        .otherwise("")
+    )
+
+
+def _of_log(trace: Trace) -> Frame:
+    """(topic, partition, _elections_known, _elections_permitting), of the last creation."""
+    return trace.shared(
+        "elections_of_log",
+        lambda: (
+            _of_present_topics(trace)
+            .groupBy(*_LOG)
+            .agg(
+                F.collect_list(F.struct("epoch", "kind")).alias("_elections_known"),
+                F.collect_list(F.when(F.col("permits").isNotNull(), F.struct(*_PERMIT))).alias(
+                    "_elections_permitting"
+                ),
+            )
+        ),
+    )
+
+
+def _of_present_topics(trace: Trace) -> Frame:
+    present = creations(trace).where("is_last")
+    return elections(trace).join(present, on=[*_LOG, "creation"], how="left_semi")
+
+
+def _elections(trace: Trace) -> Frame:
+    in_log = Window.partitionBy(*_LOG, "creation").orderBy("metadata_offset")
+    clock = trace.clock_micros
+    is_next = f"one.injected_micros - {clock} > coalesce(before_micros, 0)"
+    is_meanwhile = (
+        f"one.injected_micros - {clock} <= at_micros"
+        f" and at_micros <= coalesce(one.healed_micros, at_micros) + {clock}"
+    )
+    is_proving = f"at_micros <= coalesce(one.proved_micros, one.injected_micros) + {clock}"
+    is_after = f"one.injected_micros - {clock} <= at_micros"
+    was_out = "entered_micros >= coalesce(one.heal_began_micros, one.healed_micros)"
+    is_hit = "one.target rlike concat('[(]brokers? ([0-9]+, )*', leader, '(, [0-9]+)*[)]')"
+    elected = (
+        _with_entries(trace)
+        .where(_IS_ELECTION)
+        .withColumn("before_micros", F.lag("at_micros").over(in_log))
+        .crossJoin(F.broadcast(_faults(trace)))
+        .join(F.broadcast(trace.topics.select("topic", "unclean_election")), "topic", "left")
+    )
+    return (
+        elected.withColumn("is_unclean", F.expr(_IS_UNCLEAN))
+        .join(F.broadcast(_passing_over(trace)), on=[*_LOG, "metadata_offset"], how="left")
+        .withColumn("own", F.expr("concat(topic, '-', partition)"))
+        .withColumn(
+            "is_ordered",
+            F.expr(
+                "exists(orders, one -> one.target = concat('partition:', own)"
+                f" and {is_meanwhile} and ({is_proving} or {is_next}))"
+            ),
+        )
+        .withColumn(
+            "is_wiped",
+            F.expr(
+                f"exists(wipes, one -> {is_hit} and {is_after} and not coalesce({was_out}, false))"
+            ),
+        )
+        .withColumn(
+            "is_cut",
+            F.expr(
+                "exists(tails, one -> one.target = concat('replicas:', own)"
+                f" and {is_after} and ({is_meanwhile} or {is_next}))"
+            ),
+        )
+        .withColumn("kind", F.expr(_KIND))
+        .selectExpr(
+            *_LOG,
+            "creation",
+            "topic_id",
+            "leader_epoch as epoch",
+            "leader",
+            "kind",
+            "is_unclean",
+            f"{_PERMITS} as permits",
+            "metadata_offset",
+            "at_micros",
+            "was.isr as isr_before",
+            "was.elr as elr_before",
+        )
+    )
+
+
+def _passing_over(trace: Trace) -> Frame:
+    """(topic, partition, metadata_offset, is_passing_over): changes out of an empty ISR.
+
+    Those before which an eligible leader replica was in service. One that registers again after an
+    unclean shutdown is still fenced, and loses its eligibility by the same change.
+    """
+    states = (
+        trace.present("broker_states")
+        .withColumnRenamed("metadata_offset", "_state_offset")
+        .select("broker", "_state_offset", "is_fenced")
+    )
+    return (
+        changes(trace)
+        .where("leader >= 0 and size(was.isr) = 0 and size(was.elr) > 0")
+        .selectExpr(*_LOG, "metadata_offset", "explode(was.elr) as broker")
+        .join(F.broadcast(states), on="broker", how="inner")
+        .where("_state_offset < metadata_offset")
+        .groupBy(*_LOG, "metadata_offset", "broker")
+        .agg(F.max_by("is_fenced", "_state_offset").alias("is_fenced"))
+        .where("not is_fenced")
+        .groupBy(*_LOG, "metadata_offset")
+        .agg((F.count(F.lit(1)) > 0).alias("is_passing_over"))
+    )
+
+
+def _with_entries(trace: Trace) -> Frame:
+    """`changes` with entered_micros: when the leader last came into the ISR (null: at first)."""
+    entries = (
+        changes(trace)
+        .where("was is not null")
+        .select(
+            *_LOG,
+            "creation",
+            F.explode(F.expr("array_except(isr, was.isr)")).alias("leader"),
+            F.col("metadata_offset").alias("_entered_at"),
+            F.col("at_micros").alias("_entered"),
+        )
+        .groupBy(*_LOG, "creation", "leader")
+        .agg(F.collect_list(F.struct("_entered_at", "_entered")).alias("_entries"))
+    )
+    return (
+        changes(trace)
+        .join(F.broadcast(entries), on=[*_LOG, "creation", "leader"], how="left")
+        .withColumn(
+            "entered_micros",
+            F.expr(
+                "array_max(filter(_entries, one -> one._entered_at < metadata_offset))._entered"
+            ),
+        )
+        .drop("_entries")
+    )
+
+
+def _faults(trace: Trace) -> Frame:
+    """(orders, wipes, tails): the faults that an election may follow from, as one row of arrays."""
+    moments = ("injected_micros", "proved_micros", "heal_began_micros", "healed_micros")
+    fault = F.struct("target", *moments)
+
+    def of(*verbs: str) -> Column:
+        return F.collect_list(F.when(F.col("fault").isin(*verbs), fault))
+
+    return trace["faults"].agg(
+        of("elect unclean").alias("orders"),
+        of("wipe").alias("wipes"),
+        of(*_TAILS).alias("tails"),
+    )

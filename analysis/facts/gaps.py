@@ -1,0 +1,148 @@
+"""What a run's sources lack, and so which tables can't be relied on.
+
+A check that reads such a table is undecided: what it misses may be in the gap, and what it accuses
+may only look so. A history without its end, and a table that is missing or unreadable, leave the
+whole run undecided. What is merely odd, and leaves no gap, is reported by `history_complete` alone.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Row
+from analysis.facts.emptied import emptied
+from analysis.facts.gap import ALL_TABLES, Gap
+from analysis.facts.load import Trace
+from analysis.facts.restarts import unexplained_restarts
+from contract.run_folder import GENERATED
+from contract.tables import TABLES
+
+_BY_DRIVER = ("faults", "phases", "waits", "clocks")
+_BY_OBSERVER = ("samples", "transactions")
+_BY_CLIENTS = ("sends", "polls", "commits", "group_events", "transactions")
+_BY_ANYBODY = (*_BY_DRIVER, *_BY_OBSERVER, *_BY_CLIENTS)
+_OF_ROLES = {"driver": _BY_DRIVER, "observer_worker": _BY_OBSERVER}
+"""What a history says; all other roles are clients."""
+_OF_REPLICAS = ("replica_records", "replica_batches", "epoch_checkpoints", "log_starts")
+_OF_LOGS = ("truncations", "leader_epoch_starts", "log_start_changes")
+_OF_TOPICS = {
+    "__consumer_offsets": ("committed_offsets",),
+    "__cluster_metadata": ("leaderships", "broker_states", "metadata_batches"),
+}
+"""What the segments of Kafka's own topics say."""
+INCOMPLETE = "missing_seqs > 0 or malformed_lines > 0 or (torn_lines > 0 and ended_by_itself)"
+"""Of a row of `histories`: it has a gap. A last line that SIGKILL left incomplete is no gap."""
+_KEPT_BY_GAPS = {"histories": ALL_TABLES, "servers": _OF_REPLICAS, "unread_segments": _OF_REPLICAS}
+"""Tables from which gaps are known, and what can't be relied on without them."""
+
+
+def gaps(trace: Trace) -> list[Gap]:
+    """All that is known to be missing."""
+    return trace.once("gaps", lambda: list(_found(trace)))
+
+
+def doubts(trace: Trace) -> list[str]:
+    """Why the run as a whole is undecided, in words."""
+    told = {gap.reason for gap in gaps(trace) if gap.tables == ALL_TABLES}
+    return sorted((told | {trace.problem(table) for table in TABLES}) - {""})
+
+
+def reasons(found: Iterable[Gap], tables: set[str]) -> str:
+    """Why these tables can't be relied on, in words; empty if they can."""
+    return "; ".join(sorted({gap.reason for gap in found if tables & set(gap.tables)}))
+
+
+def _found(trace: Trace) -> Iterator[Gap]:
+    for table, tables in _KEPT_BY_GAPS.items():
+        if problem := trace.problem(table):
+            yield Gap(table, tables, problem)
+    for alteration in trace.altered:
+        yield Gap("manifest.json", ALL_TABLES, alteration)
+    if trace.run.cluster == GENERATED and not trace.is_generated:
+        reason = "run.json says that the history was generated, but the run has files of a cluster"
+        yield Gap("run.json", ALL_TABLES, reason)
+    histories = trace.present("histories").withColumn("is_incomplete", F.expr(INCOMPLETE))
+    rows = histories.collect()
+    yield from _in_histories(rows)
+    yield from _without_end(trace, rows)
+    yield from _missing_histories(trace, rows)
+    yield from _servers(trace, rows)
+    yield from _segments(trace)
+    yield from emptied(trace, {row["role"] for row in rows} - {None})
+    if any(row["role"] == "driver" for row in rows):
+        yield from unexplained_restarts(trace)
+
+
+def _in_histories(rows: list[Row]) -> Iterator[Gap]:
+    for row in rows:
+        if not row["is_incomplete"]:
+            continue
+        lost = f"{row['missing_seqs']} events missing, {row['malformed_lines']} lines malformed"
+        if row["malformed_at"]:
+            lost += f" (the first: {row['malformed_at']})"
+        role = row["role"]
+        tables = _OF_ROLES.get(role, _BY_CLIENTS) if role else _BY_ANYBODY
+        reason = f"history of {row['worker']}: {lost}"
+        yield Gap(row["worker"], tables, reason, is_in_history=True)
+
+
+def _without_end(trace: Trace, rows: list[Row]) -> Iterator[Gap]:
+    """Histories whose worker did not say that it ended, unless a fault killed the worker.
+
+    What the lines after the last one said is not known, nor how many there were.
+    """
+    endless = [row["worker"] for row in rows if row["ended_by_itself"] is False]
+    if not endless:
+        return
+    kills = trace.present("faults").where("fault like 'kill%' and target like 'client:%'")
+    killed = {row["target"].removeprefix("client:").split(" ")[0] for row in kills.collect()}
+    for worker in sorted(set(endless) - killed):
+        yield Gap(worker, ALL_TABLES, f"history of {worker}: its end is missing")
+
+
+def _missing_histories(trace: Trace, rows: list[Row]) -> Iterator[Gap]:
+    """Who should have written a history, and left none."""
+    if trace.is_generated:
+        return
+    rows = [row for row in rows if row["role"] is not None]
+    if not rows:
+        if trace.rows["servers"]:
+            yield Gap("histories", ALL_TABLES, "no history was collected")
+        return
+    roles, clients = {row["role"] for row in rows}, {row["client"] for row in rows}
+    for role, tables in _OF_ROLES.items():
+        if role not in roles:
+            yield Gap(role, tables, f"there is no history of the {role}")
+    for client in sorted({group.client for group in trace.plan.groups}):
+        if not any(known and client.startswith(known) for known in clients):
+            yield Gap(client, _BY_CLIENTS, f"there is no history of a {client} client")
+
+
+def _servers(trace: Trace, histories: list[Row]) -> Iterator[Gap]:
+    if not trace.rows["servers"]:
+        if any(row["role"] == "driver" for row in histories):
+            yield Gap("servers", (*_OF_REPLICAS, *_OF_LOGS), "no server's files were collected")
+        return
+    collected = {row["server"]: row for row in trace.present("servers").collect()}
+    states = trace.present("broker_states").select("broker").distinct()
+    for broker in sorted(row["broker"] for row in states.collect()):
+        row = collected.get(broker)
+        if row is None or not row["replicas"]:
+            yield Gap(
+                f"broker {broker}",
+                (*_OF_REPLICAS, "metadata_batches"),
+                f"no replicas of broker {broker} were collected",
+            )
+        if row is None or not row["log_lines"]:
+            yield Gap(f"broker {broker}", _OF_LOGS, f"no log of broker {broker}")
+
+
+def _segments(trace: Trace) -> Iterator[Gap]:
+    if not trace.rows["unread_segments"]:
+        return
+    for row in trace.present("unread_segments").where("error is not null").collect():
+        replica = f"{row['topic']}-{row['partition']} of broker {row['broker']}"
+        yield Gap(
+            replica,
+            _OF_TOPICS.get(row["topic"], _OF_REPLICAS),
+            f"{row['segment']} of {replica}: {row['error']}",
+        )

@@ -1,0 +1,71 @@
+"""What the coordinators' log holds of each group: the commits that survived, in their order.
+
+A replica of `__consumer_offsets` on a broker that never returned may hold commits that its
+partition has lost. What a group resumes from is in the log of the last in-sync replicas.
+"""
+
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
+from analysis.facts.load import Trace
+from analysis.facts.positions import PARTITION
+from analysis.facts.state import of_present_topic
+
+OFFSETS_TOPIC = "__consumer_offsets"
+IN_LOG = "struct(offsets_partition, offsets_offset, committed_micros)"
+"""SQL: sorts the commits of a group, as they follow each other in the surviving log."""
+IS_STORED = "not is_tombstone and (producer_id is null or producer_id < 0 or marker <=> 'commit')"
+"""Whether a row of `committed_offsets` took effect."""
+
+
+def offsets_of(trace: Trace) -> Frame:
+    """Rows of `committed_offsets` in the surviving log, about topics as they are at the end."""
+    return all_offsets(trace).where("survives").drop("survives")
+
+
+def all_offsets(trace: Trace) -> Frame:
+    """Rows of `committed_offsets` about topics as they are at the end, and whether each survives.
+
+    A row survives if a replica in the last ISR of its partition holds it; or where that is not
+    known.
+    """
+    return trace.shared("offsets", lambda: _all_offsets(trace))
+
+
+def last_commits(rows: Frame) -> Frame:
+    """The last of the stored commits, by group, topic, partition.
+
+    Offsets that a transaction sent count once its commit marker is stored.
+
+    Args:
+        rows: of `offsets_of`.
+
+    Returns:
+        group, topic, partition, committed_offset, committed_epoch, committed_micros.
+    """
+    return (
+        rows.where(IS_STORED)
+        .groupBy(*PARTITION)
+        .agg(
+            F.max_by("offset", F.expr(IN_LOG)).alias("committed_offset"),
+            F.max_by("committed_epoch", F.expr(IN_LOG)).alias("committed_epoch"),
+            F.max_by("committed_micros", F.expr(IN_LOG)).alias("committed_micros"),
+        )
+    )
+
+
+def _all_offsets(trace: Trace) -> Frame:
+    last_isr = (
+        trace["leaderships"]
+        .where(f"topic = '{OFFSETS_TOPIC}'")
+        .groupBy(F.col("partition").alias("offsets_partition"))
+        .agg(F.max_by("isr", "metadata_offset").alias("_isr"))
+    )
+    return (
+        of_present_topic(trace["committed_offsets"], trace, "committed_micros")
+        .join(F.broadcast(last_isr), on="offsets_partition", how="left")
+        .withColumn(
+            "survives",
+            F.expr("coalesce(size(_isr) = 0 or arrays_overlap(brokers, _isr), true)"),
+        )
+        .drop("_isr")
+    )

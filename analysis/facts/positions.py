@@ -1,0 +1,66 @@
+"""How far each group got, and how it ended."""
+
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
+from analysis.facts.load import Trace
+from analysis.facts.state import of_present_topic
+from analysis.facts.stretches import given
+
+PARTITION = ("group", "topic", "partition")
+_ENDINGS = ("caught_up", "stalled", "failed")
+
+
+def endings(trace: Trace) -> Frame:
+    """How each group ended last: (group, last_change, last_member).
+
+    last_change is `polled` where nothing was reported after the last poll: the member was killed.
+    """
+    told = trace["group_events"].where(F.col("change").isin(*_ENDINGS))
+    polled = given(trace).select(
+        "group", "member", F.lit("polled").alias("change"), "at_micros", "seq"
+    )
+    return (
+        told.select(*polled.columns)
+        .union(polled)
+        .groupBy("group")
+        .agg(
+            F.max_by("change", F.struct("at_micros", "seq")).alias("last_change"),
+            F.max_by("member", F.struct("at_micros", "seq")).alias("last_member"),
+        )
+    )
+
+
+def positions(trace: Trace) -> Frame:
+    """How far each group went, however it ended.
+
+    Columns: group, topic, partition, position, seen_micros, is_polled.
+
+    position is the last one that it reported, or the one after its last poll where it was killed
+    before it reported one (is_polled); seen_micros is when.
+    """
+    told = (
+        of_present_topic(trace["group_events"], trace, "at_micros")
+        .where(F.col("change").isin("caught_up", "stalled") & F.col("position").isNotNull())
+        .select(
+            *PARTITION,
+            "position",
+            F.struct("at_micros", "seq").alias("moment"),
+            F.lit(0).alias("polled"),
+        )
+    )
+    polled = of_present_topic(given(trace), trace, "at_micros").select(
+        *PARTITION,
+        (F.col("last_offset") + 1).alias("position"),
+        F.struct("at_micros", "seq").alias("moment"),
+        F.lit(1).alias("polled"),
+    )
+    last = F.struct("moment", "position")
+    return (
+        told.union(polled)
+        .groupBy(*PARTITION)
+        .agg(
+            F.max_by("position", last).alias("position"),
+            F.max("moment.at_micros").alias("seen_micros"),
+            (F.max_by("polled", last) == 1).alias("is_polled"),
+        )
+    )

@@ -1,0 +1,148 @@
+"""Where groups began, what they went past, and what was delivered to them again."""
+
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
+from analysis.facts import closeup
+from analysis.facts.beginnings import beginnings
+from analysis.facts.digests import outside
+from analysis.facts.load import Trace
+from analysis.facts.positions import PARTITION, endings, positions
+from analysis.facts.state import of_present_topic, timelines, with_log_starts
+from analysis.facts.stretches import given
+from contract.outcomes import Isolation
+
+_LOG = ("topic", "partition")
+
+
+def never_delivered(trace: Trace) -> Frame:
+    """(group, topic, partition, offset, leader_epoch): surviving records that a group went past.
+
+    The log held them at that time: some were deleted later. A record counts as delivered if its
+    value was, at whatever offset: a truncation gives an offset
+    to another record. What a transaction wrote is left out for groups that read committed values:
+    whether they should have it is for `torn_transaction` to judge.
+    """
+    return trace.shared("never_delivered", lambda: _never_delivered(trace), is_close=True)
+
+
+def _never_delivered(trace: Trace) -> Frame:
+    is_passed = (F.col("offset") >= F.col("first_offset")) & (
+        F.col("offset") < F.col("final_position")
+    )
+    reached = F.broadcast(final_positions(trace).drop("position", "seen_micros"))
+    passed = closeup.surviving(trace).join(reached, on=["topic", "partition"], how="inner")
+    candidates = passed.where(is_passed).select(*PARTITION, "offset", "leader_epoch", "value")
+    if was_deleted_from(trace):
+        candidates = candidates.union(_passed_before_deletion(trace))
+    polls = of_present_topic(closeup.polls(trace), trace, "polled_micros")
+    damaged = polls.where("not is_intact").select(*PARTITION, "offset", "leader_epoch")
+    missed = outside(candidates, polls, *PARTITION, "value").join(
+        F.broadcast(damaged.distinct()), on=[*PARTITION, "offset", "leader_epoch"], how="left_anti"
+    )
+    committed = [
+        group.group for group in trace.plan.groups if group.isolation == Isolation.READ_COMMITTED
+    ]
+    if committed:
+        written = closeup.sends(trace).where("transaction is not null").select("value").distinct()
+        is_hidden = F.col("group").isin(committed) & F.col("_written").isNotNull()
+        missed = missed.join(
+            written.withColumn("_written", F.lit(1)), on="value", how="left"
+        ).where(~is_hidden)
+    return missed.select(*PARTITION, "offset", "leader_epoch")
+
+
+def was_deleted_from(trace: Trace) -> bool:
+    """Whether any log start is above 0 at the end."""
+    return trace.once("records were deleted", lambda: not _deleted(trace).isEmpty())
+
+
+def _deleted(trace: Trace) -> Frame:
+    return trace.log_bounds.where("log_start > 0").select(*_LOG, "log_start")
+
+
+def _passed_before_deletion(trace: Trace) -> Frame:
+    """Records below the log start, in segments that are still there, that a group went past before.
+
+    The log start was at or below them, by its upper bound, when the group was delivered a record
+    above them.
+    """
+    polled = given(trace).join(F.broadcast(_deleted(trace)), on=list(_LOG), how="left_semi")
+    passed_to = (
+        with_log_starts(of_present_topic(polled, trace, "at_micros"), trace)
+        .groupBy(*PARTITION, "start_high")
+        .agg(F.max("first_offset").alias("passed_to"))
+        .join(beginnings(trace), on=list(PARTITION), how="inner")
+    )
+    return (
+        deleted_records(trace)
+        .join(F.broadcast(passed_to), on=list(_LOG), how="inner")
+        .where("offset >= greatest(start_high, first_offset) and offset < passed_to")
+        .select(*PARTITION, "offset", "leader_epoch", "value")
+        .distinct()
+    )
+
+
+def deleted_records(trace: Trace) -> Frame:
+    """(topic, partition, offset, leader_epoch, value): below the log start, yet in a segment."""
+    return (
+        closeup.replica_records(trace)
+        .join(F.broadcast(trace.survivors), on=[*_LOG, "broker"], how="left_semi")
+        .join(F.broadcast(_deleted(trace)), on=list(_LOG), how="inner")
+        .where("offset < log_start")
+        .select(*_LOG, "offset", "leader_epoch", "value")
+        .distinct()
+    )
+
+
+def final_positions(trace: Trace) -> Frame:
+    """How far groups went that did not end by raising.
+
+    Columns: group, topic, partition, first_offset, final_position, position, seen_micros.
+
+    first_offset as of `beginnings`; position and seen_micros as in `positions`; final_position is
+    the position, but not above where a newer leader epoch started after the group was seen last: it
+    did not go on there.
+    """
+    calm = endings(trace).where(F.col("last_change") != "failed").select("group")
+    last_read = (
+        given(trace)
+        .groupBy(*PARTITION)
+        .agg(
+            F.max_by("leader_epoch", F.struct("at_micros", "seq", "last_place")).alias("read_epoch")
+        )
+    )
+    since = (
+        "array_min(transform(filter(timeline, one -> one.leader_epoch > read_epoch"
+        " and (is_polled or one.from_micros > seen_micros)), one -> one.start_high))"
+    )
+    return (
+        positions(trace)
+        .join(beginnings(trace), on=list(PARTITION), how="inner")
+        .join(calm, on="group", how="left_semi")
+        .join(last_read, on=list(PARTITION), how="left")
+        .join(F.broadcast(timelines(trace)), on=list(_LOG), how="left")
+        .selectExpr(
+            *PARTITION,
+            "first_offset",
+            f"least(position, {since}) as final_position",
+            "position",
+            "seen_micros",
+        )
+    )
+
+
+def repeated(trace: Trace) -> Frame:
+    """Records that a group was delivered more than once.
+
+    Columns: group, topic, partition, offset, value, deliveries, last_micros.
+    """
+    return trace.shared("repeated", lambda: _repeated(trace), is_close=True)
+
+
+def _repeated(trace: Trace) -> Frame:
+    return (
+        closeup.polls(trace)
+        .groupBy(*PARTITION, "offset", "value")
+        .agg(F.count(F.lit(1)).alias("deliveries"), F.max("polled_micros").alias("last_micros"))
+        .where("deliveries > 1")
+    )

@@ -1,0 +1,194 @@
+"""The resets that clients reported, and what is known of the positions that they left."""
+
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
+from analysis.facts.load import Trace
+from analysis.facts.offsets import IN_LOG, IS_STORED, offsets_of
+from analysis.facts.positions import PARTITION
+from analysis.facts.progress import never_delivered
+from analysis.facts.state import of_present_topic
+from contract.tables import MICROS_PER_SECOND
+
+_LOG = ("topic", "partition")
+_LOG_CLOCK_MICROS = 1000
+"""A line of a client's log has its time in milliseconds."""
+_LATE_MICROS = MICROS_PER_SECOND
+"""A client may write the line or raise the exception so long after it went on."""
+IS_NOTICE = "(?i)truncat|out_?of_?range|no_?offset|offset_?reset"
+"""Exceptions of clients about a position that is not valid, or that they do not have."""
+
+
+def resets_of(trace: Trace) -> Frame:
+    """Resets of the present topics, without those for want of a commit where none stood."""
+    key = (*PARTITION, "member", "at_micros")
+    resets = of_present_topic(trace["resets"], trace, "at_micros")
+    stood = (
+        resets.where("cause = 'no_commit'")
+        .select(*key)
+        .distinct()
+        .join(offsets_of(trace), on=list(PARTITION), how="inner")
+        .where(f"committed_micros <= at_micros and (is_tombstone or {IS_STORED})")
+        .groupBy(*key)
+        .agg(F.max_by("is_tombstone", F.expr(IN_LOG)).alias("was_deleted"))
+    )
+    return (
+        resets.join(stood, on=list(key), how="left")
+        .where("cause != 'no_commit' or not coalesce(was_deleted, true)")
+        .drop("was_deleted")
+    )
+
+
+def noticed(trace: Trace, gone: Frame) -> Frame:
+    """(group, topic, partition, first_micros, until_micros) of those whose client reported it.
+
+    A reset of that partition counts, or an exception about truncations or missing offsets that
+    names it, or no partition at all; only between first_micros and until_micros.
+
+    Args:
+        trace: the run.
+        gone: with group, topic, partition, first_micros (when the first lost record was polled),
+            until_micros (when the group went on).
+    """
+    key = (*PARTITION, "first_micros", "until_micros")
+    since = gone.select(*key).distinct()
+    is_meanwhile = F.expr(
+        f"at_micros + {_LOG_CLOCK_MICROS} > first_micros"
+        f" and at_micros <= until_micros + {_LATE_MICROS}"
+    )
+    reset_since = (
+        trace["resets"]
+        .where("cause in ('truncation', 'out_of_range')")
+        .select(*PARTITION, "at_micros")
+        .join(since, on=list(PARTITION), how="inner")
+        .where(is_meanwhile)
+    )
+    raised = (
+        trace["group_events"]
+        .where("change = 'failed'")
+        .where(F.coalesce(F.rlike(F.col("exception"), F.lit(IS_NOTICE)), F.expr("false")))
+        .select(
+            "group",
+            "at_micros",
+            "message",
+            F.col("topic").alias("named_topic"),
+            F.col("partition").alias("named_partition"),
+        )
+    )
+    is_named = (F.col("named_topic") == F.col("topic")) & (
+        F.col("named_partition") == F.col("partition")
+    )
+    # An exception about several partitions has one of them in its columns, all in its message.
+    name = F.concat(F.lit(r"\b\Q"), "topic", F.lit("-"), "partition", F.lit(r"\E\b"))
+    is_in_message = F.coalesce(F.rlike(F.col("message"), name), F.lit(0).cast("boolean"))
+    names_it = (F.coalesce("named_topic", F.lit("")) == "") | is_named | is_in_message
+    raised_since = raised.join(since, on="group", how="inner").where(is_meanwhile & names_it)
+    return reset_since.select(*key).union(raised_since.select(*key))
+
+
+def with_committed_epochs(resets: Frame, trace: Trace) -> Frame:
+    """Let from_epoch be that of the group's commit at from_offset where the client kept none."""
+    key = (*PARTITION, "member", "at_micros", "from_offset")
+    stored = (
+        trace["committed_offsets"]
+        .where("not is_tombstone and committed_epoch >= 0")
+        .select(
+            *PARTITION, F.col("offset").alias("from_offset"), "committed_epoch", "committed_micros"
+        )
+    )
+    before = (
+        resets.select(*key)
+        .distinct()
+        .join(stored, on=[*PARTITION, "from_offset"], how="inner")
+        .where("committed_micros <= at_micros")
+        .groupBy(*key)
+        .agg(F.max_by("committed_epoch", "committed_micros").alias("known_epoch"))
+    )
+    epoch = F.when(F.col("from_epoch") < 0, F.col("known_epoch")).otherwise(F.col("from_epoch"))
+    return (
+        resets.join(before, on=list(key), how="left")
+        .withColumn("from_epoch", F.coalesce(epoch, "from_epoch"))
+        .drop("known_epoch")
+    )
+
+
+def with_log_ends(resets: Frame, trace: Trace) -> Frame:
+    """Add end_before and end_after: the log's end in the leader's samples around each reset.
+
+    A sample before the reset counts only if no newer leader came between: it may have truncated the
+    log.
+    """
+    told = (
+        trace["samples"]
+        .where("log_end_offset >= 0 and broker = leader")
+        .select(
+            *_LOG,
+            F.col("leader_epoch").alias("sampled_epoch"),
+            "log_end_offset",
+            F.col("at_micros").alias("sampled_micros"),
+        )
+    )
+    led = trace["leaderships"].select(
+        *_LOG, F.col("leader_epoch").alias("epoch"), F.col("at_micros").alias("led_micros")
+    )
+    key = (*PARTITION, "member", "at_micros")
+    moments = resets.select(*key).distinct()
+    led_then = (
+        moments.join(F.broadcast(led), on=list(_LOG), how="inner")
+        .where("led_micros <= at_micros")
+        .groupBy(*key)
+        .agg(F.max("epoch").alias("led_epoch"))
+    )
+    is_before = F.col("sampled_micros") <= F.col("at_micros")
+    is_of_that_leader = F.coalesce(F.col("sampled_epoch") >= F.col("led_epoch"), F.lit(1) == 1)
+    sampled = (
+        moments.join(led_then, on=list(key), how="left")
+        .join(told, on=list(_LOG), how="inner")
+        .groupBy(*key)
+        .agg(
+            F.max_by(
+                "log_end_offset", F.when(is_before & is_of_that_leader, F.col("sampled_micros"))
+            ).alias("end_before"),
+            F.min_by("log_end_offset", F.when(~is_before, F.col("sampled_micros"))).alias(
+                "end_after"
+            ),
+        )
+    )
+    return resets.join(sampled, on=list(key), how="left")
+
+
+def with_history(resets: Frame, trace: Trace) -> Frame:
+    """Add bytes and seconds: of the batches between from_offset and to_offset, of one replica."""
+    key = (*PARTITION, "member", "at_micros", "from_offset")
+    batches = trace["replica_batches"].select(
+        *_LOG, "broker", "base_offset", "last_offset", "size_bytes", "max_timestamp_micros"
+    )
+    passed = (
+        batches.join(F.broadcast(resets.select(*key, "to_offset").distinct()), on=list(_LOG))
+        .where("last_offset >= least(from_offset, to_offset)")
+        .where("base_offset < greatest(from_offset, to_offset)")
+        .groupBy(*key, "broker")
+        .agg(
+            F.sum("size_bytes").alias("size"),
+            (F.max("max_timestamp_micros") - F.min("max_timestamp_micros")).alias("micros"),
+        )
+        .groupBy(*key)
+        .agg(F.max("size").alias("bytes"), (F.max("micros") / MICROS_PER_SECOND).alias("seconds"))
+    )
+    return resets.join(passed, on=list(key), how="left")
+
+
+def with_skips(resets: Frame, trace: Trace) -> Frame:
+    """Add skipped: how many records from from_offset up to to_offset the group never got."""
+    key = (*PARTITION, "member", "at_micros", "from_offset")
+    jumps = resets.where("to_offset > from_offset").select(*key, "to_offset").distinct()
+    missed = (
+        never_delivered(trace)
+        .select(*PARTITION, "offset")
+        .join(F.broadcast(jumps), on=list(PARTITION), how="inner")
+        .where("offset >= from_offset and offset < to_offset")
+        .groupBy(*key)
+        .agg(F.count_distinct("offset").alias("skipped"))
+    )
+    return resets.join(missed, on=list(key), how="left").withColumn(
+        "skipped", F.coalesce("skipped", F.lit(0))
+    )

@@ -1,0 +1,33 @@
+"""Where a member was delivered lower offsets again, within a session of reading."""
+
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
+from analysis.facts.load import Trace
+from analysis.facts.offsets import IS_STORED
+from analysis.facts.positions import PARTITION
+from analysis.facts.sessions import jumps
+
+
+def moved_back(trace: Trace) -> Frame:
+    """Rows of `jumps` that go back although reading did not start over.
+
+    Columns: those of `jumps`, is_commit, is_permitted.
+
+    is_commit: the group had committed that offset. is_permitted: it did, and the member went back
+    there from one poll to the next, which a rebalance does that is over within one poll.
+    """
+    back = jumps(trace).where("not is_anew and reset_to is null and first_offset <= prev_offset")
+    stored = (
+        trace["committed_offsets"]
+        .where(IS_STORED)
+        .groupBy(*PARTITION, F.col("offset").alias("first_offset"))
+        .agg(F.min("committed_micros").alias("_committed"))
+    )
+    return (
+        back.join(stored, on=[*PARTITION, "first_offset"], how="left")
+        .withColumn(
+            "is_commit", F.expr(f"coalesce(_committed <= at_micros + {trace.clock_micros}, false)")
+        )
+        .withColumn("is_permitted", F.expr("is_commit and seq != prev_seq"))
+        .drop("_committed")
+    )

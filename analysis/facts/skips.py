@@ -1,0 +1,198 @@
+"""Why a group went past records of the surviving log that were never delivered to it."""
+
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
+from analysis.facts.elections import elections
+from analysis.facts.load import Trace
+from analysis.facts.offsets import last_commits, offsets_of
+from analysis.facts.positions import PARTITION
+from analysis.facts.progress import never_delivered
+from analysis.facts.state import fork_then, of_present_topic, timelines
+from analysis.facts.stretches import given
+from contract.outcomes import CommitEpoch
+from contract.tables import MICROS_PER_SECOND
+
+_LOG = ("topic", "partition")
+_RESET = (*PARTITION, "member", "at_micros", "to_offset", "cause", "policy")
+_LATE_MICROS = MICROS_PER_SECOND
+"""A client may write the line of a reset so long after it went on."""
+_NEVER = 2**62
+_FOREVER = str(2**63 - 1)
+
+
+def skips(trace: Trace) -> Frame:
+    """Rows of `never_delivered`, each with what explains it.
+
+    - commit_epoch, committed_offset, committed_epoch: of the group's plan and its last commit.
+    - jumped_to: the offset to which `auto.offset.reset=latest` led past it.
+    - truncated_to: the offset to which the client went for a truncation that it placed above it.
+    - unclean_epochs: the epochs of several unclean elections, where that offset is the one that
+      the leader then had to return for the position's epoch, which was newer than the record's;
+      else null.
+    - is_gapped: whether a history that has deliveries to the group lacks events.
+    - is_replaced: whether it took the place of a record that was delivered to the group before, and
+      then truncated; false where a reset led past it.
+    """
+    skipped = trace.engine.materialized(never_delivered(trace), is_close=True)
+    return (
+        skipped.join(
+            F.broadcast(trace.groups.select("group", "commit_epoch")), on="group", how="left"
+        )
+        .join(last_commits(offsets_of(trace)), on=list(PARTITION), how="left")
+        .join(_passed_by_resets(skipped, trace), [*PARTITION, "offset", "leader_epoch"], "left")
+        .join(_replaced(skipped, trace), on=[*PARTITION, "offset", "leader_epoch"], how="left")
+        .join(F.broadcast(_gapped(trace)), on="group", how="left")
+        .withColumn(
+            "is_replaced",
+            F.expr(
+                "coalesce(is_replaced, false) and jumped_to is null"
+                f" and (truncated_to is null or commit_epoch = '{CommitEpoch.NONE}')"
+            ),
+        )
+        .withColumn("is_gapped", F.coalesce("is_gapped", F.expr("false")))
+    )
+
+
+def _gapped(trace: Trace) -> Frame:
+    """(group, is_gapped): groups with a member in a history that lacks events."""
+    lacking = (
+        trace.present("histories").where("missing_seqs > 0 or malformed_lines > 0").select("worker")
+    )
+    return (
+        given(trace)
+        .select("group", "worker")
+        .distinct()
+        .join(F.broadcast(lacking), on="worker", how="left_semi")
+        .select("group", F.expr("true").alias("is_gapped"))
+        .distinct()
+    )
+
+
+def _passed_by_resets(skipped: Frame, trace: Trace) -> Frame:
+    """What a reset led past.
+
+    Columns: group, topic, partition, offset, leader_epoch, jumped_to, truncated_to, unclean_epochs.
+    """
+    is_latest = "cause in ('out_of_range', 'no_commit') and policy = 'latest'"
+    return (
+        skipped.select(*PARTITION, "offset", "leader_epoch")
+        .join(F.broadcast(_ranges(trace)), on=list(PARTITION), how="inner")
+        .where("offset >= covers_from and offset < to_offset")
+        .groupBy(*PARTITION, "offset", "leader_epoch")
+        .agg(
+            F.expr(f"max(to_offset) filter (where {is_latest})").alias("jumped_to"),
+            F.expr("max(to_offset) filter (where cause = 'truncation')").alias("truncated_to"),
+            F.expr(
+                "max(unclean_epochs) filter (where cause = 'truncation'"
+                " and leader_epoch < from_epoch and to_offset = answered)"
+            ).alias("unclean_epochs"),
+        )
+    )
+
+
+def _ranges(trace: Trace) -> Frame:
+    """Resets with covers_from: from there on, up to to_offset, they led past records.
+
+    That is the position that was reset; or where its branch ended, if a truncation had removed what
+    the group read last; but not below what the group had reached on the branch before. An epoch of
+    which the surviving branch has nothing parted from it where it started.
+
+    answered: where the first epoch newer than the position's started, which is the end that the
+    leader returns; unclean_epochs: those of the unclean elections from the position's epoch on, if
+    they are several.
+    """
+    resets = (
+        of_present_topic(trace["resets"], trace, "at_micros")
+        .where("to_offset is not null")
+        .groupBy(*_RESET)
+        .agg(F.max("from_offset").alias("from_offset"), F.max("from_epoch").alias("from_epoch"))
+    )
+    read = given(trace).selectExpr(
+        *PARTITION,
+        "at_micros as read_micros",
+        "struct(at_micros, seq, last_place) as read_at",
+        "last_offset",
+        "leader_epoch as read_epoch",
+    )
+    until = f"at_micros + {trace.clock_micros}"
+    forked_at = fork_then("read_epoch", until)
+    parted_at = (
+        "array_min(transform(filter(timeline, one -> one.leader_epoch = read_epoch"
+        " and not one.is_kept), one -> one.start_high))"
+    )
+    before = (
+        resets.join(read, on=list(PARTITION), how="inner")
+        .where(
+            f"read_micros <= at_micros - {_LATE_MICROS}"
+            " or (read_micros <= at_micros and last_offset < to_offset)"
+        )
+        .groupBy(*_RESET, "read_epoch")
+        .agg(F.max("last_offset").alias("last_offset"), F.max("read_at").alias("read_at"))
+        .join(F.broadcast(timelines(trace)), on=list(_LOG), how="left")
+        .selectExpr("*", f"{forked_at} as left_at", f"{parted_at} as parted_at")
+        .selectExpr("*", "if(left_at is null, null, least(left_at, parted_at)) as forked_at")
+        .groupBy(*_RESET)
+        .agg(
+            F.expr(f"max(least(last_offset + 1, coalesce(forked_at, {_NEVER})))").alias("reached"),
+            F.max_by("forked_at", "read_at").alias("forked_at"),
+        )
+    )
+    return (
+        resets.join(before, on=list(_RESET), how="left")
+        .join(F.broadcast(timelines(trace)), on=list(_LOG), how="left")
+        .join(F.broadcast(_unclean(trace)), on=list(_LOG), how="left")
+        .withColumn("reached", F.coalesce("reached", F.lit(0)))
+        .withColumn(
+            "unclean",
+            F.expr(
+                "transform(filter(unclean, one -> one.epoch >= from_epoch"
+                f" and one.began_micros <= {until}), one -> one.epoch)"
+            ),
+        )
+        .selectExpr(
+            *PARTITION,
+            "to_offset",
+            "from_epoch",
+            "cause",
+            "policy",
+            f"if(from_epoch < 0, null, {fork_then('from_epoch', until)}) as answered",
+            "if(from_epoch >= 0 and size(unclean) > 1, to_json(array_sort(unclean)), null)"
+            " as unclean_epochs",
+            "greatest(reached, least(coalesce(from_offset, reached),"
+            f" coalesce(forked_at, {_NEVER}))) as covers_from",
+        )
+    )
+
+
+def _unclean(trace: Trace) -> Frame:
+    """(topic, partition, unclean): the elections out of the ISR that permit a loss, as structs."""
+    return (
+        elections(trace)
+        .where("is_unclean and permits is not null")
+        .groupBy(*_LOG)
+        .agg(
+            F.collect_list(F.struct("epoch", F.col("at_micros").alias("began_micros"))).alias(
+                "unclean"
+            )
+        )
+    )
+
+
+def _replaced(skipped: Frame, trace: Trace) -> Frame:
+    """(group, topic, partition, offset, leader_epoch, is_replaced): as of `skips`."""
+    older = (
+        of_present_topic(given(trace), trace, "at_micros")
+        .where("leader_epoch >= 0")
+        .groupBy(*PARTITION, F.col("leader_epoch").alias("read_epoch"))
+        .agg(F.max("last_offset").alias("last_read"))
+        .join(F.broadcast(timelines(trace)), on=list(_LOG), how="left")
+        .selectExpr("*", f"{fork_then('read_epoch', _FOREVER)} as forked_at")
+        .select(*PARTITION, "read_epoch", "last_read", "forked_at")
+    )
+    return (
+        skipped.select(*PARTITION, "offset", "leader_epoch")
+        .join(F.broadcast(older), on=list(PARTITION), how="inner")
+        .where("read_epoch < leader_epoch and offset >= forked_at and offset <= last_read")
+        .select(*PARTITION, "offset", "leader_epoch", F.expr("true").alias("is_replaced"))
+        .distinct()
+    )

@@ -1,0 +1,144 @@
+"""Who read a partition for its group, from its assignment on: what checks of groups judge."""
+
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Window
+from analysis.engine.frames import Frame
+from analysis.facts.load import Trace
+from analysis.facts.offsets import IN_LOG, all_offsets
+from analysis.facts.positions import PARTITION
+from analysis.facts.stretches import given
+
+TENURE = (*PARTITION, "member", "from_seq")
+_IN_ORDER = "struct(seq, first_place)"
+
+
+def tenures(trace: Trace) -> Frame:
+    """One row per assignment of a partition to a member, as the member noticed it.
+
+    - TENURE; from_seq and the next assignment's bound it in the member's history.
+    - from_micros: when it was noticed; position: the member's then, after its first poll;
+      generation: the group's, or the member's epoch; -1 where not known.
+    - left_micros: when the member noticed that it was revoked or lost, or closed; null if it never
+      did.
+    - before_micros: the last that is known of the member's assignment before; null if none was.
+    - first_offset, first_micros, last_micros: what was delivered to it; null where nothing was.
+    """
+    return trace.shared("tenures", lambda: _tenures(trace))
+
+
+def _tenures(trace: Trace) -> Frame:
+    by_member = Window.partitionBy(*PARTITION, "member").orderBy("seq")
+    assigned = (
+        trace["group_events"]
+        .where("change = 'assigned'")
+        .select(
+            *PARTITION,
+            "member",
+            F.col("seq").alias("from_seq"),
+            F.col("at_micros").alias("from_micros"),
+            "position",
+            F.coalesce("generation", F.lit(-1)).alias("generation"),
+            F.lead("seq").over(by_member).alias("next_seq"),
+        )
+    )
+    left = (
+        trace["group_events"]
+        .where("change in ('revoked', 'lost', 'closed')")
+        .selectExpr(
+            "group",
+            "member",
+            "if(change = 'closed', null, topic) as left_topic",
+            "if(change = 'closed', null, partition) as left_partition",
+            "seq as left_seq",
+            "at_micros as left_at",
+        )
+    )
+    is_its_end = (
+        "left_seq > from_seq and (next_seq is null or left_seq < next_seq)"
+        " and coalesce(left_topic = topic and left_partition = partition, true)"
+    )
+    ended = (
+        assigned.join(left, on=["group", "member"], how="inner")
+        .where(is_its_end)
+        .groupBy(*TENURE)
+        .agg(F.min("left_at").alias("left_micros"))
+    )
+    served = (
+        given(trace)
+        .select(
+            *PARTITION, "member", "first_offset", "at_micros", F.expr(f"{_IN_ORDER} as in_order")
+        )
+        .join(
+            F.broadcast(assigned.select(*TENURE, "next_seq")),
+            on=[*PARTITION, "member"],
+            how="inner",
+        )
+        .where("in_order.seq >= from_seq and (next_seq is null or in_order.seq < next_seq)")
+        .groupBy(*TENURE)
+        .agg(
+            F.min_by("first_offset", "in_order").alias("first_offset"),
+            F.min("at_micros").alias("first_micros"),
+            F.max("at_micros").alias("last_micros"),
+        )
+    )
+    return (
+        assigned.drop("next_seq")
+        .join(ended, on=list(TENURE), how="left")
+        .join(served, on=list(TENURE), how="left")
+        .withColumn("_last", F.greatest("from_micros", "left_micros", "last_micros"))
+        .withColumn(
+            "before_micros",
+            F.lag("_last").over(Window.partitionBy(*PARTITION, "member").orderBy("from_seq")),
+        )
+        .drop("_last")
+    )
+
+
+def commits_at_start(trace: Trace) -> Frame:
+    """The tenures that began with a commit, and which one stood then.
+
+    TENURE, from_micros, before_micros, position, first_offset, first_micros, committed_offset,
+    committed_epoch, committed_micros; and gone_offset: of a later commit until then that did not
+    survive in the coordinators' log, null if there was none. Left out are groups that commit by
+    transactions, of which it is not known when they ended; what was aborted stood never.
+    """
+    return trace.shared("commits_at_start", lambda: _commits_at_start(trace))
+
+
+def _commits_at_start(trace: Trace) -> Frame:
+    stored = (
+        all_offsets(trace)
+        .where("not marker <=> 'abort'")
+        .select(
+            *PARTITION,
+            "committed_micros",
+            "survives",
+            F.expr(IN_LOG).alias("in_log"),
+            F.struct(
+                F.col("offset").alias("committed_offset"), "committed_epoch", "committed_micros"
+            ).alias("commit"),
+            F.expr("coalesce(producer_id >= 0, false)").alias("is_transactional"),
+        )
+    )
+    began = tenures(trace).select(
+        *TENURE, "from_micros", "before_micros", "position", "first_offset", "first_micros"
+    )
+    return (
+        began.join(stored, on=list(PARTITION), how="inner")
+        .where("committed_micros <= from_micros")
+        .groupBy(*began.columns)
+        .agg(
+            F.expr("max_by(commit, in_log) filter (where survives)").alias("commit"),
+            F.expr("max_by(commit, committed_micros) filter (where not survives)").alias("gone"),
+            F.max("is_transactional").alias("is_transactional"),
+        )
+        .where("not is_transactional and commit.committed_offset is not null")
+        .selectExpr(
+            *began.columns,
+            "commit.committed_offset",
+            "commit.committed_epoch",
+            "commit.committed_micros",
+            "if(gone.committed_micros >= commit.committed_micros, gone.committed_offset, null)"
+            " as gone_offset",
+        )
+    )

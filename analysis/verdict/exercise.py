@@ -1,0 +1,196 @@
+"""How many cases a check had in which it could have failed.
+
+Most checks can fail in everything that they evaluate. Those here evaluate more: a run without any
+leader change evaluates all its records, and yet proves nothing about what a leader change loses.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import reduce
+
+import msgspec
+
+from analysis.checks.base import count
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Window
+from analysis.engine.frames import Frame
+from analysis.facts.load import Trace
+from analysis.facts.reigns import reigns, small_isrs
+from analysis.facts.stretches import given
+from contract.checks import Check
+from contract.errors import TableError
+from contract.verdicts import CheckResult
+
+_LOG = ("topic", "partition")
+_OFFSETS_TOPIC = "__consumer_offsets"
+
+
+def _leader_changes(trace: Trace) -> Frame:
+    return reigns(trace).where(f"newer_epoch is not null and topic != '{_OFFSETS_TOPIC}'")
+
+
+def _coordinator_changes(trace: Trace) -> Frame:
+    return reigns(trace).where(f"newer_epoch is not null and topic = '{_OFFSETS_TOPIC}'")
+
+
+def _expired_logs(trace: Trace) -> Frame:
+    """Partitions whose log start moved."""
+    at_end = trace["log_starts"].where("log_start_offset > 0").select(*_LOG)
+    sampled = trace["samples"].where("log_start_offset > 0").select(*_LOG)
+    return at_end.union(sampled).distinct()
+
+
+def _changed_logs(trace: Trace) -> Frame:
+    """Partitions whose leader changed, or whose log start moved."""
+    return _leader_changes(trace).select(*_LOG).union(_expired_logs(trace)).distinct()
+
+
+def _commits_across_epochs(trace: Trace) -> Frame:
+    """Stored commits of partitions that had several leader epochs."""
+    led = F.broadcast(_leader_changes(trace).select(*_LOG))
+    return trace["committed_offsets"].join(led, on=list(_LOG), how="left_semi")
+
+
+def _resumptions(trace: Trace) -> Frame:
+    """Resets from a position, and assignments that went on at one."""
+    resets = trace["resets"].where("cause != 'no_commit'").select("member")
+    events = trace["group_events"].where("change = 'assigned' and position > 0")
+    return resets.union(events.select("member"))
+
+
+def _shared_partitions(trace: Trace) -> Frame:
+    """(group, topic, partition): assigned to several members, one after the other or together."""
+    return (
+        trace["group_events"]
+        .where("change = 'assigned'")
+        .groupBy("group", *_LOG)
+        .agg(F.count_distinct("member").alias("members"))
+        .where("members > 1")
+    )
+
+
+def _commits_of_shared_partitions(trace: Trace) -> Frame:
+    shared = F.broadcast(_shared_partitions(trace).select("group", *_LOG))
+    return trace["commits"].join(shared, on=["group", *_LOG], how="left_semi")
+
+
+def _truncated_readers(trace: Trace) -> Frame:
+    """(group, topic, partition): given records that a server truncated afterwards."""
+    truncated = trace["truncations"].selectExpr(*_LOG, "to_offset", "at_micros as _truncated")
+    return (
+        given(trace)
+        .select("group", *_LOG, "last_offset", "at_micros")
+        .join(F.broadcast(truncated), on=list(_LOG), how="inner")
+        .where(f"last_offset >= to_offset and at_micros <= _truncated + {trace.clock_micros}")
+        .select("group", *_LOG)
+        .distinct()
+    )
+
+
+def _truncations(trace: Trace) -> Frame:
+    return trace["truncations"]
+
+
+def _fencings(trace: Trace) -> Frame:
+    """Brokers that were fenced, or shut down, after they had been in service."""
+    in_turn = Window.partitionBy("broker").orderBy("metadata_offset")
+    is_out = F.expr("is_fenced or in_controlled_shutdown")
+    return (
+        trace["broker_states"]
+        .withColumn("_is_out", is_out)
+        .withColumn("_was_out", F.lag("_is_out").over(in_turn))
+        .where("_is_out and not _was_out")
+    )
+
+
+def _shrinkings(trace: Trace) -> Frame:
+    """Changes of a partition by which its ISR became smaller."""
+    in_log = Window.partitionBy(*_LOG).orderBy("metadata_offset")
+    return (
+        trace["leaderships"]
+        .withColumn("_size", F.size("isr"))
+        .withColumn("_before", F.lag("_size").over(in_log))
+        .where("_size < _before")
+    )
+
+
+def _eligible(trace: Trace) -> Frame:
+    return trace["leaderships"].where("size(elr) > 0")
+
+
+def _controllers(trace: Trace) -> Frame:
+    """Elections among the controllers, but the first."""
+    epochs = trace["metadata_batches"].where("leader is not null").select("metadata_epoch")
+    first = F.broadcast(epochs.agg(F.min("metadata_epoch").alias("_first")))
+    return epochs.distinct().crossJoin(first).where("metadata_epoch > _first")
+
+
+CASES: Mapping[Check, Callable[[Trace], Frame]] = {
+    Check.LOST_RECORD: _changed_logs,
+    Check.LEADER_COMPLETENESS: _leader_changes,
+    Check.LOG_DIVERGENCE: _leader_changes,
+    Check.HIGH_WATERMARK_REGRESSED: _leader_changes,
+    Check.EPOCH_REGRESSED: _leader_changes,
+    Check.SERVED_UNDER_FENCED_EPOCH: _leader_changes,
+    Check.UNCLEAN_ELECTION_UNCONFIGURED: _leader_changes,
+    Check.LOSS_ESTIMATE: _leader_changes,
+    Check.RECORD_EPOCH_REGRESSED: _leader_changes,
+    Check.COMMITTED_EPOCH_STALE: _commits_across_epochs,
+    Check.COMMITTED_EPOCH_AHEAD: _commits_across_epochs,
+    Check.COMMITTED_EPOCH_REGRESSED: _commits_across_epochs,
+    Check.COMMITTED_EPOCH_UNKNOWN: _commits_across_epochs,
+    Check.COMMITTED_EPOCH_BEHIND_LEADER: _commits_across_epochs,
+    Check.ORPHAN_COMMIT: _commits_across_epochs,
+    Check.LOST_COMMIT: _coordinator_changes,
+    Check.COMMIT_EXPIRED: _expired_logs,
+    Check.COMMITTED_EPOCH_EXPIRED: _expired_logs,
+    Check.EXPIRED_READ: _expired_logs,
+    Check.RETENTION_OVERREACH: _expired_logs,
+    Check.UNJUSTIFIED_RESET: _resumptions,
+    Check.START_MISMATCH: _resumptions,
+    Check.DOUBLE_OWNERSHIP: _shared_partitions,
+    Check.COMMIT_FROM_OLD_GENERATION: _commits_of_shared_partitions,
+    Check.TRUNCATION_UNDETECTED: _truncated_readers,
+    Check.TRUNCATION_DETECTED: _truncated_readers,
+    Check.SILENT_REVALIDATION: _truncated_readers,
+    Check.OVER_TRUNCATION: _truncations,
+    Check.FENCED_IN_ISR: _fencings,
+    Check.NEVER_CAUGHT_UP: _shrinkings,
+    Check.MIN_INSYNC_BREACHED: small_isrs,
+    Check.ELIGIBLE_LEADER_REPLICAS: _eligible,
+    Check.METADATA_DIVERGENCE: _controllers,
+}
+
+
+def with_exercised(results: Mapping[Check, CheckResult], trace: Trace) -> dict[Check, CheckResult]:
+    """Results with how many cases each check had: all that it evaluates, unless CASES counts them.
+
+    Where the cases can't be counted, e.g. as a table is missing, none is known.
+    """
+    asked = {of for check, of in CASES.items() if check in results and results[check].evaluated}
+    frames: dict[str, Frame] = {}
+    for of in asked:
+        with suppress(TableError):
+            frames[of.__name__] = count(of(trace))
+    counted = counts(frames)
+    return {
+        check: msgspec.structs.replace(
+            result,
+            exercised=counted.get(CASES[check].__name__, 0)
+            if check in CASES and result.evaluated
+            else result.evaluated,
+        )
+        for check, result in results.items()
+    }
+
+
+def counts(asked: Mapping[str, Frame]) -> dict[str, int]:
+    """Counts by name, in one job.
+
+    Args:
+        asked: each one row with a count named `evaluated`.
+    """
+    named = [rows.select(F.lit(name).alias("name"), "evaluated") for name, rows in asked.items()]
+    if not named:
+        return {}
+    return {row["name"]: row["evaluated"] for row in reduce(Frame.union, named).collect()}
