@@ -16,8 +16,8 @@ Each time is that of one process, from its start to its end: the start of the JV
 planning, all checks and all their findings. Memory is the largest sum over the process and its
 children. Spark and DuckDB may use every core and 4 GB (Spark's heap, DuckDB's buffers). They read
 the same Parquet files and run the same functions of `analysis/checks`. For DuckDB,
-`bench/on_duckdb` translates the calls of Spark's DataFrames to SQL: one statement for each table
-that checks share, and one for the findings of each check. On a large trace, Spark compares digests
+`analysis/engine/spelling.py` translates the same statements: one for each table that checks share,
+and one for the findings of each check. On a large trace, Spark compares digests
 before it joins ([decision 10](decisions/0010-digests-before-joins.md)). DuckDB joins without
 digests, because they do not make it faster.
 
