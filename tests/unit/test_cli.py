@@ -54,6 +54,7 @@ def test_kafka_list_names_the_locked_versions() -> None:
         (("run", "baseline", "--cluster", "cloud"), 64, "embedded"),
         (("run", "baseline", "--seed", "99999999999"), 64, "31 bits"),
         (("run", "baseline", "--parameters", "{"), 64, "not JSON"),
+        (("analyze", ".", "--engine", "duckdb", "--master", "local"), 64, "--engine duckdb"),
         (("run", "baseline", "--parameters", "[1]"), 64, "must be a JSON object"),
         (("run", "baseline", "--parameters", ""), 64, "not JSON"),
         (("run", "baseline", "--parameters", '{"x": 1}'), 64, "it declares none"),

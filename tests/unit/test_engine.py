@@ -1,5 +1,7 @@
 """Statements that frames become, without a session."""
 
+from pathlib import Path
+
 import pyarrow as pa
 import pytest
 
@@ -7,6 +9,10 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window, literal
 from analysis.engine.frames import Frame, View
 from analysis.engine.statements import statement
+from analysis.preview import preview
+from contract.run_folder import RunFolder
+from contract.verdicts import RunVerdict
+from simulator.history import Request, description, universes_of, write_history
 
 
 def table(name: str, *columns: str) -> Frame:
@@ -121,7 +127,7 @@ def test_duckdb_spells_what_it_has_otherwise() -> None:
     assert "ORDER BY b NULLS FIRST" in spelled
 
 
-def test_duckdb_runs_the_statements_of_frames(tmp_path: object) -> None:
+def test_duckdb_runs_the_statements_of_frames(tmp_path: Path) -> None:
     duckdb = pytest.importorskip("analysis.engine.duckdb", exc_type=ImportError)
     engine = duckdb.DuckDBEngine(threads=1, memory="1GB", spill=tmp_path)
     content = {"group": ["a", "a", "b"], "offset": [1, None, 3], "isr": [[1, 2], [], [3]]}
@@ -136,3 +142,13 @@ def test_duckdb_runs_the_statements_of_frames(tmp_path: object) -> None:
         ("a", "1 of 2.0", "0", "[1, 2]"),
         ("b", "3 of 1.0", "1", "[3]"),
     ]
+
+
+def test_a_preview_has_a_verdict_and_writes_nothing(tmp_path: Path) -> None:
+    pytest.importorskip("analysis.engine.duckdb", exc_type=ImportError)
+    folder = RunFolder(tmp_path)
+    made = universes_of(Request(events=2_000, seed=1))
+    write_history(folder, made, description(1, "test", "unknown", {}))
+    before = set(tmp_path.rglob("*"))
+    assert preview(folder).verdict is RunVerdict.PASS
+    assert set(tmp_path.rglob("*")) == before
