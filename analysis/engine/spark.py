@@ -31,6 +31,8 @@ _AT_ONCE = min(8, 1 + (os.cpu_count() or 1))
 _CANCEL_SECONDS = 0.5
 _NUMBERS = count(1)
 _GLOBAL = "global_temp"
+_UNUSED: deque[str] = deque()
+"""Views that no frame refers to any more, of whichever engine."""
 
 
 class SparkEngine:
@@ -53,7 +55,6 @@ class SparkEngine:
         self.session = session
         self._rows, self._scratch = rows, scratch
         self._close_rows: list[int] = []
-        self._unused: deque[str] = deque()
 
     @property
     def is_small(self) -> bool:
@@ -89,13 +90,13 @@ class SparkEngine:
 
     def named(self, found: DataFrame, *, is_large: bool = False) -> Frame:
         """A DataFrame as a table that statements can name."""
-        while self._unused:
-            self.session.catalog.dropGlobalTempView(self._unused.popleft())
+        while _UNUSED:
+            self.session.catalog.dropGlobalTempView(_UNUSED.popleft())
         name = f"t{next(_NUMBERS)}"
         found.createGlobalTempView(name)
         view = View(f"{_GLOBAL}.{name}")
         # Only noted here: a finalizer may run within another call to the JVM.
-        weakref.finalize(view, self._unused.append, name).atexit = False
+        weakref.finalize(view, _UNUSED.append, name).atexit = False
         return Frame(self, tuple(found.columns), view, is_large)
 
     def materialized(

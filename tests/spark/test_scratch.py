@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from analysis.engine import spark as spark_engine
+from analysis.engine.frames import View
 from analysis.engine.scratch import Scratch
 from analysis.facts.load import load_trace
 from contract.run_folder import RunFolder
@@ -87,3 +88,18 @@ def test_what_a_killed_process_left_is_removed(spark: SparkSession, tmp_path: Pa
     assert others.exists()
     assert elsewhere.exists()
     living.communicate()
+
+
+def test_views_are_dropped_with_the_frames_that_refer_to_them(spark: SparkSession) -> None:
+    def views() -> set[str]:
+        return {table.name for table in spark.catalog.listTables("global_temp")}
+
+    frame = spark_engine.SparkEngine(spark).named(spark.range(1))
+    assert isinstance(frame.body, View)
+    name = frame.body.name.removeprefix("global_temp.")
+    assert name in views()
+    del frame
+    gc.collect()
+    other = spark_engine.SparkEngine(spark).named(spark.range(2))
+    assert name not in views()
+    assert other.count() == 2
