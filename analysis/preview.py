@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 import typer
 from rich.console import Console
 
-from analysis.facts.load import trace_of
+from analysis.facts.load import Trace, trace_of
 from analysis.facts.source import table_files
 from analysis.report.terminal import show
 from analysis.verdict.judge import judge
@@ -18,13 +18,18 @@ from contract.verdicts import Verdict
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
-_MEMORY = "4GB"
+MEMORY_GB = 4
+"""Of DuckDB, and of Spark's driver for large traces (`analysis.engine.session`)."""
 _INSTALL = "DuckDB is not installed in this environment. Install it with: make bench-tools"
 _NOTICE = "judged by DuckDB, and not written: the verdict of a run comes from Spark"
 
 
-def preview(folder: RunFolder) -> Verdict:
-    """Judge a run by DuckDB.
+def load_on_duckdb(folder: RunFolder, spill: Path) -> Trace:
+    """Read a run's tables by DuckDB, with every core and as much memory as Spark has.
+
+    Args:
+        folder: the run's.
+        spill: for what does not fit into that memory.
 
     Raises:
         AnalysisError: DuckDB or sqlglot is not installed.
@@ -34,9 +39,20 @@ def preview(folder: RunFolder) -> Verdict:
         from analysis.engine.duckdb import DuckDBEngine  # noqa: PLC0415 - not always installed
     except ImportError as error:
         raise AnalysisError(f"{_INSTALL} ({error})") from error
+    threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    engine = DuckDBEngine(threads=threads or 1, memory=f"{MEMORY_GB}GB", spill=spill)
+    return trace_of(engine, folder, table_files(folder))
+
+
+def preview(folder: RunFolder) -> Verdict:
+    """Judge a run by DuckDB.
+
+    Raises:
+        AnalysisError: DuckDB or sqlglot is not installed.
+        RunFolderError: the folder has no plan or no description of a run.
+    """
     with TemporaryDirectory() as spill:
-        engine = DuckDBEngine(threads=os.cpu_count() or 1, memory=_MEMORY, spill=Path(spill))
-        return judge(trace_of(engine, folder, table_files(folder)))
+        return judge(load_on_duckdb(folder, Path(spill)))
 
 
 @app.command()

@@ -5,7 +5,6 @@ process, so that no cache is warm. For a progress bar, it prints a line for each
 its shared tables are computed, and when its findings are.
 """
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,12 +18,13 @@ from analysis.checks.base import CheckOutcome
 from analysis.checks.registry import CHECKS
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
+from analysis.engine.session import open_session
+from analysis.facts.load import Trace, count_rows, load_trace
+from analysis.preview import load_on_duckdb
 from contract.checks import Check
 from contract.run_folder import RunFolder
 
 _TOLD_CHARACTERS = 300
-MEMORY_GB = 4
-"""The memory of Spark's driver, as `analysis.session` sets it for large traces, and of DuckDB."""
 
 
 class Judged(msgspec.Struct):
@@ -81,35 +81,20 @@ def _broken_in(judged: Judged) -> Iterator[None]:
         judged.lacks = f"{type(error).__name__}: {error}"[:_TOLD_CHARACTERS]
 
 
-def _on_spark(folder: RunFolder, master: str | None) -> Any:
-    from analysis.engine.session import open_session  # noqa: PLC0415
-    from analysis.facts.load import count_rows, load_trace  # noqa: PLC0415
-
-    spark = open_session(master, rows=sum(count_rows(folder).values()))
-    return load_trace(spark, folder)
-
-
-def _on_duckdb(folder: RunFolder, spill: Path) -> Any:
-    from analysis.engine.duckdb import DuckDBEngine  # noqa: PLC0415 - may not be installed
-    from analysis.facts.load import trace_of  # noqa: PLC0415
-    from analysis.facts.source import table_files  # noqa: PLC0415
-
-    threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    engine = DuckDBEngine(threads=threads or 1, memory=f"{MEMORY_GB}GB", spill=spill)
-    return trace_of(engine, folder, table_files(folder))
-
-
 def main() -> None:
     """Judge, and write the findings."""
     engine, folder, file = sys.argv[1], RunFolder(Path(sys.argv[2])), Path(sys.argv[3])
     if engine == "duckdb":
-        trace = _on_duckdb(folder, file.with_suffix(".spill"))
+        told = _judged(load_on_duckdb(folder, file.with_suffix(".spill")))
     else:
-        trace = _on_spark(folder, sys.argv[4] if len(sys.argv) > 4 else None)  # noqa: PLR2004
-    told = judge(trace, lambda name: print(name, flush=True))
+        master = sys.argv[4] if len(sys.argv) > 4 else None  # noqa: PLR2004
+        with open_session(master, rows=sum(count_rows(folder).values())) as spark:
+            told = _judged(load_trace(spark, folder))
     file.write_bytes(msgspec.json.encode(told))
-    if engine == "spark":
-        trace.engine.session.stop()
+
+
+def _judged(trace: Trace) -> dict[Check, Judged]:
+    return judge(trace, lambda name: print(name, flush=True))
 
 
 if __name__ == "__main__":

@@ -113,10 +113,6 @@ class Column:
         flat = values[0] if len(values) == 1 and not isinstance(values[0], str) else values
         return Column(f"({self.sql} IN ({', '.join(map(_operand, flat))}))")
 
-    def between(self, low: Any, high: Any) -> "Column":
-        """Whether it lies between two values, both included."""
-        return Column(f"({self.sql} BETWEEN {_operand(low)} AND {_operand(high)})")
-
     def desc(self) -> "Column":
         """In descending order, nulls last."""
         return Column(f"{self.sql} DESC")

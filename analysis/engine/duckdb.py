@@ -22,6 +22,9 @@ _R = TypeVar("_R")
 class DuckDBEngine:
     """One connection to a database in memory, which spills to a folder."""
 
+    is_small = True
+    """Leaves out what a check does on a large trace for Spark alone."""
+
     def __init__(self, *, threads: int, memory: str, spill: Path) -> None:
         """Connect.
 
@@ -35,9 +38,6 @@ class DuckDBEngine:
         self._numbers = count(1)
         for macro in MACROS:
             self._conn.execute(f"CREATE MACRO {macro}")
-
-    is_small = True
-    """Leaves out what a check does on a large trace for Spark alone."""
 
     def run(self, frame: Frame) -> pa.Table:
         """The rows of a frame."""

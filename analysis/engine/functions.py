@@ -77,8 +77,3 @@ def last(column: Any, *, ignorenulls: bool = False) -> Column:
 def broadcast(frame: _T) -> _T:
     """A frame that a join sends as a whole to each task."""
     return replace(frame, is_broadcast=True)  # type: ignore[type-var]
-
-
-def explode(column: Any) -> Column:
-    """One row for each element of an array."""
-    return Column(f"explode({text_of(column)})")

@@ -111,7 +111,7 @@ class SparkEngine:
             return self.table(frame.toArrow())
         # A copy, as another thread may add what it keeps meanwhile.
         is_much = is_close and sum(tuple(self._close_rows)) > SMALL_INPUT_ROWS
-        return self._of_files(frame) if is_heavy or is_much else self._of_memory(frame)
+        return self._read(self._kept(frame)) if is_heavy or is_much else self._of_memory(frame)
 
     def close_up(self, frame: Frame) -> Frame:
         """Rows of a large table that are looked at one by one, computed now.
@@ -147,9 +147,6 @@ class SparkEngine:
         if self._scratch is None:
             raise ValueError("a large trace needs a place for its rows")
         return self._scratch.kept(self.planned(frame, is_much=True))
-
-    def _of_files(self, frame: Frame) -> Frame:
-        return self._read(self._kept(frame))
 
     def _read(self, kept: Kept) -> Frame:
         if kept.rows > LOCAL_ROWS:
