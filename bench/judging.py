@@ -93,7 +93,7 @@ def main() -> None:
     file.write_bytes(msgspec.json.encode(told))
 
 
-def _judged(trace: Trace) -> dict[Check, Judged]:
+def _judged(trace: Trace) -> dict[str, Judged]:
     return judge(trace, lambda name: print(name, flush=True))
 
 
