@@ -15,7 +15,7 @@ SEED_OPTION := $(if $(SEED),--seed $(SEED))
 quoted = '$(subst ','\'',$(1))'
 
 .DEFAULT_GOAL := help
-.PHONY: help demo scenario nightly reproduction commit-epochs mutation lies torture mutants findings bench-tools bench-analysis scenarios-page report playground docker-image test lint format lock doctor clean
+.PHONY: help demo scenario nightly reproduction commit-epochs mutation lies torture mutants findings bench-tools bench-analysis scenarios-page results-page report playground docker-image test lint format lock doctor clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +59,9 @@ bench-analysis: $(BENCH_READY) ## Spark against DuckDB, by size and by cores (ha
 
 scenarios-page: $(READY) ## Write docs/scenarios.md from the scenarios' files and the suite nightly
 	.venv/bin/python -m bench.scenarios_page
+
+results-page: $(READY) ## Every trace table and column, from their declarations; writes the tables of docs/results.md
+	.venv/bin/python -m contract.results_page
 
 report: $(READY) ## Judge a run, session or night again: RUN=results/...
 	$(FENCEPOST) analyze $(call quoted,$(or $(RUN),$(RESULTS)/latest))

@@ -59,7 +59,7 @@ def _sends(universe: Universe, log: Log, acks: str) -> Frame:
         len(data),
         worker=universe.worker,
         producer=_objects([s.producer for s in spans])[span],
-        sequence=_integers([s.first_sequence for s in spans])[span] + log.in_span[data],
+        sequence=log.sequence[data],
         value=log.value[data],
         topic=universe.topic,
         partition=log.partition[data],

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from contract.ranges import RECORDS, to_ranges
 from contract.tables import TABLES
 from simulator.frames import NULL
 from simulator.universe import Universe
@@ -50,12 +51,13 @@ def finish(universe: Universe, numbering: Numbering) -> dict[str, pa.Table]:
     for name in TABLES:
         frame = universe.frame(name)
         if len(frame):
-            tables[name] = laid_out(name, frame.to_arrow())
+            rows = frame.to_arrow()
+            tables[name] = to_ranges(name, rows) if name in RECORDS else laid_out(name, rows)
     return tables
 
 
 def laid_out(name: str, table: pa.Table) -> pa.Table:
-    """Return a table sorted by its columns of `SORT_KEYS`."""
+    """Return a table without ranges, sorted by its columns of `SORT_KEYS`."""
     keys = [(key, "ascending") for key in SORT_KEYS if key in TABLES[name].names]
     return table.sort_by(keys) if keys else table
 

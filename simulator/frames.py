@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from contract.tables import TABLES
+from contract.ranges import row_schema
 
 Array = npt.NDArray[Any]
 NULL = int(np.iinfo(np.int64).min)
@@ -28,7 +28,7 @@ class Frame:
     @classmethod
     def of(cls, table: str, rows: int = 1, **values: Any) -> Self:
         """Rows from arrays of their length, or of single values that all of them have."""
-        schema = TABLES[table]
+        schema = row_schema(table)
         if unknown := values.keys() - set(schema.names):
             raise KeyError(f"table {table} has no columns {sorted(unknown)}")
         columns = {
@@ -45,7 +45,7 @@ class Frame:
             table,
             {
                 name: np.concatenate([frame.columns[name] for frame in frames])
-                for name in TABLES[table].names
+                for name in row_schema(table).names
             },
         )
 
@@ -69,7 +69,7 @@ class Frame:
         """Return a copy with other values in some columns."""
         columns = {name: column.copy() for name, column in self.columns.items()}
         for name, value in values.items():
-            columns[name] = _column(TABLES[self.table].field(name).type, len(self), value)
+            columns[name] = _column(row_schema(self.table).field(name).type, len(self), value)
         return Frame(self.table, columns)
 
     def where(self, **values: Any) -> Array:
@@ -84,8 +84,8 @@ class Frame:
         return {name: column[index] for name, column in self.columns.items()}
 
     def to_arrow(self) -> pa.Table:
-        """Return the rows with the contract's schema."""
-        schema = TABLES[self.table]
+        """Return the rows: those of a table of records are single records."""
+        schema = row_schema(self.table)
         arrays = [_to_arrow(self.columns[field.name], field.type) for field in schema]
         return pa.Table.from_arrays(arrays, schema=schema)
 

@@ -1,7 +1,7 @@
 """Whole histories: universes one after the other, written as the folder of a run."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
@@ -12,11 +12,12 @@ import pyarrow.parquet as pq
 from contract.checks import Check
 from contract.clients import Client
 from contract.errors import UsageError
+from contract.ranges import RECORDS, count_rows
 from contract.run_folder import GENERATED, NO_KAFKA, Plan, RunDescription, RunFolder
 from contract.tables import TABLES
 from simulator.finish import Numbering, finish, laid_out
 from simulator.log import micros
-from simulator.plain import plain_universe
+from simulator.plain import fragmented_universe, plain_universe, unhealthy_universe
 from simulator.plants import PLANTS
 from simulator.transactional import transactional_universe
 from simulator.unclean import unclean_universe
@@ -29,16 +30,47 @@ KINDS = {
     "unclean": unclean_universe,
     "transactional": transactional_universe,
 }
+"""The universes of a clean history, which follow each other in turn."""
 EVENTS_MIN = 1_000
 _STREAMED = ("sends", "polls", "commits", "committed_offsets", "replica_records", "replica_batches")
 """Tables that are written universe by universe; the others are small."""
 _UNIVERSE_EVENTS = 250_000
 _SMALL_RECORDS = 2_000
-_EVENTS_A_RECORD = 2.84
-"""Events per record: a send and two deliveries, less pauses while leaders change."""
-_COMMITS_A_PARTITION = 56
 _RECORDS_MIN = 24
 _PLANTING = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Kind:
+    """A kind of histories.
+
+    Attributes:
+        universes: by kind; they follow each other in turn.
+        events_a_record: a send and its deliveries, less pauses while leaders change.
+        commits: the number of commits of each partition.
+        partitions: of each topic; None: by the number of records.
+    """
+
+    universes: Mapping[str, Callable[[int, int, int, int], Universe]]
+    events_a_record: float
+    commits: int
+    partitions: int | None = None
+
+
+CLEAN = "clean"
+HISTORIES = {
+    CLEAN: _Kind(universes=KINDS, events_a_record=2.84, commits=56),
+    "unhealthy": _Kind(
+        universes={"unhealthy": unhealthy_universe}, events_a_record=6.9, commits=10
+    ),
+    "fragmented": _Kind(
+        universes={"fragmented": fragmented_universe},
+        events_a_record=3.9,
+        commits=84,
+        partitions=60,
+    ),
+}
+_UNIVERSES = {name: one for kind in HISTORIES.values() for name, one in kind.universes.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,12 +79,14 @@ class Request:
 
     Attributes:
         events: the approximate number of rows of sends, polls and commits.
+        kind: of HISTORIES.
         plant: a class of PLANTS, or None.
         count: the number of its anomalies, each in a universe of its own.
     """
 
     events: int
     seed: int
+    kind: str = CLEAN
     plant: str | None = None
     count: int = 1
 
@@ -62,7 +96,7 @@ class Generated:
     """A written history.
 
     Attributes:
-        rows: by table.
+        rows: by table; of tables of records the records.
         planted, expected: by topic: the findings that are required, and others that are allowed.
     """
 
@@ -81,7 +115,7 @@ def planted_universe(
     plant: str | None, index: int, seed: int, *, records: int, partitions: int, kind: str = "plain"
 ) -> Universe:
     """A universe with one anomaly of a class of PLANTS, or a clean one of a kind."""
-    simulate = KINDS[kind if plant is None else PLANTS[plant].kind]
+    simulate = _UNIVERSES[kind if plant is None else PLANTS[plant].kind]
     universe = simulate(index, seed, records, partitions)
     if plant is not None:
         universe.plant = plant
@@ -124,7 +158,8 @@ def universes_of(request: Request) -> Iterator[Universe]:
         UsageError: there is no such class, or too few events for what is asked.
     """
     require(request)
-    kinds = list(KINDS)
+    asked = HISTORIES[request.kind]
+    kinds = list(asked.universes)
     count = max(len(kinds), -(-request.events // _UNIVERSE_EVENTS))
     hosts: list[int] = []
     if request.plant is not None:
@@ -134,11 +169,12 @@ def universes_of(request: Request) -> Iterator[Universe]:
         chosen = np.random.default_rng([request.seed, _PLANTING])
         hosts = [int(one) for one in chosen.permutation(able)[: request.count]]
     each = request.events / count
-    partitions = 2 if each / _EVENTS_A_RECORD < _SMALL_RECORDS else 4
-    records = int((each / partitions - _COMMITS_A_PARTITION) / _EVENTS_A_RECORD)
+    partitions = asked.partitions or (2 if each / asked.events_a_record < _SMALL_RECORDS else 4)
+    records = int((each / partitions - asked.commits) / asked.events_a_record)
     if records < _RECORDS_MIN:
-        least = count * partitions * (_RECORDS_MIN * _EVENTS_A_RECORD + _COMMITS_A_PARTITION)
-        raise UsageError(f"{request.count} anomalies need --events {int(least) + 1} or more")
+        least = count * partitions * (_RECORDS_MIN * asked.events_a_record + asked.commits)
+        what = f"{request.count} anomalies need" if request.plant else f"{request.kind} needs"
+        raise UsageError(f"{what} --events {int(least) + 1} or more")
     for index in range(count):
         yield planted_universe(
             request.plant if index in hosts else None,
@@ -158,6 +194,11 @@ def require(request: Request) -> None:
     """
     if request.events < EVENTS_MIN:
         raise UsageError(f"--events {request.events}: a history has {EVENTS_MIN} or more")
+    if request.kind not in HISTORIES:
+        kinds = ", ".join(HISTORIES)
+        raise UsageError(f"--kind {request.kind}: the kinds of histories are {kinds}")
+    if request.plant is not None and request.kind != CLEAN:
+        raise UsageError(f"--kind {request.kind}: anomalies are planted in {CLEAN} histories only")
     if request.plant is not None and request.plant not in PLANTS:
         known = ", ".join(sorted(PLANTS))
         raise UsageError(f"no class {request.plant} can be planted; there are {known}")
@@ -187,7 +228,7 @@ def write_history(
     try:
         for universe in universes:
             for name, table in finish(universe, numbering).items():
-                made.rows[name] += table.num_rows
+                made.rows[name] += count_rows(name, table)
                 if name in writers:
                     writers[name].write_table(table)
                 else:
@@ -203,7 +244,10 @@ def write_history(
             writer.close()
     for name, tables in small.items():
         whole = pa.concat_tables([TABLES[name].empty_table(), *tables])
-        pq.write_table(laid_out(name, whole), folder.tables / f"{name}.parquet", compression="zstd")
+        table = whole if name in RECORDS else laid_out(name, whole)
+        pq.write_table(table, folder.tables / f"{name}.parquet", compression="zstd")
+    has_transactions = made.rows["transactions"] > 0
+    required = [one for one in _MUST_JUDGE if has_transactions or one != Check.ABORTED_READ]
     folder.write_plan(
         Plan(
             scenario="generated",
@@ -211,7 +255,7 @@ def write_history(
             parameters={},
             topics=topics,
             groups=groups,
-            must_judge=list(dict.fromkeys([*_MUST_JUDGE, *made.plants.values()])),
+            must_judge=list(dict.fromkeys([*required, *made.plants.values()])),
             expects=[],
         )
     )
@@ -234,7 +278,10 @@ _MUST_JUDGE = [
         Check.LOG_DIVERGENCE,
     )
 ]
-"""The checks that every history requires, a clean one too."""
+"""The checks that every history requires, a clean one too.
+
+A history without transactions does not require `aborted_read`.
+"""
 
 
 def description(seed: int, command: str, git_head: str, versions: dict[str, str]) -> RunDescription:

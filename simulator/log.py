@@ -63,6 +63,7 @@ class Log:
     span: Array
     batch: Array
     in_span: Array
+    sequence: Array
     visible: Array
     is_cut: Array
     is_control: Array
@@ -74,8 +75,17 @@ class Log:
         return len(self.offset)
 
 
-def expand(spans: Sequence[Span], batch_records: int) -> Log:
-    """Return the records of spans, in batches of `batch_records`, each with one time."""
+def expand(
+    spans: Sequence[Span], batch_records: int, *, keys: np.random.Generator | None = None
+) -> Log:
+    """Return the records of spans, in batches of `batch_records`, each with one time.
+
+    Args:
+        spans: with `keys`, all of one producer.
+        batch_records: the number of records of a batch.
+        keys: chooses the partition of each record by its key: the sequence numbers follow the
+            time over all partitions, not over one span.
+    """
     counts = np.array([span.count for span in spans], dtype=np.int64)
 
     def each(values: Sequence[int]) -> Array:
@@ -91,6 +101,9 @@ def expand(spans: Sequence[Span], batch_records: int) -> Log:
     visible = each([0 if s.visible is None else s.visible for s in spans])
     readable = at + REPLICATION_MICROS
     is_late = visible > readable
+    sequence = each([s.first_sequence for s in spans]) + in_span
+    if keys is not None:
+        sequence[np.lexsort([keys.random(len(at)), at])] = np.arange(len(at))
     log = Log(
         partition=each([s.partition for s in spans]),
         offset=each([s.first_offset for s in spans]) + in_span,
@@ -100,22 +113,22 @@ def expand(spans: Sequence[Span], batch_records: int) -> Log:
         span=each(range(len(spans))),
         batch=np.repeat(first_batches, counts) + batch_in_span,
         in_span=in_span,
+        sequence=sequence,
         visible=np.where(is_late, visible, readable),
         is_cut=each([s.is_cut for s in spans]).astype(bool),
         is_control=each([s.control is not None for s in spans]).astype(bool),
         is_aborted=each([s.is_aborted for s in spans]).astype(bool),
     )
-    log.value = _values(spans, len(log))
+    log.value = _values(spans, sequence)
     return log
 
 
-def _values(spans: Sequence[Span], rows: int) -> Array:
-    values = np.empty(rows, dtype=object)
+def _values(spans: Sequence[Span], sequence: Array) -> Array:
+    values = np.empty(len(sequence), dtype=object)
     at = 0
     for span in spans:
         if span.control is None:
-            last = span.first_sequence + span.count
-            made = [make_value(span.producer, one) for one in range(span.first_sequence, last)]
-            values[at : at + span.count] = made
+            mine = slice(at, at + span.count)
+            values[mine] = [make_value(span.producer, one) for one in sequence[mine].tolist()]
         at += span.count
     return values

@@ -1,4 +1,8 @@
-"""Universes with acks=all: clean leader changes, rebalances, restarts, retention."""
+"""Universes with acks=all and clean leader changes: plain, unhealthy and fragmented ones."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -10,7 +14,6 @@ from simulator.reading import Reader, Stint, read_all, stored
 from simulator.stories import (
     READS_UNTIL,
     SAMPLES_UNTIL,
-    WRITES_FROM,
     WRITES_UNTIL,
     even_spans,
     expand_log,
@@ -27,42 +30,114 @@ _FIRST_BOUNCE, _SECOND_BOUNCE = 20.0, 45.0
 _DOWN_SECONDS, _CAUGHT_UP_SECONDS = 6.0, 7.0
 _PREFERRED_AT = 35.0
 _FENCED_AFTER = 0.4
-_STEADY, _RESTARTED = 0, 1
 _KEPT_FROM = 30.0
 """Records appended before this second are deleted at the end."""
 _FAILED, _UNKNOWN = 2, 2
 """Sends of each partition that failed, and those of unknown outcome."""
+_PASSES = ((2.2, 52.0), (54.0, 70.0), (72.0, READS_UNTIL))
+"""The seconds in which the members of an unhealthy group read, one after the other."""
+_FRAGMENTED_GROUPS = 3
+_KEYING = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Story:
+    """What happens in a universe besides its leader changes.
+
+    Attributes:
+        groups: by name, how a group of a number reads.
+        writes_until: the second of the last record.
+        is_keyed: one producer writes to all partitions, by random keys, one record a batch.
+        has_doubtful_sends: some sends fail, or their outcome is unknown.
+        is_retained: the first records are deleted at the end.
+    """
+
+    name: str
+    doing: str
+    groups: Mapping[str, Callable[[Universe, int], None]]
+    writes_until: float = WRITES_UNTIL
+    is_keyed: bool = False
+    has_doubtful_sends: bool = False
+    is_retained: bool = False
 
 
 def plain_universe(index: int, seed: int, records: int, partitions: int) -> Universe:
     """Simulate one; `records` is for each partition."""
-    topic = f"u{index:05d}.plain"
+    story = _Story(
+        name="plain",
+        doing="clean leader changes, rebalances, retention",
+        groups={"steady": read_all, "restarted": _read_with_restarts},
+        has_doubtful_sends=True,
+        is_retained=True,
+    )
+    return _simulated(story, index, seed, records, partitions)
+
+
+def unhealthy_universe(index: int, seed: int, records: int, partitions: int) -> Universe:
+    """Simulate one whose groups read everything three times, since their members do not commit.
+
+    One group's members are killed, the other's lose their partitions in rebalances.
+    """
+    story = _Story(
+        name="unhealthy",
+        doing="clean leader changes, groups that begin from the beginning again",
+        groups={
+            "killed": partial(_read_again, ends="killed"),
+            "rebalanced": partial(_read_again, ends="revoked"),
+        },
+        writes_until=_PASSES[0][1] - 2,
+        has_doubtful_sends=True,
+    )
+    return _simulated(story, index, seed, records, partitions)
+
+
+def fragmented_universe(index: int, seed: int, records: int, partitions: int) -> Universe:
+    """Simulate one whose records have keys, and a batch each: few of them form a range."""
+    story = _Story(
+        name="fragmented",
+        doing="clean leader changes, keyed records, one record a batch",
+        groups={f"steady-{number}": read_all for number in range(_FRAGMENTED_GROUPS)},
+        is_keyed=True,
+        is_retained=True,
+    )
+    return _simulated(story, index, seed, records, partitions)
+
+
+def _simulated(story: _Story, index: int, seed: int, records: int, partitions: int) -> Universe:
+    topic = f"u{index:05d}.{story.name}"
+    retention_ms = RETENTION_MS if story.is_retained else None
     universe = Universe(
         index=index,
         topic=topic,
         partitions=partitions,
         records=records,
         seed=seed,
-        plan=topic_plan(topic, partitions, replication=3, min_insync=2, retention_ms=RETENTION_MS),
-        groups=[group_plan(f"{topic}.steady", topic), group_plan(f"{topic}.restarted", topic)],
+        plan=topic_plan(topic, partitions, replication=3, min_insync=2, retention_ms=retention_ms),
+        groups=[group_plan(f"{topic}.{name}", topic) for name in story.groups],
     )
     random = universe.random(0)
     replicas = [rotated(universe.brokers, p) for p in range(partitions)]
     first, second = (float(x) for x in random.uniform(-1, 1, 2))
     _elect(universe, replicas, (_FIRST_BOUNCE + first, _SECOND_BOUNCE + second))
-    rate = records / (WRITES_UNTIL - WRITES_FROM)
     for partition in range(partitions):
-        universe.spans += even_spans(universe, partition, idempotent=True, rate=rate)
-    expand_log(universe)
+        universe.spans += even_spans(universe, partition, until=story.writes_until)
+    if story.is_keyed:
+        universe.spans = [
+            replace(span, producer=f"{topic}.writer", producer_id=universe.first_producer_id)
+            for span in universe.spans
+        ]
+    expand_log(universe, keys=universe.random(_KEYING) if story.is_keyed else None)
     write_appends(universe, acks="all", replicas=universe.brokers)
-    _doubtful_sends(universe, random)
+    if story.has_doubtful_sends:
+        _doubtful_sends(universe, random)
     write_metadata(universe, replicas)
     write_samples(universe, until=SAMPLES_UNTIL)
-    read_all(universe, _STEADY)
-    _read_with_restarts(universe)
+    for number, read in enumerate(story.groups.values()):
+        read(universe, number)
     universe.add(stored(universe, universe.frame("commits")))
-    write_phase(universe, "clean leader changes, rebalances, retention")
-    _retain(universe)
+    write_phase(universe, story.doing)
+    if story.is_retained:
+        _retain(universe)
     return universe
 
 
@@ -136,9 +211,9 @@ def _doubtful_sends(universe: Universe, random: np.random.Generator) -> None:
         )
 
 
-def _read_with_restarts(universe: Universe) -> None:
+def _read_with_restarts(universe: Universe, number: int) -> None:
     """A second member takes over and is killed, and the first one comes back."""
-    reader = Reader(universe, universe.groups[_RESTARTED], _RESTARTED)
+    reader = Reader(universe, universe.groups[number], number)
     first, second = (f"{reader.plan.group}#{incarnation}" for incarnation in (1, 2))
     joined, took_over, died, noticed = 29.0, 30.5, 50.0, 56.0
     reader.event(first, "opened", universe.at(1.5))
@@ -155,6 +230,29 @@ def _read_with_restarts(universe: Universe) -> None:
             at = universe.at(began), universe.at(ended)
             reader.read(Stint(member, partition, *at, ends=ends, commits_last=ends == "revoked"))
     reader.event(first, "closed", universe.at(READS_UNTIL + 1))
+
+
+def _read_again(universe: Universe, number: int, *, ends: str) -> None:
+    """Only the last member commits, so each one begins at the beginning."""
+    reader = Reader(universe, universe.groups[number], number)
+    last = len(_PASSES)
+    for incarnation, (began, ended) in enumerate(_PASSES, 1):
+        member = f"{reader.plan.group}#{incarnation}"
+        reader.event(member, "opened", universe.at(began - 0.7))
+        for partition in range(universe.partitions):
+            reader.read(
+                Stint(
+                    member,
+                    partition,
+                    universe.at(began),
+                    universe.at(ended),
+                    ends="end" if incarnation == last else ends,
+                    commits=incarnation == last,
+                    is_catching_up=incarnation > 1,
+                )
+            )
+        if incarnation == last or ends == "revoked":
+            reader.event(member, "closed", universe.at(ended + 1))
 
 
 def _retain(universe: Universe) -> None:

@@ -1,6 +1,6 @@
 """A group that reads: from stints of its members to polls, commits and changes."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -17,6 +17,8 @@ _AFTER_THE_POLL_MICROS = 10_000
 COMMITTING_MICROS = 2_000
 OFFSETS_PARTITIONS = 3
 """The number of partitions of `__consumer_offsets`."""
+_POLL_RECORDS, _STINT_POLLS = 500, 25
+"""The default of `max.poll.records`; a member that catches up needs no more polls than this."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,8 @@ class Stint:
     is_continued: the member had the partition all the time.
     ends: `revoked` is reported, `killed` is not; `end` reports that it is caught up.
     commits_last: it commits when it ends.
+    commits: it commits at all.
+    is_catching_up: it reads what lies there already, in polls of a limited size.
     """
 
     member: str
@@ -39,6 +43,8 @@ class Stint:
     is_continued: bool = False
     ends: str = "revoked"
     commits_last: bool = False
+    commits: bool = True
+    is_catching_up: bool = False
 
 
 @dataclass(frozen=True)
@@ -114,7 +120,7 @@ class Reader:
         if not stint.is_continued:
             at = stint.began + phase
             self.event(stint.member, "assigned", at, partition=stint.partition, position=start)
-        if stint.partition not in self.positions and start == 0:
+        if stint.start is None and stint.partition not in self.committed:
             self.reset(stint.member, stint.partition, "no_commit", stint.began, to=0, of=(-1, -1))
         view = view_of(
             self.universe.the_log(),
@@ -123,8 +129,11 @@ class Reader:
             is_old=stint.is_on_old_branch,
         )
         ticks = _ticks(self.universe.began + phase, stint)
+        if stint.is_catching_up:
+            view = _in_limited_polls(view, ticks, start)
         self._deliver(stint, view, ticks, start)
-        self._commit(stint, view, ticks, start)
+        if stint.commits:
+            self._commit(stint, view, ticks, start)
         position, epoch = self._position(view, ticks, start, stint.ended)
         self.positions[stint.partition] = position
         at = stint.ended + phase
@@ -265,6 +274,15 @@ def view_of(log: Log, partition: int, *, is_committed: bool, is_old: bool) -> Vi
         np.maximum.accumulate(np.minimum(readable, NEVER - POLL_MICROS * 2)),
         ~hidden,
     )
+
+
+def _in_limited_polls(view: View, ticks: tuple[int, int], start: int) -> View:
+    """Return a view in which each record is readable when the polls from `start` reach it."""
+    first, phase = ticks
+    records_max = max(_POLL_RECORDS, -(-len(view.offset) // _STINT_POLLS))
+    ahead = np.maximum(np.arange(len(view.offset)) - np.searchsorted(view.offset, start), 0)
+    reached = phase + (first + ahead // records_max) * POLL_MICROS
+    return replace(view, readable=np.maximum(view.readable, reached))
 
 
 def _ticks(phase: int, stint: Stint) -> tuple[int, int]:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
+import numpy as np
+
 from contract.clients import Client
 from contract.run_folder import TopicPlan
 from contract.stages import PHASE_LIMIT_SECONDS, Stage
@@ -24,8 +26,12 @@ _CLOCK_MICROS = 200
 _BATCH_SHARE, _BATCH_MIN, _BATCH_MAX = 100, 2, 500
 
 
-def even_spans(universe: Universe, partition: int, *, idempotent: bool, rate: float) -> list[Span]:
-    """Return one span for each leader epoch of a partition, at a rate of records per second."""
+def even_spans(universe: Universe, partition: int, *, until: float = WRITES_UNTIL) -> list[Span]:
+    """Return one span of an idempotent producer for each leader epoch of a partition.
+
+    Records are appended at an even rate, until a second of the universe.
+    """
+    rate = universe.records / (until - WRITES_FROM)
     led = [c for c in universe.changes if c.partition == partition]
     reigns = led[:1] + [after for before, after in pairwise(led) if before.epoch != after.epoch]
     producer = f"{universe.topic}.writer-{partition}"
@@ -35,7 +41,7 @@ def even_spans(universe: Universe, partition: int, *, idempotent: bool, rate: fl
         gap = micros(_LEADER_CHANGE_SECONDS) if index else 0
         began = max(reign.at + gap, universe.at(WRITES_FROM))
         last = index + 1 == len(reigns)
-        ended = universe.at(WRITES_UNTIL) if last else reigns[index + 1].at - _GAP_BEFORE_MICROS
+        ended = universe.at(until) if last else reigns[index + 1].at - _GAP_BEFORE_MICROS
         count = int(rate * (ended - began) / 1_000_000)
         if reign.leader < 0 or count <= 0:
             continue
@@ -50,19 +56,23 @@ def even_spans(universe: Universe, partition: int, *, idempotent: bool, rate: fl
                 ended=ended,
                 producer=producer,
                 first_sequence=offset,
-                producer_id=universe.first_producer_id + partition if idempotent else -1,
-                producer_epoch=0 if idempotent else -1,
-                base_sequence=offset if idempotent else -1,
+                producer_id=universe.first_producer_id + partition,
+                producer_epoch=0,
+                base_sequence=offset,
             )
         )
         offset += count
     return spans
 
 
-def expand_log(universe: Universe) -> None:
-    """Make the records of the universe's spans, in batches by a partition's number of records."""
+def expand_log(universe: Universe, *, keys: np.random.Generator | None = None) -> None:
+    """Make the records of the universe's spans.
+
+    Batches are as large as a partition's number of records suggests; with `keys`, which
+    `log.expand` describes, each record is a batch.
+    """
     batch_records = min(max(_BATCH_MIN, universe.records // _BATCH_SHARE), _BATCH_MAX)
-    universe.log = expand(universe.spans, batch_records)
+    universe.log = expand(universe.spans, batch_records if keys is None else 1, keys=keys)
 
 
 def write_phase(universe: Universe, doing: str) -> None:

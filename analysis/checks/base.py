@@ -137,11 +137,11 @@ def count_records(rows: Frame) -> Frame:
 
 
 def spans(trace: Trace, rows: Frame, *keys: str, **aggregates: Column) -> Frame:
-    """Contiguous offsets of equal keys as one row each, computed now.
+    """Contiguous slices of equal keys as one row each, computed now.
 
     Args:
-        trace: whose close-up the rows come from.
-        rows: with `offset` and the keys.
+        trace: that the slices come from.
+        rows: slices (`analysis.facts.slices`) with `offset`, `last_offset` and the keys.
         keys: what must be equal within a span.
         aggregates: further columns of a span.
 
@@ -149,15 +149,17 @@ def spans(trace: Trace, rows: Frame, *keys: str, **aggregates: Column) -> Frame:
         The keys, offset_first, offset_last, records (how many offsets that is), aggregates.
     """
     order = Window.partitionBy(*keys).orderBy("offset")
+    is_apart = F.coalesce(F.col("offset") > F.lag("last_offset").over(order) + 1, F.lit(True))
     found = (
-        rows.select("*", (F.col("offset") - F.dense_rank().over(order)).alias("_span"))
+        rows.withColumn("_apart", is_apart.cast("int"))
+        .withColumn("_span", F.sum("_apart").over(order))
         .groupBy(*keys, "_span")
         .agg(
             F.min("offset").alias("offset_first"),
-            F.max("offset").alias("offset_last"),
+            F.max("last_offset").alias("offset_last"),
             *(column.alias(name) for name, column in aggregates.items()),
         )
         .withColumn("records", F.expr("offset_last - offset_first + 1"))
         .drop("_span")
     )
-    return trace.engine.materialized(found, is_close=True)
+    return trace.engine.materialized(found)

@@ -4,11 +4,11 @@ from analysis.checks.base import CheckDefinition, CheckOutcome, count, count_rec
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.facts import closeup
 from analysis.facts.creations import created_once
 from analysis.facts.elections import IF_PERMITTED, after_cause, with_permit
 from analysis.facts.load import Trace
 from analysis.facts.reigns import HEARD_SECONDS, reigns, small_isrs
+from analysis.facts.stretches import acknowledged_sends
 from analysis.facts.told import ANSWER_MICROS, in_order
 from contract.tables import MICROS_PER_SECOND
 
@@ -132,7 +132,7 @@ def _of_leaders(trace: Trace) -> Frame:
     return (
         trace["samples"]
         .where("broker = leader")
-        .join(F.broadcast(created_once(trace)), on=list(_LOG), how="left_semi")
+        .join(created_once(trace), on=list(_LOG), how="left_semi")
     )
 
 
@@ -162,12 +162,12 @@ def _logged_above_the_high_watermark(trace: Trace, told: Frame) -> Frame:
     advances = (
         trace["log_start_changes"]
         .select(*_LOG, "broker", F.col("log_start_offset").alias("offset_first"), "at_micros")
-        .join(F.broadcast(reigns(trace)), on=[*_LOG, "broker"], how="inner")
+        .join(reigns(trace), on=[*_LOG, "broker"], how="inner")
         .where("at_micros >= from_micros and (until_micros is null or at_micros < until_micros)")
         .select(*_LOG, "broker", "epoch", "offset_first", F.col("at_micros").alias("at"))
     )
     return (
-        answers.join(F.broadcast(advances), on=[*_LOG, "broker", "epoch"], how="inner")
+        answers.join(advances, on=[*_LOG, "broker", "epoch"], how="inner")
         .where(f"bound < offset_first and _asked > at + {trace.clock_micros}")
         .groupBy(*_LOG, "offset_first", "at")
         .agg(F.min("bound").alias("bound"))
@@ -211,7 +211,7 @@ def _never_allowed(trace: Trace, told: Frame) -> Frame:
     )
     return (
         starts.where("log_start_offset > 0")
-        .join(F.broadcast(keeps), on="topic", how="left_semi")
+        .join(keeps, on="topic", how="left_semi")
         .groupBy(*_LOG)
         .agg(F.max("log_start_offset").alias("offset_first"), F.min("at_micros").alias("at"))
         .selectExpr(
@@ -226,10 +226,8 @@ def _never_allowed(trace: Trace, told: Frame) -> Frame:
 
 def _too_young(trace: Trace, told: Frame) -> Frame:
     """Log starts that passed a value sooner than retention.ms after its producer accepted it."""
-    timed = F.broadcast(
-        trace.topics.where("not deletes and retention_ms is not null").select(
-            "topic", "retention_ms"
-        )
+    timed = trace.topics.where("not deletes and retention_ms is not null").select(
+        "topic", "retention_ms"
     )
     steps = (
         told.join(timed, on="topic", how="inner")
@@ -239,9 +237,9 @@ def _too_young(trace: Trace, told: Frame) -> Frame:
         .selectExpr(*_LOG, "log_start_offset as offset", "at", "retention_ms")
     )
     sends = (
-        closeup.in_brief(trace)
+        acknowledged_sends(trace)
         .join(timed, on="topic", how="left_semi")
-        .selectExpr(*_LOG, "last_offset as offset", "written_last as written")
+        .selectExpr(*_LOG, "first_offset as offset", "written_micros as written")
     )
     below = Window.partitionBy(*_LOG).orderBy("offset").rangeBetween(Window.unboundedPreceding, -1)
     return (
@@ -271,13 +269,10 @@ def min_insync_breached(trace: Trace) -> CheckOutcome:
     """
     small = small_isrs(trace)
     asked = trace.topics.where("min_insync > 1").select("topic")
-    sends = closeup.acknowledged(trace).select(
-        *_LOG, "offset", "acks", "intended_micros", "answered_micros"
-    )
+    sends = acknowledged_sends(trace).where("acks = 'all'")
     late = HEARD_SECONDS * MICROS_PER_SECOND
     found = (
-        sends.where("acks = 'all'")
-        .join(F.broadcast(small), on=list(_LOG), how="inner")
+        sends.join(small, on=list(_LOG), how="inner")
         .where(
             f"intended_micros > at_micros + {trace.clock_micros} and (until_micros is null"
             f" or answered_micros < until_micros - {trace.clock_micros})"
@@ -285,14 +280,12 @@ def min_insync_breached(trace: Trace) -> CheckOutcome:
         .withColumn("is_late", F.expr(f"intended_micros > at_micros + {late}"))
         .groupBy(*_LOG, "leader", "leader_epoch", "isr", "min_insync", "at_micros", "is_late")
         .agg(
-            F.min("offset").alias("offset_first"),
-            F.max("offset").alias("offset_last"),
-            F.count(F.lit(1)).alias("records"),
+            F.min("first_offset").alias("offset_first"),
+            F.max("last_offset").alias("offset_last"),
+            F.sum("records").alias("records"),
             F.min("answered_micros").alias("at"),
         )
     )
-    found = trace.engine.materialized(found, is_close=True)
-    judged = closeup.in_brief(trace).where("acks = 'all'")
     return CheckOutcome(
         findings(
             found,
@@ -308,7 +301,7 @@ def min_insync_breached(trace: Trace) -> CheckOutcome:
                 "min_insync",
             ),
         ),
-        count_records(judged.join(asked, on="topic", how="left_semi")),
+        count_records(sends.join(asked, on="topic", how="left_semi")),
     )
 
 

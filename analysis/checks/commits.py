@@ -177,9 +177,9 @@ def commit_beyond_log(trace: Trace) -> CheckOutcome:
     newest = trace["leaderships"].groupBy(*_LOG).agg(F.max("leader_epoch").alias("newest_epoch"))
     found = (
         open_ones.join(next_end, on=list(COMMIT), how="left")
-        .join(F.broadcast(timelines(trace)), on=list(_LOG), how="left")
-        .join(F.broadcast(trace.log_bounds), on=list(_LOG), how="left")
-        .join(F.broadcast(newest), on=list(_LOG), how="left")
+        .join(timelines(trace), on=list(_LOG), how="left")
+        .join(trace.log_bounds, on=list(_LOG), how="left")
+        .join(newest, on=list(_LOG), how="left")
         .selectExpr(
             "*",
             f"coalesce(sampled_end, {fork_then('led_epoch', _FOREVER)},"
@@ -318,7 +318,7 @@ def _with_unclean_elections(lost: Frame, trace: Trace) -> Frame:
             F.expr("coalesce(gone_at.offsets_partition, last_at.offsets_partition) as _own"),
         )
         .join(
-            F.broadcast(unclean),
+            unclean,
             on=F.expr(
                 f"_elected > committed_micros - {trace.clock_micros}"
                 " and coalesce(_unclean = _own, true)"
@@ -357,7 +357,7 @@ def _readable(commits: Frame, trace: Trace) -> Frame:
     if not committed:
         return commits
     before = commits.selectExpr(*_LOG, "offset - 1 as offset").distinct()
-    hidden = trace.engine.materialized(written_at(before, trace), is_close=True).selectExpr(
+    hidden = trace.engine.materialized(written_at(before, trace)).selectExpr(
         *_LOG, "offset + 1 as offset", "true as is_hidden"
     )
     return commits.join(hidden, on=[*_LOG, "offset"], how="left").where(

@@ -136,7 +136,7 @@ def _unreported(trace: Trace) -> Frame:
         return _sources_of(trace, [])
     killed = trace["histories"].where("not ended_by_itself").select("worker")
     last = (
-        reported.join(F.broadcast(killed), on="worker", how="left_semi")
+        reported.join(killed, on="worker", how="left_semi")
         .groupBy("group", "worker")
         .agg(F.max("committed_micros").alias("last_micros"))
         .groupBy("group")
@@ -144,7 +144,7 @@ def _unreported(trace: Trace) -> Frame:
     )
     is_last = F.coalesce(F.col("stored_micros") > F.col("last_micros"), F.expr("false"))
     return findings(
-        stored.join(F.broadcast(last), on="group", how="left"),
+        stored.join(last, on="group", how="left"),
         evidence=("stored_offset", "stored_epoch", "last_micros"),
         kind=F.when(is_last, "last commit of a killed worker").otherwise("commit not reported"),
         verdict=F.when(is_last, "permitted").otherwise("undecided"),

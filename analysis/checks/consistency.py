@@ -8,6 +8,7 @@ from analysis.checks.logs import ends_of_replicas
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
+from analysis.facts import slices
 from analysis.facts.load import Trace
 from analysis.facts.lookups import logged_at, written_at
 from analysis.facts.state import of_present_topic
@@ -42,7 +43,7 @@ def history_consistent(trace: Trace) -> CheckOutcome:
     judged = _with_deliveries(trace)
     behind = judged.where("position <= given_before and not is_reset_before")
     ahead = judged.where(f"{_IS_AHEAD} and not is_reset_after")
-    beyond = judged.join(F.broadcast(_known_ends(trace)), on=list(_LOG), how="inner").where(
+    beyond = judged.join(_known_ends(trace), on=list(_LOG), how="inner").where(
         "position > known_end"
     )
     found = (
@@ -54,7 +55,7 @@ def history_consistent(trace: Trace) -> CheckOutcome:
         .union(beyond.select(*_CONTRADICTION, F.lit("beyond the log").alias("kind")))
     )
     of_positions = findings(
-        trace.engine.materialized(found),
+        found,
         evidence=("member", "change", "position", "given_before", "given_next"),
         kind=F.col("kind"),
         verdict=F.lit("undecided"),
@@ -100,8 +101,7 @@ def _apart(judged: Frame, trace: Trace) -> Frame:
         ).withColumn("offset", F.expr("coalesce(given_before + 1, position)"))
     )
     at = (*_LOG, "offset")
-    held = logged_at(apart, trace).select(*at).distinct()
-    return apart.join(held, on=list(at), how="left_semi").join(
+    return apart.join(logged_at(apart, trace), on=list(at), how="left_semi").join(
         written_at(apart, trace), on=list(at), how="left_anti"
     )
 
@@ -118,8 +118,8 @@ def _unassigned(trace: Trace) -> Frame:
             F.max("last_offset").alias("given_last"),
             F.min("at_micros").alias("at_micros"),
         )
-        .join(F.broadcast(reporting), on=["group", "member"], how="left_semi")
-        .join(F.broadcast(assigned), on=list(_MEMBER), how="left_anti")
+        .join(reporting, on=["group", "member"], how="left_semi")
+        .join(assigned, on=list(_MEMBER), how="left_anti")
     )
     return findings(
         found,
@@ -207,8 +207,8 @@ def _starts(trace: Trace) -> Frame:
     )
     found = (
         trace["epoch_checkpoints"]
-        .join(F.broadcast(logged), on=list(epoch), how="inner")
-        .join(F.broadcast(own_start), on=list(replica), how="left")
+        .join(logged, on=list(epoch), how="inner")
+        .join(own_start, on=list(replica), how="left")
         .where("start_offset > own_start and not array_contains(logged, start_offset)")
     )
     return findings(
@@ -230,9 +230,22 @@ def _starts(trace: Trace) -> Frame:
 
 def _truncated_and_there(trace: Trace) -> Frame:
     """Records that a replica truncated and has at the end."""
-    record = ("broker", *_LOG, "offset", "leader_epoch", "value")
-    truncated = trace["cut_records"].groupBy(*record).agg(F.min("taken_micros").alias("at_micros"))
-    found = trace["replica_records"].join(F.broadcast(truncated), on=list(record), how="inner")
+    slice_ = ("broker", *_LOG, "_first", "leader_epoch", "_value")
+    named = {"offset": "_first", "value": "_value"}
+    truncated = (
+        slices.cut_records(trace)
+        .withColumnsRenamed(named)
+        .groupBy(*slice_)
+        .agg(F.min("taken_micros").alias("at_micros"))
+    )
+    later = "concat(producer, ':', cast(sequence + offset - _first as string))"
+    found = (
+        slices.replica_records(trace)
+        .withColumnsRenamed(named)
+        .join(truncated, on=list(slice_), how="inner")
+        .withColumn("offset", F.expr("explode(sequence(_first, last_offset))"))
+        .withColumn("value", F.expr(f"if(offset = _first, _value, {later})"))
+    )
     return findings(
         found,
         evidence=("broker", "leader_epoch", "value"),
@@ -302,7 +315,7 @@ def _with_deliveries(trace: Trace) -> Frame:
         .withColumn("_before_micros", F.last("_given", ignorenulls=True).over(in_session))
         .withColumn("_next_micros", F.last("_given", ignorenulls=True).over(back))
         .where("position is not null")
-        .join(F.broadcast(resets), on=["member", *_LOG], how="left")
+        .join(resets, on=["member", *_LOG], how="left")
         .selectExpr(
             *_CONTRADICTION,
             "_next.last as next_last",
@@ -324,7 +337,7 @@ def _known_ends(trace: Trace) -> Frame:
         .select(*_LOG, F.col("log_end_offset").alias("_end"))
         .union(trace["samples"].select(*_LOG, "log_end_offset"))
         .union(trace["cut_batches"].select(*_LOG, F.expr("last_offset + 1 as _end")))
-        .union(trace.acknowledged.select(*_LOG, F.expr("offset + 1 as _end")))
+        .union(trace.acknowledged.select(*_LOG, F.expr("last_offset + 1 as _end")))
         .union(given(trace).select(*_LOG, F.expr("last_offset + 1 as _end")))
     )
     return ends.groupBy(*_LOG).agg(F.max("_end").alias("known_end"))

@@ -4,9 +4,8 @@ from analysis.checks.base import CheckDefinition, CheckOutcome, findings, spans
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column
 from analysis.engine.frames import Frame
-from analysis.facts import closeup
+from analysis.facts import slices
 from analysis.facts.commits import OF_RECORDS
-from analysis.facts.digests import outside
 from analysis.facts.load import Trace
 from analysis.facts.positions import PARTITION
 from analysis.facts.progress import repeated
@@ -77,7 +76,7 @@ def skipped_record(trace: Trace) -> CheckOutcome:
             .otherwise("violation"),
             cause=_cause_of_skip(by_style, by_elections),
         ),
-        trace.rows["polls"],
+        trace.records("polls"),
     )
 
 
@@ -128,7 +127,7 @@ def duplicate_delivery(trace: Trace) -> CheckOutcome:
     within_session = (
         repeated(trace)
         .select(*PARTITION, "offset")
-        .join(F.broadcast(ranges), on=list(PARTITION), how="inner")
+        .join(ranges, on=list(PARTITION), how="inner")
         .where("offset between first_offset and prev_offset")
         .select(*PARTITION, "offset", F.expr("true").alias("_is_within"))
         .distinct()
@@ -139,17 +138,23 @@ def duplicate_delivery(trace: Trace) -> CheckOutcome:
         .selectExpr(
             *PARTITION,
             "offset",
+            "last_offset",
             "deliveries",
             "if(_is_within, 'within a session', 'redelivered') as kind",
         )
     )
     several = (
-        closeup.polls(trace)
+        slices.polls(trace)
         .where("is_intact")
         .groupBy(*PARTITION, "value")
-        .agg(F.max("offset").alias("offset"), F.count_distinct("offset").alias("deliveries"))
+        .agg(
+            F.max("offset").alias("offset"),
+            F.max("last_offset").alias("last_offset"),
+            F.count_distinct("offset").alias("deliveries"),
+        )
         .where("deliveries > 1")
-        .select(*PARTITION, "offset", "deliveries", F.lit("at several offsets").alias("kind"))
+        .withColumn("kind", F.lit("at several offsets"))
+        .select(*again.columns)
     )
     found = spans(trace, again.union(several), *PARTITION, "deliveries", "kind")
     causes = {
@@ -167,7 +172,7 @@ def duplicate_delivery(trace: Trace) -> CheckOutcome:
                 F.lit("delivered again in one session, without a reset or a rebalance"),
             ),
         ),
-        trace.rows["polls"],
+        trace.records("polls"),
     )
 
 
@@ -177,8 +182,11 @@ def phantom_record(trace: Trace) -> CheckOutcome:
     Evaluates: every delivery.
     Source: the histories: a producer records each value before it sends it.
     """
-    polls = closeup.polls(trace).where("is_intact")
-    phantoms = outside(polls, closeup.sends(trace), *_LOG, "value")
+    phantoms = (
+        slices.polls(trace)
+        .where("is_intact")
+        .join(slices.sends(trace), on=[*_LOG, "value"], how="left_anti")
+    )
     return _each_poll(trace, phantoms, kind="phantom", cause="no producer intended this value")
 
 
@@ -188,7 +196,17 @@ def corrupted_record(trace: Trace) -> CheckOutcome:
     Evaluates: every delivery.
     Source: `contract/values.py`: the checksum is part of the value.
     """
-    corrupted = closeup.polls(trace).where("not is_intact")
+    corrupted = (
+        trace["polls"]
+        .where("not is_intact")
+        .selectExpr(
+            *PARTITION,
+            "first_offset as offset",
+            "last_offset",
+            "coalesce(value, concat(producer, ':', cast(first_sequence as string))) as value",
+            "polled_micros",
+        )
+    )
     return _each_poll(
         trace, corrupted, kind="corrupted", cause="the value's checksum does not match"
     )
@@ -204,7 +222,7 @@ def _each_poll(trace: Trace, polls: Frame, *, kind: str, cause: str) -> CheckOut
             verdict=F.lit("violation"),
             cause=F.lit(cause),
         ),
-        trace.rows["polls"],
+        trace.records("polls"),
     )
 
 

@@ -29,7 +29,7 @@ def epoch_cache_mismatch(trace: Trace) -> CheckOutcome:
     told = trace["samples"].groupBy(*_LOG).agg(F.max("log_start_offset").alias("told_start"))
     bounds = (
         trace["log_starts"]
-        .join(F.broadcast(told), on=list(_LOG), how="left")
+        .join(told, on=list(_LOG), how="left")
         .select(
             "broker",
             *_LOG,
@@ -40,12 +40,12 @@ def epoch_cache_mismatch(trace: Trace) -> CheckOutcome:
     deleting = trace.topics.selectExpr("topic", "deletes or retention_ms is not null as deletes")
     judged = (
         epoch_ranges(trace)
-        .join(F.broadcast(bounds), on=["broker", *_LOG], how="left")
+        .join(bounds, on=["broker", *_LOG], how="left")
         .where(
             "leader_epoch >= 0 and (log_start_offset is null or last_offset >= log_start_offset)"
         )
-        .join(F.broadcast(entries), on=["broker", *_LOG], how="left")
-        .join(F.broadcast(deleting), on="topic", how="left")
+        .join(entries, on=["broker", *_LOG], how="left")
+        .join(deleting, on="topic", how="left")
         .withColumn("entry", F.expr("get(filter(entries, e -> e.leader_epoch = leader_epoch), 0)"))
         .withColumn("first", F.expr("get(entries, 0)"))
         .withColumn(
@@ -70,7 +70,7 @@ def epoch_cache_mismatch(trace: Trace) -> CheckOutcome:
     )
     beyond = (
         trace["epoch_checkpoints"]
-        .join(F.broadcast(bounds), on=["broker", *_LOG], how="inner")
+        .join(bounds, on=["broker", *_LOG], how="inner")
         .where("start_offset > log_end_offset")
         .selectExpr(
             "broker",

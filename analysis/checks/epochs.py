@@ -44,13 +44,12 @@ def record_epoch_regressed(trace: Trace) -> CheckOutcome:
     found = (
         of_present_topic(deliveries(trace), trace, "at_micros")
         .where("leader_epoch >= 0")
-        .join(F.broadcast(suspects), on=list(PARTITION), how="left_semi")
+        .join(suspects, on=list(PARTITION), how="left_semi")
         .withColumns(last)
         .where("first_offset > previous_last_offset and leader_epoch < previous_leader_epoch")
         .withColumnRenamed("previous_last_offset", "previous_offset")
         .withColumnRenamed("first_offset", "offset")
     )
-    found = trace.engine.materialized(found, is_close=True)
     is_one_session = F.col("member") == F.col("previous_member")
     is_close = F.col("at_micros") - F.col("previous_at_micros") <= trace.clock_micros
     return CheckOutcome(
@@ -76,7 +75,7 @@ def record_epoch_regressed(trace: Trace) -> CheckOutcome:
                 "leader_epoch",
             ),
         ),
-        trace.rows["polls"],
+        trace.records("polls"),
     )
 
 
@@ -196,11 +195,11 @@ def committed_epoch_unknown(trace: Trace) -> CheckOutcome:
     oldest = trace["leaderships"].groupBy(*_LOG).agg(F.min("leader_epoch").alias("oldest_epoch"))
     found = (
         told.join(
-            F.broadcast(began.agg(F.min("at_micros").alias("began_micros"))),
+            began.agg(F.min("at_micros").alias("began_micros")),
             on=[*_LOG, "committed_epoch"],
             how="left",
         )
-        .join(F.broadcast(oldest), on=list(_LOG), how="left")
+        .join(oldest, on=list(_LOG), how="left")
         .where(f"began_micros is null or began_micros > committed_micros + {COMMIT_CLOCK_MICROS}")
     )
     is_untold = F.col("began_micros").isNull()
@@ -241,7 +240,7 @@ def orphan_commit(trace: Trace) -> CheckOutcome:
     judged = (
         stored_commits(trace)
         .where("committed_epoch >= 0")
-        .join(F.broadcast(timelines(trace)), on=list(_LOG), how="inner")
+        .join(timelines(trace), on=list(_LOG), how="inner")
         .selectExpr("*", f"{kept_fork('committed_epoch', 'offset')} as fork")
     )
     orphans = judged.where(

@@ -78,7 +78,7 @@ def committed_epoch_expired(trace: Trace) -> CheckOutcome:
     told = (
         _standing(trace)
         .where("committed_epoch >= 0")
-        .join(F.broadcast(timelines(trace)), on=list(_LOG), how="inner")
+        .join(timelines(trace), on=list(_LOG), how="inner")
         .selectExpr(
             "*",
             "array_max(filter(timeline, one -> one.is_kept and one.start_high <= start_low"
@@ -145,7 +145,7 @@ def _with_passing(expired: Frame, trace: Trace, *, offset: str) -> Frame:
         offset: the offset, in SQL.
     """
     told = (
-        expired.join(F.broadcast(log_start_reports(trace)), on=list(_LOG), how="inner")
+        expired.join(log_start_reports(trace), on=list(_LOG), how="inner")
         .where(f"is_low and log_start > {offset} and first_micros <= stood_micros")
         .groupBy(*_KEY)
         .agg(F.min(F.struct("first_micros", "log_start")).alias("_told"))
@@ -208,7 +208,7 @@ def _standing_commits(trace: Trace) -> Frame:
     reported = log_start_reports(trace).groupBy(*_LOG).agg(F.min("first_micros").alias("reported"))
     expired = (
         standing.select(*_KEY)
-        .join(F.broadcast(log_start_reports(trace)), on=list(_LOG), how="inner")
+        .join(log_start_reports(trace), on=list(_LOG), how="inner")
         .where(
             "log_start > offset and first_micros > committed_micros"
             " and first_micros <= stood_micros"
@@ -220,10 +220,10 @@ def _standing_commits(trace: Trace) -> Frame:
     return (
         standing.join(then, on=[*_LOG, "stood_micros"], how="left")
         .join(expired, on=list(_KEY), how="left")
-        .join(F.broadcast(reported), on=list(_LOG), how="left")
+        .join(reported, on=list(_LOG), how="left")
         .where(f"stood_micros = {_AT_END} or reported <= stood_micros or start_high <= offset")
-        .join(F.broadcast(trace.log_bounds), on=list(_LOG), how="inner")
-        .join(F.broadcast(topics), on="topic", how="left")
+        .join(trace.log_bounds, on=list(_LOG), how="inner")
+        .join(topics, on="topic", how="left")
         .selectExpr(
             *_KEY,
             "stood",

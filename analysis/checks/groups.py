@@ -53,7 +53,7 @@ def commit_from_old_generation(trace: Trace) -> CheckOutcome:
     commits = (
         trace["commits"]
         .where(F.col("outcome") == str(Outcome.OK))
-        .join(F.broadcast(shared), on=list(PARTITION), how="left_semi")
+        .join(shared, on=list(PARTITION), how="left_semi")
         .selectExpr(*key[:-1], "coalesce(generation, -1) as generation")
     )
     own = tenures(trace).select(*PARTITION, "member", "from_seq", "from_micros")
@@ -149,7 +149,7 @@ def double_ownership(trace: Trace) -> CheckOutcome:
         )
         .where("is_same or (first_micros is not null and other_first is not null)")
     )
-    faults = F.broadcast(trace["faults"].select("injected_micros", "healed_micros"))
+    faults = trace["faults"].select("injected_micros", "healed_micros")
     overlaps = (
         pairs.where("is_same or (is_overlapping and not is_older)")
         .selectExpr(
@@ -284,15 +284,16 @@ def _with_gaps(apart: Frame, trace: Trace) -> Frame:
     """Add records: how many of those between commit and start the group never got."""
     gaps = (
         never_delivered(trace)
-        .select(*PARTITION, "offset")
+        .select(*PARTITION, "offset", "records")
+        .distinct()
         .join(
-            F.broadcast(apart.select(*TENURE, "start", "committed_offset")),
+            apart.select(*TENURE, "start", "committed_offset").distinct(),
             on=list(PARTITION),
             how="inner",
         )
         .where("offset >= committed_offset and offset < start")
         .groupBy(*TENURE)
-        .agg(F.count_distinct("offset").alias("records"))
+        .agg(F.sum("records").alias("records"))
     )
     return apart.join(gaps, on=list(TENURE), how="left").withColumn(
         "records", F.coalesce("records", F.lit(0))

@@ -8,11 +8,9 @@ from analysis.checks.base import CheckDefinition, CheckOutcome, count, count_rec
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column, Window
 from analysis.engine.frames import Frame
-from analysis.facts import closeup
-from analysis.facts.digests import BUCKET
+from analysis.facts import slices
 from analysis.facts.fates import committed_readers, ends, offset_commits
 from analysis.facts.load import Trace
-from analysis.facts.stretches import given, one_record
 from contract.outcomes import Isolation
 
 _LOG = ("topic", "partition")
@@ -111,32 +109,30 @@ def precommitted_read(trace: Trace) -> CheckOutcome:
         evaluates the others.
     Source: `isolation.level`; KIP-98.
     """
-    sends = closeup.sends(trace).where("transaction is not null")
+    sends = slices.sends(trace).where("transaction is not null")
     written = sends.select(*_LOG, *_TRANSACTION, "value")
     asked = ends(trace).where("commit_micros is not null")
     read = (
-        closeup.polls(trace)
-        .join(F.broadcast(committed_readers(trace)), on=["group", "topic"], how="left_semi")
-        .select("group", "worker", *_LOG, "offset", "value", "polled_micros")
+        slices.polls(trace)
+        .join(committed_readers(trace), on=["group", "topic"], how="left_semi")
+        .select(
+            "group", "worker", *_LOG, "offset", "last_offset", "records", "value", "polled_micros"
+        )
     )
     known = asked.select(*_TRANSACTION, "commit_micros", F.col("worker").alias("_by"))
     judged = trace.engine.materialized(
         read.join(written, on=[*_LOG, "value"], how="inner").join(
-            F.broadcast(known), on=list(_TRANSACTION), how="inner"
-        ),
-        is_close=True,
+            known, on=list(_TRANSACTION), how="inner"
+        )
     )
-    deliveries = judged.select(one_record())
-    if not trace.is_small:
-        deliveries = deliveries.union(_given_in_order(trace, asked))
     is_sure = F.expr(f"worker = _by or polled_micros + {trace.clock_micros} < commit_micros")
     found = (
         judged.where("polled_micros < commit_micros")
         .groupBy("group", *_LOG, *_TRANSACTION, "commit_micros")
         .agg(
             F.min("offset").alias("offset_first"),
-            F.max("offset").alias("offset_last"),
-            F.count(F.lit(1)).alias("records"),
+            F.max("last_offset").alias("offset_last"),
+            F.sum("records").alias("records"),
             F.min("polled_micros").alias("at"),
             F.max(is_sure).alias("_is_sure"),
         )
@@ -154,24 +150,7 @@ def precommitted_read(trace: Trace) -> CheckOutcome:
                 "producer",
             ),
         ),
-        count_records(deliveries),
-    )
-
-
-def _given_in_order(trace: Trace, asked: Frame) -> Frame:
-    """(records): of a large trace, what readers were given of `settled_writes`, when committed."""
-    had = (
-        given(trace)
-        .join(F.broadcast(committed_readers(trace)), on=["group", "topic"], how="left_semi")
-        .select("group", *BUCKET)
-        .distinct()
-    )
-    return (
-        closeup.settled(trace)
-        .where("fate = 'committed'")
-        .join(F.broadcast(asked), on=list(_TRANSACTION), how="left_semi")
-        .join(had, on=list(BUCKET), how="inner")
-        .select("records")
+        count_records(judged),
     )
 
 
@@ -180,27 +159,23 @@ def _is_in_order() -> Column:
 
 
 def _committed_writes(trace: Trace) -> Frame:
-    """(topic, partition, offset, of): acknowledged writes of committed transactions.
-
-    Of writes at offsets in a row the first stands for all.
-    """
+    """(topic, partition, offset, of): acknowledged writes of committed transactions, in slices."""
     committed = ends(trace).where("told = 'committed'").select(*_TRANSACTION)
     return (
-        closeup.in_brief(trace)
+        slices.acknowledged(trace)
         .where("transaction is not null")
-        .withColumnRenamed("first_offset", "offset")
-        .join(F.broadcast(committed), on=list(_TRANSACTION), how="left_semi")
+        .join(committed, on=list(_TRANSACTION), how="left_semi")
         .select(*_LOG, "offset", F.struct(*_TRANSACTION).alias("of"))
     )
 
 
 def _write_edges(trace: Trace) -> Frame:
     """(first, second, topic, partition, offset): where second wrote right after first, once."""
-    return trace.shared("write_edges", lambda: _made_write_edges(trace), is_close=True)
+    return trace.shared("write_edges", lambda: _made_write_edges(trace))
 
 
 def _made_write_edges(trace: Trace) -> Frame:
-    in_log = Window.partitionBy(*_LOG).orderBy("offset")
+    in_log = Window.partitionBy(*_LOG).orderBy("offset", "of")
     return (
         _committed_writes(trace)
         .withColumn("first", F.lag("of").over(in_log))
@@ -218,7 +193,7 @@ def _read_edges(trace: Trace) -> Frame:
         "group", *_LOG, F.col("offset").alias("_end"), F.struct(*_TRANSACTION).alias("second")
     )
     readers = reads.select("group", *_LOG).distinct()
-    written = _committed_writes(trace).join(F.broadcast(readers), on=list(_LOG), how="inner")
+    written = _committed_writes(trace).join(readers, on=list(_LOG), how="inner")
     # The next end of a read behind a write is the last one when offsets are gone through backwards.
     ends_first = Window.partitionBy("group", *_LOG).orderBy(F.desc("_order"), F.desc("_is_end"))
     return (
@@ -234,7 +209,7 @@ def _read_edges(trace: Trace) -> Frame:
         .where("_is_end = 0 and second is not null")
         .groupBy("first", "second", "group")
         .agg(F.min(F.struct(*_LOG, F.col("_order").alias("offset"))).alias("_at"))
-        .join(F.broadcast(trace.readers.select("group", "isolation")), on="group", how="inner")
+        .join(trace.readers.select("group", "isolation"), on="group", how="inner")
         .select("first", "second", "group", "_at.topic", "_at.partition", "_at.offset", "isolation")
     )
 

@@ -7,11 +7,11 @@ from analysis.checks.outages import outages, unavailable
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column, Window
 from analysis.engine.frames import Frame
-from analysis.facts import closeup
-from analysis.facts.load import IS_UNACKNOWLEDGED, Trace
+from analysis.facts import slices
+from analysis.facts.load import Trace
 from analysis.facts.reigns import reigns
 from analysis.facts.standstills import OUTAGE_SECONDS
-from analysis.facts.stretches import given, one_record
+from analysis.facts.stretches import given
 from contract.outcomes import Isolation
 from contract.tables import MICROS_PER_SECOND
 
@@ -46,15 +46,20 @@ def produce_unavailable(trace: Trace) -> CheckOutcome:
     Evaluates: every send.
     Source: `min.insync.replicas`; decision 8.
     """
-    sends = closeup.sends(trace).where("intended_micros is not null")
+    sends = (
+        trace["sends"]
+        .where("intended_micros is not null")
+        .withColumn("records", F.expr("last_sequence - first_sequence + 1"))
+    )
     waits = (
-        sends.join(F.broadcast(_last_told(trace, sends)), on="worker", how="left")
+        sends.join(_last_told(trace, sends), on="worker", how="left")
         .select(
             *_LOG,
             _is_all().alias("needs_insync"),
             F.col("intended_micros").alias("at"),
             F.coalesce("answered_micros", "last_told", _run_end(trace)).alias("ended"),
-            F.col("answered_micros").isNull().cast("int").alias("unanswered"),
+            "records",
+            F.expr("if(answered_micros is null, records, 0) as unanswered"),
         )
         .where(F.col("ended") - F.col("at") >= OUTAGE_SECONDS * MICROS_PER_SECOND)
     )
@@ -65,15 +70,11 @@ def produce_unavailable(trace: Trace) -> CheckOutcome:
         F.col("intended_micros").alias("began_micros"),
         "answered_micros",
     )
-    found = outages(trace.engine.materialized(waits, is_close=True), *keys, answers=answers)
-    found = trace.engine.materialized(found, is_heavy=True)
-    unanswered = sends.where(IS_UNACKNOWLEDGED).select(one_record())
-    judged = closeup.in_brief(trace).where("intended_first is not null").select("records")
     return unavailable(
         trace,
-        found,
+        outages(trace.engine.materialized(waits), *keys, answers=answers),
         *keys,
-        judged=count_records(judged.union(unanswered)),
+        judged=count_records(sends),
         min_insync=trace.topics.select("topic", "min_insync"),
     )
 
@@ -86,7 +87,7 @@ def _last_told(trace: Trace, sends: Frame) -> Frame:
     """(worker, last_told): the last time of a producing worker that did not end by itself."""
     killed = trace.present("histories").where("not ended_by_itself").select("worker")
     return (
-        sends.join(F.broadcast(killed), on="worker", how="left_semi")
+        sends.join(killed, on="worker", how="left_semi")
         .groupBy("worker")
         .agg(F.max(F.greatest("intended_micros", "answered_micros")).alias("last_told"))
     )
@@ -128,19 +129,18 @@ def fetch_unavailable(trace: Trace) -> CheckOutcome:
         .selectExpr("member", "seq as stopped")
     )
     halted = (
-        long.join(F.broadcast(stops), on="member", how="inner")
+        long.join(stops, on="member", how="inner")
         .where("stopped between seq_before and seq")
         .select("member", "seq")
         .distinct()
     )
-    acknowledged = closeup.acknowledged(trace).select(
+    acknowledged = slices.acknowledged(trace).select(
         *_LOG, "offset", "answered_micros", _is_all().alias("is_all")
     )
     waits = trace.engine.materialized(
-        long.join(F.broadcast(halted), on=["member", "seq"], how="left_anti")
+        long.join(halted, on=["member", "seq"], how="left_anti")
         .join(acknowledged, on=[*_LOG, "offset"])
-        .withColumn("at", F.greatest("since", "answered_micros")),
-        is_close=True,
+        .withColumn("at", F.greatest("since", "answered_micros"))
     )
     keys = ("group", *_LOG, "needs_insync")
     by_leader = trace.engine.materialized(_by_leader(waits, trace))
@@ -173,12 +173,12 @@ def _by_leader(waits: Frame, trace: Trace) -> Frame:
     seen = "if(log_end_offset > offset and leader_epoch = epoch and sampled < until, sampled, null)"
     part = (*_WAIT, "epoch", "since", "until")
     return (
-        waits.join(F.broadcast(led), on=list(_LOG), how="inner")
+        waits.join(led, on=list(_LOG), how="inner")
         .withColumn("_is_held", F.expr(held))
         .withColumn("since", F.greatest("at", "from_micros"))
         .withColumn("until", F.least("ended", "until_micros"))
         .where("since < until")
-        .join(F.broadcast(samples), on=list(_LOG), how="left")
+        .join(samples, on=list(_LOG), how="left")
         .withColumn("_seen", F.expr(seen))
         .groupBy(*part)
         .agg(F.max("_is_held").alias("_is_held"), F.min("_seen").alias("_seen"))
@@ -191,8 +191,9 @@ def _by_leader(waits: Frame, trace: Trace) -> Frame:
 
 
 def _from_when_owed(waits: Frame, by_leader: Frame) -> Frame:
-    """(group, topic, partition, at, ended, unanswered, needs_insync): the waits as of `outages`.
+    """The waits as of `outages`.
 
+    Columns: group, topic, partition, at, ended, records, unanswered, needs_insync.
     `needs_insync` where nothing proves that the high watermark of any leader was beyond.
     """
     first = by_leader.groupBy(*_WAIT).agg(F.min("owed_micros").alias("first_owed"))
@@ -201,6 +202,7 @@ def _from_when_owed(waits: Frame, by_leader: Frame) -> Frame:
         *_LOG,
         "coalesce(first_owed, at) as at",
         "ended",
+        "1 as records",
         "0 as unanswered",
         "first_owed is null as needs_insync",
     )
@@ -237,8 +239,8 @@ def commit_unavailable(trace: Trace) -> CheckOutcome:
     keys = ("group", *_LOG, "needs_insync")
     is_about_group = F.rlike(F.coalesce("error", F.lit("")), F.lit("|".join(_REBALANCING)))
     attempts = (
-        commits.join(F.broadcast(held), on="group", how="left")
-        .join(F.broadcast(_coordinators(trace)), on="group", how="left")
+        commits.join(held, on="group", how="left")
+        .join(_coordinators(trace), on="group", how="left")
         .select(
             "group",
             F.lit(_OFFSETS_TOPIC).alias("topic"),
@@ -246,6 +248,7 @@ def commit_unavailable(trace: Trace) -> CheckOutcome:
             F.expr("true").alias("needs_insync"),
             F.col("began_micros").alias("at"),
             F.col("committed_micros").alias("ended"),
+            F.lit(1).alias("records"),
             (F.col("outcome") != "ok").cast("int").alias("unanswered"),
             is_about_group.alias("_is_about_group"),
         )

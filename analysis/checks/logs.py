@@ -51,7 +51,7 @@ def log_divergence(trace: Trace) -> CheckOutcome:
     replicas = trace.shared("replica_bounds", lambda: _replica_bounds(trace))
     copies = (
         trace["replica_batches"]
-        .join(F.broadcast(replicas.select(*_LOG, "broker", "bit")), on=[*_LOG, "broker"])
+        .join(replicas.select(*_LOG, "broker", "bit"), on=[*_LOG, "broker"])
         .groupBy(*_LOG, *_BATCH)
         .agg(F.bit_or("bit").alias("holders"))
     )
@@ -59,7 +59,7 @@ def log_divergence(trace: Trace) -> CheckOutcome:
         F.collect_list(F.struct("bit", "broker", "log_start_offset", "bound")).alias("replicas")
     )
     judged = (
-        copies.join(F.broadcast(others), on=list(_LOG), how="inner")
+        copies.join(others, on=list(_LOG), how="inner")
         .withColumn(
             "covering",
             F.expr(
@@ -129,7 +129,7 @@ def leader_completeness(trace: Trace) -> CheckOutcome:
             to="next_epoch",
             offset="next_start",
         )
-        .join(F.broadcast(of_present_topic(elected, trace, "at")), [*_LOG, "next_epoch"], "left")
+        .join(of_present_topic(elected, trace, "at"), [*_LOG, "next_epoch"], "left")
         .selectExpr("*", "next_start as offset_first", "committed - 1 as offset_last")
     )
     return CheckOutcome(
@@ -168,7 +168,7 @@ def isr_incomplete(trace: Trace) -> CheckOutcome:
         trace.shared("last_states", lambda: _last_states(trace))
         .where("leader >= 0")
         .select(*_LOG, "leader_epoch", F.explode("isr").alias("broker"))
-        .join(F.broadcast(_last_high_watermarks(trace)), on=[*_LOG, "leader_epoch"], how="inner")
+        .join(_last_high_watermarks(trace), on=[*_LOG, "leader_epoch"], how="inner")
         .join(
             ends_of_replicas(trace).selectExpr(
                 *_LOG,
@@ -231,7 +231,7 @@ def _holes(trace: Trace, members: Frame) -> Frame:
     holes = (
         batches.withColumn("reached", F.max("last_offset").over(earlier))
         .where("base_offset > reached + 1")
-        .join(F.broadcast(members), on=[*_LOG, "broker"], how="inner")
+        .join(members, on=[*_LOG, "broker"], how="inner")
         .selectExpr(
             *members.columns,
             "greatest(reached + 1, log_start_offset) as offset_first",
@@ -240,10 +240,10 @@ def _holes(trace: Trace, members: Frame) -> Frame:
         .where("offset_first <= offset_last")
     )
     others = batches.join(
-        F.broadcast(members.select(*_LOG, "broker")), on=[*_LOG, "broker"], how="left_semi"
+        members.select(*_LOG, "broker"), on=[*_LOG, "broker"], how="left_semi"
     ).withColumnRenamed("broker", "other")
     return (
-        others.join(F.broadcast(trace.engine.materialized(holes)), on=list(_LOG), how="inner")
+        others.join(trace.engine.materialized(holes), on=list(_LOG), how="inner")
         .where("other != broker and base_offset <= offset_last and last_offset >= offset_first")
         .select(*holes.columns)
         .distinct()
@@ -292,8 +292,8 @@ def _last_high_watermarks(trace: Trace) -> Frame:
     return (
         trace["samples"]
         .where("broker = leader and log_end_offset >= 0")
-        .join(F.broadcast(last.select(*_LOG, "leader_epoch")), on=[*_LOG, "leader_epoch"])
-        .join(F.broadcast(created_once(trace)), on=list(_LOG), how="left_semi")
+        .join(last.select(*_LOG, "leader_epoch"), on=[*_LOG, "leader_epoch"])
+        .join(created_once(trace), on=list(_LOG), how="left_semi")
         .groupBy(*_LOG, "leader_epoch")
         .agg(F.max("log_end_offset").alias("high_watermark"))
     )
@@ -308,10 +308,10 @@ def _replica_bounds(trace: Trace) -> Frame:
     once = created_once(trace).withColumn("is_once", F.lit(1))
     return (
         trace["log_starts"]
-        .join(F.broadcast(last.select(*_LOG, "isr", "replicas")), on=list(_LOG), how="inner")
-        .join(F.broadcast(_last_high_watermarks(trace)), on=list(_LOG), how="left")
-        .join(F.broadcast(permitted_from(trace)), on=list(_LOG), how="left")
-        .join(F.broadcast(once), on=list(_LOG), how="left")
+        .join(last.select(*_LOG, "isr", "replicas"), on=list(_LOG), how="inner")
+        .join(_last_high_watermarks(trace), on=list(_LOG), how="left")
+        .join(permitted_from(trace), on=list(_LOG), how="left")
+        .join(once, on=list(_LOG), how="left")
         .selectExpr(
             *_LOG,
             "broker",
@@ -349,7 +349,7 @@ def _committed(trace: Trace) -> Frame:
         of_present_topic(lost(trace), trace, since.format("answered_micros"))
         .where("acks = 'all' and known_by != 'guess' and acknowledged_epoch is not null")
         .groupBy(*_LOG, F.col("acknowledged_epoch").alias("leader_epoch"))
-        .agg((F.max("offset") + 1).alias("committed"))
+        .agg((F.max("last_offset") + 1).alias("committed"))
     )
     return (
         told.unionByName(read)

@@ -12,11 +12,10 @@ from analysis.checks.summaries import summary_of_losses
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column
 from analysis.engine.frames import Frame
-from analysis.facts import closeup
+from analysis.facts import slices
 from analysis.facts.acknowledgements import lost
 from analysis.facts.creations import creations
 from analysis.facts.deletions import deletion_in_words, with_deletion
-from analysis.facts.digests import within
 from analysis.facts.elections import (
     permit_in_words,
     tails_cut,
@@ -26,6 +25,7 @@ from analysis.facts.elections import (
 )
 from analysis.facts.load import Trace
 from analysis.facts.reigns import HEARD_SECONDS
+from analysis.facts.stretches import acknowledged_sends
 from analysis.facts.unmatched import logs_without_records
 from contract.tables import MICROS_PER_SECOND
 
@@ -72,6 +72,19 @@ _IS_MAYBE_OLDER = """
         and coalesce(one.start_low, 0) <= offset)
 """
 """A leader that was deposed may have acknowledged, and then truncated them."""
+_STARTS = """
+    array_distinct(concat(array(offset), filter(
+        concat(
+            array(unmatched_first, unmatched_last + 1),
+            coalesce(transform(tails, one -> one.log_end), array())
+        ),
+        one -> one > offset and one <= last_offset
+    )))
+"""
+"""Where a slice is divided, for its parts to lie whole before or behind what it is compared with.
+
+These are the gap of a log without records, and the ends of logs whose tails were truncated."""
+_LAST = "coalesce(array_min(filter(starts, one -> one > offset)) - 1, last_offset)"
 _IS_UNMATCHED = (
     "verdict = 'violation' and coalesce(offset between unmatched_first and unmatched_last, false)"
 )
@@ -149,7 +162,7 @@ def lost_record(trace: Trace) -> CheckOutcome:
     totals = (*_LOG, "verdict", "acks", "cause", "later_epoch", "later_start")
     return CheckOutcome(
         told,
-        count_records(closeup.in_brief(trace)),
+        count_records(acknowledged_sends(trace)),
         Totals(found.select(*totals, "records"), summary_of_losses),
     )
 
@@ -174,11 +187,14 @@ def _judged(trace: Trace) -> Frame:
     permitted = with_deletion(permitted, trace, offset="offset")
     again = creations(trace).where("is_last and creation > 0")
     return (
-        permitted.join(F.broadcast(trace.topics), on="topic", how="left")
-        .join(F.broadcast(again.select(*_LOG, "created_micros", "created_at")), [*_LOG], how="left")
-        .join(F.broadcast(_orders(trace)), on="topic", how="left")
-        .join(F.broadcast(logs_without_records(trace)), on=list(_LOG), how="left")
-        .crossJoin(F.broadcast(tails_cut(trace)))
+        permitted.join(trace.topics, on="topic", how="left")
+        .join(again.select(*_LOG, "created_micros", "created_at"), [*_LOG], how="left")
+        .join(_orders(trace), on="topic", how="left")
+        .join(logs_without_records(trace), on=list(_LOG), how="left")
+        .crossJoin(tails_cut(trace))
+        .withColumn("starts", F.expr(_STARTS))
+        .withColumn("offset", F.explode("starts"))
+        .withColumn("last_offset", F.expr(_LAST))
         .withColumn("is_tail", F.expr(_IS_TAIL.format(clock=clock)))
         .withColumn("is_ordered", F.expr(_IS_ORDERED))
         .withColumn("is_maybe_older", F.expr(_IS_MAYBE_OLDER))
@@ -190,6 +206,7 @@ def _judged(trace: Trace) -> Frame:
         .selectExpr(
             *_LOG,
             "offset",
+            "last_offset",
             "cause",
             "acks",
             "acknowledged_epoch",
@@ -223,10 +240,11 @@ def _orders(trace: Trace) -> Frame:
 def _with_readers(gone: Frame, trace: Trace) -> Frame:
     """Add groups_had: of what was deleted, how many of the plan's groups had the record."""
     deleted = gone.where("offset < log_start")
-    planned = F.broadcast(trace.groups.select("group"))
-    polls = closeup.polls(trace).join(planned, on="group", how="left_semi")
+    planned = trace.groups.select("group")
     had = (
-        within(polls, deleted, *_LOG, "value")
+        slices.polls(trace)
+        .join(planned, on="group", how="left_semi")
+        .join(deleted, on=[*_LOG, "value"], how="left_semi")
         .groupBy(*_LOG, "value")
         .agg(F.count_distinct("group").alias("groups_had"))
     )

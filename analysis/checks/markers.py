@@ -3,12 +3,11 @@
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.facts import closeup
-from analysis.facts.digests import within
+from analysis.facts import slices
 from analysis.facts.elections import permit_in_words
 from analysis.facts.fates import RETRY_MICROS, ends, offset_commits
 from analysis.facts.load import Trace
-from analysis.facts.transactions import pieces, settled_writes, with_later_permit, writes
+from analysis.facts.transactions import with_later_permit, writes
 from contract.tables import MICROS_PER_SECOND
 
 OWED_SECONDS = 10
@@ -35,19 +34,15 @@ def hanging_transaction(trace: Trace) -> CheckOutcome:
     Source: KIP-664; KIP-890.
     """
     held = trace.engine.materialized(
-        within(writes(trace), closeup.surviving(trace), *_LOG, "value"), is_close=True
+        writes(trace).join(slices.surviving(trace), on=[*_LOG, "value"], how="left_semi")
     )
-    judged = held.select(*_LOG, *_TRANSACTION)
-    if not trace.is_small:
-        settled = settled_writes(trace).where("is_kept")
-        judged = judged.union(settled.select(*judged.columns))
-    open_ones = trace.engine.materialized(
+    open_ones = (
         held.where("marker is null and outcome != 'failed'")
         .groupBy(*_LOG, *_TRANSACTION)
         .agg(
             F.min("offset").alias("offset_first"),
-            F.max("offset").alias("offset_last"),
-            F.count(F.lit(1)).alias("records"),
+            F.max("last_offset").alias("offset_last"),
+            F.sum("records").alias("records"),
             F.max("answered_micros").alias("written_micros"),
         )
     )
@@ -67,12 +62,12 @@ def hanging_transaction(trace: Trace) -> CheckOutcome:
     )
     last = trace["samples"].select("at_micros").union(steps.select("at_micros"))
     found = (
-        open_ones.join(F.broadcast(begun), on=list(_TRANSACTION), how="left")
-        .join(F.broadcast(closing), on="transactional_id", how="left")
+        open_ones.join(begun, on=list(_TRANSACTION), how="left")
+        .join(closing, on="transactional_id", how="left")
         .withColumn("_closed", F.expr(f"if({is_its_end}, _closed, null)"))
         .groupBy(*open_ones.columns, "begun_micros")
         .agg(F.min("_closed").alias("closed_micros"))
-        .crossJoin(F.broadcast(last.agg(F.max("at_micros").alias("_last"))))
+        .crossJoin(last.agg(F.max("at_micros").alias("_last")))
         .withColumn(
             "seconds",
             (F.col("_last") - F.coalesce("closed_micros", "begun_micros")) / MICROS_PER_SECOND,
@@ -98,7 +93,7 @@ def hanging_transaction(trace: Trace) -> CheckOutcome:
                 F.when(is_closed, "was ended").otherwise("began"),
             ),
         ),
-        count(judged.distinct()),
+        count(held.select(*_LOG, *_TRANSACTION).distinct()),
     )
 
 
@@ -118,11 +113,11 @@ def misapplied_marker(trace: Trace) -> CheckOutcome:
     asked = ends(trace).select(*_TRANSACTION, "commit_micros", "waited_micros")
     place = F.struct(*_LOG, "_first", "_last")
     ended = (
-        pieces(trace)
+        writes(trace)
         .where("marker is not null and outcome != 'failed'")
         .groupBy(*_TRANSACTION, *_LOG)
         .agg(
-            F.min("first_offset").alias("_first"),
+            F.min("offset").alias("_first"),
             F.max("last_offset").alias("_last"),
             F.min("marker").alias("_least"),
             F.max("marker").alias("_most"),
@@ -146,7 +141,7 @@ def misapplied_marker(trace: Trace) -> CheckOutcome:
     )
     is_unasked = is_commit & F.col("commit_micros").isNull()
     found = (
-        ended.join(F.broadcast(asked), on=list(_TRANSACTION), how="left")
+        ended.join(asked, on=list(_TRANSACTION), how="left")
         .withColumn(
             "kind",
             F.when(F.col("_is_split"), "split")
@@ -189,14 +184,12 @@ def offsets_without_output(trace: Trace) -> CheckOutcome:
     """
     commits = _stored(trace).where("_commits > 0")
     written = (
-        writes(trace)
-        .where("outcome != 'failed'")
-        .join(F.broadcast(commits), on=list(_TRANSACTION), how="inner")
+        writes(trace).where("outcome != 'failed'").join(commits, on=list(_TRANSACTION), how="inner")
     )
-    lost = trace.engine.materialized(
+    found = (
         with_later_permit(written, trace)
         .join(
-            closeup.surviving(trace).select(*_LOG, "value", F.lit(True).alias("_kept")),
+            slices.surviving(trace).select(*_LOG, "value", F.lit(True).alias("_kept")),
             on=[*_LOG, "value"],
             how="left",
         )
@@ -206,15 +199,8 @@ def offsets_without_output(trace: Trace) -> CheckOutcome:
                 "case when marker = 'abort' then 'aborted' when _kept is null then 'lost'"
                 " when marker is null then 'not ended' end"
             ),
-        ),
-        is_close=True,
-    )
-    judged = lost.select(*_TRANSACTION)
-    if not trace.is_small:
-        settled = settled_writes(trace).select(*_TRANSACTION)
-        judged = judged.union(settled.join(commits, on=list(_TRANSACTION), how="left_semi"))
-    found = (
-        lost.where("kind is not null")
+        )
+        .where("kind is not null")
         .withColumn(
             "permitted_by",
             F.when(F.expr("kind = 'lost' and permit is not null"), permit_in_words()),
@@ -222,8 +208,8 @@ def offsets_without_output(trace: Trace) -> CheckOutcome:
         .groupBy("group", *_LOG, *_TRANSACTION, "kind", "permitted_by")
         .agg(
             F.min("offset").alias("offset_first"),
-            F.max("offset").alias("offset_last"),
-            F.count(F.lit(1)).alias("records"),
+            F.max("last_offset").alias("offset_last"),
+            F.sum("records").alias("records"),
         )
     )
     return CheckOutcome(
@@ -244,7 +230,7 @@ def offsets_without_output(trace: Trace) -> CheckOutcome:
                 F.coalesce(F.concat(F.lit("; "), "permitted_by"), F.lit("")),
             ),
         ),
-        count(judged.distinct()),
+        count(written.select(*_TRANSACTION).distinct()),
     )
 
 
@@ -265,7 +251,7 @@ def output_without_offsets(trace: Trace) -> CheckOutcome:
         .agg(F.max("at_micros").alias("at"))
     )
     wrote = (
-        pieces(trace)
+        writes(trace)
         .where("marker = 'commit'")
         .groupBy(*_TRANSACTION)
         .agg(F.sum("records").alias("records"))

@@ -55,7 +55,7 @@ def epoch_regressed(trace: Trace) -> CheckOutcome:
     )
     once = created_once(trace)
     told = in_order(
-        trace["samples"].join(F.broadcast(once), on=list(_LOG), how="left_semi"),
+        trace["samples"].join(once, on=list(_LOG), how="left_semi"),
         "broker",
         *_LOG,
         value="leader_epoch",
@@ -108,7 +108,7 @@ def eligible_leader_replicas(trace: Trace) -> CheckOutcome:
     Source: KIP-966; `PartitionChangeBuilder.maybePopulateTargetElr`.
     """
     changed = changes(trace).join(
-        F.broadcast(trace.topics.select("topic", "min_insync", "unclean_election")),
+        trace.topics.select("topic", "min_insync", "unclean_election"),
         on="topic",
         how="inner",
     )
@@ -140,10 +140,8 @@ def eligible_leader_replicas(trace: Trace) -> CheckOutcome:
             "explode(elr_before) as broker",
         )
         .join(
-            F.broadcast(
-                trace["broker_states"].selectExpr(
-                    "broker", "metadata_offset as state_offset", "is_fenced"
-                )
+            trace["broker_states"].selectExpr(
+                "broker", "metadata_offset as state_offset", "is_fenced"
             ),
             on="broker",
             how="inner",

@@ -87,7 +87,7 @@ def divergence_mismatch(trace: Trace) -> CheckOutcome:
     )
     judged = (
         with_log_starts(with_log_ends(raised, trace), trace)
-        .join(F.broadcast(timelines(trace)), on=list(_LOG), how="left")
+        .join(timelines(trace), on=list(_LOG), how="left")
         .selectExpr("*", f"{begun} as newer")
         .selectExpr(
             "*",
@@ -199,7 +199,7 @@ def with_position_epochs(raised: Frame, trace: Trace) -> Frame:
         .agg(F.max_by("committed_epoch", "committed_micros").alias("stored_epoch"))
     )
     return (
-        raised.join(trace.engine.materialized(read, is_close=True), on=list(REPORT), how="left")
+        raised.join(trace.engine.materialized(read), on=list(REPORT), how="left")
         .join(committed, on=list(REPORT), how="left")
         .selectExpr(
             *_FAILED,

@@ -8,7 +8,7 @@ from analysis.checks.base import CheckDefinition, CheckOutcome, count_records, f
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.facts import closeup
+from analysis.facts import slices
 from analysis.facts.fates import committed_readers
 from analysis.facts.load import Trace
 from analysis.facts.passed import on_branch, passed
@@ -16,6 +16,7 @@ from analysis.facts.positions import PARTITION
 from analysis.facts.progress import deleted_records, was_deleted_from
 from analysis.facts.returns import moved_back
 from analysis.facts.state import with_log_starts
+from analysis.facts.stretches import acknowledged_sends
 from analysis.facts.transactions import writes
 
 _LOG = ("topic", "partition")
@@ -45,11 +46,12 @@ def nonmonotonic_send(trace: Trace) -> CheckOutcome:
         of sending.
     Source: `enable.idempotence`; `max.in.flight.requests.per.connection`.
     """
-    sends = closeup.acknowledged(trace).select(
+    sends = slices.acknowledged(trace).select(
         *_STREAM,
         "value",
         "sequence",
         "offset",
+        "last_offset",
         "acks",
         "transaction",
         "answered_micros",
@@ -57,7 +59,9 @@ def nonmonotonic_send(trace: Trace) -> CheckOutcome:
         "in_flight_max",
     )
     in_stream = Window.partitionBy(*_STREAM).orderBy("sequence")
-    before = F.lag(F.struct("sequence", "offset", "value", "transaction")).over(in_stream)
+    last_sequence = F.expr("sequence + last_offset - offset as sequence")
+    last = F.struct(last_sequence, F.col("last_offset").alias("offset"), "value", "transaction")
+    before = F.lag(last).over(in_stream)
     turned = trace.engine.materialized(
         sends.withColumn("prev", before)
         .where("offset <= prev.offset")
@@ -74,18 +78,17 @@ def nonmonotonic_send(trace: Trace) -> CheckOutcome:
             "is_idempotent",
             "in_flight_max",
             f"{_OWES_ORDER} as promise",
-        ),
-        is_close=True,
+        )
     )
-    # Below the log start it is not known whether the earlier value had been truncated.
-    known = trace.engine.materialized(
-        closeup.surviving(trace)
+    # `value` is the first of the earlier slice, and stands for all of it. Below the log start it is
+    # not known whether it had been truncated.
+    known = (
+        slices.surviving(trace)
         .select(*_LOG, "value")
-        .join(F.broadcast(turned), on=[*_LOG, "value"], how="inner")
+        .join(turned, on=[*_LOG, "value"], how="inner")
         .distinct()
         .withColumn("is_kept", F.lit(True))
-        .unionByName(_expired(trace, turned).withColumn("is_kept", F.lit(False))),
-        is_close=True,
+        .unionByName(_expired(trace, turned).withColumn("is_kept", F.lit(False)))
     )
     return CheckOutcome(
         findings(
@@ -112,12 +115,12 @@ def nonmonotonic_send(trace: Trace) -> CheckOutcome:
                 "prev_offset",
             ),
         ),
-        count_records(closeup.in_brief(trace)),
+        count_records(acknowledged_sends(trace)),
     )
 
 
 def _expired(trace: Trace, turned: Frame) -> Frame:
-    starts = F.broadcast(trace.log_bounds.select(*_LOG, "log_start"))
+    starts = trace.log_bounds.select(*_LOG, "log_start")
     return (
         turned.join(starts, on=list(_LOG), how="inner")
         .where("prev_offset < log_start")
@@ -139,19 +142,22 @@ def poll_skip(trace: Trace) -> CheckOutcome:
     """
     record = (*_LOG, "offset", "leader_epoch", "value")
     gone_past = (
-        closeup.surviving(trace)
+        slices.surviving(trace)
         .select(*record)
-        .join(F.broadcast(passed(trace)), on=[*_LOG, "offset"], how="inner")
+        .join(passed(trace), on=[*_LOG, "offset"], how="inner")
     )
     if was_deleted_from(trace):
-        deleted_later = deleted_records(trace).join(
-            F.broadcast(with_log_starts(passed(trace), trace)), on=[*_LOG, "offset"], how="inner"
+        deleted_later = (
+            deleted_records(trace)
+            .select(*record)
+            .join(with_log_starts(passed(trace), trace), on=[*_LOG, "offset"], how="inner")
         )
         gone_past = gone_past.unionByName(
             deleted_later.where("offset >= start_high").drop("start_low", "start_high")
         )
-    skipped = trace.engine.materialized(gone_past.where(on_branch()), is_close=True)
-    owed = _with_fates(skipped, trace).where("fate not in ('aborted', 'failed')")
+    owed = _with_fates(gone_past.where(on_branch()), trace).where(
+        "fate not in ('aborted', 'failed')"
+    )
     found = spans(trace, owed, *PARTITION, "member", "kind", "fate", at=F.min("at_micros"))
     return CheckOutcome(
         findings(
@@ -163,7 +169,7 @@ def poll_skip(trace: Trace) -> CheckOutcome:
                 "%s skipped %s records of the log within a session", "member", "records"
             ),
         ),
-        trace.rows["polls"],
+        trace.records("polls"),
     )
 
 
@@ -208,7 +214,7 @@ def nonmonotonic_poll(trace: Trace) -> CheckOutcome:
                 "prev_offset",
             ),
         ),
-        trace.rows["polls"],
+        trace.records("polls"),
     )
 
 

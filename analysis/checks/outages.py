@@ -33,7 +33,8 @@ def outages(waits: Frame, *keys: str, answers: Frame | None = None) -> Frame:
     outage by an answer.
 
     Args:
-        waits: with the keys, at, ended (microseconds) and unanswered (0 or 1).
+        waits: with the keys, at, ended (microseconds), records (how many operations waited so) and
+            unanswered (how many of them got no answer).
         keys: what an outage is of.
         answers: with the keys, began_micros and answered_micros of what was answered; None where
             every wait ended with an answer.
@@ -60,7 +61,7 @@ def outages(waits: Frame, *keys: str, answers: Frame | None = None) -> Frame:
         .agg(
             F.min("at").alias("at"),
             F.max("ended").alias("ended"),
-            F.count(F.lit(1)).alias("records"),
+            F.sum("records").alias("records"),
             F.sum("unanswered").alias("unanswered"),
         )
         .drop("_outage")
@@ -77,7 +78,7 @@ def _unanswered_between(in_turn: Frame, answers: Frame, *keys: str) -> Frame:
         .agg(F.max("_until").alias("_until"))
     )
     answered = (
-        answers.join(F.broadcast(pauses), on=list(keys), how="inner")
+        answers.join(pauses, on=list(keys), how="inner")
         .where("answered_micros <= at and (began_micros >= _since or answered_micros >= _until)")
         .select(*pause)
         .distinct()
@@ -120,7 +121,7 @@ def unavailable(
         found.join(unservable, on=list(_LOG), how="inner")
         .where("needs_insync or not is_small")
         .drop("is_small")
-        .unionByName(found.crossJoin(F.broadcast(_without_service(trace))))
+        .unionByName(found.crossJoin(_without_service(trace)))
     )
     if doubts is not None:
         excuses = excuses.unionByName(
@@ -203,7 +204,7 @@ def _unservable(trace: Trace, min_insync: Frame) -> Frame:
     is_small = "size(isr) < least(coalesce(min_insync, 1), size(replicas))"
     return (
         states(trace)
-        .join(F.broadcast(min_insync), on="topic", how="left")
+        .join(min_insync, on="topic", how="left")
         .selectExpr(
             *_LOG,
             "at_micros as since",

@@ -2,7 +2,7 @@
 
 from analysis.checks.base import CheckDefinition, CheckOutcome, findings, spans
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.facts import closeup
+from analysis.facts import slices
 from analysis.facts.load import Trace
 from contract.outcomes import REFUSED_SENDS
 
@@ -22,12 +22,14 @@ def outcome_mismatch(trace: Trace) -> CheckOutcome:
         `NotEnoughReplicasAfterAppendException`: appended; `TimeoutException`: either.
     """
     failed = (
-        closeup.sends(trace)
+        slices.unacknowledged(trace)
         .where("outcome = 'failed' and transaction is null")
         .select(*_LOG, "value", "producer", "error", "answered_micros")
     )
     written = failed.join(
-        closeup.surviving(trace).select(*_LOG, "value", "offset"), on=[*_LOG, "value"], how="inner"
+        slices.surviving(trace).select(*_LOG, "value", "offset", "last_offset"),
+        on=[*_LOG, "value"],
+        how="inner",
     )
     found = spans(
         trace, written, *_LOG, "producer", "error", at=F.min("answered_micros")
@@ -48,7 +50,7 @@ def outcome_mismatch(trace: Trace) -> CheckOutcome:
                 "error",
             ),
         ),
-        trace.rows["sends"],
+        trace.records("sends"),
     )
 
 

@@ -3,7 +3,7 @@
 from analysis.checks.base import CheckDefinition, CheckOutcome, findings
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.facts import closeup
+from analysis.facts import slices
 from analysis.facts.cuts import CUT, replicated_above, survivors_above
 from analysis.facts.load import Trace
 
@@ -54,22 +54,21 @@ def _own_epochs(trace: Trace) -> Frame:
 def _acknowledged_in_sync(trace: Trace) -> Frame:
     """Spans of acks=all records that a replica must have had, truncated there, yet surviving."""
     had = replicated_above(trace)
-    sends = closeup.acknowledged(trace).where("acks = 'all'")
-    found = (
-        sends.select(*_LOG, "offset", "value", "intended_micros", "answered_micros")
-        .join(F.broadcast(had), on=list(_LOG), how="inner")
+    return (
+        slices.acknowledged(trace)
+        .where("acks = 'all'")
+        .join(had, on=list(_LOG), how="inner")
         .where("offset >= to_offset and offset >= start and offset < end")
         .where("intended_micros >= since and answered_micros <= until")
         .join(
-            closeup.surviving(trace).withColumnRenamed("leader_epoch", "epoch"),
+            slices.surviving(trace).withColumnRenamed("leader_epoch", "epoch"),
             on=[*_LOG, "offset", "value", "epoch"],
             how="left_semi",
         )
         .groupBy(*CUT, "epoch")
-        .agg(F.min("offset").alias("first"), F.max("offset").alias("last"))
+        .agg(F.min("offset").alias("first"), F.max("last_offset").alias("last"))
         .selectExpr(*CUT, "epoch", "first", "last", "'acknowledged in sync' as had")
     )
-    return trace.engine.materialized(found, is_close=True)
 
 
 CHECKS = (

@@ -4,13 +4,12 @@ from analysis.checks.base import CheckDefinition, CheckOutcome, count_records, f
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.facts import closeup
+from analysis.facts import slices
 from analysis.facts.creations import created_again
-from analysis.facts.digests import within
 from analysis.facts.load import Trace
 from analysis.facts.positions import PARTITION, positions
 from analysis.facts.sessions import runs
-from analysis.facts.stretches import one_record
+from analysis.facts.stretches import acknowledged_sends
 from contract.outcomes import Isolation
 
 _LOG = ("topic", "partition")
@@ -37,24 +36,22 @@ def unseen_record(trace: Trace) -> CheckOutcome:
         .where("_from < log_end")
         .select(*PARTITION, "isolation", "position", "_from", "log_end")
     )
-    behind = trace.engine.materialized(behind)
     is_owed = F.col("transaction").isNull() | (F.col("isolation") != str(Isolation.READ_COMMITTED))
-    late = trace.engine.materialized(
-        _kept(trace)
-        .join(F.broadcast(behind), on=list(_LOG), how="inner")
-        .where("last_offset >= _from and last_offset < log_end")
+    late = (
+        slices.acknowledged(trace)
+        .join(behind, on=list(_LOG), how="inner")
+        .where("offset >= _from and last_offset < log_end")
         .where(is_owed)
-        .withColumn("_first", F.greatest("first_offset", "_from"))
+        .join(slices.surviving(trace), on=[*_LOG, "offset", "value"], how="left_semi")
         .groupBy(*PARTITION, "position", "log_end")
         .agg(
-            F.min("_first").alias("offset_first"),
+            F.min("offset").alias("offset_first"),
             F.max("last_offset").alias("offset_last"),
-            F.sum(F.expr("last_offset - _first + 1")).alias("records"),
-            F.min("answered_first").alias("at"),
-        ),
-        is_close=True,
+            F.sum("records").alias("records"),
+            F.min("answered_micros").alias("at"),
+        )
     )
-    owed = closeup.in_brief(trace).join(F.broadcast(readers), on="topic", how="inner")
+    owed = acknowledged_sends(trace).join(readers, on="topic", how="inner")
     return CheckOutcome(
         findings(
             late,
@@ -71,20 +68,6 @@ def unseen_record(trace: Trace) -> CheckOutcome:
     )
 
 
-def _kept(trace: Trace) -> Frame:
-    """Acknowledged sends that survive where they were acknowledged, in stretches."""
-    columns = (*_LOG, "transaction", "first_offset", "last_offset", "answered_first")
-    near = (
-        within(closeup.acknowledged(trace), closeup.surviving(trace), *_LOG, "offset", "value")
-        .withColumnsRenamed({"offset": "first_offset", "answered_micros": "answered_first"})
-        .withColumn("last_offset", F.col("first_offset"))
-        .select(*columns)
-    )
-    if trace.is_small:
-        return near
-    return near.union(closeup.settled(trace).where("is_kept").select(*columns))
-
-
 def duplicate_append(trace: Trace) -> CheckOutcome:
     """One value is at two or more offsets of the surviving log.
 
@@ -98,23 +81,14 @@ def duplicate_append(trace: Trace) -> CheckOutcome:
     Evaluates: every value of the surviving log.
     Source: KIP-98: the sequence numbers of an idempotent producer prevent it.
     """
-    at = ("value", "offset")
-    hashed = closeup.surviving(trace).select(*_LOG, *at, F.xxhash64("value").alias("_hash"))
-    several = (
-        hashed.groupBy(*_LOG, "_hash")
-        .agg(F.min("offset").alias("_least"), F.max("offset").alias("_most"))
-        .where("_least < _most")
-        .select(*_LOG, "_hash")
-    )
+    surviving = slices.surviving(trace)
     repeated = (
-        hashed.join(several, on=[*_LOG, "_hash"], how="left_semi")
-        .groupBy(*_LOG, "value")
+        surviving.groupBy(*_LOG, "value")
         .agg(F.count_distinct("offset").alias("appends"), F.collect_set("offset").alias("_at"))
         .where("appends > 1")
     )
     found = trace.engine.materialized(
-        repeated.select(*_LOG, "value", "appends", F.explode("_at").alias("offset")),
-        is_close=True,
+        repeated.select(*_LOG, "value", "appends", F.explode("_at").alias("offset"))
     )
     batches = trace["replica_batches"].where("not is_control")
     ids = (
@@ -124,7 +98,7 @@ def duplicate_append(trace: Trace) -> CheckOutcome:
         .distinct()
     )
     settings = (
-        closeup.sends(trace)
+        slices.sends(trace)
         .groupBy(*_LOG, "value")
         .agg(F.max("is_idempotent").alias("is_idempotent"))
     )
@@ -140,9 +114,6 @@ def duplicate_append(trace: Trace) -> CheckOutcome:
         )
         .join(settings, on=[*_LOG, "value"], how="left")
     )
-    kept = closeup.surviving(trace).select(one_record())
-    if not trace.is_small:
-        kept = kept.union(closeup.settled(trace).where("is_kept").select("records"))
     is_same = (F.col("_ids") == 1) & ~F.col("_untold")
     is_breach = F.coalesce("is_idempotent", F.expr("false")) & (F.col("producer_id") < 0)
     kind = (
@@ -162,7 +133,7 @@ def duplicate_append(trace: Trace) -> CheckOutcome:
             .otherwise("undecided"),
             cause=F.format_string("value %s was appended %s times", "value", "appends"),
         ),
-        count_records(kept),
+        count_records(surviving),
     )
 
 
@@ -178,23 +149,23 @@ def expired_read(trace: Trace) -> CheckOutcome:
     Source: `ReplicaManager.fetch`: an offset below the log start is answered with
         OFFSET_OUT_OF_RANGE.
     """
-    ends = F.broadcast(trace.log_bounds.select(*_LOG, "log_start"))
+    ends = trace.log_bounds.select(*_LOG, "log_start")
     told = (
         trace["samples"]
         .where("broker = leader and log_start_offset >= 0")
         .join(ends, on=list(_LOG), how="left")
         .groupBy(*_LOG, F.least("log_start_offset", "log_start").alias("start"))
         .agg((F.min("at_micros") + trace.clock_micros).alias("at_micros"))
-        .join(F.broadcast(created_again(trace)), on=list(_LOG), how="left_anti")
+        .join(created_again(trace), on=list(_LOG), how="left_anti")
     )
     first = trace.engine.materialized(told.groupBy(*_LOG).agg(F.min("at_micros").alias("_told")))
-    given = runs(trace).join(F.broadcast(first), on=list(_LOG), how="inner")
+    given = runs(trace).join(first, on=list(_LOG), how="inner")
     owned = (
         trace["group_events"]
         .where("change = 'assigned'")
         .selectExpr("member", *_LOG, "at_micros as _assigned")
     )
-    below = trace.engine.materialized(_below(given, told))
+    below = _below(given, told)
     found = (
         below.join(owned, on=["member", *_LOG], how="left")
         .withColumn("_owned", F.expr("if(_assigned <= at_micros, _assigned, null)"))

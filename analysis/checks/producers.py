@@ -6,11 +6,10 @@ has the raised one. So which epoch is low is decided by the order of the log, ne
 
 from functools import reduce
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count_records, findings
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.facts import closeup
 from analysis.facts.fates import fenced
 from analysis.facts.load import Trace
 
@@ -63,10 +62,10 @@ def zombie_producer_accepted(trace: Trace) -> CheckOutcome:
         ),
     )
     numbered = _numbered_batches(trace)
-    judged = [rows.select("producer_id") for rows in (batches, acts, numbered)]
+    each = [rows.select(F.lit(1).alias("records")) for rows in (batches, numbered)]
     return CheckOutcome(
         in_log.unionByName(_told_acts(acts, trace.clock_micros)).unionByName(_gaps(numbered)),
-        count(reduce(Frame.union, judged)),
+        count_records(reduce(Frame.union, each, acts.select("records"))),
     )
 
 
@@ -78,7 +77,7 @@ def _raised_batches(trace: Trace) -> Frame:
     return (
         trace["replica_batches"]
         .where("producer_id >= 0")
-        .join(F.broadcast(trace.survivors), on=[*_LOG, "broker"], how="left_semi")
+        .join(trace.survivors, on=[*_LOG, "broker"], how="left_semi")
         .select(*_LOG, *key)
         .distinct()
         .withColumn("highest", F.max(F.struct("producer_epoch", "base_offset")).over(before))
@@ -102,7 +101,7 @@ def _numbered_batches(trace: Trace) -> Frame:
     before = of_epoch.orderBy("base_offset")
     whole = (
         trace["replica_batches"]
-        .join(F.broadcast(trace.survivors), on=[*_LOG, "broker"], how="left_semi")
+        .join(trace.survivors, on=[*_LOG, "broker"], how="left_semi")
         .withColumn("_end", F.coalesce(F.lag("last_offset").over(of_log) + 1, "base_offset"))
         .withColumn("_holes", F.sum(F.expr("int(base_offset != _end)")).over(of_log))
     )
@@ -144,33 +143,40 @@ def _acts_of_fenced(trace: Trace) -> Frame:
     """What producers began to send or commit after a newer epoch of their id was reported.
 
     Columns: worker, producer, transaction, transactional_id, producer_id, producer_epoch, act,
-    topic, partition, sequence, offset, outcome, error, began_micros, newer_epoch, raised_micros,
-    raised_by (worker). Where the client reports no epoch, newer_epoch is null, and another
-    producer's initialization counts.
+    topic, partition, first_sequence, first_offset, last_offset, records (1 of a commit), outcome,
+    error, began_micros, newer_epoch, raised_micros, raised_by (worker). Where the client reports no
+    epoch, newer_epoch is null, and another producer's initialization counts.
     """
     steps = trace["transactions"]
-    about = ("act", *_LOG, "sequence", "offset", "outcome", "error", "began_micros")
     sends = (
-        closeup.sends(trace)
+        trace["sends"]
         .where("transaction is not null")
-        .withColumn("act", F.lit("send"))
-        .withColumn("began_micros", F.col("intended_micros"))
-        .select("worker", *_TRANSACTION, *about)
+        .selectExpr(
+            "worker",
+            *_TRANSACTION,
+            "'send' as act",
+            *_LOG,
+            "first_sequence",
+            "first_offset",
+            "last_offset",
+            "last_sequence - first_sequence + 1 as records",
+            "outcome",
+            "error",
+            "intended_micros as began_micros",
+        )
     )
-    ends = steps.where("step in ('commit', 'send_offsets')").select(
+    ends = steps.where("step in ('commit', 'send_offsets')").selectExpr(
         "worker",
         *_TRANSACTION,
-        F.col("step").alias("act"),
-        F.lit(None).cast("string").alias("topic"),
-        F.lit(None).cast("int").alias("partition"),
-        F.lit(None).cast("bigint").alias("sequence"),
-        F.lit(None).cast("bigint").alias("offset"),
+        "step as act",
+        "cast(1 as bigint) as records",
         "outcome",
         "error",
         "began_micros",
     )
-    raised = F.broadcast(fenced(trace))
-    acts = sends.unionByName(ends).join(raised, on=list(_TRANSACTION), how="inner")
+    acts = sends.unionByName(ends, allowMissingColumns=True).join(
+        fenced(trace), on=list(_TRANSACTION), how="inner"
+    )
     raisings = ("_told", "raised_by", "raised_micros")
     keys = [name for name in acts.columns if name not in raisings]
     earliest = F.min(F.struct("raised_micros", "raised_by", F.col("_told").alias("new")))
@@ -181,8 +187,7 @@ def _acts_of_fenced(trace: Trace) -> Frame:
         .withColumn("newer_epoch", F.col("_raised.new"))
         .withColumn("raised_micros", F.col("_raised.raised_micros"))
         .withColumn("raised_by", F.col("_raised.raised_by"))
-        .drop("_raised"),
-        is_close=True,
+        .drop("_raised")
     )
 
 
@@ -215,9 +220,9 @@ def _told_acts(acts: Frame, clock_micros: int) -> Frame:
             "verdict",
         )
         .agg(
-            F.min("offset").alias("offset_first"),
-            F.max("offset").alias("offset_last"),
-            F.count(F.lit(1)).alias("acts"),
+            F.min("first_offset").alias("offset_first"),
+            F.max("last_offset").alias("offset_last"),
+            F.sum("records").alias("acts"),
             F.min("began_micros").alias("at"),
         )
     )

@@ -43,7 +43,7 @@ def metadata_divergence(trace: Trace) -> CheckOutcome:
     )
     return CheckOutcome(
         logs.unionByName(_unknown_leaderships(trace)),
-        count(batches.join(F.broadcast(pairs.select("server", "other")), on="server")),
+        count(batches.join(pairs.select("server", "other"), on="server")),
     )
 
 
@@ -67,7 +67,7 @@ def _unmatched(batches: Frame, pairs: Frame) -> Frame:
     """Batches of one log that another lacks, though it reaches so far."""
     there = batches.select(F.col("server").alias("other"), *_BATCH)
     return (
-        batches.join(F.broadcast(pairs), on="server", how="inner")
+        batches.join(pairs, on="server", how="inner")
         .where("base_offset between start and end")
         .join(there, on=["other", *_BATCH], how="left_anti")
         .withColumn(
@@ -142,7 +142,7 @@ def _unknown_leaderships(trace: Trace) -> Frame:
     unknown = (
         trace["samples"]
         .where("leader >= 0")
-        .join(F.broadcast(trace["leaderships"].select(*told)), on=list(told), how="left_anti")
+        .join(trace["leaderships"].select(*told), on=list(told), how="left_anti")
         .groupBy(*told)
         .agg(F.min("at_micros").alias("at"), F.sort_array(F.collect_set("broker")).alias("brokers"))
     )

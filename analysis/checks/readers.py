@@ -4,9 +4,9 @@ from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings,
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column
 from analysis.engine.frames import Frame
-from analysis.facts import closeup
+from analysis.facts import slices
 from analysis.facts.absences import absences
-from analysis.facts.contested import rivals, value_hash, with_readers
+from analysis.facts.contested import rivals, with_readers
 from analysis.facts.creations import creations
 from analysis.facts.elections import IF_PERMITTED, after_cause, with_permit, with_timelines
 from analysis.facts.load import Trace
@@ -17,6 +17,7 @@ from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
 _AT = (*_LOG, "offset")
+_SLICE = (*_AT, "last_offset")
 _ANYWHERE = str(2**62)
 """A leader that brings old records back starts its epoch behind them."""
 _REWRITTEN = "rewritten by a truncation"
@@ -35,7 +36,9 @@ def inconsistent_offset(trace: Trace) -> CheckOutcome:
     Source: KIP-101: an epoch has one leader, which writes each offset once.
     """
     judged = _judged(rivals(trace), trace)
-    return CheckOutcome(_told(trace, judged, "several values at one offset"), trace.rows["polls"])
+    return CheckOutcome(
+        _told(trace, judged, "several values at one offset"), trace.records("polls")
+    )
 
 
 def divergent_readers(trace: Trace) -> CheckOutcome:
@@ -52,7 +55,7 @@ def divergent_readers(trace: Trace) -> CheckOutcome:
     """
     read = rivals(trace).where("groups != 0")
     apart = (
-        read.groupBy(*_AT, "value_hash")
+        read.groupBy(*_AT, "value")
         .agg(F.bit_or("groups").alias("_having"))
         .groupBy(*_AT)
         .agg(
@@ -128,7 +131,7 @@ def resurrected_record(trace: Trace) -> CheckOutcome:
                 after_cause(),
             ),
         ),
-        trace.rows["polls"],
+        trace.records("polls"),
     )
 
 
@@ -144,29 +147,26 @@ def stale_read(trace: Trace) -> CheckOutcome:
     Source: no configuration bounds how far a reader lags.
     """
     acks = (
-        closeup.acknowledged(trace)
+        slices.acknowledged(trace)
         .where("transaction is null")
         .select(*_LOG, F.col("offset").alias("first_offset"), "value", "answered_micros", "acks")
     )
-    stood = acks.drop("value").join(
-        F.broadcast(standstills(trace)), on=[*_LOG, "first_offset"], how="inner"
-    )
-    kept = closeup.surviving(trace).select(*_LOG, F.col("offset").alias("first_offset"), "value")
+    stood = acks.drop("value").join(standstills(trace), on=[*_LOG, "first_offset"], how="inner")
+    kept = slices.surviving(trace).select(*_LOG, F.col("offset").alias("first_offset"), "value")
     early = (
-        acks.join(F.broadcast(reported_ends(trace)), on=[*_LOG, "first_offset"], how="inner")
+        acks.join(reported_ends(trace), on=[*_LOG, "first_offset"], how="inner")
         .join(kept, on=[*_LOG, "first_offset", "value"], how="left_semi")
         .drop("value")
     )
     stays = stood.withColumn("kind", F.lit("stood still")).unionByName(
         early.withColumn("kind", F.lit("caught up early"))
     )
-    found = trace.engine.materialized(
+    found = (
         stays.withColumn("_since", F.greatest("since_micros", "answered_micros"))
         .where(f"until_micros - _since >= {STALE_SECONDS * MICROS_PER_SECOND}")
         .withColumn("seconds", (F.col("until_micros") - F.col("_since")) / MICROS_PER_SECOND)
         .drop("answered_micros")
-        .distinct(),
-        is_close=True,
+        .distinct()
     )
     is_stood = F.col("kind") == "stood still"
     did = F.when(is_stood, "received no record").otherwise("reported that it had caught up")
@@ -191,49 +191,54 @@ def stale_read(trace: Trace) -> CheckOutcome:
 
 
 def _back(trace: Trace) -> Frame:
-    """Offsets at which a value came back, and which group was delivered another one, and when.
+    """Slices that came back, and which group was delivered other values in their place, and when.
 
-    Columns: topic, partition, offset, leader_epoch, other_epoch, is_kept (whether the log holds
-    it), was (how the other epoch was read, in words), at, group. When each group was
-    given the other value is asked only where its first and its last delivery do not rule it out.
+    Columns: topic, partition, offset, last_offset, leader_epoch, other_epoch, is_kept (whether the
+    log holds them), was (how the other epoch was read, in words), at, group. When each group was
+    given the other values is asked only where their first and last deliveries do not rule it out.
     """
     other = (
         rivals(trace)
         .where("groups != 0")
         .select(
             *_AT,
-            F.col("value_hash").alias("other"),
+            F.col("value").alias("other"),
             F.col("leader_epoch").alias("other_epoch"),
             F.col("first_micros").alias("_other_first"),
             F.col("last_micros").alias("_other_last"),
         )
     )
-    may_be_back = trace.engine.materialized(
+    may_be_back = (
         rivals(trace)
         .withColumn("known_micros", F.least("first_micros", "answered_micros"))
         .join(other, on=list(_AT), how="inner")
-        .where("other != value_hash and other_epoch > leader_epoch")
+        .where("other != value and other_epoch > leader_epoch")
         .where(f"known_micros + {trace.clock_micros} < _other_last")
         .where(f"is_kept or last_micros > _other_first + {trace.clock_micros}")
         .select(
-            *_AT, "leader_epoch", "other", "other_epoch", "is_kept", "known_micros", "last_micros"
-        ),
-        is_close=True,
+            *_SLICE,
+            "leader_epoch",
+            "other",
+            "other_epoch",
+            "is_kept",
+            "known_micros",
+            "last_micros",
+        )
     )
-    given = closeup.polls(trace).select(
+    given = slices.polls(trace).select(
         *_AT,
         F.col("leader_epoch").alias("other_epoch"),
-        value_hash().alias("other"),
+        F.col("value").alias("other"),
         "group",
         "polled_micros",
     )
     return (
-        given.join(F.broadcast(may_be_back), on=[*_AT, "other", "other_epoch"], how="inner")
+        given.join(may_be_back, on=[*_AT, "other", "other_epoch"], how="inner")
         .groupBy(*may_be_back.columns, "group")
         .agg(F.min("polled_micros").alias("absent_micros"))
         .where(f"known_micros + {trace.clock_micros} < absent_micros")
         .where(f"is_kept or last_micros > absent_micros + {trace.clock_micros}")
-        .groupBy(*_AT, "leader_epoch", "other_epoch", "is_kept")
+        .groupBy(*_SLICE, "leader_epoch", "other_epoch", "is_kept")
         .agg(F.min("absent_micros").alias("at"), F.min("group").alias("group"))
         .withColumn("was", F.lit("in their place"))
     )
@@ -242,20 +247,19 @@ def _back(trace: Trace) -> Frame:
 def _back_beyond_ends(trace: Trace) -> Frame:
     """What the log holds beyond an end that a group came to after it was known: as of `_back`."""
     ends = absences(trace).withColumnRenamed("group", "_reader")
-    back = trace.engine.materialized(
-        closeup.surviving(trace)
-        .join(F.broadcast(ends), on=list(_LOG), how="inner")
-        .where("offset >= from_offset and offset < to_offset and leader_epoch < other_epoch"),
-        is_close=True,
+    back = (
+        slices.surviving(trace)
+        .join(ends, on=list(_LOG), how="inner")
+        .where("offset >= from_offset and offset < to_offset and leader_epoch < other_epoch")
     )
     key = (*_AT, "value")
-    given = closeup.polls(trace).select(*key, F.col("polled_micros").alias("known_micros"))
-    owed = closeup.acknowledged(trace).where("acks = 'all'")
+    given = slices.polls(trace).select(*key, F.col("polled_micros").alias("known_micros"))
+    owed = slices.acknowledged(trace).where("acks = 'all'")
     known = given.union(owed.select(*key, F.col("answered_micros").alias("known_micros")))
     return (
-        known.join(F.broadcast(back), on=list(key), how="inner")
+        known.join(back, on=list(key), how="inner")
         .where(f"known_micros + {trace.clock_micros} < at_micros")
-        .groupBy(*_AT, "leader_epoch", "other_epoch")
+        .groupBy(*_SLICE, "leader_epoch", "other_epoch")
         .agg(F.min("at_micros").alias("at"), F.min("_reader").alias("group"))
         .withColumn("is_kept", F.expr("true"))
         .withColumn("was", F.lit("to its end"))
@@ -263,10 +267,10 @@ def _back_beyond_ends(trace: Trace) -> Frame:
 
 
 def _judged(rivals: Frame, trace: Trace) -> Frame:
-    """One row an offset: its values' epochs, and what permits several."""
+    """One row for each slice of offsets: its values' epochs, and what permits several."""
     again = creations(trace).where("is_last and creation > 0")
-    of_offset = (
-        rivals.groupBy(*_AT, "leader_epoch")
+    of_slice = (
+        rivals.groupBy(*_SLICE, "leader_epoch")
         .agg(
             (F.count(F.lit(1)) > 1).alias("_is_double"),
             F.max(F.when(F.col("is_owed"), F.col("leader_epoch"))).alias("_owed"),
@@ -274,7 +278,7 @@ def _judged(rivals: Frame, trace: Trace) -> Frame:
             F.bit_or("groups").alias("groups"),
             F.min(F.least("first_micros", "answered_micros")).alias("_known_micros"),
         )
-        .groupBy(*_AT)
+        .groupBy(*_SLICE)
         .agg(
             F.max("_is_double").alias("_is_double"),
             F.min("leader_epoch").alias("epoch_first"),
@@ -285,11 +289,11 @@ def _judged(rivals: Frame, trace: Trace) -> Frame:
             F.min("_known_micros").alias("_known_micros"),
         )
         .withColumn("_is_owed", F.coalesce("_is_owed", F.lit(1) == 0))
-        .join(F.broadcast(again.select(*_LOG, "created_micros")), on=list(_LOG), how="left")
+        .join(again.select(*_LOG, "created_micros"), on=list(_LOG), how="left")
         .withColumn("_again", F.expr(f"_known_micros <= created_micros + {trace.clock_micros}"))
     )
     return (
-        with_permit(of_offset, trace, after="epoch_first", to="epoch_last", offset="offset")
+        with_permit(of_slice, trace, after="epoch_first", to="epoch_last", offset="offset")
         .withColumn("verdict", _verdict())
         .withColumn(
             "form",
@@ -344,17 +348,17 @@ def _told(trace: Trace, judged: Frame, what: str, *, by_readers: bool = False) -
 
 def _given_to_one(trace: Trace) -> Frame:
     level = trace.readers.select("group", "isolation")
-    others = closeup.polls(trace).select(*_AT, "leader_epoch", F.col("group").alias("other"))
+    others = slices.polls(trace).select(*_AT, "leader_epoch", F.col("group").alias("other"))
     given = (
-        others.join(F.broadcast(passed(trace)), on=list(_AT), how="inner")
+        others.join(passed(trace), on=list(_AT), how="inner")
         .where("other != group")
         .where(on_branch())
-        .join(F.broadcast(level), on="group", how="inner")
-        .join(F.broadcast(level.toDF("other", "_isolation")), on="other", how="inner")
+        .join(level, on="group", how="inner")
+        .join(level.toDF("other", "_isolation"), on="other", how="inner")
         .where("isolation = _isolation")
     )
     # What came later in the same poll, in the wrong order, was given to both.
-    again = closeup.polls(trace).select("group", *_AT)
+    again = slices.polls(trace).select("group", *_AT)
     only = given.join(again, on=["group", *_AT], how="left_anti")
     found = spans(trace, only, *_LOG, "group", "other", at=F.min("at_micros"))
     return findings(

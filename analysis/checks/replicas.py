@@ -11,13 +11,13 @@ from analysis.checks.base import (
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column, Window
 from analysis.engine.frames import Frame
-from analysis.facts import closeup
+from analysis.facts import slices
 from analysis.facts.acknowledgements import lost, survived_late
 from analysis.facts.creations import created_once
 from analysis.facts.elections import IF_PERMITTED, after_cause, with_permit
 from analysis.facts.load import Trace
 from analysis.facts.reigns import reigns
-from analysis.facts.stretches import given
+from analysis.facts.stretches import acknowledged_sends, given
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
@@ -49,7 +49,7 @@ def fenced_in_isr(trace: Trace) -> CheckOutcome:
     """
     changes, states = _batch_ends(trace)
     members = changes.withColumn("broker", F.explode("isr"))
-    known = members.join(F.broadcast(states), on="broker", how="inner").where(
+    known = members.join(states, on="broker", how="inner").where(
         "batch_end >= since_batch and (until_batch is null or batch_end < until_batch)"
     )
     key = (*_LOG, "metadata_offset", "broker")
@@ -138,7 +138,7 @@ def _batch_ends(trace: Trace) -> tuple[Frame, Frame]:
     def last_of_batch(rows: Frame, *keys: str) -> Frame:
         order = Window.partitionBy(*keys, "batch_end").orderBy(F.desc("metadata_offset"))
         return (
-            rows.join(F.broadcast(ends), on="metadata_offset", how="inner")
+            rows.join(ends, on="metadata_offset", how="inner")
             .withColumn("_rank", F.row_number().over(order))
             .where("_rank = 1")
             .drop("_rank")
@@ -181,10 +181,11 @@ def served_under_fenced_epoch(trace: Trace) -> CheckOutcome:
     gone = (
         lost(trace)
         .where("answered_micros is not null")
-        .join(F.broadcast(first_end), on=list(_LOG), how="inner")
+        .join(first_end, on=list(_LOG), how="inner")
         .selectExpr(
             *_LOG,
             "offset",
+            "last_offset",
             "acks",
             "producer",
             "answered_micros",
@@ -209,6 +210,7 @@ def served_under_fenced_epoch(trace: Trace) -> CheckOutcome:
         gone.unionByName(survived).selectExpr(
             *_LOG,
             "offset",
+            "last_offset",
             "acks",
             "if(known_by = 'guess', null, epoch) as epoch",
             "if(known_by = 'guess', null, broker) as broker",
@@ -250,21 +252,18 @@ def served_under_fenced_epoch(trace: Trace) -> CheckOutcome:
         cause=_cause_of_late_acknowledgement(),
     )
     return CheckOutcome(
-        accepted.unionByName(_served_by_zombies(trace)), count_records(closeup.in_brief(trace))
+        accepted.unionByName(_served_by_zombies(trace)), count_records(acknowledged_sends(trace))
     )
 
 
 def _served_by_zombies(trace: Trace) -> Frame:
-    """Findings of polled records of an epoch that was over, beyond where it ends in the log.
-
-    Only epochs of which anything was polled beyond are looked into record by record.
-    """
+    """Findings of polled records of an epoch that was over, beyond where it ends in the log."""
     starts = trace.epoch_starts.select(*_LOG, F.explode("epochs").alias("next"))
     furthest = (
         given(trace).groupBy(*_LOG, "leader_epoch").agg(F.max("last_offset").alias("furthest"))
     )
     beyond = (
-        furthest.join(F.broadcast(starts), on=list(_LOG), how="inner")
+        furthest.join(starts, on=list(_LOG), how="inner")
         .where("next.leader_epoch > leader_epoch")
         .groupBy(*_LOG, "leader_epoch", "furthest")
         .agg(
@@ -272,33 +271,29 @@ def _served_by_zombies(trace: Trace) -> Frame:
             F.min_by("next.leader_epoch", "next.start_offset").alias("next_epoch"),
         )
         .where("furthest >= ends")
-        .join(F.broadcast(created_once(trace)), on=list(_LOG), how="left_semi")
+        .join(created_once(trace), on=list(_LOG), how="left_semi")
         .join(
-            F.broadcast(reigns(trace).withColumnRenamed("epoch", "leader_epoch")),
+            reigns(trace).withColumnRenamed("epoch", "leader_epoch"),
             on=[*_LOG, "leader_epoch"],
             how="inner",
         )
         .select(*_LOG, "leader_epoch", "ends", "next_epoch", "broker", "until_micros")
     )
     beyond = with_permit(beyond, trace, after="leader_epoch", to="next_epoch", offset="ends")
-    served = trace.engine.materialized(
-        closeup.polls(trace)
-        .select("group", *_LOG, "leader_epoch", "offset", "polled_micros")
-        .join(
-            F.broadcast(trace.engine.materialized(beyond)), on=[*_LOG, "leader_epoch"], how="inner"
-        )
+    served = (
+        slices.polls(trace)
+        .join(beyond, on=[*_LOG, "leader_epoch"], how="inner")
         .where(f"offset >= ends and polled_micros > until_micros + {trace.clock_micros}")
         .groupBy("group", *_LOG, "leader_epoch", "ends", "broker", "permit", "is_untold")
         .agg(
             F.min("offset").alias("offset_first"),
-            F.max("offset").alias("offset_last"),
-            F.count(F.lit(1)).alias("records"),
+            F.max("last_offset").alias("offset_last"),
+            F.sum("records").alias("records"),
             F.min("polled_micros").alias("at"),
             (F.max(F.col("polled_micros") - F.col("until_micros")) / MICROS_PER_SECOND).alias(
                 "seconds_after"
             ),
-        ),
-        is_close=True,
+        )
     )
     return findings(
         served,

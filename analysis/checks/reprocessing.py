@@ -10,7 +10,7 @@ from contract.tables import MICROS_PER_SECOND
 
 _WHOLE_RUN = "whole run"
 _TIME = ("group", "time", "during")
-_SLICE_MICROS = 10 * MICROS_PER_SECOND
+_INTERVAL_MICROS = 10 * MICROS_PER_SECOND
 
 
 def reprocessing_amplification(trace: Trace) -> CheckOutcome:
@@ -28,7 +28,7 @@ def reprocessing_amplification(trace: Trace) -> CheckOutcome:
     again = (
         _within(repeated(trace), "last_micros", times)
         .groupBy(*_TIME)
-        .agg(F.sum(F.expr(f"if(during = '{_WHOLE_RUN}', deliveries - 1, 1)")).alias("again"))
+        .agg(F.expr(f"sum(if(during = '{_WHOLE_RUN}', deliveries - 1, 1) * records) as again"))
     )
     delivered = (
         _within(given(trace), "at_micros", times)
@@ -51,12 +51,12 @@ def reprocessing_amplification(trace: Trace) -> CheckOutcome:
                 "delivered",
             ),
         ),
-        trace.rows["polls"],
+        trace.records("polls"),
     )
 
 
 def _times(trace: Trace) -> Frame:
-    """(time, during, since, until, slice): the whole run and each fault's time, once a slice of it.
+    """(time, during, since, until, interval): the whole run and each fault's time, by intervals.
 
     A fault that was never healed holds to the end.
     """
@@ -75,19 +75,19 @@ def _times(trace: Trace) -> Frame:
         )
         .where("since < until")
     )
-    slices = f"sequence(since div {_SLICE_MICROS}, (until - 1) div {_SLICE_MICROS})"
+    intervals = f"sequence(since div {_INTERVAL_MICROS}, (until - 1) div {_INTERVAL_MICROS})"
     return (
         whole.union(held)
         .toDF("time", "during", "since", "until")
-        .withColumn("slice", F.explode(F.expr(slices)))
+        .withColumn("interval", F.explode(F.expr(intervals)))
     )
 
 
 def _within(rows: Frame, at: str, times: Frame) -> Frame:
     """Rows with each time that they fall into, by their column `at`."""
     return (
-        rows.withColumn("slice", F.expr(f"{at} div {_SLICE_MICROS}"))
-        .join(F.broadcast(times), on="slice", how="inner")
+        rows.withColumn("interval", F.expr(f"{at} div {_INTERVAL_MICROS}"))
+        .join(times, on="interval", how="inner")
         .where(f"{at} >= since and {at} < until")
     )
 

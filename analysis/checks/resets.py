@@ -3,8 +3,7 @@
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.facts import closeup
-from analysis.facts.digests import outside
+from analysis.facts import slices
 from analysis.facts.load import Trace
 from analysis.facts.positions import PARTITION
 from analysis.facts.resets import (
@@ -94,7 +93,7 @@ def unjustified_reset(trace: Trace) -> CheckOutcome:
     within = (
         with_log_starts(with_log_ends(with_committed_epochs(resets_of(trace), trace), trace), trace)
         .join(trace.log_bounds.select(*_LOG, "log_end"), on=list(_LOG), how="inner")
-        .join(F.broadcast(timelines(trace)), on=list(_LOG), how="left")
+        .join(timelines(trace), on=list(_LOG), how="left")
         .withColumn("end_after", F.coalesce("end_after", "log_end"))
         .where("from_offset >= start_low and from_offset <= greatest(end_before, end_after)")
         .withColumn("has_no_epoch", F.col("from_epoch") < 0)
@@ -163,9 +162,7 @@ def truncation_undetected(trace: Trace) -> CheckOutcome:
     Source: KIP-320; `OffsetAndMetadata(long)`: no client can validate a commit without an epoch
         (KAFKA-20507).
     """
-    silent = _went_on(trace, _truncated_reads(trace)).join(
-        F.broadcast(trace.groups), on="group", how="left"
-    )
+    silent = _went_on(trace, _truncated_reads(trace)).join(trace.groups, on="group", how="left")
     found = silent.join(
         noticed(trace, silent), on=[*PARTITION, "first_micros", "until_micros"], how="left_anti"
     )
@@ -184,7 +181,7 @@ def truncation_undetected(trace: Trace) -> CheckOutcome:
                 "reached_epoch",
             ),
         ),
-        trace.rows["polls"],
+        trace.records("polls"),
     )
 
 
@@ -192,24 +189,32 @@ def _truncated_reads(trace: Trace) -> Frame:
     """What groups read and a truncation removed, by group, partition and epoch."""
     starts = trace.log_bounds.select(*_LOG, "log_start")
     polls = of_present_topic(
-        closeup.polls(trace).where("is_intact"), trace, f"polled_micros - {trace.clock_micros}"
+        slices.polls(trace).where("is_intact"), trace, f"polled_micros - {trace.clock_micros}"
     )
     is_truncated = is_overwritten("leader_epoch", "offset + 1", _FOREVER)
     return trace.engine.materialized(
-        outside(polls, closeup.surviving(trace), *_LOG, "value")
-        .join(F.broadcast(starts), on=list(_LOG), how="left")
-        .join(F.broadcast(timelines(trace)), on=list(_LOG), how="left")
+        polls.join(slices.surviving(trace), on=[*_LOG, "value"], how="left_anti")
+        .join(starts, on=list(_LOG), how="left")
+        .join(timelines(trace), on=list(_LOG), how="left")
         .where((F.expr("log_start is null or offset >= log_start")) | is_truncated)
-        .groupBy(*PARTITION, F.col("leader_epoch").alias("gone_epoch"))
+        # A value counts once, however often it was delivered.
+        .groupBy(*PARTITION, F.col("leader_epoch").alias("gone_epoch"), "value", "records")
         .agg(
-            F.min("offset").alias("offset_first"),
-            F.max("offset").alias("offset_last"),
-            F.count_distinct("value").alias("records"),
+            F.min("offset").alias("offset"),
+            F.max("last_offset").alias("last_offset"),
             F.min("polled_micros").alias("first_micros"),
             F.max("polled_micros").alias("at"),
             F.max_by("member", "polled_micros").alias("gone_member"),
-        ),
-        is_close=True,
+        )
+        .groupBy(*PARTITION, "gone_epoch")
+        .agg(
+            F.min("offset").alias("offset_first"),
+            F.max("last_offset").alias("offset_last"),
+            F.sum("records").alias("records"),
+            F.min("first_micros").alias("first_micros"),
+            F.max_by("gone_member", "at").alias("gone_member"),
+            F.max("at").alias("at"),
+        )
     )
 
 

@@ -4,9 +4,8 @@ from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.checks.outages import OWED_SECONDS
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.facts import closeup
 from analysis.facts.creations import changes
-from analysis.facts.load import IS_UNACKNOWLEDGED, Trace
+from analysis.facts.load import Trace
 from analysis.facts.open_transactions import waiting
 from contract.stages import Stage
 from contract.tables import MICROS_PER_SECOND
@@ -29,19 +28,19 @@ def stuck_consumer(trace: Trace) -> CheckOutcome:
     is_held = (F.col("injected_micros") <= F.col("at_micros")) & (
         F.col("healed_micros").isNull() | (F.col("healed_micros") > F.col("at_micros"))
     )
-    under_a_fault = stalls.join(F.broadcast(_held(trace)), on=is_held, how="left_semi")
-    by_itself = stalls.join(F.broadcast(_held(trace)), on=is_held, how="left_anti")
+    under_a_fault = stalls.join(_held(trace), on=is_held, how="left_semi")
+    by_itself = stalls.join(_held(trace), on=is_held, how="left_anti")
     moment = ["group", *_LOG, "position", "at_micros"]
     is_open = F.col("open_at").isNotNull()
     found = (
         under_a_fault.withColumn("open_at", F.lit(None).cast("bigint"))
         .withColumn("kind", F.lit("while a fault held"))
         .unionByName(
-            by_itself.join(F.broadcast(waiting(stalls, trace)), on=moment, how="left").withColumn(
+            by_itself.join(waiting(stalls, trace), on=moment, how="left").withColumn(
                 "kind", F.when(is_open, "at an open transaction").otherwise("no fault")
             )
         )
-        .join(F.broadcast(trace.log_bounds.select(*_LOG, "log_end")), on=list(_LOG), how="left")
+        .join(trace.log_bounds.select(*_LOG, "log_end"), on=list(_LOG), how="left")
     )
     return CheckOutcome(
         findings(
@@ -87,40 +86,36 @@ def stuck_producer(trace: Trace) -> CheckOutcome:
         completed.
     """
     key = ("producer", *_LOG)
-    sends = closeup.sends(trace).where("intended_micros is not null and transaction is null")
-    taken = closeup.in_brief(trace).where("intended_last is not null and transaction is null")
-    others = sends.where(IS_UNACKNOWLEDGED).selectExpr(
-        *key, "if(outcome = 'ok', intended_micros, null) as ok", "intended_micros as last"
+    sends = (
+        trace["sends"]
+        .where("intended_micros is not null and transaction is null")
+        .withColumn("records", F.expr("last_sequence - first_sequence + 1"))
     )
-    ends = (
-        taken.selectExpr(*key, "intended_last as ok", "intended_last as last")
-        .union(others)
-        .groupBy(*key)
-        .agg(F.max("ok").alias("last_ok"), F.max("last").alias("last"))
+    last_ok = F.expr("max(if(outcome = 'ok', intended_micros, null)) as last_ok")
+    ends = trace.engine.materialized(
+        sends.groupBy(*key).agg(last_ok, F.max("intended_micros").alias("last"))
     )
-    ends = trace.engine.materialized(ends, is_close=True)
     behind = ends.where("last_ok is null or last_ok < last").drop("last")
     told = ("since", "at", "records", "unanswered", "error", "ended_by_itself", "seconds")
     ended = trace.present("histories").groupBy("worker").agg(F.min("ended_by_itself").alias("_end"))
-    stuck = trace.engine.materialized(
-        sends.join(F.broadcast(behind), on=list(key), how="inner")
+    stuck = (
+        sends.join(behind, on=list(key), how="inner")
         .where("outcome != 'ok' and (last_ok is null or intended_micros > last_ok)")
-        .join(F.broadcast(ended), on="worker", how="left")
+        .join(ended, on="worker", how="left")
         .groupBy(*key)
         .agg(
             F.min("intended_micros").alias("since"),
             F.max(F.greatest("intended_micros", "answered_micros")).alias("at"),
-            F.count(F.lit(1)).alias("records"),
-            F.count_if(F.col("answered_micros").isNull()).alias("unanswered"),
+            F.sum("records").alias("records"),
+            F.expr("sum(if(answered_micros is null, records, 0)) as unanswered"),
             F.max("error").alias("error"),
             F.min("_end").alias("ended_by_itself"),
         )
         .withColumn("seconds", (F.col("at") - F.col("since")) / MICROS_PER_SECOND)
         .where(f"seconds >= {OWED_SECONDS} or unanswered > 0")
-        .join(F.broadcast(_held(trace)), on=F.expr(_IS_HELD), how="left")
+        .join(_held(trace), on=F.expr(_IS_HELD), how="left")
         .groupBy(*key, *told)
-        .agg(F.count("injected_micros").alias("faults")),
-        is_close=True,
+        .agg(F.count("injected_micros").alias("faults"))
     )
     is_long = F.col("seconds") >= OWED_SECONDS
     is_whole = F.col("ended_by_itself") & F.lit(trace.run.error is None)
@@ -170,7 +165,7 @@ def never_caught_up(trace: Trace) -> CheckOutcome:
     left = (
         changes(trace)
         .select(*_LOG, "isr", "was", "at_micros")
-        .join(F.broadcast(out.select(*_LOG, "broker")), on=list(_LOG), how="inner")
+        .join(out.select(*_LOG, "broker"), on=list(_LOG), how="inner")
         .groupBy(*_LOG, "broker")
         .agg(
             F.max(F.expr(f"if({has_left}, at_micros, null)")).alias("left"),
@@ -192,9 +187,9 @@ def never_caught_up(trace: Trace) -> CheckOutcome:
     )
     told = (
         out.join(left, on=[*_LOG, "broker"], how="inner")
-        .join(F.broadcast(states), on="broker", how="left")
-        .crossJoin(F.broadcast(healed))
-        .crossJoin(F.broadcast(_end(trace)))
+        .join(states, on="broker", how="left")
+        .crossJoin(healed)
+        .crossJoin(_end(trace))
         .withColumn(
             "seconds",
             F.greatest(F.lit(0), F.col("end") - F.greatest("since", "changed_micros", "healed"))

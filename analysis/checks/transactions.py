@@ -6,15 +6,12 @@ How a transaction ended is what its marker in the log says, else what its client
 from analysis.checks.base import CheckDefinition, CheckOutcome, count_records, findings, spans
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column, Window
-from analysis.engine.frames import Frame
-from analysis.facts import closeup
-from analysis.facts.digests import outside
+from analysis.facts import slices
 from analysis.facts.elections import permit_in_words
 from analysis.facts.fates import committed_readers
 from analysis.facts.load import Trace
 from analysis.facts.progress import final_positions
-from analysis.facts.stretches import one_record
-from analysis.facts.transactions import settled_writes, with_later_permit, writes
+from analysis.facts.transactions import with_later_permit, writes
 
 _LOG = ("topic", "partition")
 _TRANSACTION = ("producer", "transaction")
@@ -38,16 +35,15 @@ def aborted_read(trace: Trace) -> CheckOutcome:
     Source: `isolation.level`; KIP-98.
     """
     untaken = writes(trace).where("fate != 'committed'")
-    readers = F.broadcast(committed_readers(trace))
-    owed = untaken.join(readers, on="topic", how="inner")
-    delivered = closeup.polls(trace).select("group", *_LOG, "offset", "value", "polled_micros")
-    judged = owed.select(one_record())
-    if not trace.is_small:
-        settled = settled_writes(trace).where("fate != 'committed'")
-        judged = judged.union(settled.join(readers, on="topic", how="inner").select("records"))
+    owed = untaken.join(committed_readers(trace), on="topic", how="inner")
+    delivered = slices.polls(trace).select(
+        "group", *_LOG, "offset", "last_offset", "value", "polled_micros"
+    )
     found = spans(
         trace,
-        owed.drop("offset").join(delivered, on=["group", *_LOG, "value"], how="inner"),
+        owed.drop("offset", "last_offset").join(
+            delivered, on=["group", *_LOG, "value"], how="inner"
+        ),
         "group",
         *_LOG,
         *_TRANSACTION,
@@ -69,7 +65,7 @@ def aborted_read(trace: Trace) -> CheckOutcome:
                 "reason",
             ),
         ),
-        count_records(judged),
+        count_records(owed),
     )
 
 
@@ -84,41 +80,33 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
     Evaluates: every write of a committed transaction that a group went past.
     Source: KIP-98: a transaction is atomic over its partitions.
     """
-    reached = final_positions(trace)
-    passed = (
+    passed = trace.engine.materialized(
         writes(trace)
         .where("fate = 'committed' or told = 'committed' and fate = 'aborted'")
-        .join(F.broadcast(committed_readers(trace)), on="topic", how="inner")
-        .join(reached, on=["group", *_LOG], how="inner")
+        .join(committed_readers(trace), on="topic", how="inner")
+        .join(final_positions(trace), on=["group", *_LOG], how="inner")
         .where(_IS_PASSED)
     )
-    unread = trace.engine.materialized(
-        outside(passed, closeup.polls(trace), "group", *_LOG, "value"), is_close=True
+    whole = passed.groupBy("group", *_TRANSACTION).agg(F.sum("records").alias("_passed"))
+    of_transaction = Window.partitionBy("group", *_TRANSACTION)
+    unread = (
+        passed.join(slices.polls(trace), on=["group", *_LOG, "value"], how="left_anti")
+        .withColumn("_unread", F.sum("records").over(of_transaction))
+        .join(whole, on=["group", *_TRANSACTION], how="inner")
     )
-    judged = passed.select("group", *_TRANSACTION, one_record())
-    if not trace.is_small:
-        judged = judged.union(_passed_whole(trace, reached))
-    of_transaction = ("group", *_TRANSACTION)
-    judged = trace.engine.materialized(
-        judged.groupBy(*of_transaction).agg(F.sum("records").alias("records")), is_close=True
-    )
-    told = unread.withColumn(
-        "_unread", F.count(F.lit(1)).over(Window.partitionBy(*of_transaction))
-    ).join(judged, on=list(of_transaction), how="inner")
-    kept = closeup.surviving(trace).select(*_LOG, "value", F.lit(1).alias("_kept"))
-    missed = trace.engine.materialized(
-        with_later_permit(told, trace)
-        .withColumn("seen", F.col("records") - F.col("_unread"))
+    kept = slices.surviving(trace).select(*_LOG, "value", F.lit(1).alias("_kept"))
+    missed = (
+        with_later_permit(unread, trace)
+        .withColumn("seen", F.col("_passed") - F.col("_unread"))
         .join(kept, on=[*_LOG, "value"], how="left")
         .withColumn("verdict", _verdict_of_missed())
         .withColumn("permitted_by", F.when(F.col("verdict") == "permitted", permit_in_words()))
         .groupBy("group", *_LOG, *_TRANSACTION, "verdict", "seen", "permitted_by")
         .agg(
             F.min("offset").alias("offset_first"),
-            F.max("offset").alias("offset_last"),
-            F.count(F.lit(1)).alias("records"),
-        ),
-        is_close=True,
+            F.max("last_offset").alias("offset_last"),
+            F.sum("records").alias("records"),
+        )
     )
     return CheckOutcome(
         findings(
@@ -136,22 +124,7 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
                 F.coalesce(F.concat(F.lit("; "), "permitted_by"), F.lit("")),
             ),
         ),
-        count_records(judged),
-    )
-
-
-def _passed_whole(trace: Trace, reached: Frame) -> Frame:
-    """Of a large trace, committed writes that a group went past and got, in stretches."""
-    return (
-        settled_writes(trace)
-        .where("fate = 'committed'")
-        .withColumnRenamed("first_offset", "_first")
-        .join(F.broadcast(committed_readers(trace)), on="topic", how="inner")
-        .join(F.broadcast(reached), on=["group", *_LOG], how="inner")
-        .withColumn("_first", F.greatest("_first", "first_offset"))
-        .withColumn("records", F.expr("least(last_offset + 1, final_position) - _first"))
-        .where("records > 0")
-        .select("group", *_TRANSACTION, "records")
+        count_records(passed),
     )
 
 

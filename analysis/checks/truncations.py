@@ -46,7 +46,7 @@ def truncation_detected(trace: Trace) -> CheckOutcome:
     known = (
         _reports(trace)
         .where("forked_at < from_offset")
-        .join(F.broadcast(newer), on=list(_LOG), how="left")
+        .join(newer, on=list(_LOG), how="left")
         .groupBy(*_RESET, "is_raised", "forked_at")
         .agg(
             F.expr("min(began_micros) filter (where leader_epoch > from_epoch)").alias("began"),
@@ -106,7 +106,7 @@ def false_truncation(trace: Trace) -> CheckOutcome:
     """
     until = f"at_micros + {trace.clock_micros}"
     reports = with_log_starts(_reports(trace), trace).join(
-        F.broadcast(trace.log_bounds.select(*_LOG, "log_end")), on=list(_LOG), how="inner"
+        trace.log_bounds.select(*_LOG, "log_end"), on=list(_LOG), how="inner"
     )
     before = reports.selectExpr(
         *PARTITION, "from_offset", "from_offset - 1 as offset", "at_micros as reported"
@@ -118,7 +118,7 @@ def false_truncation(trace: Trace) -> CheckOutcome:
         .agg(F.max_by("leader_epoch", "at_micros").alias("read_epoch"))
         .withColumnRenamed("reported", "at_micros")
     )
-    read = trace.engine.materialized(read, is_close=True)
+    read = trace.engine.materialized(read)
     judged = (
         reports.join(read, on=[*PARTITION, "from_offset", "at_micros"], how="left")
         .where("from_offset between start_low and log_end")
@@ -207,7 +207,7 @@ def silent_revalidation(trace: Trace) -> CheckOutcome:
             on=[*PARTITION, "first_micros", "until_micros"],
             how="left_anti",
         )
-        .join(F.broadcast(trace.groups.select("group", "commit_epoch")), on="group", how="left")
+        .join(trace.groups.select("group", "commit_epoch"), on="group", how="left")
         .selectExpr("*", "position - forked_at as appended")
     )
     return CheckOutcome(
@@ -255,11 +255,11 @@ def loss_estimate(trace: Trace) -> CheckOutcome:
     branches = abandoned(trace)
     by_values = (
         lost(trace)
-        .select(*_LOG, "offset", F.col("acknowledged_epoch").alias("epoch"))
-        .join(F.broadcast(branches), on=[*_LOG, "epoch"], how="inner")
+        .select(*_LOG, "offset", "records", F.col("acknowledged_epoch").alias("epoch"))
+        .join(branches, on=[*_LOG, "epoch"], how="inner")
         .where("offset >= forked_at")
         .groupBy(*_LOG, "epoch")
-        .agg(F.count(F.lit(1)).alias("lost"))
+        .agg(F.sum("records").alias("lost"))
     )
     ended = reigns(trace).where("newer_epoch is not null")
     began = ended.groupBy(*_LOG, "epoch").agg(F.min("until_micros").alias("until_micros"))
@@ -325,7 +325,7 @@ def _reports(trace: Trace) -> Frame:
             "at_micros",
         )
         .join(
-            F.broadcast(resets.select(*PARTITION, "member", "from_offset").distinct()),
+            resets.select(*PARTITION, "member", "from_offset").distinct(),
             on=[*PARTITION, "member", "from_offset"],
             how="left_anti",
         )
@@ -333,7 +333,7 @@ def _reports(trace: Trace) -> Frame:
     return (
         resets.withColumn("is_raised", F.expr("false"))
         .unionByName(raised.withColumn("is_raised", F.expr("true")))
-        .join(F.broadcast(timelines(trace)), on=list(_LOG), how="inner")
+        .join(timelines(trace), on=list(_LOG), how="inner")
         .selectExpr("*", f"if(from_epoch < 0, null, {forked_at}) as forked_at")
     )
 

@@ -22,9 +22,6 @@ _R = TypeVar("_R")
 class DuckDBEngine:
     """One connection to a database in memory, which spills to a folder."""
 
-    is_small = True
-    """Leaves out what a check does on a large trace for Spark alone."""
-
     def __init__(self, *, threads: int, memory: str, spill: Path) -> None:
         """Connect.
 
@@ -60,19 +57,9 @@ class DuckDBEngine:
         names = ", ".join(f'"{name}"' for name in schema.names)
         return self._made("VIEW", f"SELECT {names} FROM read_parquet('{path}')", schema.names)
 
-    def materialized(
-        self,
-        frame: Frame,
-        *,
-        is_heavy: bool = False,  # noqa: ARG002 - DuckDB plans everything alike
-        is_close: bool = False,  # noqa: ARG002
-    ) -> Frame:
+    def materialized(self, frame: Frame) -> Frame:
         """The rows of a frame, computed now."""
         return self._made("TABLE", in_duckdb(statement(frame)), list(frame.columns))
-
-    def close_up(self, frame: Frame) -> Frame:
-        """The rows of a frame, computed now."""
-        return self.materialized(frame)
 
     def each(self, ask: Callable[[_T], _R], of: Iterable[_T]) -> list[_R]:
         """What is asked of each, one at a time: DuckDB uses every core for one statement."""

@@ -35,16 +35,7 @@ class Row(dict[str, Any]):
 
 
 class Engine(Protocol):
-    """What runs statements.
-
-    Attributes:
-        is_small: whether so little is known of a run that planning costs more than the rows.
-    """
-
-    @property
-    def is_small(self) -> bool:
-        """See above."""
-        ...
+    """What runs statements. Only it knows how large a trace is."""
 
     def run(self, frame: "Frame") -> pa.Table:
         """The rows of a frame."""
@@ -62,20 +53,8 @@ class Engine(Protocol):
         """Rows of a Parquet file, with the columns of a schema."""
         ...
 
-    def materialized(
-        self, frame: "Frame", *, is_heavy: bool = False, is_close: bool = False
-    ) -> "Frame":
-        """The rows of a frame, computed now, without the query that they came from.
-
-        Args:
-            frame: to be computed.
-            is_heavy: whether it goes through a large table of a large trace.
-            is_close: whether it goes through the close-up of one, which may be large.
-        """
-        ...
-
-    def close_up(self, frame: "Frame") -> "Frame":
-        """Rows of a large table that are looked at one by one, computed now."""
+    def materialized(self, frame: "Frame") -> "Frame":
+        """The rows of a frame, computed now, without the query that they came from."""
         ...
 
     def each(self, ask: Callable[[_T], _R], of: Iterable[_T]) -> list[_R]:
@@ -150,14 +129,12 @@ class Frame:
         columns: their names, in their order.
         body: what it is made of.
         is_large: whether it reads the files of a large table.
-        is_broadcast: whether a join sends all of it to each task.
     """
 
     engine: Engine
     columns: tuple[str, ...]
     body: View | Select | Union
     is_large: bool = False
-    is_broadcast: bool = False
 
     @property
     def inputs(self) -> Iterator["Frame"]:
@@ -325,7 +302,7 @@ class Frame:
         return body if isinstance(body, Select) and body.is_open else Select(self)
 
     def _with(self, body: Select) -> "Frame":
-        return replace(self, body=body, is_broadcast=False)
+        return replace(self, body=body)
 
     def _joined(self, right: Joined, keys: tuple[str, ...]) -> "Frame":
         theirs = () if right.how in _WITHOUT_RIGHT else right.frame.columns

@@ -2,12 +2,10 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from analysis.engine.columns import Case, Column, literal, quoted, text_of
 
-_T = TypeVar("_T")
 _AS = re.compile(r"(?s)(.*\S)\s+as\s+`?(\w+)`?")
 _NAME = re.compile(r"(?:\w+\.)*(\w+)")
 _WITH_LITERAL_FIRST = ("format_string", "concat_ws")
@@ -72,8 +70,3 @@ def count_distinct(*columns: Any) -> Column:
 def last(column: Any, *, ignorenulls: bool = False) -> Column:
     """The last value of a window."""
     return Column(f"last_value({text_of(column)})" + (" IGNORE NULLS" if ignorenulls else ""))
-
-
-def broadcast(frame: _T) -> _T:
-    """A frame that a join sends as a whole to each task."""
-    return replace(frame, is_broadcast=True)  # type: ignore[type-var]

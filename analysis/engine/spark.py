@@ -5,6 +5,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from functools import cached_property
 from itertools import count
 from pathlib import Path
@@ -16,14 +17,14 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from analysis.engine.frames import Frame, View
-from analysis.engine.scratch import Kept, Scratch
+from analysis.engine.scratch import Scratch
 from analysis.engine.statements import statement
 from analysis.engine.tuning import for_many_rows
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 SMALL_INPUT_ROWS = 200_000
-"""Up to this number of rows in all, a trace is small: see `analysis.facts.closeup`."""
+"""Up to this number of rows in all, every table of a trace goes into the plans."""
 LOCAL_ROWS = 20_000
 """Up to this number of rows, a table goes into the plan, which saves scans and their jobs."""
 _AT_ONCE = min(8, 1 + (os.cpu_count() or 1))
@@ -54,25 +55,14 @@ class SparkEngine:
         """
         self.session = session
         self._rows, self._scratch = rows, scratch
-        self._close_rows: list[int] = []
-
-    @property
-    def is_small(self) -> bool:
-        """Whether so little is known of a run that planning costs more than the rows."""
-        return self._scratch is None or self._rows <= SMALL_INPUT_ROWS
 
     def run(self, frame: Frame) -> pa.Table:
         """The rows of a frame."""
         return self.planned(frame).toArrow()
 
-    def planned(self, frame: Frame, *, is_much: bool = False) -> DataFrame:
-        """A frame as Spark's.
-
-        Args:
-            frame: to be planned.
-            is_much: whether to plan for many rows, as for any frame that reads large files.
-        """
-        session = self._for_many_rows if is_much or frame.is_large else self.session
+    def planned(self, frame: Frame) -> DataFrame:
+        """A frame as Spark's; one that reads large files is planned for many rows."""
+        session = self._for_many_rows if frame.is_large else self.session
         return session.sql(statement(frame))
 
     def table(self, content: pa.Table) -> Frame:
@@ -82,7 +72,7 @@ class SparkEngine:
 
     def is_local(self, rows: int) -> bool:
         """Whether a table with this number of rows goes into the plan."""
-        return self.is_small or rows <= LOCAL_ROWS
+        return self._scratch is None or self._rows <= SMALL_INPUT_ROWS or rows <= LOCAL_ROWS
 
     def parquet(self, path: Path, schema: pa.Schema) -> Frame:
         """Rows of a large Parquet file."""
@@ -90,8 +80,7 @@ class SparkEngine:
 
     def named(self, found: DataFrame, *, is_large: bool = False) -> Frame:
         """A DataFrame as a table that statements can name."""
-        while _UNUSED:
-            self.session.catalog.dropGlobalTempView(_UNUSED.popleft())
+        self._drop_unused()
         name = f"t{next(_NUMBERS)}"
         found.createGlobalTempView(name)
         view = View(f"{_GLOBAL}.{name}")
@@ -99,28 +88,27 @@ class SparkEngine:
         weakref.finalize(view, _UNUSED.append, name).atexit = False
         return Frame(self, tuple(found.columns), view, is_large)
 
-    def materialized(
-        self, frame: Frame, *, is_heavy: bool = False, is_close: bool = False
-    ) -> Frame:
+    def _drop_unused(self) -> None:
+        """Drop the views that no frame refers to any more. Threads may do so at the same time."""
+        with suppress(IndexError):
+            while True:
+                self.session.catalog.dropGlobalTempView(_UNUSED.popleft())
+
+    def materialized(self, frame: Frame) -> Frame:
         """The rows of a frame, computed now, without the query that they came from.
 
-        Few rows go into the plans that use them; many stay where Spark computed them, or in files
-        where they came from many more.
+        Few rows go into the plans that use them; many, which large files have made, into files.
         """
-        if self.is_small:
+        if not frame.is_large:
             return self.table(frame.toArrow())
-        # A copy, as another thread may add what it keeps meanwhile.
-        is_much = is_close and sum(tuple(self._close_rows)) > SMALL_INPUT_ROWS
-        return self._read(self._kept(frame)) if is_heavy or is_much else self._of_memory(frame)
-
-    def close_up(self, frame: Frame) -> Frame:
-        """Rows of a large table that are looked at one by one, computed now.
-
-        How many they are decides how frames that go through them are planned.
-        """
-        kept = self._kept(frame)
-        self._close_rows.append(kept.rows)
-        return self._read(kept)
+        if self._scratch is None:
+            raise ValueError("a large trace needs a place for its rows")
+        kept = self._scratch.kept(self.planned(frame))
+        return (
+            self._files(kept.path, kept.schema)
+            if kept.rows > LOCAL_ROWS
+            else self.table(kept.as_table())
+        )
 
     def each(self, ask: Callable[[_T], _R], of: Iterable[_T]) -> list[_R]:
         """What is asked of each, a few at a time: Spark plans one while it computes another."""
@@ -143,22 +131,6 @@ class SparkEngine:
     def _for_many_rows(self) -> SparkSession:
         return for_many_rows(self.session, self._rows)
 
-    def _kept(self, frame: Frame) -> Kept:
-        if self._scratch is None:
-            raise ValueError("a large trace needs a place for its rows")
-        return self._scratch.kept(self.planned(frame, is_much=True))
-
-    def _read(self, kept: Kept) -> Frame:
-        if kept.rows > LOCAL_ROWS:
-            return self._files(kept.path, kept.schema)
-        return self.table(kept.as_table())
-
     def _files(self, path: Path, schema: StructType) -> Frame:
         found = self.session.read.schema(schema).parquet(str(path))
         return self.named(found, is_large=True)
-
-    def _of_memory(self, frame: Frame) -> Frame:
-        found = self.planned(frame).localCheckpoint()
-        rows = found.limit(LOCAL_ROWS + 1).toArrow()
-        is_many = rows.num_rows > LOCAL_ROWS
-        return self.named(found) if is_many else self.table(rows)

@@ -40,11 +40,9 @@ class _Writer:
                 return self._select(select, frame.columns)
 
     def _select(self, select: Select, columns: tuple[str, ...]) -> str:
-        sent = [f"_{place}" for place, one in enumerate(select.joined, 1) if one.frame.is_broadcast]
-        hint = f"/*+ BROADCAST({', '.join(sent)}) */ " if sent else ""
         distinct = "DISTINCT " if select.is_distinct else ""
         items = ", ".join(select.items or map(text_of, columns))
-        lines = [f"SELECT {hint}{distinct}{items} FROM {self._named(select.source)} AS _0"]
+        lines = [f"SELECT {distinct}{items} FROM {self._named(select.source)} AS _0"]
         for place, one in enumerate(select.joined, 1):
             lines.append(f"{JOINS[one.how]} {self._named(one.frame)} AS _{place} {one.on}".rstrip())
         if select.where:

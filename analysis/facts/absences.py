@@ -32,8 +32,8 @@ def _absences(trace: Trace) -> Frame:
             "at_micros",
         )
         .select("group", *_LOG, "position", "at_micros")
-        .join(F.broadcast(timelines(trace)), on=list(_LOG), how="inner")
-        .join(F.broadcast(trace.log_bounds.select(*_LOG, "log_end")), on=list(_LOG), how="inner")
+        .join(timelines(trace), on=list(_LOG), how="inner")
+        .join(trace.log_bounds.select(*_LOG, "log_end"), on=list(_LOG), how="inner")
         .withColumn(
             "led",
             F.expr(f"array_max(filter(timeline, one -> one.from_micros <= at_micros - {clock}))"),

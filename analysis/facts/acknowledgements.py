@@ -16,8 +16,7 @@ Where it was lost, the first of these that applies is reported:
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.facts import closeup
-from analysis.facts.digests import key_of, outside
+from analysis.facts import slices
 from analysis.facts.load import Trace
 from analysis.facts.reigns import reigns
 
@@ -33,34 +32,34 @@ _ONLY_BROKER = f"if(array_min({_BROKERS}) = array_max({_BROKERS}), array_min({_B
 def lost(trace: Trace) -> Frame:
     """Acknowledged sends whose value is not in the surviving log, with who acknowledged them.
 
-    Of a large trace without those that were deleted in time, after every group had them. The
-    columns of `sends`, and log_start, known_by, held_by (the brokers whose replicas held it before
-    they were truncated, as far as that was observed), acknowledged_epoch, acknowledged_by,
-    newer_epoch and until_micros (how that leader's reign ended; null if it did not),
+    Slices, with the columns of `sends`, and log_start, known_by, held_by (the brokers whose
+    replicas held it before they were truncated, as far as that was observed), acknowledged_epoch,
+    acknowledged_by, newer_epoch and until_micros (how that leader's reign ended; null if not),
     truncated_to and truncated_micros (where that leader logged that it truncated them).
     """
-    return trace.shared("lost", lambda: _lost(trace), is_close=True)
+    return trace.shared("lost", lambda: _lost(trace))
 
 
 def survived_late(trace: Trace) -> Frame:
     """Surviving sends that were acknowledged after their epoch's end, beyond the clocks' bound.
 
-    Columns: topic, partition, offset, acks, producer, answered_micros, epoch, broker, newer_epoch,
-    until_micros.
+    Columns: topic, partition, offset, last_offset, acks, producer, answered_micros, epoch, broker,
+    newer_epoch, until_micros.
     """
     ended = reigns(trace).where("until_micros is not null")
-    kept = closeup.surviving(trace).withColumnRenamed("leader_epoch", "epoch")
+    kept = slices.surviving(trace).selectExpr(*_SEND, "leader_epoch as epoch")
     return trace.engine.materialized(
-        closeup.acknowledged(trace)
+        slices.acknowledged(trace)
         .join(kept, on=list(_SEND), how="inner")
-        .join(F.broadcast(ended), on=[*_LOG, "epoch"], how="inner")
+        .join(ended, on=[*_LOG, "epoch"], how="inner")
         .where("from_micros <= answered_micros")
         .where(f"answered_micros > until_micros + {trace.clock_micros}")
-        .groupBy(*_SEND, "acks", "producer", "answered_micros", "epoch")
+        .groupBy(*_SEND, "last_offset", "acks", "producer", "answered_micros", "epoch")
         .agg(F.max(F.struct(*_REIGN)).alias("reign"))
         .selectExpr(
             *_LOG,
             "offset",
+            "last_offset",
             "acks",
             "producer",
             "answered_micros",
@@ -68,17 +67,15 @@ def survived_late(trace: Trace) -> Frame:
             "reign.broker as broker",
             "reign.newer_epoch as newer_epoch",
             "reign.until_micros as until_micros",
-        ),
-        is_close=True,
+        )
     )
 
 
 def _lost(trace: Trace) -> Frame:
     gone = trace.engine.materialized(
-        outside(closeup.acknowledged(trace), closeup.surviving(trace), *_LOG, "value").select(
-            "*", key_of(*_SEND)
-        ),
-        is_close=True,
+        slices.acknowledged(trace).join(
+            slices.surviving(trace), on=[*_LOG, "value"], how="left_anti"
+        )
     )
     # When it was sent at the earliest, by any node's clock.
     sent = f"coalesce(intended_micros, answered_micros) - {trace.clock_micros}"
@@ -103,10 +100,10 @@ def _lost(trace: Trace) -> Frame:
         " when guess is not null then 'guess' end"
     )
     return (
-        gone.join(F.broadcast(trace.log_bounds.drop("log_end")), on=list(_LOG), how="left")
-        .join(F.broadcast(_reigns_of_log(trace)), on=list(_LOG), how="left")
-        .join(F.broadcast(_cuts_of_log(trace)), on=list(_LOG), how="left")
-        .join(_seen(gone, trace), on="_key", how="left")
+        gone.join(trace.log_bounds.drop("log_end"), on=list(_LOG), how="left")
+        .join(_reigns_of_log(trace), on=list(_LOG), how="left")
+        .join(_cuts_of_log(trace), on=list(_LOG), how="left")
+        .join(_seen(gone, trace), on=list(_SEND), how="left")
         .join(_taken(trace), on=[*_LOG, "offset"], how="left")
         .selectExpr(
             "*",
@@ -130,7 +127,7 @@ def _lost(trace: Trace) -> Frame:
             " when 'offset' then before when 'guess' then guess end as reign",
         )
         .selectExpr(
-            *(name for name in gone.columns if name != "_key"),
+            *gone.columns,
             "log_start",
             "known_by",
             "held_by",
@@ -167,19 +164,19 @@ def _cuts_of_log(trace: Trace) -> Frame:
 
 
 def _seen(gone: Frame, trace: Trace) -> Frame:
-    """By _key, the epoch under which a lost value stood at its offset, in any replica or poll.
+    """The epoch under which a lost value stood at its offset, in any replica or poll.
 
-    And held_by: the brokers whose replicas were seen to hold it before they were truncated.
+    Columns: _SEND, seen_epoch, held_by (the brokers whose replicas were seen to hold it before they
+    were truncated).
     """
-    key = key_of(*_SEND)
     return (
-        closeup.polls(trace)
-        .select(key, "leader_epoch")
-        .union(closeup.replica_records(trace).select(key, "leader_epoch"))
+        slices.polls(trace)
+        .select(*_SEND, "leader_epoch")
+        .union(slices.replica_records(trace).select(*_SEND, "leader_epoch"))
         .withColumn("broker", F.lit(None).cast("int"))
-        .union(trace["cut_records"].select(key, "leader_epoch", "broker"))
-        .join(gone.select("_key"), on="_key", how="left_semi")
-        .groupBy("_key")
+        .union(slices.cut_records(trace).select(*_SEND, "leader_epoch", "broker"))
+        .join(gone.select(*_SEND), on=list(_SEND), how="left_semi")
+        .groupBy(*_SEND)
         .agg(
             F.max("leader_epoch").alias("seen_epoch"),
             F.sort_array(F.collect_set("broker")).alias("held_by"),
@@ -190,5 +187,5 @@ def _seen(gone: Frame, trace: Trace) -> Frame:
 
 def _taken(trace: Trace) -> Frame:
     """(topic, partition, offset, taken_epoch): the epoch that an offset has in the log."""
-    held = closeup.surviving(trace)
+    held = slices.surviving(trace)
     return held.groupBy(*_LOG, "offset").agg(F.max("leader_epoch").alias("taken_epoch"))

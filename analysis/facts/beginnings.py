@@ -51,7 +51,7 @@ def _beginnings(trace: Trace) -> Frame:
         .groupBy(*PARTITION)
         .agg(F.max_by("to_offset", "put_micros").alias("put_to"))
     )
-    policies = F.broadcast(trace.groups.select("group", "reset"))
+    policies = trace.groups.select("group", "reset")
     is_at_start = f"reset = '{ResetPolicy.EARLIEST}' and coalesce(led_micros > at_micros, true)"
     undelivered = assigned.join(
         delivered.select("group").distinct(), on="group", how="left_semi"

@@ -40,7 +40,7 @@ def _reads(trace: Trace) -> Frame:
             F.min("at_micros").alias("first_micros"),
             F.max("at_micros").alias("last_micros"),
         )
-        .join(F.broadcast(trace.epoch_starts), on=list(_LOG), how="left")
+        .join(trace.epoch_starts, on=list(_LOG), how="left")
         .selectExpr("*", f"{fork_of('epoch')} as forked_at")
         .drop("epochs")
     )
@@ -85,7 +85,7 @@ def _abandoned(trace: Trace) -> Frame:
     in_acknowledgements = (
         lost(trace)
         .groupBy(*_LOG, F.col("acknowledged_epoch").alias("epoch"))
-        .agg((F.max("offset") + 1).alias("reached"))
+        .agg((F.max("last_offset") + 1).alias("reached"))
         .selectExpr("*", "0 as rank", "'acknowledgement' as reached_by")
     )
     return (
@@ -95,7 +95,7 @@ def _abandoned(trace: Trace) -> Frame:
         .where("epoch >= 0")
         .groupBy(*_LOG, "epoch")
         .agg(F.expr("max(struct(reached, rank, reached_by))").alias("furthest"))
-        .join(F.broadcast(trace.epoch_starts), on=list(_LOG), how="inner")
+        .join(trace.epoch_starts, on=list(_LOG), how="inner")
         .selectExpr(
             *_LOG,
             "epoch",

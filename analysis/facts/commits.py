@@ -35,7 +35,7 @@ def stored_commits(trace: Trace) -> Frame:
       opened last, had committed that offset with an epoch just before, or gets its epochs from
       elsewhere than its records.
     """
-    return trace.shared("commits", lambda: _stored_commits(trace), is_close=True)
+    return trace.shared("commits", lambda: _stored_commits(trace))
 
 
 def _stored_commits(trace: Trace) -> Frame:
@@ -72,7 +72,7 @@ def _stored_commits(trace: Trace) -> Frame:
         .select("group", F.col("at_micros").alias("opened_micros"))
     )
     opened_then = (
-        commits.join(F.broadcast(openings), on="group", how="inner")
+        commits.join(openings, on="group", how="inner")
         .where("opened_micros <= committed_micros")
         .groupBy(*COMMIT)
         .agg(F.max("opened_micros").alias("opened_at"))
@@ -89,7 +89,7 @@ def _stored_commits(trace: Trace) -> Frame:
     )
     led = trace["leaderships"].select("topic", "partition", "leader_epoch", "at_micros")
     led_then = (
-        commits.join(F.broadcast(led), on=["topic", "partition"], how="inner")
+        commits.join(led, on=["topic", "partition"], how="inner")
         .where("at_micros < until")
         .groupBy(*COMMIT)
         .agg(F.max("leader_epoch").alias("led_epoch"))
@@ -99,7 +99,7 @@ def _stored_commits(trace: Trace) -> Frame:
         .join(logged, on=["topic", "partition", "before"], how="left")
         .join(led_then, on=list(COMMIT), how="left")
         .join(opened_then, on=list(COMMIT), how="left")
-        .join(F.broadcast(trace.groups.select("group", "commit_epoch")), on="group", how="left")
+        .join(trace.groups.select("group", "commit_epoch"), on="group", how="left")
         .withColumn("record_epoch", F.coalesce("polled_epoch", "logged_epoch"))
         .withColumn("could_know", F.coalesce(could_know, F.lit(0) == 1))
         .select(
@@ -128,7 +128,7 @@ def _control_records(trace: Trace) -> Frame:
     return (
         trace["replica_batches"]
         .where("is_control")
-        .join(F.broadcast(trace.survivors), on=["topic", "partition", "broker"], how="left_semi")
+        .join(trace.survivors, on=["topic", "partition", "broker"], how="left_semi")
         .selectExpr(
             "topic", "partition", "base_offset as offset", "leader_epoch", "true as is_control"
         )

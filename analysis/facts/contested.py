@@ -1,36 +1,31 @@
 """Offsets at which more than one value was seen: in the surviving log, or by a group.
 
-Millions of records may be compared here. So values are compared by their hashes, and the groups
-that were given one are bits of a number: Spark sums up numbers where they are, and sorts all rows
-for texts and sets.
+The groups that were given a value are bits of a number: Spark sums up numbers where they are, and
+sorts all rows for texts and sets.
 """
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.columns import Column, Window
+from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.facts import closeup
+from analysis.facts import slices
 from analysis.facts.load import Trace
 from analysis.facts.stretches import given
 
 _LOG = ("topic", "partition")
 _AT = (*_LOG, "offset")
+_SLICE = (*_AT, "last_offset", "records")
 _BITS = 63
 
 
 def rivals(trace: Trace) -> Frame:
-    """The values of offsets that have several.
+    """The values of offsets that have several, in slices.
 
-    Columns: topic, partition, offset, leader_epoch, value_hash, groups (those that were given it;
-    see `with_readers`), is_kept (whether the surviving log has it), first_micros and last_micros
-    (of its deliveries; null without any), is_owed (sent with acks=all), answered_micros (when it
-    was acknowledged with this offset; null if it was not).
+    Columns: topic, partition, offset, last_offset, records, leader_epoch, value, groups (those that
+    were given it; see `with_readers`), is_kept (whether the surviving log has it), first_micros and
+    last_micros (of its deliveries; null without any), is_owed (sent with acks=all), answered_micros
+    (when it was acknowledged with this offset; null if it was not).
     """
-    return trace.shared("rivals", lambda: _rivals(trace), is_close=True)
-
-
-def value_hash() -> Column:
-    """Of a row with a `value`."""
-    return F.xxhash64("value").alias("value_hash")
+    return trace.shared("rivals", lambda: _rivals(trace))
 
 
 def with_readers(rows: Frame, trace: Trace) -> Frame:
@@ -40,9 +35,7 @@ def with_readers(rows: Frame, trace: Trace) -> Frame:
     """
     named = _bits(trace).selectExpr("topic as _topic", "group as _group", "bit")
     return (
-        rows.join(
-            F.broadcast(named), on=F.expr("_topic = topic and (groups & bit) != 0"), how="left"
-        )
+        rows.join(named, on=F.expr("_topic = topic and (groups & bit) != 0"), how="left")
         .groupBy(*rows.columns)
         .agg(F.concat_ws(", ", F.sort_array(F.collect_list("_group"))).alias("readers"))
     )
@@ -52,19 +45,19 @@ def _rivals(trace: Trace) -> Frame:
     at_offset = Window.partitionBy(*_AT)
     several = (
         _seen(trace)
-        .groupBy(*_AT, "leader_epoch", "value_hash")
+        .groupBy(*_SLICE, "leader_epoch", "value")
         .agg(
             F.bit_or("bit").alias("groups"),
             (F.min("bit") == 0).alias("is_kept"),
             F.min("polled_micros").alias("first_micros"),
             F.max("polled_micros").alias("last_micros"),
         )
-        .withColumn("_low", F.min("value_hash").over(at_offset))
-        .withColumn("_high", F.max("value_hash").over(at_offset))
+        .withColumn("_low", F.min("value").over(at_offset))
+        .withColumn("_high", F.max("value").over(at_offset))
         .where("_low != _high")
         .drop("_low", "_high")
     )
-    return several.join(_sent(trace), on=[*_LOG, "value_hash"], how="left").select(
+    return several.join(_sent(trace), on=[*_LOG, "value"], how="left").select(
         *several.columns,
         F.col("_owed").isNotNull().alias("is_owed"),
         F.when(F.col("offset") == F.col("_offset"), F.col("_answered")).alias("answered_micros"),
@@ -73,10 +66,10 @@ def _rivals(trace: Trace) -> Frame:
 
 def _seen(trace: Trace) -> Frame:
     """What each group was given, and what the log holds: then bit is 0."""
-    polls = closeup.polls(trace).join(F.broadcast(_bits(trace)), on=["topic", "group"], how="inner")
-    columns = (*_AT, "leader_epoch", value_hash())
+    polls = slices.polls(trace).join(_bits(trace), on=["topic", "group"], how="inner")
+    columns = (*_SLICE, "leader_epoch", "value")
     given_to = polls.select(*columns, "bit", "polled_micros")
-    kept = closeup.surviving(trace).select(
+    kept = slices.surviving(trace).select(
         *columns,
         F.lit(0).cast("bigint").alias("bit"),
         F.lit(None).cast("bigint").alias("polled_micros"),
@@ -88,8 +81,8 @@ def _sent(trace: Trace) -> Frame:
     """Each value once, as its producer reports."""
     is_ok = F.col("outcome") == "ok"
     return (
-        closeup.sends(trace)
-        .groupBy(*_LOG, value_hash())
+        slices.sends(trace)
+        .groupBy(*_LOG, "value")
         .agg(
             F.max(F.when(F.col("acks") == "all", 1)).alias("_owed"),
             F.min(F.when(is_ok, F.col("offset"))).alias("_offset"),

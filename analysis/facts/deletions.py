@@ -23,7 +23,7 @@ def with_deletion(rows: Frame, trace: Trace, *, offset: str) -> Frame:
         offset: the offset, in SQL.
     """
     return (
-        rows.join(F.broadcast(_of_log(trace)), on=list(_LOG), how="left")
+        rows.join(_of_log(trace), on=list(_LOG), how="left")
         .withColumn(
             "deletion", F.expr(f"array_min(filter(_deletions, one -> one.log_start > {offset}))")
         )

@@ -91,7 +91,7 @@ def with_permit(rows: Frame, trace: Trace, *, after: str, to: str, offset: str) 
     is_between = f"one.epoch > {after} and one.epoch <= {to}"
     known = rows if "timeline" in rows.columns else with_timelines(rows, trace)
     return (
-        known.join(F.broadcast(_of_log(trace)), on=list(_LOG), how="left")
+        known.join(_of_log(trace), on=list(_LOG), how="left")
         .withColumn(
             "permit",
             F.expr(
@@ -113,7 +113,7 @@ def with_permit(rows: Frame, trace: Trace, *, after: str, to: str, offset: str) 
 
 def with_timelines(rows: Frame, trace: Trace) -> Frame:
     """Rows with the `timeline` of their partition, null where nothing is known."""
-    return rows.join(F.broadcast(timelines(trace)), on=list(_LOG), how="left")
+    return rows.join(timelines(trace), on=list(_LOG), how="left")
 
 
 def starts_above(offset: str) -> str:
@@ -233,12 +233,12 @@ def _elections(trace: Trace) -> Frame:
         _with_entries(trace)
         .where(_IS_ELECTION)
         .withColumn("before_micros", F.lag("at_micros").over(in_log))
-        .crossJoin(F.broadcast(_faults(trace)))
-        .join(F.broadcast(trace.topics.select("topic", "unclean_election")), "topic", "left")
+        .crossJoin(_faults(trace))
+        .join(trace.topics.select("topic", "unclean_election"), "topic", "left")
     )
     return (
         elected.withColumn("is_unclean", F.expr(_IS_UNCLEAN))
-        .join(F.broadcast(_passing_over(trace)), on=[*_LOG, "metadata_offset"], how="left")
+        .join(_passing_over(trace), on=[*_LOG, "metadata_offset"], how="left")
         .withColumn("own", F.expr("concat(topic, '-', partition)"))
         .withColumn(
             "is_ordered",
@@ -293,7 +293,7 @@ def _passing_over(trace: Trace) -> Frame:
         changes(trace)
         .where("leader >= 0 and size(was.isr) = 0 and size(was.elr) > 0")
         .selectExpr(*_LOG, "metadata_offset", "explode(was.elr) as broker")
-        .join(F.broadcast(states), on="broker", how="inner")
+        .join(states, on="broker", how="inner")
         .where("_state_offset < metadata_offset")
         .groupBy(*_LOG, "metadata_offset", "broker")
         .agg(F.max_by("is_fenced", "_state_offset").alias("is_fenced"))
@@ -320,7 +320,7 @@ def _with_entries(trace: Trace) -> Frame:
     )
     return (
         changes(trace)
-        .join(F.broadcast(entries), on=[*_LOG, "creation", "leader"], how="left")
+        .join(entries, on=[*_LOG, "creation", "leader"], how="left")
         .withColumn(
             "entered_micros",
             F.expr(

@@ -41,7 +41,7 @@ def with_fates(sends: Frame, trace: Trace) -> Frame:
     of_partition = Window.partitionBy(*_LOG, *_TRANSACTION)
     judged = (
         sends.join(
-            F.broadcast(ends(trace).select(*_TRANSACTION, "told")),
+            ends(trace).select(*_TRANSACTION, "told"),
             on=list(_TRANSACTION),
             how="left",
         )
@@ -137,7 +137,7 @@ def _offset_commits(trace: Trace) -> Frame:
     )
     latest = F.max_by(F.struct(*_TRANSACTION), "began_micros")
     return (
-        stored.join(F.broadcast(begun), on=["producer_id", "producer_epoch"], how="inner")
+        stored.join(begun, on=["producer_id", "producer_epoch"], how="inner")
         .where(f"began_micros <= committed_micros + {trace.clock_micros}")
         .groupBy(*stored.columns)
         .agg(latest.alias("_of"))
@@ -150,7 +150,7 @@ def markers(trace: Trace, sends: Frame) -> Frame:
 
     It is the first control record of the same producer id behind it, in any replica.
     """
-    of_id = Window.partitionBy(*_LOG, "producer_id").orderBy(F.desc("base_offset"))
+    of_id = Window.partitionBy(*_LOG, "producer_id").orderBy(F.desc("base_offset"), "control_type")
     behind = of_id.rowsBetween(Window.unboundedPreceding, -1)
     control = F.when(F.col("is_control"), F.struct("control_type", "base_offset"))
     ended = (
@@ -212,7 +212,7 @@ def _fenced(trace: Trace) -> Frame:
         & (F.col("_teller") != F.col("producer"))
     )
     return (
-        begun.join(F.broadcast(told), on="transactional_id", how="inner")
+        begun.join(told, on="transactional_id", how="inner")
         .where(is_newer | is_untold)
         .select(
             *_TRANSACTION,

@@ -43,7 +43,7 @@ _T = TypeVar("_T")
 _LOG = ("topic", "partition")
 CLOCK_MICROS = 50_000
 """Times of different nodes are compared at least within this bound; inside, nothing is decided."""
-IS_ACKNOWLEDGED = "outcome = 'ok' and offset is not null"
+IS_ACKNOWLEDGED = "outcome = 'ok' and first_offset is not null"
 """Of a row of `sends`."""
 IS_UNACKNOWLEDGED = f"not coalesce({IS_ACKNOWLEDGED}, false)"
 """Its contrary."""
@@ -75,11 +75,6 @@ class Trace:
     altered: tuple[str, ...] = ()
     _once: Once = field(default_factory=Once)
 
-    @property
-    def is_small(self) -> bool:
-        """Whether so little is known that planning costs more than the rows."""
-        return self.engine.is_small
-
     def __getitem__(self, table: str) -> Frame:
         """A table by its name in the contract.
 
@@ -93,7 +88,24 @@ class Trace:
     def present(self, table: str) -> Frame:
         """A table by its name in the contract; no rows where it is missing or unreadable."""
         self._once.source(table)
+        return self.unrecorded(table)
+
+    def unrecorded(self, table: str) -> Frame:
+        """What `present` returns; `touched` does not report it.
+
+        For what a gap in the table can't make wrong.
+        """
         return self._once.get(f"table {table}", lambda: self.read(table))
+
+    def records(self, table: str) -> int:
+        """The number of records in the ranges of a table (`contract.ranges`)."""
+        return self.once(f"records of {table}", lambda: self._records(table))
+
+    def _records(self, table: str) -> int:
+        by_sequence = F.expr("last_sequence - first_sequence")
+        each = F.coalesce(F.expr("last_offset - first_offset"), by_sequence, F.lit(0)) + 1
+        (row,) = self[table].agg(F.sum(each).alias("records")).collect()
+        return int(row["records"] or 0)
 
     def problem(self, table: str) -> str:
         """Why a table can't be used, in words; empty if it can."""
@@ -139,10 +151,9 @@ class Trace:
         return self.once("clock", self._clock_micros)
 
     def _clock_micros(self) -> int:
-        # Read past `touched`: a gap in these leaves the checks that use the bound as they are.
         ahead, behind = F.max("ahead_micros"), F.min("behind_micros")
-        apart = self.read("clocks").agg((ahead - behind).alias("apart"))
-        jump = self.read("histories").agg(F.max("clock_jump_micros").alias("jump"))
+        apart = self.unrecorded("clocks").agg((ahead - behind).alias("apart"))
+        jump = self.unrecorded("histories").agg(F.max("clock_jump_micros").alias("jump"))
         (row,) = apart.crossJoin(jump).collect()
         return max(CLOCK_MICROS, row["apart"] or 0, row["jump"] or 0)
 
@@ -183,22 +194,22 @@ class Trace:
         )
 
     def kept(self, records: Frame) -> Frame:
-        """(topic, partition, offset, leader_epoch, value, broker): of survivors, not deleted.
+        """Those of survivors that are not deleted.
 
         Args:
-            records: rows of `replica_records`.
+            records: slices of `replica_records`.
         """
-        bounds = F.broadcast(self.log_bounds.select(*_LOG, "log_start"))
+        bounds = self.log_bounds.select(*_LOG, "log_start")
         return (
             self._of_survivors(records)
             .join(bounds, on=list(_LOG), how="left")
             .where("log_start is null or offset >= log_start")
-            .select(*_LOG, "offset", "leader_epoch", "value", "broker")
+            .drop("log_start")
         )
 
     def _of_survivors(self, rows: Frame) -> Frame:
         """The rows of replicas that come from surviving ones."""
-        return rows.join(F.broadcast(self.survivors), on=[*_LOG, "broker"], how="left_semi")
+        return rows.join(self.survivors, on=[*_LOG, "broker"], how="left_semi")
 
     @property
     def survivors(self) -> Frame:
@@ -221,22 +232,13 @@ class Trace:
         self,
         name: str,
         build: Callable[[], Frame],
-        *,
-        is_heavy: bool = False,
-        is_close: bool = False,
     ) -> Frame:
         """A Frame that several checks ask for, computed once a trace.
 
         What is kept are its rows, not how they came about: plans that join it several times would
         otherwise grow until planning takes longer than the data.
         """
-        return self.once(
-            name, lambda: self.engine.materialized(build(), is_heavy=is_heavy, is_close=is_close)
-        )
-
-    def close_up(self, table: str, build: Callable[[], Frame]) -> Frame:
-        """Rows of a large trace's table to be looked at one by one, computed once."""
-        return self.once(f"close-up of {table}", lambda: self.engine.close_up(build()))
+        return self.once(name, lambda: self.engine.materialized(build()))
 
     def once(self, name: str, build: Callable[[], _T]) -> _T:
         """A value by its name, built once a trace; `touched` reports its tables to every caller."""

@@ -1,34 +1,33 @@
-"""What groups were given, and what the log holds, at given offsets."""
+"""What groups were given, and what the log holds, at given offsets.
 
-from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+An offset is looked up among slices (`analysis.facts.slices`), which have one for each offset that
+commits, positions and resets name.
+"""
+
 from analysis.engine.frames import Frame
-from analysis.facts import closeup
-from analysis.facts.digests import BUCKET, LOG, with_bucket
+from analysis.facts import slices
 from analysis.facts.load import Trace
 from analysis.facts.positions import PARTITION
-from analysis.facts.stretches import given
 
-_DELIVERY = (*PARTITION, "member", "seq", "at_micros", "leader_epoch")
+_LOG = ("topic", "partition")
 
 
 def deliveries(trace: Trace) -> Frame:
-    """All that groups were given, in stretches of one record at least.
+    """All that groups were given, in ranges of one poll, one leader epoch and one producer.
 
     Columns: group, topic, partition, member, seq, at_micros, leader_epoch, first_offset,
     last_offset, first_place.
     """
-    single = closeup.polls(trace).select(
-        *_DELIVERY[:5],
-        F.col("polled_micros").alias("at_micros"),
+    return trace["polls"].selectExpr(
+        *PARTITION,
+        "member",
+        "seq",
+        "polled_micros as at_micros",
         "leader_epoch",
-        F.col("offset").alias("first_offset"),
-        F.col("offset").alias("last_offset"),
-        F.col("position_in_poll").alias("first_place"),
+        "first_offset",
+        "last_offset",
+        "first_place",
     )
-    if trace.is_small:
-        return single
-    settled = given(trace).join(closeup.orderly(trace), on=list(BUCKET), how="left_semi")
-    return settled.select(*single.columns).union(single)
 
 
 def given_at(points: Frame, trace: Trace) -> Frame:
@@ -38,16 +37,10 @@ def given_at(points: Frame, trace: Trace) -> Frame:
         points: with group, topic, partition, offset; without these two.
         trace: the run.
     """
-    told = deliveries(trace).select(*PARTITION, "first_offset", "last_offset", *_DELIVERY[-2:])
-    if trace.is_small:
-        by_offset = told.drop("last_offset").withColumnRenamed("first_offset", "offset")
-        return points.join(by_offset, on=[*PARTITION, "offset"], how="inner")
-    return (
-        with_bucket(points)
-        .join(with_bucket(told, "first_offset"), on=["group", *BUCKET], how="inner")
-        .where("offset between first_offset and last_offset")
-        .drop("_bucket", "first_offset", "last_offset")
+    by_offset = slices.polls(trace).selectExpr(
+        *PARTITION, "offset", "leader_epoch", "polled_micros as at_micros"
     )
+    return points.join(by_offset, on=[*PARTITION, "offset"], how="inner")
 
 
 def logged_at(points: Frame, trace: Trace) -> Frame:
@@ -57,11 +50,9 @@ def logged_at(points: Frame, trace: Trace) -> Frame:
         points: with topic, partition, offset.
         trace: the run.
     """
-    near = closeup.surviving(trace).select(*LOG, "offset", "leader_epoch")
-    if trace.is_small:
-        return near
-    settled = _settled_at(points.select(*LOG, "offset").distinct(), trace)
-    return settled.select(*near.columns).union(near)
+    wanted = points.select(*_LOG, "offset").distinct()
+    held = slices.surviving(trace).select(*_LOG, "offset", "leader_epoch")
+    return held.join(wanted, on=[*_LOG, "offset"], how="left_semi")
 
 
 def written_at(points: Frame, trace: Trace) -> Frame:
@@ -71,21 +62,7 @@ def written_at(points: Frame, trace: Trace) -> Frame:
         points: with topic, partition, offset.
         trace: the run.
     """
-    wanted = points.select(*LOG, "offset").distinct()
-    values = closeup.surviving(trace).join(wanted, on=[*LOG, "offset"], how="left_semi")
-    written = closeup.sends(trace).where("transaction is not null").select("value")
-    near = values.join(written, on="value", how="left_semi").select(*LOG, "offset").distinct()
-    if trace.is_small:
-        return near
-    settled = _settled_at(wanted, trace).where("transaction is not null")
-    return settled.select(*near.columns).union(near)
-
-
-def _settled_at(points: Frame, trace: Trace) -> Frame:
-    """Of a large trace, the points in stretches of `closeup.settled` that the log holds."""
-    kept = closeup.settled(trace).where("is_kept")
-    return (
-        with_bucket(points)
-        .join(kept, on=list(BUCKET), how="inner")
-        .where("offset between first_offset and last_offset")
-    )
+    wanted = points.select(*_LOG, "offset").distinct()
+    values = slices.surviving(trace).join(wanted, on=[*_LOG, "offset"], how="left_semi")
+    written = slices.sends(trace).where("transaction is not null").select("value")
+    return values.join(written, on="value", how="left_semi").select(*_LOG, "offset").distinct()

@@ -62,7 +62,7 @@ def _all_offsets(trace: Trace) -> Frame:
     )
     return (
         of_present_topic(trace["committed_offsets"], trace, "committed_micros")
-        .join(F.broadcast(last_isr), on="offsets_partition", how="left")
+        .join(last_isr, on="offsets_partition", how="left")
         .withColumn(
             "survives",
             F.expr("coalesce(size(_isr) = 0 or arrays_overlap(brokers, _isr), true)"),

@@ -24,20 +24,20 @@ def waiting(moments: Frame, trace: Trace) -> Frame:
     moment = ("group", *_LOG, "position", "at_micros")
     asked = trace.engine.materialized(
         moments.where("position is not null")
-        .join(F.broadcast(committed_readers(trace)), on=["group", "topic"], how="left_semi")
+        .join(committed_readers(trace), on=["group", "topic"], how="left_semi")
         .select(*moment)
         .distinct()
     )
     if asked.isEmpty():
         return asked.withColumn("open_at", F.lit(None).cast("bigint"))
-    batches = _batches(trace).join(F.broadcast(asked.select(*_LOG).distinct()), on=list(_LOG))
-    spans = trace.engine.materialized(_spans(batches), is_heavy=True)
+    batches = _batches(trace).join(asked.select(*_LOG).distinct(), on=list(_LOG))
+    spans = trace.engine.materialized(_spans(batches))
     next_data = (
         batches.where("not is_control")
         .drop("control_type")
-        .join(F.broadcast(spans), on=list(_TRANSACTION), how="left")
+        .join(spans, on=list(_TRANSACTION), how="left")
         .where("not (is_transactional and control_type <=> 'abort')")
-        .join(F.broadcast(asked), on=list(_LOG), how="inner")
+        .join(asked, on=list(_LOG), how="inner")
         .where("last_offset >= position")
         .groupBy(*moment)
         .agg(F.min("base_offset").alias("_next"))
@@ -58,7 +58,7 @@ def _batches(trace: Trace) -> Frame:
     before = of_id.rowsBetween(Window.unboundedPreceding, -1)
     return (
         trace["replica_batches"]
-        .join(F.broadcast(trace.survivors), on=[*_LOG, "broker"], how="left_semi")
+        .join(trace.survivors, on=[*_LOG, "broker"], how="left_semi")
         .select(
             *_LOG,
             "producer_id",

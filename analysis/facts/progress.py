@@ -2,9 +2,8 @@
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.facts import closeup
+from analysis.facts import slices
 from analysis.facts.beginnings import beginnings
-from analysis.facts.digests import outside
 from analysis.facts.load import Trace
 from analysis.facts.positions import PARTITION, endings, positions
 from analysis.facts.state import of_present_topic, timelines, with_log_starts
@@ -12,43 +11,46 @@ from analysis.facts.stretches import given
 from contract.outcomes import Isolation
 
 _LOG = ("topic", "partition")
+_RECORD = ("offset", "last_offset", "records", "leader_epoch", "value")
 
 
 def never_delivered(trace: Trace) -> Frame:
-    """(group, topic, partition, offset, leader_epoch): surviving records that a group went past.
+    """Slices of surviving records that a group went past.
+
+    Columns: group, topic, partition, offset, last_offset, records, leader_epoch.
 
     The log held them at that time: some were deleted later. A record counts as delivered if its
     value was, at whatever offset: a truncation gives an offset
     to another record. What a transaction wrote is left out for groups that read committed values:
     whether they should have it is for `torn_transaction` to judge.
     """
-    return trace.shared("never_delivered", lambda: _never_delivered(trace), is_close=True)
+    return trace.shared("never_delivered", lambda: _never_delivered(trace))
 
 
 def _never_delivered(trace: Trace) -> Frame:
     is_passed = (F.col("offset") >= F.col("first_offset")) & (
         F.col("offset") < F.col("final_position")
     )
-    reached = F.broadcast(final_positions(trace).drop("position", "seen_micros"))
-    passed = closeup.surviving(trace).join(reached, on=["topic", "partition"], how="inner")
-    candidates = passed.where(is_passed).select(*PARTITION, "offset", "leader_epoch", "value")
+    reached = final_positions(trace).drop("position", "seen_micros")
+    passed = slices.surviving(trace).join(reached, on=["topic", "partition"], how="inner")
+    candidates = passed.where(is_passed).select(*PARTITION, *_RECORD)
     if was_deleted_from(trace):
         candidates = candidates.union(_passed_before_deletion(trace))
-    polls = of_present_topic(closeup.polls(trace), trace, "polled_micros")
+    polls = of_present_topic(slices.polls(trace), trace, "polled_micros")
     damaged = polls.where("not is_intact").select(*PARTITION, "offset", "leader_epoch")
-    missed = outside(candidates, polls, *PARTITION, "value").join(
-        F.broadcast(damaged.distinct()), on=[*PARTITION, "offset", "leader_epoch"], how="left_anti"
+    missed = candidates.join(polls, on=[*PARTITION, "value"], how="left_anti").join(
+        damaged, on=[*PARTITION, "offset", "leader_epoch"], how="left_anti"
     )
     committed = [
         group.group for group in trace.plan.groups if group.isolation == Isolation.READ_COMMITTED
     ]
     if committed:
-        written = closeup.sends(trace).where("transaction is not null").select("value").distinct()
+        written = slices.sends(trace).where("transaction is not null").select("value").distinct()
         is_hidden = F.col("group").isin(committed) & F.col("_written").isNotNull()
         missed = missed.join(
             written.withColumn("_written", F.lit(1)), on="value", how="left"
         ).where(~is_hidden)
-    return missed.select(*PARTITION, "offset", "leader_epoch")
+    return missed.select(*PARTITION, *_RECORD[:-1])
 
 
 def was_deleted_from(trace: Trace) -> bool:
@@ -66,7 +68,7 @@ def _passed_before_deletion(trace: Trace) -> Frame:
     The log start was at or below them, by its upper bound, when the group was delivered a record
     above them.
     """
-    polled = given(trace).join(F.broadcast(_deleted(trace)), on=list(_LOG), how="left_semi")
+    polled = given(trace).join(_deleted(trace), on=list(_LOG), how="left_semi")
     passed_to = (
         with_log_starts(of_present_topic(polled, trace, "at_micros"), trace)
         .groupBy(*PARTITION, "start_high")
@@ -75,21 +77,24 @@ def _passed_before_deletion(trace: Trace) -> Frame:
     )
     return (
         deleted_records(trace)
-        .join(F.broadcast(passed_to), on=list(_LOG), how="inner")
+        .join(passed_to, on=list(_LOG), how="inner")
         .where("offset >= greatest(start_high, first_offset) and offset < passed_to")
-        .select(*PARTITION, "offset", "leader_epoch", "value")
+        .select(*PARTITION, *_RECORD)
         .distinct()
     )
 
 
 def deleted_records(trace: Trace) -> Frame:
-    """(topic, partition, offset, leader_epoch, value): below the log start, yet in a segment."""
+    """Slices below the log start that are in a segment yet.
+
+    Columns: topic, partition, offset, last_offset, records, leader_epoch, value.
+    """
     return (
-        closeup.replica_records(trace)
-        .join(F.broadcast(trace.survivors), on=[*_LOG, "broker"], how="left_semi")
-        .join(F.broadcast(_deleted(trace)), on=list(_LOG), how="inner")
+        slices.replica_records(trace)
+        .join(trace.survivors, on=[*_LOG, "broker"], how="left_semi")
+        .join(_deleted(trace), on=list(_LOG), how="inner")
         .where("offset < log_start")
-        .select(*_LOG, "offset", "leader_epoch", "value")
+        .select(*_LOG, *_RECORD)
         .distinct()
     )
 
@@ -120,7 +125,7 @@ def final_positions(trace: Trace) -> Frame:
         .join(beginnings(trace), on=list(PARTITION), how="inner")
         .join(calm, on="group", how="left_semi")
         .join(last_read, on=list(PARTITION), how="left")
-        .join(F.broadcast(timelines(trace)), on=list(_LOG), how="left")
+        .join(timelines(trace), on=list(_LOG), how="left")
         .selectExpr(
             *PARTITION,
             "first_offset",
@@ -132,17 +137,17 @@ def final_positions(trace: Trace) -> Frame:
 
 
 def repeated(trace: Trace) -> Frame:
-    """Records that a group was delivered more than once.
+    """Slices that a group was delivered more than once.
 
-    Columns: group, topic, partition, offset, value, deliveries, last_micros.
+    Columns: group, topic, partition, offset, last_offset, records, value, deliveries, last_micros.
     """
-    return trace.shared("repeated", lambda: _repeated(trace), is_close=True)
+    return trace.shared("repeated", lambda: _repeated(trace))
 
 
 def _repeated(trace: Trace) -> Frame:
     return (
-        closeup.polls(trace)
-        .groupBy(*PARTITION, "offset", "value")
+        slices.polls(trace)
+        .groupBy(*PARTITION, "offset", "last_offset", "records", "value")
         .agg(F.count(F.lit(1)).alias("deliveries"), F.max("polled_micros").alias("last_micros"))
         .where("deliveries > 1")
     )

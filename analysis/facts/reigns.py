@@ -79,7 +79,7 @@ def _small_isrs(trace: Trace) -> Frame:
     asked = trace.topics.where("min_insync > 1").select("topic", "min_insync")
     return (
         states(trace)
-        .join(F.broadcast(asked), on="topic", how="inner")
+        .join(asked, on="topic", how="inner")
         .where("leader >= 0 and size(isr) < least(min_insync, size(replicas))")
         .select(*_LOG, "leader", "leader_epoch", "isr", "min_insync", "at_micros", "until_micros")
     )

@@ -133,7 +133,7 @@ def with_log_ends(resets: Frame, trace: Trace) -> Frame:
     key = (*PARTITION, "member", "at_micros")
     moments = resets.select(*key).distinct()
     led_then = (
-        moments.join(F.broadcast(led), on=list(_LOG), how="inner")
+        moments.join(led, on=list(_LOG), how="inner")
         .where("led_micros <= at_micros")
         .groupBy(*key)
         .agg(F.max("epoch").alias("led_epoch"))
@@ -163,7 +163,7 @@ def with_history(resets: Frame, trace: Trace) -> Frame:
         *_LOG, "broker", "base_offset", "last_offset", "size_bytes", "max_timestamp_micros"
     )
     passed = (
-        batches.join(F.broadcast(resets.select(*key, "to_offset").distinct()), on=list(_LOG))
+        batches.join(resets.select(*key, "to_offset").distinct(), on=list(_LOG))
         .where("last_offset >= least(from_offset, to_offset)")
         .where("base_offset < greatest(from_offset, to_offset)")
         .groupBy(*key, "broker")
@@ -183,11 +183,12 @@ def with_skips(resets: Frame, trace: Trace) -> Frame:
     jumps = resets.where("to_offset > from_offset").select(*key, "to_offset").distinct()
     missed = (
         never_delivered(trace)
-        .select(*PARTITION, "offset")
-        .join(F.broadcast(jumps), on=list(PARTITION), how="inner")
+        .select(*PARTITION, "offset", "records")
+        .distinct()
+        .join(jumps, on=list(PARTITION), how="inner")
         .where("offset >= from_offset and offset < to_offset")
         .groupBy(*key)
-        .agg(F.count_distinct("offset").alias("skipped"))
+        .agg(F.sum("records").alias("skipped"))
     )
     return resets.join(missed, on=list(key), how="left").withColumn(
         "skipped", F.coalesce("skipped", F.lit(0))

@@ -115,14 +115,14 @@ def _jumps(trace: Trace) -> Frame:
     )
     return (
         jumped.join(
-            F.broadcast(events),
+            events,
             on=F.expr(
                 "_member = member and _at > prev_seq and _at < seq"
                 " and (_partition < 0 or _partition = partition and _topic = topic)"
             ),
             how="left",
         )
-        .join(F.broadcast(resets), on=["member", *_LOG], how="left")
+        .join(resets, on=["member", *_LOG], how="left")
         .withColumn(
             "to_offset",
             F.expr(

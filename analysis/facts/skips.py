@@ -33,15 +33,13 @@ def skips(trace: Trace) -> Frame:
     - is_replaced: whether it took the place of a record that was delivered to the group before, and
       then truncated; false where a reset led past it.
     """
-    skipped = trace.engine.materialized(never_delivered(trace), is_close=True)
+    skipped = trace.engine.materialized(never_delivered(trace))
     return (
-        skipped.join(
-            F.broadcast(trace.groups.select("group", "commit_epoch")), on="group", how="left"
-        )
+        skipped.join(trace.groups.select("group", "commit_epoch"), on="group", how="left")
         .join(last_commits(offsets_of(trace)), on=list(PARTITION), how="left")
         .join(_passed_by_resets(skipped, trace), [*PARTITION, "offset", "leader_epoch"], "left")
         .join(_replaced(skipped, trace), on=[*PARTITION, "offset", "leader_epoch"], how="left")
-        .join(F.broadcast(_gapped(trace)), on="group", how="left")
+        .join(_gapped(trace), on="group", how="left")
         .withColumn(
             "is_replaced",
             F.expr(
@@ -62,7 +60,7 @@ def _gapped(trace: Trace) -> Frame:
         given(trace)
         .select("group", "worker")
         .distinct()
-        .join(F.broadcast(lacking), on="worker", how="left_semi")
+        .join(lacking, on="worker", how="left_semi")
         .select("group", F.expr("true").alias("is_gapped"))
         .distinct()
     )
@@ -76,7 +74,7 @@ def _passed_by_resets(skipped: Frame, trace: Trace) -> Frame:
     is_latest = "cause in ('out_of_range', 'no_commit') and policy = 'latest'"
     return (
         skipped.select(*PARTITION, "offset", "leader_epoch")
-        .join(F.broadcast(_ranges(trace)), on=list(PARTITION), how="inner")
+        .join(_ranges(trace), on=list(PARTITION), how="inner")
         .where("offset >= covers_from and offset < to_offset")
         .groupBy(*PARTITION, "offset", "leader_epoch")
         .agg(
@@ -128,7 +126,7 @@ def _ranges(trace: Trace) -> Frame:
         )
         .groupBy(*_RESET, "read_epoch")
         .agg(F.max("last_offset").alias("last_offset"), F.max("read_at").alias("read_at"))
-        .join(F.broadcast(timelines(trace)), on=list(_LOG), how="left")
+        .join(timelines(trace), on=list(_LOG), how="left")
         .selectExpr("*", f"{forked_at} as left_at", f"{parted_at} as parted_at")
         .selectExpr("*", "if(left_at is null, null, least(left_at, parted_at)) as forked_at")
         .groupBy(*_RESET)
@@ -139,8 +137,8 @@ def _ranges(trace: Trace) -> Frame:
     )
     return (
         resets.join(before, on=list(_RESET), how="left")
-        .join(F.broadcast(timelines(trace)), on=list(_LOG), how="left")
-        .join(F.broadcast(_unclean(trace)), on=list(_LOG), how="left")
+        .join(timelines(trace), on=list(_LOG), how="left")
+        .join(_unclean(trace), on=list(_LOG), how="left")
         .withColumn("reached", F.coalesce("reached", F.lit(0)))
         .withColumn(
             "unclean",
@@ -185,13 +183,13 @@ def _replaced(skipped: Frame, trace: Trace) -> Frame:
         .where("leader_epoch >= 0")
         .groupBy(*PARTITION, F.col("leader_epoch").alias("read_epoch"))
         .agg(F.max("last_offset").alias("last_read"))
-        .join(F.broadcast(timelines(trace)), on=list(_LOG), how="left")
+        .join(timelines(trace), on=list(_LOG), how="left")
         .selectExpr("*", f"{fork_then('read_epoch', _FOREVER)} as forked_at")
         .select(*PARTITION, "read_epoch", "last_read", "forked_at")
     )
     return (
         skipped.select(*PARTITION, "offset", "leader_epoch")
-        .join(F.broadcast(older), on=list(PARTITION), how="inner")
+        .join(older, on=list(PARTITION), how="inner")
         .where("read_epoch < leader_epoch and offset >= forked_at and offset <= last_read")
         .select(*PARTITION, "offset", "leader_epoch", F.expr("true").alias("is_replaced"))
         .distinct()

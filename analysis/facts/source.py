@@ -8,9 +8,12 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from contract.ranges import RECORDS
 from contract.regular_files import open_regular
 from contract.run_folder import RunFolder
-from contract.tables import LATER, TABLES
+from contract.tables import TABLES
+
+_EARLIER = "an earlier release collected this run, and only that release can judge it"
 
 
 @dataclass(frozen=True)
@@ -31,28 +34,20 @@ class TableFiles:
 
 
 def table_files(folder: RunFolder) -> TableFiles:
-    """Compare each table's file with the contract, without reading its rows.
-
-    A run of a release from before `LATER` has none of what that names: there it counts as null or
-    empty. In a run that has any of it, all of it has to be there.
-    """
+    """Compare each table's file with the contract, without reading its rows."""
     paths = {name: folder.tables / f"{name}.parquet" for name in TABLES}
     footers = {name: _footer(path) for name, path in paths.items() if os.path.lexists(path)}
-    is_older = not any(_has_later(table, footer) for table, footer in footers.items())
     unreadable = {
         table: f"table {table} {problem}"
         for table, footer in footers.items()
-        if (problem := _problem(table, footer, is_older=is_older))
+        if (problem := _problem(table, footer))
     }
     rows = dict.fromkeys(TABLES, 0) | {
         table: int(footer.num_rows)
         for table, footer in footers.items()
         if table not in unreadable and not isinstance(footer, str)
     }
-    tolerated = {table for table, columns in LATER.items() if not columns} if is_older else set()
-    return TableFiles(
-        paths, rows, frozenset(TABLES.keys() - footers.keys() - tolerated), unreadable
-    )
+    return TableFiles(paths, rows, frozenset(TABLES.keys() - footers.keys()), unreadable)
 
 
 def _footer(path: Path) -> pq.FileMetaData | str:
@@ -66,24 +61,18 @@ def _footer(path: Path) -> pq.FileMetaData | str:
         return str(error).partition("\n")[0]
 
 
-def _has_later(table: str, footer: pq.FileMetaData | str) -> bool:
-    if table not in LATER or isinstance(footer, str):
-        return False
-    return not LATER[table] or any(name in footer.schema.names for name in LATER[table])
-
-
-def _problem(table: str, footer: pq.FileMetaData | str, *, is_older: bool) -> str:
+def _problem(table: str, footer: pq.FileMetaData | str) -> str:
     """What is wrong with a table's file, in words; empty if nothing is."""
     if isinstance(footer, str):
         return f"is not a Parquet file: {footer}"
     there = footer.schema.to_arrow_schema()
-    optional = LATER.get(table, ()) if is_older else ()
+    if table in RECORDS and "offset" in there.names:
+        return f"has a row for each record: {_EARLIER}"
     for column in TABLES[table]:
         if there.get_field_index(column.name) < 0:
-            if column.name not in optional:
-                return f"has no column {column.name}"
-        elif not _is_same(there.field(column.name).type, column.type):
-            found = there.field(column.name).type
+            return f"has no column {column.name}"
+        found = there.field(column.name).type
+        if not _is_same(found, column.type):
             return f"has column {column.name} as {found}, which is not {column.type}"
     return ""
 

@@ -37,7 +37,7 @@ def _standstills(trace: Trace) -> Frame:
     )
     waited = (
         runs(trace)
-        .join(F.broadcast(began), on=["member", *_LOG], how="left")
+        .join(began, on=["member", *_LOG], how="left")
         .withColumn("since_micros", F.coalesce("prev_micros", "began_micros"))
         .where(f"at_micros - since_micros >= {least}")
     )

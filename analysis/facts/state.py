@@ -34,7 +34,7 @@ def of_present_topic(rows: Frame, trace: Trace, at: str) -> Frame:
         return rows
     began = creations(trace).where("is_last").join(again, on=list(_LOG), how="left_semi")
     return (
-        rows.join(F.broadcast(began.select(*_LOG, "created_micros")), on=list(_LOG), how="left")
+        rows.join(began.select(*_LOG, "created_micros"), on=list(_LOG), how="left")
         .where(f"created_micros is null or {at} >= created_micros")
         .drop("created_micros")
     )
@@ -54,7 +54,7 @@ def with_log_starts(moments: Frame, trace: Trace) -> Frame:
     key = (*_LOG, "at_micros")
     then = moments.select(*key).distinct()
     known = (
-        then.join(F.broadcast(log_start_reports(trace)), on=list(_LOG), how="left")
+        then.join(log_start_reports(trace), on=list(_LOG), how="left")
         .groupBy(*key)
         .agg(
             F.expr("max(log_start) filter (where is_low and first_micros <= at_micros)").alias(
@@ -71,7 +71,7 @@ def with_log_starts(moments: Frame, trace: Trace) -> Frame:
             F.expr("max(log_start) filter (where is_logged)").alias("_logged_last"),
         )
         .join(
-            F.broadcast(trace.log_bounds.select(*_LOG, F.col("log_start").alias("_end"))),
+            trace.log_bounds.select(*_LOG, F.col("log_start").alias("_end")),
             on=list(_LOG),
             how="left",
         )
@@ -200,7 +200,7 @@ def _reported_starts(trace: Trace) -> Frame:
         *_LOG, "broker", "log_start_offset", "reason", "at_micros"
     )
     led_then = (
-        changes.join(F.broadcast(led.withColumnRenamed("broker", "leader")), on=list(_LOG))
+        changes.join(led.withColumnRenamed("broker", "leader"), on=list(_LOG))
         .where("led_micros <= at_micros")
         .groupBy(*changes.columns)
         .agg(F.max_by("leader", F.struct("led_micros", "leader_epoch")).alias("leader"))
@@ -248,7 +248,7 @@ def _epochs(trace: Trace) -> Frame:
     every = every.join(cached, on=list(_EPOCH), how="full_outer")
     return (
         every.join(read, on=list(_EPOCH), how="full_outer")
-        .join(F.broadcast(trace.log_bounds), on=list(_LOG), how="left")
+        .join(trace.log_bounds, on=list(_LOG), how="left")
         # Retention raises the start of the oldest cached epoch to the log start.
         .withColumn("_exact", F.expr("if(cached > log_start or cached = 0, cached, null)"))
         .withColumn("_oldest", F.min(cached_epoch).over(whole))

@@ -21,7 +21,7 @@ def survivors(replicas: Frame, leaderships: Frame) -> Frame:
     return (
         replicas.select(*_LOG, "broker")
         .distinct()
-        .join(F.broadcast(last), on=list(_LOG), how="left")
+        .join(last, on=list(_LOG), how="left")
         .withColumn("in_sync", F.expr("coalesce(array_contains(isr, broker), false)"))
         .withColumn("any_in_sync", F.max("in_sync").over(Window.partitionBy(*_LOG)))
         .where("in_sync or not any_in_sync")
@@ -44,7 +44,7 @@ def log_bounds(log_starts: Frame, samples: Frame, leaderships: Frame) -> Frame:
     last = leaderships.groupBy(*_LOG).agg(F.max_by("leader_epoch", "metadata_offset").alias("e"))
     told = (
         samples.where("log_start_offset >= 0 and broker = leader")
-        .join(F.broadcast(last), on=list(_LOG), how="inner")
+        .join(last, on=list(_LOG), how="inner")
         .where("leader_epoch = e")
         .groupBy(*_LOG)
         .agg(F.max_by("log_start_offset", "at_micros").alias("told_start"))

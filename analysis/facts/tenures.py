@@ -69,7 +69,7 @@ def _tenures(trace: Trace) -> Frame:
             *PARTITION, "member", "first_offset", "at_micros", F.expr(f"{_IN_ORDER} as in_order")
         )
         .join(
-            F.broadcast(assigned.select(*TENURE, "next_seq")),
+            assigned.select(*TENURE, "next_seq"),
             on=[*PARTITION, "member"],
             how="inner",
         )

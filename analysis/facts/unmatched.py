@@ -19,7 +19,7 @@ def unmatched(trace: Trace) -> Frame:
     replica's log start: how many each table has, and between which offsets. Control batches have no
     rows in `replica_records`.
     """
-    return trace.shared("unmatched", lambda: _unmatched(trace), is_heavy=True)
+    return trace.shared("unmatched", lambda: _unmatched(trace))
 
 
 def logs_without_records(trace: Trace) -> Frame:
@@ -44,7 +44,7 @@ def logs_without_records(trace: Trace) -> Frame:
 
 
 def _unmatched(trace: Trace) -> Frame:
-    starts = F.broadcast(trace["log_starts"].select("broker", *_LOG, "log_start_offset"))
+    starts = trace["log_starts"].select("broker", *_LOG, "log_start_offset")
     batches = (
         trace.present("replica_batches")
         .where("not coalesce(is_control, false)")
@@ -70,13 +70,16 @@ def _unmatched(trace: Trace) -> Frame:
     records = (
         trace["replica_records"]
         .join(starts, on=["broker", *_LOG], how="left")
-        .where("offset >= coalesce(log_start_offset, 0)")
+        .selectExpr(
+            *_PART, "greatest(first_offset, coalesce(log_start_offset, 0)) as first", "last_offset"
+        )
+        .where("last_offset >= first")
         .groupBy(*_PART)
         .agg(
-            F.count(F.lit(1)).alias("recorded"),
-            F.sum(F.expr("2 * offset")).alias("record_sum"),
-            F.min("offset").alias("record_first"),
-            F.max("offset").alias("record_last"),
+            F.sum(F.expr("last_offset - first + 1")).alias("recorded"),
+            F.sum(F.expr("(last_offset - first + 1) * (first + last_offset)")).alias("record_sum"),
+            F.min("first").alias("record_first"),
+            F.max("last_offset").alias("record_last"),
         )
     )
     return (

@@ -75,16 +75,26 @@ def _of_partition(frame: pd.DataFrame, finding: Finding) -> pd.DataFrame:
     return frame[of_partition]
 
 
-def _of_offsets(frame: pd.DataFrame, finding: Finding) -> pd.DataFrame:
-    frame = _of_partition(frame, finding)
+def _of_offsets(ranges: pd.DataFrame, finding: Finding) -> pd.DataFrame:
+    """The parts of a partition's ranges of records that are within the finding's offsets."""
+    frame = _of_partition(ranges, finding)
+    frame = frame[frame["first_offset"].notna()]
     if finding.offset_first is None:
         return frame.head(0)
     last = finding.offset_first if finding.offset_last is None else finding.offset_last
-    return frame[frame["offset"].notna() & frame["offset"].between(finding.offset_first, last)]
+    frame = frame[(frame["first_offset"] <= last) & (frame["last_offset"] >= finding.offset_first)]
+    return frame.assign(
+        first_offset=frame["first_offset"].clip(lower=finding.offset_first),
+        last_offset=frame["last_offset"].clip(upper=last),
+    )
 
 
-def _span(offsets: pd.Series) -> str:
-    first, last = offsets.min(), offsets.max()
+def _count(ranges: pd.DataFrame) -> int:
+    return int((ranges["last_offset"] - ranges["first_offset"] + 1).sum())
+
+
+def _span(ranges: pd.DataFrame) -> str:
+    first, last = ranges["first_offset"].min(), ranges["last_offset"].max()
     return f"offset {first}" if first == last else f"offsets {first} to {last}"
 
 
@@ -120,13 +130,13 @@ def _brokers(tables: Tables) -> Iterator[Moment]:
 def _sends(tables: Tables, finding: Finding) -> Iterator[Moment]:
     sends = _of_offsets(tables("sends"), finding)
     for (producer, acks, outcome), some in sends.groupby(["producer", "acks", "outcome"]):
-        values = f"{len(some)} values with acks={acks}"
+        values = f"{_count(some)} values with acks={acks}"
         if some["intended_micros"].notna().any():
             yield Moment(
                 some["intended_micros"].min(), str(producer), f"sends the first of {values}"
             )
         if some["answered_micros"].notna().any():
-            what = f"receives the last answer for {values}: {outcome}, {_span(some['offset'])}"
+            what = f"receives the last answer for {values}: {outcome}, {_span(some)}"
             yield Moment(some["answered_micros"].max(), str(producer), what)
 
 
@@ -192,5 +202,5 @@ def _polls(tables: Tables, finding: Finding) -> Iterator[Moment]:
         yield Moment(
             some["polled_micros"].min(),
             str(member),
-            f"receives {len(some)} records of epoch {epoch}, {_span(some['offset'])}",
+            f"receives {_count(some)} records of epoch {epoch}, {_span(some)}",
         )

@@ -47,7 +47,7 @@ def _changed_logs(trace: Trace) -> Frame:
 
 def _commits_across_epochs(trace: Trace) -> Frame:
     """Stored commits of partitions that had several leader epochs."""
-    led = F.broadcast(_leader_changes(trace).select(*_LOG))
+    led = _leader_changes(trace).select(*_LOG)
     return trace["committed_offsets"].join(led, on=list(_LOG), how="left_semi")
 
 
@@ -70,7 +70,7 @@ def _shared_partitions(trace: Trace) -> Frame:
 
 
 def _commits_of_shared_partitions(trace: Trace) -> Frame:
-    shared = F.broadcast(_shared_partitions(trace).select("group", *_LOG))
+    shared = _shared_partitions(trace).select("group", *_LOG)
     return trace["commits"].join(shared, on=["group", *_LOG], how="left_semi")
 
 
@@ -80,7 +80,7 @@ def _truncated_readers(trace: Trace) -> Frame:
     return (
         given(trace)
         .select("group", *_LOG, "last_offset", "at_micros")
-        .join(F.broadcast(truncated), on=list(_LOG), how="inner")
+        .join(truncated, on=list(_LOG), how="inner")
         .where(f"last_offset >= to_offset and at_micros <= _truncated + {trace.clock_micros}")
         .select("group", *_LOG)
         .distinct()
@@ -121,7 +121,7 @@ def _eligible(trace: Trace) -> Frame:
 def _controllers(trace: Trace) -> Frame:
     """Elections among the controllers, but the first."""
     epochs = trace["metadata_batches"].where("leader is not null").select("metadata_epoch")
-    first = F.broadcast(epochs.agg(F.min("metadata_epoch").alias("_first")))
+    first = epochs.agg(F.min("metadata_epoch").alias("_first"))
     return epochs.distinct().crossJoin(first).where("metadata_epoch > _first")
 
 

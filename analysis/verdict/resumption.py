@@ -4,7 +4,7 @@ from typing import Any
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.facts import closeup
+from analysis.facts import slices
 from analysis.facts.load import Trace
 from analysis.facts.offsets import last_commits, offsets_of
 from analysis.facts.positions import PARTITION, endings
@@ -69,20 +69,23 @@ def _facts(trace: Trace) -> Frame:
     pauses = _pauses(trace)
     partitions = given(trace).select(*PARTITION).distinct()
     counted = (
-        closeup.polls(trace)
-        .groupBy(*PARTITION, "value")
-        .agg((F.count(F.lit(1)) > 1).alias("again"))
+        slices.polls(trace)
+        .groupBy(*PARTITION, "value", "records")
+        .agg(F.count(F.lit(1)).alias("deliveries"))
+        .where("deliveries > 1")
         .groupBy(*PARTITION)
-        .agg(F.count_if("again").alias("redelivered"))
+        .agg(F.sum("records").cast("bigint").alias("redelivered"))
     )
     skipped = (
         never_delivered(trace)
+        .select(*PARTITION, "offset", "records")
+        .distinct()
         .groupBy(*PARTITION)
-        .agg(F.count_distinct("offset").alias("never_delivered"))
+        .agg(F.sum("records").cast("bigint").alias("never_delivered"))
     )
     return (
         partitions.join(reopened, on="group", how="inner")
-        .join(F.broadcast(trace.groups.select("group")), on="group", how="left_semi")
+        .join(trace.groups.select("group"), on="group", how="left_semi")
         .join(_commits_before(trace, reopened, pauses), on=list(PARTITION), how="left")
         .join(_epochs_known(trace, reopened, pauses), on=list(PARTITION), how="left")
         .join(_resumed_at(trace, pauses), on=list(PARTITION), how="left")

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from contract.errors import UsageError
+from contract.ranges import as_rows, from_rows, row_schema
 from contract.run_folder import Plan, RunDescription, RunFolder, find_runs
 from contract.tables import TABLES
 
@@ -92,17 +93,19 @@ def read_genuine(folder: RunFolder, story: Story) -> Genuine:
 
 
 def read_rows(folder: RunFolder, table: str) -> list[Row]:
-    """The rows of a run's table; none where it is missing."""
+    """The rows, or single records, of a run's table; none where it is missing."""
     path = folder.tables / f"{table}.parquet"
-    rows: list[Row] = pq.read_table(path).to_pylist() if path.exists() else []
+    if not path.exists():
+        return []
+    rows: list[Row] = as_rows(table, pq.read_table(path)).to_pylist()
     return rows
 
 
 def write_rows(folder: RunFolder, table: str, rows: list[Row]) -> None:
-    """Write a run's table."""
+    """Write a run's table, from rows or single records."""
     folder.tables.mkdir(parents=True, exist_ok=True)
-    content = pa.Table.from_pylist(rows, schema=TABLES[table])
-    pq.write_table(content, folder.tables / f"{table}.parquet")
+    content = pa.Table.from_pylist(rows, schema=row_schema(table))
+    pq.write_table(from_rows(table, content), folder.tables / f"{table}.parquet")
 
 
 def _keeper(story: Story, topics: set[str], groups: set[str]) -> Callable[[Row], bool]:

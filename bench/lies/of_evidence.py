@@ -6,7 +6,8 @@ from bench.lies.alone import FileLie, of_rows
 from bench.lies.genuine import Row, Tables
 from bench.lies.lie import Change, Verb, Where, alter, drop
 from contract.checks import Check
-from contract.tables import MICROS_PER_SECOND, TABLES
+from contract.ranges import row_schema
+from contract.tables import MICROS_PER_SECOND
 from contract.verdicts import CheckVerdict
 
 _PERMITTED = (CheckVerdict.PERMITTED,)
@@ -27,7 +28,7 @@ def add(table: str, **values: Any) -> Change:
     """Add a row."""
 
     def change(tables: Tables, _: object) -> None:
-        tables[table].append({name: values.get(name) for name in TABLES[table].names})
+        tables[table].append({name: values.get(name) for name in row_schema(table).names})
 
     return change
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from contract.errors import UsageError
 from contract.run_folder import PLAN_FILE, RUN_FILE, RunFolder
 from harness.session.provenance import git_head, versions
-from simulator.history import Request, description, require, universes_of, write_history
+from simulator.history import CLEAN, Request, description, require, universes_of, write_history
 from simulator.plants import PLANTS
 
 _MADE = {PLAN_FILE, RUN_FILE, "tables", "report"}
@@ -25,15 +25,25 @@ def generate(
         int, typer.Option(help="Approximate number of rows of sends, polls and commits.")
     ] = 100_000,
     seed: Annotated[int, typer.Option(help="Seed of all random choices.", min=0)] = 0,
+    kind: Annotated[
+        str,
+        typer.Option(
+            help=(
+                "clean; unhealthy: every group reads everything three times; fragmented: 60 "
+                "partitions, keyed records, one record a batch."
+            )
+        ),
+    ] = CLEAN,
     plant: Annotated[
         str | None,
         typer.Option(help="A class of anomalies to plant; `list` prints the classes."),
     ] = None,
     count: Annotated[int, typer.Option(help="Number of anomalies to plant.")] = 1,
 ) -> None:
-    """Simulate a history, clean or with planted anomalies, as input for the checks.
+    """Simulate a history, with or without planted anomalies, as input for the checks.
 
-    No cluster is started. `fencepost analyze FOLDER` judges the history. A clean one must pass.
+    No cluster is started. `fencepost analyze FOLDER` judges the history. One without anomalies must
+    pass.
     """
     if plant == "list":
         typer.echo("\n".join(sorted(PLANTS)))
@@ -42,7 +52,7 @@ def generate(
         raise UsageError("a folder is missing: fencepost generate FOLDER")
     if folder.is_dir() and any(one.name not in _MADE for one in folder.iterdir()):
         raise UsageError(f"{folder} has other files: generate into an empty folder")
-    request = Request(events=events, seed=seed, plant=plant, count=count)
+    request = Request(events=events, seed=seed, kind=kind, plant=plant, count=count)
     require(request)
     command = shlex.join(["fencepost", *sys.argv[1:]])
     with Console(stderr=True).status(f"generating {events:,} events"):

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from contract.errors import RunFolderError
-from contract.tables import TABLES
+from contract.ranges import RECORDS, row_schema, to_ranges
 
 _SORT_KEYS = ("topic", "partition", "offset", "base_offset", "metadata_offset", "group", "seq")
 
@@ -35,21 +35,24 @@ class Rows:
 
 
 def write_table(folder: Path, name: str, rows: list[dict[str, Any]]) -> int:
-    """Write one table as `<name>.parquet` and return the number of its rows.
+    """Write one table as `<name>.parquet` and return the number of its rows or records.
 
     A row without a column has null there; a column that the contract does not name is an error.
+    Rows of a table of records are single records (`contract.ranges.RECORDS`).
     An earlier file is replaced when the new table is complete.
 
     Raises:
         RunFolderError: there is a folder of that name.
     """
-    schema = TABLES[name]
+    schema = row_schema(name)
     for row in rows:
         if unknown := row.keys() - set(schema.names):
             raise KeyError(f"table {name} has no columns {sorted(unknown)}")
     table = pa.Table.from_pylist(rows, schema=schema)
     keys = [(key, "ascending") for key in _SORT_KEYS if key in schema.names]
-    if keys:
+    if name in RECORDS:
+        table = to_ranges(name, table)
+    elif keys:
         table = table.sort_by(keys)
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{name}.parquet"

@@ -4,8 +4,9 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
+from contract.ranges import row_schema
 from contract.run_folder import GroupPlan, TopicPlan
-from contract.tables import MICROS_PER_SECOND, TABLES
+from contract.tables import MICROS_PER_SECOND
 
 Row = dict[str, Any]
 BEGINNING_MICROS = 1_767_225_600 * MICROS_PER_SECOND
@@ -54,7 +55,7 @@ class HistoryRows:
 
         Use this for whatever the verbs below do not write, with `own`, `broker` and `at`.
         """
-        if unknown := columns.keys() - set(TABLES[table].names):
+        if unknown := columns.keys() - set(row_schema(table).names):
             raise KeyError(f"table {table} has no columns {sorted(unknown)}")
         self.rows[table].append(columns)
 

@@ -13,6 +13,7 @@ from analysis.engine.session import open_session
 from analysis.engine.spark import SMALL_INPUT_ROWS, SparkEngine
 from analysis.facts.load import Trace
 from contract.checks import Check
+from contract.ranges import from_rows, row_schema
 from contract.run_folder import Expectation, GroupPlan, Plan, RunDescription, TopicPlan
 from contract.tables import TABLES
 
@@ -63,7 +64,8 @@ def make_trace(engine: SparkEngine, empty_table: Callable[[str], Frame]) -> Trac
         def read(name: str) -> Frame:
             if not rows.get(name):
                 return empty_table(name)
-            return engine.table(pa.Table.from_pylist(rows[name], schema=TABLES[name]))
+            content = pa.Table.from_pylist(rows[name], schema=row_schema(name))
+            return engine.table(from_rows(name, content))
 
         plan = Plan(
             scenario="micro",

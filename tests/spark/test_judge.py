@@ -27,7 +27,7 @@ from analysis.verdict.judge import judge as judge_all
 from contract.checks import Check
 from contract.errors import RunFolderError
 from contract.run_folder import Expectation, RunFolder
-from contract.tables import LATER, TABLES
+from contract.tables import TABLES
 from contract.verdicts import RunVerdict
 
 pytestmark = pytest.mark.spark
@@ -204,8 +204,7 @@ def test_a_table_without_a_file_is_told_as_missing(
     folder.tables.mkdir()
     pq.write_table(TABLES["resets"].empty_table(), folder.tables / "resets.parquet")
     trace = load_trace(spark, folder)
-    later = {table for table, columns in LATER.items() if not columns}
-    assert trace.missing == TABLES.keys() - {"resets"} - later
+    assert trace.missing == TABLES.keys() - {"resets"}
 
 
 def _crash_at_once(trace: Trace) -> CheckOutcome:

@@ -7,7 +7,6 @@ from conftest import Rows, TraceMaker
 from histories import HEALTHY, result
 from micro import Row, changed, committed, epochs, led, log_bounds, polled, sampled, told_commit
 
-from analysis.facts.digests import digest
 from contract.checks import Check
 
 pytestmark = pytest.mark.spark
@@ -188,14 +187,6 @@ def test_two_members_own_no_partition_in_one_generation(
         "faults": [],
     }
     assert result(make_trace, Check.DOUBLE_OWNERSHIP, rows).verdict == verdict
-
-
-def test_a_digest_of_many_deliveries_does_not_overflow(make_trace: TraceMaker) -> None:
-    engine = make_trace({}).engine
-    numbers = engine.named(engine.session.range(300 * 256))
-    again = numbers.selectExpr("id % 256 as offset", "'value' as value")
-    (row,) = again.agg(*digest("offset", "value")).collect()
-    assert row["records"] == 300 * 256
 
 
 @pytest.mark.parametrize(

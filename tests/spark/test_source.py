@@ -14,8 +14,9 @@ from pyspark.sql import SparkSession
 from analysis.checks.registry import CHECKS
 from analysis.facts.load import Trace, load_trace
 from contract.checks import Check
+from contract.ranges import to_records
 from contract.run_folder import RunFolder
-from contract.tables import LATER, TABLES
+from contract.tables import TABLES
 from contract.verdicts import RunVerdict
 from harness.decode.tables import write_table
 
@@ -87,25 +88,14 @@ def test_a_damaged_table_is_not_evaluated_by_name(
     assert verdict.verdict is RunVerdict.UNDECIDED
 
 
-def test_a_run_of_an_earlier_release_lacks_all_later_columns_or_none(
+def test_a_run_of_an_earlier_release_is_refused(
     make_trace: TraceMaker, spark: SparkSession, tmp_path: Path
 ) -> None:
     folder = _written(make_trace(HEALTHY), HEALTHY, tmp_path)
     sends = folder.tables / "sends.parquet"
-    pq.write_table(pq.read_table(sends).drop_columns(["in_flight_max"]), sends)
-    assert load_trace(spark, folder).unreadable == {
-        "sends": "table sends has no column in_flight_max"
-    }
-    for table, columns in LATER.items():
-        path = folder.tables / f"{table}.parquet"
-        there = [name for name in columns if name in pq.read_schema(path).names]
-        pq.write_table(pq.read_table(path).drop_columns(there), path)
-        if not columns:
-            path.unlink()
-    older = load_trace(spark, folder)
-    assert not older.unreadable
-    assert not older.missing
-    assert older["sends"].where("in_flight_max is null").count() == len(HEALTHY["sends"])
+    pq.write_table(to_records("sends", pq.read_table(sends)), sends)
+    problem = load_trace(spark, folder).unreadable["sends"]
+    assert "has a row for each record: an earlier release collected this run" in problem
 
 
 def _written(described: Trace, rows: Rows, path: Path) -> RunFolder:

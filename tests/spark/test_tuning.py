@@ -18,9 +18,13 @@ def test_many_rows_are_planned_for_in_a_session_of_their_own(
     spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     engine = SparkEngine(spark, rows=10_000_000)
-    rows = engine.named(spark.range(0, 9, 1, 3)).selectExpr("id % 2 as odd", "id")
-    counted = rows.groupBy("odd").agg(count("id").alias("rows"))
-    few, many = engine.planned(counted), engine.planned(counted, is_much=True)
+
+    def counted(*, is_large: bool) -> DataFrame:
+        numbers = engine.named(spark.range(0, 9, 1, 3), is_large=is_large)
+        rows = numbers.selectExpr("id % 2 as odd", "id")
+        return engine.planned(rows.groupBy("odd").agg(count("id").alias("rows")))
+
+    few, many = counted(is_large=False), counted(is_large=True)
     assert sorted(many.collect()) == sorted(few.collect())
     of_few, of_many = _plan(few, capsys), _plan(many, capsys)
     assert re.search(r"hashpartitioning\(odd#\w+, 1\)", of_few)

@@ -172,7 +172,7 @@ def test_a_column_that_no_contract_names_is_refused(tmp_path: Path) -> None:
 def test_rows_are_laid_out_by_topic_partition_offset(tmp_path: Path) -> None:
     unordered = [{"topic": "t", "partition": 0, "offset": offset} for offset in (3, 1, 2)]
     write_table(tmp_path, "polls", unordered)
-    assert pq.read_table(tmp_path / "polls.parquet")["offset"].to_pylist() == [1, 2, 3]
+    assert pq.read_table(tmp_path / "polls.parquet")["first_offset"].to_pylist() == [1, 2, 3]
 
 
 def test_replicas_are_known_by_their_folders_names(tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from contract.tables import TABLES
+from contract.results_page import PAGE, with_tables
+from contract.tables import DECLARED
 from harness.faults.language import VERBS
 from harness.faults.targets import TARGET_FORMS
 
@@ -13,11 +14,22 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
 
 
-@pytest.mark.parametrize("table", TABLES)
-def test_every_column_is_in_the_results_page(table: str) -> None:
-    page = (ROOT / "docs" / "results.md").read_text()
-    section = page.split(f"\n## {table}\n")[1].split("\n## ")[0]
-    assert re.findall(r"^\| (\w+) \| ", section, re.MULTILINE)[1:] == TABLES[table].names
+def test_the_results_page_is_made_from_the_declarations() -> None:
+    page = PAGE.read_text()
+    assert with_tables(page) == page, "run `make results-page`"
+
+
+def test_a_results_page_without_markers_is_refused() -> None:
+    with pytest.raises(ValueError, match="made by make results-page"):
+        with_tables("# Trace tables\n")
+
+
+@pytest.mark.parametrize("table", DECLARED)
+def test_every_table_says_what_a_row_is_and_where_it_comes_from(table: str) -> None:
+    declared = DECLARED[table]
+    assert re.match("One row per .*[.] Source: .*[.]$", declared.about)
+    assert "|" not in repr(declared), "it stands in a table of the page"
+    assert len({column.name for column in declared.columns}) == len(declared.columns)
 
 
 @pytest.mark.parametrize("verb", VERBS)

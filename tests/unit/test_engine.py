@@ -74,11 +74,10 @@ def test_what_is_selected_is_filtered_from_outside() -> None:
 
 
 def test_keys_of_a_join_come_once_and_first() -> None:
-    joined = POLLS.join(F.broadcast(GROUPS), on="group", how="left")
+    joined = POLLS.join(GROUPS, on="group", how="left")
     assert joined.columns == ("group", "offset", "value", "client")
     assert statement(joined.select("client")) == (
-        "SELECT /*+ BROADCAST(_1) */ `client` FROM polls AS _0\n"
-        "LEFT JOIN groups AS _1 USING (`group`)"
+        "SELECT `client` FROM polls AS _0\nLEFT JOIN groups AS _1 USING (`group`)"
     )
     assert POLLS.join(GROUPS, on="group", how="left_semi").columns == ("group", "offset", "value")
 

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from contract.errors import UsageError
+from contract.ranges import as_rows
 from contract.run_folder import RunFolder
 from contract.tables import TABLES
 from contract.values import is_intact
@@ -38,7 +39,8 @@ def write(path: Path, **asked: Any) -> Generated:
 
 
 def tables(path: Path) -> dict[str, pd.DataFrame]:
-    return {name: pq.read_table(path / "tables" / f"{name}.parquet").to_pandas() for name in TABLES}
+    files = {name: path / "tables" / f"{name}.parquet" for name in TABLES}
+    return {name: as_rows(name, pq.read_table(file)).to_pandas() for name, file in files.items()}
 
 
 @pytest.fixture(scope="module")
@@ -197,8 +199,9 @@ def rows_of(plant: str, table: str) -> tuple[pd.DataFrame, pd.DataFrame, Any]:
     planted = planted_universe(plant, 0, 3, records=60, partitions=2)
     clean = planted_universe(None, 0, 3, records=60, partitions=2, kind=PLANTS[plant].kind)
     (place, *_) = planted.planted
-    made = [finish(one, Numbering())[table].to_pandas() for one in (clean, planted)]
-    return made[0], made[1], place
+    made = [finish(one, Numbering())[table] for one in (clean, planted)]
+    rows = [as_rows(table, one).to_pandas() for one in made]
+    return rows[0], rows[1], place
 
 
 def test_a_lost_record_is_in_no_replica() -> None:

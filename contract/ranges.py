@@ -1,0 +1,206 @@
+"""Records as ranges: how many records of a table become one row, and become records again.
+
+A value is its producer, a sequence number and a checksum (`contract.values`). So the first offset
+and sequence number determine all records of one producer whose offsets and sequence numbers both
+rise by one. The tables of records (`RECORDS`) have one row for each such range in which all else is
+equal, times included. A value that is not intact, or not the one that its sequence number has,
+is a range of its own and keeps its text in `value`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from contract.tables import TABLES
+from contract.values import make_value, parse_value
+
+_LONG = pa.int64()
+_SPAN = ("first_offset", "last_offset", "first_sequence", "last_sequence")
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """How records of one table become ranges.
+
+    Attributes:
+        order: the columns by which consecutive records stand next to each other.
+        place: the column that rises by one in a range besides offset and sequence, if any.
+        is_sent: whether records name their producer and sequence number, besides the value.
+    """
+
+    order: tuple[str, ...]
+    place: str = ""
+    is_sent: bool = False
+
+
+_KINDS = {
+    "sends": _Kind(("topic", "partition", "producer", "sequence"), is_sent=True),
+    "polls": _Kind(
+        ("topic", "partition", "group", "member", "seq", "position_in_poll"), "position_in_poll"
+    ),
+    "replica_records": _Kind(("topic", "partition", "broker", "offset")),
+    "cut_records": _Kind(("topic", "partition", "broker", "taken_micros", "offset")),
+}
+
+
+def _record_schema(name: str) -> pa.Schema:
+    kind = _KINDS[name]
+    fields = []
+    for field in TABLES[name]:
+        if field.name == "first_offset":
+            fields.append(field.with_name("offset"))
+        elif field.name == "first_sequence" and kind.is_sent:
+            fields.append(field.with_name("sequence"))
+        elif field.name == "first_place":
+            fields.append(field.with_name(kind.place))
+        elif field.name not in _SPAN and (kind.is_sent or field.name != "producer"):
+            fields.append(field)
+    return pa.schema(fields)
+
+
+RECORDS: dict[str, pa.Schema] = {name: _record_schema(name) for name in _KINDS}
+"""The columns of a single record, by table: what histories, replicas and tests have."""
+
+
+def row_schema(table: str) -> pa.Schema:
+    """Return the columns of one record, or of one row of a table that has no ranges."""
+    return RECORDS.get(table, TABLES[table])
+
+
+def to_ranges(table: str, records: pa.Table) -> pa.Table:
+    """Return the same records in as few rows as possible.
+
+    Args:
+        table: a name of `RECORDS`.
+        records: with the columns of `RECORDS[table]`, in any order of rows. A send without a value
+            has that of its sequence number.
+
+    Returns:
+        Rows with the schema of `TABLES[table]`, sorted by topic, partition and offset.
+    """
+    kind = _KINDS[table]
+    rows = records.sort_by([(name, "ascending") for name in kind.order]).combine_chunks()
+    columns = {name: rows[name] for name in rows.column_names if name != "offset"}
+    offset = rows["offset"]
+    if kind.is_sent:
+        expected = _values(rows["producer"], rows["sequence"])
+        is_own = pc.fill_null(pc.equal(rows["value"], expected), fill_value=True)
+        is_usual = pc.and_(is_own, pc.is_valid(expected))
+        sequence = columns.pop("sequence")
+    else:
+        columns["producer"], sequence = _parsed(rows["value"])
+        is_usual = pc.is_valid(columns["producer"])
+    columns["value"] = pc.if_else(is_usual, None, rows["value"])
+    if kind.place:
+        place = columns.pop(kind.place)
+    begins = np.ones(rows.num_rows, dtype=bool)
+    if rows.num_rows > 1:
+        begins[1:] = ~_all_of(is_usual)[1:] | ~_all_of(is_usual)[:-1]
+        for column in columns.values():
+            begins[1:] |= _differs(column)
+        for column in (offset, sequence, *((place,) if kind.place else ())):
+            begins[1:] |= ~_rises(column)
+    first = np.flatnonzero(begins)
+    last = np.append(first[1:], rows.num_rows) - 1 if len(first) else first
+    columns |= {"first_offset": offset, "first_sequence": sequence}
+    if kind.place:
+        columns["first_place"] = place
+    made = {name: column.take(first) for name, column in columns.items()}
+    made |= {"last_offset": offset.take(last), "last_sequence": sequence.take(last)}
+    arrays = [made[field.name].cast(field.type) for field in TABLES[table]]
+    return pa.Table.from_arrays(arrays, schema=TABLES[table]).sort_by(
+        [(name, "ascending") for name in ("topic", "partition", "first_offset", *kind.order[2:3])]
+    )
+
+
+def to_records(table: str, ranges: pa.Table) -> pa.Table:
+    """Return one row for each record of a table of ranges; see `to_ranges`."""
+    kind = _KINDS[table]
+    count = np.asarray(records_of(ranges))
+    which = np.repeat(np.arange(ranges.num_rows), count)
+    ahead = pa.array(np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count))
+    rows = ranges.take(pa.array(which))
+    sequence = pc.add(rows["first_sequence"], ahead)
+    made = {name: rows[name] for name in rows.column_names}
+    made["offset"] = pc.add(rows["first_offset"], ahead)
+    made["sequence"] = sequence
+    made["value"] = pc.coalesce(rows["value"], _values(rows["producer"], sequence))
+    if kind.place:
+        made[kind.place] = pc.add(rows["first_place"], ahead)
+    schema = RECORDS[table]
+    arrays = [made[field.name].cast(field.type) for field in schema]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def as_rows(table: str, content: pa.Table) -> pa.Table:
+    """Return the records of a table of ranges, or the rows of another table."""
+    return to_records(table, content) if table in RECORDS else content
+
+
+def from_rows(table: str, rows: pa.Table) -> pa.Table:
+    """Return what a table holds of rows of `row_schema`."""
+    return to_ranges(table, rows) if table in RECORDS else rows
+
+
+def count_rows(table: str, content: pa.Table) -> int:
+    """Return the number of records of a table of ranges, or of rows of another table."""
+    if table not in RECORDS:
+        return int(content.num_rows)
+    return int(pc.sum(records_of(content)).as_py() or 0)
+
+
+def records_of(ranges: pa.Table) -> pa.ChunkedArray:
+    """Return the number of records in each row of a table of ranges."""
+    by_offset = pc.subtract(ranges["last_offset"], ranges["first_offset"])
+    by_sequence = pc.subtract(ranges["last_sequence"], ranges["first_sequence"])
+    return pc.add(pc.coalesce(by_offset, by_sequence, pa.scalar(0, _LONG)), 1)
+
+
+def _parsed(values: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    """Return producers and sequence numbers of values; null where a value is not intact."""
+    known = _combined(values.dictionary_encode())
+    parsed = [parse_value(text) for text in known.dictionary.to_pylist()]
+    producers = pa.array([one and one[0] for one in parsed], pa.string())
+    sequences = pa.array([one and one[1] for one in parsed], _LONG)
+    return producers.take(known.indices), sequences.take(known.indices)
+
+
+def _values(producers: pa.ChunkedArray, sequences: pa.ChunkedArray) -> pa.Array:
+    pairs = zip(producers.to_pylist(), sequences.to_pylist(), strict=True)
+    return pa.array(
+        [
+            None if one is None or number is None else make_value(one, number)
+            for one, number in pairs
+        ],
+        pa.string(),
+    )
+
+
+def _all_of(mask: pa.ChunkedArray | pa.Array) -> npt.NDArray[np.bool_]:
+    return np.asarray(mask, dtype=bool)
+
+
+def _combined(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    whole = column.combine_chunks()
+    return whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
+
+
+def _differs(column: pa.ChunkedArray | pa.Array) -> npt.NDArray[np.bool_]:
+    """Return whether each value but the first differs from the one before; null equals null."""
+    whole = _combined(column)
+    one, other = whole[1:], whole[:-1]
+    unequal = pc.fill_null(pc.not_equal(one, other), fill_value=False)
+    return _all_of(pc.or_(unequal, pc.xor(pc.is_null(one), pc.is_null(other))))
+
+
+def _rises(column: pa.ChunkedArray | pa.Array) -> npt.NDArray[np.bool_]:
+    """Return whether each value but the first is one more than the one before, or both are null."""
+    whole = _combined(column).cast(_LONG)
+    one, other = whole[1:], whole[:-1]
+    is_next = pc.fill_null(pc.equal(pc.subtract(one, other), 1), fill_value=False)
+    return _all_of(pc.or_(is_next, pc.and_(pc.is_null(one), pc.is_null(other))))

@@ -1,0 +1,147 @@
+"""The trace tables of the run: its faults and phases, and what was observed and collected."""
+
+from contract.table_columns import (
+    PARTITION,
+    RANGE,
+    REPLICA,
+    boolean,
+    int32,
+    int32s,
+    int64,
+    string,
+    table,
+)
+
+_TAKEN = int64("taken_micros", "when the batch was first observed, on the driver's clock")
+
+TABLES_OF_RUN = {
+    "faults": table(
+        "One row per injected fault. Source: the driver's history. Effects may show from"
+        " `injected_micros` on, before the proof, and may last until `healed_micros`, after the"
+        " heal began.",
+        string("fault"),
+        string("target"),
+        boolean("landed", "the evidence shows its effect, and the effect lasted until the heal"),
+        int64("injected_micros", "just before it was applied"),
+        int64("proved_micros", "when its effect was seen; null if it was not seen"),
+        int64("heal_began_micros", "just before it was undone; null: not healed within the run"),
+        int64("healed_micros", "when it was undone; null: not healed within the run"),
+        string("evidence", "JSON"),
+        int64(
+            "forced_ms",
+            "sum of the Kafka timeouts that had to pass before an effect was possible",
+        ),
+        string("forced_by", "their settings, joined by commas"),
+    ),
+    "phases": table(
+        "One row per phase of the run. Source: the driver's history.",
+        string(
+            "stage",
+            "starting, warm up, steady, held, healed, settling, final read, collecting",
+        ),
+        string("doing", "description of the phase"),
+        int64("began_micros"),
+        int64(
+            "ended_micros",
+            "of `collecting`: when the driver's history ended, before files were copied",
+        ),
+        int32("limit_seconds", "maximum duration of a phase of this stage"),
+    ),
+    "waits": table(
+        "One row per wait of the driver for a state of the cluster. Source: the driver's history.",
+        string("what", "description of the state"),
+        int64("began_micros"),
+        int64("ended_micros", "when it was reached, or the wait was given up"),
+    ),
+    "samples": table(
+        "One row per response of a broker to the observer. Source: the observer's history.",
+        int32("broker", "the broker that responded"),
+        *PARTITION,
+        int32("leader"),
+        int32("leader_epoch"),
+        int32s("isr"),
+        int64("log_start_offset", "-1 unless that broker leads"),
+        int64("log_end_offset", "its high watermark; -1 unless it leads"),
+        int64("at_micros", "when the response was recorded"),
+        int64("asked_micros", "when the request was sent, by the same clock"),
+    ),
+    "clocks": table(
+        "One row per node, read when the servers and workers have started. Source: the driver's"
+        " history.",
+        string("node"),
+        int64(
+            "ahead_micros",
+            "upper bound of how far its clock was ahead of the driver's; negative: it was behind",
+        ),
+        int64("behind_micros", "lower bound of the same"),
+        int64("at_micros"),
+    ),
+    "histories": table(
+        "One row per worker's history. Source: the files; those that begin with the same line are"
+        " copies of one, and are read together.",
+        string("worker"),
+        string("role"),
+        string("client"),
+        string("client_version"),
+        int64("events", "lines that could be parsed"),
+        int64("missing_seqs", "gaps in the sequence numbers, or in the numbers of faults"),
+        int64("torn_lines", "a last line without its end"),
+        int64(
+            "malformed_lines",
+            "lines that could not be parsed, or have a sequence number of another line and other"
+            " content",
+        ),
+        string("malformed_at", "the first of these, as file:line"),
+        boolean("ended_by_itself", "false: killed"),
+        int64("duplicate_lines", "lines that repeat another one"),
+        int64(
+            "unknown_fields",
+            "fields of events that this version does not know; their events count",
+        ),
+        int64(
+            "clock_jump_micros",
+            "largest change of the difference between the wall clock and the monotonic clock of"
+            " the node",
+        ),
+    ),
+    "servers": table(
+        "One row per name below `brokers/` or `segments/`. Source: the folders.",
+        string("name", "of the folder"),
+        int32("server", "its id; null where the name has no id"),
+        int64("log_lines", "of its server.log; 0: no such file"),
+        int32("replicas", "how many replicas' folders were collected"),
+        int32("ignored_files", "files in them whose names are not those of segments"),
+    ),
+    "cut_batches": table(
+        "One row per batch that a replica held just before a fault on its server was healed (or a"
+        " disk was wiped, or a tail removed), if the replica does not have it at the end and"
+        " retention did not delete it. Source: the folder `kept`.",
+        *REPLICA,
+        int64("base_offset"),
+        int64("last_offset"),
+        int32("leader_epoch"),
+        int32("record_count"),
+        int64("size_bytes"),
+        _TAKEN,
+    ),
+    "cut_records": table(
+        "One row per range of data records of the batches in `cut_batches`. Source: the folder"
+        " `kept`.",
+        *REPLICA,
+        *RANGE,
+        int32("leader_epoch"),
+        _TAKEN,
+    ),
+    "unread_segments": table(
+        "One row per segment that could not be read to its end. Source: the segments, read with"
+        " `FileRecords`.",
+        *REPLICA,
+        string("segment", "the file's name"),
+        int64("position_bytes", "how far it could be read"),
+        int64("unread_bytes", "the rest of the segment"),
+        string(
+            "error",
+            "null where the newest segment ends within a batch, as after a kill of the server",
+        ),
+    ),
+}
