@@ -54,8 +54,8 @@ findings: $(READY) ## Every check, from the docstrings of its code; writes the t
 
 bench-tools: $(BENCH_READY) ## Install DuckDB and what else the benches need
 
-bench-analysis: $(BENCH_READY) ## Spark against DuckDB, by size and by cores (half an hour): [EVENTS=]; writes docs/benchmarks.md
-	.venv/bin/python -m bench.analysis_speed $(EVENTS)
+bench-analysis: $(BENCH_READY) ## Cost of the checks, also against DuckDB and an earlier revision (half an hour): [EVENTS=] [BASE=]; writes docs/benchmarks.md
+	.venv/bin/python -m bench.analysis_speed $(EVENTS) $(if $(BASE),--base $(call quoted,$(BASE)))
 
 scenarios-page: $(READY) ## Write docs/scenarios.md from the scenarios' files and the suite nightly
 	.venv/bin/python -m bench.scenarios_page

@@ -8,6 +8,7 @@ import typer
 from pyspark.sql import SparkSession
 from rich.console import Console
 
+from analysis.early import STDIN, ready_for_folder
 from analysis.engine.class_data import keep
 from analysis.engine.session import (
     close_session,
@@ -40,7 +41,11 @@ _EXIT = {RunVerdict.PASS: 0, RunVerdict.FAIL: 1, RunVerdict.UNDECIDED: 2}
 @app.command()
 def analyze(
     runs: Annotated[
-        list[Path], typer.Argument(help="Folders of runs, of whole sessions, or of nights.")
+        list[Path],
+        typer.Argument(
+            help="Folders of runs, of whole sessions, or of nights; `-`: one, as a line of JSON on "
+            "standard input, for which Spark is opened before."
+        ),
     ],
     master: Annotated[str | None, typer.Option(help="Spark master; local[*] if not given.")] = None,
 ) -> None:
@@ -49,11 +54,15 @@ def analyze(
     Exits 0 if all pass, 1 if one fails, else 2; a night's verdict is against what it expects. A run
     that can't be judged stops no other; the exit code is then that of its error, such as 70.
     """
+    spark: SparkSession | None = None
+    if runs == [STDIN]:
+        spark, folder = ready_for_folder()
+        runs = [folder]
     progress, out = Console(stderr=True), Console()
     nights = {path: night for path in runs if (night := read_night(path)) is not None}
     of_nights = [(run, True) for path, night in nights.items() for run in runs_of(path, night)]
     of_sessions = [(run, False) for path in runs if path not in nights for run in find_runs(path)]
-    judged = _judge_all([*of_nights, *of_sessions], master, progress)
+    judged = _judge_all([*of_nights, *of_sessions], spark, master, progress)
     of_runs = [one for one, is_of_night in judged if not is_of_night]
     for path in runs:
         if path not in nights:
@@ -80,12 +89,16 @@ def _show(judged: Judged, out: Console) -> None:
 
 
 def _judge_all(
-    folders: list[tuple[RunFolder, bool]], master: str | None, progress: Console
+    folders: list[tuple[RunFolder, bool]],
+    spark: SparkSession | None,
+    master: str | None,
+    progress: Console,
 ) -> list[tuple[Judged, bool]]:
     """Judge runs one by one in one Spark; one that can't be judged stops no other.
 
     Args:
         folders: with whether they are of a night.
+        spark: None if it is not open yet.
         master: Spark's, or None for this machine.
         progress: where to print it.
     """
@@ -94,7 +107,7 @@ def _judge_all(
     judged: list[tuple[Judged, bool]] = []
     with progress.status("starting Spark") as status:
         rows = max(sum(count_rows(folder).values()) for folder, _ in folders)
-        spark = open_session(master, rows=rows, may_record=True)
+        spark = spark or open_session(master, rows=rows, may_record=True)
         for index, (folder, is_of_night) in enumerate(folders, start=1):
             status.update(f"judging run {index} of {len(folders)}: {folder.path.name}")
             judged.append((judge_run(spark, folder), is_of_night))

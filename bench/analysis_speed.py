@@ -1,11 +1,13 @@
-"""How fast the checks are, against DuckDB, by size and by cores: `make bench-analysis`.
+"""How fast the checks are: by size and by cores, against DuckDB and against an earlier revision.
 
-`python -m bench.analysis_speed [EVENTS ...]` generates clean histories of these sizes in events,
-and one with every plant, judges each on Spark and on DuckDB, each time in a process of its own,
-compares all findings, has Spark standalone judge one with one worker and with two, and writes
-docs/benchmarks.md. Exits 1 if findings differ.
+`python -m bench.analysis_speed [EVENTS ...] [--base REVISION]` (`make bench-analysis`) generates
+clean histories of these sizes in events, a small one, one of each other kind, and one with every
+plant. It judges each on Spark and on DuckDB, each time in a process of its own, and compares all
+findings. The code of the earlier revision judges the same histories, Spark standalone one of them
+with one worker and with two. Writes docs/benchmarks.md. Exits 1 if findings differ.
 """
 
+import argparse
 import os
 import platform
 import sys
@@ -23,29 +25,43 @@ from bench.agreement import differing, read
 from bench.folders import own_folder
 from bench.judging import Judged
 from bench.mutation import universes
-from bench.processes import Cost, run_measured
-from bench.speed_page import Measured, Planted, Size, Standalone, page
+from bench.processes import ROOT, Cost, run_measured
+from bench.revision import FENCEPOST, Revision
+from bench.speed_page import Earlier, Measured, Planted, Size, Small, Standalone, page
 from bench.standalone import environment, standalone
 from contract.errors import FencepostError
 from contract.run_folder import RunFolder
-from simulator.history import Request, description, require, universes_of, write_history
+from simulator.history import (
+    CLEAN,
+    HISTORIES,
+    Request,
+    description,
+    require,
+    universes_of,
+    write_history,
+)
 
 EVENTS = (1_000_000, 10_000_000)
+SMALL_EVENTS = 5_500
+"""About 10,000 rows, as many as a short run has."""
+OTHERS_EVENTS_MIN, OTHERS_EVENTS_MAX = 20_000, 1_000_000
+"""Of the histories that are not clean."""
 WORKERS = (1, 2)
 STANDALONE_EVENTS_MAX = 10_000_000
 """Spark standalone judges the largest history of up to this many events, since one core is slow."""
 
 _SEED = 19902
 _DESCRIPTION = description(_SEED, "make bench-analysis", "unknown", {})
-_PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
+_PAGE = ROOT / "docs" / "benchmarks.md"
 
 
 class Bench:
     """Measures in one folder, and prints its progress."""
 
-    def __init__(self, folder: Path, console: Console) -> None:
-        """Work in an empty folder."""
+    def __init__(self, folder: Path, console: Console, *, base: str = "") -> None:
+        """Work in an empty folder, and compare with an earlier revision if one is named."""
         self._folder, self._console = folder, console
+        self._base = Revision(base, folder / "base") if base else None
 
     def measured(self, sizes: list[int]) -> Measured:
         """Return all figures of the page.
@@ -54,15 +70,23 @@ class Bench:
             sizes: of the clean histories, in events.
         """
         planted = self._planted()
-        told = [self._size(events) for events in sizes]
+        small = self._small()
+        told = [self._size(Request(events=events, seed=_SEED)) for events in sizes]
+        events = min(max(*sizes, OTHERS_EVENTS_MIN), OTHERS_EVENTS_MAX)
+        kinds = [kind for kind in HISTORIES if kind != CLEAN]
+        others = [self._size(Request(events=events, seed=_SEED, kind=kind)) for kind in kinds]
         judged = max((n for n in sizes if n <= STANDALONE_EVENTS_MAX), default=min(sizes))
+        clean = Request(events=judged, seed=_SEED)
         return Measured(
             machine=_machine(),
             seed=_SEED,
             planted=planted,
+            small=small,
             sizes=told,
-            clusters=[self._standalone(judged, workers) for workers in WORKERS],
+            others=others,
+            clusters=[self._standalone(clean, workers) for workers in WORKERS],
             clusters_events=told[sizes.index(judged)].events,
+            earlier=self._base.commit if self._base else "",
         )
 
     def _planted(self) -> Planted:
@@ -75,24 +99,47 @@ class Bench:
         return Planted(
             rows=sum(count_rows(history).values()),
             checks=len(by_spark) - len(lacking),
-            findings=sum(len(one.findings) for one in by_spark.values()),
+            findings=_findings(by_spark),
             lacking=lacking,
             differing=differing(by_spark, by_duckdb),
         )
 
-    def _size(self, events: int) -> Size:
-        history = RunFolder(self._folder / f"clean-{events}")
-        request = Request(events=events, seed=_SEED)
-        with self._console.status(f"generating {events:,} events"):
-            made = write_history(history, universes_of(request), _DESCRIPTION)
-        spark, by_spark = self._judged("spark", history, f"{events:,} events")
-        duckdb, by_duckdb = self._judged("duckdb", history, f"{events:,} events")
-        rows = sum(made.rows.values())
-        return Size(made.events, rows, spark, duckdb, differing(by_spark, by_duckdb))
+    def _small(self) -> Small:
+        request = Request(events=SMALL_EVENTS, seed=_SEED)
+        size = self._size(request)
+        command = self._analyzed(self._history(request), ROOT)
+        if self._base is None:
+            return Small(size, command)
+        earlier = self._analyzed(self._history(request, "base"), self._base.folder)
+        return Small(size, command, earlier)
 
-    def _standalone(self, events: int, workers: int) -> Standalone:
-        history = RunFolder(self._folder / f"clean-{events}")
-        what = f"{events:,} events, {workers} standalone"
+    def _size(self, request: Request) -> Size:
+        history, what = self._history(request), f"{request.events:,} events, {request.kind},"
+        with self._console.status(f"generating {what}"):
+            made = write_history(history, universes_of(request), _DESCRIPTION)
+        spark, by_spark = self._judged("spark", history, what)
+        duckdb, by_duckdb = self._judged("duckdb", history, what)
+        return Size(
+            kind=request.kind,
+            events=made.events,
+            rows=sum(made.rows.values()),
+            spark=spark,
+            duckdb=duckdb,
+            findings=_findings(by_spark),
+            differing=differing(by_spark, by_duckdb),
+            earlier=self._earlier(self._base, request) if self._base else None,
+        )
+
+    def _earlier(self, base: Revision, request: Request) -> Earlier:
+        history, what = self._history(request, "base"), f"{request.events:,} events, {request.kind}"
+        with self._console.status(f"generating {what}, by {base.commit}"):
+            base.generate(request, history.path, like=self._history(request))
+        cost, found = self._judged("spark", history, f"{what}, by {base.commit}", base=base)
+        return Earlier(cost, _findings(found))
+
+    def _standalone(self, request: Request, workers: int) -> Standalone:
+        history = self._history(request)
+        what = f"{request.events:,} events, {workers} standalone"
         folder = self._folder / f"standalone-{workers}"
         folder.mkdir()
         with standalone(workers, folder) as master:
@@ -100,8 +147,17 @@ class Bench:
         by_duckdb = read(_file(history, "duckdb"))
         return Standalone(workers, cost.seconds, differing(found, by_duckdb))
 
+    def _history(self, request: Request, whose: str = "present") -> RunFolder:
+        return RunFolder(self._folder / f"{whose}-{request.kind}-{request.events}")
+
     def _judged(
-        self, engine: str, history: RunFolder, what: str, *, master: str = ""
+        self,
+        engine: str,
+        history: RunFolder,
+        what: str,
+        *,
+        master: str = "",
+        base: Revision | None = None,
     ) -> tuple[Cost, dict[str, Judged]]:
         """Return the cost of judging a history, and the findings."""
         file = _file(history, engine + ("-standalone" if master else ""))
@@ -115,10 +171,26 @@ class Bench:
                 [*argv, *([master] if master else [])],
                 on_line=lambda _: progress.advance(task),
                 environment=env,
+                folder=base.folder if base else ROOT,
             )
-        memory = f"{cost.peak_bytes / (1 << 30):.1f} GB"
-        self._console.print(f"{label}: {cost.seconds:.1f} s, {memory}", highlight=False)
+        self._print(label, cost)
         return cost, read(file)
+
+    def _analyzed(self, history: RunFolder, project: Path) -> Cost:
+        """Return the cost of `fencepost analyze`, of the project in a folder."""
+        argv = [*FENCEPOST, "analyze", str(history.path)]
+        cost = run_measured(argv, on_line=lambda _: None, environment=os.environ, folder=project)
+        self._print(f"fencepost analyze {history.path.name}", cost)
+        return cost
+
+    def _print(self, label: str, cost: Cost) -> None:
+        memory = f"{cost.peak_bytes / (1 << 30):.1f} GB"
+        took = f"{cost.seconds:.1f} s, {cost.cpu_seconds:.1f} s of CPU, {memory}"
+        self._console.print(f"{label}: {took}", highlight=False)
+
+
+def _findings(judged: Mapping[str, Judged]) -> int:
+    return sum(len(one.findings) for one in judged.values())
 
 
 def _file(history: RunFolder, engine: str) -> Path:
@@ -135,17 +207,22 @@ def _machine() -> str:
 
 def main() -> None:
     """Write the page."""
+    parser = argparse.ArgumentParser(description="Measure the checks.", prog="bench-analysis")
+    parser.add_argument("events", nargs="*", type=int, default=EVENTS, help="of clean histories")
+    parser.add_argument("--base", default="", help="an earlier revision, by any name of git's")
+    parser.add_argument("--page", type=Path, default=_PAGE, help="the file to write")
+    asked = parser.parse_args()
     console = Console(stderr=True)
-    sizes = sorted({int(told.replace("_", "")) for told in sys.argv[1:]} or EVENTS)
+    sizes = sorted(set(asked.events))
     try:
         for events in sizes:
             require(Request(events=events, seed=_SEED))
         with own_folder("speed") as place:
-            measured = Bench(place, console).measured(sizes)
+            measured = Bench(place, console, base=asked.base).measured(sizes)
     except FencepostError as error:
         sys.exit(f"error: {error}")
-    _PAGE.write_text(page(measured))
-    console.print(f"wrote {_PAGE}")
+    asked.page.write_text(page(measured))
+    console.print(f"wrote {asked.page}")
     sys.exit(f"not the same: {', '.join(measured.differing)}" if measured.differing else 0)
 
 

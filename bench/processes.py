@@ -1,5 +1,6 @@
-"""One program run cold: how long it took, and how much memory it and its children held at most."""
+"""One program run cold: its time, and the CPU time and memory of it and its children."""
 
+import resource
 import subprocess
 import threading
 import time
@@ -13,7 +14,7 @@ import psutil
 
 from contract.errors import FencepostError
 
-_ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[1]
 _SAMPLED_SECONDS = 0.2
 _TOLD_CHARACTERS = 2000
 
@@ -24,11 +25,22 @@ class Cost:
 
     Attributes:
         seconds: from its start to its end.
+        cpu_seconds: on all cores, of the process and its children. What a child that outlives it
+            takes after the last sample is missing.
         peak_bytes: the largest sum of resident memory that was sampled.
     """
 
     seconds: float
+    cpu_seconds: float
     peak_bytes: int
+
+
+@dataclass(frozen=True)
+class Usage:
+    """The resident memory of a process, and the CPU time of it and its children that ended."""
+
+    resident_bytes: int
+    cpu_seconds: float
 
 
 class ProcessFailedError(FencepostError):
@@ -36,7 +48,11 @@ class ProcessFailedError(FencepostError):
 
 
 def run_measured(
-    argv: list[str], *, on_line: Callable[[str], None], environment: Mapping[str, str]
+    argv: list[str],
+    *,
+    on_line: Callable[[str], None],
+    environment: Mapping[str, str],
+    folder: Path = ROOT,
 ) -> Cost:
     """Run a program to its end.
 
@@ -44,61 +60,78 @@ def run_measured(
         argv: its command line.
         on_line: gets each line of its standard output.
         environment: all of its environment.
+        folder: where it runs.
 
     Raises:
         ProcessFailedError: it failed; with the end of its standard error.
     """
-    began = time.monotonic()
+    began, before = time.monotonic(), _ended_children_seconds()
     with TemporaryFile() as errors:
         process = subprocess.Popen(
-            argv, stdout=subprocess.PIPE, stderr=errors, text=True, env=dict(environment), cwd=_ROOT
+            argv,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            env=dict(environment),
+            cwd=folder,
         )
-        memory = _Memory(process.pid)
+        sampled = _Sampled(process.pid)
         try:
             for line in process.stdout or ():
                 on_line(line.rstrip())
             code = process.wait()
         finally:
             process.kill()
-            peak_bytes = memory.peak_bytes()
+            sampled.end()
         seconds = time.monotonic() - began
         if code:
             errors.seek(0)
             told = errors.read().decode(errors="replace")[-_TOLD_CHARACTERS:]
             raise ProcessFailedError(f"{' '.join(argv)} exited {code}:\n{told}")
-    return Cost(seconds, peak_bytes)
+    reaped_seconds = _ended_children_seconds() - before
+    return Cost(seconds, max(reaped_seconds, sampled.cpu_seconds), sampled.peak_bytes)
 
 
-class _Memory:
-    """Samples the resident memory of a process and its children, until it is asked."""
+def _ended_children_seconds() -> float:
+    """Return the CPU time of this process's children that ended, and of the children of these."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+class _Sampled:
+    """Samples what a process and its children use, until it is ended."""
 
     def __init__(self, pid: int) -> None:
-        self._peak_bytes = 0
+        self.peak_bytes = 0
+        self.cpu_seconds = 0.0
         self._ended = threading.Event()
         self._sampler = threading.Thread(target=self._sample, args=(pid,), daemon=True)
         self._sampler.start()
 
-    def peak_bytes(self) -> int:
+    def end(self) -> None:
         self._ended.set()
         self._sampler.join()
-        return self._peak_bytes
 
     def _sample(self, pid: int) -> None:
-        before: dict[int, int] = {}
+        before: dict[int, Usage] = {}
         while not self._ended.wait(_SAMPLED_SECONDS):
-            now = resident_bytes(pid)
+            now = usage_of(pid)
             # A process that was forked just now still has its parent's memory, counted twice.
-            lasting = sum(resident for one, resident in now.items() if one in before)
-            self._peak_bytes = max(self._peak_bytes, lasting)
+            lasting = sum(used.resident_bytes for one, used in now.items() if one in before)
+            self.peak_bytes = max(self.peak_bytes, lasting)
+            self.cpu_seconds = max(self.cpu_seconds, sum(u.cpu_seconds for u in now.values()))
             before = now
 
 
-def resident_bytes(pid: int) -> dict[int, int]:
-    """Return the memory of a process and its children, by id, without those that have ended."""
-    resident = {}
+def usage_of(pid: int) -> dict[int, Usage]:
+    """Return what a process and its children use, by id, without those that have ended."""
+    usage = {}
     with suppress(psutil.NoSuchProcess):
         process = psutil.Process(pid)
         for one in (process, *process.children(recursive=True)):
-            with suppress(psutil.NoSuchProcess):
-                resident[one.pid] = one.memory_info().rss
-    return resident
+            with suppress(psutil.NoSuchProcess), one.oneshot():
+                times = one.cpu_times()
+                cpu_seconds = times.user + times.system
+                cpu_seconds += times.children_user + times.children_system
+                usage[one.pid] = Usage(one.memory_info().rss, cpu_seconds)
+    return usage

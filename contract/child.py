@@ -15,7 +15,15 @@ def run_child(argv: Sequence[str]) -> int:
     Raises:
         KeyboardInterrupt: this process was interrupted; the program has ended.
     """
-    child = subprocess.Popen(argv, start_new_session=True)
+    return finish_child(subprocess.Popen(argv, start_new_session=True))
+
+
+def finish_child(child: "subprocess.Popen[bytes]") -> int:
+    """Wait for a program's end and return its exit status, as `run_child` does.
+
+    Raises:
+        KeyboardInterrupt: this process was interrupted; the program has ended.
+    """
     try:
         return child.wait()
     except KeyboardInterrupt:

@@ -3,7 +3,7 @@
 The statements are the same as Spark's, in DuckDB's spelling (`analysis.engine.spelling`).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from pathlib import Path
 from typing import TypeVar
@@ -12,6 +12,7 @@ import duckdb
 import pyarrow as pa
 
 from analysis.engine.frames import Frame, View
+from analysis.engine.sharing import resolved, shared, used_once
 from analysis.engine.spelling import MACROS, in_duckdb
 from analysis.engine.statements import statement
 
@@ -38,7 +39,23 @@ class DuckDBEngine:
 
     def run(self, frame: Frame) -> pa.Table:
         """The rows of a frame."""
-        rows = self._conn.sql(in_duckdb(statement(frame))).to_arrow_table()
+        return self._rows(frame, frozenset())
+
+    def run_all(self, frames: Sequence[Frame]) -> list[pa.Table | Exception]:
+        """The rows of several frames, one after the other."""
+        inlined = used_once(frames)
+
+        def rows(frame: Frame) -> pa.Table | Exception:
+            try:
+                return self._rows(frame, inlined)
+            except Exception as error:  # noqa: BLE001 - the other frames have theirs
+                return error
+
+        return [rows(one) for one in frames]
+
+    def _rows(self, frame: Frame, inlined: frozenset[int]) -> pa.Table:
+        query = statement(resolved(frame, self._computed, inlined))
+        rows = self._conn.sql(in_duckdb(query)).to_arrow_table()
         return rows.rename_columns(list(frame.columns))
 
     def table(self, content: pa.Table) -> Frame:
@@ -58,7 +75,10 @@ class DuckDBEngine:
         return self._made("VIEW", f"SELECT {names} FROM read_parquet('{path}')", schema.names)
 
     def materialized(self, frame: Frame) -> Frame:
-        """The rows of a frame, computed now."""
+        """The rows of a frame, computed at most once."""
+        return shared(frame)
+
+    def _computed(self, frame: Frame) -> Frame:
         return self._made("TABLE", in_duckdb(statement(frame)), list(frame.columns))
 
     def each(self, ask: Callable[[_T], _R], of: Iterable[_T]) -> list[_R]:

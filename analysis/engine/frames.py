@@ -7,8 +7,9 @@ parses, analyzes and plans it once.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import Lock
 from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
@@ -41,6 +42,13 @@ class Engine(Protocol):
         """The rows of a frame."""
         ...
 
+    def run_all(self, frames: Sequence["Frame"]) -> list[pa.Table | Exception]:
+        """The rows of several frames, or why they can't be had.
+
+        What only one of them uses once is computed as a part of it.
+        """
+        ...
+
     def table(self, content: pa.Table) -> "Frame":
         """Rows that Python has."""
         ...
@@ -54,7 +62,7 @@ class Engine(Protocol):
         ...
 
     def materialized(self, frame: "Frame") -> "Frame":
-        """The rows of a frame, computed now, without the query that they came from."""
+        """The rows of a frame, computed at most once, for whatever frames are made of it."""
         ...
 
     def each(self, ask: Callable[[_T], _R], of: Iterable[_T]) -> list[_R]:
@@ -93,16 +101,20 @@ class Select:
     """A SELECT, by its clauses.
 
     Attributes:
-        items: of the select list; empty as long as they are all columns, as they are.
+        items: of the select list, each a name and its SQL; empty as long as they are all columns,
+            as they are.
         tail: GROUP BY, ORDER BY or LIMIT.
+        is_distinct: whether each row comes once.
+        is_aggregated: whether it makes one row of many.
     """
 
     source: "Frame"
     joined: tuple[Joined, ...] = ()
     where: tuple[str, ...] = ()
-    items: tuple[str, ...] = ()
+    items: tuple[tuple[str, str], ...] = ()
     tail: str = ""
     is_distinct: bool = False
+    is_aggregated: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -115,6 +127,23 @@ class Union:
     """The rows of several frames, columns by their place."""
 
     parts: tuple["Frame", ...]
+
+
+@dataclass(eq=False)
+class Shared:
+    """Rows that several frames may use: see `analysis.engine.sharing`.
+
+    Attributes:
+        frame: what they are made of.
+        computed: the table that has them; None until they are needed.
+        error: why they can't be computed, if so.
+        is_changing: held while they are computed.
+    """
+
+    frame: "Frame"
+    computed: "Frame | None" = None
+    error: Exception | None = None
+    is_changing: Lock = field(default_factory=Lock)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +162,7 @@ class Frame:
 
     engine: Engine
     columns: tuple[str, ...]
-    body: View | Select | Union
+    body: View | Select | Union | Shared
     is_large: bool = False
 
     @property
@@ -284,16 +313,17 @@ class Frame:
                 raise ValueError(f"a column needs a name: {one.sql}")
         return items
 
-    def listed(self, items: Sequence[tuple[str, str]], tail: str = "") -> "Frame":
+    def listed(
+        self, items: Sequence[tuple[str, str]], tail: str = "", *, is_aggregated: bool = False
+    ) -> "Frame":
         """A SELECT of items, each a name and its SQL.
 
         Raises:
             ValueError: two have one name.
         """
-        texts = [
-            sql if sql == text_of(name) else f"{sql} AS {text_of(name)}" for name, sql in items
-        ]
-        clauses = replace(self._clauses(), items=tuple(texts), tail=tail)
+        clauses = replace(
+            self._clauses(), items=tuple(items), tail=tail, is_aggregated=is_aggregated
+        )
         return replace(self._with(clauses), columns=_distinct_names([name for name, _ in items]))
 
     def _clauses(self) -> Select:
@@ -327,7 +357,7 @@ class Grouped:
         keys = self.frame.named(self.keys)
         places = ", ".join(str(place) for place in range(1, len(keys) + 1))
         tail = f"GROUP BY {places}" if keys else ""
-        return self.frame.listed([*keys, *self.frame.named(columns)], tail)
+        return self.frame.listed([*keys, *self.frame.named(columns)], tail, is_aggregated=True)
 
 
 def _distinct_names(names: Sequence[str]) -> tuple[str, ...]:

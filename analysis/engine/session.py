@@ -16,7 +16,9 @@ from contract.errors import AnalysisError
 
 LOCAL = "local[*]"
 _LOG4J2 = (Path(__file__).resolve().parent / "conf" / "log4j2.properties").as_uri()
-_START_SOON = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
+_START_SOON = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms1600m -Xmn1100m -XX:ReservedCodeCacheSize=240m"
+)
 _RUN_LONG = "-XX:+UseParallelGC -XX:-DontCompileHugeMethods"
 
 

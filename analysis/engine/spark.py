@@ -3,7 +3,7 @@
 import os
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from functools import cached_property
@@ -18,6 +18,7 @@ from pyspark.sql.types import StructType
 
 from analysis.engine.frames import Frame, View
 from analysis.engine.scratch import Scratch
+from analysis.engine.sharing import resolved, shared, used_once
 from analysis.engine.statements import statement
 from analysis.engine.tuning import for_many_rows
 
@@ -60,8 +61,28 @@ class SparkEngine:
         """The rows of a frame."""
         return self.planned(frame).toArrow()
 
-    def planned(self, frame: Frame) -> DataFrame:
-        """A frame as Spark's; one that reads large files is planned for many rows."""
+    def run_all(self, frames: Sequence[Frame]) -> list[pa.Table | Exception]:
+        """The rows of several frames, or why they can't be had; a few at a time."""
+        inlined = used_once(frames)
+
+        def rows(frame: Frame) -> pa.Table | Exception:
+            try:
+                return self.planned(frame, inlined).toArrow()
+            except Exception as error:  # noqa: BLE001 - the other frames have theirs
+                return error
+
+        return self.each(rows, frames)
+
+    def planned(self, frame: Frame, inlined: frozenset[int] = frozenset()) -> DataFrame:
+        """A frame as Spark's; one that reads large files is planned for many rows.
+
+        Args:
+            frame: to be planned.
+            inlined: of what is shared, what becomes a part of it (`analysis.engine.sharing`).
+        """
+        return self._of_tables(resolved(frame, self._computed, inlined))
+
+    def _of_tables(self, frame: Frame) -> DataFrame:
         session = self._for_many_rows if frame.is_large else self.session
         return session.sql(statement(frame))
 
@@ -95,15 +116,19 @@ class SparkEngine:
                 self.session.catalog.dropGlobalTempView(_UNUSED.popleft())
 
     def materialized(self, frame: Frame) -> Frame:
-        """The rows of a frame, computed now, without the query that they came from.
+        """The rows of a frame, computed at most once."""
+        return shared(frame)
+
+    def _computed(self, frame: Frame) -> Frame:
+        """The rows of a frame as a table.
 
         Few rows go into the plans that use them; many, which large files have made, into files.
         """
         if not frame.is_large:
-            return self.table(frame.toArrow())
+            return self.table(self._of_tables(frame).toArrow())
         if self._scratch is None:
             raise ValueError("a large trace needs a place for its rows")
-        kept = self._scratch.kept(self.planned(frame))
+        kept = self._scratch.kept(self._of_tables(frame))
         return (
             self._files(kept.path, kept.schema)
             if kept.rows > LOCAL_ROWS

@@ -3,7 +3,8 @@
 from collections import Counter
 
 from analysis.engine.columns import text_of
-from analysis.engine.frames import JOINS, Frame, Select, Union, View
+from analysis.engine.flattening import flattened
+from analysis.engine.frames import JOINS, Frame, Select, Shared, Union, View
 
 
 def statement(frame: Frame) -> str:
@@ -38,10 +39,16 @@ class _Writer:
                 return "\nUNION ALL ".join(map(self._part, parts))
             case Select() as select:
                 return self._select(select, frame.columns)
+            case Shared():
+                raise ValueError("what is shared has to be resolved first")
 
-    def _select(self, select: Select, columns: tuple[str, ...]) -> str:
+    def _select(self, whole: Select, columns: tuple[str, ...]) -> str:
+        select = flattened(whole, columns, lambda one: self._uses[id(one)] > 1)
         distinct = "DISTINCT " if select.is_distinct else ""
-        items = ", ".join(select.items or map(text_of, columns))
+        items = ", ".join(
+            sql if sql == text_of(name) else f"{sql} AS {text_of(name)}"
+            for name, sql in select.items
+        )
         lines = [f"SELECT {distinct}{items} FROM {self._named(select.source)} AS _0"]
         for place, one in enumerate(select.joined, 1):
             lines.append(f"{JOINS[one.how]} {self._named(one.frame)} AS _{place} {one.on}".rstrip())

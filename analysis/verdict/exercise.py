@@ -4,11 +4,12 @@ Most checks can fail in everything that they evaluate. Those here evaluate more:
 leader change evaluates all its records, and yet proves nothing about what a leader change loses.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from functools import reduce
 
 import msgspec
+import pyarrow as pa
 
 from analysis.checks.base import count
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
@@ -23,6 +24,7 @@ from contract.verdicts import CheckResult
 
 _LOG = ("topic", "partition")
 _OFFSETS_TOPIC = "__consumer_offsets"
+_COUNTS = pa.schema({"name": pa.string(), "evaluated": pa.int64()})
 
 
 def _leader_changes(trace: Trace) -> Frame:
@@ -162,21 +164,34 @@ CASES: Mapping[Check, Callable[[Trace], Frame]] = {
 }
 
 
-def with_exercised(results: Mapping[Check, CheckResult], trace: Trace) -> dict[Check, CheckResult]:
-    """Results with how many cases each check had: all that it evaluates, unless CASES counts them.
+def cases_of(judged: Collection[Check], trace: Trace) -> dict[str, Frame]:
+    """The counts of the cases of checks, by the name of their function.
 
-    Where the cases can't be counted, e.g. as a table is missing, none is known.
+    Where the cases can't be counted, as a table is missing, there is none.
     """
-    asked = {of for check, of in CASES.items() if check in results and results[check].evaluated}
     frames: dict[str, Frame] = {}
-    for of in asked:
+    for of in {of for check, of in CASES.items() if check in judged}:
         with suppress(TableError):
             frames[of.__name__] = count(of(trace))
-    counted = counts(frames)
+    return frames
+
+
+def with_exercised(
+    results: Mapping[Check, CheckResult], cases: Mapping[str, int], *, known: bool
+) -> dict[Check, CheckResult]:
+    """Results with how many cases each check had: all that it evaluates, unless CASES counts them.
+
+    Args:
+        results: of all checks.
+        cases: their numbers, by the name of the function of CASES.
+        known: whether they could be counted; else no check has any.
+    """
+    if not known:
+        return {c: msgspec.structs.replace(one, exercised=0) for c, one in results.items()}
     return {
         check: msgspec.structs.replace(
             result,
-            exercised=counted.get(CASES[check].__name__, 0)
+            exercised=cases.get(CASES[check].__name__, 0)
             if check in CASES and result.evaluated
             else result.evaluated,
         )
@@ -184,13 +199,26 @@ def with_exercised(results: Mapping[Check, CheckResult], trace: Trace) -> dict[C
     }
 
 
-def counts(asked: Mapping[str, Frame]) -> dict[str, int]:
-    """Counts by name, in one job.
+def counts(asked: Mapping[str, Frame | int], trace: Trace) -> Frame:
+    """(name, evaluated): counts by name, in one statement.
 
     Args:
-        asked: each one row with a count named `evaluated`.
+        asked: each a number, or one row with a count named `evaluated`.
+        trace: the run.
     """
-    named = [rows.select(F.lit(name).alias("name"), "evaluated") for name, rows in asked.items()]
-    if not named:
+    numbers = {name: number for name, number in asked.items() if isinstance(number, int)}
+    columns = {"name": list(numbers), "evaluated": pa.array(numbers.values(), pa.int64())}
+    known = trace.engine.table(pa.table(columns, schema=_COUNTS))
+    rows = [
+        one.select(F.lit(name).alias("name"), F.col("evaluated").cast("bigint").alias("evaluated"))
+        for name, one in asked.items()
+        if not isinstance(one, int)
+    ]
+    return reduce(Frame.union, [known, *rows])
+
+
+def counted(rows: pa.Table | Exception) -> dict[str, int]:
+    """The counts of `counts` by name; none if they could not be had."""
+    if isinstance(rows, Exception):
         return {}
-    return {row["name"]: row["evaluated"] for row in reduce(Frame.union, named).collect()}
+    return {row["name"]: int(row["evaluated"]) for row in rows.to_pylist()}

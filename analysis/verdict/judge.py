@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 
 from analysis.checks.base import FINDING_COLUMNS, CheckOutcome, Totals
 from analysis.checks.registry import CHECKS
@@ -15,7 +16,7 @@ from analysis.engine.frames import Frame, Row
 from analysis.facts.gaps import doubts, gaps, reasons
 from analysis.facts.load import Trace
 from analysis.verdict import resumption
-from analysis.verdict.exercise import counts, with_exercised
+from analysis.verdict.exercise import cases_of, counted, counts, with_exercised
 from analysis.verdict.styles import style_rows
 from analysis.verdict.timing import timing
 from analysis.verdict.vacuity import vacuous_check
@@ -170,22 +171,36 @@ def _run(checks: list[Check], trace: Trace) -> tuple[list[Found], dict[Check, Ch
 
     told = dict(zip(checks, trace.engine.each(asked, checks), strict=True))
     judged = {check: one for check, one in told.items() if isinstance(one, _Asked)}
-    evaluated = _evaluated({check: one.outcome for check, one in judged.items()})
+    outcomes = {check: one.outcome for check, one in judged.items()}
+    cases = cases_of(judged, trace)
+    # All at once, so that the engine knows which frames several of them use.
+    *rows, evaluated, exercised = trace.engine.run_all(
+        [
+            *(one.findings.limit(_DRIVER_ROWS + 1) for one in outcomes.values()),
+            counts({str(check): one.evaluated for check, one in outcomes.items()}, trace),
+            counts(cases, trace),
+        ]
+    )
+    known = counted(evaluated)
 
-    def collected(one: _Asked) -> tuple[list[Found], CheckResult]:
+    def collected(one: tuple[_Asked, pa.Table | Exception]) -> tuple[list[Found], CheckResult]:
+        asked, first_rows = one
+        if isinstance(first_rows, Exception):
+            return [], _crashed(first_rows)
         try:
-            found, result = _collected(one.check, one.outcome, evaluated.get(one.check), trace)
+            number = known.get(str(asked.check))
+            found, result = _collected(asked.check, asked.outcome, first_rows, number, trace)
         except Exception as error:  # noqa: BLE001 - Spark runs a check only here, so see above
             return [], _crashed(error)
-        return _doubted(found, result, one.unreliable) if one.unreliable else (found, result)
+        return _doubted(found, result, asked.unreliable) if asked.unreliable else (found, result)
 
-    answers = dict(zip(judged, trace.engine.each(collected, judged.values()), strict=True))
+    pairs = list(zip(judged.values(), rows, strict=True))
+    answers = dict(zip(judged, trace.engine.each(collected, pairs), strict=True))
     results = {c: one for c, one in told.items() if isinstance(one, CheckResult)}
     results |= {check: result for check, (_, result) in answers.items()}
-    try:
-        results = with_exercised(results, trace)
-    except Exception:  # noqa: BLE001 - findings count without it
-        results = {c: msgspec.structs.replace(one, exercised=0) for c, one in results.items()}
+    results = with_exercised(
+        results, counted(exercised), known=not isinstance(exercised, Exception)
+    )
     return [one for found, _ in answers.values() for one in found], results
 
 
@@ -217,36 +232,29 @@ def _crashed(error: Exception) -> CheckResult:
 
 
 def _collected(
-    check: Check, outcome: CheckOutcome, evaluated: int | None, trace: Trace
+    check: Check,
+    outcome: CheckOutcome,
+    first_rows: pa.Table,
+    evaluated: int | None,
+    trace: Trace,
 ) -> tuple[list[Found], CheckResult]:
     """Count and sample the findings of a check, and what it judged unless that is known."""
-    rows, counts = _counted_examples(outcome.findings)
+    rows, numbers = _counted_examples(outcome.findings, first_rows)
     found = [
         Found(str(check), FindingVerdict(verdict), group, findings)
-        for (verdict, group), findings in counts.items()
+        for (verdict, group), findings in numbers.items()
     ]
+    if evaluated is None:
+        evaluated = counted(counts({str(check): outcome.evaluated}, trace).toArrow())[str(check)]
     clients = {group.group: group.client for group in trace.plan.groups}
     result = _result(
         found,
-        _evaluated({check: outcome}, is_strict=True)[check] if evaluated is None else evaluated,
+        evaluated,
         [_finding(check, row, clients) for row in rows[:EXAMPLES_MAX]],
     )
     if outcome.totals is not None and result.findings:
         result = msgspec.structs.replace(result, summary=_summary(outcome.totals))
     return found, result
-
-
-def _evaluated(outcomes: dict[Check, CheckOutcome], *, is_strict: bool = False) -> dict[Check, int]:
-    """How much each check judged, in one job; what fails is left out unless `is_strict`."""
-    known = {c: o.evaluated for c, o in outcomes.items() if isinstance(o.evaluated, int)}
-    asked = {str(c): o.evaluated for c, o in outcomes.items() if not isinstance(o.evaluated, int)}
-    try:
-        counted = counts(asked)
-    except Exception:
-        if is_strict:
-            raise
-        return known
-    return known | {Check(name): number for name, number in counted.items()}
 
 
 def _summary(totals: Totals) -> str:
@@ -255,12 +263,14 @@ def _summary(totals: Totals) -> str:
     return totals.tell([dict(row) for row in summed])
 
 
-def _counted_examples(findings: Frame) -> tuple[list[Row], Counter[tuple[str, str | None]]]:
+def _counted_examples(
+    findings: Frame, first_rows: pa.Table
+) -> tuple[list[Row], Counter[tuple[str, str | None]]]:
     """Examples, violations first: EXAMPLES_MAX of each verdict and group; and counts by both.
 
     So few findings that the driver can hold them are counted here, which is cheaper to plan.
     """
-    rows = findings.limit(_DRIVER_ROWS + 1).collect()
+    rows = [Row(row) for row in first_rows.to_pylist()]
     if len(rows) <= _DRIVER_ROWS:
         return sorted(rows, key=_order), Counter((row["verdict"], row["group"]) for row in rows)
     kind = Window.partitionBy("verdict", "group")

@@ -14,14 +14,15 @@ from cluster.nodes.pool import PoolKind
 from contract.errors import AnalysisError, InterruptError
 from contract.nights import SUMMARY_FILE, NightSummary, Outcome, PlannedRun, read_summary
 from contract.verdicts import RunVerdict
+from harness.commands.judging import EarlyAnalysis, count_stories
 from harness.commands.requirements import DEFAULT_KAFKA, require_pool, require_results, require_seed
-from harness.commands.run import analyse_in_own_process
 from harness.invocation import Session
 from harness.nightly.plan import plan_runs, versions_of
 from harness.nightly.progress import NightProgress
 from harness.nightly.run import Ended, execute_in_ducktape, run_remaining
 from harness.nightly.state import HeldNight, Wanted, earlier_runs, hold_night
 from harness.nightly.suite import find_suite
+from harness.session.catalog import find_scenarios
 from harness.session.provenance import git_head, versions
 
 DEFAULT_SUITE = "smoke"
@@ -72,8 +73,9 @@ def nightly(
     with hold_night(results / NIGHTS, wanted, is_fresh=fresh) as night:
         _introduce(night)
         try:
-            _run(night, results)
-            summary = _judge(night)
+            with EarlyAnalysis(stories=_stories(night.remaining)) as analysis:
+                _run(night, results, analysis)
+                summary = _judge(night, analysis)
         except (KeyboardInterrupt, InterruptError):
             left = len(night.remaining)
             state = f"{len(night.state.runs) - left} runs are done and kept, {left} are left"
@@ -84,7 +86,11 @@ def nightly(
     raise typer.Exit(EXIT_CODES[summary.verdict])
 
 
-def _run(night: HeldNight, results: Path) -> None:
+def _stories(runs: list[PlannedRun]) -> int:
+    return sum(count_stories(find_scenarios([run.scenario]), run.parameters) for run in runs)
+
+
+def _run(night: HeldNight, results: Path, analysis: EarlyAnalysis) -> None:
     """Carry out the remaining runs, and show the progress."""
     if not night.remaining:
         return
@@ -99,22 +105,26 @@ def _run(night: HeldNight, results: Path) -> None:
     earlier = earlier_runs(night.path.parent, night.state)
     with NightProgress(_console, night.state.runs, earlier) as progress:
 
+        def on_phase(phase: str) -> None:
+            progress.phase(phase)
+            analysis.phase(phase)
+
         def execute(run: PlannedRun, folder: Path) -> Ended:
             return execute_in_ducktape(
-                run, folder, results=results, session=session, on_phase=progress.phase
+                run, folder, results=results, session=session, on_phase=on_phase
             )
 
         run_remaining(night, execute, on_start=progress.start, on_end=progress.end)
 
 
-def _judge(night: HeldNight) -> NightSummary:
+def _judge(night: HeldNight, analysis: EarlyAnalysis) -> NightSummary:
     """Judge all runs in one process.
 
     Raises:
         AnalysisError: it wrote no summary; the runs are kept.
     """
     (night.path / "report" / SUMMARY_FILE).unlink(missing_ok=True)
-    status = analyse_in_own_process([night.path])
+    status = analysis.judge(night.path)
     summary = read_summary(night.path)
     if summary is None:
         raise AnalysisError(

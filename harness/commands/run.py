@@ -4,7 +4,7 @@ import enum
 import json
 import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +15,6 @@ from rich.table import Table
 
 from cluster.kafka import distribution
 from cluster.nodes.pool import PoolKind
-from cluster.nodes.tether import tethered
 from contract.child import run_child
 from contract.errors import (
     AnalysisError,
@@ -29,6 +28,7 @@ from contract.program import say, unexpected
 from contract.randomness import new_seed
 from contract.run_folder import GENERATED, RunFolder, find_runs
 from harness.collection.collect import decode_clients, decode_server_logs
+from harness.commands.judging import EarlyAnalysis, analyse_in_own_process, count_stories
 from harness.commands.requirements import (
     DEFAULT_KAFKA,
     require_kafka,
@@ -84,16 +84,23 @@ def run(
     )
     distribution.ensure(kafka)
     _introduce(session, chosen, parameters)
-    with node_root(results) as root, _console.status("") as status:
-        ended = run_ducktape(
-            chosen,
-            session,
-            results=results,
-            root=root,
-            on_phase=lambda phase: status.update(escape(phase)),
-            parameters=chosen_parameters,
-        )
-    raise typer.Exit(_judged([ended.folder]))
+    with EarlyAnalysis(stories=count_stories(chosen, chosen_parameters)) as analysis:
+        with node_root(results) as root, _console.status("") as status:
+
+            def on_phase(phase: str) -> None:
+                status.update(escape(phase))
+                analysis.phase(phase)
+
+            ended = run_ducktape(
+                chosen,
+                session,
+                results=results,
+                root=root,
+                on_phase=on_phase,
+                parameters=chosen_parameters,
+            )
+        code = _judged([ended.folder], lambda: analysis.judge(ended.folder))
+    raise typer.Exit(code)
 
 
 class Engine(enum.StrEnum):
@@ -129,7 +136,7 @@ def analyze(
     if engine is Engine.DUCKDB:
         code = run_child([sys.executable, "-m", "analysis.preview", *map(str, runs)])
     else:
-        code = _judged(runs, master=master)
+        code = _judged(runs, lambda: analyse_in_own_process(runs, master=master))
     raise typer.Exit(code if all(decoded) else max(code, FencepostError.exit_code))
 
 
@@ -177,26 +184,15 @@ def explain(
     raise typer.Exit(run_child(command))
 
 
-def analyse_in_own_process(runs: Iterable[Path], *, master: str | None = None) -> int:
-    """Run the analysis as a separate process, which shares only files with the harness.
-
-    It ends with this one, so that a killed night leaves no Spark process.
-    """
-    command = [sys.executable, "-m", "analysis", *map(str, runs)]
-    if master is not None:
-        command += ["--master", master]
-    return run_child(tethered(command))
-
-
-def _judged(runs: Iterable[Path], *, master: str | None = None) -> int:
-    """Return the exit code of the analysis of some runs.
+def _judged(runs: Iterable[Path], analyse: Callable[[], int]) -> int:
+    """Return the exit code of the analysis of some runs, which `analyse` runs.
 
     Raises:
         AnalysisError: it was killed.
     """
     again = shlex.join(["fencepost", "analyze", *map(str, runs)])
     try:
-        code = analyse_in_own_process(runs, master=master)
+        code = analyse()
     except KeyboardInterrupt:
         told = f"the runs are kept, and not all are judged; judge them with: {again}"
         raise InterruptError(told) from None

@@ -22,7 +22,10 @@ from contract.values import is_intact, make_value
 from contract.waiting import wait_until
 
 
-@given(st.text(st.characters(exclude_characters=":", exclude_categories=["Cs"])), st.integers(0, 10**18 - 1))
+@given(
+    st.text(st.characters(exclude_characters=":", exclude_categories=["Cs"])),
+    st.integers(0, 10**18 - 1),
+)
 def test_a_value_is_intact_until_it_is_changed(producer: str, sequence: int) -> None:
     value = make_value(producer, sequence)
     assert is_intact(value)

@@ -9,11 +9,14 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+from analysis.preview import load_on_duckdb
+from analysis.verdict.judge import judge
 from contract.errors import UsageError
 from contract.ranges import as_rows
 from contract.run_folder import RunFolder
 from contract.tables import TABLES
 from contract.values import is_intact
+from contract.verdicts import CheckVerdict, RunVerdict
 from harness.cli import app
 from simulator.finish import Numbering, finish
 from simulator.history import (
@@ -71,10 +74,58 @@ def test_every_table_has_the_contracts_schema(tmp_path: Path) -> None:
         assert pq.read_schema(tmp_path / "tables" / f"{name}.parquet").equals(schema), name
 
 
-@pytest.mark.parametrize("events", [1_000, 10_000, 600_000])
-def test_a_history_is_about_as_long_as_asked(tmp_path: Path, events: int) -> None:
-    made = write(tmp_path, events=events)
+@pytest.mark.parametrize(
+    ("events", "kind"),
+    [
+        (1_000, "clean"),
+        (10_000, "clean"),
+        (600_000, "clean"),
+        (2_000, "unhealthy"),
+        (300_000, "unhealthy"),
+        (12_000, "fragmented"),
+        (300_000, "fragmented"),
+    ],
+)
+def test_a_history_is_about_as_long_as_asked(tmp_path: Path, events: int, kind: str) -> None:
+    made = write(tmp_path, events=events, kind=kind)
     assert made.events == pytest.approx(events, rel=0.1)
+
+
+@pytest.mark.parametrize(("events", "kind"), [(3_000, "unhealthy"), (12_000, "fragmented")])
+def test_a_history_of_another_kind_passes_all_checks(
+    tmp_path: Path, events: int, kind: str
+) -> None:
+    write(tmp_path / "history", events=events, kind=kind)
+    verdict = judge(load_on_duckdb(RunFolder(tmp_path / "history"), tmp_path / "spill"))
+    bad = (CheckVerdict.VIOLATED, CheckVerdict.UNDECIDED)
+    assert {name for name, one in verdict.checks.items() if one.verdict in bad} == set()
+    assert verdict.verdict is RunVerdict.PASS
+
+
+def test_groups_of_an_unhealthy_history_read_everything_three_times(tmp_path: Path) -> None:
+    write(tmp_path, events=30_000, kind="unhealthy")
+    made = tables(tmp_path)
+    log = made["replica_records"].drop_duplicates("value")
+    times = made["polls"].groupby(["group", "value"]).size()
+    assert (times == 3).all()
+    assert len(times) == len(log) * made["polls"]["group"].nunique()
+    assert made["polls"].groupby(["group", "partition", "seq"]).size().max() <= 500
+    begun = made["resets"].groupby(["group", "partition"])["to_offset"].agg(["size", "max"])
+    assert set(begun["size"]) == {3}
+    assert set(begun["max"]) == {0}
+
+
+def test_records_of_a_fragmented_history_form_few_ranges(tmp_path: Path) -> None:
+    made = write(tmp_path, events=30_000, kind="fragmented")
+    for table in ("sends", "polls", "replica_records"):
+        ranges = pq.read_metadata(tmp_path / "tables" / f"{table}.parquet").num_rows
+        assert ranges > 0.95 * made.rows[table], table
+    rows = tables(tmp_path)
+    assert (rows["replica_batches"]["record_count"] == 1).all()
+    sends = rows["sends"].sort_values("sequence")
+    assert list(sends["sequence"]) == list(range(len(sends)))
+    assert sends["partition"].nunique() == 60
+    assert (sends["partition"].diff() == 0).mean() < 0.05
 
 
 def test_tables_are_sorted_by_where_a_record_lies(clean: dict[str, pd.DataFrame]) -> None:
@@ -181,7 +232,7 @@ def test_every_plant_changes_its_universe_and_names_a_place(plant: str) -> None:
         pytest.skip(f"the contract has no table {OPTIONAL[plant]}")
     kind = PLANTS[plant].kind
     for seed in range(3):
-        asked = {"records": 60, "partitions": 2}
+        asked: dict[str, Any] = {"records": 60, "partitions": 2}
         planted = planted_universe(plant, 0, seed, **asked)
         assert planted.planted
         assert {place.check for place in planted.planted} == {plant}
@@ -258,6 +309,9 @@ def test_as_many_anomalies_as_asked_in_topics_of_their_own(tmp_path: Path) -> No
         ({"plant": "nonsense"}, "lost_record"),
         ({"plant": "lost_record", "count": 0}, "--count"),
         ({"plant": "lost_record", "count": 50}, "need --events"),
+        ({"kind": "nonsense"}, "unhealthy"),
+        ({"kind": "fragmented"}, "fragmented needs --events"),
+        ({"kind": "unhealthy", "plant": "lost_record"}, "clean histories only"),
     ],
 )
 def test_what_can_not_be_generated_is_told(
@@ -282,3 +336,6 @@ def test_the_command_lists_the_classes_and_spares_other_files(tmp_path: Path) ->
     told = CliRunner().invoke(app, ["generate", str(tmp_path / "new"), "--events", "1500"])
     assert told.exit_code == 0
     assert "1," in told.stdout
+    asked = ["generate", str(tmp_path / "other"), "--events", "1500", "--kind", "unhealthy"]
+    assert CliRunner().invoke(app, asked).exit_code == 0
+    assert RunFolder(tmp_path / "other").plan().topics[0].topic.endswith("unhealthy")

@@ -1,0 +1,96 @@
+"""The analysis as a process of its own, which shares only files with the harness."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from cluster.nodes.tether import tethered
+from contract.child import finish_child, run_child
+from contract.stages import Stage
+from harness.session.catalog import ScenarioFile
+
+_COMMAND = (sys.executable, "-m", "analysis")
+_STDIN = "-"
+_AFTER_FAULTS = (Stage.SETTLING, Stage.FINAL_READ, Stage.COLLECTING)
+
+
+def analyse_in_own_process(runs: Iterable[Path], *, master: str | None = None) -> int:
+    """Run the analysis and return its exit status.
+
+    It ends with this process, so that a killed night leaves no Spark process.
+    """
+    command = [*_COMMAND, *map(str, runs)]
+    if master is not None:
+        command += ["--master", master]
+    return run_child(tethered(command))
+
+
+def count_stories(chosen: Iterable[ScenarioFile], parameters: Mapping[str, Any]) -> int:
+    """The number of tests of scenarios, with one set of parameters, or all if that is empty."""
+    return sum(1 if parameters else len(one.parameters or ({},)) for one in chosen)
+
+
+class EarlyAnalysis(AbstractContextManager["EarlyAnalysis"]):
+    """The analysis of a folder that is still being filled (docs/decisions/0019).
+
+    Its process starts when the faults of the last story are healed. It opens Spark while the
+    replicas settle and the files are collected, and waits for the folder. It runs during no fault:
+    if a story goes on with another one, the process ends, and starts again afterwards. Where none
+    has started, `judge` starts one.
+    """
+
+    def __init__(self, *, stories: int) -> None:
+        """`stories`: how many are yet to come."""
+        self._to_collect = stories
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End the process if it was not asked to judge."""
+        self._end()
+
+    def phase(self, phase: str) -> None:
+        """Note that a phase begins, as `Phases` prints it."""
+        stage = phase.partition(":")[0]
+        if self._to_collect > 1 or stage not in _AFTER_FAULTS:
+            self._end()
+        elif self._process is None:
+            self._process = subprocess.Popen(
+                tethered([*_COMMAND, _STDIN]), stdin=subprocess.PIPE, start_new_session=True
+            )
+        if stage == Stage.COLLECTING:
+            self._to_collect -= 1
+
+    def judge(self, folder: Path) -> int:
+        """Judge a folder and return the exit status of the analysis."""
+        process = self._process
+        if process is None or not _is_asked(process, folder):
+            return analyse_in_own_process([folder])
+        return finish_child(process)
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+
+def _is_asked(process: "subprocess.Popen[bytes]", folder: Path) -> bool:
+    """Ask a process to judge a folder; False if it has ended."""
+    if process.stdin is None or process.poll() is not None:
+        return False
+    try:
+        with process.stdin as line:
+            line.write(json.dumps(str(folder)).encode() + b"\n")
+    except BrokenPipeError:
+        return False
+    return True
