@@ -30,7 +30,7 @@ _AUTOGROUP = Path("/proc/self/autogroup")
 def ready_for_folder() -> tuple[SparkSession, Path]:
     """Open Spark and warm it up; then wait for a folder, a JSON string in one line.
 
-    This process ends, and prints nothing, if standard input closes before. It starts anew, as the
+    This process ends, and prints nothing, if standard input closes before. It starts again, as the
     analysis of that folder, if Spark could not be opened, or if it was opened for fewer rows.
     """
     asked: Future[Path] = Future()

@@ -42,7 +42,7 @@ from simulator.history import (
 )
 
 EVENTS = (1_000_000, 10_000_000)
-SMALL_EVENTS = 5_500
+SMALL_EVENTS = 4_600
 """About 10,000 rows, as many as a short run has."""
 OTHERS_EVENTS_MIN, OTHERS_EVENTS_MAX = 20_000, 1_000_000
 """Of the histories that are not clean."""

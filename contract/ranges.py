@@ -7,10 +7,10 @@ equal, times included. A value that is not intact, or not the one that its seque
 is a range of its own and keeps its text in `value`.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain, count, repeat
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -96,20 +96,15 @@ def to_ranges(table: str, records: pa.Table) -> pa.Table:
     columns["value"] = pc.if_else(is_usual, None, rows["value"])
     if kind.place:
         place = columns.pop(kind.place)
-    begins = np.ones(rows.num_rows, dtype=bool)
-    if rows.num_rows > 1:
-        begins[1:] = ~_all_of(is_usual)[1:] | ~_all_of(is_usual)[:-1]
-        for column in columns.values():
-            begins[1:] |= _differs(column)
-        for column in (offset, sequence, *((place,) if kind.place else ())):
-            begins[1:] |= ~_rises(column)
-    first = np.flatnonzero(begins)
-    last = np.append(first[1:], rows.num_rows) - 1 if len(first) else first
+    rising = (offset, sequence, *((place,) if kind.place else ()))
+    first = _beginnings(is_usual, tuple(columns.values()), rising)
+    last = [*(place - 1 for place in first[1:]), rows.num_rows - 1] if first else []
     columns |= {"first_offset": offset, "first_sequence": sequence}
     if kind.place:
         columns["first_place"] = place
-    made = {name: column.take(first) for name, column in columns.items()}
-    made |= {"last_offset": offset.take(last), "last_sequence": sequence.take(last)}
+    firsts, lasts = pa.array(first, _LONG), pa.array(last, _LONG)
+    made = {name: column.take(firsts) for name, column in columns.items()}
+    made |= {"last_offset": offset.take(lasts), "last_sequence": sequence.take(lasts)}
     arrays = [made[field.name].cast(field.type) for field in TABLES[table]]
     return pa.Table.from_arrays(arrays, schema=TABLES[table]).sort_by(
         [(name, "ascending") for name in ("topic", "partition", "first_offset", *kind.order[2:3])]
@@ -119,10 +114,9 @@ def to_ranges(table: str, records: pa.Table) -> pa.Table:
 def to_records(table: str, ranges: pa.Table) -> pa.Table:
     """Return one row for each record of a table of ranges; see `to_ranges`."""
     kind = _KINDS[table]
-    count = np.asarray(records_of(ranges))
-    which = np.repeat(np.arange(ranges.num_rows), count)
-    ahead = pa.array(np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count))
-    rows = ranges.take(pa.array(which))
+    lengths = records_of(ranges).to_pylist()
+    rows = ranges.take(pa.array(chain.from_iterable(map(repeat, count(), lengths)), _LONG))
+    ahead = pa.array(chain.from_iterable(map(range, lengths)), _LONG)
     sequence = pc.add(rows["first_sequence"], ahead)
     made = {name: rows[name] for name in rows.column_names}
     made["offset"] = pc.add(rows["first_offset"], ahead)
@@ -179,8 +173,27 @@ def _values(producers: pa.ChunkedArray, sequences: pa.ChunkedArray) -> pa.Array:
     )
 
 
-def _all_of(mask: pa.ChunkedArray | pa.Array) -> npt.NDArray[np.bool_]:
-    return np.asarray(mask, dtype=bool)
+def _beginnings(
+    is_usual: pa.ChunkedArray | pa.Array,
+    same: Iterable[pa.ChunkedArray],
+    rising: Iterable[pa.ChunkedArray],
+) -> list[int]:
+    """Return the places of the rows that begin a range.
+
+    Args:
+        is_usual: whether a row's value follows from its producer and sequence number.
+        same: columns that are equal within a range.
+        rising: columns that rise by one within a range.
+    """
+    usual = _combined(is_usual)
+    if len(usual) == 0:
+        return []
+    goes_on = pc.and_(usual[1:], usual[:-1])
+    for column in same:
+        goes_on = pc.and_(goes_on, pc.invert(_differs(column)))
+    for column in rising:
+        goes_on = pc.and_(goes_on, _rises(column))
+    return [0, *(place + 1 for place in pc.indices_nonzero(pc.invert(goes_on)).to_pylist())]
 
 
 def _combined(column: pa.ChunkedArray | pa.Array) -> pa.Array:
@@ -190,17 +203,17 @@ def _combined(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     return whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
 
 
-def _differs(column: pa.ChunkedArray | pa.Array) -> npt.NDArray[np.bool_]:
+def _differs(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     """Return whether each value but the first differs from the one before; null equals null."""
     whole = _combined(column)
     one, other = whole[1:], whole[:-1]
     unequal = pc.fill_null(pc.not_equal(one, other), fill_value=False)
-    return _all_of(pc.or_(unequal, pc.xor(pc.is_null(one), pc.is_null(other))))
+    return pc.or_(unequal, pc.xor(pc.is_null(one), pc.is_null(other)))
 
 
-def _rises(column: pa.ChunkedArray | pa.Array) -> npt.NDArray[np.bool_]:
+def _rises(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     """Return whether each value but the first is one more than the one before, or both are null."""
     whole = _combined(column).cast(_LONG)
     one, other = whole[1:], whole[:-1]
     is_next = pc.fill_null(pc.equal(pc.subtract(one, other), 1), fill_value=False)
-    return _all_of(pc.or_(is_next, pc.and_(pc.is_null(one), pc.is_null(other))))
+    return pc.or_(is_next, pc.and_(pc.is_null(one), pc.is_null(other)))

@@ -5,11 +5,11 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts.creations import created_once
+from analysis.facts.deliveries import acknowledged_sends
 from analysis.facts.elections import IF_PERMITTED, after_cause, with_permit
+from analysis.facts.leader_epochs import HEARD_SECONDS, leader_epochs, small_isrs
 from analysis.facts.load import Trace
-from analysis.facts.reigns import HEARD_SECONDS, reigns, small_isrs
-from analysis.facts.stretches import acknowledged_sends
-from analysis.facts.told import ANSWER_MICROS, in_order
+from analysis.facts.reported import ANSWER_MICROS, in_order
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
@@ -162,7 +162,7 @@ def _logged_above_the_high_watermark(trace: Trace, told: Frame) -> Frame:
     advances = (
         trace["log_start_changes"]
         .select(*_LOG, "broker", F.col("log_start_offset").alias("offset_first"), "at_micros")
-        .join(reigns(trace), on=[*_LOG, "broker"], how="inner")
+        .join(leader_epochs(trace), on=[*_LOG, "broker"], how="inner")
         .where("at_micros >= from_micros and (until_micros is null or at_micros < until_micros)")
         .select(*_LOG, "broker", "epoch", "offset_first", F.col("at_micros").alias("at"))
     )

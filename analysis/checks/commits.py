@@ -219,11 +219,12 @@ def lost_commit(trace: Trace) -> CheckOutcome:
     Permitted: an unclean election of the group's partition of `__consumer_offsets` since the
         commit; of any of its partitions, if the log has no commit of the group.
     Undecided: a later commit of the group and partition is stored: compaction may have removed this
-        one. Not if a replica that did not survive has it at an offset at which the surviving log
-        has another.
+        one. Not if the log still has an older commit of that group and partition, which compaction
+        would have removed too; or if a replica that did not survive has it at an offset at which
+        the surviving log has another.
     Evaluates: every acknowledged commit.
     Source: `GroupCoordinator.commitOffsets`: a commit is answered once every in-sync replica has
-        the record.
+        the record; `Cleaner.shouldRetainRecord`: compaction keeps a key's last record.
     """
     acknowledged = of_present_topic(
         trace["commits"].where(F.col("outcome") == str(Outcome.OK)).where("offset is not null"),
@@ -234,7 +235,11 @@ def lost_commit(trace: Trace) -> CheckOutcome:
     newest = (
         offsets_of(trace)
         .groupBy(*PARTITION)
-        .agg(F.max("committed_micros").alias("last_micros"), F.expr(f"max({IN_LOG}) as last_at"))
+        .agg(
+            F.min("committed_micros").alias("oldest_micros"),
+            F.max("committed_micros").alias("last_micros"),
+            F.expr(f"max({IN_LOG}) as last_at"),
+        )
     )
     elsewhere = (
         all_offsets(trace)
@@ -252,7 +257,13 @@ def lost_commit(trace: Trace) -> CheckOutcome:
     found = _with_unclean_elections(found, trace)
     later = F.col("last_micros") > F.col("committed_micros") + trace.clock_micros
     is_retaken = F.expr("gone_at is not null and last_at.offsets_offset <= gone_at.offsets_offset")
-    is_superseded = F.coalesce(later & ~F.coalesce(is_retaken, F.expr("false")), F.expr("false"))
+    is_uncompacted = F.expr(
+        f"oldest_micros < began_micros - {trace.clock_micros + COMMIT_CLOCK_MICROS}"
+    )
+    is_absent = F.coalesce(is_retaken, F.expr("false")) | F.coalesce(
+        is_uncompacted, F.expr("false")
+    )
+    is_superseded = F.coalesce(later & ~is_absent, F.expr("false"))
     is_permitted = F.col("election").isNotNull()
     return CheckOutcome(
         findings(
@@ -261,6 +272,7 @@ def lost_commit(trace: Trace) -> CheckOutcome:
                 "member",
                 "committed_epoch",
                 "commit_epoch",
+                "oldest_micros",
                 "last_micros",
                 "brokers",
                 "election",
@@ -285,6 +297,11 @@ def lost_commit(trace: Trace) -> CheckOutcome:
             .when(
                 F.col("gone_at").isNotNull(),
                 "the commit was acknowledged, but only an out-of-sync replica stores it",
+            )
+            .when(
+                later,
+                "the commit was acknowledged but is not stored; an older one is, so compaction did"
+                " not remove it",
             )
             .otherwise(
                 "the commit was acknowledged, but neither it nor a later one is in"

@@ -9,10 +9,10 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts import slices
+from analysis.facts.deliveries import deliveries
 from analysis.facts.load import Trace
 from analysis.facts.lookups import logged_at, written_at
 from analysis.facts.state import of_present_topic
-from analysis.facts.stretches import given
 from analysis.facts.unmatched import unmatched
 
 _LOG = ("topic", "partition")
@@ -111,7 +111,7 @@ def _unassigned(trace: Trace) -> Frame:
     assigned = trace["group_events"].where("change = 'assigned'").select(*_MEMBER).distinct()
     reporting = assigned.select("group", "member").distinct()
     found = (
-        given(trace)
+        deliveries(trace)
         .groupBy(*_MEMBER)
         .agg(
             F.min("first_offset").alias("given_first"),
@@ -277,8 +277,8 @@ def _with_deliveries(trace: Trace) -> Frame:
         F.lit(None).cast("bigint").alias("first"),
         F.lit(None).cast("bigint").alias("last"),
     )
-    deliveries = (
-        given(trace)
+    delivered = (
+        deliveries(trace)
         .groupBy(*_MEMBER, "seq", "at_micros")
         .agg(F.min("first_offset").alias("first"), F.max("last_offset").alias("last"))
         .select(
@@ -293,7 +293,7 @@ def _with_deliveries(trace: Trace) -> Frame:
         )
     )
     in_turn = Window.partitionBy(*_MEMBER).orderBy("seq")
-    deliveries = deliveries.withColumn("following", F.lead("first").over(in_turn)).withColumn(
+    delivered = delivered.withColumn("following", F.lead("first").over(in_turn)).withColumn(
         "_next", F.struct("first", "last", "following")
     )
     in_session = Window.partitionBy(*_MEMBER, "_session").orderBy("seq")
@@ -306,7 +306,7 @@ def _with_deliveries(trace: Trace) -> Frame:
     was_reset = "exists(resets_micros, one -> one between {} and {})"
     clock = trace.clock_micros
     return (
-        reported.unionByName(deliveries, allowMissingColumns=True)
+        reported.unionByName(delivered, allowMissingColumns=True)
         .withColumn("_session", F.sum("_begins").over(in_turn))
         .withColumn("given_before", F.last("last", ignorenulls=True).over(in_session))
         .withColumn("_next", F.last("_next", ignorenulls=True).over(back))
@@ -338,7 +338,7 @@ def _known_ends(trace: Trace) -> Frame:
         .union(trace["samples"].select(*_LOG, "log_end_offset"))
         .union(trace["cut_batches"].select(*_LOG, F.expr("last_offset + 1 as _end")))
         .union(trace.acknowledged.select(*_LOG, F.expr("last_offset + 1 as _end")))
-        .union(given(trace).select(*_LOG, F.expr("last_offset + 1 as _end")))
+        .union(deliveries(trace).select(*_LOG, F.expr("last_offset + 1 as _end")))
     )
     return ends.groupBy(*_LOG).agg(F.max("_end").alias("known_end"))
 

@@ -12,7 +12,7 @@ from analysis.facts.branches import reads
 from analysis.facts.commits import COMMIT, COMMIT_CLOCK_MICROS, OF_RECORDS, stored_commits
 from analysis.facts.elections import permit_in_words, with_permit
 from analysis.facts.load import Trace
-from analysis.facts.lookups import deliveries
+from analysis.facts.lookups import delivered_ranges
 from analysis.facts.positions import PARTITION
 from analysis.facts.state import kept_fork, of_present_topic, timelines
 from contract.outcomes import CommitEpoch
@@ -42,7 +42,7 @@ def record_epoch_regressed(trace: Trace) -> CheckOutcome:
         for name in ("last_offset", "leader_epoch", "member", "at_micros")
     }
     found = (
-        of_present_topic(deliveries(trace), trace, "at_micros")
+        of_present_topic(delivered_ranges(trace), trace, "at_micros")
         .where("leader_epoch >= 0")
         .join(suspects, on=list(PARTITION), how="left_semi")
         .withColumns(last)

@@ -4,12 +4,12 @@ from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column
 from analysis.engine.frames import Frame
+from analysis.facts.assignments import commits_at_start
 from analysis.facts.deletions import deletion_in_words, with_deletion
 from analysis.facts.load import Trace
 from analysis.facts.offsets import last_commits, offsets_of
 from analysis.facts.positions import PARTITION
 from analysis.facts.state import log_start_reports, timelines, with_log_starts
-from analysis.facts.tenures import commits_at_start
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")

@@ -3,13 +3,13 @@
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
+from analysis.facts.assignments import ASSIGNMENT, assignments, commits_at_start
 from analysis.facts.commits import COMMIT_CLOCK_MICROS
+from analysis.facts.deliveries import deliveries
 from analysis.facts.load import Trace
 from analysis.facts.offsets import all_offsets
 from analysis.facts.positions import PARTITION
 from analysis.facts.progress import never_delivered
-from analysis.facts.stretches import given
-from analysis.facts.tenures import TENURE, commits_at_start, tenures
 from contract.outcomes import Outcome
 from contract.tables import MICROS_PER_SECOND
 
@@ -37,7 +37,7 @@ def commit_from_old_generation(trace: Trace) -> CheckOutcome:
         "committed_micros",
         "generation",
     )
-    owners = tenures(trace).selectExpr(
+    owners = assignments(trace).selectExpr(
         *PARTITION,
         "member as owner",
         "generation as owner_generation",
@@ -56,7 +56,7 @@ def commit_from_old_generation(trace: Trace) -> CheckOutcome:
         .join(shared, on=list(PARTITION), how="left_semi")
         .selectExpr(*key[:-1], "coalesce(generation, -1) as generation")
     )
-    own = tenures(trace).select(*PARTITION, "member", "from_seq", "from_micros")
+    own = assignments(trace).select(*PARTITION, "member", "from_seq", "from_micros")
     is_known = "generation >= 0 and owner_generation >= 0"
     is_newer = (
         f"if({is_known}, owner_generation > generation, owned_micros > own_micros"
@@ -127,7 +127,7 @@ def double_ownership(trace: Trace) -> CheckOutcome:
     Evaluates: pairs of assignments of a partition to different members.
     Source: KIP-429, KIP-848: a partition is assigned only after its owner gave it up.
     """
-    owned = tenures(trace)
+    owned = assignments(trace)
     other = owned.selectExpr(
         *PARTITION,
         "member as other",
@@ -165,7 +165,7 @@ def double_ownership(trace: Trace) -> CheckOutcome:
             how="left",
         )
         .groupBy(
-            *TENURE,
+            *ASSIGNMENT,
             "generation",
             "other",
             "other_generation",
@@ -226,7 +226,7 @@ def start_mismatch(trace: Trace) -> CheckOutcome:
         "start != committed_offset and coalesce(start != gone_offset, true)"
     )
     times = ("before_micros", "from_micros", "first_micros")
-    key = (*TENURE, *times, "start", "committed_offset", "committed_epoch")
+    key = (*ASSIGNMENT, *times, "start", "committed_offset", "committed_epoch")
     resets = trace["resets"].select(
         *PARTITION,
         "member",
@@ -287,15 +287,15 @@ def _with_gaps(apart: Frame, trace: Trace) -> Frame:
         .select(*PARTITION, "offset", "records")
         .distinct()
         .join(
-            apart.select(*TENURE, "start", "committed_offset").distinct(),
+            apart.select(*ASSIGNMENT, "start", "committed_offset").distinct(),
             on=list(PARTITION),
             how="inner",
         )
         .where("offset >= committed_offset and offset < start")
-        .groupBy(*TENURE)
+        .groupBy(*ASSIGNMENT)
         .agg(F.sum("records").alias("records"))
     )
-    return apart.join(gaps, on=list(TENURE), how="left").withColumn(
+    return apart.join(gaps, on=list(ASSIGNMENT), how="left").withColumn(
         "records", F.coalesce("records", F.lit(0))
     )
 
@@ -311,19 +311,19 @@ def _with_aborted(apart: Frame, trace: Trace) -> Frame:
         .where("marker <=> 'abort' and not is_tombstone")
         .select(*PARTITION, F.col("offset").alias("start"), "committed_micros")
     )
-    seen = given(trace).select(
+    seen = deliveries(trace).select(
         *PARTITION, "last_offset", F.col("first_offset").alias("_first"), "at_micros"
     )
     found = (
-        apart.select(*TENURE, "from_micros", "start", "committed_offset")
+        apart.select(*ASSIGNMENT, "from_micros", "start", "committed_offset")
         .join(aborted, on=[*PARTITION, "start"], how="inner")
         .where("committed_micros <= from_micros")
         .join(seen, on=list(PARTITION), how="inner")
         .where("last_offset >= committed_offset and _first < start and at_micros <= from_micros")
-        .select(*TENURE, F.expr("true").alias("is_aborted"))
+        .select(*ASSIGNMENT, F.expr("true").alias("is_aborted"))
         .distinct()
     )
-    return apart.join(found, on=list(TENURE), how="left").withColumn(
+    return apart.join(found, on=list(ASSIGNMENT), how="left").withColumn(
         "is_aborted", F.coalesce("is_aborted", F.expr("false"))
     )
 

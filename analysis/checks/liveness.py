@@ -8,10 +8,10 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column, Window
 from analysis.engine.frames import Frame
 from analysis.facts import slices
+from analysis.facts.deliveries import deliveries
+from analysis.facts.leader_epochs import leader_epochs
 from analysis.facts.load import Trace
-from analysis.facts.reigns import reigns
 from analysis.facts.standstills import OUTAGE_SECONDS
-from analysis.facts.stretches import given
 from contract.outcomes import Isolation
 from contract.tables import MICROS_PER_SECOND
 
@@ -108,7 +108,7 @@ def fetch_unavailable(trace: Trace) -> CheckOutcome:
     """
     judged = [g.group for g in trace.plan.groups if g.isolation != Isolation.READ_COMMITTED]
     polls = (
-        given(trace)
+        deliveries(trace)
         .where(F.col("group").isin(judged))
         .groupBy(*_MEMBER, "seq")
         .agg(F.min("at_micros").alias("ended"), F.min("first_offset").alias("offset"))
@@ -160,7 +160,7 @@ def _by_leader(waits: Frame, trace: Trace) -> Frame:
     `since` and `until` bound the epoch's part of the wait. `owed_micros` is from when the high
     watermark of the epoch's leader is known to have been beyond; null if nothing proves it.
     """
-    led = reigns(trace).select(*_LOG, "epoch", "from_micros", "until_micros")
+    led = leader_epochs(trace).select(*_LOG, "epoch", "from_micros", "until_micros")
     samples = (
         trace["samples"]
         .where("broker = leader")

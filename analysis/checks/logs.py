@@ -10,6 +10,7 @@ from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts.acknowledgements import lost
 from analysis.facts.creations import created_once
+from analysis.facts.deliveries import deliveries
 from analysis.facts.elections import (
     IF_PERMITTED,
     after_cause,
@@ -17,10 +18,9 @@ from analysis.facts.elections import (
     with_permit,
     with_timelines,
 )
+from analysis.facts.leader_epochs import HEARD_SECONDS, leader_epochs
 from analysis.facts.load import Trace
-from analysis.facts.reigns import HEARD_SECONDS, reigns
 from analysis.facts.state import of_present_topic
-from analysis.facts.stretches import given
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
@@ -112,7 +112,7 @@ def leader_completeness(trace: Trace) -> CheckOutcome:
     committed = trace.shared("committed", lambda: _committed(trace))
     is_later = "one.leader_epoch > leader_epoch and one.start_high is not null"
     followed = with_timelines(committed, trace).where(f"exists(timeline, one -> {is_later})")
-    elected = reigns(trace).selectExpr(
+    elected = leader_epochs(trace).selectExpr(
         *_LOG, "epoch as next_epoch", "broker as leader", "from_micros as at"
     )
     lacking = followed.selectExpr(
@@ -340,7 +340,7 @@ def _committed(trace: Trace) -> Frame:
         .agg(F.max("log_end_offset").alias("committed"))
     )
     read = (
-        of_present_topic(given(trace), trace, since.format("at_micros"))
+        of_present_topic(deliveries(trace), trace, since.format("at_micros"))
         .groupBy(*_LOG, "leader_epoch")
         .agg((F.max("last_offset") + 1).alias("committed"))
         .where("leader_epoch >= 0")

@@ -16,6 +16,7 @@ from analysis.facts import slices
 from analysis.facts.acknowledgements import lost
 from analysis.facts.creations import creations
 from analysis.facts.deletions import deletion_in_words, with_deletion
+from analysis.facts.deliveries import acknowledged_sends
 from analysis.facts.elections import (
     permit_in_words,
     tails_cut,
@@ -23,9 +24,8 @@ from analysis.facts.elections import (
     with_permit,
     with_timelines,
 )
+from analysis.facts.leader_epochs import HEARD_SECONDS
 from analysis.facts.load import Trace
-from analysis.facts.reigns import HEARD_SECONDS
-from analysis.facts.stretches import acknowledged_sends
 from analysis.facts.unmatched import logs_without_records
 from contract.tables import MICROS_PER_SECOND
 

@@ -7,7 +7,7 @@ from analysis.engine.frames import Frame
 from analysis.facts.creations import changes, created_once
 from analysis.facts.elections import elections
 from analysis.facts.load import Trace
-from analysis.facts.told import in_order
+from analysis.facts.reported import in_order
 
 _LOG = ("topic", "partition")
 

@@ -9,14 +9,14 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts import slices
-from analysis.facts.fates import committed_readers
+from analysis.facts.deliveries import acknowledged_sends
 from analysis.facts.load import Trace
-from analysis.facts.passed import on_branch, passed
 from analysis.facts.positions import PARTITION
 from analysis.facts.progress import deleted_records, was_deleted_from
 from analysis.facts.returns import moved_back
+from analysis.facts.skipped_ranges import on_branch, passed
 from analysis.facts.state import with_log_starts
-from analysis.facts.stretches import acknowledged_sends
+from analysis.facts.transaction_outcomes import committed_readers
 from analysis.facts.transactions import writes
 
 _LOG = ("topic", "partition")
@@ -155,16 +155,16 @@ def poll_skip(trace: Trace) -> CheckOutcome:
         gone_past = gone_past.unionByName(
             deleted_later.where("offset >= start_high").drop("start_low", "start_high")
         )
-    owed = _with_fates(gone_past.where(on_branch()), trace).where(
-        "fate not in ('aborted', 'failed')"
+    owed = _with_outcomes(gone_past.where(on_branch()), trace).where(
+        "ended_as not in ('aborted', 'failed')"
     )
-    found = spans(trace, owed, *PARTITION, "member", "kind", "fate", at=F.min("at_micros"))
+    found = spans(trace, owed, *PARTITION, "member", "kind", "ended_as", at=F.min("at_micros"))
     return CheckOutcome(
         findings(
             found,
             evidence=("records", "member"),
             kind=F.col("kind"),
-            verdict=F.when(F.col("fate") == "unknown", "undecided").otherwise("violation"),
+            verdict=F.when(F.col("ended_as") == "unknown", "undecided").otherwise("violation"),
             cause=F.format_string(
                 "%s skipped %s records of the log within a session", "member", "records"
             ),
@@ -173,17 +173,17 @@ def poll_skip(trace: Trace) -> CheckOutcome:
     )
 
 
-def _with_fates(skipped: Frame, trace: Trace) -> Frame:
-    """Add fate: of a transaction's writes, for groups that read committed values; else `owed`."""
+def _with_outcomes(skipped: Frame, trace: Trace) -> Frame:
+    """Add ended_as: of a transaction's writes, for readers of committed values; else `owed`."""
     readers = committed_readers(trace)
     if not trace.rows["transactions"] or readers.isEmpty():
-        return skipped.withColumn("fate", F.lit("owed"))
-    fates = writes(trace).select(*_LOG, "value", F.col("fate").alias("_fate"))
+        return skipped.withColumn("ended_as", F.lit("owed"))
+    outcomes = writes(trace).select(*_LOG, "value", F.col("ended_as").alias("_fate"))
     committed = readers.withColumn("_committed", F.lit(True))
     return (
         skipped.join(committed, on=["group", "topic"], how="left")
-        .join(fates, on=[*_LOG, "value"], how="left")
-        .withColumn("fate", F.expr("if(_committed, coalesce(_fate, 'owed'), 'owed')"))
+        .join(outcomes, on=[*_LOG, "value"], how="left")
+        .withColumn("ended_as", F.expr("if(_committed, coalesce(_fate, 'owed'), 'owed')"))
     )
 
 

@@ -9,8 +9,8 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts.faulted import brokers_of, without_majority
+from analysis.facts.leader_epochs import states
 from analysis.facts.load import Trace
-from analysis.facts.reigns import states
 from analysis.facts.standstills import OUTAGE_SECONDS
 from contract.tables import MICROS_PER_SECOND
 

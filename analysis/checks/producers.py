@@ -10,8 +10,8 @@ from analysis.checks.base import CheckDefinition, CheckOutcome, count_records, f
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.facts.fates import fenced
 from analysis.facts.load import Trace
+from analysis.facts.transaction_outcomes import fenced
 
 _LOG = ("topic", "partition")
 _TRANSACTION = ("producer", "transaction")

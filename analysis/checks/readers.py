@@ -6,12 +6,12 @@ from analysis.engine.columns import Column
 from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.absences import absences
-from analysis.facts.contested import rivals, with_readers
 from analysis.facts.creations import creations
 from analysis.facts.elections import IF_PERMITTED, after_cause, with_permit, with_timelines
 from analysis.facts.load import Trace
-from analysis.facts.passed import on_branch, passed
+from analysis.facts.rivals import rivals, with_readers
 from analysis.facts.sessions import runs
+from analysis.facts.skipped_ranges import on_branch, passed
 from analysis.facts.standstills import STALE_SECONDS, reported_ends, standstills
 from contract.tables import MICROS_PER_SECOND
 

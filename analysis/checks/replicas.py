@@ -14,10 +14,10 @@ from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.acknowledgements import lost, survived_late
 from analysis.facts.creations import created_once
+from analysis.facts.deliveries import acknowledged_sends, deliveries
 from analysis.facts.elections import IF_PERMITTED, after_cause, with_permit
+from analysis.facts.leader_epochs import leader_epochs
 from analysis.facts.load import Trace
-from analysis.facts.reigns import reigns
-from analysis.facts.stretches import acknowledged_sends, given
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
@@ -177,7 +177,7 @@ def served_under_fenced_epoch(trace: Trace) -> CheckOutcome:
     Evaluates: every acknowledged record.
     Source: AlterPartition needs the controller, so a deposed leader can't commit alone.
     """
-    first_end = reigns(trace).groupBy(*_LOG).agg(F.min("until_micros").alias("first_end"))
+    first_end = leader_epochs(trace).groupBy(*_LOG).agg(F.min("until_micros").alias("first_end"))
     gone = (
         lost(trace)
         .where("answered_micros is not null")
@@ -260,7 +260,7 @@ def _served_by_zombies(trace: Trace) -> Frame:
     """Findings of polled records of an epoch that was over, beyond where it ends in the log."""
     starts = trace.epoch_starts.select(*_LOG, F.explode("epochs").alias("next"))
     furthest = (
-        given(trace).groupBy(*_LOG, "leader_epoch").agg(F.max("last_offset").alias("furthest"))
+        deliveries(trace).groupBy(*_LOG, "leader_epoch").agg(F.max("last_offset").alias("furthest"))
     )
     beyond = (
         furthest.join(starts, on=list(_LOG), how="inner")
@@ -273,7 +273,7 @@ def _served_by_zombies(trace: Trace) -> Frame:
         .where("furthest >= ends")
         .join(created_once(trace), on=list(_LOG), how="left_semi")
         .join(
-            reigns(trace).withColumnRenamed("epoch", "leader_epoch"),
+            leader_epochs(trace).withColumnRenamed("epoch", "leader_epoch"),
             on=[*_LOG, "leader_epoch"],
             how="inner",
         )

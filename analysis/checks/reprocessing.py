@@ -3,9 +3,9 @@
 from analysis.checks.base import CheckDefinition, CheckOutcome, findings
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
+from analysis.facts.deliveries import deliveries
 from analysis.facts.load import Trace
 from analysis.facts.progress import repeated
-from analysis.facts.stretches import given
 from contract.tables import MICROS_PER_SECOND
 
 _WHOLE_RUN = "whole run"
@@ -31,7 +31,7 @@ def reprocessing_amplification(trace: Trace) -> CheckOutcome:
         .agg(F.expr(f"sum(if(during = '{_WHOLE_RUN}', deliveries - 1, 1) * records) as again"))
     )
     delivered = (
-        _within(given(trace), "at_micros", times)
+        _within(deliveries(trace), "at_micros", times)
         .groupBy(*_TIME)
         .agg(F.sum("records").alias("delivered"))
     )

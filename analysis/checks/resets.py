@@ -4,6 +4,7 @@ from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
+from analysis.facts.deliveries import deliveries
 from analysis.facts.load import Trace
 from analysis.facts.positions import PARTITION
 from analysis.facts.resets import (
@@ -22,7 +23,6 @@ from analysis.facts.state import (
     timelines,
     with_log_starts,
 )
-from analysis.facts.stretches import given
 from contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")
@@ -231,7 +231,7 @@ def _went_on(trace: Trace, gone: Frame) -> Frame:
         .select("group", F.col("at_micros").alias("assigned_micros"))
     )
     after = (
-        gone.join(given(trace).drop("records"), on=list(PARTITION), how="inner")
+        gone.join(deliveries(trace).drop("records"), on=list(PARTITION), how="inner")
         .where("leader_epoch > gone_epoch and at_micros >= first_micros")
         .groupBy(*key)
         .agg(

@@ -8,9 +8,9 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column, Window
 from analysis.facts import slices
 from analysis.facts.elections import permit_in_words
-from analysis.facts.fates import committed_readers
 from analysis.facts.load import Trace
 from analysis.facts.progress import final_positions
+from analysis.facts.transaction_outcomes import committed_readers
 from analysis.facts.transactions import with_later_permit, writes
 
 _LOG = ("topic", "partition")
@@ -34,7 +34,7 @@ def aborted_read(trace: Trace) -> CheckOutcome:
         group.
     Source: `isolation.level`; KIP-98.
     """
-    untaken = writes(trace).where("fate != 'committed'")
+    untaken = writes(trace).where("ended_as != 'committed'")
     owed = untaken.join(committed_readers(trace), on="topic", how="inner")
     delivered = slices.polls(trace).select(
         "group", *_LOG, "offset", "last_offset", "value", "polled_micros"
@@ -47,7 +47,7 @@ def aborted_read(trace: Trace) -> CheckOutcome:
         "group",
         *_LOG,
         *_TRANSACTION,
-        "fate",
+        "ended_as",
         "reason",
         at=F.min("polled_micros"),
     )
@@ -55,8 +55,8 @@ def aborted_read(trace: Trace) -> CheckOutcome:
         findings(
             found,
             evidence=("records", *_TRANSACTION, "reason"),
-            kind=F.col("fate"),
-            verdict=F.when(F.col("fate") == "unknown", "undecided").otherwise("violation"),
+            kind=F.col("ended_as"),
+            verdict=F.when(F.col("ended_as") == "unknown", "undecided").otherwise("violation"),
             cause=F.format_string(
                 "%s values of transaction %s of %s were delivered as committed: %s",
                 "records",
@@ -82,7 +82,7 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
     """
     passed = trace.engine.materialized(
         writes(trace)
-        .where("fate = 'committed' or told = 'committed' and fate = 'aborted'")
+        .where("ended_as = 'committed' or told = 'committed' and ended_as = 'aborted'")
         .join(committed_readers(trace), on="topic", how="inner")
         .join(final_positions(trace), on=["group", *_LOG], how="inner")
         .where(_IS_PASSED)

@@ -8,10 +8,10 @@ from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts.acknowledgements import lost
 from analysis.facts.branches import abandoned, reads
+from analysis.facts.leader_epochs import leader_epochs
 from analysis.facts.load import Trace
 from analysis.facts.lookups import given_at
 from analysis.facts.positions import PARTITION
-from analysis.facts.reigns import reigns
 from analysis.facts.resets import noticed
 from analysis.facts.state import (
     fork_then,
@@ -184,7 +184,8 @@ def silent_revalidation(trace: Trace) -> CheckOutcome:
     Evaluates: each step of a group from one epoch to a newer one on a partition.
     Source: KIP-320, Motivation.
     """
-    in_order = Window.partitionBy(*PARTITION).orderBy("first_micros")
+    # One poll may return records of several epochs, which rise with the offsets.
+    in_order = Window.partitionBy(*PARTITION).orderBy("first_micros", "epoch")
     passages = (
         reads(trace)
         .select(
@@ -261,7 +262,7 @@ def loss_estimate(trace: Trace) -> CheckOutcome:
         .groupBy(*_LOG, "epoch")
         .agg(F.sum("records").alias("lost"))
     )
-    ended = reigns(trace).where("newer_epoch is not null")
+    ended = leader_epochs(trace).where("newer_epoch is not null")
     began = ended.groupBy(*_LOG, "epoch").agg(F.min("until_micros").alias("until_micros"))
     found = (
         branches.join(by_values, on=[*_LOG, "epoch"], how="left")

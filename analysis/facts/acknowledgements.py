@@ -7,8 +7,8 @@ Where it was lost, the first of these that applies is reported:
   stood in one when a fault on its server ended.
 - `truncation`: a single broker that had led the partition truncated its log at or below the offset
   since the value was sent. A record is gone only if its leader's log was truncated, so it was that
-  one, in its last reign that began before the acknowledgement. Of what retention has deleted since,
-  only if it led when the acknowledgement came.
+  one, in its last leadership that began before the acknowledgement. Of what retention has deleted
+  since, only if it led when the acknowledgement came.
 - `offset`: the leader in force when the value was sent gave the offset to another record, which
   survived, so the leader before it acknowledged this one.
 - `guess`: who led when the acknowledgement came. A zombie's is guessed wrongly.
@@ -17,13 +17,13 @@ Where it was lost, the first of these that applies is reported:
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
+from analysis.facts.leader_epochs import leader_epochs
 from analysis.facts.load import Trace
-from analysis.facts.reigns import reigns
 
 _LOG = ("topic", "partition")
 _SEND = (*_LOG, "offset", "value")
-_REIGN = ("from_micros", "epoch", "broker", "until_micros", "newer_epoch")
-"""Structs of these sort by when a reign began."""
+_LEADERSHIP = ("from_micros", "epoch", "broker", "until_micros", "newer_epoch")
+"""Structs of these sort by when a leadership began."""
 _BROKERS = "transform(_cuts, one -> one.broker)"
 _ONLY_BROKER = f"if(array_min({_BROKERS}) = array_max({_BROKERS}), array_min({_BROKERS}), null)"
 """Of `_cuts`; null if there are none, or of several."""
@@ -34,7 +34,7 @@ def lost(trace: Trace) -> Frame:
 
     Slices, with the columns of `sends`, and log_start, known_by, held_by (the brokers whose
     replicas held it before they were truncated, as far as that was observed), acknowledged_epoch,
-    acknowledged_by, newer_epoch and until_micros (how that leader's reign ended; null if not),
+    acknowledged_by, newer_epoch and until_micros (how that leader's leadership ended; null if not),
     truncated_to and truncated_micros (where that leader logged that it truncated them).
     """
     return trace.shared("lost", lambda: _lost(trace))
@@ -46,7 +46,7 @@ def survived_late(trace: Trace) -> Frame:
     Columns: topic, partition, offset, last_offset, acks, producer, answered_micros, epoch, broker,
     newer_epoch, until_micros.
     """
-    ended = reigns(trace).where("until_micros is not null")
+    ended = leader_epochs(trace).where("until_micros is not null")
     kept = slices.surviving(trace).selectExpr(*_SEND, "leader_epoch as epoch")
     return trace.engine.materialized(
         slices.acknowledged(trace)
@@ -55,7 +55,7 @@ def survived_late(trace: Trace) -> Frame:
         .where("from_micros <= answered_micros")
         .where(f"answered_micros > until_micros + {trace.clock_micros}")
         .groupBy(*_SEND, "last_offset", "acks", "producer", "answered_micros", "epoch")
-        .agg(F.max(F.struct(*_REIGN)).alias("reign"))
+        .agg(F.max(F.struct(*_LEADERSHIP)).alias("leadership"))
         .selectExpr(
             *_LOG,
             "offset",
@@ -64,9 +64,9 @@ def survived_late(trace: Trace) -> Frame:
             "producer",
             "answered_micros",
             "epoch",
-            "reign.broker as broker",
-            "reign.newer_epoch as newer_epoch",
-            "reign.until_micros as until_micros",
+            "leadership.broker as broker",
+            "leadership.newer_epoch as newer_epoch",
+            "leadership.until_micros as until_micros",
         )
     )
 
@@ -81,14 +81,14 @@ def _lost(trace: Trace) -> Frame:
     sent = f"coalesce(intended_micros, answered_micros) - {trace.clock_micros}"
     has_begun = "one.from_micros <= answered_micros"
     # Below the log start a record is missing anyway, so that a truncation proves less: the leader
-    # in force at the acknowledgement must have truncated it, after its reign.
+    # in force at the acknowledgement must have truncated it, after its leadership.
     has_ended = f"first_cut.at_micros >= {{}}.until_micros - {trace.clock_micros}"
     is_cut = (
-        f"coalesce(offset >= log_start, true) or cut_reign = guess and {has_ended.format('guess')}"
+        f"coalesce(offset >= log_start, true) or led_before = guess and {has_ended.format('guess')}"
     )
     is_cut_too = (
-        f"known_by = 'truncation' or known_by = 'seen' and cut_by = reign.broker"
-        f" and {has_ended.format('reign')}"
+        f"known_by = 'truncation' or known_by = 'seen' and cut_by = leadership.broker"
+        f" and {has_ended.format('leadership')}"
     )
     is_seen = (
         f"one.epoch = seen_epoch and one.from_micros <= answered_micros + {trace.clock_micros}"
@@ -101,7 +101,7 @@ def _lost(trace: Trace) -> Frame:
     )
     return (
         gone.join(trace.log_bounds.drop("log_end"), on=list(_LOG), how="left")
-        .join(_reigns_of_log(trace), on=list(_LOG), how="left")
+        .join(_leaderships_of_log(trace), on=list(_LOG), how="left")
         .join(_cuts_of_log(trace), on=list(_LOG), how="left")
         .join(_seen(gone, trace), on=list(_SEND), how="left")
         .join(_taken(trace), on=[*_LOG, "offset"], how="left")
@@ -113,47 +113,48 @@ def _lost(trace: Trace) -> Frame:
         .selectExpr("*", f"{_ONLY_BROKER} as cut_by", "array_min(_cuts) as first_cut")
         .selectExpr(
             "*",
-            f"array_max(filter(reigns, one -> {is_seen})) as seen",
-            f"array_max(filter(reigns, one -> one.broker = cut_by and {has_begun})) as cut_reign",
-            f"array_max(filter(reigns, one -> {had_ended})) as before",
-            f"array_max(filter(reigns, one -> one.from_micros <= {sent})) as led_then",
-            f"array_max(filter(reigns, one -> {has_begun})) as guess",
+            f"array_max(filter(leader_epochs, one -> {is_seen})) as seen",
+            f"array_max(filter(leader_epochs, one -> one.broker = cut_by and {has_begun}))"
+            " as led_before",
+            f"array_max(filter(leader_epochs, one -> {had_ended})) as before",
+            f"array_max(filter(leader_epochs, one -> one.from_micros <= {sent})) as led_then",
+            f"array_max(filter(leader_epochs, one -> {has_begun})) as guess",
         )
-        .selectExpr("*", f"if({is_cut}, cut_reign, null) as truncation")
+        .selectExpr("*", f"if({is_cut}, led_before, null) as truncation")
         .selectExpr("*", f"{way} as known_by")
         .selectExpr(
             "*",
             "case known_by when 'seen' then seen when 'truncation' then truncation"
-            " when 'offset' then before when 'guess' then guess end as reign",
+            " when 'offset' then before when 'guess' then guess end as leadership",
         )
         .selectExpr(
             *gone.columns,
             "log_start",
             "known_by",
             "held_by",
-            "coalesce(seen_epoch, reign.epoch) as acknowledged_epoch",
-            "reign.broker as acknowledged_by",
-            "reign.newer_epoch as newer_epoch",
-            "reign.until_micros as until_micros",
+            "coalesce(seen_epoch, leadership.epoch) as acknowledged_epoch",
+            "leadership.broker as acknowledged_by",
+            "leadership.newer_epoch as newer_epoch",
+            "leadership.until_micros as until_micros",
             f"if({is_cut_too}, first_cut.to_offset, null) as truncated_to",
             f"if({is_cut_too}, first_cut.at_micros, null) as truncated_micros",
         )
     )
 
 
-def _reigns_of_log(trace: Trace) -> Frame:
-    """(topic, partition, reigns): an array of structs of _REIGN."""
-    all_reigns = F.collect_list(F.struct(*_REIGN)).alias("reigns")
-    return trace.engine.materialized(reigns(trace).groupBy(*_LOG).agg(all_reigns))
+def _leaderships_of_log(trace: Trace) -> Frame:
+    """(topic, partition, leader_epochs): an array of structs of _LEADERSHIP."""
+    all_leaderships = F.collect_list(F.struct(*_LEADERSHIP)).alias("leader_epochs")
+    return trace.engine.materialized(leader_epochs(trace).groupBy(*_LOG).agg(all_leaderships))
 
 
 def _cuts_of_log(trace: Trace) -> Frame:
     """(topic, partition, cuts): truncations by brokers that had led, by when they came.
 
-    Array of structs (at_micros, to_offset, broker, from_micros: when that reign began).
+    Array of structs (at_micros, to_offset, broker, from_micros: when that leadership began).
     """
     cut = F.struct("at_micros", "to_offset", "broker", "from_micros")
-    led = reigns(trace).select(*_LOG, "broker", "from_micros")
+    led = leader_epochs(trace).select(*_LOG, "broker", "from_micros")
     return trace.engine.materialized(
         trace["truncations"]
         .select(*_LOG, "broker", "to_offset", "at_micros")

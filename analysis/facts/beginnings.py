@@ -2,11 +2,11 @@
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
+from analysis.facts.deliveries import deliveries
 from analysis.facts.load import Trace
 from analysis.facts.offsets import offsets_of
 from analysis.facts.positions import PARTITION
 from analysis.facts.state import of_present_topic, with_log_starts
-from analysis.facts.stretches import given
 from contract.outcomes import ResetPolicy
 
 
@@ -24,7 +24,7 @@ def beginnings(trace: Trace) -> Frame:
 
 def _beginnings(trace: Trace) -> Frame:
     delivered = (
-        of_present_topic(given(trace), trace, "at_micros")
+        of_present_topic(deliveries(trace), trace, "at_micros")
         .groupBy(*PARTITION)
         .agg(F.min("first_offset").alias("delivered"), F.min("at_micros").alias("at_micros"))
     )

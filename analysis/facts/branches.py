@@ -7,10 +7,10 @@ The surviving branch is what the leader-epoch-checkpoints of the surviving repli
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.acknowledgements import lost
+from analysis.facts.deliveries import deliveries
+from analysis.facts.leader_epochs import fork_of
 from analysis.facts.load import Trace
 from analysis.facts.positions import PARTITION
-from analysis.facts.reigns import fork_of
-from analysis.facts.stretches import given
 
 _LOG = ("topic", "partition")
 _FIRST = "struct(at_micros, seq, first_place)"
@@ -29,7 +29,7 @@ def reads(trace: Trace) -> Frame:
 
 def _reads(trace: Trace) -> Frame:
     return (
-        given(trace)
+        deliveries(trace)
         .where("leader_epoch >= 0")
         .groupBy(*PARTITION, F.col("leader_epoch").alias("epoch"))
         .agg(

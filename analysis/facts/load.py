@@ -17,7 +17,7 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Engine, Frame
 from analysis.engine.scratch import Scratch
 from analysis.engine.spark import SparkEngine
-from analysis.facts.once import Once
+from analysis.facts.memo import Memo
 from analysis.facts.source import TableFiles, table_files
 from analysis.facts.survivors import log_bounds, survivors
 from contract.errors import TableError
@@ -73,7 +73,7 @@ class Trace:
     unreadable: Mapping[str, str] = field(default_factory=dict)
     raw: frozenset[str] = frozenset()
     altered: tuple[str, ...] = ()
-    _once: Once = field(default_factory=Once)
+    _memo: Memo = field(default_factory=Memo)
 
     def __getitem__(self, table: str) -> Frame:
         """A table by its name in the contract.
@@ -87,7 +87,7 @@ class Trace:
 
     def present(self, table: str) -> Frame:
         """A table by its name in the contract; no rows where it is missing or unreadable."""
-        self._once.source(table)
+        self._memo.source(table)
         return self.unrecorded(table)
 
     def unrecorded(self, table: str) -> Frame:
@@ -95,7 +95,7 @@ class Trace:
 
         For what a gap in the table can't make wrong.
         """
-        return self._once.get(f"table {table}", lambda: self.read(table))
+        return self._memo.get(f"table {table}", lambda: self.read(table))
 
     def records(self, table: str) -> int:
         """The number of records in the ranges of a table (`contract.ranges`)."""
@@ -120,7 +120,7 @@ class Trace:
 
     def touched(self) -> AbstractContextManager[set[str]]:
         """The tables that this thread asks for meanwhile, by way of shared frames too."""
-        return self._once.sources()
+        return self._memo.sources()
 
     @cached_property
     def topics(self) -> Frame:
@@ -242,7 +242,7 @@ class Trace:
 
     def once(self, name: str, build: Callable[[], _T]) -> _T:
         """A value by its name, built once a trace; `touched` reports its tables to every caller."""
-        return self._once.get(name, build)
+        return self._memo.get(name, build)
 
 
 def count_rows(folder: RunFolder) -> dict[str, int]:

@@ -12,7 +12,7 @@ from analysis.facts.positions import PARTITION
 _LOG = ("topic", "partition")
 
 
-def deliveries(trace: Trace) -> Frame:
+def delivered_ranges(trace: Trace) -> Frame:
     """All that groups were given, in ranges of one poll, one leader epoch and one producer.
 
     Columns: group, topic, partition, member, seq, at_micros, leader_epoch, first_offset,

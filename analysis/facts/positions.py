@@ -2,9 +2,9 @@
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
+from analysis.facts.deliveries import deliveries
 from analysis.facts.load import Trace
 from analysis.facts.state import of_present_topic
-from analysis.facts.stretches import given
 
 PARTITION = ("group", "topic", "partition")
 _ENDINGS = ("caught_up", "stalled", "failed")
@@ -16,7 +16,7 @@ def endings(trace: Trace) -> Frame:
     last_change is `polled` where nothing was reported after the last poll: the member was killed.
     """
     told = trace["group_events"].where(F.col("change").isin(*_ENDINGS))
-    polled = given(trace).select(
+    polled = deliveries(trace).select(
         "group", "member", F.lit("polled").alias("change"), "at_micros", "seq"
     )
     return (
@@ -48,7 +48,7 @@ def positions(trace: Trace) -> Frame:
             F.lit(0).alias("polled"),
         )
     )
-    polled = of_present_topic(given(trace), trace, "at_micros").select(
+    polled = of_present_topic(deliveries(trace), trace, "at_micros").select(
         *PARTITION,
         (F.col("last_offset") + 1).alias("position"),
         F.struct("at_micros", "seq").alias("moment"),

@@ -4,10 +4,10 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.beginnings import beginnings
+from analysis.facts.deliveries import deliveries
 from analysis.facts.load import Trace
 from analysis.facts.positions import PARTITION, endings, positions
 from analysis.facts.state import of_present_topic, timelines, with_log_starts
-from analysis.facts.stretches import given
 from contract.outcomes import Isolation
 
 _LOG = ("topic", "partition")
@@ -68,7 +68,7 @@ def _passed_before_deletion(trace: Trace) -> Frame:
     The log start was at or below them, by its upper bound, when the group was delivered a record
     above them.
     """
-    polled = given(trace).join(_deleted(trace), on=list(_LOG), how="left_semi")
+    polled = deliveries(trace).join(_deleted(trace), on=list(_LOG), how="left_semi")
     passed_to = (
         with_log_starts(of_present_topic(polled, trace, "at_micros"), trace)
         .groupBy(*PARTITION, "start_high")
@@ -110,7 +110,7 @@ def final_positions(trace: Trace) -> Frame:
     """
     calm = endings(trace).where(F.col("last_change") != "failed").select("group")
     last_read = (
-        given(trace)
+        deliveries(trace)
         .groupBy(*PARTITION)
         .agg(
             F.max_by("leader_epoch", F.struct("at_micros", "seq", "last_place")).alias("read_epoch")

@@ -8,8 +8,8 @@ raised. The order of records is promised between two such moments only.
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
+from analysis.facts.deliveries import deliveries
 from analysis.facts.load import Trace
-from analysis.facts.stretches import given
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
@@ -55,7 +55,7 @@ def _runs(trace: Trace) -> Frame:
     in_life = Window.partitionBy(*_LIFE).orderBy("seq", "_place", "first_offset")
     before = F.lag(F.struct("seq", "last_offset", "last_epoch", "at_micros")).over(in_life)
     return (
-        given(trace)
+        deliveries(trace)
         .groupBy(*_LIFE, "seq", "_shift")
         .agg(
             F.min("first_offset").alias("first_offset"),

@@ -2,13 +2,13 @@
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
+from analysis.facts.deliveries import deliveries
 from analysis.facts.elections import elections
 from analysis.facts.load import Trace
 from analysis.facts.offsets import last_commits, offsets_of
 from analysis.facts.positions import PARTITION
 from analysis.facts.progress import never_delivered
 from analysis.facts.state import fork_then, of_present_topic, timelines
-from analysis.facts.stretches import given
 from contract.outcomes import CommitEpoch
 from contract.tables import MICROS_PER_SECOND
 
@@ -57,7 +57,7 @@ def _gapped(trace: Trace) -> Frame:
         trace.present("histories").where("missing_seqs > 0 or malformed_lines > 0").select("worker")
     )
     return (
-        given(trace)
+        deliveries(trace)
         .select("group", "worker")
         .distinct()
         .join(lacking, on="worker", how="left_semi")
@@ -105,7 +105,7 @@ def _ranges(trace: Trace) -> Frame:
         .groupBy(*_RESET)
         .agg(F.max("from_offset").alias("from_offset"), F.max("from_epoch").alias("from_epoch"))
     )
-    read = given(trace).selectExpr(
+    read = deliveries(trace).selectExpr(
         *PARTITION,
         "at_micros as read_micros",
         "struct(at_micros, seq, last_place) as read_at",
@@ -179,7 +179,7 @@ def _unclean(trace: Trace) -> Frame:
 def _replaced(skipped: Frame, trace: Trace) -> Frame:
     """(group, topic, partition, offset, leader_epoch, is_replaced): as of `skips`."""
     older = (
-        of_present_topic(given(trace), trace, "at_micros")
+        of_present_topic(deliveries(trace), trace, "at_micros")
         .where("leader_epoch >= 0")
         .groupBy(*PARTITION, F.col("leader_epoch").alias("read_epoch"))
         .agg(F.max("last_offset").alias("last_read"))

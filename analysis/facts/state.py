@@ -9,8 +9,8 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column, Window
 from analysis.engine.frames import Frame
 from analysis.facts.creations import created_again, creations
+from analysis.facts.deliveries import deliveries
 from analysis.facts.load import Trace
-from analysis.facts.stretches import given
 
 _LOG = ("topic", "partition")
 _EPOCH = (*_LOG, "leader_epoch")
@@ -237,7 +237,7 @@ def _epochs(trace: Trace) -> Frame:
         .agg(F.min("start_offset").alias("cached"))
     )
     read = (
-        of_present_topic(given(trace).where("leader_epoch >= 0"), trace, "at_micros")
+        of_present_topic(deliveries(trace).where("leader_epoch >= 0"), trace, "at_micros")
         .groupBy(*_EPOCH)
         .agg(F.min("first_offset").alias("read"))
     )

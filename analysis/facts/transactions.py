@@ -4,8 +4,8 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.elections import elections, starts_above, with_timelines
-from analysis.facts.fates import with_fates
 from analysis.facts.load import Trace
+from analysis.facts.transaction_outcomes import with_outcomes
 
 _LOG = ("topic", "partition")
 _TRANSACTION = ("producer", "transaction")
@@ -14,11 +14,11 @@ _PERMIT = ("at_micros", "epoch", "leader", "metadata_offset", "permits")
 
 
 def writes(trace: Trace) -> Frame:
-    """What transactions sent, in slices with their fates.
+    """What transactions sent, in slices with their outcomes.
 
     Columns: topic, partition, producer, transaction, value, offset and last_offset (where
     acknowledged, else where a replica holds it, else null), records, outcome and answered_micros
-    (of its send), and those of `with_fates`.
+    (of its send), and those of `with_outcomes`.
     """
     return trace.shared("transactional_writes", lambda: _writes(trace))
 
@@ -35,7 +35,7 @@ def _writes(trace: Trace) -> Frame:
         .withColumn("last_offset", F.coalesce("last_offset", "held_at"))
         .select(*_LOG, *_TRANSACTION, "value", *_SLICE, "outcome", "answered_micros")
     )
-    return with_fates(sends, trace)
+    return with_outcomes(sends, trace)
 
 
 def with_later_permit(lost: Frame, trace: Trace) -> Frame:

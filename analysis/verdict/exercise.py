@@ -15,9 +15,9 @@ from analysis.checks.base import count
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
+from analysis.facts.deliveries import deliveries
+from analysis.facts.leader_epochs import leader_epochs, small_isrs
 from analysis.facts.load import Trace
-from analysis.facts.reigns import reigns, small_isrs
-from analysis.facts.stretches import given
 from contract.checks import Check
 from contract.errors import TableError
 from contract.verdicts import CheckResult
@@ -28,11 +28,11 @@ _COUNTS = pa.schema({"name": pa.string(), "evaluated": pa.int64()})
 
 
 def _leader_changes(trace: Trace) -> Frame:
-    return reigns(trace).where(f"newer_epoch is not null and topic != '{_OFFSETS_TOPIC}'")
+    return leader_epochs(trace).where(f"newer_epoch is not null and topic != '{_OFFSETS_TOPIC}'")
 
 
 def _coordinator_changes(trace: Trace) -> Frame:
-    return reigns(trace).where(f"newer_epoch is not null and topic = '{_OFFSETS_TOPIC}'")
+    return leader_epochs(trace).where(f"newer_epoch is not null and topic = '{_OFFSETS_TOPIC}'")
 
 
 def _expired_logs(trace: Trace) -> Frame:
@@ -80,7 +80,7 @@ def _truncated_readers(trace: Trace) -> Frame:
     """(group, topic, partition): given records that a server truncated afterwards."""
     truncated = trace["truncations"].selectExpr(*_LOG, "to_offset", "at_micros as _truncated")
     return (
-        given(trace)
+        deliveries(trace)
         .select("group", *_LOG, "last_offset", "at_micros")
         .join(truncated, on=list(_LOG), how="inner")
         .where(f"last_offset >= to_offset and at_micros <= _truncated + {trace.clock_micros}")

@@ -5,11 +5,11 @@ from typing import Any
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
+from analysis.facts.deliveries import deliveries
 from analysis.facts.load import Trace
 from analysis.facts.offsets import last_commits, offsets_of
 from analysis.facts.positions import PARTITION, endings
 from analysis.facts.progress import never_delivered
-from analysis.facts.stretches import given
 from contract.verdicts import Resumption
 
 _NEEDS = ("group_events", "committed_offsets", "polls")
@@ -67,7 +67,7 @@ def _facts(trace: Trace) -> Frame:
     """The facts of each row, by group, topic, partition."""
     reopened = _reopened(trace)
     pauses = _pauses(trace)
-    partitions = given(trace).select(*PARTITION).distinct()
+    partitions = deliveries(trace).select(*PARTITION).distinct()
     counted = (
         slices.polls(trace)
         .groupBy(*PARTITION, "value", "records")
@@ -186,7 +186,7 @@ def _resumed_at(trace: Trace, pauses: Frame) -> Frame:
     """
     last = _reopened(trace).select("group", F.col("last_member").alias("member"))
     served = (
-        given(trace)
+        deliveries(trace)
         .join(last, on=["group", "member"], how="left_semi")
         .join(pauses, on=list(PARTITION), how="left")
         .where("paused_seq is null or seq > paused_seq")

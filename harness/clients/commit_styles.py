@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from contract.events import NO_EPOCH
-from contract.outcomes import CommitEpoch
+from contract.outcomes import CommitEpoch, Outcome
 
 OF_THE_CLIENTS_STATE = frozenset({CommitEpoch.POSITION, CommitEpoch.METADATA, CommitEpoch.MAX})
 """Styles that read epochs from the client's internal state, which not every client exposes."""
@@ -72,3 +72,26 @@ def chosen(style: CommitEpoch, known: Known) -> OffsetAndEpoch | None:
         CommitEpoch.STALE: max(known.record_epoch - 1, NO_EPOCH),
     }[style]
     return OffsetAndEpoch(at.offset, epoch)
+
+
+def of_plain_commit(
+    outcome: Outcome, at: OffsetAndEpoch | None, *, known: Known, after: ClientState
+) -> tuple[Outcome, OffsetAndEpoch | None]:
+    """Return the outcome of a plain commit without error, and the position that it is about.
+
+    The client takes its position between two reads of its state, and other threads of it change
+    the state meanwhile: a newer leader invalidates the position, a response validates or resets it.
+    A position does not become invalid without a newer leader epoch. So if both reads are equal, the
+    commit has what they show, or left the partition out; else both are possible.
+
+    Args:
+        outcome: of a client whose state does not change.
+        at: what such a client commits.
+        known: read before the commit.
+        after: read once the commit had ended.
+    """
+    before = known.state
+    if (before.position, before.leader_epoch) == (after.position, after.leader_epoch):
+        return outcome, at
+    taken = at or after.position or known.processed
+    return (outcome, at) if taken is None else (Outcome.UNKNOWN, taken)

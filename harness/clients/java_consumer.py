@@ -24,13 +24,15 @@ class JavaMember(GroupMember):
     tells_its_state: ClassVar[bool] = True
 
     def positions_to_commit(self) -> tuple[Any, Any]:
-        """Return its positions and its group's metadata for `sendOffsetsToTransaction`."""
-        positions = java_class("java.util.HashMap")()
-        for partition in self._consumer.assignment():
-            at = self._consumer.position(partition, _millis(POSITION_MS))
-            epoch = self._last_epochs.get(_partition(partition), NO_EPOCH)
-            positions.put(partition, _offset_and_metadata(OffsetAndEpoch(int(at), epoch)))
-        return positions, self._consumer.groupMetadata()
+        """Return what it processed and its group's metadata, for `sendOffsetsToTransaction`.
+
+        `KafkaConsumer.position` has no epoch, and may lie beyond records that are not delivered,
+        such as aborted ones and markers: the last record's epoch is not the one that belongs to it.
+        """
+        offsets = java_class("java.util.HashMap")()
+        for tp, at in self.processed().items():
+            offsets.put(_topic_partition(tp), _offset_and_metadata(at))
+        return offsets, self._consumer.groupMetadata()
 
     def _open(self, bootstrap: str) -> None:
         self._consumer = java_class("org.apache.kafka.clients.consumer.KafkaConsumer")(
@@ -93,16 +95,20 @@ class JavaMember(GroupMember):
 
         A plain commit takes the positions of `SubscriptionState.allConsumed`.
         """
+        leaders = {tp: self._leader_epoch(_topic_partition(tp)) for tp in partitions}
         consumed = self._subscriptions.allConsumed()
-        return {tp: self._state(_topic_partition(tp), consumed) for tp in partitions}
+        return {tp: self._state(_topic_partition(tp), consumed, leaders[tp]) for tp in leaders}
 
-    def _state(self, topic_partition: Any, consumed: Any) -> ClientState:
-        valid = consumed.get(topic_partition)
+    def _leader_epoch(self, topic_partition: Any) -> int:
         position = self._subscriptions.positionOrNull(topic_partition)
         leader = None if position is None else private_field(position, "currentLeader")
+        return NO_EPOCH if leader is None else _number(leader.epoch)
+
+    def _state(self, topic_partition: Any, consumed: Any, leader_epoch: int) -> ClientState:
+        valid = consumed.get(topic_partition)
         return ClientState(
             position=None if valid is None else _offset_and_epoch(valid),
-            leader_epoch=NO_EPOCH if leader is None else _number(leader.epoch),
+            leader_epoch=leader_epoch,
             metadata_epoch=_number(self._metadata.currentLeader(topic_partition).epoch),
         )
 

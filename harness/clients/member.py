@@ -20,6 +20,7 @@ from harness.clients.commit_styles import (
     Known,
     OffsetAndEpoch,
     chosen,
+    of_plain_commit,
 )
 from harness.clients.history import HistoryWriter
 
@@ -164,8 +165,10 @@ class GroupMember(ABC):
     def commit(self, order: MemberCommit) -> str:
         """Commit the position of every assigned partition; returns the outcome.
 
-        A plain commit that succeeds is unknown for a partition that the client has lost by then:
-        with KIP-848 a fenced member's commitSync() succeeds and commits nothing.
+        A plain commit takes the client's positions when it is sent, which may be others than those
+        read before; `of_plain_commit` compares them with those read afterwards. One that succeeds
+        is unknown for a partition that the client has lost by then: with KIP-848 a fenced member's
+        commitSync() succeeds and commits nothing.
 
         Raises:
             WorkerError: the client can't commit in this style.
@@ -182,12 +185,12 @@ class GroupMember(ABC):
         errors = self._commit(
             {tp: at for tp, at in wanted.items() if at is not None}, is_plain=is_plain
         )
-        after = self._states(partitions) if self.tells_its_state else {}
+        after = self._states(partitions)
         # A plain commit uses the assignment when it is sent, which may change meanwhile.
         kept = self._assignment() if is_plain else set(partitions)
         outcomes = []
         for tp, predicted in wanted.items():
-            state, ended = known[tp].state, after.get(tp, ClientState(position=None))
+            state, ended = known[tp].state, after[tp]
             error = errors.get(tp) if predicted is not None else None
             outcome = commit_outcome(error, self.definite_failures)
             if predicted is None:
@@ -195,6 +198,8 @@ class GroupMember(ABC):
             if outcome is Outcome.OK and tp not in kept:
                 outcome = Outcome.UNKNOWN
             at = None if outcome is Outcome.NOTHING else predicted
+            if is_plain and error is None:
+                outcome, at = of_plain_commit(outcome, at, known=known[tp], after=ended)
             outcomes.append(outcome)
             self._history.write(
                 Committed,
@@ -218,6 +223,10 @@ class GroupMember(ABC):
             )
         self.commits += Outcome.OK in outcomes
         return next((outcome for outcome in outcomes if outcome != Outcome.OK), Outcome.OK)
+
+    def processed(self) -> dict[Partition, OffsetAndEpoch]:
+        """Return the position after the last record of each partition polled since assigned."""
+        return dict(self._processed)
 
     def close(self) -> None:
         """Leave the group and close the consumer; commits nothing."""
@@ -260,7 +269,10 @@ class GroupMember(ABC):
         """
 
     def _states(self, partitions: Iterable[Partition]) -> dict[Partition, ClientState]:
-        """Return the client's state of some partitions, without a change to it."""
+        """Return the client's state of some partitions, without a change to it.
+
+        Leader epochs are read before positions: a change between them shows in the next read.
+        """
         states: dict[Partition, ClientState] = {}
         for tp in partitions:
             offset = self._position(tp)

@@ -8,8 +8,8 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts import slices
+from analysis.facts.deliveries import deliveries
 from analysis.facts.load import Trace
-from analysis.facts.stretches import given
 
 _LOG = ("topic", "partition")
 _AT = (*_LOG, "offset")
@@ -97,7 +97,7 @@ def _bits(trace: Trace) -> Frame:
     return trace.shared(
         "group bits",
         lambda: (
-            given(trace)
+            deliveries(trace)
             .select("topic", "group")
             .distinct()
             .withColumn("_place", F.row_number().over(of_topic) - 1)

@@ -2,8 +2,8 @@
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
+from analysis.facts.leader_epochs import fork_of, leader_epochs, states
 from analysis.facts.load import Trace
-from analysis.facts.reigns import fork_of, reigns, states
 from analysis.facts.state import of_present_topic
 
 _LOG = ("topic", "partition")
@@ -13,7 +13,7 @@ CUT = (*_LOG, "broker", "to_offset", "cut_micros")
 def survivors_above(trace: Trace) -> Frame:
     """Truncations with each epoch that the surviving branch has at or above them.
 
-    CUT, epoch, start, end (exclusive), leader, from_micros, until_micros of the epoch's reign.
+    CUT, epoch, start, end (exclusive), leader, from_micros, until_micros of the epoch's leadership.
     Only epochs that were over when the replica was truncated.
     """
     spans = (
@@ -27,7 +27,7 @@ def survivors_above(trace: Trace) -> Frame:
         "start_offset as start",
         f"coalesce({fork_of('epoch')}, log_end) as end",
     )
-    led = of_present_topic(reigns(trace), trace, "from_micros").selectExpr(
+    led = of_present_topic(leader_epochs(trace), trace, "from_micros").selectExpr(
         *_LOG, "epoch", "broker as leader", "until_micros"
     )
     return (

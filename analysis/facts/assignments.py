@@ -3,19 +3,19 @@
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
+from analysis.facts.deliveries import deliveries
 from analysis.facts.load import Trace
 from analysis.facts.offsets import IN_LOG, all_offsets
 from analysis.facts.positions import PARTITION
-from analysis.facts.stretches import given
 
-TENURE = (*PARTITION, "member", "from_seq")
+ASSIGNMENT = (*PARTITION, "member", "from_seq")
 _IN_ORDER = "struct(seq, first_place)"
 
 
-def tenures(trace: Trace) -> Frame:
+def assignments(trace: Trace) -> Frame:
     """One row per assignment of a partition to a member, as the member noticed it.
 
-    - TENURE; from_seq and the next assignment's bound it in the member's history.
+    - ASSIGNMENT; from_seq and the next assignment's bound it in the member's history.
     - from_micros: when it was noticed; position: the member's then, after its first poll;
       generation: the group's, or the member's epoch; -1 where not known.
     - left_micros: when the member noticed that it was revoked or lost, or closed; null if it never
@@ -23,10 +23,10 @@ def tenures(trace: Trace) -> Frame:
     - before_micros: the last that is known of the member's assignment before; null if none was.
     - first_offset, first_micros, last_micros: what was delivered to it; null where nothing was.
     """
-    return trace.shared("tenures", lambda: _tenures(trace))
+    return trace.shared("assignments", lambda: _assignments(trace))
 
 
-def _tenures(trace: Trace) -> Frame:
+def _assignments(trace: Trace) -> Frame:
     by_member = Window.partitionBy(*PARTITION, "member").orderBy("seq")
     assigned = (
         trace["group_events"]
@@ -60,21 +60,21 @@ def _tenures(trace: Trace) -> Frame:
     ended = (
         assigned.join(left, on=["group", "member"], how="inner")
         .where(is_its_end)
-        .groupBy(*TENURE)
+        .groupBy(*ASSIGNMENT)
         .agg(F.min("left_at").alias("left_micros"))
     )
     served = (
-        given(trace)
+        deliveries(trace)
         .select(
             *PARTITION, "member", "first_offset", "at_micros", F.expr(f"{_IN_ORDER} as in_order")
         )
         .join(
-            assigned.select(*TENURE, "next_seq"),
+            assigned.select(*ASSIGNMENT, "next_seq"),
             on=[*PARTITION, "member"],
             how="inner",
         )
         .where("in_order.seq >= from_seq and (next_seq is null or in_order.seq < next_seq)")
-        .groupBy(*TENURE)
+        .groupBy(*ASSIGNMENT)
         .agg(
             F.min_by("first_offset", "in_order").alias("first_offset"),
             F.min("at_micros").alias("first_micros"),
@@ -83,8 +83,8 @@ def _tenures(trace: Trace) -> Frame:
     )
     return (
         assigned.drop("next_seq")
-        .join(ended, on=list(TENURE), how="left")
-        .join(served, on=list(TENURE), how="left")
+        .join(ended, on=list(ASSIGNMENT), how="left")
+        .join(served, on=list(ASSIGNMENT), how="left")
         .withColumn("_last", F.greatest("from_micros", "left_micros", "last_micros"))
         .withColumn(
             "before_micros",
@@ -95,9 +95,9 @@ def _tenures(trace: Trace) -> Frame:
 
 
 def commits_at_start(trace: Trace) -> Frame:
-    """The tenures that began with a commit, and which one stood then.
+    """The assignments that began with a commit, and which one stood then.
 
-    TENURE, from_micros, before_micros, position, first_offset, first_micros, committed_offset,
+    ASSIGNMENT, from_micros, before_micros, position, first_offset, first_micros, committed_offset,
     committed_epoch, committed_micros; and gone_offset: of a later commit until then that did not
     survive in the coordinators' log, null if there was none. Left out are groups that commit by
     transactions, of which it is not known when they ended; what was aborted stood never.
@@ -120,8 +120,8 @@ def _commits_at_start(trace: Trace) -> Frame:
             F.expr("coalesce(producer_id >= 0, false)").alias("is_transactional"),
         )
     )
-    began = tenures(trace).select(
-        *TENURE, "from_micros", "before_micros", "position", "first_offset", "first_micros"
+    began = assignments(trace).select(
+        *ASSIGNMENT, "from_micros", "before_micros", "position", "first_offset", "first_micros"
     )
     return (
         began.join(stored, on=list(PARTITION), how="inner")

@@ -21,7 +21,7 @@ class _Asked(threading.local):
         self.sources: set[str] = set()
 
 
-class Once:
+class Memo:
     """A thread-safe memo: each named value is built once, with the sources that it was made of.
 
     Who asks for what another thread is building waits for it. What can't be built raises the same

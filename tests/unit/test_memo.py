@@ -6,11 +6,11 @@ from threading import Event
 
 import pytest
 
-from analysis.facts.once import Once
+from analysis.facts.memo import Memo
 
 
 def test_who_asks_second_waits_for_the_first() -> None:
-    once, is_building, may_end = Once(), Event(), Event()
+    once, is_building, may_end = Memo(), Event(), Event()
     builds = []
 
     def build() -> int:
@@ -28,7 +28,7 @@ def test_who_asks_second_waits_for_the_first() -> None:
 
 
 def test_what_cannot_be_built_tells_everybody_why() -> None:
-    once = Once()
+    once = Memo()
     builds = []
 
     def broken() -> int:
@@ -41,7 +41,7 @@ def test_what_cannot_be_built_tells_everybody_why() -> None:
     assert len(builds) == 1
 
 
-def _made_of(once: Once, source: str) -> Callable[[], int]:
+def _made_of(once: Memo, source: str) -> Callable[[], int]:
     def build() -> int:
         once.source(source)
         return 1
@@ -50,7 +50,7 @@ def _made_of(once: Once, source: str) -> Callable[[], int]:
 
 
 def test_sources_are_told_by_way_of_what_is_built() -> None:
-    once = Once()
+    once = Memo()
     once.get("inner", _made_of(once, "polls"))
     with once.sources() as asked:
         once.get("outer", lambda: once.get("inner", _made_of(once, "never built again")))
@@ -63,7 +63,7 @@ def test_sources_are_told_by_way_of_what_is_built() -> None:
 
 
 def test_sources_are_of_the_thread_that_asks() -> None:
-    once = Once()
+    once = Memo()
     with ThreadPoolExecutor(1) as other, once.sources() as asked:
         other.submit(once.source, "sends").result()
         once.get("a", _made_of(once, "polls"))

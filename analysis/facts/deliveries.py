@@ -12,17 +12,17 @@ _LOG = ("topic", "partition")
 _MEMBER = ("worker", "group", "member", *_LOG)
 
 
-def given(trace: Trace) -> Frame:
-    """What groups were given, in stretches of one poll and one leader epoch.
+def deliveries(trace: Trace) -> Frame:
+    """What groups were delivered: one row for the records of one poll and one leader epoch.
 
     Columns: worker, group, member, topic, partition, seq, at_micros, leader_epoch, _shift (offset
     less place in the poll, the same for all of it), first_offset, last_offset, first_place,
     last_place, records.
     """
-    return trace.shared("given", lambda: _given(trace))
+    return trace.shared("deliveries", lambda: _deliveries(trace))
 
 
-def _given(trace: Trace) -> Frame:
+def _deliveries(trace: Trace) -> Frame:
     length = F.expr("last_offset - first_offset")
     shift = (F.col("first_offset") - F.col("first_place")).alias("_shift")
     at = F.col("polled_micros").alias("at_micros")

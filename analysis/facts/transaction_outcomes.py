@@ -23,12 +23,12 @@ def committed_readers(trace: Trace) -> Frame:
     return committed.select("group", "topic")
 
 
-def with_fates(sends: Frame, trace: Trace) -> Frame:
+def with_outcomes(sends: Frame, trace: Trace) -> Frame:
     """Add how each send's transaction ended.
 
     Columns: `told` (as of `ends`; unknown where the client did not set out to end it), marker and
-    marker_at (the control record that ends it in the log; null where none does), fate (committed,
-    aborted, failed, unknown), reason.
+    marker_at (the control record that ends it in the log; null where none does), ended_as
+    (committed, aborted, failed, unknown), reason.
 
     Where both kinds of markers end a transaction's writes in one partition, one of them came too
     early or too late (KAFKA-17754). The transaction's own marker is the one that agrees with the
@@ -53,7 +53,7 @@ def with_fates(sends: Frame, trace: Trace) -> Frame:
     is_failed = F.col("outcome") == "failed"
     is_told = F.col("told").isin("committed", "aborted")
     is_of_another = is_told & (F.col("_least") != F.col("_most")) & F.col("marker").isNotNull()
-    fate = (
+    ended_as = (
         F.when(is_failed, "failed")
         .when(is_of_another, F.col("told"))
         .when(F.col("marker") == "abort", "aborted")
@@ -73,7 +73,12 @@ def with_fates(sends: Frame, trace: Trace) -> Frame:
         .otherwise("neither a marker nor its client shows how it ended")
     )
     return judged.select(
-        *sends.columns, "told", "marker", "marker_at", fate.alias("fate"), reason.alias("reason")
+        *sends.columns,
+        "told",
+        "marker",
+        "marker_at",
+        ended_as.alias("ended_as"),
+        reason.alias("reason"),
     )
 
 

@@ -11,15 +11,15 @@ HEARD_SECONDS = 5
 _LOG = ("topic", "partition")
 
 
-def reigns(trace: Trace) -> Frame:
+def leader_epochs(trace: Trace) -> Frame:
     """(topic, partition, epoch, broker, from_micros, newer_epoch, until_micros).
 
     Each leader epoch with its leader, and the next one; a topic that was created again starts over.
     """
-    return trace.shared("reigns", lambda: _reigns(trace))
+    return trace.shared("leader_epochs", lambda: _leader_epochs(trace))
 
 
-def _reigns(trace: Trace) -> Frame:
+def _leader_epochs(trace: Trace) -> Frame:
     in_log = Window.partitionBy(*_LOG).orderBy("metadata_offset")
     led = trace["leaderships"].select(
         *_LOG,
