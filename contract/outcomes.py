@@ -6,7 +6,8 @@ import enum
 class Outcome(enum.StrEnum):
     """ok: it happened. failed: it definitely did not. unknown: the response leaves both possible.
 
-    nothing: of a commit: the client had nothing to commit, as its position awaits validation.
+    nothing: of a commit: the client had nothing to commit, as its position awaits validation. A
+        plain commit during which the client's position changes is unknown.
     """
 
     OK = "ok"

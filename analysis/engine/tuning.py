@@ -1,4 +1,4 @@
-"""How a Spark session is set up for many rows and for few (docs/decisions/0004, 0007, 0010)."""
+"""How a Spark session is set up for many rows and for few (docs/decisions/0004)."""
 
 from pyspark.sql import SparkSession
 

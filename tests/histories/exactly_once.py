@@ -1,10 +1,11 @@
 """Transactions that read and write: offsets and output hold together, or not at all."""
 
-from tests.histories.history import NONE, NOT_VIOLATION, VIOLATION, History, asks
+from tests.histories.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
 from tests.histories.transaction_verbs import Batch, replicas, started, step, stored_in_transaction
 from tests.histories.verbs import cluster, joined, plain, watched
 
 TOGETHER = "KIP-98, sendOffsetsToTransaction: offsets are part of the transaction"
+JAVADOC = "OffsetAndMetadata.leaderEpoch Javadoc: the epoch of the record consumed before"
 Q = {"producer": "q"}
 
 
@@ -84,6 +85,30 @@ def transaction_writes_nothing(h: History) -> None:
 )
 def transaction_stores_no_offsets(h: History) -> None:
     _pipeline(h, output="commit", offsets=None, asked=False)
+
+
+@asks(
+    "An application stores its consumer's position, beyond a marker of epoch 1, with the epoch 0 of"
+    " its last record.",
+    source=JAVADOC + "; KafkaConsumer.position has no epoch",
+    expects={"committed_epoch_stale": VIOLATION, "offsets_without_output": NONE},
+)
+def position_is_paired_with_the_last_records_epoch(h: History) -> None:
+    _copied_below_a_marker(h, 51)
+
+
+@asks(
+    "An application stores its last record's offset + 1 and epoch 0, below a marker of epoch 1.",
+    source=JAVADOC + "; KafkaProducer.sendOffsetsToTransaction: lastProcessedMessageOffset + 1",
+    expects={
+        "committed_epoch_stale": NONE,
+        "committed_epoch_missing": NONE,
+        "committed_epoch_behind_leader": PERMITTED,
+        "commit_beyond_processed": NONE,
+    },
+)
+def last_record_is_paired_with_its_epoch(h: History) -> None:
+    _copied_below_a_marker(h, 50)
 
 
 @asks(
@@ -194,3 +219,21 @@ def _two(h: History, *, offsets: str) -> None:
     joined(h, 5 if offsets == "abort" else 10, at=40.0, member="2", generation=3, topic="in")
     if offsets == "abort":
         h.polled(5, 9, at=41.0, member="2", topic="in")
+
+
+def _copied_below_a_marker(h: History, offset: int) -> None:
+    """Records 0 to 49 are a transaction of epoch 0, whose marker at 50 is of epoch 1."""
+    h.topic()
+    h.group(isolation="read_committed")
+    cluster(h)
+    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    h.sent(0, 49, at=2.0, transaction=0)
+    watched(h, 1, 50, times=(5.0, 15.0))
+    h.led(2, 1, at=20.0, isr=(1, 2), starts=50)
+    watched(h, 2, 51, times=(25.0, 35.0, 45.0, 55.0, 65.0, 75.0), epoch=1)
+    replicas(
+        h, Batch(0, 49, pid=1, base_sequence=0), Batch(50, 50, epoch=1, pid=1, control="commit")
+    )
+    joined(h, 0, at=25.0)
+    h.polled(0, 49, at=26.0)
+    stored_in_transaction(h, offset, 0, at=40.0, marker="commit", pid=2)

@@ -13,6 +13,7 @@ import msgspec
 from cluster.kafka import distribution
 from contract.clients import clients_of
 from harness.clients.commands import Member
+from harness.clients.commit_styles import OffsetAndEpoch
 from harness.clients.history import HistoryWriter
 from harness.clients.java_consumer import JavaMember
 from harness.clients.java_producer import open_producer, settings_of
@@ -57,6 +58,42 @@ class AssignedMember(JavaMember):
         told: dict[str, Any] = msgspec.to_builtins(state)
         return told | {"generation": self._generation()}
 
+    def commit_beyond_markers(self) -> list[Any]:
+        """Process up to 3 under epoch 1, while the position is 6; returns what is committed."""
+        self._processed[("t", 0)] = OffsetAndEpoch(3, 1)
+        offsets, _ = self.positions_to_commit()
+        return [
+            (int(at.offset()), int(at.leaderEpoch().orElse(-1))) for at in list(offsets.values())
+        ]
+
+    def overtaken(self) -> dict[str, Any]:
+        """Take position 5 over; returns its state if a leader comes once positions are read."""
+        self.take_over(5, epoch=3, leader_epoch=None)
+        self._subscriptions = Overtaken(self._subscriptions, self)
+        (state,) = self._states([("t", 0)]).values()
+        told: dict[str, Any] = msgspec.to_builtins(state)
+        return told
+
+
+class Overtaken:
+    """A `SubscriptionState` of which a position has a new leader once the positions are read."""
+
+    def __init__(self, real: Any, member: AssignedMember) -> None:
+        """`member` has the position."""
+        self._real = real
+        self._member = member
+
+    def __getattr__(self, name: str) -> Any:
+        """As the real one."""
+        return getattr(self._real, name)
+
+    def allConsumed(self) -> Any:  # noqa: N802 - Kafka's name
+        """Read the positions, of which one is invalid then."""
+        consumed = self._real.allConsumed()
+        self._member._subscriptions = self._real  # noqa: SLF001
+        self._member.take_over(5, epoch=3, leader_epoch=4)
+        return consumed
+
 
 def _optional(number: int | None) -> Any:
     optional = java_class("java.util.Optional")
@@ -76,7 +113,10 @@ def producers() -> dict[str, Any]:
 
 
 def consumers(kafka: str, folder: Path) -> dict[str, Any]:
-    """By client: its state at 5 without a known leader, and at 6 under leader epoch 4."""
+    """By client: its state at 5 without a known leader, and at 6 under leader epoch 4.
+
+    Then what it commits in a transaction, and its state if a leader comes while it is read.
+    """
     told = {}
     for client in clients_of(kafka):
         if not client.startswith("java"):
@@ -86,6 +126,8 @@ def consumers(kafka: str, folder: Path) -> dict[str, Any]:
         told[str(client)] = [
             member.take_over(5, epoch=3, leader_epoch=None),
             member.take_over(6, epoch=3, leader_epoch=4),
+            member.commit_beyond_markers(),
+            member.overtaken(),
         ]
         member.close()
     return told

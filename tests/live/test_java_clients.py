@@ -51,11 +51,17 @@ def test_a_producer_tells_the_settings_that_it_came_to(tmp_path: Path, kafka: st
 
 @pytest.mark.parametrize("kafka", VERSIONS)
 def test_a_consumers_state_is_read_with_both_protocols(tmp_path: Path, kafka: str) -> None:
-    """A position that awaits validation is none that a plain commit takes."""
+    """A position that awaits validation is none that a plain commit takes.
+
+    A transaction gets what was processed. Leader epochs are read before positions, so that a new
+    leader in between shows in the state after a commit.
+    """
     told = facts(tmp_path, kafka, "consumers")
     assert set(told) == {client for client in clients_of(kafka) if client.startswith("java")}
     unknown = {"metadata_epoch": -1, "generation": -1}
     valid = {"position": {"offset": 5, "epoch": 3}, "leader_epoch": -1}
     awaiting = {"position": None, "leader_epoch": 4}
-    for states in told.values():
+    for *states, sent, overtaken in told.values():
         assert states == [valid | unknown, awaiting | unknown]
+        assert sent == [[3, 1]]
+        assert (overtaken["position"], overtaken["leader_epoch"]) == (valid["position"], -1)

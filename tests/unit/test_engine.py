@@ -8,6 +8,7 @@ import pytest
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window, literal
 from analysis.engine.frames import Frame, View
+from analysis.engine.sharing import resolved, shared, used_once
 from analysis.engine.statements import statement
 from analysis.preview import preview
 from contract.run_folder import RunFolder
@@ -151,3 +152,85 @@ def test_a_preview_has_a_verdict_and_writes_nothing(tmp_path: Path) -> None:
     before = set(tmp_path.rglob("*"))
     assert preview(folder).verdict is RunVerdict.PASS
     assert set(tmp_path.rglob("*")) == before
+
+
+def test_a_select_becomes_part_of_the_one_that_reads_it() -> None:
+    frame = (
+        POLLS.withColumn("next", F.col("offset") + 1)
+        .where("`group` = 'g'")
+        .withColumn("again", F.col("value"))
+        .select("group", F.col("next").alias("following"), "again")
+    )
+    assert statement(frame) == (
+        "SELECT `group`, (`offset` + 1) AS `following`, `value` AS `again` FROM polls AS _0\n"
+        "WHERE (`group` = 'g')"
+    )
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        # What it reads is computed below it; or would be computed over other rows.
+        POLLS.withColumn("next", F.col("offset") + 1).withColumn("more", F.col("next") + 1),
+        POLLS.withColumn("_at", F.expr("offset + 1")).where("_at > 3"),
+        POLLS.withColumn("before", F.lag("offset").over(Window.orderBy("offset"))).where(
+            "offset > 1"
+        ),
+        POLLS.withColumn("one", F.expr("explode(value)")).select("group"),
+        POLLS.groupBy("group").agg(F.max("offset").alias("most")).where("`group` = 'g'"),
+        POLLS.select("group").distinct().withColumn("one", F.lit(1)),
+        POLLS.limit(3).where("offset > 1"),
+        # The column of the right side would be mistaken for the one that was left out.
+        POLLS.drop("value").join(table("w", "offset", "value"), on="offset"),
+    ],
+)
+def test_a_select_stays_apart_where_rows_would_change(frame: Frame) -> None:
+    assert statement(frame).count("SELECT") == 2
+
+
+def test_a_filter_of_the_left_side_may_follow_its_join() -> None:
+    for how, selects in (("left", 1), ("left_anti", 1), ("full_outer", 2)):
+        frame = POLLS.where("offset > 1").join(GROUPS, on="group", how=how)
+        assert statement(frame).count("SELECT") == selects, how
+
+
+def test_what_one_place_uses_is_inlined_and_what_several_use_is_computed() -> None:
+    computed: list[Frame] = []
+
+    def compute(frame: Frame) -> Frame:
+        computed.append(frame)
+        return table(f"t{len(computed)}", *frame.columns)
+
+    one = shared(POLLS.groupBy("group").agg(F.max("offset").alias("most")))
+    other = shared(one.where("most > 1"))
+    several = shared(POLLS.select("group").distinct())
+    asked = [
+        other.join(several, on="group"),
+        GROUPS.join(several, on="group"),
+    ]
+    inlined = used_once(asked)
+    texts = [statement(resolved(frame, compute, inlined)) for frame in asked]
+    assert [statement(frame) for frame in computed] == ["SELECT DISTINCT `group` FROM polls AS _0"]
+    assert all("JOIN t1 AS _1" in text for text in texts)
+    assert "max(`offset`)" in texts[0]
+    # Without a plan for all statements, whatever is shared is computed.
+    assert statement(resolved(asked[0], compute, frozenset())).startswith("SELECT")
+    assert [statement(frame) for frame in computed][1:] == [
+        "SELECT `group`, max(`offset`) AS `most` FROM polls AS _0\nGROUP BY 1",
+        "SELECT `group`, `most` FROM t2 AS _0\nWHERE (most > 1)",
+    ]
+
+
+def test_what_cannot_be_computed_raises_the_same_error_each_time() -> None:
+    attempts = 0
+
+    def compute(frame: Frame) -> Frame:
+        nonlocal attempts
+        attempts += 1
+        raise ValueError(f"no {frame.columns}")
+
+    rows = shared(POLLS.select("group"))
+    for _ in range(2):
+        with pytest.raises(ValueError, match="no "):
+            resolved(rows.where("`group` = 'g'"), compute, frozenset())
+    assert attempts == 1
