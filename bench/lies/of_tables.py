@@ -14,7 +14,7 @@ from contract.tables import TABLES
 
 KEY_OF = {
     "sends": ("outcome", Check.LOST_RECORD),
-    "polls": ("offset", Check.SKIPPED_RECORD),
+    "polls": ("first_offset", Check.SKIPPED_RECORD),
     "commits": ("offset", Check.LOST_COMMIT),
     "committed_offsets": ("offset", Check.COMMIT_BEYOND_LOG),
     "group_events": ("change", Check.UNJUSTIFIED_RESET),

@@ -5,8 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow.parquet as pq
+
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import sandbox_problem
+from contract.ranges import RECORDS, count_rows
+from contract.run_folder import RunFolder
 from harness.invocation import Session
 from harness.session.catalog import ScenarioFile
 from harness.session.ducktape_session import run_ducktape
@@ -50,3 +54,9 @@ def ran(scenario: ScenarioFile, results: Path, pool: PoolKind) -> Path:
     with node_root(results) as root:
         ended = run_ducktape([scenario], session, results=results, root=root, on_phase=print)
     return ended.folder
+
+
+def records_in(run: RunFolder) -> dict[str, int]:
+    """The number of records in each table of records."""
+    files = {name: run.tables / f"{name}.parquet" for name in RECORDS}
+    return {name: count_rows(name, pq.read_table(path)) for name, path in files.items()}

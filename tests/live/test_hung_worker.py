@@ -4,9 +4,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from command import POOL, fencepost, finished, ran
+from command import POOL, fencepost, finished, ran, records_in
 
-from analysis.facts.load import count_rows
 from contract.manifest import MANIFEST_FILE
 from contract.run_folder import find_runs
 from contract.waiting import wait_until
@@ -22,7 +21,7 @@ def test_all_else_is_collected_and_the_run_is_undecided(tmp_path: Path) -> None:
     (run,) = find_runs(ran(read_scenario(SCENARIO), tmp_path, POOL))
     error = run.run().error or ""
     assert "could not close worker kafka-python: WaitTimeoutError" in error
-    rows = count_rows(run)
+    rows = records_in(run)
     assert (rows["sends"], rows["replica_records"]) == (100, 100)
     assert {path.stem for path in run.history.glob("*.jsonl")} == {
         "clients",

@@ -12,10 +12,9 @@ from typing import Any
 
 import psutil
 import pytest
-from command import POOL, ROOT, fencepost, finished, ran
+from command import POOL, ROOT, fencepost, finished, ran, records_in
 from resumption import unexpected
 
-from analysis.facts.load import count_rows
 from bench.torture import folders
 from bench.torture.setting import Setting
 from cluster.nodes.pool import PoolKind
@@ -166,7 +165,7 @@ def test_the_loopback_pool_does_without_namespaces(tmp_path: Path) -> None:
     (baseline,) = find_scenarios(["baseline"])
     (run,) = find_runs(ran(baseline, tmp_path, PoolKind.LOOPBACK))
     assert run.run().error is None
-    rows = count_rows(run)
+    rows = records_in(run)
     # Each value is on three replicas, and two groups read it.
     assert rows["sends"] > 0
     assert (rows["replica_records"], rows["polls"]) == (3 * rows["sends"], 2 * rows["sends"])
