@@ -72,7 +72,9 @@ class DuckDBEngine:
     def parquet(self, path: Path, schema: pa.Schema) -> Frame:
         """Rows of a Parquet file, read again by each statement."""
         names = ", ".join(f'"{name}"' for name in schema.names)
-        return self._made("VIEW", f"SELECT {names} FROM read_parquet('{path}')", schema.names)
+        # A folder called `leader=killed` is no column.
+        source = f"read_parquet('{path}', hive_partitioning = false)"
+        return self._made("VIEW", f"SELECT {names} FROM {source}", schema.names)
 
     def materialized(self, frame: Frame) -> Frame:
         """The rows of a frame, computed at most once."""

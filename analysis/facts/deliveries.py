@@ -1,8 +1,4 @@
-"""Sends and deliveries in short: one row for many records, with their times.
-
-A stretch is records at consecutive offsets that have all else in common: of one poll and one leader
-epoch, or of one producer's values in a row, sent at one time and acknowledged at one time.
-"""
+"""Deliveries and acknowledged sends as ranges, with their times."""
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame

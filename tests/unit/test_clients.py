@@ -1,12 +1,19 @@
 """What all clients under test share: the member contract, its role, and who serves whom."""
 
 import logging
-from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
+from scripted_members import (
+    MEMBER,
+    ScriptedMember,
+    TellingMember,
+    end,
+    reading_member,
+    role_in,
+    rows,
+)
 
 from contract.errors import WorkerError
 from contract.outcomes import NO_OFFSET, Outcome
@@ -14,118 +21,19 @@ from harness.clients.commands import (
     CloseMembers,
     CommitPositions,
     Consume,
-    LogEnd,
     Member,
     MemberCommit,
     OpenMembers,
     Produce,
     StartConsuming,
     StepAnswer,
-    WorkerPlan,
 )
-from harness.clients.commit_styles import ClientState, OffsetAndEpoch
+from harness.clients.commit_styles import OffsetAndEpoch
 from harness.clients.history import HistoryWriter
-from harness.clients.member import Batch, Failure, GroupMember, Partition
-from harness.clients.member_role import MemberRole
+from harness.clients.member import Partition
 from harness.clients.python_log import MemberStamp, open_log
 from harness.decode.client_logs.lines import log_lines
-from harness.decode.histories import read_histories
 from harness.story.transactions import require
-
-ORDERS = ("orders", 0)
-MEMBER = Member(group="g", member="g#1", topic="orders", reset="earliest")
-PLAN = WorkerPlan(worker="w", role="r", node="n", history="h", log="l", bootstrap="b", jars=["j"])
-
-
-class ScriptedMember(GroupMember):
-    """A member whose client is a list of offsets, of which 13 raises."""
-
-    failures = (OverflowError,)
-    definite_failures = frozenset({"CommitFailedException"})
-
-    def _open(self, bootstrap: str) -> None:
-        assert bootstrap == (self.member.bootstrap or "b")
-        self._offsets = deque(range(20) if self.member.reset == "none" else range(5))
-        self._at = 0
-
-    def _fetch(self) -> list[Batch]:
-        if not self._offsets:
-            return []
-        offset = self._offsets.popleft()
-        if offset == 13:
-            raise OverflowError("too far")
-        self._at = offset + 1
-        return [Batch(partition=ORDERS, offsets=[offset], epochs=[offset // 2], values=["v"])]
-
-    def _assignment(self) -> set[Partition]:
-        return set() if self.member.topic == "unassigned" else {ORDERS}
-
-    def _position(self, partition: Partition) -> int | None:
-        return self._at if partition == ORDERS else None
-
-    def _commit(
-        self, positions: Mapping[Partition, OffsetAndEpoch], *, is_plain: bool
-    ) -> dict[Partition, str]:
-        self.committed = (dict(positions), is_plain)
-        is_refused = positions == {ORDERS: OffsetAndEpoch(3, 7)}
-        return {ORDERS: "CommitFailedException"} if is_refused else {}
-
-    def _close(self) -> None:
-        self._offsets.clear()
-
-    def _failure(self, error: BaseException) -> Failure:
-        return Failure(exception=type(error).__name__, message=str(error), divergent_offset=12)
-
-    def pass_markers(self, to: int) -> None:
-        self._at = to
-
-    def come_back_from_a_rebalance(self) -> None:
-        self._offsets.clear()
-        self._assigned_anew()
-        self._poll()
-
-
-class TellingMember(ScriptedMember):
-    """A member whose client tells its state, which changes between any two looks at it.
-
-    A commit ends its generation, as one does that the coordinator refuses.
-    """
-
-    tells_its_state = True
-    awaits_validation = False
-    generation = 9
-
-    def _states(self, partitions: Iterable[Partition]) -> dict[Partition, ClientState]:
-        self._looks = getattr(self, "_looks", 0) + 1
-        at = None if self.awaits_validation else OffsetAndEpoch(self._at, 4)
-        return {
-            tp: ClientState(position=at, leader_epoch=5, metadata_epoch=5 + self._looks)
-            for tp in partitions
-        }
-
-    def _commit(
-        self, positions: Mapping[Partition, OffsetAndEpoch], *, is_plain: bool
-    ) -> dict[Partition, str]:
-        self.generation = -1
-        return super()._commit(positions, is_plain=is_plain)
-
-    def _generation(self) -> int:
-        return self.generation
-
-
-def role_in(folder: Path) -> MemberRole:
-    history = HistoryWriter(folder / "w.jsonl")
-    return MemberRole(
-        PLAN, history, client="scripted", client_version="1", make_member=ScriptedMember
-    )
-
-
-def rows(folder: Path, table: str) -> list[dict[str, Any]]:
-    return read_histories(folder).of(table)
-
-
-def end(offset: int) -> list[LogEnd]:
-    return [LogEnd(topic="orders", partition=0, offset=offset)]
 
 
 def test_a_member_reads_to_the_log_end_and_commits_what_it_is_told(tmp_path: Path) -> None:
@@ -142,13 +50,6 @@ def test_a_member_reads_to_the_log_end_and_commits_what_it_is_told(tmp_path: Pat
     assert commits == [(3, 1), (3, 7), (3, -1)]
     changes = [row["change"] for row in rows(tmp_path, "group_events")]
     assert changes == ["opened", "assigned", "caught_up", "closed"]
-
-
-def reading_member(folder: Path, kind: type[ScriptedMember]) -> ScriptedMember:
-    """A member that has read offsets 0 to 2, of which 2 has epoch 1."""
-    member = kind(MEMBER, "b", HistoryWriter(folder / "w.jsonl"))
-    member.take(3, timeout_seconds=5)
-    return member
 
 
 @pytest.mark.parametrize(
@@ -202,69 +103,6 @@ def test_a_position_that_awaits_validation_is_left_out(
     assert member.commit(order) == outcome
     (row,) = rows(tmp_path, "commits")
     assert (row["outcome"], row["offset"], row["error"]) == (outcome, offset, None)
-
-
-class ChangingMember(TellingMember):
-    """A member whose client has one state before its commit, and another one afterwards."""
-
-    states: tuple[ClientState, ClientState]
-
-    def _states(self, partitions: Iterable[Partition]) -> dict[Partition, ClientState]:
-        self._looks = getattr(self, "_looks", -1) + 1
-        return dict.fromkeys(partitions, self.states[self._looks])
-
-
-def _under(leader_epoch: int, offset: int | None = 3, epoch: int = 4) -> ClientState:
-    position = None if offset is None else OffsetAndEpoch(offset, epoch)
-    return ClientState(position=position, leader_epoch=leader_epoch)
-
-
-RESET = _under(0, 0, -1)
-AWAITED = _under(-1, None)
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "outcome", "position"),
-    [
-        (_under(5), _under(5), "ok", (3, 4)),
-        (AWAITED, AWAITED, "nothing", (None, -1)),
-        # A new leader: the client left the position out, unless the leader came later.
-        (_under(5), _under(6), "unknown", (3, 4)),
-        (_under(5), _under(6, None), "unknown", (3, 4)),
-        # A reset, or a validation: the client took the position, unless that came later.
-        (AWAITED, RESET, "unknown", (0, -1)),
-        (_under(6, None), _under(6), "unknown", (3, 4)),
-        # Validated and invalid again: the position that the application knows.
-        (_under(6, None), _under(7, None), "unknown", (3, 1)),
-    ],
-)
-def test_a_plain_commit_is_unknown_if_the_clients_state_changes(
-    tmp_path: Path,
-    before: ClientState,
-    after: ClientState,
-    outcome: str,
-    position: tuple[int | None, int],
-) -> None:
-    """`commitSync()` takes `SubscriptionState.allConsumed` of its own moment."""
-    member = reading_member(tmp_path, ChangingMember)
-    member.states = (before, after)  # type: ignore[attr-defined]
-    assert member.commit(MemberCommit(member="g#1", commit_epoch="record")) == outcome
-    (row,) = rows(tmp_path, "commits")
-    assert (row["outcome"], (row["offset"], row["committed_epoch"])) == (outcome, position)
-    assert row["error"] is None
-
-
-def test_an_explicit_commit_does_not_depend_on_the_clients_state(tmp_path: Path) -> None:
-    member = reading_member(tmp_path, ChangingMember)
-    member.states = (_under(5), _under(6, None))  # type: ignore[attr-defined]
-    assert member.commit(MemberCommit(member="g#1", commit_epoch="application")) == "ok"
-
-
-def test_an_application_knows_its_last_records_not_its_position(tmp_path: Path) -> None:
-    """A position may have passed aborted records and markers of a newer epoch."""
-    member = reading_member(tmp_path, ScriptedMember)
-    member.pass_markers(5)
-    assert member.processed() == {ORDERS: OffsetAndEpoch(3, 1)}
 
 
 def test_a_client_that_hides_its_state_commits_no_epoch_of_it(tmp_path: Path) -> None:

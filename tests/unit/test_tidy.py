@@ -47,6 +47,7 @@ ROOMS_OF_ANALYSIS = [
     "checks",
     "verdict",
     "report",
+    "early",
     "cli",
     "preview",
     "findings_page",
