@@ -1,8 +1,9 @@
 """Lies about the metadata log, what brokers reported to the observer, and faults."""
 
 from functools import partial
+from random import Random
 
-from bench.lies.genuine import Row
+from bench.lies.genuine import Row, Tables
 from bench.lies.lie import (
     PERMITTED,
     UNDECIDED,
@@ -12,6 +13,7 @@ from bench.lies.lie import (
     alter,
     both,
     drop,
+    fitting,
     having,
     plus,
     repeat,
@@ -60,6 +62,21 @@ def elected(row: Row) -> bool:
     return row["leader"] is not None
 
 
+def elected_before_a_commit(tables: Tables, random: Random) -> None:
+    """Repeat the first state as a second epoch, a second before the last commit of a group."""
+    commits = fitting(tables, "committed_offsets", having(topic="orders"))
+    at_micros = max(row["committed_micros"] for row in commits) - _SECOND
+    change = repeat(
+        "leaderships",
+        state("orders", 0),
+        leader_epoch=1,
+        partition_epoch=1,
+        metadata_offset=plus("metadata_offset", 40),
+        at_micros=at_micros,
+    )
+    change(tables, random)
+
+
 LEADERSHIPS = (
     _lie("a leader epoch goes down", Verb.SHIFT, "leaderships", Check.EPOCH_REGRESSED,
          alter("leaderships", state("above", 6), leader_epoch=1)),
@@ -82,10 +99,7 @@ LEADERSHIPS = (
     _lie("a replica returned and did not join the ISR", Verb.DROP, "leaderships",
          Check.NEVER_CAUGHT_UP, drop("leaderships", state("above", 6)), verdict=PERMITTED),
     _lie("a leader was elected again before a group committed", Verb.REPEAT, "leaderships",
-         Check.COMMITTED_EPOCH_BEHIND_LEADER,
-         repeat("leaderships", state("orders", 0), leader_epoch=1, partition_epoch=1,
-                metadata_offset=plus("metadata_offset", 40),
-                at_micros=plus("at_micros", 6 * _SECOND)),
+         Check.COMMITTED_EPOCH_BEHIND_LEADER, elected_before_a_commit,
          story=BASELINE, verdict=PERMITTED),
     _lie("a broker from outside the ISR is elected", Verb.ALTER, "leaderships",
          Check.UNCLEAN_ELECTION_UNCONFIGURED,
