@@ -53,7 +53,6 @@ def _set_up(session: SparkSession, *, is_much: bool, partitions: int) -> None:
     session.conf.set("spark.sql.shuffle.partitions", str(partitions))
     session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if is_much else "NO_CODEGEN")
     session.conf.set("spark.sql.autoBroadcastJoinThreshold", "10MB" if is_much else "-1")
-    session.conf.set("spark.sql.optimizer.disableHints", str(not is_much).lower())
     session.conf.set("spark.sql.optimizer.excludedRules", "" if is_much else _SPLITTING_RULES)
     # To sort strings for a join costs more than to hash them, where these fit into memory.
     session.conf.set(
