@@ -169,11 +169,11 @@ def test_a_replica_is_cut_where_it_diverged(
         ),
         ({**WENT_ON, "epoch_checkpoints": epochs((0, 0), (1, 4))}, "record", "holds", 1),
         ({**WENT_ON, "polls": polled(0, 1, 2, 3)}, "record", "not_evaluable", 0),
-        # One poll returned records of two epochs, before the second was truncated at 3.
+        # One poll returned records of two epochs, before the second was truncated.
         (
             {
                 **WENT_ON,
-                "epoch_checkpoints": epochs((0, 0), (1, 2), (2, 3)),
+                "epoch_checkpoints": epochs((0, 0), (2, 2)),
                 "polls": [
                     *polled(2, 3, epoch=1),
                     *polled(0, 1),
