@@ -5,13 +5,14 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from pyspark.sql import SparkSession
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
 
-from analysis.checks.registry import CHECKS
+from analysis.engine.frames import Frame
 from analysis.engine.session import open_session
 from analysis.engine.spark import SMALL_INPUT_ROWS, SparkEngine
 from analysis.facts.load import Trace, count_rows
@@ -39,7 +40,7 @@ def ready_for_folder() -> tuple[SparkSession, Path]:
     with suppress(Exception):
         with _silenced():
             spark = open_session(may_record=True)
-        _warm_up(spark, asked.done)
+        judge(trace_without_rows(Rehearsal(spark, asked.done)))
     folder = asked.result()
     if spark is None or not _is_small(folder):
         os.execv(sys.executable, [sys.executable, "-m", "analysis", str(folder)])  # noqa: S606
@@ -78,9 +79,42 @@ def _silenced() -> Iterator[None]:
         os.close(null)
 
 
-def _warm_up(spark: SparkSession, is_enough: Callable[[], bool]) -> None:
-    """Judge a trace without rows, check by check: Spark loads and compiles what judging needs."""
-    engine = SparkEngine(spark)
+class Rehearsal(SparkEngine):
+    """Runs statements until it is enough; then each of the others fails at once."""
+
+    def __init__(self, session: SparkSession, is_enough: Callable[[], bool]) -> None:
+        """`is_enough` is asked before each statement."""
+        super().__init__(session)
+        self._is_enough = is_enough
+
+    def planned(self, frame: Frame, inlined: frozenset[int] = frozenset()) -> DataFrame:
+        """As of any engine.
+
+        Raises:
+            CancelledError: it is enough.
+        """
+        self._require_more()
+        return super().planned(frame, inlined)
+
+    def table(self, content: pa.Table) -> Frame:
+        """As of any engine.
+
+        Raises:
+            CancelledError: it is enough.
+        """
+        self._require_more()
+        return super().table(content)
+
+    def _require_more(self) -> None:
+        if self._is_enough():
+            raise CancelledError
+
+
+def trace_without_rows(engine: SparkEngine) -> Trace:
+    """A trace that lacks no table, so that each check runs its statements.
+
+    To judge it lets Spark load and compile the classes that judging needs.
+    """
     plan = Plan(
         scenario="", question="", parameters={}, topics=[], groups=[], must_judge=[], expects=[]
     )
@@ -98,13 +132,9 @@ def _warm_up(spark: SparkSession, is_enough: Callable[[], bool]) -> None:
         rerun="",
         started_micros=0,
     )
-    # Checks don't query tables that count no rows.
+    # A check whose tables count no rows runs none.
     rows = dict.fromkeys(TABLES, 1)
-    trace = Trace(engine, plan, run, lambda name: engine.table(TABLES[name].empty_table()), rows)
-    for check in CHECKS:
-        if is_enough():
-            return
-        judge(trace, only=[check])
+    return Trace(engine, plan, run, lambda name: engine.table(TABLES[name].empty_table()), rows)
 
 
 def lower_priority() -> Callable[[], None]:

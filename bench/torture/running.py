@@ -110,7 +110,8 @@ class Running:
         return self.process.poll() is None
 
     def _moment(self) -> int:
-        if any("analysis" in words(one) for one in self.processes()):
+        # The process of the analysis starts before all is collected, and waits.
+        if any("analysis" in words(one) for one in self.processes()) and self.is_collected:
             return list(Moment).index(Moment.ANALYSIS)
         stages = [
             stage

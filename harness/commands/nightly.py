@@ -87,7 +87,9 @@ def nightly(
 
 
 def _stories(runs: list[PlannedRun]) -> int:
-    return sum(count_stories(find_scenarios([run.scenario]), run.parameters) for run in runs)
+    scenarios = find_scenarios([run.scenario for run in runs])
+    pairs = zip(scenarios, runs, strict=True)
+    return sum(count_stories([scenario], run.parameters) for scenario, run in pairs)
 
 
 def _run(night: HeldNight, results: Path, analysis: EarlyAnalysis) -> None:

@@ -1,13 +1,23 @@
 """`fencepost analyze` over a session whose runs are damaged, each in its own way."""
 
+import json
+import os
 import subprocess
 import sys
+from concurrent.futures import CancelledError
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
+import psutil
 import pytest
+from pyspark.sql import SparkSession
 
+from analysis.early import Rehearsal, trace_without_rows
+from analysis.verdict.judge import judge
+from contract.checks import Check
 from contract.run_folder import Plan, RunDescription, RunFolder
+from contract.waiting import wait_until
 
 pytestmark = pytest.mark.spark
 
@@ -74,3 +84,58 @@ def test_a_run_that_can_not_be_judged_stops_no_other_and_keeps_no_verdict(tmp_pa
     summary = msgspec.json.decode((tmp_path / "report" / "summary.json").read_bytes())
     assert [row["verdict"] for row in summary["runs"]] == ["undecided"] * 3
     assert ["error" in row for row in summary["runs"]] == [True, True, False]
+
+
+def early_analysis() -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-m", "analysis", "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def jvms_of(session: int) -> list[psutil.Process]:
+    """The JVMs in a session, by its first process's id."""
+    found = []
+    for one in psutil.process_iter(["name", "status"]):
+        with suppress(ProcessLookupError):
+            is_alive = one.info["name"] == "java" and one.info["status"] != psutil.STATUS_ZOMBIE
+            if is_alive and os.getsid(one.pid) == session:
+                found.append(one)
+    return found
+
+
+def awaited_jvm(session: int) -> None:
+    wait_until(lambda: jvms_of(session), what="Spark's JVM", timeout_seconds=60)
+
+
+def test_an_early_analysis_judges_the_run_that_it_is_given_later(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path / "a\nrun")
+    process = early_analysis()
+    awaited_jvm(process.pid)
+    said, errors = process.communicate(json.dumps(str(folder.path)) + "\n", timeout=300)
+    assert process.returncode == 2
+    assert "WARN" not in errors
+    assert "undecided s, seed 1" in said
+    assert msgspec.json.decode((folder.report / "verdict.json").read_bytes())["run_id"] == "r"
+    assert (folder.report / "index.html").read_text() != "pass"
+
+
+def test_an_early_analysis_ends_with_its_standard_input() -> None:
+    process = early_analysis()
+    awaited_jvm(process.pid)
+    assert process.communicate(timeout=60) == ("", "")
+    assert process.returncode == 0
+    wait_until(lambda: not jvms_of(process.pid), what="the JVM's end", timeout_seconds=60)
+
+
+def test_a_rehearsal_runs_the_statements_of_checks_until_it_is_enough(spark: SparkSession) -> None:
+    checks = [Check.LOST_RECORD, Check.FAULT_LANDED, Check.HISTORY_COMPLETE]
+    verdict = judge(trace_without_rows(Rehearsal(spark, lambda: False)), only=checks)
+    reasons = {check.reason for check in verdict.checks.values()}
+    assert reasons <= {"", "the tables have no rows to evaluate"}
+    with pytest.raises(CancelledError):
+        judge(trace_without_rows(Rehearsal(spark, lambda: True)), only=checks)
