@@ -8,7 +8,7 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column, Window
 from analysis.engine.frames import Frame
 from analysis.facts import slices
-from analysis.facts.deliveries import deliveries
+from analysis.facts.deliveries import deliveries, sends
 from analysis.facts.leader_epochs import leader_epochs
 from analysis.facts.load import Trace
 from analysis.facts.standstills import OUTAGE_SECONDS
@@ -46,13 +46,9 @@ def produce_unavailable(trace: Trace) -> CheckOutcome:
     Evaluates: every send.
     Source: `min.insync.replicas`; decision 8.
     """
-    sends = (
-        trace["sends"]
-        .where("intended_micros is not null")
-        .withColumn("records", F.expr("last_sequence - first_sequence + 1"))
-    )
+    intended = sends(trace).where("intended_micros is not null")
     waits = (
-        sends.join(_last_told(trace, sends), on="worker", how="left")
+        intended.join(_last_told(trace, intended), on="worker", how="left")
         .select(
             *_LOG,
             _is_all().alias("needs_insync"),
@@ -74,7 +70,7 @@ def produce_unavailable(trace: Trace) -> CheckOutcome:
         trace,
         outages(trace.engine.materialized(waits), *keys, answers=answers),
         *keys,
-        judged=count_records(sends),
+        judged=count_records(intended),
         min_insync=trace.topics.select("topic", "min_insync"),
     )
 
@@ -83,11 +79,11 @@ def _run_end(trace: Trace) -> Column:
     return F.lit(trace.run.ended_micros or trace.run.started_micros)
 
 
-def _last_told(trace: Trace, sends: Frame) -> Frame:
+def _last_told(trace: Trace, intended: Frame) -> Frame:
     """(worker, last_told): the last time of a producing worker that did not end by itself."""
     killed = trace.present("histories").where("not ended_by_itself").select("worker")
     return (
-        sends.join(killed, on="worker", how="left_semi")
+        intended.join(killed, on="worker", how="left_semi")
         .groupBy("worker")
         .agg(F.max(F.greatest("intended_micros", "answered_micros")).alias("last_told"))
     )

@@ -178,12 +178,12 @@ def _with_outcomes(skipped: Frame, trace: Trace) -> Frame:
     readers = committed_readers(trace)
     if not trace.rows["transactions"] or readers.isEmpty():
         return skipped.withColumn("ended_as", F.lit("owed"))
-    outcomes = writes(trace).select(*_LOG, "value", F.col("ended_as").alias("_fate"))
+    outcomes = writes(trace).select(*_LOG, "value", F.col("ended_as").alias("_ended_as"))
     committed = readers.withColumn("_committed", F.lit(True))
     return (
         skipped.join(committed, on=["group", "topic"], how="left")
         .join(outcomes, on=[*_LOG, "value"], how="left")
-        .withColumn("ended_as", F.expr("if(_committed, coalesce(_fate, 'owed'), 'owed')"))
+        .withColumn("ended_as", F.expr("if(_committed, coalesce(_ended_as, 'owed'), 'owed')"))
     )
 
 

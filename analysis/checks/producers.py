@@ -10,6 +10,7 @@ from analysis.checks.base import CheckDefinition, CheckOutcome, count_records, f
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
+from analysis.facts.deliveries import sends
 from analysis.facts.load import Trace
 from analysis.facts.transaction_outcomes import fenced
 
@@ -148,8 +149,8 @@ def _acts_of_fenced(trace: Trace) -> Frame:
     epoch, newer_epoch is null, and another producer's initialization counts.
     """
     steps = trace["transactions"]
-    sends = (
-        trace["sends"]
+    sent = (
+        sends(trace)
         .where("transaction is not null")
         .selectExpr(
             "worker",
@@ -159,7 +160,7 @@ def _acts_of_fenced(trace: Trace) -> Frame:
             "first_sequence",
             "first_offset",
             "last_offset",
-            "last_sequence - first_sequence + 1 as records",
+            "records",
             "outcome",
             "error",
             "intended_micros as began_micros",
@@ -174,7 +175,7 @@ def _acts_of_fenced(trace: Trace) -> Frame:
         "error",
         "began_micros",
     )
-    acts = sends.unionByName(ends, allowMissingColumns=True).join(
+    acts = sent.unionByName(ends, allowMissingColumns=True).join(
         fenced(trace), on=list(_TRANSACTION), how="inner"
     )
     raisings = ("_told", "raised_by", "raised_micros")

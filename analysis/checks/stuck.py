@@ -5,6 +5,7 @@ from analysis.checks.outages import OWED_SECONDS
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.creations import changes
+from analysis.facts.deliveries import sends
 from analysis.facts.load import Trace
 from analysis.facts.open_transactions import waiting
 from contract.stages import Stage
@@ -86,20 +87,16 @@ def stuck_producer(trace: Trace) -> CheckOutcome:
         completed.
     """
     key = ("producer", *_LOG)
-    sends = (
-        trace["sends"]
-        .where("intended_micros is not null and transaction is null")
-        .withColumn("records", F.expr("last_sequence - first_sequence + 1"))
-    )
+    intended = sends(trace).where("intended_micros is not null and transaction is null")
     last_ok = F.expr("max(if(outcome = 'ok', intended_micros, null)) as last_ok")
     ends = trace.engine.materialized(
-        sends.groupBy(*key).agg(last_ok, F.max("intended_micros").alias("last"))
+        intended.groupBy(*key).agg(last_ok, F.max("intended_micros").alias("last"))
     )
     behind = ends.where("last_ok is null or last_ok < last").drop("last")
     told = ("since", "at", "records", "unanswered", "error", "ended_by_itself", "seconds")
     ended = trace.present("histories").groupBy("worker").agg(F.min("ended_by_itself").alias("_end"))
     stuck = (
-        sends.join(behind, on=list(key), how="inner")
+        intended.join(behind, on=list(key), how="inner")
         .where("outcome != 'ok' and (last_ok is null or intended_micros > last_ok)")
         .join(ended, on="worker", how="left")
         .groupBy(*key)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from analysis.engine.columns import text_of
 from analysis.engine.frames import Frame, Select
 
-_TEXT = re.compile(r"'(?:[^'\\\\]|\\\\.)*'")
+_TEXT = re.compile(r"'(?:[^'\\]|\\.)*'")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _GENERATOR = re.compile(r"\b(?:explode|posexplode|inline|stack)\(", re.IGNORECASE)
 _WINDOW = " OVER ("

@@ -157,7 +157,8 @@ class Frame:
         engine: runs it.
         columns: their names, in their order.
         body: what it is made of.
-        is_large: whether it reads the files of a large table.
+        is_large: whether it reads the files of a large table: known of a table, and of what
+            `analysis.engine.sharing.resolved` returns.
     """
 
     engine: Engine
@@ -245,8 +246,7 @@ class Frame:
             for one in (self, other)
             for part in (one.body.parts if isinstance(one.body, Union) else (one,))
         ]
-        is_large = self.is_large or other.is_large
-        return Frame(self.engine, self.columns, Union(tuple(parts)), is_large)
+        return Frame(self.engine, self.columns, Union(tuple(parts)))
 
     def unionByName(
         self,
@@ -341,8 +341,7 @@ class Frame:
         if clauses.where:
             clauses = Select(self)
         frame = self._with(replace(clauses, joined=(*clauses.joined, right)))
-        is_large = self.is_large or right.frame.is_large
-        return replace(frame, columns=_distinct_names([*keys, *rest]), is_large=is_large)
+        return replace(frame, columns=_distinct_names([*keys, *rest]))
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,30 @@ def _deliveries(trace: Trace) -> Frame:
     )
 
 
+def delivered_ranges(trace: Trace) -> Frame:
+    """All that groups were given, in ranges of one poll, one leader epoch and one producer.
+
+    Columns: group, topic, partition, member, seq, at_micros, leader_epoch, first_offset,
+    last_offset, first_place.
+    """
+    return trace["polls"].selectExpr(
+        "group",
+        *_LOG,
+        "member",
+        "seq",
+        "polled_micros as at_micros",
+        "leader_epoch",
+        "first_offset",
+        "last_offset",
+        "first_place",
+    )
+
+
+def sends(trace: Trace) -> Frame:
+    """`sends`, and records: the number of values in a range."""
+    return trace["sends"].withColumn("records", F.expr("last_sequence - first_sequence + 1"))
+
+
 def acknowledged_sends(trace: Trace) -> Frame:
     """All acknowledged sends, as the ranges in which they were sent.
 

@@ -12,24 +12,6 @@ from analysis.facts.positions import PARTITION
 _LOG = ("topic", "partition")
 
 
-def delivered_ranges(trace: Trace) -> Frame:
-    """All that groups were given, in ranges of one poll, one leader epoch and one producer.
-
-    Columns: group, topic, partition, member, seq, at_micros, leader_epoch, first_offset,
-    last_offset, first_place.
-    """
-    return trace["polls"].selectExpr(
-        *PARTITION,
-        "member",
-        "seq",
-        "polled_micros as at_micros",
-        "leader_epoch",
-        "first_offset",
-        "last_offset",
-        "first_place",
-    )
-
-
 def given_at(points: Frame, trace: Trace) -> Frame:
     """Points with each delivery to their group at their offset: its leader_epoch and at_micros.
 

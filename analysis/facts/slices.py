@@ -21,21 +21,15 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts.load import IS_ACKNOWLEDGED, IS_UNACKNOWLEDGED, Trace
+from contract.ranges import RECORDS
+from contract.table_columns import RANGE
 from contract.tables import TABLES
 
 _LOG = ("topic", "partition")
-_RANGE = (
-    "producer",
-    "first_sequence",
-    "last_sequence",
-    "value",
-    "first_offset",
-    "last_offset",
-)
-_TABLES = ("sends", "polls", "replica_records", "cut_records")
+_RANGE = tuple(column.name for column in RANGE)
 _OF_RANGES = ("first_offset", "last_offset + 1")
 _EDGES = {
-    **dict.fromkeys(_TABLES, _OF_RANGES),
+    **dict.fromkeys(RECORDS, _OF_RANGES),
     "log_starts": ("log_start_offset", "log_end_offset", "high_watermark_checkpoint"),
     "log_start_changes": ("log_start_offset",),
     "samples": ("log_start_offset", "log_end_offset"),
@@ -232,11 +226,8 @@ def _found_lines(trace: Trace) -> Frame:
     ranges = [
         trace.unrecorded(table)
         .where("producer is not null and value is null")
-        .selectExpr(*line[:3], f"{shift} as shift", *_RANGE[1:3])
-        for table, shift in (
-            ("sends", f"if({IS_ACKNOWLEDGED}, first_offset - first_sequence, null)"),
-            *((table, "first_offset - first_sequence") for table in _TABLES[1:]),
-        )
+        .selectExpr(*line[:3], _shift_in(table), "first_sequence", "last_sequence")
+        for table in RECORDS
     ]
     in_order = Window.partitionBy(*line).orderBy("first_sequence", "last_sequence")
     before = in_order.rowsBetween(Window.unboundedPreceding, -1)
@@ -252,6 +243,15 @@ def _found_lines(trace: Trace) -> Frame:
             F.max("last_sequence").alias("last_sequence"),
         )
         .drop("_number")
+    )
+
+
+def _shift_in(table: str) -> str:
+    shift = "first_offset - first_sequence"
+    return (
+        f"if({IS_ACKNOWLEDGED}, {shift}, null) as shift"
+        if table == "sends"
+        else f"{shift} as shift"
     )
 
 

@@ -188,6 +188,13 @@ def test_a_select_stays_apart_where_rows_would_change(frame: Frame) -> None:
     assert statement(frame).count("SELECT") == 2
 
 
+def test_names_in_a_text_are_no_columns() -> None:
+    said = POLLS.withColumn("next", F.col("offset") + 1).withColumn("said", F.lit("the next's"))
+    assert statement(said).count("SELECT") == 1
+    quoted = POLLS.withColumn("next", F.col("offset") + 1).where("concat('it\\'s', next, '') > 'x'")
+    assert statement(quoted).count("SELECT") == 2
+
+
 def test_a_filter_of_the_left_side_may_follow_its_join() -> None:
     for how, selects in (("left", 1), ("left_anti", 1), ("full_outer", 2)):
         frame = POLLS.where("offset > 1").join(GROUPS, on="group", how=how)
