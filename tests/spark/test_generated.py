@@ -40,8 +40,13 @@ def generated(spark: SparkSession, path: Path, request: Request) -> tuple[Trace,
     return load_trace(spark, folder), made
 
 
-def test_a_clean_history_passes_all_checks(spark: SparkSession, tmp_path: Path) -> None:
-    trace, _ = generated(spark, tmp_path, Request(events=EVENTS, seed=3))
+@pytest.mark.parametrize(
+    ("events", "kind"), [(EVENTS, "clean"), (3_000, "unhealthy"), (12_000, "fragmented")]
+)
+def test_a_history_without_plants_passes_all_checks(
+    spark: SparkSession, tmp_path: Path, events: int, kind: str
+) -> None:
+    trace, _ = generated(spark, tmp_path, Request(events=events, seed=3, kind=kind))
     verdict = judge(trace)
     told = {
         name: (result.verdict, result.reason, result.examples[:1])

@@ -59,7 +59,7 @@ def _damaged(content: pa.Table, damage: str) -> pa.Table:
         case "dropped":
             return content.drop_columns("value")
         case _:
-            return content.set_column(index, "value", content["offset"])
+            return content.set_column(index, "value", content["first_offset"])
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from analysis.preview import load_on_duckdb
-from analysis.verdict.judge import judge
 from contract.errors import UsageError
 from contract.ranges import as_rows
 from contract.run_folder import RunFolder
 from contract.tables import TABLES
 from contract.values import is_intact
-from contract.verdicts import CheckVerdict, RunVerdict
 from harness.cli import app
 from simulator.finish import Numbering, finish
 from simulator.history import (
@@ -89,17 +86,6 @@ def test_every_table_has_the_contracts_schema(tmp_path: Path) -> None:
 def test_a_history_is_about_as_long_as_asked(tmp_path: Path, events: int, kind: str) -> None:
     made = write(tmp_path, events=events, kind=kind)
     assert made.events == pytest.approx(events, rel=0.1)
-
-
-@pytest.mark.parametrize(("events", "kind"), [(3_000, "unhealthy"), (12_000, "fragmented")])
-def test_a_history_of_another_kind_passes_all_checks(
-    tmp_path: Path, events: int, kind: str
-) -> None:
-    write(tmp_path / "history", events=events, kind=kind)
-    verdict = judge(load_on_duckdb(RunFolder(tmp_path / "history"), tmp_path / "spill"))
-    bad = (CheckVerdict.VIOLATED, CheckVerdict.UNDECIDED)
-    assert {name for name, one in verdict.checks.items() if one.verdict in bad} == set()
-    assert verdict.verdict is RunVerdict.PASS
 
 
 def test_groups_of_an_unhealthy_history_read_everything_three_times(tmp_path: Path) -> None:
