@@ -7,10 +7,11 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from analysis.engine.frames import Frame
 from analysis.engine.session import open_session
@@ -87,23 +88,23 @@ class Rehearsal(SparkEngine):
         super().__init__(session)
         self._is_enough = is_enough
 
-    def planned(self, frame: Frame, inlined: frozenset[int] = frozenset()) -> DataFrame:
+    def rows_of(self, frame: Frame, inlined: frozenset[int]) -> pa.Table:
         """As of any engine.
 
         Raises:
             CancelledError: it is enough.
         """
         self._require_more()
-        return super().planned(frame, inlined)
+        return super().rows_of(frame, inlined)
 
     def table(self, content: pa.Table) -> Frame:
-        """As of any engine.
+        """As of any engine, but as if it had rows, so that no statement is left out.
 
         Raises:
             CancelledError: it is enough.
         """
         self._require_more()
-        return super().table(content)
+        return replace(super().table(content), is_empty=False)
 
     def _require_more(self) -> None:
         if self._is_enough():

@@ -4,6 +4,7 @@ The statements are the same as Spark's, in DuckDB's spelling (`analysis.engine.s
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import TypeVar
@@ -12,7 +13,7 @@ import duckdb
 import pyarrow as pa
 
 from analysis.engine.frames import Frame, View
-from analysis.engine.sharing import resolved, shared, used_once
+from analysis.engine.sharing import no_rows, resolved, shared, used_once
 from analysis.engine.spelling import MACROS, in_duckdb
 from analysis.engine.statements import statement
 
@@ -39,7 +40,7 @@ class DuckDBEngine:
 
     def run(self, frame: Frame) -> pa.Table:
         """The rows of a frame."""
-        return self._rows(frame, frozenset())
+        return self._rows_of(frame, frozenset())
 
     def run_all(self, frames: Sequence[Frame]) -> list[pa.Table | Exception]:
         """The rows of several frames, one after the other."""
@@ -47,15 +48,17 @@ class DuckDBEngine:
 
         def rows(frame: Frame) -> pa.Table | Exception:
             try:
-                return self._rows(frame, inlined)
+                return self._rows_of(frame, inlined)
             except Exception as error:  # noqa: BLE001 - the other frames have theirs
                 return error
 
         return [rows(one) for one in frames]
 
-    def _rows(self, frame: Frame, inlined: frozenset[int]) -> pa.Table:
-        query = statement(resolved(frame, self._computed, inlined))
-        rows = self._conn.sql(in_duckdb(query)).to_arrow_table()
+    def _rows_of(self, frame: Frame, inlined: frozenset[int]) -> pa.Table:
+        found = resolved(frame, self._computed, inlined)
+        if found is None:
+            return no_rows(frame)
+        rows = self._conn.sql(in_duckdb(statement(found))).to_arrow_table()
         return rows.rename_columns(list(frame.columns))
 
     def table(self, content: pa.Table) -> Frame:
@@ -63,7 +66,7 @@ class DuckDBEngine:
         self._conn.register("content", content)
         made = self._made("TABLE", "SELECT * FROM content", content.column_names)
         self._conn.unregister("content")
-        return made
+        return replace(made, is_empty=not content.num_rows)
 
     def is_local(self, rows: int) -> bool:  # noqa: ARG002 - the same for any number
         """Never: DuckDB reads files as fast as its own tables."""
@@ -81,7 +84,9 @@ class DuckDBEngine:
         return shared(frame)
 
     def _computed(self, frame: Frame) -> Frame:
-        return self._made("TABLE", in_duckdb(statement(frame)), list(frame.columns))
+        made = self._made("TABLE", in_duckdb(statement(frame)), list(frame.columns))
+        first = self._conn.sql(in_duckdb(statement(made.limit(1)))).fetchall()
+        return replace(made, is_empty=not first)
 
     def each(self, ask: Callable[[_T], _R], of: Iterable[_T]) -> list[_R]:
         """What is asked of each, one at a time: DuckDB uses every core for one statement."""

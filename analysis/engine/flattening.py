@@ -12,7 +12,7 @@ from analysis.engine.frames import Frame, Select
 
 _TEXT = re.compile(r"'(?:[^'\\]|\\.)*'")
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_GENERATOR = re.compile(r"\b(?:explode|posexplode|inline|stack)\(", re.IGNORECASE)
+GENERATOR = re.compile(r"\b(?:explode|posexplode|inline|stack)\(", re.IGNORECASE)
 _WINDOW = " OVER ("
 _BEFORE_FILTER = ("inner", "left", "left_semi", "left_anti", "cross")
 """Joins for which rows of the left side may be filtered afterwards as well."""
@@ -81,8 +81,8 @@ def _may_join(outer: Select, inner: Select, below: dict[str, str], changed: set[
 
 def _clash(items: list[str], below: dict[str, str], outer: Select) -> bool:
     """Whether windows, generators and aggregates would see other rows than before."""
-    is_generated = any(map(_GENERATOR.search, below.values()))
-    has_generator = any(map(_GENERATOR.search, items))
+    is_generated = any(map(GENERATOR.search, below.values()))
+    has_generator = any(map(GENERATOR.search, items))
     has_window = any(_WINDOW in sql for sql in items)
     is_windowed = any(_WINDOW in sql for sql in below.values())
     return (
@@ -104,4 +104,9 @@ def _name_of(sql: str) -> str | None:
 
 
 def _mentions(sql: str, names: set[str]) -> bool:
-    return bool(names) and not names.isdisjoint(_WORD.findall(_TEXT.sub("", sql)))
+    return bool(names) and not names.isdisjoint(words_of(sql))
+
+
+def words_of(sql: str) -> list[str]:
+    """All that may name a column in an expression."""
+    return _WORD.findall(_TEXT.sub("", sql))

@@ -159,12 +159,14 @@ class Frame:
         body: what it is made of.
         is_large: whether it reads the files of a large table: known of a table, and of what
             `analysis.engine.sharing.resolved` returns.
+        is_empty: whether it is known to have no rows; False if it is not known. Likewise.
     """
 
     engine: Engine
     columns: tuple[str, ...]
     body: View | Select | Union | Shared
     is_large: bool = False
+    is_empty: bool = False
 
     @property
     def inputs(self) -> Iterator["Frame"]:
@@ -332,7 +334,7 @@ class Frame:
         return body if isinstance(body, Select) and body.is_open else Select(self)
 
     def _with(self, body: Select) -> "Frame":
-        return replace(self, body=body)
+        return replace(self, body=body, is_empty=False)
 
     def _joined(self, right: Joined, keys: tuple[str, ...]) -> "Frame":
         theirs = () if right.how in _WITHOUT_RIGHT else right.frame.columns

@@ -9,9 +9,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+import pyarrow as pa
+
 from analysis.engine.frames import Frame, Select, Shared, Union, View
 
 Compute = Callable[[Frame], Frame]
+_NEEDS_BOTH = ("inner", "left_semi", "cross")
 
 
 def shared(frame: Frame) -> Frame:
@@ -35,8 +38,11 @@ def used_once(frames: Iterable[Frame]) -> frozenset[int]:
     return frozenset(name for name, number in uses.items() if number == 1)
 
 
-def resolved(frame: Frame, compute: Compute, inlined: frozenset[int]) -> Frame:
-    """A frame made of tables and queries only.
+def resolved(frame: Frame, compute: Compute, inlined: frozenset[int]) -> Frame | None:
+    """A frame made of tables and queries only; None if it has no rows, as its tables show.
+
+    A table that is known to have no rows leaves out what only it could make: the other side of a
+    join, a part of a union, and all that is made of these. None of it is computed or planned.
 
     Args:
         frame: to be run.
@@ -44,49 +50,106 @@ def resolved(frame: Frame, compute: Compute, inlined: frozenset[int]) -> Frame:
         inlined: identities of what becomes a part of this frame; all else that is shared is
             computed.
     """
-    return _Resolving(compute, inlined).of(frame)
+    resolving = _Resolving(compute, inlined)
+    return None if resolving.is_empty(frame) else resolving.of(frame)
+
+
+def no_rows(frame: Frame) -> pa.Table:
+    """A table with the columns of a frame, and no rows."""
+    return pa.table({name: pa.array([], pa.null()) for name in frame.columns})
 
 
 class _Resolving:
     def __init__(self, compute: Compute, inlined: frozenset[int]) -> None:
         self._compute, self._inlined = compute, inlined
         self._known: dict[int, Frame] = {}
+        self._empty: dict[int, bool] = {}
 
     def of(self, frame: Frame) -> Frame:
         if id(frame) not in self._known:
             self._known[id(frame)] = self._resolve(frame)
         return self._known[id(frame)]
 
+    def is_empty(self, frame: Frame) -> bool:
+        """Whether it has no rows for certain. Computes what is shared, if that may show it."""
+        if id(frame) not in self._empty:
+            self._empty[id(frame)] = _is_empty(frame, self._has_no_rows)
+        return self._empty[id(frame)]
+
+    def _has_no_rows(self, frame: Frame) -> bool:
+        body = frame.body
+        if not isinstance(body, Shared):
+            return self.is_empty(frame)
+        if self._is_inlined(body):
+            return self.is_empty(body.frame)
+        return self._computed(body).is_empty
+
     def _resolve(self, frame: Frame) -> Frame:
         body = frame.body
         if isinstance(body, Shared):
-            return self._of_shared(body)
+            return self.of(body.frame if self._is_inlined(body) else self._computed(body))
         if isinstance(body, Union):
-            parts = tuple(map(self.of, body.parts))
-            is_large = any(one.is_large for one in parts)
-            return replace(frame, body=Union(parts), is_large=is_large)
+            return self._of_union(frame, body)
         if isinstance(body, Select):
-            source = self.of(body.source)
-            joined = tuple(replace(one, frame=self.of(one.frame)) for one in body.joined)
-            is_large = source.is_large or any(one.frame.is_large for one in joined)
-            return replace(
-                frame, body=replace(body, source=source, joined=joined), is_large=is_large
-            )
+            return self._of_select(frame, body)
         return frame
 
-    def _of_shared(self, rows: Shared) -> Frame:
-        if rows.computed is None and id(rows) in self._inlined:
-            return self.of(rows.frame)
+    def _of_union(self, frame: Frame, union: Union) -> Frame:
+        """Without parts that are empty; the first one has the names of the columns."""
+        first, *rest = [one for one in union.parts if not self.is_empty(one)] or union.parts[:1]
+        if first.columns != frame.columns:
+            first = first.toDF(*frame.columns)
+        parts = tuple(map(self.of, (first, *rest)))
+        if len(parts) == 1:
+            return parts[0]
+        return replace(frame, body=Union(parts), is_large=any(one.is_large for one in parts))
+
+    def _of_select(self, frame: Frame, select: Select) -> Frame:
+        source = self.of(select.source)
+        joined = tuple(
+            replace(one, frame=self.of(one.frame))
+            for one in select.joined
+            if not (one.how == "left_anti" and self.is_empty(one.frame))
+        )
+        is_large = source.is_large or any(one.frame.is_large for one in joined)
+        return replace(frame, body=replace(select, source=source, joined=joined), is_large=is_large)
+
+    def _is_inlined(self, rows: Shared) -> bool:
+        return rows.computed is None and id(rows) in self._inlined
+
+    def _computed(self, rows: Shared) -> Frame:
         with rows.is_changing:
             if rows.error is not None:
                 raise rows.error
             if rows.computed is None:
                 try:
-                    rows.computed = self._compute(self.of(rows.frame))
+                    rows.computed = (
+                        replace(rows.frame, is_empty=True)
+                        if self.is_empty(rows.frame)
+                        else self._compute(self.of(rows.frame))
+                    )
                 except Exception as error:
                     rows.error = error
                     raise
             return rows.computed
+
+
+def _is_empty(frame: Frame, has_no_rows: Callable[[Frame], bool]) -> bool:
+    """Whether a frame has no rows, by what it is made of."""
+    body = frame.body
+    if frame.is_empty:
+        return True
+    if isinstance(body, Shared):
+        return has_no_rows(frame)
+    if isinstance(body, Union):
+        return all(map(has_no_rows, body.parts))
+    if not isinstance(body, Select) or (body.is_aggregated and not body.tail):
+        return False
+    needed = [one.frame for one in body.joined if one.how in _NEEDS_BOTH]
+    if all(one.how != "full_outer" for one in body.joined):
+        needed.append(body.source)
+    # What is known already first, so that nothing is computed in vain.
+    return any(one.is_empty for one in needed) or any(map(has_no_rows, needed))
 
 
 def _shared_in(frame: Frame) -> list[Shared]:

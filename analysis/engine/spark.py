@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from itertools import count
 from pathlib import Path
@@ -18,7 +19,7 @@ from pyspark.sql.types import StructType
 
 from analysis.engine.frames import Frame, View
 from analysis.engine.scratch import Scratch
-from analysis.engine.sharing import resolved, shared, used_once
+from analysis.engine.sharing import no_rows, resolved, shared, used_once
 from analysis.engine.statements import statement
 from analysis.engine.tuning import for_many_rows
 
@@ -59,7 +60,7 @@ class SparkEngine:
 
     def run(self, frame: Frame) -> pa.Table:
         """The rows of a frame."""
-        return self.planned(frame).toArrow()
+        return self.rows_of(frame, frozenset())
 
     def run_all(self, frames: Sequence[Frame]) -> list[pa.Table | Exception]:
         """The rows of several frames, or why they can't be had; a few at a time."""
@@ -67,20 +68,21 @@ class SparkEngine:
 
         def rows(frame: Frame) -> pa.Table | Exception:
             try:
-                return self.planned(frame, inlined).toArrow()
+                return self.rows_of(frame, inlined)
             except Exception as error:  # noqa: BLE001 - the other frames have theirs
                 return error
 
         return self.each(rows, frames)
 
-    def planned(self, frame: Frame, inlined: frozenset[int] = frozenset()) -> DataFrame:
-        """A frame as Spark's; one that reads large files is planned for many rows.
+    def rows_of(self, frame: Frame, inlined: frozenset[int]) -> pa.Table:
+        """The rows of a frame; what large files have made is planned for many rows.
 
         Args:
-            frame: to be planned.
+            frame: to be run.
             inlined: of what is shared, what becomes a part of it (`analysis.engine.sharing`).
         """
-        return self._of_tables(resolved(frame, self._computed, inlined))
+        found = resolved(frame, self._computed, inlined)
+        return no_rows(frame) if found is None else self._of_tables(found).toArrow()
 
     def _of_tables(self, frame: Frame) -> DataFrame:
         session = self._for_many_rows if frame.is_large else self.session
@@ -89,7 +91,9 @@ class SparkEngine:
     def table(self, content: pa.Table) -> Frame:
         """Rows that the driver has, in one partition: joins of such need no exchange."""
         found = self.session.createDataFrame(content)
-        return self.named(found.coalesce(1) if content.num_rows else found)
+        if content.num_rows:
+            return self.named(found.coalesce(1))
+        return replace(self.named(found), is_empty=True)
 
     def is_local(self, rows: int) -> bool:
         """Whether a table with this number of rows goes into the plan."""

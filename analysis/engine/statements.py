@@ -5,6 +5,7 @@ from collections import Counter
 from analysis.engine.columns import text_of
 from analysis.engine.flattening import flattened
 from analysis.engine.frames import JOINS, Frame, Select, Shared, Union, View
+from analysis.engine.pruning import needed_columns, pruned
 
 
 def statement(frame: Frame) -> str:
@@ -19,6 +20,7 @@ class _Writer:
         self._steps: dict[int, tuple[str, str]] = {}
         """Name and text, by the frame's identity."""
         self._count(frame)
+        self._needs = needed_columns(frame)
 
     def statement(self) -> str:
         text = self._text(self._frame)
@@ -36,14 +38,18 @@ class _Writer:
             case View(name=name):
                 return f"SELECT * FROM {name}"
             case Union(parts=parts):
-                return "\nUNION ALL ".join(map(self._part, parts))
+                places = [p for p, name in enumerate(frame.columns) if name in self._needed(frame)]
+                return "\nUNION ALL ".join(self._part(one, places) for one in parts)
             case Select() as select:
-                return self._select(select, frame.columns)
+                return self._select(pruned(select, frame.columns, self._needed(frame)), frame)
             case Shared():
                 raise ValueError("what is shared has to be resolved first")
 
-    def _select(self, whole: Select, columns: tuple[str, ...]) -> str:
-        select = flattened(whole, columns, lambda one: self._uses[id(one)] > 1)
+    def _needed(self, frame: Frame) -> set[str]:
+        return self._needs[id(frame)]
+
+    def _select(self, whole: Select, frame: Frame) -> str:
+        select = flattened(whole, frame.columns, lambda one: self._uses[id(one)] > 1)
         distinct = "DISTINCT " if select.is_distinct else ""
         items = ", ".join(
             sql if sql == text_of(name) else f"{sql} AS {text_of(name)}"
@@ -56,11 +62,15 @@ class _Writer:
             lines.append(f"WHERE {' AND '.join(select.where)}")
         return "\n".join([*lines, select.tail] if select.tail else lines)
 
-    def _part(self, frame: Frame) -> str:
-        """A part of a union."""
-        is_plain = isinstance(frame.body, Select) and not frame.body.tail
-        is_inline = is_plain and self._uses[id(frame)] == 1
-        return self._text(frame) if is_inline else f"SELECT * FROM {self._named(frame)}"
+    def _part(self, frame: Frame, places: list[int]) -> str:
+        """A part of a union, with the columns at these places."""
+        names = [frame.columns[place] for place in places]
+        body = frame.body
+        if isinstance(body, Select) and not body.tail and self._uses[id(frame)] == 1:
+            items = pruned(body, frame.columns, self._needed(frame)).items
+            if [name for name, _ in items] == names:
+                return self._text(frame)
+        return f"SELECT {', '.join(map(text_of, names))} FROM {self._named(frame)}"
 
     def _named(self, frame: Frame) -> str:
         """A frame in FROM: by its name, or all of it in parentheses."""

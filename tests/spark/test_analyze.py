@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import msgspec
+import pyarrow as pa
 import psutil
 import pytest
 from pyspark.sql import SparkSession
@@ -137,5 +138,7 @@ def test_a_rehearsal_runs_the_statements_of_checks_until_it_is_enough(spark: Spa
     verdict = judge(trace_without_rows(Rehearsal(spark, lambda: False)), only=checks)
     reasons = {check.reason for check in verdict.checks.values()}
     assert reasons <= {"", "the tables have no rows to evaluate"}
+    # An empty table that is known to be one would leave out the statements.
+    assert not Rehearsal(spark, lambda: False).table(pa.table({"group": ["g"]})[:0]).is_empty
     with pytest.raises(CancelledError):
         judge(trace_without_rows(Rehearsal(spark, lambda: True)), only=checks)
