@@ -3,7 +3,7 @@
 The statements are the same as Spark's, in DuckDB's spelling (`analysis.engine.spelling`).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -12,8 +12,8 @@ from typing import TypeVar
 import duckdb
 import pyarrow as pa
 
+from analysis.engine.base import PlanningEngine
 from analysis.engine.frames import Frame, View
-from analysis.engine.sharing import no_rows, resolved, shared, used_once
 from analysis.engine.spelling import MACROS, in_duckdb
 from analysis.engine.statements import statement
 
@@ -21,7 +21,7 @@ _T = TypeVar("_T")
 _R = TypeVar("_R")
 
 
-class DuckDBEngine:
+class DuckDBEngine(PlanningEngine):
     """One connection to a database in memory, which spills to a folder."""
 
     def __init__(self, *, threads: int, memory: str, spill: Path) -> None:
@@ -38,27 +38,9 @@ class DuckDBEngine:
         for macro in MACROS:
             self._conn.execute(f"CREATE MACRO {macro}")
 
-    def run(self, frame: Frame) -> pa.Table:
-        """The rows of a frame."""
-        return self._rows_of(frame, frozenset())
-
-    def run_all(self, frames: Sequence[Frame]) -> list[pa.Table | Exception]:
-        """The rows of several frames, one after the other."""
-        inlined = used_once(frames)
-
-        def rows(frame: Frame) -> pa.Table | Exception:
-            try:
-                return self._rows_of(frame, inlined)
-            except Exception as error:  # noqa: BLE001 - the other frames have theirs
-                return error
-
-        return [rows(one) for one in frames]
-
-    def _rows_of(self, frame: Frame, inlined: frozenset[int]) -> pa.Table:
-        found = resolved(frame, self._computed, inlined)
-        if found is None:
-            return no_rows(frame)
-        rows = self._conn.sql(in_duckdb(statement(found))).to_arrow_table()
+    def fetched(self, frame: Frame) -> pa.Table:
+        """The rows of a frame, in Python."""
+        rows = self._conn.sql(in_duckdb(statement(frame))).to_arrow_table()
         return rows.rename_columns(list(frame.columns))
 
     def table(self, content: pa.Table) -> Frame:
@@ -79,11 +61,8 @@ class DuckDBEngine:
         source = f"read_parquet('{path}', hive_partitioning = false)"
         return self._made("VIEW", f"SELECT {names} FROM {source}", schema.names)
 
-    def materialized(self, frame: Frame) -> Frame:
-        """The rows of a frame, computed at most once."""
-        return shared(frame)
-
-    def _computed(self, frame: Frame) -> Frame:
+    def computed(self, frame: Frame) -> Frame:
+        """The rows of a frame as a table."""
         made = self._made("TABLE", in_duckdb(statement(frame)), list(frame.columns))
         first = self._conn.sql(in_duckdb(statement(made.limit(1)))).fetchall()
         return replace(made, is_empty=not first)

@@ -9,8 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-import pyarrow as pa
-
 from analysis.engine.frames import Frame, Select, Shared, Union, View
 
 Compute = Callable[[Frame], Frame]
@@ -52,11 +50,6 @@ def resolved(frame: Frame, compute: Compute, inlined: frozenset[int]) -> Frame |
     """
     resolving = _Resolving(compute, inlined)
     return None if resolving.is_empty(frame) else resolving.of(frame)
-
-
-def no_rows(frame: Frame) -> pa.Table:
-    """A table with the columns of a frame, and no rows."""
-    return pa.table({name: pa.array([], pa.null()) for name in frame.columns})
 
 
 class _Resolving:

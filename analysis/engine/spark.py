@@ -3,7 +3,7 @@
 import os
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import replace
@@ -17,9 +17,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from analysis.engine.base import PlanningEngine
 from analysis.engine.frames import Frame, View
 from analysis.engine.scratch import Scratch
-from analysis.engine.sharing import no_rows, resolved, shared, used_once
 from analysis.engine.statements import statement
 from analysis.engine.tuning import for_many_rows
 
@@ -38,7 +38,7 @@ _UNUSED: deque[str] = deque()
 """Views that no frame refers to any more, of whichever engine."""
 
 
-class SparkEngine:
+class SparkEngine(PlanningEngine):
     """A Spark session, and the tables that statements name.
 
     A table is a global temporary view, so that sessions which plan differently share it. It is
@@ -58,33 +58,12 @@ class SparkEngine:
         self.session = session
         self._rows, self._scratch = rows, scratch
 
-    def run(self, frame: Frame) -> pa.Table:
-        """The rows of a frame."""
-        return self.rows_of(frame, frozenset())
+    def fetched(self, frame: Frame) -> pa.Table:
+        """The rows of a frame, in Python."""
+        return self.planned(frame).toArrow()
 
-    def run_all(self, frames: Sequence[Frame]) -> list[pa.Table | Exception]:
-        """The rows of several frames, or why they can't be had; a few at a time."""
-        inlined = used_once(frames)
-
-        def rows(frame: Frame) -> pa.Table | Exception:
-            try:
-                return self.rows_of(frame, inlined)
-            except Exception as error:  # noqa: BLE001 - the other frames have theirs
-                return error
-
-        return self.each(rows, frames)
-
-    def rows_of(self, frame: Frame, inlined: frozenset[int]) -> pa.Table:
-        """The rows of a frame; what large files have made is planned for many rows.
-
-        Args:
-            frame: to be run.
-            inlined: of what is shared, what becomes a part of it (`analysis.engine.sharing`).
-        """
-        found = resolved(frame, self._computed, inlined)
-        return no_rows(frame) if found is None else self._of_tables(found).toArrow()
-
-    def _of_tables(self, frame: Frame) -> DataFrame:
+    def planned(self, frame: Frame) -> DataFrame:
+        """A frame as Spark's; what large files have made is planned for many rows."""
         session = self._for_many_rows if frame.is_large else self.session
         return session.sql(statement(frame))
 
@@ -119,20 +98,16 @@ class SparkEngine:
             while True:
                 self.session.catalog.dropGlobalTempView(_UNUSED.popleft())
 
-    def materialized(self, frame: Frame) -> Frame:
-        """The rows of a frame, computed at most once."""
-        return shared(frame)
-
-    def _computed(self, frame: Frame) -> Frame:
+    def computed(self, frame: Frame) -> Frame:
         """The rows of a frame as a table.
 
         Few rows go into the plans that use them; many, which large files have made, into files.
         """
         if not frame.is_large:
-            return self.table(self._of_tables(frame).toArrow())
+            return self.table(self.planned(frame).toArrow())
         if self._scratch is None:
             raise ValueError("a large trace needs a place for its rows")
-        kept = self._scratch.kept(self._of_tables(frame))
+        kept = self._scratch.kept(self.planned(frame))
         return (
             self._files(kept.path, kept.schema)
             if kept.rows > LOCAL_ROWS

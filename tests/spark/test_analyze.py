@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import msgspec
-import pyarrow as pa
 import psutil
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
