@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
-from pyspark.find_spark_home import _find_spark_home
 
+from analysis.engine.jvm import spark_home
 from contract.waiting import wait_until
 
 LOOPBACK = "127.0.0.1"
@@ -62,7 +62,7 @@ def environment() -> dict[str, str]:
     return {
         **os.environ,
         "SPARK_LOCAL_IP": LOOPBACK,
-        "SPARK_HOME": _find_spark_home(),
+        "SPARK_HOME": str(spark_home()),
         "SPARK_DAEMON_MEMORY": "256m",
         "SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false",
         "PYSPARK_SUBMIT_ARGS": f"--conf spark.executor.memory={WORKER_GB}g pyspark-shell",

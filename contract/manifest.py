@@ -5,16 +5,19 @@ The analysis compares it with what is there: a byte that changed later may look 
 
 import hashlib
 import os
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import PurePosixPath
 
 import msgspec
 
 from contract.errors import RunFolderError
-from contract.regular_files import open_regular, read_file, replace_file
+from contract.regular_files import Opener, open_regular, printable, read_file, replace_file
 from contract.run_folder import PLAN_FILE, RUN_FILE, RunFolder
 
 MANIFEST_FILE = "manifest.json"
+_PARTS = ("history", "clients", "brokers", "tables")
+"""The folders of the files that the analysis reads."""
 TABLES_OF_HISTORIES = (
     "sends",
     "transactions",
@@ -50,13 +53,18 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 def write_manifest(folder: RunFolder) -> None:
     """Write `manifest.json` of the files that the analysis reads, which must not change later."""
-    manifest = Manifest(files={name: _sha256(path) for name, path in _files(folder)})
+    manifest = Manifest(files={name: _sha256(name, file) for name, file in _local(folder).items()})
     text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
     replace_file(folder.path / MANIFEST_FILE, text + b"\n")
 
 
-def alterations(folder: RunFolder) -> Iterator[str]:
-    """Return a sentence for each file that differs from the manifest; none without a manifest."""
+def alterations(folder: RunFolder, files: Mapping[str, Opener] | None = None) -> Iterator[str]:
+    """Return a sentence for each file that differs from the manifest; none without a manifest.
+
+    Args:
+        folder: that has the manifest.
+        files: the run's, by their paths below its folder; None if they are in `folder`.
+    """
     file = folder.path / MANIFEST_FILE
     if not os.path.lexists(file):
         return
@@ -65,35 +73,49 @@ def alterations(folder: RunFolder) -> Iterator[str]:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
         yield f"{MANIFEST_FILE} is invalid: {error}"
         return
-    there = dict(_files(folder))
+    there = _local(folder) if files is None else _compared(files)
     for name in sorted(collected.keys() | there.keys()):
         if name not in there:
             yield f"{name} is missing, though it was collected"
         elif name not in collected:
             yield f"{name} was added after the run"
-        elif _sha256(there[name]) != collected[name]:
+        elif _sha256(name, there[name]) != collected[name]:
             yield f"{name} was changed after the run"
 
 
-def _files(folder: RunFolder) -> Iterator[tuple[str, Path]]:
-    """The regular files that the analysis reads, by their paths below the run's folder."""
-    parts = (folder.history, folder.clients, folder.brokers, folder.tables)
-    inner = [path for part in parts for path in part.rglob("*")]
-    for path in [folder.path / PLAN_FILE, folder.path / RUN_FILE, *inner]:
-        is_made_again = path.parent == folder.tables and path.stem in DECODED_AGAIN
-        if path.is_file() and not is_made_again:
-            name = str(path.relative_to(folder.path))
-            yield name.encode(errors="surrogateescape").decode(errors="backslashreplace"), path
+def _local(folder: RunFolder) -> dict[str, Opener]:
+    """The regular files of a local folder that are compared, by their paths below it."""
+    inner = [path for part in _PARTS for path in (folder.path / part).rglob("*")]
+    paths = [folder.path / PLAN_FILE, folder.path / RUN_FILE, *inner]
+    return _compared(
+        {
+            printable(str(path.relative_to(folder.path))): partial(open_regular, path)
+            for path in paths
+            if path.is_file()
+        }
+    )
 
 
-def _sha256(path: Path) -> str:
+def _compared(files: Mapping[str, Opener]) -> dict[str, Opener]:
+    """Those of a run's files that the analysis reads and no decoding makes again."""
+    return {name: file for name, file in files.items() if _is_compared(PurePosixPath(name))}
+
+
+def _is_compared(name: PurePosixPath) -> bool:
+    if len(name.parts) == 1:
+        return str(name) in (PLAN_FILE, RUN_FILE)
+    is_made_again = str(name.parent) == "tables" and name.stem in DECODED_AGAIN
+    return name.parts[0] in _PARTS and not is_made_again
+
+
+def _sha256(name: str, file: Opener) -> str:
     """The digest of a file.
 
     Raises:
         RunFolderError: it can't be read.
     """
     try:
-        with open_regular(path) as content:
+        with file() as content:
             return hashlib.file_digest(content, "sha256").hexdigest()
     except OSError as error:
-        raise RunFolderError(f"{path} can't be read: {error}") from error
+        raise RunFolderError(f"{name} can't be read: {error}") from error

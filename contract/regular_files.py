@@ -2,10 +2,13 @@
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from io import BufferedReader, BytesIO, TextIOWrapper
 from pathlib import Path
+
+Opener = Callable[[], BufferedReader]
+"""Opens one file for reading, wherever it is; raises OSError."""
 
 
 def open_regular(path: Path) -> BufferedReader:

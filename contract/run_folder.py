@@ -15,6 +15,8 @@ _T = TypeVar("_T", bound=msgspec.Struct)
 
 PLAN_FILE = "plan.json"
 RUN_FILE = "run.json"
+RAW_FOLDERS = ("history", "segments", "brokers")
+"""The folders of raw sources, which a generated history does not have."""
 NODES_FOLDER = ".nodes"
 """The folder of running sessions' nodes, in a folder of results."""
 GENERATED = "generated"
@@ -162,7 +164,7 @@ class RunFolder:
 
     def raw(self) -> list[str]:
         """The folders of raw sources that are there; a generated history has none."""
-        return [one.name for one in (self.history, self.segments, self.brokers) if one.exists()]
+        return [name for name in RAW_FOLDERS if (self.path / name).exists()]
 
     def write_plan(self, plan: Plan) -> None:
         """Write `plan.json`."""

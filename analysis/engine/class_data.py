@@ -9,10 +9,10 @@ from typing import Any
 
 import pyspark
 from py4j.protocol import Py4JError
-from pyspark import SparkContext
-from pyspark.find_spark_home import _find_spark_home
 from rich.console import Console
 
+from analysis.engine.jvm import gateway as gateway_to_jvm
+from analysis.engine.jvm import spark_home
 from contract.java import CLASS_DATA_QUIET, ClassData, class_data, with_class_data
 
 _RECORD = "-XX:+RecordDynamicDumpInfo"
@@ -40,7 +40,7 @@ def keep(progress: Console) -> None:
 
     It takes some 10 s. Sessions must have been stopped. A failure is printed, and harms nothing.
     """
-    gateway: Any = SparkContext._gateway  # noqa: SLF001 - PySpark itself has no other way to it
+    gateway = gateway_to_jvm()
     place = _place()
     if gateway is None or place is None or not _records(gateway):
         return
@@ -98,11 +98,11 @@ def _array(gateway: Any, kind: Any, *items: Any) -> Any:
 
 
 def _place() -> ClassData | None:
-    jars = sorted((Path(_find_spark_home()) / "jars").glob("*.jar"))
+    jars = sorted((spark_home() / "jars").glob("*.jar"))
     return class_data(f"spark-{pyspark.__version__}", jars)
 
 
 def _has_folders() -> bool:
-    conf = Path(os.environ.get("SPARK_CONF_DIR") or Path(_find_spark_home()) / "conf")
+    conf = Path(os.environ.get("SPARK_CONF_DIR") or spark_home() / "conf")
     has_conf = conf.is_dir() and any(conf.iterdir())
     return has_conf or any(os.environ.get(name) for name in _FURTHER_CLASSES)

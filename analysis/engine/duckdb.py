@@ -54,11 +54,11 @@ class DuckDBEngine(PlanningEngine):
         """Never: DuckDB reads files as fast as its own tables."""
         return False
 
-    def parquet(self, path: Path, schema: pa.Schema) -> Frame:
+    def parquet(self, place: Path | str, schema: pa.Schema) -> Frame:
         """Rows of a Parquet file, read again by each statement."""
         names = ", ".join(f'"{name}"' for name in schema.names)
         # A folder called `leader=killed` is no column.
-        source = f"read_parquet('{path}', hive_partitioning = false)"
+        source = f"read_parquet('{place}', hive_partitioning = false)"
         return self._made("VIEW", f"SELECT {names} FROM {source}", schema.names)
 
     def computed(self, frame: Frame) -> Frame:

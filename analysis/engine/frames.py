@@ -57,8 +57,8 @@ class Engine(Protocol):
         """Whether a table with this number of rows is better read into Python first."""
         ...
 
-    def parquet(self, path: Path, schema: pa.Schema) -> "Frame":
-        """Rows of a Parquet file, with the columns of a schema."""
+    def parquet(self, place: Path | str, schema: pa.Schema) -> "Frame":
+        """Rows of a Parquet file at a path or URI, with the columns of a schema."""
         ...
 
     def materialized(self, frame: "Frame") -> "Frame":

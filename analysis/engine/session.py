@@ -3,19 +3,24 @@
 import logging
 import os
 import shlex
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
+from analysis.engine import jvm
 from analysis.engine.class_data import flags
+from analysis.engine.settings import OPTIONS_OF_JVMS
 from analysis.engine.spark import SMALL_INPUT_ROWS
 from analysis.engine.tuning import OF_SESSIONS, for_few_rows
 from contract.errors import AnalysisError
 
 LOCAL = "local[*]"
 _LOG4J2 = (Path(__file__).resolve().parent / "conf" / "log4j2.properties").as_uri()
+_NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 _START_SOON = (
     "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms1600m -Xmn1100m -XX:ReservedCodeCacheSize=240m"
 )
@@ -23,7 +28,11 @@ _RUN_LONG = "-XX:+UseParallelGC -XX:-DontCompileHugeMethods"
 
 
 def open_session(
-    master: str | None = None, *, rows: int = 0, may_record: bool = False
+    master: str | None = None,
+    *,
+    rows: int = 0,
+    may_record: bool = False,
+    settings: Mapping[str, str] = _NO_SETTINGS,
 ) -> SparkSession:
     """A session on this machine (`local[*]`), or on a master given as Spark's `--master` is.
 
@@ -35,11 +44,10 @@ def open_session(
         rows: of the largest trace to come. A JVM for small ones starts sooner; one for large ones
             compiles better, and may use 4 GB.
         may_record: whether its JVM records class data where none is kept; see `class_data.keep`.
+        settings: of the user (`analysis.engine.settings`); they replace those here, except that
+            options of JVMs are added.
     """
     is_small = rows <= SMALL_INPUT_ROWS
-    jvm_flags = _START_SOON if is_small else _RUN_LONG
-    log4j2 = f"-Dlog4j2.configurationFile={_LOG4J2}"
-    driver_flags = f"{jvm_flags} {log4j2} {shlex.join(flags(may_record=may_record))}"
     builder = (
         SparkSession.builder.appName("fencepost")
         .master(master or LOCAL)
@@ -50,14 +58,15 @@ def open_session(
         .config("spark.sql.execution.arrow.localRelationThreshold", "1MB")
         .config(map={**OF_SESSIONS})
         .config("spark.driver.memory", "2g" if is_small else "4g")
-        .config("spark.driver.extraJavaOptions", driver_flags)
-        .config("spark.executor.extraJavaOptions", jvm_flags)
     )
     if master is None:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config(
             "spark.driver.host", "127.0.0.1"
         )
+    options = _options_of_jvms(is_small=is_small, may_record=may_record)
+    added = {name: f"{own} {settings.get(name, '')}".strip() for name, own in options.items()}
+    builder = builder.config(map={**settings, **added})
     session: SparkSession = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     # py4j logs the traceback of each call to a JVM that has ended, which Python would print.
@@ -68,29 +77,41 @@ def open_session(
     return session
 
 
-def is_jvm_alive(session: SparkSession) -> bool:
-    """Whether the JVM behind a session still runs; True of one that this process did not start."""
-    process = getattr(session.sparkContext._gateway, "proc", None)  # noqa: SLF001 - no other way
+def _options_of_jvms(*, is_small: bool, may_record: bool) -> dict[str, str]:
+    """The options of the driver's JVM, and of executors, whose heap is as large as they are told.
+
+    Executors are JVMs of their own on a cluster only, where they have long to run.
+    """
+    log4j2 = f"-Dlog4j2.configurationFile={_LOG4J2}"
+    class_data = shlex.join(flags(may_record=may_record))
+    of_driver = f"{_START_SOON if is_small else _RUN_LONG} {log4j2} {class_data}"
+    return dict(zip(OPTIONS_OF_JVMS, (of_driver, _RUN_LONG), strict=True))
+
+
+def is_jvm_alive() -> bool:
+    """Whether Spark's JVM still runs; True of one that this process did not start."""
+    process = jvm.process()
     return process is None or process.poll() is None
 
 
-def jvm_ended(session: SparkSession) -> AnalysisError:
-    """The error that says how the JVM behind a session ended."""
-    process = session.sparkContext._gateway.proc  # type: ignore[union-attr]  # noqa: SLF001
+def jvm_ended() -> AnalysisError:
+    """The error that says how Spark's JVM ended."""
+    process = jvm.process()
+    status = "unknown" if process is None else process.poll()
     return AnalysisError(
-        f"Spark's JVM ended with status {process.poll()} during the analysis (killed, or out of "
+        f"Spark's JVM ended with status {status} during the analysis (killed, or out of "
         "memory?). The run is kept: judge it again with `fencepost analyze`"
     )
 
 
-def require_jvm(session: SparkSession) -> None:
-    """Check that the JVM behind a session still runs.
+def require_jvm() -> None:
+    """Check that Spark's JVM still runs.
 
     Raises:
         AnalysisError: it has ended, so what its checks answered last is no verdict.
     """
-    if not is_jvm_alive(session):
-        raise jvm_ended(session)
+    if not is_jvm_alive():
+        raise jvm_ended()
 
 
 def close_session(session: SparkSession) -> None:

@@ -1,6 +1,5 @@
 """Statements run by Spark."""
 
-import os
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -19,7 +18,7 @@ from pyspark.sql.types import StructType
 
 from analysis.engine.base import PlanningEngine
 from analysis.engine.frames import Frame, View
-from analysis.engine.scratch import Scratch
+from analysis.engine.scratch import RemoteScratch, Scratch, in_full
 from analysis.engine.statements import statement
 from analysis.engine.tuning import for_many_rows
 
@@ -29,8 +28,8 @@ SMALL_INPUT_ROWS = 200_000
 """Up to this number of rows in all, every table of a trace goes into the plans."""
 LOCAL_ROWS = 20_000
 """Up to this number of rows, a table goes into the plan, which saves scans and their jobs."""
-_AT_ONCE = min(8, 1 + (os.cpu_count() or 1))
-"""Statements that run at the same time: one a core, and one that is planned meanwhile."""
+_AT_ONCE_MAX = 8
+"""Statements that run at the same time, at most: the driver plans all of them."""
 _CANCEL_SECONDS = 0.5
 _NUMBERS = count(1)
 _GLOBAL = "global_temp"
@@ -46,7 +45,11 @@ class SparkEngine(PlanningEngine):
     """
 
     def __init__(
-        self, session: SparkSession, *, rows: int = 0, scratch: Scratch | None = None
+        self,
+        session: SparkSession,
+        *,
+        rows: int = 0,
+        scratch: Scratch | RemoteScratch | None = None,
     ) -> None:
         """Run statements in a session.
 
@@ -78,9 +81,9 @@ class SparkEngine(PlanningEngine):
         """Whether a table with this number of rows goes into the plan."""
         return self._scratch is None or self._rows <= SMALL_INPUT_ROWS or rows <= LOCAL_ROWS
 
-    def parquet(self, path: Path, schema: pa.Schema) -> Frame:
-        """Rows of a large Parquet file."""
-        return self._files(path, from_arrow_schema(schema))
+    def parquet(self, place: Path | str, schema: pa.Schema) -> Frame:
+        """Rows of a large Parquet file at a path or URI."""
+        return self._files(in_full(place), from_arrow_schema(schema))
 
     def named(self, found: DataFrame, *, is_large: bool = False) -> Frame:
         """A DataFrame as a table that statements can name."""
@@ -109,14 +112,22 @@ class SparkEngine(PlanningEngine):
             raise ValueError("a large trace needs a place for its rows")
         kept = self._scratch.kept(self.planned(frame))
         return (
-            self._files(kept.path, kept.schema)
+            self._files(kept.uri, kept.schema)
             if kept.rows > LOCAL_ROWS
             else self.table(kept.as_table())
         )
 
+    @property
+    def at_once(self) -> int:
+        """The statements that run at the same time: one a core of the executors, and one more.
+
+        That one is planned meanwhile.
+        """
+        return min(_AT_ONCE_MAX, 1 + self.session.sparkContext.defaultParallelism)
+
     def each(self, ask: Callable[[_T], _R], of: Iterable[_T]) -> list[_R]:
         """What is asked of each, a few at a time: Spark plans one while it computes another."""
-        with ThreadPoolExecutor(_AT_ONCE) as threads:
+        with ThreadPoolExecutor(self.at_once) as threads:
             asked = [threads.submit(ask, one) for one in of]
             try:
                 return [one.result() for one in asked]
@@ -135,6 +146,6 @@ class SparkEngine(PlanningEngine):
     def _for_many_rows(self) -> SparkSession:
         return for_many_rows(self.session, self._rows)
 
-    def _files(self, path: Path, schema: StructType) -> Frame:
-        found = self.session.read.schema(schema).parquet(str(path))
+    def _files(self, uri: str, schema: StructType) -> Frame:
+        found = self.session.read.schema(schema).parquet(uri)
         return self.named(found, is_large=True)

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TypeVar
 
 import msgspec
@@ -18,11 +17,12 @@ from analysis.engine.frames import Engine, Frame
 from analysis.engine.scratch import Scratch
 from analysis.engine.spark import SparkEngine
 from analysis.facts.memo import Memo
+from analysis.facts.remote import RemoteRun
 from analysis.facts.source import TableFiles, table_files
 from analysis.facts.survivors import log_bounds, survivors
 from contract.errors import TableError
 from contract.manifest import alterations
-from contract.regular_files import open_regular
+from contract.regular_files import Opener
 from contract.run_folder import GENERATED, NO_KAFKA, Plan, RunDescription, RunFolder
 from contract.tables import TABLES
 
@@ -250,26 +250,34 @@ def count_rows(folder: RunFolder) -> dict[str, int]:
     return table_files(folder).rows
 
 
-def load_trace(spark: SparkSession, folder: RunFolder) -> Trace:
+def load_trace(spark: SparkSession, folder: RunFolder, remote: RemoteRun | None = None) -> Trace:
     """Read a run's tables; those that are missing or unreadable have no rows, and say so.
+
+    Args:
+        spark: reads tables with many rows where they are.
+        folder: has the plan and the description of the run.
+        remote: where all else is, if not there.
 
     Raises:
         RunFolderError: the folder has no plan or no description of a run.
     """
-    files = table_files(folder)
-    engine = SparkEngine(spark, rows=sum(files.rows.values()), scratch=Scratch(folder.path))
-    return trace_of(engine, folder, files)
+    files = table_files(folder, remote)
+    scratch = Scratch(folder.path) if remote is None else remote.scratch
+    engine = SparkEngine(spark, rows=sum(files.rows.values()), scratch=scratch)
+    return trace_of(engine, folder, files, remote)
 
 
-def trace_of(engine: Engine, folder: RunFolder, files: TableFiles) -> Trace:
+def trace_of(
+    engine: Engine, folder: RunFolder, files: TableFiles, remote: RemoteRun | None = None
+) -> Trace:
     """A run's tables on any engine."""
 
     def read(name: str) -> Frame:
         if not files.rows[name]:
             return engine.table(TABLES[name].empty_table())
         if engine.is_local(files.rows[name]):
-            return engine.table(table_content(name, files.paths[name]))
-        return engine.parquet(files.paths[name].resolve(), TABLES[name])
+            return engine.table(table_content(name, files.open[name]))
+        return engine.parquet(files.places[name], TABLES[name])
 
     return Trace(
         engine,
@@ -280,18 +288,18 @@ def trace_of(engine: Engine, folder: RunFolder, files: TableFiles) -> Trace:
         missing=files.missing,
         unreadable=files.unreadable,
         raw=frozenset(folder.raw()),
-        altered=tuple(alterations(folder)),
+        altered=tuple(alterations(folder, None if remote is None else remote.files)),
     )
 
 
-def table_content(name: str, path: Path) -> pa.Table:
+def table_content(name: str, file: Opener) -> pa.Table:
     """The rows of a table's file.
 
     Raises:
         TableError: it is no regular file, or its pages are damaged.
     """
     try:
-        with open_regular(path) as content:
+        with file() as content:
             return pq.read_table(content, schema=TABLES[name])
     except (pa.ArrowException, OSError) as error:
         problem = str(error).partition("\n")[0]

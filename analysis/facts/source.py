@@ -3,13 +3,15 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from analysis.facts.remote import RemoteRun
 from contract.ranges import RECORDS
-from contract.regular_files import open_regular
+from contract.regular_files import Opener, open_regular
 from contract.run_folder import RunFolder
 from contract.tables import TABLES
 
@@ -21,22 +23,40 @@ class TableFiles:
     """The files of a run's tables.
 
     Attributes:
-        paths: of every table, whether the file exists or not.
+        places: of every table, whether the file exists or not: its path, or its URI.
+        open: opens a table's file.
         rows: by table; 0 where it is missing or unreadable.
         missing: tables without a file.
         unreadable: why a table's file is not what the contract declares, by table.
     """
 
-    paths: Mapping[str, Path]
+    places: Mapping[str, Path | str]
+    open: Mapping[str, Opener]
     rows: dict[str, int]
     missing: frozenset[str] = frozenset()
     unreadable: Mapping[str, str] = field(default_factory=dict)
 
 
-def table_files(folder: RunFolder) -> TableFiles:
-    """Compare each table's file with the contract, without reading its rows."""
-    paths = {name: folder.tables / f"{name}.parquet" for name in TABLES}
-    footers = {name: _footer(path) for name, path in paths.items() if os.path.lexists(path)}
+def table_files(folder: RunFolder, remote: RemoteRun | None = None) -> TableFiles:
+    """Compare each table's file with the contract, without reading its rows.
+
+    Args:
+        folder: the run's.
+        remote: where the tables are, if not there.
+    """
+    names = {table: f"tables/{table}.parquet" for table in TABLES}
+    paths = {table: folder.path / name for table, name in names.items()}
+    if remote is None:
+        there: Mapping[str, Opener] = {
+            table: partial(open_regular, path)
+            for table, path in paths.items()
+            if os.path.lexists(path)
+        }
+        places: Mapping[str, Path | str] = {table: path.resolve() for table, path in paths.items()}
+    else:
+        there = {table: remote.files[name] for table, name in names.items() if name in remote.files}
+        places = {table: f"{remote.root.uri}/{name}" for table, name in names.items()}
+    footers = {table: _footer(file) for table, file in there.items()}
     unreadable = {
         table: f"table {table} {problem}"
         for table, footer in footers.items()
@@ -47,15 +67,13 @@ def table_files(folder: RunFolder) -> TableFiles:
         for table, footer in footers.items()
         if table not in unreadable and not isinstance(footer, str)
     }
-    return TableFiles(paths, rows, frozenset(TABLES.keys() - footers.keys()), unreadable)
+    return TableFiles(places, there, rows, frozenset(TABLES.keys() - footers.keys()), unreadable)
 
 
-def _footer(path: Path) -> pq.FileMetaData | str:
+def _footer(file: Opener) -> pq.FileMetaData | str:
     """A file's footer, or why it has none."""
-    if not path.is_file():
-        return "it is no regular file"
     try:
-        with open_regular(path) as content:
+        with file() as content:
             return pq.read_metadata(content)
     except (pa.ArrowException, OSError) as error:
         return str(error).partition("\n")[0]

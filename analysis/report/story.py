@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.facts.load import table_content
+from contract.regular_files import open_regular
 from contract.run_folder import RunFolder
 from contract.tables import TABLES
 from contract.verdicts import Finding
@@ -58,7 +59,9 @@ def ends(folder: RunFolder, finding: Finding) -> list[str]:
 
 def _read(folder: RunFolder, table: str) -> pd.DataFrame:
     path = folder.tables / f"{table}.parquet"
-    content = table_content(table, path) if os.path.lexists(path) else TABLES[table].empty_table()
+    content = TABLES[table].empty_table()
+    if os.path.lexists(path):
+        content = table_content(table, partial(open_regular, path))
     frame: pd.DataFrame = content.to_pandas(integer_object_nulls=True)
     return frame
 

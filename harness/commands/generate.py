@@ -10,6 +10,7 @@ from rich.console import Console
 
 from contract.errors import UsageError
 from contract.run_folder import PLAN_FILE, RUN_FILE, RunFolder
+from contract.uris import local_folder
 from harness.session.provenance import git_head, versions
 from simulator.history import CLEAN, Request, description, require, universes_of, write_history
 from simulator.plants import PLANTS
@@ -19,7 +20,12 @@ _MADE = {PLAN_FILE, RUN_FILE, "tables", "report"}
 
 def generate(
     folder: Annotated[
-        Path | None, typer.Argument(help="Folder for the history, in the layout of a run.")
+        Path | None,
+        typer.Argument(
+            help="Folder for the history, in the layout of a run.",
+            parser=local_folder,
+            metavar="FOLDER",
+        ),
     ] = None,
     events: Annotated[
         int, typer.Option(help="Approximate number of rows of sends, polls and commits.")

@@ -19,14 +19,23 @@ _STDIN = "-"
 _AFTER_FAULTS = (Stage.SETTLING, Stage.FINAL_READ, Stage.COLLECTING)
 
 
-def analyse_in_own_process(runs: Iterable[Path], *, master: str | None = None) -> int:
+def analyse_in_own_process(
+    runs: Iterable[Path | str], *, master: str | None = None, conf: Iterable[str] = ()
+) -> int:
     """Run the analysis and return its exit status.
 
     It ends with this process, so that a killed night leaves no Spark process.
+
+    Args:
+        runs: folders, or URIs of those that are elsewhere.
+        master: Spark's; None for this machine.
+        conf: settings of Spark, as KEY=VALUE.
     """
     command = [*_COMMAND, *map(str, runs)]
     if master is not None:
         command += ["--master", master]
+    for setting in conf:
+        command += ["--conf", setting]
     return run_child(tethered(command))
 
 

@@ -13,6 +13,7 @@ from cluster.kafka import distribution
 from cluster.nodes.pool import PoolKind
 from contract.errors import AnalysisError, InterruptError
 from contract.nights import SUMMARY_FILE, NightSummary, Outcome, PlannedRun, read_summary
+from contract.uris import local_folder
 from contract.verdicts import RunVerdict
 from harness.commands.judging import EarlyAnalysis, count_stories
 from harness.commands.requirements import DEFAULT_KAFKA, require_pool, require_results, require_seed
@@ -45,7 +46,12 @@ def nightly(
         typer.Option(help="Seed of the whole night; drawn and printed if not given.", min=0),
     ] = None,
     results: Annotated[
-        Path, typer.Option(help="Results folder; nights are below its `nightly/`.")
+        Path,
+        typer.Option(
+            help="Results folder; nights are below its `nightly/`.",
+            parser=local_folder,
+            metavar="FOLDER",
+        ),
     ] = Path("results"),
     fresh: Annotated[  # noqa: FBT002 - Typer's way to a flag
         bool, typer.Option("--fresh", help="Start a new night, even if one is unfinished.")

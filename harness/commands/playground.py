@@ -16,6 +16,7 @@ from cluster.kafka import distribution
 from cluster.nodes.pool import PoolKind
 from contract.errors import InterruptError, NodeError, UsageError
 from contract.held import is_held
+from contract.uris import local_folder
 from contract.waiting import hold as hold_for
 from contract.waiting import wait_until
 from harness.commands.requirements import (
@@ -42,7 +43,12 @@ _READY_SECONDS = 120
 _STOP_SECONDS = 90
 _LOG_TAIL_BYTES = 3000
 
-Results = Annotated[Path, typer.Option(help="Results folder; the playground is below it.")]
+Results = Annotated[
+    Path,
+    typer.Option(
+        help="Results folder; the playground is below it.", parser=local_folder, metavar="FOLDER"
+    ),
+]
 _RESULTS = Path("results")
 
 

@@ -4,7 +4,7 @@ import enum
 import json
 import shlex
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,6 +27,7 @@ from contract.manifest import DECODED_AGAIN
 from contract.program import say, unexpected
 from contract.randomness import new_seed
 from contract.run_folder import GENERATED, RunFolder, find_runs
+from contract.uris import local_folder, place
 from harness.collection.collect import decode_clients, decode_server_logs
 from harness.commands.judging import EarlyAnalysis, analyse_in_own_process, count_stories
 from harness.commands.requirements import (
@@ -59,7 +60,9 @@ def run(
         int | None,
         typer.Option(help="Seed of all random choices; drawn and printed if not given.", min=0),
     ] = None,
-    results: Annotated[Path, typer.Option(help="Results folder.")] = Path("results"),
+    results: Annotated[
+        Path, typer.Option(help="Results folder.", parser=local_folder, metavar="FOLDER")
+    ] = Path("results"),
     parameters: Annotated[
         str | None,
         typer.Option(help="Parameters of a scenario, as JSON; all that it declares if not given."),
@@ -119,8 +122,18 @@ def list_scenarios() -> None:
 
 
 def analyze(
-    runs: Annotated[list[Path], typer.Argument(help="Folders of runs, or of whole sessions.")],
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            help="Folders of runs, of whole sessions or of nights, by paths, or by URIs of any "
+            "Hadoop file system."
+        ),
+    ],
     master: Annotated[str | None, typer.Option(help="Spark master; local[*] if not given.")] = None,
+    conf: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="A setting of Spark; may be given several times."),
+    ] = None,
     engine: Annotated[
         Engine, typer.Option(help="duckdb prints a verdict in seconds, and writes nothing.")
     ] = Engine.SPARK,
@@ -128,16 +141,36 @@ def analyze(
     """Judge runs again from their folders, without a cluster.
 
     Histories and the logs of clients and servers are decoded again, so that missing files are
-    noticed.
+    noticed. At a URI the tables are judged as they are, and the report is written beside them.
     """
-    if engine is Engine.DUCKDB and master is not None:
-        raise UsageError("--master is Spark's; it can't be given with --engine duckdb")
-    decoded = [decode_again(folder) for path in runs for folder in find_runs(path)]
+    places = [place(run) for run in runs]
     if engine is Engine.DUCKDB:
-        code = run_child([sys.executable, "-m", "analysis.preview", *map(str, runs)])
+        _require_duckdb(places, master, conf)
+    folders = [path for path in places if isinstance(path, Path)]
+    decoded = [decode_again(folder) for path in folders for folder in find_runs(path)]
+    if engine is Engine.DUCKDB:
+        code = run_child([sys.executable, "-m", "analysis.preview", *map(str, folders)])
     else:
-        code = _judged(runs, lambda: analyse_in_own_process(runs, master=master))
+        code = _judged(
+            places, lambda: analyse_in_own_process(places, master=master, conf=conf or ())
+        )
     raise typer.Exit(code if all(decoded) else max(code, FencepostError.exit_code))
+
+
+def _require_duckdb(
+    places: Iterable[Path | str], master: str | None, conf: Sequence[str] | None
+) -> None:
+    """Check that DuckDB can do what is asked.
+
+    Raises:
+        UsageError: an option is Spark's, or a run is not on this machine.
+    """
+    for option, value in (("--master", master), ("--conf", conf)):
+        if value:
+            raise UsageError(f"{option} is Spark's; it can't be given with --engine duckdb")
+    for one in places:
+        if isinstance(one, str):
+            raise UsageError(f"{one}: --engine duckdb reads folders of this machine only")
 
 
 def decode_again(folder: RunFolder) -> bool:
@@ -174,7 +207,9 @@ def _forget_decoded(folder: RunFolder, problem: str) -> None:
 
 
 def explain(
-    run: Annotated[Path, typer.Argument(help="A run's folder.")],
+    run: Annotated[
+        Path, typer.Argument(help="A run's folder.", parser=local_folder, metavar="RUN")
+    ],
     finding: Annotated[
         str, typer.Argument(help="A check, or CHECK:N for the Nth of its examples.")
     ],
@@ -184,7 +219,7 @@ def explain(
     raise typer.Exit(run_child(command))
 
 
-def _judged(runs: Iterable[Path], analyse: Callable[[], int]) -> int:
+def _judged(runs: Iterable[Path | str], analyse: Callable[[], int]) -> int:
     """Return the exit code of the analysis of some runs, which `analyse` runs.
 
     Raises:

@@ -22,7 +22,7 @@ def test_rows_are_kept_as_they_were(spark: SparkSession, tmp_path: Path) -> None
     scratch = Scratch(tmp_path)
     kept = scratch.kept(rows)
     assert kept.rows == 3
-    again = spark.read.schema(kept.schema).parquet(str(kept.path))
+    again = spark.read.schema(kept.schema).parquet(kept.uri)
     assert again.dtypes == rows.dtypes
     assert sorted(again.collect()) == sorted(rows.collect())
     assert kept.as_table().to_pylist() == rows.toArrow().to_pylist()
@@ -34,7 +34,7 @@ def test_no_row_has_columns_too(spark: SparkSession, tmp_path: Path) -> None:
     kept = scratch.kept(nothing)
     assert kept.rows == 0
     assert kept.as_table().column_names == ["id"]
-    assert spark.read.schema(kept.schema).parquet(str(kept.path)).collect() == []
+    assert spark.read.schema(kept.schema).parquet(kept.uri).collect() == []
 
 
 def test_executors_of_a_group_may_write(spark: SparkSession, tmp_path: Path) -> None:

@@ -5,12 +5,17 @@ from threading import Event
 
 import pytest
 from conftest import TraceMaker
+from pyspark.sql import SparkSession
 
-from analysis.engine import spark as spark_engine
+from analysis.engine.spark import SparkEngine
 
 
-def test_answers_come_in_order(make_trace: TraceMaker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spark_engine, "_AT_ONCE", 2)
+def test_statements_run_by_the_cores_of_the_executors(spark: SparkSession) -> None:
+    assert spark.sparkContext.master == "local[1]"
+    assert SparkEngine(spark).at_once == 2
+
+
+def test_answers_come_in_order(make_trace: TraceMaker) -> None:
     is_second_done = Event()
 
     def ask(number: int) -> int:
@@ -23,10 +28,7 @@ def test_answers_come_in_order(make_trace: TraceMaker, monkeypatch: pytest.Monke
     assert make_trace({}).engine.each(ask, [0, 1]) == [0, 2]
 
 
-def test_an_interrupt_ends_what_goes_on(
-    make_trace: TraceMaker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(spark_engine, "_AT_ONCE", 2)
+def test_an_interrupt_ends_what_goes_on(make_trace: TraceMaker) -> None:
     trace, is_counting, broken = make_trace({}), Event(), []
 
     def ask(name: str) -> None:

@@ -12,7 +12,7 @@ from analysis.report.explain import _verdict
 from contract.errors import RunFolderError, TableError, UsageError
 from contract.manifest import MANIFEST_FILE, alterations
 from contract.nights import NIGHT_FILE, SUMMARY_FILE, read_night, read_summary
-from contract.regular_files import read_file, read_regular, replace_file
+from contract.regular_files import open_regular, read_file, read_regular, replace_file
 from contract.run_folder import PLAN_FILE, RUN_FILE, RunFolder
 from harness.nightly.suite import find_suite
 
@@ -83,7 +83,7 @@ def test_a_table_that_is_no_file(odd: Callable[[str], Path], tmp_path: Path) -> 
     path = odd("tables/polls.parquet")
     assert "is not a Parquet file" in table_files(RunFolder(tmp_path)).unreadable["polls"]
     with pytest.raises(TableError, match="table polls can't be read"):
-        table_content("polls", path)
+        table_content("polls", lambda: open_regular(path))
 
 
 def test_a_suite_that_is_no_file(odd: Callable[[str], Path]) -> None:

@@ -1,0 +1,48 @@
+"""Names of places: folders of this machine, and URIs of other file systems."""
+
+import re
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from contract.errors import UsageError
+
+_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.*)", re.DOTALL)
+"""A scheme has two characters or more. `./a:/b` and absolute paths are never URIs."""
+_LOCAL = "file"
+_HERE = ("", "localhost")
+
+
+def place(name: str) -> Path | str:
+    """A folder of this machine, also of a `file:` URI; or the URI of another file system.
+
+    Raises:
+        UsageError: it is the `file:` URI of another machine.
+    """
+    uri = _URI.match(name)
+    if uri is None:
+        return Path(name)
+    if uri[1].lower() != _LOCAL:
+        return name.rstrip("/")
+    parts = urlsplit(name)
+    if parts.netloc not in _HERE:
+        raise UsageError(
+            f"{name} names the machine {parts.netloc}: a file: URI of this machine begins with "
+            "file:///"
+        )
+    return Path(url2pathname(parts.path))
+
+
+def local_folder(name: str | Path) -> Path:
+    """The folder of this machine that is named, also by a `file:` URI.
+
+    Raises:
+        UsageError: it is on another file system.
+    """
+    found = place(str(name))
+    if isinstance(found, str):
+        raise UsageError(
+            f"{found} is not on this machine. Only `fencepost analyze` takes a URI: use a local "
+            "folder here, and copy it from or to the URI with a tool of that file system"
+        )
+    return found

@@ -1,0 +1,208 @@
+"""Runs at the URI of a Hadoop file system: here `viewfs`, which mounts a folder."""
+
+import io
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from pyspark.sql import SparkSession
+from test_analyze import run_folder
+
+from analysis.engine import jvm
+from analysis.engine import spark as spark_engine
+from analysis.engine.hadoop import HadoopFolder
+from analysis.engine.scratch import Scratch
+from analysis.engine.spark import SparkEngine
+from analysis.facts.load import load_trace
+from analysis.facts.remote import RemoteFolder, RemoteRun
+from contract.errors import RunFolderError
+from contract.manifest import write_manifest
+from contract.run_folder import RunFolder
+from contract.tables import TABLES
+from simulator.history import Request, description, universes_of, write_history
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def hadoop(spark: SparkSession) -> Iterator[Callable[[str, str], None]]:  # noqa: ARG001 - runs
+    """Sets settings of Hadoop, and unsets them at the end."""
+    gateway: Any = jvm.gateway()
+    settings = gateway.jvm.org.apache.spark.SparkContext.getOrCreate().hadoopConfiguration()
+    given: list[str] = []
+
+    def give(key: str, value: str) -> None:
+        given.append(key)
+        settings.set(key, value)
+
+    yield give
+    for key in given:
+        settings.unset(key)
+
+
+@pytest.fixture
+def mounted(tmp_path: Path, hadoop: Callable[[str, str], None]) -> tuple[Path, str]:
+    """A folder, and the URI of another file system that it has too."""
+    folder = tmp_path / "there"
+    folder.mkdir()
+    table = tmp_path.name.replace("_", "-")
+    hadoop(f"fs.viewfs.mounttable.{table}.link./data", folder.as_uri())
+    return folder, f"viewfs://{table}/data"
+
+
+def test_files_of_a_uri_are_read_at_any_place(mounted: tuple[Path, str]) -> None:
+    folder, uri = mounted
+    (folder / "a b" / "c").mkdir(parents=True)
+    content = bytes(range(256)) * 9000
+    (folder / "a b" / "c" / "d#1").write_bytes(content)
+    (folder / "e").write_bytes(b"")
+    there = HadoopFolder(uri)
+    assert there.uri == uri
+    assert sorted(there.files()) == ["a b/c/d#1", "e"]
+    with there.open("a b/c/d#1") as file:
+        assert file.read() == content
+        file.seek(-3, io.SEEK_END)
+        assert file.read() == content[-3:]
+        file.seek(1000)
+        assert file.read(7) == content[1000:1007]
+    with there.open("e") as file:
+        assert file.read() == b""
+    with pytest.raises(FileNotFoundError):
+        there.open("f")
+
+
+def test_a_file_at_a_uri_is_replaced_and_removed(mounted: tuple[Path, str], tmp_path: Path) -> None:
+    folder, uri = mounted
+    there, source = HadoopFolder(uri), tmp_path / "source"
+    for content in (b"\x00\xff" * 9, b"other"):
+        source.write_bytes(content)
+        there.put(source, "report/page")
+        assert (folder / "report" / "page").read_bytes() == content
+    assert list(there.files()) == ["report/page"]
+    there.remove("report/page")
+    there.remove("report/page")
+    assert list(there.files()) == []
+
+
+@pytest.fixture
+def history(mounted: tuple[Path, str]) -> RunFolder:
+    folder = RunFolder(mounted[0] / "nights" / "run 1")
+    write_history(
+        folder, universes_of(Request(events=2_000, seed=1)), description(1, "test", "0", {})
+    )
+    (folder.path / "history").mkdir()
+    (folder.path / "history" / "driver.jsonl").write_text("{}\n")
+    write_manifest(folder)
+    return folder
+
+
+def remote_run(uri: str, beside: Path) -> tuple[RunFolder, RemoteRun]:
+    remote = RemoteFolder(uri, beside)
+    folder = RunFolder(remote.path / "nights" / "run 1")
+    assert not folder.tables.exists()
+    return folder, remote.run(folder)
+
+
+@pytest.mark.parametrize("local_rows", [spark_engine.LOCAL_ROWS, 0])
+def test_tables_at_a_uri_are_those_of_the_folder(
+    spark: SparkSession,
+    mounted: tuple[Path, str],
+    history: RunFolder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    local_rows: int,
+) -> None:
+    """With no row in the plan, Spark itself reads the tables there, and keeps rows there."""
+    monkeypatch.setattr(spark_engine, "LOCAL_ROWS", local_rows)
+    monkeypatch.setattr(spark_engine, "SMALL_INPUT_ROWS", local_rows)
+    folder, run = remote_run(mounted[1], tmp_path / "copy")
+    here, there = load_trace(spark, history), load_trace(spark, folder, run)
+    assert there.plan == here.plan
+    assert there.rows == here.rows
+    assert (there.raw, there.altered) == ({"history"}, ())
+    assert there.missing == here.missing
+    for table in ("sends", "polls", "faults"):
+        assert there[table].is_large == (local_rows == 0)
+        rows = [sorted(map(str, trace[table].collect())) for trace in (here, there)]
+        assert rows[0] == rows[1] != []
+    before = set(history.path.rglob("*"))
+    kept = there.engine.materialized(there["polls"].where("true"))
+    assert sorted(map(str, kept.collect())) == sorted(map(str, here["polls"].collect()))
+    made = {path.name for path in set(history.path.rglob("*")) - before}
+    assert any(name.startswith(".judging-") for name in made) == (local_rows == 0)
+    run.scratch.remove()
+    assert set(history.path.rglob("*")) == before
+
+
+def test_what_changed_at_a_uri_is_noticed(
+    spark: SparkSession, mounted: tuple[Path, str], history: RunFolder, tmp_path: Path
+) -> None:
+    (history.path / "history" / "driver.jsonl").write_text("{} \n")
+    (history.tables / "log_starts.parquet").unlink()
+    (history.tables / "leaderships.parquet").write_bytes(b"nothing")
+    trace = load_trace(spark, *remote_run(mounted[1], tmp_path / "copy"))
+    assert trace.altered == (
+        "history/driver.jsonl was changed after the run",
+        "tables/leaderships.parquet was changed after the run",
+        "tables/log_starts.parquet is missing, though it was collected",
+    )
+    assert "log_starts" in trace.missing
+    assert "is not a Parquet file" in trace.problem("leaderships")
+
+
+def test_local_files_are_read_whatever_the_file_system_of_the_cluster_is(
+    spark: SparkSession,
+    mounted: tuple[Path, str],
+    history: RunFolder,
+    tmp_path: Path,
+    hadoop: Callable[[str, str], None],
+) -> None:
+    hadoop("fs.defaultFS", mounted[1].removesuffix("/data"))
+    rows = SparkEngine(spark).parquet(history.tables / "polls.parquet", TABLES["polls"])
+    assert rows.count() > 0
+    scratch = Scratch(tmp_path)
+    kept = scratch.kept(spark.range(3))
+    assert kept.rows == 3
+    assert spark.read.schema(kept.schema).parquet(kept.uri).count() == 3
+
+
+@pytest.mark.parametrize(
+    ("uri", "reason"),
+    [
+        ("s3a://bucket/run", "Spark has no such file system: give the package of it"),
+        ("nosuch://bucket/run", "Spark has no such file system: give the package of it"),
+        ("/missing", "can't be read"),
+        ("", "no run at or below"),
+    ],
+)
+def test_a_uri_without_runs_is_reported(
+    mounted: tuple[Path, str], tmp_path: Path, uri: str, reason: str
+) -> None:
+    asked = uri if ":" in uri else f"{mounted[1]}{uri}"
+    with pytest.raises(RunFolderError, match=reason):
+        RemoteFolder(asked, tmp_path / "copy")
+
+
+def test_a_run_at_a_uri_is_judged_there(tmp_path: Path) -> None:
+    """Other than the tests above, by the command, with the file system set up by --conf."""
+    there = tmp_path / "there"
+    good, damaged = run_folder(there / "a"), run_folder(there / "b")
+    (damaged.path / "plan.json").write_text("{")
+    mount = f"spark.hadoop.fs.viewfs.mounttable.m.link./runs={there.as_uri()}"
+    command = [sys.executable, "-m", "harness", "analyze", "viewfs://m/runs", "--conf", mount]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert ended.returncode == 64, ended.stderr
+    assert "report: viewfs://m/runs/a/report/index.html" in ended.stdout
+    assert "error: viewfs://m/runs/b: viewfs://m/runs/b/plan.json is not a valid" in ended.stderr
+    verdict = msgspec.json.decode((good.report / "verdict.json").read_bytes())
+    assert verdict["verdict"] == "undecided"
+    assert (good.report / "index.html").read_text().startswith("<!")
+    assert not list(damaged.report.iterdir())
+    summary = msgspec.json.decode((there / "report" / "summary.json").read_bytes())
+    assert [row["verdict"] for row in summary["runs"]] == ["undecided"] * 2
+    assert "viewfs://m/runs/b/plan.json" in summary["runs"][1]["error"]
+    assert {path.name for path in tmp_path.iterdir()} <= {"there", "spark-warehouse"}
