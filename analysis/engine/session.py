@@ -78,7 +78,7 @@ def open_session(
 
 
 def _options_of_jvms(*, is_small: bool, may_record: bool) -> dict[str, str]:
-    """The options of the driver's JVM, and of executors, whose heap is as large as they are told.
+    """The options of the driver's JVM, and of executors, whose memory is set apart from these.
 
     Executors are JVMs of their own on a cluster only, where they have long to run.
     """

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
@@ -277,7 +278,8 @@ def trace_of(
             return engine.table(TABLES[name].empty_table())
         if engine.is_local(files.rows[name]):
             return engine.table(table_content(name, files.open[name]))
-        return engine.parquet(files.places[name], TABLES[name])
+        place = files.places[name]
+        return engine.parquet(place.resolve() if isinstance(place, Path) else place, TABLES[name])
 
     return Trace(
         engine,

@@ -52,7 +52,7 @@ def table_files(folder: RunFolder, remote: RemoteRun | None = None) -> TableFile
             for table, path in paths.items()
             if os.path.lexists(path)
         }
-        places: Mapping[str, Path | str] = {table: path.resolve() for table, path in paths.items()}
+        places: Mapping[str, Path | str] = paths
     else:
         there = {table: remote.files[name] for table, name in names.items() if name in remote.files}
         places = {table: f"{remote.root.uri}/{name}" for table, name in names.items()}
