@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import gettempdir
 from typing import Annotated
 
 import msgspec
@@ -31,6 +31,7 @@ from analysis.report.session_page import write_session
 from analysis.report.terminal import show, show_night
 from analysis.verdict.judge import judge
 from contract.errors import AnalysisError, FencepostError
+from contract.held import HeldFolder, remove_unheld
 from contract.nights import Night, NightSummary, read_night
 from contract.program import say, unexpected
 from contract.regular_files import replace_file
@@ -43,6 +44,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 _VERDICT, _PAGE = "verdict.json", "index.html"
 _TRACEBACK = "traceback.txt"
 _WRITTEN = (_VERDICT, _PAGE, _TRACEBACK)
+_PREFIX = "fencepost-remote-"
 _ROWS_UNKNOWN = SMALL_INPUT_ROWS + 1
 _NOT_DECODED = (
     "The tables at a URI are judged as they are. `fencepost analyze` decodes histories and logs "
@@ -78,8 +80,7 @@ def analyze(
         places = [folder]
     else:
         places = [place(run) for run in runs]
-    with TemporaryDirectory(prefix="fencepost-") as beside:
-        code = _analyze(places, spark, asked, Path(beside))
+    code = _analyze(places, spark, asked)
     keep(Console(stderr=True))
     raise typer.Exit(code)
 
@@ -96,15 +97,15 @@ class Asked:
         return open_session(self.master, rows=rows, may_record=True, settings=self.settings)
 
 
-def _analyze(
-    places: list[Path | str], spark: SparkSession | None, asked: Asked, beside: Path
-) -> int:
+def _analyze(places: list[Path | str], spark: SparkSession | None, asked: Asked) -> int:
     """Judge the runs at some places, write and print all results; returns the exit code."""
     progress, out = Console(stderr=True), Console()
     remotes: dict[Path, RemoteFolder] = {}
-    if any(isinstance(one, str) for one in places):
+    if uris := [one for one in places if isinstance(one, str)]:
+        remove_unheld(Path(gettempdir()), _PREFIX)
+        beside = HeldFolder(Path(gettempdir()), _PREFIX)
         spark = spark or asked.open(_ROWS_UNKNOWN)
-        remotes = _fetched([one for one in places if isinstance(one, str)], beside)
+        remotes = _fetched(uris, beside.path)
         progress.print(_NOT_DECODED, style="dim", soft_wrap=True)
     paths = [*(one for one in places if isinstance(one, Path)), *remotes]
     nights = {path: night for path in paths if (night := read_night(path)) is not None}

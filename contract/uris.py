@@ -23,7 +23,7 @@ def place(name: str) -> Path | str:
     if uri is None:
         return Path(name)
     if uri[1].lower() != _LOCAL:
-        return name.rstrip("/")
+        return name
     parts = urlsplit(name)
     if parts.netloc not in _HERE:
         raise UsageError(

@@ -20,7 +20,7 @@ class HadoopFolder:
     """A folder of a Hadoop file system.
 
     Attributes:
-        uri: as Hadoop writes it, in full.
+        uri: as Hadoop writes it, in full, without a slash at its end.
     """
 
     def __init__(self, uri: str) -> None:
@@ -36,9 +36,9 @@ class HadoopFolder:
         self._java = gateway.jvm
         with _as_os_error():
             spark = self._java.org.apache.spark.SparkContext.getOrCreate()
-            root = self._java.org.apache.hadoop.fs.Path(uri)
+            root = self._java.org.apache.hadoop.fs.Path(f"{uri}/")
             self._files = root.getFileSystem(spark.hadoopConfiguration())
-            self.uri = str(self._files.makeQualified(root).toString())
+            self.uri = str(self._files.makeQualified(root).toString()).rstrip("/")
 
     def files(self) -> Iterator[str]:
         """The files at or below this folder, by their paths from here.
@@ -101,7 +101,7 @@ class HadoopFolder:
             self._files.deleteOnExit(self._path(name))
 
     def _path(self, name: str) -> Any:
-        return self._java.org.apache.hadoop.fs.Path(f"{self.uri}/{name}" if name else self.uri)
+        return self._java.org.apache.hadoop.fs.Path(f"{self.uri}/{name}")
 
 
 class _Stream(io.RawIOBase):

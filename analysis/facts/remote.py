@@ -52,7 +52,7 @@ class RemoteFolder:
         Raises:
             RunFolderError: the URI can't be read.
         """
-        self.uri, self.path = uri, beside / uri.rpartition("/")[2]
+        self.uri, self.path = uri, beside / uri.rstrip("/").rpartition("/")[2]
         self._files: list[str] = []
         with self._readable():
             self._root = HadoopFolder(uri)

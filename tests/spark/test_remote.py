@@ -61,7 +61,8 @@ def test_files_of_a_uri_are_read_at_any_place(mounted: tuple[Path, str]) -> None
     (folder / "a b" / "c" / "d#1").write_bytes(content)
     (folder / "e").write_bytes(b"")
     there = HadoopFolder(uri)
-    assert there.uri == uri
+    assert there.uri == HadoopFolder(f"{uri}/").uri == uri
+    assert sorted(HadoopFolder(uri.removesuffix("/data")).files()) == ["data/a b/c/d#1", "data/e"]
     assert sorted(there.files()) == ["a b/c/d#1", "e"]
     with there.open("a b/c/d#1") as file:
         assert file.read() == content

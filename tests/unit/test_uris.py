@@ -19,7 +19,7 @@ from contract.uris import local_folder, place
         ("file:///data/a%20run", Path("/data/a run")),
         ("file:/data/run", Path("/data/run")),
         ("FILE://localhost/data/run", Path("/data/run")),
-        ("s3a://bucket/run/", "s3a://bucket/run"),
+        ("s3a://bucket/run/", "s3a://bucket/run/"),
         ("hdfs:///runs/a run", "hdfs:///runs/a run"),
         ("viewfs:/runs", "viewfs:/runs"),
     ],
