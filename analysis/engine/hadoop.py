@@ -148,7 +148,7 @@ def _as_os_error() -> Iterator[None]:
     try:
         yield
     except Py4JJavaError as error:
-        reason = str(error.java_exception.toString()).partition("\n")[0]
+        reason = jvm.reason(error)
         kind = FileNotFoundError if reason.startswith(_MISSING) else OSError
         raise kind(reason) from error
     except Py4JError as error:

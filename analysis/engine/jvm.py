@@ -14,6 +14,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.find_spark_home import _find_spark_home
 
@@ -26,6 +27,12 @@ def gateway() -> Any | None:
 def process() -> "subprocess.Popen[bytes] | None":
     """The process of the JVM; None if this process did not start it."""
     return getattr(gateway(), "proc", None)
+
+
+def reason(error: BaseException) -> str:
+    """The first line of what an error says; of an exception in the JVM, its own words."""
+    text = error.java_exception.toString() if isinstance(error, Py4JJavaError) else error
+    return str(text).strip().partition("\n")[0]
 
 
 def spark_home() -> Path:

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from analysis.engine import jvm
@@ -46,6 +47,9 @@ def open_session(
         may_record: whether its JVM records class data where none is kept; see `class_data.keep`.
         settings: of the user (`analysis.engine.settings`); they replace those here, except that
             options of JVMs are added.
+
+    Raises:
+        AnalysisError: Spark does not start with that.
     """
     is_small = rows <= SMALL_INPUT_ROWS
     builder = (
@@ -67,7 +71,12 @@ def open_session(
     options = _options_of_jvms(is_small=is_small, may_record=may_record)
     added = {name: f"{own} {settings.get(name, '')}".strip() for name, own in options.items()}
     builder = builder.config(map={**settings, **added})
-    session: SparkSession = builder.getOrCreate()
+    try:
+        session: SparkSession = builder.getOrCreate()
+    except (Py4JError, PySparkException) as error:
+        raise AnalysisError(
+            f"Spark did not start on {master or LOCAL}: {jvm.reason(error)}"
+        ) from error
     session.sparkContext.setLogLevel("ERROR")
     # py4j logs the traceback of each call to a JVM that has ended, which Python would print.
     logging.getLogger().addHandler(logging.NullHandler())

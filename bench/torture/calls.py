@@ -50,6 +50,9 @@ CALLS: list[tuple[tuple[str, ...], tuple[int, ...]]] = [
         )
     ),
     *((("run", "baseline", "--results", place), (USAGE, 70)) for place in ("/proc/x", "/dev/null")),
+    (("run", "baseline", "--results", "s3a://bucket/results"), (USAGE,)),
+    *((("analyze", "s3a://bucket", "--conf", text), (USAGE,)) for text in ("", "x", "=", _LONG)),
+    (("analyze", "s3a://bucket", "--conf", "spark.sql.ansi.enabled=false"), (USAGE,)),
     *((("nightly", "--suite", suite), (USAGE,)) for suite in ("nonsense", "", "/dev/null", "/")),
     *(
         (("nightly", "--suite", suite), (USAGE,))

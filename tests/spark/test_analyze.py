@@ -87,6 +87,15 @@ def test_a_run_that_can_not_be_judged_stops_no_other_and_keeps_no_verdict(tmp_pa
     assert ["error" in row for row in summary["runs"]] == [True, True, False]
 
 
+def test_a_spark_that_does_not_start_is_reported(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path)
+    command = [sys.executable, "-m", "analysis", str(folder.path), "--master", "nonsense"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 70
+    assert "error: Spark did not start on nonsense: org.apache.spark.SparkException" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
 def early_analysis() -> "subprocess.Popen[str]":
     return subprocess.Popen(
         [sys.executable, "-m", "analysis", "-"],
