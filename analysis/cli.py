@@ -20,7 +20,7 @@ from analysis.engine.session import (
     open_session,
     require_jvm,
 )
-from analysis.engine.settings import settings_of
+from analysis.engine.settings import OF_URIS, settings_of
 from analysis.engine.spark import SMALL_INPUT_ROWS
 from analysis.facts.load import Trace, count_rows, load_trace
 from analysis.facts.remote import RemoteFolder, RemoteRun
@@ -96,6 +96,10 @@ class Asked:
         """Open it for traces of up to this number of rows."""
         return open_session(self.master, rows=rows, may_record=True, settings=self.settings)
 
+    def open_for_uris(self) -> SparkSession:
+        """Open it for traces of unknown size on any file system."""
+        return replace(self, settings={**OF_URIS, **self.settings}).open(_ROWS_UNKNOWN)
+
 
 def _analyze(places: list[Path | str], spark: SparkSession | None, asked: Asked) -> int:
     """Judge the runs at some places, write and print all results; returns the exit code."""
@@ -104,7 +108,7 @@ def _analyze(places: list[Path | str], spark: SparkSession | None, asked: Asked)
     if uris := [one for one in places if isinstance(one, str)]:
         remove_unheld(Path(gettempdir()), _PREFIX)
         beside = HeldFolder(Path(gettempdir()), _PREFIX)
-        spark = spark or asked.open(_ROWS_UNKNOWN)
+        spark = spark or asked.open_for_uris()
         remotes = _fetched(uris, beside.path)
         progress.print(_NOT_DECODED, style="dim", soft_wrap=True)
     paths = [*(one for one in places if isinstance(one, Path)), *remotes]

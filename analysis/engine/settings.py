@@ -10,6 +10,12 @@ MASTER = "spark.master"
 OPTIONS_OF_JVMS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
 """These are added to the tool's own options. Any other setting replaces the tool's."""
 
+OF_URIS = {"spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.LocalFileSystem"}
+"""Hadoop's own default, in place of what local traces have (`analysis.engine.tuning`).
+
+File systems that collect what they write in local files first, as s3a does, need it.
+"""
+
 
 def settings_of(given: Iterable[str]) -> dict[str, str]:
     """The settings that KEY=VALUE texts give; the last one of a key counts, as in Spark.

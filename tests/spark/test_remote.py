@@ -188,6 +188,23 @@ def test_a_uri_without_runs_is_reported(
         RemoteFolder(asked, tmp_path / "copy")
 
 
+WRITES_AS_S3A = """
+from analysis.cli import Asked
+from analysis.engine.jvm import gateway
+spark = Asked("local[1]", {}).open_for_uris()
+jvm = gateway().jvm
+conf = jvm.org.apache.spark.SparkContext.getOrCreate().hadoopConfiguration()
+buffers = jvm.org.apache.hadoop.fs.LocalDirAllocator("hadoop.tmp.dir")
+buffers.createTmpFileForWrite("x", 1, conf).delete()
+"""
+
+
+def test_file_systems_that_buffer_in_local_files_can_write() -> None:
+    command = [sys.executable, "-c", WRITES_AS_S3A]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+
+
 def test_a_run_at_a_uri_is_judged_there(tmp_path: Path) -> None:
     """Other than the tests above, by the command, with the file system set up by --conf."""
     there = tmp_path / "there"
