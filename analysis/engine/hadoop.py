@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import PySparkException
 
 from analysis.engine import jvm
 from contract.errors import AnalysisError
@@ -151,5 +152,7 @@ def _as_os_error() -> Iterator[None]:
         reason = jvm.reason(error)
         kind = FileNotFoundError if reason.startswith(_MISSING) else OSError
         raise kind(reason) from error
+    except PySparkException as error:  # some exceptions of Java are PySpark's own here
+        raise OSError(jvm.reason(error)) from error
     except Py4JError as error:
         raise OSError("Spark's JVM does not respond") from error

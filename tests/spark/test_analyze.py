@@ -87,13 +87,16 @@ def test_a_run_that_can_not_be_judged_stops_no_other_and_keeps_no_verdict(tmp_pa
     assert ["error" in row for row in summary["runs"]] == [True, True, False]
 
 
-def test_a_spark_that_does_not_start_is_reported(tmp_path: Path) -> None:
-    folder = run_folder(tmp_path)
-    command = [sys.executable, "-m", "analysis", str(folder.path), "--master", "nonsense"]
+@pytest.mark.parametrize(
+    ("master", "reason"), [("nonsense", ""), ("local[x]", "Could not parse Master URL: 'local[x]'")]
+)
+def test_a_spark_that_does_not_start_is_reported(tmp_path: Path, master: str, reason: str) -> None:
+    folder = run_folder(tmp_path / "a")
+    command = [sys.executable, "-m", "analysis", str(folder.path), "--master", master]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 70
-    assert "error: Spark did not start on nonsense: org.apache.spark.SparkException" in ended.stderr
-    assert "Traceback" not in ended.stderr
+    assert f"error: Spark did not start on {master}: " in ended.stderr
+    assert ended.stderr.rstrip().endswith(reason)
 
 
 def early_analysis() -> "subprocess.Popen[str]":

@@ -195,7 +195,7 @@ spark = Asked("local[1]", {}).open_for_uris()
 jvm = gateway().jvm
 conf = jvm.org.apache.spark.SparkContext.getOrCreate().hadoopConfiguration()
 buffers = jvm.org.apache.hadoop.fs.LocalDirAllocator("hadoop.tmp.dir")
-buffers.createTmpFileForWrite("x", 1, conf).delete()
+buffers.createTmpFileForWrite("part", 1, conf).delete()
 """
 
 
