@@ -1,8 +1,11 @@
 """What changed from one night of a suite to the next."""
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
+from contract.errors import RunFolderError
 from contract.nights import (
     NIGHT_FILE,
     Change,
@@ -15,14 +18,18 @@ from contract.nights import (
 )
 from contract.verdicts import CheckVerdict
 
+_T = TypeVar("_T")
 _NOTHING = CheckCount(verdict=CheckVerdict.NOT_EVALUABLE, findings=0)
 
 
 def last_night(path: Path, night: Night) -> NightSummary | None:
-    """The summary of the last finished night before this one, of the same suite and pool."""
+    """The summary of the last finished night before this one, of the same suite and pool.
+
+    A night whose files do not read is passed over: it is no reason to have no report of this one.
+    """
     before: list[tuple[int, Path]] = []
     for file in path.resolve().parent.glob(f"*/{NIGHT_FILE}"):
-        other = read_night(file.parent)
+        other = _unless_damaged(read_night, file.parent)
         if (
             other is not None
             and other.ended_micros is not None
@@ -30,8 +37,16 @@ def last_night(path: Path, night: Night) -> NightSummary | None:
             and (other.suite, other.cluster) == (night.suite, night.cluster)
         ):
             before.append((other.started_micros, file.parent))
-    summaries = [read_summary(folder) for _, folder in sorted(before, reverse=True)]
+    newest_first = (folder for _, folder in sorted(before, reverse=True))
+    summaries = (_unless_damaged(read_summary, folder) for folder in newest_first)
     return next((summary for summary in summaries if summary is not None), None)
+
+
+def _unless_damaged(read: Callable[[Path], _T | None], folder: Path) -> _T | None:
+    try:
+        return read(folder)
+    except RunFolderError:
+        return None
 
 
 def changes(before: list[NightRow], after: list[NightRow]) -> list[Change]:

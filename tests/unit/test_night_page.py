@@ -247,6 +247,8 @@ def test_a_night_is_compared_with_the_last_finished_of_its_suite_and_pool(tmp_pa
     assert write("other", 5, started_micros=5, ended_micros=6, suite="nightly") is None
     told.clear()
     assert write("second", 2, started_micros=6, ended_micros=7) == "first"
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged" / NIGHT_FILE).write_text("{")
     assert write("third", 2, started_micros=8, ended_micros=9) == "second"
     assert told == [
         ("second", "verdict", "pass → fail"),
