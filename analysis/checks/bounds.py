@@ -23,9 +23,9 @@ def high_watermark_regressed(trace: Trace) -> CheckOutcome:
     Evaluates: every high watermark that a leader reported, of partitions that were created once.
     Source: KIP-207: a new leader reports none until it has reached the start of its epoch.
     """
-    told = _of_leaders(trace).where("log_end_offset >= 0")
+    reported = _of_leaders(trace).where("log_end_offset >= 0")
     within = (
-        in_order(told, *_LOG, "leader_epoch", value="log_end_offset")
+        in_order(reported, *_LOG, "leader_epoch", value="log_end_offset")
         .where("value < before")
         .groupBy(*_LOG, "leader_epoch")
         .agg(
@@ -39,7 +39,7 @@ def high_watermark_regressed(trace: Trace) -> CheckOutcome:
         Window.partitionBy(*_LOG).orderBy("leader_epoch").rowsBetween(Window.unboundedPreceding, -1)
     )
     across = (
-        told.groupBy(*_LOG, "leader_epoch")
+        reported.groupBy(*_LOG, "leader_epoch")
         .agg(
             F.min("log_end_offset").alias("offset_first"),
             F.max("log_end_offset").alias("highest"),
@@ -76,7 +76,7 @@ def high_watermark_regressed(trace: Trace) -> CheckOutcome:
                 F.when(F.col("kind") == "across epochs", after_cause()).otherwise(""),
             ),
         ),
-        count(told),
+        count(reported),
     )
 
 
@@ -92,15 +92,15 @@ def retention_overreach(trace: Trace) -> CheckOutcome:
     Evaluates: every log start that a leader reported, and that of each replica at the end.
     Source: KIP-107; `UnifiedLog.deleteRetentionMsBreachedSegments`.
     """
-    told = _of_leaders(trace).where("log_start_offset >= 0")
+    reported = _of_leaders(trace).where("log_start_offset >= 0")
     found = (
-        _above_the_high_watermark(told)
-        .unionByName(_logged_above_the_high_watermark(trace, told))
-        .unionByName(_gone_back(told))
-        .unionByName(_never_allowed(trace, told))
-        .unionByName(_too_young(trace, told))
+        _above_the_high_watermark(reported)
+        .unionByName(_logged_above_the_high_watermark(trace, reported))
+        .unionByName(_gone_back(reported))
+        .unionByName(_never_allowed(trace, reported))
+        .unionByName(_too_young(trace, reported))
     )
-    judged = told.select("topic").union(trace["log_starts"].select("topic"))
+    judged = reported.select("topic").union(trace["log_starts"].select("topic"))
     return CheckOutcome(
         findings(
             found,
@@ -136,8 +136,8 @@ def _of_leaders(trace: Trace) -> Frame:
     )
 
 
-def _above_the_high_watermark(told: Frame) -> Frame:
-    return told.where("log_end_offset >= 0 and log_start_offset > log_end_offset").selectExpr(
+def _above_the_high_watermark(reported: Frame) -> Frame:
+    return reported.where("log_end_offset >= 0 and log_start_offset > log_end_offset").selectExpr(
         *_LOG,
         "log_start_offset as offset_first",
         "at_micros as at",
@@ -146,13 +146,13 @@ def _above_the_high_watermark(told: Frame) -> Frame:
     )
 
 
-def _logged_above_the_high_watermark(trace: Trace, told: Frame) -> Frame:
+def _logged_above_the_high_watermark(trace: Trace, reported: Frame) -> Frame:
     """Log starts that a leader's server logged, above the high watermark that it reported later.
 
     What it reported before proves nothing: the high watermark may have advanced in between.
     """
     asked = F.coalesce("asked_micros", F.col("at_micros") - ANSWER_MICROS)
-    answers = told.where("log_end_offset >= 0").select(
+    answers = reported.where("log_end_offset >= 0").select(
         *_LOG,
         "broker",
         F.col("leader_epoch").alias("epoch"),
@@ -177,12 +177,14 @@ def _logged_above_the_high_watermark(trace: Trace, told: Frame) -> Frame:
     )
 
 
-def _gone_back(told: Frame) -> Frame:
+def _gone_back(reported: Frame) -> Frame:
     """Log starts below one that was reported before, by the same leader or an earlier one."""
     order = Window.partitionBy(*_LOG).orderBy("leader_epoch")
-    within = in_order(told, *_LOG, "leader_epoch", value="log_start_offset").where("value < before")
+    within = in_order(reported, *_LOG, "leader_epoch", value="log_start_offset").where(
+        "value < before"
+    )
     lower = (
-        told.groupBy(*_LOG, "leader_epoch")
+        reported.groupBy(*_LOG, "leader_epoch")
         .agg(
             F.min("log_start_offset").alias("value"),
             F.max("log_start_offset").alias("highest"),
@@ -203,10 +205,10 @@ def _gone_back(told: Frame) -> Frame:
     )
 
 
-def _never_allowed(trace: Trace, told: Frame) -> Frame:
+def _never_allowed(trace: Trace, reported: Frame) -> Frame:
     """The first sight of a log start above 0 in a topic without deletion."""
     keeps = trace.topics.where("not deletes and retention_ms is null").select("topic")
-    starts = told.select(*_LOG, "log_start_offset", "at_micros").union(
+    starts = reported.select(*_LOG, "log_start_offset", "at_micros").union(
         trace["log_starts"].selectExpr(*_LOG, "log_start_offset", "bigint(null) as at_micros")
     )
     return (
@@ -224,13 +226,13 @@ def _never_allowed(trace: Trace, told: Frame) -> Frame:
     )
 
 
-def _too_young(trace: Trace, told: Frame) -> Frame:
+def _too_young(trace: Trace, reported: Frame) -> Frame:
     """Log starts that passed a value sooner than retention.ms after its producer accepted it."""
     timed = trace.topics.where("not deletes and retention_ms is not null").select(
         "topic", "retention_ms"
     )
     steps = (
-        told.join(timed, on="topic", how="inner")
+        reported.join(timed, on="topic", how="inner")
         .where("log_start_offset > 0")
         .groupBy(*_LOG, "retention_ms", "log_start_offset")
         .agg(F.min("at_micros").alias("at"))

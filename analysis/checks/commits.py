@@ -61,7 +61,7 @@ def commit_regressed(trace: Trace) -> CheckOutcome:
         .groupBy(*PARTITION)
         .agg(F.collect_set("offset").alias("unknown"))
     )
-    told = (
+    reported = (
         back.join(resets, on=list(PARTITION), how="left")
         .groupBy(*COMMIT, "offset", "committed_epoch", "committed_micros", "previous_offset")
         .agg(
@@ -80,7 +80,7 @@ def commit_regressed(trace: Trace) -> CheckOutcome:
     )
     return CheckOutcome(
         findings(
-            told,
+            reported,
             evidence=("previous_offset", "records", "committed_epoch", "reset_cause"),
             kind=F.coalesce("reset_cause", F.lit("silent")),
             verdict=F.when(F.col("reset_cause").isNotNull(), "permitted")

@@ -26,14 +26,16 @@ def epoch_cache_mismatch(trace: Trace) -> CheckOutcome:
             F.array_sort(F.collect_list(F.struct("leader_epoch", "start_offset"))).alias("entries")
         )
     )
-    told = trace["samples"].groupBy(*_LOG).agg(F.max("log_start_offset").alias("told_start"))
+    reported = (
+        trace["samples"].groupBy(*_LOG).agg(F.max("log_start_offset").alias("reported_start"))
+    )
     bounds = (
         trace["log_starts"]
-        .join(told, on=list(_LOG), how="left")
+        .join(reported, on=list(_LOG), how="left")
         .select(
             "broker",
             *_LOG,
-            F.greatest("log_start_offset", "told_start").alias("log_start_offset"),
+            F.greatest("log_start_offset", "reported_start").alias("log_start_offset"),
             "log_end_offset",
         )
     )
@@ -78,7 +80,7 @@ def epoch_cache_mismatch(trace: Trace) -> CheckOutcome:
             "leader_epoch",
             "start_offset as base_offset",
             "start_offset as last_offset",
-            "start_offset as told",
+            "start_offset as reported",
             "'beyond the end' as kind",
         )
     )
@@ -90,7 +92,7 @@ def epoch_cache_mismatch(trace: Trace) -> CheckOutcome:
             "leader_epoch",
             "base_offset",
             "last_offset",
-            "entry.start_offset as told",
+            "entry.start_offset as reported",
             "kind",
         )
         .unionByName(beyond)
@@ -99,7 +101,7 @@ def epoch_cache_mismatch(trace: Trace) -> CheckOutcome:
     return CheckOutcome(
         findings(
             found,
-            evidence=("broker", "leader_epoch", "told"),
+            evidence=("broker", "leader_epoch", "reported"),
             kind=F.col("kind"),
             verdict=F.expr("if(kind = 'beyond the end', 'permitted', 'violation')"),
             cause=F.format_string(
@@ -109,7 +111,7 @@ def epoch_cache_mismatch(trace: Trace) -> CheckOutcome:
                 "base_offset",
                 "last_offset",
                 "kind",
-                F.expr("if(told is null, '', format_string(' (entry at %s)', told))"),
+                F.expr("if(reported is null, '', format_string(' (entry at %s)', reported))"),
             ),
         ),
         count(judged),

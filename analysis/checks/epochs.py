@@ -190,11 +190,11 @@ def committed_epoch_unknown(trace: Trace) -> CheckOutcome:
     Evaluates: every commit that has an epoch.
     Source: KIP-631: PartitionChangeRecord is the only origin of leader epochs.
     """
-    told = stored_commits(trace).where("committed_epoch >= 0")
+    reported = stored_commits(trace).where("committed_epoch >= 0")
     began = trace["leaderships"].groupBy(*_LOG, F.col("leader_epoch").alias("committed_epoch"))
     oldest = trace["leaderships"].groupBy(*_LOG).agg(F.min("leader_epoch").alias("oldest_epoch"))
     found = (
-        told.join(
+        reported.join(
             began.agg(F.min("at_micros").alias("began_micros")),
             on=[*_LOG, "committed_epoch"],
             how="left",
@@ -202,26 +202,26 @@ def committed_epoch_unknown(trace: Trace) -> CheckOutcome:
         .join(oldest, on=list(_LOG), how="left")
         .where(f"began_micros is null or began_micros > committed_micros + {COMMIT_CLOCK_MICROS}")
     )
-    is_untold = F.col("began_micros").isNull()
+    is_unreported = F.col("began_micros").isNull()
     is_too_old = F.coalesce(F.col("committed_epoch") < F.col("oldest_epoch"), F.lit(True))
     is_close = F.col("began_micros") <= F.col("committed_micros") + trace.clock_micros
     return CheckOutcome(
         findings(
             found,
             evidence=("committed_epoch", "began_micros", "oldest_epoch", "commit_epoch"),
-            kind=F.when(is_untold, "no such epoch").otherwise("not begun"),
+            kind=F.when(is_unreported, "no such epoch").otherwise("not begun"),
             verdict=F.when(F.coalesce(is_close, is_too_old), "undecided").otherwise("violation"),
             offset_first=F.col("offset"),
             offset_last=F.col("offset"),
             at=F.col("committed_micros"),
             cause=F.when(
-                is_untold & is_too_old,
+                is_unreported & is_too_old,
                 "the leader epoch is older than the oldest one in the metadata log",
             )
-            .when(is_untold, "the partition never had this leader epoch")
+            .when(is_unreported, "the partition never had this leader epoch")
             .otherwise("the leader epoch began only after the commit"),
         ),
-        count(told),
+        count(reported),
     )
 
 
@@ -281,7 +281,7 @@ def orphan_commit(trace: Trace) -> CheckOutcome:
                 "truncated later"
             ),
             verdict=F.when(F.col("permit").isNotNull(), "permitted")
-            .when(F.col("is_untold"), "undecided")
+            .when(F.col("is_unreported"), "undecided")
             .otherwise("violation"),
             offset_first=F.col("offset"),
             offset_last=F.col("offset"),

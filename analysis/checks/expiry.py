@@ -75,7 +75,7 @@ def committed_epoch_expired(trace: Trace) -> CheckOutcome:
     Source: `LeaderEpochFileCache.truncateFromStartAsyncFlush`, and `endOffsetFor`, which can't
         answer for such an epoch (KAFKA-19902).
     """
-    told = (
+    reported = (
         _standing(trace)
         .where("committed_epoch >= 0")
         .join(timelines(trace), on=list(_LOG), how="inner")
@@ -86,7 +86,7 @@ def committed_epoch_expired(trace: Trace) -> CheckOutcome:
         )
     )
     found = _with_passing(
-        told.where("start_low > 0 and committed_epoch < oldest_epoch"),
+        reported.where("start_low > 0 and committed_epoch < oldest_epoch"),
         trace,
         offset="start_low - 1",
     )
@@ -113,7 +113,7 @@ def committed_epoch_expired(trace: Trace) -> CheckOutcome:
                 _removed(),
             ),
         ),
-        count(told),
+        count(reported),
     )
 
 
@@ -144,23 +144,23 @@ def _with_passing(expired: Frame, trace: Trace, *, offset: str) -> Frame:
         trace: the run.
         offset: the offset, in SQL.
     """
-    told = (
+    reported = (
         expired.join(log_start_reports(trace), on=list(_LOG), how="inner")
         .where(f"is_low and log_start > {offset} and first_micros <= stood_micros")
         .groupBy(*_KEY)
-        .agg(F.min(F.struct("first_micros", "log_start")).alias("_told"))
+        .agg(F.min(F.struct("first_micros", "log_start")).alias("_reported"))
     )
     return (
         with_deletion(expired, trace, offset=offset)
-        .join(told, on=list(_KEY), how="left")
+        .join(reported, on=list(_KEY), how="left")
         .withColumn("deletion", F.expr("if(deletion.at_micros <= stood_micros, deletion, null)"))
         .withColumn(
             "passed_by",
             F.when(F.col("deletion").isNotNull(), deletion_in_words())
             .when(
-                F.col("_told").isNotNull(),
+                F.col("_reported").isNotNull(),
                 F.format_string(
-                    " by a deletion before the leader reported log start %s", "_told.log_start"
+                    " by a deletion before the leader reported log start %s", "_reported.log_start"
                 ),
             )
             .otherwise(""),

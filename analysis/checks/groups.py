@@ -233,7 +233,7 @@ def start_mismatch(trace: Trace) -> CheckOutcome:
         F.col("at_micros").alias("reset_micros"),
         F.col("cause").alias("reset_cause"),
     )
-    told = (
+    reported = (
         apart.join(resets, on=[*PARTITION, "member"], how="left")
         .groupBy(*key)
         .agg(
@@ -244,7 +244,7 @@ def start_mismatch(trace: Trace) -> CheckOutcome:
             ).alias("reset_cause")
         )
     )
-    found = _with_aborted(_with_gaps(trace.engine.materialized(told), trace), trace).where(
+    found = _with_aborted(_with_gaps(trace.engine.materialized(reported), trace), trace).where(
         "start < committed_offset or reset_cause is not null or records > 0 or is_aborted"
     )
     is_ahead = F.col("start") > F.col("committed_offset")

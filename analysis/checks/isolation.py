@@ -30,7 +30,7 @@ def write_cycle(trace: Trace) -> CheckOutcome:
     edges = _write_edges(trace)
     back = edges.toDF("second", "first", *(f"back_{name}" for name in edges.columns[2:]))
     cycles = edges.join(back, on=list(_PAIR), how="inner").where(_is_in_order())
-    committed = ends(trace).where("told = 'committed'")
+    committed = ends(trace).where("reported = 'committed'")
     return CheckOutcome(
         findings(
             cycles,
@@ -160,7 +160,7 @@ def _is_in_order() -> Column:
 
 def _committed_writes(trace: Trace) -> Frame:
     """(topic, partition, offset, of): acknowledged writes of committed transactions, in slices."""
-    committed = ends(trace).where("told = 'committed'").select(*_TRANSACTION)
+    committed = ends(trace).where("reported = 'committed'").select(*_TRANSACTION)
     return (
         slices.acknowledged(trace)
         .where("transaction is not null")

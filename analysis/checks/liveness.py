@@ -48,12 +48,12 @@ def produce_unavailable(trace: Trace) -> CheckOutcome:
     """
     intended = sends(trace).where("intended_micros is not null")
     waits = (
-        intended.join(_last_told(trace, intended), on="worker", how="left")
+        intended.join(_last_reported(trace, intended), on="worker", how="left")
         .select(
             *_LOG,
             _is_all().alias("needs_insync"),
             F.col("intended_micros").alias("at"),
-            F.coalesce("answered_micros", "last_told", _run_end(trace)).alias("ended"),
+            F.coalesce("answered_micros", "last_reported", _run_end(trace)).alias("ended"),
             "records",
             F.expr("if(answered_micros is null, records, 0) as unanswered"),
         )
@@ -79,13 +79,13 @@ def _run_end(trace: Trace) -> Column:
     return F.lit(trace.run.ended_micros or trace.run.started_micros)
 
 
-def _last_told(trace: Trace, intended: Frame) -> Frame:
-    """(worker, last_told): the last time of a producing worker that did not end by itself."""
+def _last_reported(trace: Trace, intended: Frame) -> Frame:
+    """(worker, last_reported): the last time of a producing worker that did not end by itself."""
     killed = trace.present("histories").where("not ended_by_itself").select("worker")
     return (
         intended.join(killed, on="worker", how="left_semi")
         .groupBy("worker")
-        .agg(F.max(F.greatest("intended_micros", "answered_micros")).alias("last_told"))
+        .agg(F.max(F.greatest("intended_micros", "answered_micros")).alias("last_reported"))
     )
 
 

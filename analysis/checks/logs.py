@@ -333,7 +333,7 @@ def _committed(trace: Trace) -> Frame:
     Of a topic that was created again, what was reported after every broker had heard of it.
     """
     since = f"{{}} - {HEARD_SECONDS * MICROS_PER_SECOND}"
-    told = (
+    reported = (
         of_present_topic(trace["samples"], trace, since.format("at_micros"))
         .where("broker = leader and log_end_offset >= 0")
         .groupBy(*_LOG, "leader_epoch")
@@ -352,7 +352,7 @@ def _committed(trace: Trace) -> Frame:
         .agg((F.max("last_offset") + 1).alias("committed"))
     )
     return (
-        told.unionByName(read)
+        reported.unionByName(read)
         .unionByName(acknowledged)
         .groupBy(*_LOG, "leader_epoch")
         .agg(F.max("committed").alias("committed"))

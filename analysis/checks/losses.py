@@ -46,7 +46,7 @@ _VERDICT = """
         when cause in ('deleted with its topic', 'tail truncated') then 'permitted'
         when cause = 'truncated' then case
             when permit is not null or acks != 'all' then 'permitted'
-            when is_untold then 'undecided'
+            when is_unreported then 'undecided'
             else 'violation'
         end
         when cause = 'expired_unread' then
@@ -152,7 +152,7 @@ def lost_record(trace: Trace) -> CheckOutcome:
         producer=F.min("producer"),
         truncated_micros=F.min("truncated_micros"),
     )
-    told = findings(
+    reported = findings(
         found,
         evidence=_EVIDENCE,
         kind=F.col("cause"),
@@ -161,7 +161,7 @@ def lost_record(trace: Trace) -> CheckOutcome:
     )
     totals = (*_LOG, "verdict", "acks", "cause", "later_epoch", "later_start")
     return CheckOutcome(
-        told,
+        reported,
         count_records(acknowledged_sends(trace)),
         Totals(found.select(*totals, "records"), summary_of_losses),
     )
@@ -275,7 +275,7 @@ def _in_words() -> Column:
         F.format_string(", created again at metadata offset %s", "created_at"),
     ).otherwise("")
     doubt = F.when(F.col("is_unmatched"), "; not all records of this log were decoded")
-    told = F.format_string(
+    reported = F.format_string(
         "%s records acknowledged (acks=%s) under epoch %s%s: %s",
         "records",
         "acks",
@@ -283,7 +283,7 @@ def _in_words() -> Column:
         guess,
         "cause",
     )
-    return F.concat(told, truncated, permit, deletion_in_words(), again, doubt.otherwise(""))
+    return F.concat(reported, truncated, permit, deletion_in_words(), again, doubt.otherwise(""))
 
 
 CHECKS = (

@@ -121,7 +121,7 @@ def misapplied_marker(trace: Trace) -> CheckOutcome:
             F.max("last_offset").alias("_last"),
             F.min("marker").alias("_least"),
             F.max("marker").alias("_most"),
-            F.min("told").alias("told"),
+            F.min("reported").alias("reported"),
             (F.min("marker_at") != F.max("marker_at")).alias("_is_split"),
         )
         .groupBy(*_TRANSACTION)
@@ -129,15 +129,15 @@ def misapplied_marker(trace: Trace) -> CheckOutcome:
             F.min_by(place, F.struct(~F.col("_is_split"), *_LOG)).alias("_at"),
             F.min("_least").alias("_least"),
             F.max("_most").alias("marker"),
-            F.min("told").alias("told"),
+            F.min("reported").alias("reported"),
             F.max("_is_split").alias("_is_split"),
         )
     )
     is_mixed = F.col("_least") != F.col("marker")
     is_commit = F.col("marker") == "commit"
-    is_tried_once = F.expr(f"told = 'refused' and waited_micros < {RETRY_MICROS}")
-    is_contrary = (is_commit & ((F.col("told") == "aborted") | is_tried_once)) | (
-        ~is_commit & (F.col("told") == "committed")
+    is_tried_once = F.expr(f"reported = 'refused' and waited_micros < {RETRY_MICROS}")
+    is_contrary = (is_commit & ((F.col("reported") == "aborted") | is_tried_once)) | (
+        ~is_commit & (F.col("reported") == "committed")
     )
     is_unasked = is_commit & F.col("commit_micros").isNull()
     found = (
@@ -155,7 +155,7 @@ def misapplied_marker(trace: Trace) -> CheckOutcome:
     return CheckOutcome(
         findings(
             found,
-            evidence=(*_TRANSACTION, "marker", "told", "commit_micros"),
+            evidence=(*_TRANSACTION, "marker", "reported", "commit_micros"),
             kind=F.col("kind"),
             verdict=F.when(is_unclear, "undecided").otherwise("violation"),
             offset_first=F.col("first"),
@@ -165,7 +165,7 @@ def misapplied_marker(trace: Trace) -> CheckOutcome:
                 "transaction",
                 "producer",
                 F.when(is_mixed, "commit and abort").otherwise(F.col("marker")),
-                "told",
+                "reported",
             ),
         ),
         count(ended),
@@ -256,16 +256,16 @@ def output_without_offsets(trace: Trace) -> CheckOutcome:
         .groupBy(*_TRANSACTION)
         .agg(F.sum("records").alias("records"))
     )
-    told = (
+    reported = (
         trace["committed_offsets"]
         .where("producer_id is not null")
         .limit(1)
-        .select(F.lit(1).alias("_told"))
+        .select(F.lit(1).alias("_reported"))
     )
     judged = (
         sent.join(wrote, on=list(_TRANSACTION), how="inner")
         .join(_stored(trace), on=list(_TRANSACTION), how="left")
-        .crossJoin(told)
+        .crossJoin(reported)
     )
     found = judged.where("coalesce(_commits, 0) < coalesce(_stored, 1)")
     kind = (

@@ -54,13 +54,13 @@ def epoch_regressed(trace: Trace) -> CheckOutcome:
         )
     )
     once = created_once(trace)
-    told = in_order(
+    reported = in_order(
         trace["samples"].join(once, on=list(_LOG), how="left_semi"),
         "broker",
         *_LOG,
         value="leader_epoch",
     )
-    by_broker = told.where("value < before").selectExpr(
+    by_broker = reported.where("value < before").selectExpr(
         *_LOG,
         "at_micros as at",
         "broker",
@@ -69,7 +69,7 @@ def epoch_regressed(trace: Trace) -> CheckOutcome:
         "cast(null as bigint) as metadata_offset",
         "'reported' as kind",
     )
-    judged = changed.select("topic").union(ranges.select("topic")).union(told.select("topic"))
+    judged = changed.select("topic").union(ranges.select("topic")).union(reported.select("topic"))
     return CheckOutcome(
         findings(
             regressed.unionByName(in_logs).unionByName(by_broker),

@@ -94,7 +94,7 @@ def divergence_mismatch(trace: Trace) -> CheckOutcome:
             f"size(filter(newer, one -> {_MAY_DIVERGE})) > 0 or size(newer) = 0 and {_MAY_BE_END}"
             " as may_be",
             "coalesce(size(newer) = 0, true) and coalesce(end_before, end_after) is null"
-            " as is_untold",
+            " as is_unreported",
             "coalesce(array_min(transform(newer, one -> one.start_high)), end_before, end_after)"
             " as forked_at",
         )
@@ -103,7 +103,7 @@ def divergence_mismatch(trace: Trace) -> CheckOutcome:
     found = judged.withColumn("is_above", F.expr(is_above)).where(
         "is_above or not coalesce(may_be, false)"
     )
-    is_unsure = ~F.col("is_above") & (F.col("is_untold") | (F.col("known_epoch") < 0))
+    is_unsure = ~F.col("is_above") & (F.col("is_unreported") | (F.col("known_epoch") < 0))
     return CheckOutcome(
         findings(
             found,

@@ -146,7 +146,7 @@ def unavailable(
             F.max("_last").alias("servable"),
         )
     )
-    told = trace.engine.materialized(
+    reported = trace.engine.materialized(
         found.join(excused, on=list(outage), how="left")
         .withColumn("excused", F.coalesce("excused", F.lit(0)))
         .select(
@@ -164,7 +164,7 @@ def unavailable(
     owed = F.col("seconds") - F.col("unservable_seconds")
     return CheckOutcome(
         findings(
-            told,
+            reported,
             evidence=(*_TOLD[1:], "needs_insync"),
             kind=F.lit("unavailable"),
             verdict=F.when(owed > OWED_SECONDS, "violation").otherwise("permitted"),
@@ -177,7 +177,7 @@ def unavailable(
             ),
         ),
         judged,
-        Totals(told.select(*_LOG, "seconds", "records"), _summary),
+        Totals(reported.select(*_LOG, "seconds", "records"), _summary),
     )
 
 
@@ -192,8 +192,8 @@ def _excused(doubts: Frame, unservable: Frame, *keys: str) -> Frame:
         .withColumn("since", F.greatest("since", "small_since"))
         .withColumn("until", F.least("until", "small_until"))
     )
-    told = (*keys, "since", "until")
-    return doubts.where("not is_unknown").select(*told).unionByName(in_part.select(*told))
+    reported = (*keys, "since", "until")
+    return doubts.where("not is_unknown").select(*reported).unionByName(in_part.select(*reported))
 
 
 def _unservable(trace: Trace, min_insync: Frame) -> Frame:

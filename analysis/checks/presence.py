@@ -102,7 +102,7 @@ def duplicate_append(trace: Trace) -> CheckOutcome:
         .groupBy(*_LOG, "value")
         .agg(F.max("is_idempotent").alias("is_idempotent"))
     )
-    told = (
+    reported = (
         found.join(ids, on=[*_LOG, "value", "offset", "appends"], how="left")
         .groupBy(*_LOG, "value", "appends")
         .agg(
@@ -110,11 +110,11 @@ def duplicate_append(trace: Trace) -> CheckOutcome:
             F.max("offset").alias("offset_last"),
             F.min("producer_id").alias("producer_id"),
             F.count_distinct(*_BATCH).alias("_ids"),
-            F.max(F.col("producer_id").isNull()).alias("_untold"),
+            F.max(F.col("producer_id").isNull()).alias("_unreported"),
         )
         .join(settings, on=[*_LOG, "value"], how="left")
     )
-    is_same = (F.col("_ids") == 1) & ~F.col("_untold")
+    is_same = (F.col("_ids") == 1) & ~F.col("_unreported")
     is_breach = F.coalesce("is_idempotent", F.expr("false")) & (F.col("producer_id") < 0)
     kind = (
         F.when(is_breach, "without a producer id, though idempotent")
@@ -124,7 +124,7 @@ def duplicate_append(trace: Trace) -> CheckOutcome:
     )
     return CheckOutcome(
         findings(
-            told,
+            reported,
             evidence=("value", "appends", "producer_id"),
             kind=kind,
             verdict=F.when(is_breach, "violation")
@@ -150,7 +150,7 @@ def expired_read(trace: Trace) -> CheckOutcome:
         OFFSET_OUT_OF_RANGE.
     """
     ends = trace.log_bounds.select(*_LOG, "log_start")
-    told = (
+    reported = (
         trace["samples"]
         .where("broker = leader and log_start_offset >= 0")
         .join(ends, on=list(_LOG), how="left")
@@ -158,14 +158,16 @@ def expired_read(trace: Trace) -> CheckOutcome:
         .agg((F.min("at_micros") + trace.clock_micros).alias("at_micros"))
         .join(created_again(trace), on=list(_LOG), how="left_anti")
     )
-    first = trace.engine.materialized(told.groupBy(*_LOG).agg(F.min("at_micros").alias("_told")))
+    first = trace.engine.materialized(
+        reported.groupBy(*_LOG).agg(F.min("at_micros").alias("_reported"))
+    )
     given = runs(trace).join(first, on=list(_LOG), how="inner")
     owned = (
         trace["group_events"]
         .where("change = 'assigned'")
         .selectExpr("member", *_LOG, "at_micros as _assigned")
     )
-    below = _below(given, told)
+    below = _below(given, reported)
     found = (
         below.join(owned, on=["member", *_LOG], how="left")
         .withColumn("_owned", F.expr("if(_assigned <= at_micros, _assigned, null)"))
@@ -197,11 +199,11 @@ def expired_read(trace: Trace) -> CheckOutcome:
     )
 
 
-def _below(given: Frame, told: Frame) -> Frame:
+def _below(given: Frame, reported: Frame) -> Frame:
     """Runs that begin below the largest log start reported before, and when that was."""
     columns = ("group", "member", *_LOG, "first_offset", "last_offset", "at_micros")
     by_time = Window.partitionBy(*_LOG).orderBy("at_micros")
-    steps = told.select(*_LOG, "at_micros", "start")
+    steps = reported.select(*_LOG, "at_micros", "start")
     timeline = given.select(*columns).unionByName(steps, allowMissingColumns=True)
     raised = (
         timeline.withColumn("log_start", F.max("start").over(by_time))

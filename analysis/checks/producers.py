@@ -65,7 +65,7 @@ def zombie_producer_accepted(trace: Trace) -> CheckOutcome:
     numbered = _numbered_batches(trace)
     each = [rows.select(F.lit(1).alias("records")) for rows in (batches, numbered)]
     return CheckOutcome(
-        in_log.unionByName(_told_acts(acts, trace.clock_micros)).unionByName(_gaps(numbered)),
+        in_log.unionByName(_reported_acts(acts, trace.clock_micros)).unionByName(_gaps(numbered)),
         count_records(reduce(Frame.union, each, acts.select("records"))),
     )
 
@@ -178,9 +178,9 @@ def _acts_of_fenced(trace: Trace) -> Frame:
     acts = sent.unionByName(ends, allowMissingColumns=True).join(
         fenced(trace), on=list(_TRANSACTION), how="inner"
     )
-    raisings = ("_told", "raised_by", "raised_micros")
+    raisings = ("_reported", "raised_by", "raised_micros")
     keys = [name for name in acts.columns if name not in raisings]
-    earliest = F.min(F.struct("raised_micros", "raised_by", F.col("_told").alias("new")))
+    earliest = F.min(F.struct("raised_micros", "raised_by", F.col("_reported").alias("new")))
     return trace.engine.materialized(
         acts.where("began_micros > raised_micros")
         .groupBy(*keys)
@@ -192,7 +192,7 @@ def _acts_of_fenced(trace: Trace) -> Frame:
     )
 
 
-def _told_acts(acts: Frame, clock_micros: int) -> Frame:
+def _reported_acts(acts: Frame, clock_micros: int) -> Frame:
     """Findings of acts that were acknowledged, possibly, or refused with another error."""
     after = F.col("began_micros") - F.col("raised_micros")
     is_near = (F.col("worker") != F.col("raised_by")) & (after <= clock_micros)

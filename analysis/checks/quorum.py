@@ -138,12 +138,12 @@ def _two_leaders(batches: Frame) -> Frame:
 
 
 def _unknown_leaderships(trace: Trace) -> Frame:
-    told = ("topic", "partition", "leader", "leader_epoch")
+    reported = ("topic", "partition", "leader", "leader_epoch")
     unknown = (
         trace["samples"]
         .where("leader >= 0")
-        .join(trace["leaderships"].select(*told), on=list(told), how="left_anti")
-        .groupBy(*told)
+        .join(trace["leaderships"].select(*reported), on=list(reported), how="left_anti")
+        .groupBy(*reported)
         .agg(F.min("at_micros").alias("at"), F.sort_array(F.collect_set("broker")).alias("brokers"))
     )
     return findings(

@@ -37,7 +37,7 @@ def inconsistent_offset(trace: Trace) -> CheckOutcome:
     """
     judged = _judged(rivals(trace), trace)
     return CheckOutcome(
-        _told(trace, judged, "several values at one offset"), trace.records("polls")
+        _reported(trace, judged, "several values at one offset"), trace.records("polls")
     )
 
 
@@ -65,7 +65,7 @@ def divergent_readers(trace: Trace) -> CheckOutcome:
         .where("_least < _readers")
     )
     of_readers = read.join(apart, on=list(_AT), how="left_semi")
-    different = _told(trace, _judged(of_readers, trace), "different values", by_readers=True)
+    different = _reported(trace, _judged(of_readers, trace), "different values", by_readers=True)
     shared = (
         runs(trace)
         .groupBy(*_LOG)
@@ -110,7 +110,7 @@ def resurrected_record(trace: Trace) -> CheckOutcome:
         "other_epoch",
         "was",
         "permit",
-        "is_untold",
+        "is_unreported",
         "group",
         at=F.min("at"),
     )
@@ -314,7 +314,7 @@ def _verdict() -> Column:
     )
 
 
-def _told(trace: Trace, judged: Frame, what: str, *, by_readers: bool = False) -> Frame:
+def _reported(trace: Trace, judged: Frame, what: str, *, by_readers: bool = False) -> Frame:
     found = spans(
         trace,
         judged,
@@ -325,7 +325,7 @@ def _told(trace: Trace, judged: Frame, what: str, *, by_readers: bool = False) -
         "epoch_last",
         "groups",
         "permit",
-        "is_untold",
+        "is_unreported",
         at=F.min("at"),
     )
     return findings(

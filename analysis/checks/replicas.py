@@ -53,7 +53,7 @@ def fenced_in_isr(trace: Trace) -> CheckOutcome:
         "batch_end >= since_batch and (until_batch is null or batch_end < until_batch)"
     )
     key = (*_LOG, "metadata_offset", "broker")
-    untold = members.join(known.select(*key), on=list(key), how="left_anti").select(
+    unreported = members.join(known.select(*key), on=list(key), how="left_anti").select(
         *members.columns,
         F.lit(None).cast("bigint").alias("broker_epoch"),
         F.lit(None).cast("bigint").alias("fenced_micros"),
@@ -68,10 +68,10 @@ def fenced_in_isr(trace: Trace) -> CheckOutcome:
         ),
     ).where("kind is not null")
     barred = barred.select(*members.columns, "broker_epoch", "fenced_micros", "kind")
-    is_told = F.col("fenced_micros").isNotNull()
+    is_reported = F.col("fenced_micros").isNotNull()
     return CheckOutcome(
         findings(
-            barred.unionByName(untold),
+            barred.unionByName(unreported),
             evidence=(
                 "broker",
                 "broker_epoch",
@@ -82,7 +82,7 @@ def fenced_in_isr(trace: Trace) -> CheckOutcome:
                 "fenced_micros",
             ),
             kind=F.col("kind"),
-            verdict=F.when(is_told, "violation").otherwise("undecided"),
+            verdict=F.when(is_reported, "violation").otherwise("undecided"),
             at=F.col("at_micros"),
             cause=F.when(
                 F.col("kind") == "fenced",
@@ -93,7 +93,7 @@ def fenced_in_isr(trace: Trace) -> CheckOutcome:
                 ),
             )
             .when(
-                is_told,
+                is_reported,
                 F.format_string(
                     "broker %s joined the ISR at metadata offset %s during its controlled shutdown",
                     "broker",
@@ -284,7 +284,7 @@ def _served_by_zombies(trace: Trace) -> Frame:
         slices.polls(trace)
         .join(beyond, on=[*_LOG, "leader_epoch"], how="inner")
         .where(f"offset >= ends and polled_micros > until_micros + {trace.clock_micros}")
-        .groupBy("group", *_LOG, "leader_epoch", "ends", "broker", "permit", "is_untold")
+        .groupBy("group", *_LOG, "leader_epoch", "ends", "broker", "permit", "is_unreported")
         .agg(
             F.min("offset").alias("offset_first"),
             F.max("last_offset").alias("offset_last"),
@@ -316,7 +316,7 @@ def _served_by_zombies(trace: Trace) -> Frame:
 
 
 def _cause_of_late_acknowledgement() -> Column:
-    untold = F.format_string(
+    unreported = F.format_string(
         "%s records were acknowledged (acks=%s) after a leader change and then lost; the epoch of"
         " the acknowledgement is not known",
         "records",
@@ -333,7 +333,7 @@ def _cause_of_late_acknowledgement() -> Column:
         end
         """
     )
-    told = F.format_string(
+    reported = F.format_string(
         "%s records were acknowledged (acks=%s) by broker %s under epoch %s, up to %.3f s after"
         " epoch %s began; %s",
         "records",
@@ -344,7 +344,7 @@ def _cause_of_late_acknowledgement() -> Column:
         "newer_epoch",
         proof,
     )
-    return F.when(F.col("epoch").isNull(), untold).otherwise(told)
+    return F.when(F.col("epoch").isNull(), unreported).otherwise(reported)
 
 
 CHECKS = (

@@ -24,8 +24,8 @@ def stuck_consumer(trace: Trace) -> CheckOutcome:
     Evaluates: each read to the log end, which ends as caught_up, stalled or failed.
     Source: KIP-98: read_committed ends at the last stable offset.
     """
-    told = trace["group_events"].where("change in ('caught_up', 'stalled', 'failed')")
-    stalls = trace.engine.materialized(told.where("change = 'stalled'"))
+    reported = trace["group_events"].where("change in ('caught_up', 'stalled', 'failed')")
+    stalls = trace.engine.materialized(reported.where("change = 'stalled'"))
     is_held = (F.col("injected_micros") <= F.col("at_micros")) & (
         F.col("healed_micros").isNull() | (F.col("healed_micros") > F.col("at_micros"))
     )
@@ -69,7 +69,7 @@ def stuck_consumer(trace: Trace) -> CheckOutcome:
                 )
             ),
         ),
-        count(told),
+        count(reported),
     )
 
 
@@ -93,7 +93,7 @@ def stuck_producer(trace: Trace) -> CheckOutcome:
         intended.groupBy(*key).agg(last_ok, F.max("intended_micros").alias("last"))
     )
     behind = ends.where("last_ok is null or last_ok < last").drop("last")
-    told = ("since", "at", "records", "unanswered", "error", "ended_by_itself", "seconds")
+    reported = ("since", "at", "records", "unanswered", "error", "ended_by_itself", "seconds")
     ended = trace.present("histories").groupBy("worker").agg(F.min("ended_by_itself").alias("_end"))
     stuck = (
         intended.join(behind, on=list(key), how="inner")
@@ -111,7 +111,7 @@ def stuck_producer(trace: Trace) -> CheckOutcome:
         .withColumn("seconds", (F.col("at") - F.col("since")) / MICROS_PER_SECOND)
         .where(f"seconds >= {OWED_SECONDS} or unanswered > 0")
         .join(_held(trace), on=F.expr(_IS_HELD), how="left")
-        .groupBy(*key, *told)
+        .groupBy(*key, *reported)
         .agg(F.count("injected_micros").alias("faults"))
     )
     is_long = F.col("seconds") >= OWED_SECONDS
@@ -182,7 +182,7 @@ def never_caught_up(trace: Trace) -> CheckOutcome:
         F.max("healed_micros").alias("healed"),
         F.count_if(F.col("healed_micros").isNull()).alias("holding"),
     )
-    told = (
+    reported = (
         out.join(left, on=[*_LOG, "broker"], how="inner")
         .join(states, on="broker", how="left")
         .crossJoin(healed)
@@ -195,7 +195,7 @@ def never_caught_up(trace: Trace) -> CheckOutcome:
     )
     return CheckOutcome(
         findings(
-            told,
+            reported,
             evidence=("broker", "isr", "is_fenced", "holding", "seconds"),
             kind=F.expr("if(is_fenced, 'fenced', 'in service')"),
             verdict=F.expr(

@@ -82,7 +82,7 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
     """
     passed = trace.engine.materialized(
         writes(trace)
-        .where("ended_as = 'committed' or told = 'committed' and ended_as = 'aborted'")
+        .where("ended_as = 'committed' or reported = 'committed' and ended_as = 'aborted'")
         .join(committed_readers(trace), on="topic", how="inner")
         .join(final_positions(trace), on=["group", *_LOG], how="inner")
         .where(_IS_PASSED)

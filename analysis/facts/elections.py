@@ -50,7 +50,7 @@ _PERMITS = """
 """
 IF_PERMITTED = """
     case when permit is not null then 'permitted'
-        when is_untold then 'undecided' else 'violation' end
+        when is_unreported then 'undecided' else 'violation' end
 """
 """SQL: the verdict on rows of `with_permit` that nothing else may permit."""
 _TAILS = ("cut tails", "cut tail")
@@ -76,8 +76,8 @@ def with_permit(rows: Frame, trace: Trace, *, after: str, to: str, offset: str) 
     """Rows with the first election that permits their loss by truncation.
 
     Adds `permit`, a struct of epoch, leader, metadata_offset, at_micros and permits (in words),
-    null if no election permits it; and `is_untold`, whether an election in between is not known, so
-    that the absence of a permit proves nothing. An election that permits came after the epoch that
+    null if no election permits it; and `is_unreported`, whether an election in between is not known,
+    so that the absence of a permit proves nothing. An election that permits came after the epoch that
     held the records, not after the one that took over, and started at or below the offset: also
     where it is not known where it started.
 
@@ -100,14 +100,14 @@ def with_permit(rows: Frame, trace: Trace, *, after: str, to: str, offset: str) 
             ),
         )
         .withColumn(
-            "is_untold",
+            "is_unreported",
             F.expr(
                 f"coalesce({after}, -1) < 0"
                 f" or not coalesce(exists(_elections_known, one -> one.epoch = {to}), false)"
                 f" or exists(_elections_known, one -> {is_between} and one.kind = 'unknown')"
             ),
         )
-        .select(*rows.columns, "permit", "is_untold")
+        .select(*rows.columns, "permit", "is_unreported")
     )
 
 
@@ -190,7 +190,7 @@ def after_cause() -> Column:
     """What follows a cause: the event that permits it, or that it is not known."""
     return (
         F.when(F.col("permit").isNotNull(), F.concat(F.lit("; "), permit_in_words()))
-        .when(F.col("is_untold"), "; how the leader was elected is not known")
+        .when(F.col("is_unreported"), "; how the leader was elected is not known")
         .otherwise("")
     )
 

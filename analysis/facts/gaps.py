@@ -42,8 +42,8 @@ def gaps(trace: Trace) -> list[Gap]:
 
 def doubts(trace: Trace) -> list[str]:
     """Why the run as a whole is undecided, in words."""
-    told = {gap.reason for gap in gaps(trace) if gap.tables == ALL_TABLES}
-    return sorted((told | {trace.problem(table) for table in TABLES}) - {""})
+    reported = {gap.reason for gap in gaps(trace) if gap.tables == ALL_TABLES}
+    return sorted((reported | {trace.problem(table) for table in TABLES}) - {""})
 
 
 def reasons(found: Iterable[Gap], tables: set[str]) -> str:

@@ -15,12 +15,12 @@ def endings(trace: Trace) -> Frame:
 
     last_change is `polled` where nothing was reported after the last poll: the member was killed.
     """
-    told = trace["group_events"].where(F.col("change").isin(*_ENDINGS))
+    reported = trace["group_events"].where(F.col("change").isin(*_ENDINGS))
     polled = deliveries(trace).select(
         "group", "member", F.lit("polled").alias("change"), "at_micros", "seq"
     )
     return (
-        told.select(*polled.columns)
+        reported.select(*polled.columns)
         .union(polled)
         .groupBy("group")
         .agg(
@@ -38,7 +38,7 @@ def positions(trace: Trace) -> Frame:
     position is the last one that it reported, or the one after its last poll where it was killed
     before it reported one (is_polled); seen_micros is when.
     """
-    told = (
+    reported = (
         of_present_topic(trace["group_events"], trace, "at_micros")
         .where(F.col("change").isin("caught_up", "stalled") & F.col("position").isNotNull())
         .select(
@@ -56,7 +56,7 @@ def positions(trace: Trace) -> Frame:
     )
     last = F.struct("moment", "position")
     return (
-        told.union(polled)
+        reported.union(polled)
         .groupBy(*PARTITION)
         .agg(
             F.max_by("position", last).alias("position"),

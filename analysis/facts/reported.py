@@ -22,15 +22,17 @@ def in_order(samples: Frame, *keys: str, value: str) -> Frame:
         The keys, at_micros, value, before (null if none was reported before).
     """
     asked = F.coalesce("asked_micros", F.col("at_micros") - ANSWER_MICROS)
-    told = samples.select(*keys, F.col(value).alias("value"), "at_micros", asked.alias("_asked"))
-    answers = told.withColumn("_moment", F.col("at_micros")).withColumn("_told", F.lit(1))
-    questions = told.withColumn("_moment", F.col("_asked")).withColumn("_told", F.lit(0))
+    reported = samples.select(
+        *keys, F.col(value).alias("value"), "at_micros", asked.alias("_asked")
+    )
+    answers = reported.withColumn("_moment", F.col("at_micros")).withColumn("_reported", F.lit(1))
+    questions = reported.withColumn("_moment", F.col("_asked")).withColumn("_reported", F.lit(0))
     order = Window.partitionBy(*keys).orderBy("_moment")
     earlier = order.rangeBetween(Window.unboundedPreceding, -1)
-    before = F.max(F.when(F.col("_told") == 1, F.col("value"))).over(earlier)
+    before = F.max(F.when(F.col("_reported") == 1, F.col("value"))).over(earlier)
     return (
         answers.union(questions)
         .withColumn("before", before)
-        .where("_told = 0")
+        .where("_reported = 0")
         .select(*keys, "at_micros", "value", "before")
     )

@@ -117,7 +117,7 @@ def with_log_ends(resets: Frame, trace: Trace) -> Frame:
     A sample before the reset counts only if no newer leader came between: it may have truncated the
     log.
     """
-    told = (
+    reported = (
         trace["samples"]
         .where("log_end_offset >= 0 and broker = leader")
         .select(
@@ -142,7 +142,7 @@ def with_log_ends(resets: Frame, trace: Trace) -> Frame:
     is_of_that_leader = F.coalesce(F.col("sampled_epoch") >= F.col("led_epoch"), F.lit(1) == 1)
     sampled = (
         moments.join(led_then, on=list(key), how="left")
-        .join(told, on=list(_LOG), how="inner")
+        .join(reported, on=list(_LOG), how="inner")
         .groupBy(*key)
         .agg(
             F.max_by(

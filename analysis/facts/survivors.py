@@ -42,16 +42,16 @@ def log_bounds(log_starts: Frame, samples: Frame, leaderships: Frame) -> Frame:
         leaderships: the table of that name.
     """
     last = leaderships.groupBy(*_LOG).agg(F.max_by("leader_epoch", "metadata_offset").alias("e"))
-    told = (
+    reported = (
         samples.where("log_start_offset >= 0 and broker = leader")
         .join(last, on=list(_LOG), how="inner")
         .where("leader_epoch = e")
         .groupBy(*_LOG)
-        .agg(F.max_by("log_start_offset", "at_micros").alias("told_start"))
+        .agg(F.max_by("log_start_offset", "at_micros").alias("reported_start"))
     )
     return (
         log_starts.groupBy(*_LOG)
         .agg(F.min("log_start_offset").alias("start"), F.max("log_end_offset").alias("log_end"))
-        .join(told, on=list(_LOG), how="left")
-        .select(*_LOG, F.greatest("start", "told_start").alias("log_start"), "log_end")
+        .join(reported, on=list(_LOG), how="left")
+        .select(*_LOG, F.greatest("start", "reported_start").alias("log_start"), "log_end")
     )

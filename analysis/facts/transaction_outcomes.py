@@ -26,8 +26,8 @@ def committed_readers(trace: Trace) -> Frame:
 def with_outcomes(sends: Frame, trace: Trace) -> Frame:
     """Add how each send's transaction ended.
 
-    Columns: `told` (as of `ends`; unknown where the client did not set out to end it), marker and
-    marker_at (the control record that ends it in the log; null where none does), ended_as
+    Columns: `reported` (as of `ends`; unknown where the client did not set out to end it), marker
+    and marker_at (the control record that ends it in the log; null where none does), ended_as
     (committed, aborted, failed, unknown), reason.
 
     Where both kinds of markers end a transaction's writes in one partition, one of them came too
@@ -41,40 +41,42 @@ def with_outcomes(sends: Frame, trace: Trace) -> Frame:
     of_partition = Window.partitionBy(*_LOG, *_TRANSACTION)
     judged = (
         sends.join(
-            ends(trace).select(*_TRANSACTION, "told"),
+            ends(trace).select(*_TRANSACTION, "reported"),
             on=list(_TRANSACTION),
             how="left",
         )
         .join(markers(trace, sends), on=[*_LOG, "offset"], how="left")
-        .withColumn("told", F.coalesce("told", F.lit("unknown")))
+        .withColumn("reported", F.coalesce("reported", F.lit("unknown")))
         .withColumn("_least", F.min("marker").over(of_partition))
         .withColumn("_most", F.max("marker").over(of_partition))
     )
     is_failed = F.col("outcome") == "failed"
-    is_told = F.col("told").isin("committed", "aborted")
-    is_of_another = is_told & (F.col("_least") != F.col("_most")) & F.col("marker").isNotNull()
+    is_reported = F.col("reported").isin("committed", "aborted")
+    is_of_another = is_reported & (F.col("_least") != F.col("_most")) & F.col("marker").isNotNull()
     ended_as = (
         F.when(is_failed, "failed")
-        .when(is_of_another, F.col("told"))
+        .when(is_of_another, F.col("reported"))
         .when(F.col("marker") == "abort", "aborted")
         .when(F.col("marker") == "commit", "committed")
-        .when(is_told, F.col("told"))
+        .when(is_reported, F.col("reported"))
         .otherwise("unknown")
     )
     reason = (
         F.when(is_failed, "the send failed")
         .when(
             is_of_another,
-            F.concat(F.lit("commit and abort markers have its producer id; its own is: "), "told"),
+            F.concat(
+                F.lit("commit and abort markers have its producer id; its own is: "), "reported"
+            ),
         )
         .when(F.col("marker") == "abort", "an abort marker ends it")
         .when(F.col("marker") == "commit", "a commit marker ends it")
-        .when(is_told, F.concat(F.lit("its client reported it as "), "told"))
+        .when(is_reported, F.concat(F.lit("its client reported it as "), "reported"))
         .otherwise("neither a marker nor its client shows how it ended")
     )
     return judged.select(
         *sends.columns,
-        "told",
+        "reported",
         "marker",
         "marker_at",
         ended_as.alias("ended_as"),
@@ -85,8 +87,8 @@ def with_outcomes(sends: Frame, trace: Trace) -> Frame:
 def ends(trace: Trace) -> Frame:
     """How each transaction ended that its client set out to end.
 
-    Columns: producer, transaction, `told` (committed, aborted, refused or unknown: the last outcome
-    at the client), commit_micros (when it set out to commit; null if it never did), waited_micros
+    Columns: producer, transaction, `reported` (committed, aborted, refused or unknown: the last
+    outcome at the client), commit_micros (when it set out to commit; null if it never did), waited_micros
     (the longest wait for a response to that), worker.
 
     A transaction that its client only tried to abort is aborted, whatever the answer: no other
@@ -100,7 +102,7 @@ def ends(trace: Trace) -> Frame:
         .when(F.max((F.col("outcome") == "unknown").cast("int")) == 1, "unknown")
         .when(F.max((F.col("step") == "commit").cast("int")) == 1, "refused")
         .otherwise("aborted")
-        .alias("told"),
+        .alias("reported"),
         F.min(F.when(F.col("step") == "commit", F.col("began_micros"))).alias("commit_micros"),
         F.max(F.when(F.col("step") == "commit", F.col("at_micros") - F.col("began_micros"))).alias(
             "waited_micros"
@@ -190,9 +192,9 @@ def markers(trace: Trace, sends: Frame) -> Frame:
 def fenced(trace: Trace) -> Frame:
     """Transactions with every report of a newer epoch of their transactional.id.
 
-    Columns: producer, transaction, transactional_id, producer_id, producer_epoch, _told (the newer
-    epoch), raised_micros, raised_by (worker). Where the client reports no epoch, _told is null, and
-    another producer's initialization counts.
+    Columns: producer, transaction, transactional_id, producer_id, producer_epoch, _reported (the
+    newer epoch), raised_micros, raised_by (worker). Where the client reports no epoch, _reported is
+    null, and another producer's initialization counts.
     """
     return trace.shared("fenced", lambda: _fenced(trace))
 
@@ -202,29 +204,29 @@ def _fenced(trace: Trace) -> Frame:
     begun = steps.where("change = 'begun'").select(
         *_TRANSACTION, "transactional_id", "producer_id", "producer_epoch"
     )
-    told = steps.where("outcome = 'ok'").select(
+    reported = steps.where("outcome = 'ok'").select(
         "transactional_id",
         F.col("worker").alias("raised_by"),
         F.col("producer").alias("_teller"),
         F.col("step").alias("_step"),
-        F.col("producer_epoch").alias("_told"),
+        F.col("producer_epoch").alias("_reported"),
         F.col("at_micros").alias("raised_micros"),
     )
-    is_newer = (F.col("producer_epoch") >= 0) & (F.col("_told") > F.col("producer_epoch"))
-    is_untold = (
+    is_newer = (F.col("producer_epoch") >= 0) & (F.col("_reported") > F.col("producer_epoch"))
+    is_unreported = (
         (F.col("producer_epoch") < 0)
         & (F.col("_step") == "initialize")
         & (F.col("_teller") != F.col("producer"))
     )
     return (
-        begun.join(told, on="transactional_id", how="inner")
-        .where(is_newer | is_untold)
+        begun.join(reported, on="transactional_id", how="inner")
+        .where(is_newer | is_unreported)
         .select(
             *_TRANSACTION,
             "transactional_id",
             "producer_id",
             "producer_epoch",
-            F.when(is_newer, F.col("_told")).alias("_told"),
+            F.when(is_newer, F.col("_reported")).alias("_reported"),
             "raised_micros",
             "raised_by",
         )

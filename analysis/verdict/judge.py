@@ -169,8 +169,8 @@ def _run(checks: list[Check], trace: Trace) -> tuple[list[Found], dict[Check, Ch
             return _crashed(error)
         return _Asked(check, outcome, reasons(missing, tables))
 
-    told = dict(zip(checks, trace.engine.each(asked, checks), strict=True))
-    judged = {check: one for check, one in told.items() if isinstance(one, _Asked)}
+    reported = dict(zip(checks, trace.engine.each(asked, checks), strict=True))
+    judged = {check: one for check, one in reported.items() if isinstance(one, _Asked)}
     outcomes = {check: one.outcome for check, one in judged.items()}
     cases = cases_of(judged, trace)
     # All at once, so that the engine knows which frames several of them use.
@@ -196,7 +196,7 @@ def _run(checks: list[Check], trace: Trace) -> tuple[list[Found], dict[Check, Ch
 
     pairs = list(zip(judged.values(), rows, strict=True))
     answers = dict(zip(judged, trace.engine.each(collected, pairs), strict=True))
-    results = {c: one for c, one in told.items() if isinstance(one, CheckResult)}
+    results = {c: one for c, one in reported.items() if isinstance(one, CheckResult)}
     results |= {check: result for check, (_, result) in answers.items()}
     results = with_exercised(
         results, counted(exercised), known=not isinstance(exercised, Exception)

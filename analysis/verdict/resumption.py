@@ -33,10 +33,10 @@ def resumptions(trace: Trace) -> list[Resumption]:
     )
     by_group = {group.group: group for group in trace.plan.groups}
     order = {group: index for index, group in enumerate(sorted(by_group))}
-    told = []
+    reported = []
     for row in sorted(rows, key=lambda row: order[row["group"]]):
         plan = by_group[row["group"]]
-        told.append(
+        reported.append(
             Resumption(
                 group=row["group"],
                 client=plan.client,
@@ -53,7 +53,7 @@ def resumptions(trace: Trace) -> list[Resumption]:
                 **{name: row[name] for name in _EPOCHS},
             )
         )
-    return told
+    return reported
 
 
 def _exception(row: dict[str, Any]) -> str | None:
@@ -193,15 +193,15 @@ def _resumed_at(trace: Trace, pauses: Frame) -> Frame:
         .groupBy(*PARTITION)
         .agg(F.min_by("first_offset", F.struct("seq", "first_place")).alias("served_at"))
     )
-    told = (
+    reported = (
         trace["group_events"]
         .join(last, on=["group", "member"], how="left_semi")
         .where("change in ('caught_up', 'stalled')")
         .groupBy(*PARTITION)
-        .agg(F.max_by("position", F.struct("at_micros", "seq")).alias("told_at"))
+        .agg(F.max_by("position", F.struct("at_micros", "seq")).alias("reported_at"))
     )
-    return served.join(told, on=list(PARTITION), how="full_outer").select(
-        *PARTITION, F.coalesce("served_at", "told_at").alias("resumed_at")
+    return served.join(reported, on=list(PARTITION), how="full_outer").select(
+        *PARTITION, F.coalesce("served_at", "reported_at").alias("resumed_at")
     )
 
 

@@ -16,12 +16,12 @@ def timing(trace: Trace) -> Timing | None:
     """Of a run that came to its end; None where the phases are not known."""
     phases = trace["phases"].orderBy("began_micros").collect() if trace.rows["phases"] else []
     before = [index for index, row in enumerate(phases) if row["stage"] in _BEFORE]
-    told = [
+    reported = [
         row for row in phases[max(before, default=-1) + 1 :] if row["stage"] != Stage.COLLECTING
     ]
-    if not told or trace.run.ended_micros is None:
+    if not reported or trace.run.ended_micros is None:
         return None
-    began, ended = told[0]["began_micros"], told[-1]["ended_micros"]
+    began, ended = reported[0]["began_micros"], reported[-1]["ended_micros"]
     faults = trace.present("faults").select("forced_ms", "forced_by").collect()
     settings = {name for row in faults for name in (row["forced_by"] or "").split(", ") if name}
     return Timing(

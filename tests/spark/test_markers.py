@@ -196,7 +196,11 @@ def test_a_marker_of_another_kind(make_trace: TraceMaker) -> None:
     aborted = [*without("replica_batches", 1), batch(2, 2, 0, "abort")]
     found = result(make_trace, Check.MISAPPLIED_MARKER, {**COPIED, "replica_batches": aborted})
     (one,) = found.examples
-    assert (one.kind, one.verdict, one.evidence["told"]) == ("contrary", "violation", "committed")
+    assert (one.kind, one.verdict, one.evidence["reported"]) == (
+        "contrary",
+        "violation",
+        "committed",
+    )
 
 
 def test_a_marker_that_comes_in_the_middle(make_trace: TraceMaker) -> None:
