@@ -76,10 +76,10 @@ def with_permit(rows: Frame, trace: Trace, *, after: str, to: str, offset: str) 
     """Rows with the first election that permits their loss by truncation.
 
     Adds `permit`, a struct of epoch, leader, metadata_offset, at_micros and permits (in words),
-    null if no election permits it; and `is_unreported`, whether an election in between is not known,
-    so that the absence of a permit proves nothing. An election that permits came after the epoch that
-    held the records, not after the one that took over, and started at or below the offset: also
-    where it is not known where it started.
+    null if no election permits it; and `is_unreported`, whether an election in between is not
+    known, so that the absence of a permit proves nothing. An election that permits came after the
+    epoch that held the records, not after the one that took over, and started at or below the
+    offset: also where it is not known where it started.
 
     Args:
         rows: with topic, partition, of the present topic of that name.

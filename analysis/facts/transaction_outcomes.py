@@ -88,11 +88,10 @@ def ends(trace: Trace) -> Frame:
     """How each transaction ended that its client set out to end.
 
     Columns: producer, transaction, `reported` (committed, aborted, refused or unknown: the last
-    outcome at the client), commit_micros (when it set out to commit; null if it never did), waited_micros
-    (the longest wait for a response to that), worker.
-
-    A transaction that its client only tried to abort is aborted, whatever the answer: no other
-    client may commit it. One whose commit was refused is `refused`.
+    outcome at the client), commit_micros (when it set out to commit; null if it never did),
+    waited_micros (the longest wait for a response to that), worker. A transaction that its client
+    only tried to abort is aborted, whatever the answer: no other client may commit it. One whose
+    commit was refused is `refused`.
     """
     steps = trace["transactions"].where("step in ('commit', 'abort')")
     is_ok = F.col("outcome") == "ok"
