@@ -83,6 +83,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     must_judge: the checks that the question is about. The run is undecided if one of them has no
         case, or if the list is empty. All other checks are judged as well.
+    answer: how the question is answered, with figures in braces (`contract.answers`); empty: by the
+        verdicts of the checks alone.
     """
 
     scenario: str
@@ -92,6 +94,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     groups: list[GroupPlan]
     must_judge: list[str]
     expects: list[Expectation]
+    answer: str = ""
 
 
 class RunDescription(msgspec.Struct, frozen=True, kw_only=True):

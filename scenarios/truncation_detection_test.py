@@ -71,6 +71,12 @@ class TruncationDetectionScenario(Scenario):
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,
     )
+    answer = (
+        "{truncation_detected.groups:group} of {resumption.groups} detected the truncation "
+        "({truncation_detected.client}), {truncation_detected.groups is_exact=true} at the exact "
+        "divergence. {truncation_undetected.groups:group} did not "
+        "({truncation_undetected.client}) and skipped {skipped_record.records:record}."
+    )
 
     def test_truncation_detection(self) -> None:
         groups = self.groups_here(self.groups)
