@@ -23,8 +23,10 @@ from analysis.report.night_rows import Judged, runs_of
 from analysis.report.page import write_report
 from analysis.report.session_page import write_session
 from analysis.report.terminal import show, show_night
+from analysis.verdict.every_finding import FindingsFile
 from analysis.verdict.judge import judge
 from contract.errors import AnalysisError, FencepostError
+from contract.findings import FINDINGS_FILE
 from contract.nights import Night, NightSummary, read_night
 from contract.program import say, unexpected
 from contract.regular_files import replace_file
@@ -118,10 +120,12 @@ def _judge_all(
 def judge_run(spark: SparkSession, folder: RunFolder) -> Judged:
     """Judge a run. If that fails, no earlier verdict and no earlier page stay in its folder."""
     try:
-        for earlier in (_VERDICT, _PAGE, _TRACEBACK):
+        for earlier in (_VERDICT, _PAGE, _TRACEBACK, FINDINGS_FILE):
             (folder.report / earlier).unlink(missing_ok=True)
         trace = load_trace(spark, folder)
-        verdict = judge(trace)
+        folder.report.mkdir(exist_ok=True)
+        with FindingsFile(folder.report / FINDINGS_FILE) as findings:
+            verdict = judge(trace, keep=findings.keep)
         require_jvm(spark)
         _write(folder, verdict, trace)
         spark.catalog.clearCache()
@@ -145,7 +149,6 @@ def _write_nights(
 
 
 def _write(folder: RunFolder, verdict: Verdict, trace: Trace) -> None:
-    folder.report.mkdir(exist_ok=True)
     write_report(folder, verdict, trace)
     text = msgspec.json.format(msgspec.json.encode(verdict), indent=2)
     replace_file(folder.report / _VERDICT, text + b"\n")
