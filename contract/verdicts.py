@@ -210,6 +210,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     doubts: why the run as a whole is undecided, if it is.
     expectations: those of the plan, in its order.
     unexpected: the violations that none of them covers; any of these fails the run.
+    answer: to the scenario's question, in a sentence or two; empty until the report is written.
     """
 
     schema: int
@@ -231,3 +232,4 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     must_judge: list[str] = []
     expectations: list[ExpectationResult] = []
     unexpected: list[UnexpectedFindings] = []
+    answer: str = ""
