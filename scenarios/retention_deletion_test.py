@@ -71,8 +71,8 @@ class RetentionDeletionScenario(Scenario):
         "retention_overreach.rows verdict=violation?No|Yes}: "
         "{lost_record.records kind=expired_unread:record} expired before a lagging group had read "
         "them, and {lost_record.records verdict=violation} others were lost. "
-        "{commit_expired.groups:group} found their commits expired and reset to "
-        "{reset.policy cause=out_of_range}."
+        "{commit_expired.groups:group} found their commits expired and followed their policies "
+        "({resets.policy cause=out_of_range})."
     )
 
     @parametrize(by="time", leader="unchanged")
