@@ -1,5 +1,6 @@
 """The analysis as a program of its own; it shares nothing with the harness but files."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -7,6 +8,7 @@ import msgspec
 import typer
 from pyspark.sql import SparkSession
 from rich.console import Console
+from rich.text import Text
 
 from analysis.early import STDIN, ready_for_folder
 from analysis.engine.class_data import keep
@@ -18,17 +20,27 @@ from analysis.engine.session import (
     require_jvm,
 )
 from analysis.facts.load import Trace, count_rows, load_trace
+from analysis.report.answer import answer
+from analysis.report.commands import pasted
 from analysis.report.night_page import write_night
 from analysis.report.night_rows import Judged, runs_of
+from analysis.report.outputs import (
+    OUTPUT_FILES,
+    write_night_outputs,
+    write_run_outputs,
+    write_session_outputs,
+)
+from analysis.report.outputs import as_json as told_as_json
 from analysis.report.page import write_report
 from analysis.report.session_page import write_session
 from analysis.report.terminal import show, show_night
 from analysis.verdict.every_finding import FindingsFile
 from analysis.verdict.judge import judge
-from contract.errors import AnalysisError, FencepostError
+from contract.errors import AnalysisError, FencepostError, RunFolderError
 from contract.findings import FINDINGS_FILE
 from contract.nights import Night, NightSummary, read_night
 from contract.program import say, unexpected
+from contract.progress import PhaseProgress
 from contract.regular_files import replace_file
 from contract.run_folder import RunFolder, find_runs
 from contract.verdicts import RunVerdict, Verdict
@@ -50,8 +62,11 @@ def analyze(
         ),
     ],
     master: Annotated[str | None, typer.Option(help="Spark master; local[*] if not given.")] = None,
+    *,
+    is_verbose: Annotated[bool, typer.Option("--verbose")] = False,
+    as_json: Annotated[bool, typer.Option("--json")] = False,
 ) -> None:
-    """Judge runs, write `report/verdict.json` and `report/index.html`, and print the verdicts.
+    """Judge runs, write their reports (docs/outputs.md), and print the verdicts.
 
     Exits 0 if all pass, 1 if one fails, else 2; a night's verdict is against what it expects. A run
     that can't be judged stops no other; the exit code is then that of its error, such as 70.
@@ -68,13 +83,17 @@ def analyze(
     of_runs = [one for one, is_of_night in judged if not is_of_night]
     for path in runs:
         if path not in nights:
-            write_session(
-                path,
-                [one for one in of_runs if path in (one.folder.path, *one.folder.path.parents)],
-            )
-    for one in of_runs:
-        _show(one, out)
-    summaries = _write_nights(nights, [one for one, is_of_night in judged if is_of_night], out)
+            own = [one for one in of_runs if path in (one.folder.path, *one.folder.path.parents)]
+            write_session(path, own)
+            write_session_outputs(path, own)
+    summaries = _write_nights(nights, [one for one, is_of_night in judged if is_of_night])
+    if as_json:
+        typer.echo(told_as_json(of_runs, list(zip(nights, summaries, strict=True))))
+    else:
+        for one in of_runs:
+            _show(one, out, is_verbose=is_verbose)
+        for summary in summaries:
+            show_night(summary, out)
     keep(progress)
     if codes := [one.exit_code for one in of_runs if one.exit_code]:
         raise typer.Exit(max(codes))
@@ -82,12 +101,17 @@ def analyze(
     raise typer.Exit(_exit_code(verdicts + [summary.verdict for summary in summaries]))
 
 
-def _show(judged: Judged, out: Console) -> None:
+def _show(judged: Judged, out: Console, *, is_verbose: bool) -> None:
     if judged.verdict is None:
         say(f"{judged.folder.path}: {judged.error}")
         return
-    show(judged.verdict, out)
-    out.print(f"report: {judged.folder.report / 'index.html'}", soft_wrap=True, highlight=False)
+    show(judged.verdict, out, run=judged.folder.run(), is_verbose=is_verbose)
+    if judged.verdict.unexpected:
+        first = judged.verdict.unexpected[0]
+        path = shlex.quote(str(judged.folder.path))
+        line = pasted(f"fencepost explain {path} {first.check}:{first.number}")
+        out.print(Text(f"explain: {line}"), soft_wrap=True)
+    out.print(Text(f"report: {judged.folder.report / 'index.html'}"), soft_wrap=True)
 
 
 def _judge_all(
@@ -107,25 +131,36 @@ def _judge_all(
     if not folders:
         return []
     judged: list[tuple[Judged, bool]] = []
-    with progress.status("starting Spark") as status:
+    with PhaseProgress(progress) as phases:
+        if spark is None:
+            phases.phase("starting Spark")
         rows = max(sum(count_rows(folder).values()) for folder, _ in folders)
         spark = spark or open_session(master, rows=rows, may_record=True)
         for index, (folder, is_of_night) in enumerate(folders, start=1):
-            status.update(f"judging run {index} of {len(folders)}: {folder.path.name}")
+            phases.phase(f"judging {_name(folder)}, run {index} of {len(folders)}")
             judged.append((judge_run(spark, folder), is_of_night))
         close_session(spark)
     return judged
 
 
+def _name(folder: RunFolder) -> str:
+    """The scenario of a run; its folder where that can't be read."""
+    try:
+        return folder.plan().scenario
+    except RunFolderError:
+        return str(folder.path)
+
+
 def judge_run(spark: SparkSession, folder: RunFolder) -> Judged:
     """Judge a run. If that fails, no earlier verdict and no earlier page stay in its folder."""
     try:
-        for earlier in (_VERDICT, _PAGE, _TRACEBACK, FINDINGS_FILE):
+        for earlier in (_VERDICT, _PAGE, _TRACEBACK, FINDINGS_FILE, *OUTPUT_FILES):
             (folder.report / earlier).unlink(missing_ok=True)
         trace = load_trace(spark, folder)
         folder.report.mkdir(exist_ok=True)
         with FindingsFile(folder.report / FINDINGS_FILE) as findings:
             verdict = judge(trace, keep=findings.keep)
+        verdict = msgspec.structs.replace(verdict, answer=answer(folder, verdict))
         require_jvm(spark)
         _write(folder, verdict, trace)
         spark.catalog.clearCache()
@@ -139,17 +174,18 @@ def judge_run(spark: SparkSession, folder: RunFolder) -> Judged:
     return Judged(folder, verdict)
 
 
-def _write_nights(
-    nights: dict[Path, Night], judged: list[Judged], out: Console
-) -> list[NightSummary]:
-    summaries = [write_night(path, night, judged) for path, night in nights.items()]
-    for summary in summaries:
-        show_night(summary, out)
+def _write_nights(nights: dict[Path, Night], judged: list[Judged]) -> list[NightSummary]:
+    summaries = []
+    for path, night in nights.items():
+        summary = write_night(path, night, judged)
+        write_night_outputs(path, summary, judged)
+        summaries.append(summary)
     return summaries
 
 
 def _write(folder: RunFolder, verdict: Verdict, trace: Trace) -> None:
     write_report(folder, verdict, trace)
+    write_run_outputs(Judged(folder, verdict))
     text = msgspec.json.format(msgspec.json.encode(verdict), indent=2)
     replace_file(folder.report / _VERDICT, text + b"\n")
 

@@ -8,7 +8,8 @@ from harness.commands.generate import generate
 from harness.commands.kafka import app as kafka_app
 from harness.commands.nightly import nightly
 from harness.commands.playground import fault, heal, playground, shell
-from harness.commands.run import analyze, explain, list_scenarios, run
+from harness.commands.reports import explain, open_page
+from harness.commands.run import analyze, list_scenarios, run
 
 app = typer.Typer(
     help=(
@@ -17,6 +18,7 @@ app = typer.Typer(
         "130 interrupted."
     ),
     no_args_is_help=True,
+    rich_markup_mode="markdown",
     add_completion=False,
     pretty_exceptions_enable=False,
 )
@@ -25,6 +27,7 @@ app.command(name="run")(run)
 app.command(name="nightly")(nightly)
 app.command(name="list")(list_scenarios)
 app.command(name="analyze")(analyze)
+app.command(name="open")(open_page)
 app.command(name="explain")(explain)
 app.command(name="generate")(generate)
 app.command(name="playground")(playground)

@@ -3,16 +3,22 @@
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
+from analysis.report.first_screen import expected_line, reasons
+from analysis.report.matrix import row_name
+from analysis.report.stories import where
 from analysis.report.times import told_timing
 from analysis.verdict.styles import said_epochs
 from contract.checks import Check
 from contract.nights import NightSummary, Outcome
+from contract.run_folder import RunDescription
 from contract.verdicts import (
     CheckVerdict,
     Resumption,
     RunVerdict,
     StyleRow,
+    UnexpectedFindings,
     Verdict,
     several_partitions,
 )
@@ -31,30 +37,69 @@ _COLOURS = {
 }
 
 
-def show(verdict: Verdict, console: Console) -> None:
-    """Print checks, how the groups went on, and the verdict of one run.
+def show(
+    verdict: Verdict,
+    console: Console,
+    *,
+    run: RunDescription | None = None,
+    is_verbose: bool = False,
+) -> None:
+    """Print the verdict of one run: its answer, and what is unexpected or open.
 
-    How groups went on is shown where the question is about it. Groups that commit in several styles
-    are summed up by style; the page has each.
+    Groups that commit in several styles are summed up by style; the page has each.
+
+    Args:
+        verdict: with its answer.
+        console: of standard output.
+        run: None if it is not known; then what is open is left out.
+        is_verbose: also print every check, how the groups continued, and the timing.
     """
-    if Check.RESUMPTION in verdict.must_judge and verdict.resumption and not verdict.styles:
-        console.print(_resumption(verdict.resumption))
-    console.print(_checks(verdict))
-    if idle := _idle(verdict):
-        console.print(f"nothing to judge: {escape(', '.join(idle))}", soft_wrap=True)
+    if is_verbose:
+        _show_all(verdict, console)
     if verdict.styles:
         console.print(_styles(verdict.styles))
         for line in said_epochs(verdict.resumption):
             console.print(f"  at the commit, {escape(line)}", soft_wrap=True)
     colour = _COLOURS[verdict.verdict]
+    name = row_name(verdict.scenario, verdict.parameters)
     console.print(
-        f"[bold {colour}]{verdict.verdict}[/] {verdict.scenario}, seed {verdict.seed}, "
-        f"Kafka {verdict.kafka}, {verdict.cluster}"
+        f"[bold {colour}]{verdict.verdict}[/] {escape(name)}, seed {verdict.seed}, "
+        f"Kafka {escape(verdict.kafka)}, {escape(verdict.cluster)}",
+        soft_wrap=True,
     )
-    for doubt in verdict.doubts:
-        console.print(f"[yellow]undecided:[/] {escape(doubt)}", soft_wrap=True)
+    if verdict.answer:
+        _print(console, verdict.answer)
+    _print(console, f"{expected_line(verdict)}.")
+    for one in verdict.unexpected:
+        _print(console, _unexpected(one), style="red")
+    if run is not None:
+        for reason in reasons(verdict, run):
+            _print(console, f"undecided: {reason.text}", style="yellow")
+        if run.error is not None:
+            _print(console, f"error of the scenario: {run.error.strip().partition(chr(10))[0]}")
+
+
+def _print(console: Console, line: str, *, style: str = "") -> None:
+    console.print(Text(line), style=style, soft_wrap=True, highlight=False)
+
+
+def _unexpected(one: UnexpectedFindings) -> str:
+    """The first of some unexpected findings, and how many there are, in a line."""
+    more = "" if one.findings == 1 else f" (the first of {one.findings:,})"
+    place = where(one.first)
+    return f"unexpected: {one.check}:{one.number}{more}: {one.first.cause}" + (
+        f" [{place}]" if place else ""
+    )
+
+
+def _show_all(verdict: Verdict, console: Console) -> None:
+    if Check.RESUMPTION in verdict.must_judge and verdict.resumption and not verdict.styles:
+        console.print(_resumption(verdict.resumption))
+    console.print(_checks(verdict))
+    if idle := _idle(verdict):
+        _print(console, f"nothing to judge: {', '.join(idle)}")
     if verdict.timing is not None:
-        console.print(escape(told_timing(verdict.timing)), soft_wrap=True)
+        _print(console, told_timing(verdict.timing))
 
 
 def show_night(summary: NightSummary, console: Console) -> None:
