@@ -39,7 +39,7 @@ class _Story:
     ends: list[str]
 
     def seconds(self, moment: Moment) -> float:
-        return (moment.at_micros - self.origin.at_micros) / MICROS_PER_SECOND
+        return float((moment.at_micros - self.origin.at_micros) / MICROS_PER_SECOND)
 
 
 @app.command()
@@ -112,10 +112,10 @@ def _as_json(told: _Story) -> str:
     document = {
         "name": told.name,
         "finding": told.finding,
-        "origin": {"name": told.origin.name, "at_micros": told.origin.at_micros},
+        "origin": {"name": told.origin.name, "at_micros": int(told.origin.at_micros)},
         "story": [
             {
-                "at_micros": one.at_micros,
+                "at_micros": int(one.at_micros),
                 "seconds": told.seconds(one),
                 "who": one.who,
                 "what": one.what,

@@ -46,7 +46,8 @@ def show(
 ) -> None:
     """Print the verdict of one run: its answer, and what is unexpected or open.
 
-    Groups that commit in several styles are summed up by style; the page has each.
+    Where the question is how groups continue, those that commit in several styles are summed up by
+    style; the page has each.
 
     Args:
         verdict: with its answer.
@@ -56,7 +57,7 @@ def show(
     """
     if is_verbose:
         _show_all(verdict, console)
-    if verdict.styles:
+    if verdict.styles and (is_verbose or Check.RESUMPTION in verdict.must_judge):
         console.print(_styles(verdict.styles))
         for line in said_epochs(verdict.resumption):
             console.print(f"  at the commit, {escape(line)}", soft_wrap=True)
@@ -69,7 +70,7 @@ def show(
     )
     if verdict.answer:
         _print(console, verdict.answer)
-    _print(console, f"{expected_line(verdict)}.")
+    _print(console, _sentence(expected_line(verdict)))
     for one in verdict.unexpected:
         _print(console, _unexpected(one), style="red")
     if run is not None:
@@ -81,6 +82,10 @@ def show(
 
 def _print(console: Console, line: str, *, style: str = "") -> None:
     console.print(Text(line), style=style, soft_wrap=True, highlight=False)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _unexpected(one: UnexpectedFindings) -> str:

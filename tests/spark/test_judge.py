@@ -368,7 +368,7 @@ def test_resumption_of_several_partitions_is_told_by_partition(
     assert "<td>g t-1</td>" in (folder.report / "index.html").read_text()
     for verdict, told in ((one, False), (two, True)):
         console = Console(record=True, width=200, file=io.StringIO())
-        show(verdict, console)
+        show(verdict, console, is_verbose=True)
         assert ("g t-1" in console.export_text()) is told
 
 

@@ -1,0 +1,99 @@
+"""What a run prints at its end: the answer, what is unexpected, and all checks only if asked."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from pages_of import expected, finding, result, run_folder, unexpected, verdict_of
+from rich.console import Console
+
+from analysis.report.terminal import show
+from contract.run_folder import RunDescription
+from contract.verdicts import CheckResult, CheckVerdict, RunVerdict, Timing, Verdict
+
+LOST = finding(cause="2 records [red]were truncated")
+HOLDS = result()
+FAILED = verdict_of(
+    {"lost_record": result(LOST, findings=12), "reset": HOLDS},
+    verdict=RunVerdict.FAIL,
+    parameters={"recipe": "pause"},
+    unexpected=[unexpected(LOST, findings=12, number=3)],
+    expectations=[expected("reset", is_met=False), expected("lost_record")],
+    timing=Timing(starting=9.4, story=7.1, collecting=3.4, forced=0.0, forced_by=[], phases=[]),
+)
+
+
+def printed(
+    verdict: Verdict,
+    run: RunDescription | None = None,
+    *,
+    is_verbose: bool = False,
+    **of_console: Any,
+) -> str:
+    out = io.StringIO()
+    values: dict[str, Any] = {"width": 100} | of_console
+    show(verdict, Console(file=out, **values), run=run, is_verbose=is_verbose)
+    return out.getvalue()
+
+
+def test_the_answer_and_what_is_unexpected_are_printed() -> None:
+    verdict, answer, expectations, found, *rest = printed(FAILED).splitlines()
+    assert verdict == "fail micro, recipe pause, seed 1, Kafka 4.4.0, embedded"
+    assert answer == "It is so."
+    assert "1 of 2" in expectations
+    assert found == (
+        "unexpected: lost_record:3 (the first of 12): 2 records [red]were truncated "
+        "[t-0, offsets 2 to 3]"
+    )
+    assert rest == []
+
+
+def test_all_checks_and_the_timing_are_printed_only_if_asked() -> None:
+    brief, whole = printed(FAILED), printed(FAILED, is_verbose=True)
+    for told in ("Checks", "holds", "starting 9.4 s"):
+        assert told not in brief
+        assert told in whole
+    assert whole.endswith(brief)
+
+
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        (result(verdict=CheckVerdict.UNDECIDED, reason="a gap"), "reset is undecided: a gap"),
+        (result(verdict=CheckVerdict.NOT_EVALUABLE, reason="no rows"), "nothing to judge: no rows"),
+    ],
+)
+def test_what_is_open_is_printed_with_its_reason(
+    tmp_path: Path, result: CheckResult, told: str
+) -> None:
+    run = run_folder(tmp_path, error="NodeError: node [b]1\nmore").run()
+    verdict = verdict_of({"reset": result}, verdict=RunVerdict.UNDECIDED)
+    out = printed(verdict, run)
+    assert f"undecided: {told}" in " ".join(out.replace("reset had", "").split())
+    assert "error of the scenario: NodeError: node [b]1\n" in out
+    assert "more" not in out
+
+
+def test_a_pass_is_three_lines() -> None:
+    assert len(printed(verdict_of({"reset": HOLDS})).splitlines()) == 3
+
+
+def test_there_are_no_escape_sequences_without_a_terminal() -> None:
+    assert "\x1b" not in printed(FAILED, is_verbose=True)
+    assert "\x1b[" in printed(FAILED, force_terminal=True)
+
+
+def test_no_color_leaves_no_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    coloured = [f"\x1b[{style}{number}m" for style in ("", "1;") for number in range(30, 38)]
+    out = printed(FAILED, is_verbose=True, force_terminal=True)
+    assert not any(code in out for code in coloured)
+
+
+def test_a_verdict_of_an_earlier_release_is_read() -> None:
+    fields = msgspec.to_builtins(verdict_of({"reset": HOLDS}))
+    for name in ("answer", "expectations", "unexpected"):
+        fields.pop(name)
+    assert printed(msgspec.convert(fields, Verdict)).startswith("pass micro, seed 1")
