@@ -46,6 +46,7 @@ def _families() -> dict[str, _Family]:
     listed: Sequence[_Family] = (
         _Family("fencepost_run_verdict", "1 for the verdict of the run, 0 for the others."),
         _Family("fencepost_run_as_expected", "1 if the verdict is as the run's suite expects."),
+        _Family("fencepost_run_seed", "Seed of the run."),
         _Family("fencepost_run_end_timestamp_seconds", "End of the run.", unit="seconds"),
         _Family("fencepost_run_duration_seconds", "Duration of the run.", unit="seconds"),
         _Family("fencepost_stage_duration_seconds", "Duration of a stage.", unit="seconds"),
@@ -65,7 +66,8 @@ def _add(families: dict[str, _Family], output: RunOutput) -> None:
     labels = {"run": output.name, "scenario": output.scenario}
     if output.run is not None:
         run = output.run
-        labels |= {"kafka": run.kafka, "cluster": run.cluster, "seed": str(run.seed)}
+        labels |= {"kafka": run.kafka, "cluster": run.cluster}
+        families["fencepost_run_seed"].add(labels, run.seed)
         if run.ended_micros is not None:
             ended = run.ended_micros / MICROS_PER_SECOND
             families["fencepost_run_end_timestamp_seconds"].add(labels, ended)

@@ -10,7 +10,7 @@ from analysis.report.junit import junit
 from analysis.report.markdown import markdown
 from analysis.report.metrics import metrics
 from analysis.report.night_rows import Judged
-from analysis.report.run_output import RunOutput, output_of, outputs_of_night
+from analysis.report.run_output import RunOutput, named_apart, output_of, outputs_of_night
 from contract.nights import NightSummary
 from contract.regular_files import replace_file
 
@@ -29,12 +29,14 @@ def write_session_outputs(session: Path, runs: Sequence[Judged]) -> None:
     """Write the outputs of a session; a single run has its own."""
     if runs and session != runs[0].folder.path:
         report = session / "report"
-        write_outputs(report, session.resolve().name, [output_of(one, report) for one in runs])
+        outputs = named_apart(output_of(one, report) for one in runs)
+        write_outputs(report, session.resolve().name, outputs)
 
 
 def write_night_outputs(path: Path, summary: NightSummary, runs: Sequence[Judged]) -> None:
     """Write the outputs of a night."""
-    write_outputs(path / "report", summary.night, outputs_of_night(path, summary, runs))
+    outputs = named_apart(outputs_of_night(path, summary, runs))
+    write_outputs(path / "report", summary.night, outputs)
 
 
 def write_outputs(report: Path, title: str, outputs: Sequence[RunOutput]) -> None:

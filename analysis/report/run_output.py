@@ -1,8 +1,9 @@
 """A run as the outputs for machines show it (docs/outputs.md)."""
 
 import os
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from analysis.report.matrix import row_name
@@ -80,6 +81,17 @@ def output_of(one: Judged, report: Path) -> RunOutput:
         page=os.path.relpath(one.folder.report / "index.html", report) if verdict else "",
         rerun=run.rerun if run else "",
     )
+
+
+def named_apart(outputs: Iterable[RunOutput]) -> list[RunOutput]:
+    """Runs with different names: the second of a name is `NAME, #2`."""
+    seen: Counter[str] = Counter()
+    apart = []
+    for one in outputs:
+        seen[one.name] += 1
+        count = seen[one.name]
+        apart.append(one if count == 1 else replace(one, name=f"{one.name}, #{count}"))
+    return apart
 
 
 def outputs_of_night(
