@@ -10,6 +10,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from analysis.engine.class_data import flags
+from analysis.engine.quiet import quiet
 from analysis.engine.spark import SMALL_INPUT_ROWS
 from analysis.engine.tuning import OF_SESSIONS, for_few_rows
 from contract.errors import AnalysisError
@@ -28,7 +29,7 @@ def open_session(
     """A session on this machine (`local[*]`), or on a master given as Spark's `--master` is.
 
     It plans for few rows. What goes through many rows of a large trace asks for more by itself, as
-    long as it runs (`Trace.materialized`).
+    long as it runs (`Trace.materialized`). Its JVM prints nothing, as progress is shown meanwhile.
 
     Args:
         master: None for this machine.
@@ -58,7 +59,8 @@ def open_session(
         builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config(
             "spark.driver.host", "127.0.0.1"
         )
-    session: SparkSession = builder.getOrCreate()
+    with quiet():
+        session: SparkSession = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     # py4j logs the traceback of each call to a JVM that has ended, which Python would print.
     logging.getLogger().addHandler(logging.NullHandler())
