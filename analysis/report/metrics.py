@@ -3,13 +3,32 @@
 All families are gauges, so that Prometheus's own text format reads them too.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from analysis.report.run_output import RunOutput
 from contract.tables import MICROS_PER_SECOND
 from contract.verdicts import RunVerdict
 
+FAMILIES = {
+    "fencepost_run_verdict": "1 for the verdict of the run, 0 for the others.",
+    "fencepost_run_as_expected": "1 if the verdict is as the run's suite expects.",
+    "fencepost_run_seed": "Seed of the run.",
+    "fencepost_run_end_timestamp_seconds": "End of the run.",
+    "fencepost_run_duration_seconds": "Duration of the run.",
+    "fencepost_stage_duration_seconds": "Duration of a stage.",
+    "fencepost_run_unexpected_findings": "Violations that no expectation covers.",
+    "fencepost_expectations_met": "Expected findings that were seen.",
+    "fencepost_expectations": "Findings that the scenario requires.",
+    "fencepost_faults_landed": "Faults whose effect was observed.",
+    "fencepost_faults": "Faults that were injected.",
+    "fencepost_check_findings": "Findings of the check.",
+    "fencepost_check_unexpected_findings": "Those that no expectation covers.",
+    "fencepost_check_evaluated": "What the check judged.",
+    "fencepost_check_exercised": "Cases in which the check could have failed.",
+}
+"""What each family counts, by its name; one that ends in its unit has it."""
 _EOF = "# EOF\n"
 
 
@@ -43,23 +62,11 @@ def metrics(outputs: Iterable[RunOutput]) -> str:
 
 
 def _families() -> dict[str, _Family]:
-    listed: Sequence[_Family] = (
-        _Family("fencepost_run_verdict", "1 for the verdict of the run, 0 for the others."),
-        _Family("fencepost_run_as_expected", "1 if the verdict is as the run's suite expects."),
-        _Family("fencepost_run_seed", "Seed of the run."),
-        _Family("fencepost_run_end_timestamp_seconds", "End of the run.", unit="seconds"),
-        _Family("fencepost_run_duration_seconds", "Duration of the run.", unit="seconds"),
-        _Family("fencepost_stage_duration_seconds", "Duration of a stage.", unit="seconds"),
-        _Family("fencepost_run_unexpected_findings", "Violations that no expectation covers."),
-        _Family("fencepost_expectations_met", "Expected findings that were seen."),
-        _Family("fencepost_expectations", "Findings that the scenario requires."),
-        _Family("fencepost_faults_landed", "Faults whose effect was observed."),
-        _Family("fencepost_faults", "Faults that were injected."),
-        _Family("fencepost_check_findings", "Findings of the check; its verdict is a label."),
-        _Family("fencepost_check_evaluated", "What the check judged."),
-        _Family("fencepost_check_exercised", "Cases in which the check could have failed."),
-    )
-    return {family.name: family for family in listed}
+    unit = "seconds"
+    return {
+        name: _Family(name, about, unit if name.endswith(unit) else "")
+        for name, about in FAMILIES.items()
+    }
 
 
 def _add(families: dict[str, _Family], output: RunOutput) -> None:
@@ -86,9 +93,11 @@ def _add_verdict(families: dict[str, _Family], output: RunOutput, labels: dict[s
     verdict = output.verdict
     if verdict is None:
         return
-    unexpected = sum(one.findings for one in verdict.unexpected)
+    by_check: Counter[str] = Counter()
+    for one in verdict.unexpected:
+        by_check[one.check] += one.findings
     required = [one for one in verdict.expectations if not one.is_optional]
-    families["fencepost_run_unexpected_findings"].add(labels, unexpected)
+    families["fencepost_run_unexpected_findings"].add(labels, by_check.total())
     families["fencepost_expectations_met"].add(labels, sum(one.is_met for one in required))
     families["fencepost_expectations"].add(labels, len(required))
     families["fencepost_faults_landed"].add(labels, sum(one.landed for one in verdict.faults))
@@ -101,9 +110,8 @@ def _add_verdict(families: dict[str, _Family], output: RunOutput, labels: dict[s
             families["fencepost_stage_duration_seconds"].add(labels | {"stage": stage}, value)
     for check, result in verdict.checks.items():
         of_check = labels | {"check": check}
-        families["fencepost_check_findings"].add(
-            of_check | {"verdict": str(result.verdict)}, result.findings
-        )
+        families["fencepost_check_findings"].add(of_check, result.findings)
+        families["fencepost_check_unexpected_findings"].add(of_check, by_check[check])
         families["fencepost_check_evaluated"].add(of_check, result.evaluated)
         families["fencepost_check_exercised"].add(of_check, result.exercised)
 

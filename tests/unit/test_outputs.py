@@ -282,6 +282,9 @@ def test_metrics_have_the_numbers_of_the_verdict(tmp_path: Path) -> None:
     assert value_of(text, "fencepost_expectations_met") == {"1"}
     assert value_of(text, "fencepost_expectations") == {"2"}
     assert value_of(text, "fencepost_check_findings", 'check="lost_record"') == {"12"}
+    unexpected = "fencepost_check_unexpected_findings"
+    assert value_of(text, unexpected, 'check="lost_record"') == {"12"}
+    assert value_of(text, unexpected, 'check="reset"') == {"0"}
     assert value_of(text, "fencepost_check_exercised", 'check="lost_record"') == {"3"}
 
 
