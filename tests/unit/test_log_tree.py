@@ -178,8 +178,8 @@ def test_groups_that_committed_and_continued_in_the_same_way_are_one_row(tmp_pat
 
 def test_without_a_resumption_the_last_stored_commit_counts(tmp_path: Path) -> None:
     stored = [
-        {**HERE, "group": "java.g", "offset": offset, "committed_epoch": 0, "is_tombstone": False}
-        | {"offsets_offset": offset}
+        {**HERE, "group": "java.g", "offset": offset, "committed_epoch": 0}
+        | {"offsets_offset": offset, "committed_micros": offset, "is_tombstone": False}
         for offset in (40, 30)
     ]
     folder = made(tmp_path, committed_offsets=stored)
