@@ -1,5 +1,6 @@
 """The analysis as a program of its own; it shares nothing with the harness but files."""
 
+import os
 import shlex
 from pathlib import Path
 from typing import Annotated
@@ -19,7 +20,7 @@ from analysis.engine.session import (
     open_session,
     require_jvm,
 )
-from analysis.facts.load import Trace, count_rows, load_trace
+from analysis.facts.load import count_rows, load_trace
 from analysis.report.answer import answer
 from analysis.report.commands import pasted
 from analysis.report.night_page import write_night
@@ -75,7 +76,9 @@ def analyze(
     if runs == [STDIN]:
         spark, folder = ready_for_folder()
         runs = [folder]
-    progress, out = Console(stderr=True), Console()
+    # A copy of standard error, which goes on while Spark's JVM is started without it.
+    progress = Console(file=os.fdopen(os.dup(2), "w"))
+    out = Console()
     nights = {path: night for path in runs if (night := read_night(path)) is not None}
     of_nights = [(run, True) for path, night in nights.items() for run in runs_of(path, night)]
     of_sessions = [(run, False) for path in runs if path not in nights for run in find_runs(path)]
@@ -162,7 +165,7 @@ def judge_run(spark: SparkSession, folder: RunFolder) -> Judged:
             verdict = judge(trace, keep=findings.keep)
         verdict = msgspec.structs.replace(verdict, answer=answer(folder, verdict))
         require_jvm(spark)
-        _write(folder, verdict, trace)
+        _write(folder, verdict)
         spark.catalog.clearCache()
     except FencepostError as error:
         return Judged(folder, None, str(error), error.exit_code)
@@ -183,8 +186,8 @@ def _write_nights(nights: dict[Path, Night], judged: list[Judged]) -> list[Night
     return summaries
 
 
-def _write(folder: RunFolder, verdict: Verdict, trace: Trace) -> None:
-    write_report(folder, verdict, trace)
+def _write(folder: RunFolder, verdict: Verdict) -> None:
+    write_report(folder, verdict)
     write_run_outputs(Judged(folder, verdict))
     text = msgspec.json.format(msgspec.json.encode(verdict), indent=2)
     replace_file(folder.report / _VERDICT, text + b"\n")

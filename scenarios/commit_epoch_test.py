@@ -110,7 +110,7 @@ class CommitEpochScenario(Scenario):
         "record's epoch and resumed at {resumption.resumed_at committed_epoch=1} or raised an "
         "exception; "
         "{resumption.groups committed_epoch=1 never_delivered>0} of them skipped records. Of "
-        "{resumption.groups committed_epoch>1:group} that committed the new leader's epoch, "
+        "{resumption.groups committed_epoch>1:group} that committed a newer epoch, "
         "{resumption.groups committed_epoch>1 never_delivered>0} skipped records without an error "
         "({resumption.never_delivered committed_epoch>1 never_delivered>0} each)."
     )

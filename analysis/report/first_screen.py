@@ -21,7 +21,7 @@ def expected_line(verdict: Verdict) -> str:
     required = [one for one in verdict.expectations if not one.is_optional]
     optional = [one for one in verdict.expectations if one.is_optional]
     met = sum(one.is_met for one in required)
-    words = f"expected: {met} of {len(required)} seen" if required else "expects no finding"
+    words = f"expected: {met} of {len(required)} seen" if required else "expected: none"
     if optional:
         seen = sum(bool(one.findings) for one in optional)
         words += f", {seen} of {len(optional)} optional ones"

@@ -1,16 +1,18 @@
 """The page of one run."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-from plotly.offline import get_plotlyjs
 
-from analysis.facts.load import Trace
 from analysis.report.commands import pasted
 from analysis.report.first_screen import expected_line, reasons, verdict_line
-from analysis.report.stories import Standing, anchor, findings_of, where
+from analysis.report.log_tree import LogTree, log_trees
+from analysis.report.plotly_script import script_tag, shared_script
+from analysis.report.stories import UNEXPECTED_MAX, Standing, anchor, findings_of, where
 from analysis.report.style_cells import columns, lines
 from analysis.report.timeline import timeline
 from analysis.report.times import told_timing
@@ -26,8 +28,6 @@ from contract.verdicts import (
     several_partitions,
 )
 
-UNEXPECTED_MAX = 5
-"""Of the cards on the first screen."""
 ROWS_MAX = 100
 """Of a table; a run has at most some dozens of each, unless it is long."""
 
@@ -43,18 +43,40 @@ def environment() -> Environment:
     )
 
 
-def write_report(folder: RunFolder, verdict: Verdict, trace: Trace) -> None:
-    """Write `report/index.html`: one file that needs nothing else."""
-    (folder.report / "index.html").write_text(page(folder, verdict, timeline(trace)))
+@dataclass(frozen=True)
+class Pictures:
+    """What a page shows as pictures; their makers escape all that a run has.
+
+    Attributes:
+        timeline: HTML that plotly draws; empty without one.
+        plotly: the tag that loads its script.
+        trees: of the partitions whose logs have branches.
+    """
+
+    timeline: str = ""
+    plotly: str = ""
+    trees: Sequence[LogTree] = ()
 
 
-def page(folder: RunFolder, verdict: Verdict, figure: str) -> str:
+def write_report(folder: RunFolder, verdict: Verdict) -> None:
+    """Write `report/index.html`, and beside it or above what several pages share."""
+    file = folder.report / "index.html"
+    figure = timeline(folder, verdict)
+    pictures = Pictures(
+        timeline=figure,
+        plotly=script_tag(file, shared_script(folder)) if figure else "",
+        trees=log_trees(folder, verdict),
+    )
+    file.write_text(page(folder, verdict, pictures))
+
+
+def page(folder: RunFolder, verdict: Verdict, pictures: Pictures) -> str:
     """The page's text.
 
     Args:
         folder: the run's.
         verdict: with its answer.
-        figure: the timeline as HTML; empty without one.
+        pictures: of the same run.
     """
     plan, run = folder.plan(), folder.run()
     asked, _, rest = plan.question.partition("\n")
@@ -94,14 +116,20 @@ def page(folder: RunFolder, verdict: Verdict, figure: str) -> str:
             timing=told_timing(verdict.timing) if verdict.timing else "",
             rerun=pasted(verdict.rerun),
             rows_max=ROWS_MAX,
-            trees=[],
-            trees_left=0,
+            trees=pictures.trees,
+            has_branches=_has_branches(verdict),
+            trees_left=pictures.trees[-1].left if pictures.trees else 0,
             as_json=_as_json,
-            # Both come from plotly, which escapes what it is given.
-            figure=Markup(figure),  # noqa: S704
-            plotly=Markup(f"<script>{get_plotlyjs()}</script>" if figure else ""),  # noqa: S704
+            figure=Markup(pictures.timeline),  # noqa: S704 - see Pictures
+            plotly=Markup(pictures.plotly),  # noqa: S704 - see Pictures
         )
     )
+
+
+def _has_branches(verdict: Verdict) -> bool:
+    """Whether a log has a branch that did not survive: its picture then comes first."""
+    estimated = verdict.checks.get(Check.LOSS_ESTIMATE)
+    return estimated is not None and estimated.findings > 0
 
 
 def _card(one: UnexpectedFindings) -> dict[str, Any]:

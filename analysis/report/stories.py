@@ -1,6 +1,7 @@
 """The findings of a run as its page shows them: each with its story, by what was expected."""
 
 import enum
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -20,8 +21,12 @@ from contract.verdicts import (
     Verdict,
 )
 
+UNEXPECTED_MAX = 5
+"""Of the cards on the first screen."""
 EXPECTED_STORIES = 3
 """Of each check whose findings were expected or are permitted; all unexpected ones have one."""
+FINDINGS_MAX = 250
+"""Of the page, unless more checks than that have findings."""
 STORY_LINES = 80
 _EVIDENCE_LENGTH = 400
 
@@ -46,6 +51,8 @@ class FindingView:
         story: lines of the events behind it; empty where only `explain` shows them.
         evidence: the values that it rests on, by name.
         explain: the command that shows the story in the terminal.
+        seconds: its time from the origin of the stories; empty where it has none.
+        subjects: the lanes of the timeline that it is about, a line each.
     """
 
     anchor: str
@@ -55,6 +62,8 @@ class FindingView:
     story: str
     evidence: list[tuple[str, str]]
     explain: str
+    seconds: str
+    subjects: str
 
 
 @dataclass(frozen=True)
@@ -99,8 +108,9 @@ def findings_of(folder: RunFolder, verdict: Verdict) -> FindingsView:
     tables = tables_of(folder)
     teller = _Teller(folder, tables, _origin(folder, tables))
     views: dict[Standing, list[CheckView]] = {standing: [] for standing in Standing}
+    most = _most(verdict)
     for check, result in verdict.checks.items():
-        numbered = dict(_shown(check, result, verdict.unexpected))
+        numbered = dict(_shown(check, result, verdict.unexpected, most))
         for standing in Standing:
             chosen = {
                 number: one
@@ -137,12 +147,21 @@ def _covers(expectation: ExpectationResult, finding: Finding) -> bool:
     )
 
 
+def _most(verdict: Verdict) -> int:
+    """How many findings of each check the page has."""
+    examples = [len(result.examples) for result in verdict.checks.values() if result.examples]
+    if sum(examples) <= FINDINGS_MAX:
+        return max(examples, default=0)
+    return max(1, FINDINGS_MAX // len(examples))
+
+
 def _shown(
-    check: str, result: CheckResult, unexpected: list[UnexpectedFindings]
+    check: str, result: CheckResult, unexpected: list[UnexpectedFindings], most: int
 ) -> Iterator[tuple[int, Finding]]:
-    """The examples of a check, and the first of what is unexpected in each group, by number."""
-    yield from enumerate(result.examples, start=1)
-    yield from ((one.number, one.first) for one in unexpected if one.check == check)
+    """The first findings of a check, and the first unexpected one of some groups, by number."""
+    yield from enumerate(result.examples[:most], start=1)
+    of_check = [one for one in unexpected if one.check == check]
+    yield from ((one.number, one.first) for one in of_check[: max(most, UNEXPECTED_MAX)])
 
 
 def where(finding: Finding) -> str:
@@ -195,8 +214,13 @@ class _Teller:
             where=where(finding),
             story=self._story(finding) if has_story else "",
             evidence=[(key, _short(value)) for key, value in finding.evidence.items()],
-            explain=pasted(f"fencepost explain {self.folder.path.resolve()} {name}"),
+            explain=pasted(shlex.join(["fencepost", "explain", str(self.folder.path), name])),
+            seconds="" if finding.at is None else f"{self._seconds(finding.at):.3f}",
+            subjects=_subjects(finding),
         )
+
+    def _seconds(self, at_micros: int) -> float:
+        return (at_micros - self.origin.at_micros) / MICROS_PER_SECOND
 
     def _story(self, finding: Finding) -> str:
         """The events behind a finding as lines of text, with seconds from the origin."""
@@ -208,12 +232,20 @@ class _Teller:
         left_out = len(moments) - STORY_LINES
         width = max((len(one.who) for one in moments[:STORY_LINES]), default=0)
         lines = [
-            f"{(one.at_micros - self.origin.at_micros) / MICROS_PER_SECOND:+9.3f}  "
-            f"{one.who:{width}}  {one.what}"
+            f"{self._seconds(one.at_micros):+9.3f}  {one.who:{width}}  {one.what}"
             for one in moments[:STORY_LINES]
         ]
         lines += [f"{left_out} more events: see `explain`"] if left_out > 0 else []
         return "\n".join(lines + closing)
+
+
+def _subjects(finding: Finding) -> str:
+    lines = []
+    if finding.topic is not None and finding.partition is not None:
+        lines.append(f"partition {finding.topic}-{finding.partition}")
+    if finding.group is not None:
+        lines.append(f"group {finding.group}")
+    return "\n".join(lines)
 
 
 def _short(value: object) -> str:

@@ -364,7 +364,7 @@ def test_resumption_of_several_partitions_is_told_by_partition(
         ("g", "t", 1),
     ]
     folder = described(trace, tmp_path)
-    write_report(folder, two, trace)
+    write_report(folder, two)
     assert "<td>g t-1</td>" in (folder.report / "index.html").read_text()
     for verdict, told in ((one, False), (two, True)):
         console = Console(record=True, width=200, file=io.StringIO())
@@ -380,7 +380,7 @@ def test_the_report_escapes_what_it_is_given(make_trace: TraceMaker, tmp_path: P
     }
     trace = make_trace(rows, group=evil)
     folder = described(trace, tmp_path)
-    write_report(folder, judge(trace), trace)
+    write_report(folder, judge(trace))
     page = (folder.report / "index.html").read_text()
     assert evil not in page
     assert "&lt;script&gt;alert(1)" in page

@@ -171,5 +171,5 @@ def with_tables(folder: RunFolder, **rows: list[dict[str, Any]]) -> RunFolder:
     return folder
 
 
-def renamed(verdict: Verdict, **fields: Any) -> Verdict:
-    return msgspec.structs.replace(verdict, **fields)
+def changed(before: Verdict, **fields: Any) -> Verdict:
+    return msgspec.structs.replace(before, **fields)

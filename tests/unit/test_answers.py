@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 from pages_of import (
     PERMITTED,
+    changed,
     finding,
     phase,
-    renamed,
     result,
     run_folder,
     sent,
@@ -161,7 +161,7 @@ def test_resumption_is_counted_too(tmp_path: Path) -> None:
     other = msgspec.structs.replace(
         RESUMED, group="librdkafka.g", resumed_at=None, never_delivered=None
     )
-    verdict = renamed(LOST, resumption=[RESUMED, other])
+    verdict = changed(LOST, resumption=[RESUMED, other])
     text = "{resumption.groups} at {resumption.resumed_at}, {resumption.groups resumed_at=100}, "
     text += "{resumption.groups never_delivered>0}, {resumption.rows log_end=above}"
     assert answered(tmp_path, text, verdict) == "2 at 100, 1, 0, 2"
