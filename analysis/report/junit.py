@@ -120,10 +120,14 @@ def _check_case(suite: Element, output: RunOutput, verdict: Verdict, check: str)
     elif result.verdict is CheckVerdict.NOT_EVALUABLE:
         SubElement(case, "skipped", message=_text(result.reason))
     elif result.findings:
-        told = f"{with_noun(result.findings, 'finding')}, {result.verdict}, as the scenario expects"
-        if result.verdict is CheckVerdict.PERMITTED:
-            told = f"{with_noun(result.findings, 'finding')}, permitted by the configuration"
+        told = f"{with_noun(result.findings, 'finding')}, {_standing(result, unexpected)}"
         SubElement(case, "system-out").text = _text(f"{told}: {_why(result)}")
+
+
+def _standing(result: CheckResult, unexpected: list[UnexpectedFindings]) -> str:
+    if result.verdict is CheckVerdict.PERMITTED:
+        return "permitted by the configuration"
+    return f"as the {'suite' if unexpected else 'scenario'} expects"
 
 
 def _leaves_undecided(result: CheckResult, check: str, verdict: Verdict) -> bool:

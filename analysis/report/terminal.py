@@ -5,7 +5,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from analysis.report.first_screen import expected_line, reasons
+from analysis.report.first_screen import expected_line, reasons, verdict_line
 from analysis.report.matrix import row_name
 from analysis.report.stories import where
 from analysis.report.times import told_timing
@@ -23,6 +23,8 @@ from contract.verdicts import (
     several_partitions,
 )
 
+_LINES_MAX = 10
+"""Of the same kind; the page has all."""
 _COLOURS = {
     RunVerdict.PASS: "green",
     RunVerdict.FAIL: "red",
@@ -70,18 +72,28 @@ def show(
     )
     if verdict.answer:
         _print(console, verdict.answer)
-    _print(console, _sentence(expected_line(verdict)))
-    for one in verdict.unexpected:
-        _print(console, _unexpected(one), style="red")
+    expectations = _sentence(expected_line(verdict))
+    if verdict.verdict is RunVerdict.PASS:
+        expectations += f" {verdict_line(verdict)}"
+    _print(console, expectations)
+    _print_some(console, [_unexpected(one) for one in verdict.unexpected], style="red")
     if run is not None:
-        for reason in reasons(verdict, run):
-            _print(console, f"undecided: {reason.text}", style="yellow")
+        lines = [f"undecided: {reason.text}" for reason in reasons(verdict, run)]
+        _print_some(console, lines, style="yellow")
         if run.error is not None:
             _print(console, f"error of the scenario: {run.error.strip().partition(chr(10))[0]}")
 
 
 def _print(console: Console, line: str, *, style: str = "") -> None:
     console.print(Text(line), style=style, soft_wrap=True, highlight=False)
+
+
+def _print_some(console: Console, lines: list[str], *, style: str) -> None:
+    """Print the first lines of one kind, and how many more the page has."""
+    for line in lines[:_LINES_MAX]:
+        _print(console, line, style=style)
+    if len(lines) > _LINES_MAX:
+        _print(console, f"and {len(lines) - _LINES_MAX} more on the page", style=style)
 
 
 def _sentence(text: str) -> str:

@@ -208,6 +208,7 @@ def test_a_canary_must_fail(tmp_path: Path, verdict: Verdict, outcome: Outcome, 
     assert first.get("name") == "micro, Kafka 4.4.0, #2"
     assert ("failure" if int(str(first.get("failures"))) else "pass") == word
     assert second.get("errors") == "1"
+    assert ("12 findings, as the suite expects" in document.decode()) is (word == "pass")
     summary = (tmp_path / "report" / "summary.md").read_text()
     assert "(../runs/0/report" not in summary
     assert "the suite expects fail" in summary

@@ -6,8 +6,11 @@ from collections.abc import Iterator
 import pytest
 from rich.console import Console
 
+from contract.nights import PlannedRun
 from contract.progress import PhaseProgress, limit_of
 from contract.stages import PHASE_LIMIT_SECONDS, Stage
+from contract.verdicts import RunVerdict
+from harness.nightly.progress import NightProgress
 
 PHASES = ("starting ducktape", "starting: servers", "starting: topics", "held: [kill] a broker")
 
@@ -70,3 +73,32 @@ def limits() -> Iterator[tuple[str, int | None]]:
 @pytest.mark.parametrize(("phase", "limit"), list(limits()))
 def test_a_phase_has_the_limit_of_its_stage(phase: str, limit: int | None) -> None:
     assert limit_of(phase) == limit
+
+
+def night_shown(*, is_terminal: bool) -> str:
+    run = PlannedRun(
+        id="1",
+        scenario="canary",
+        parameters={},
+        kafka="4.4.0",
+        seed=5,
+        repeat=0,
+        expect=RunVerdict.FAIL,
+        rerun="",
+    )
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=is_terminal, width=160, no_color=True)
+    with NightProgress(console, [run], []) as progress:
+        progress.start(run)
+        progress.phase("held: [kill] a broker")
+        progress._bar.refresh()  # noqa: SLF001 - otherwise a thread does so, some time
+        progress.end(run)
+    return out.getvalue()
+
+
+def test_a_night_has_one_plain_line_a_run_without_a_terminal() -> None:
+    assert night_shown(is_terminal=False) == "0/1 canary 4.4.0, seed 5: ended in 0:00:00\n"
+
+
+def test_a_night_shows_the_phase_with_its_limit_on_a_terminal() -> None:
+    assert "canary 4.4.0: held: [kill] a broker (at most 180 s)" in night_shown(is_terminal=True)

@@ -80,6 +80,23 @@ def test_a_pass_is_three_lines() -> None:
     assert len(printed(verdict_of({"reset": HOLDS})).splitlines()) == 3
 
 
+def test_a_pass_says_that_its_violations_are_expected() -> None:
+    verdict = verdict_of({"lost_record": result(LOST)}, expectations=[expected("lost_record")])
+    last = printed(verdict).splitlines()[-1]
+    assert "1 of 1 seen" in last
+    assert "the violations of lost_record are expected" in last
+
+
+def test_many_lines_of_a_kind_are_counted(tmp_path: Path) -> None:
+    found = [unexpected(LOST, number=number) for number in range(1, 15)]
+    verdict = msgspec.structs.replace(FAILED, unexpected=found, doubts=["a gap"] * 30)
+    lines = printed(verdict, run_folder(tmp_path).run()).splitlines()
+    assert sum(line.startswith("unexpected: ") for line in lines) == 10
+    assert "and 4 more on the page" in lines
+    assert sum(line.startswith("undecided: ") for line in lines) == 10
+    assert lines[-1].startswith("and 2")
+
+
 def test_there_are_no_escape_sequences_without_a_terminal() -> None:
     assert "\x1b" not in printed(FAILED, is_verbose=True)
     assert "\x1b[" in printed(FAILED, force_terminal=True)
