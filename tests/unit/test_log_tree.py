@@ -254,6 +254,7 @@ def test_partitions_are_shown_for_truncations_and_for_findings(tmp_path: Path) -
     quiet = made(tmp_path, truncations=[], cut_batches=[])
     assert log_trees(quiet, verdict()) == []
     assert len(log_trees(quiet, verdict(findings=[finding()]))) == 1
+    assert log_trees(quiet, verdict(findings=[finding("duplicate_delivery")])) == []
     one_epoch = made(tmp_path, epoch_checkpoints=starts(2, e0=0), truncations=[], cut_batches=[])
     assert log_trees(one_epoch, verdict(findings=[finding()])) == []
 

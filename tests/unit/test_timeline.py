@@ -313,7 +313,7 @@ def test_findings_are_marks_that_name_their_stories(tmp_path: Path) -> None:
     lane = next(
         lane for title, lane in lanes(made(tmp_path), lost, allowed).items() if "findings" in title
     )
-    assert lane["rows"] == ["lost_record", "reset"]
+    assert lane["rows"] == ["lost_record", "permitted"]
     violation = mark(lane, color=key_of(lane, "violation"))
     assert (violation["x"], violation["link"]) == ([3], ["finding-lost_record-1"])
     permitted = mark(lane, color=key_of(lane, "permitted"))

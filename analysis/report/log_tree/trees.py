@@ -9,9 +9,39 @@ from analysis.report.log_tree.commits import commits_of
 from analysis.report.log_tree.drawing import svg_of
 from analysis.report.log_tree.model import Tree, tree_of
 from analysis.report.timeline.source import Partition, Source
+from contract.checks import Check
 from contract.run_folder import RunFolder
 from contract.verdicts import Verdict
 
+EPOCH_CHECKS = frozenset(
+    {
+        Check.SKIPPED_RECORD,
+        Check.LOST_RECORD,
+        Check.RESURRECTED_RECORD,
+        Check.START_MISMATCH,
+        Check.COMMIT_BEYOND_LOG,
+        Check.COMMIT_EXPIRED,
+        Check.COMMITTED_EPOCH_STALE,
+        Check.COMMITTED_EPOCH_AHEAD,
+        Check.COMMITTED_EPOCH_EXPIRED,
+        Check.COMMITTED_EPOCH_UNKNOWN,
+        Check.ORPHAN_COMMIT,
+        Check.TRUNCATION_DETECTED,
+        Check.TRUNCATION_UNDETECTED,
+        Check.FALSE_TRUNCATION,
+        Check.DIVERGENCE_MISMATCH,
+        Check.OVER_TRUNCATION,
+        Check.RESET,
+        Check.UNJUSTIFIED_RESET,
+        Check.SILENT_REVALIDATION,
+        Check.LOG_DIVERGENCE,
+        Check.LEADER_COMPLETENESS,
+        Check.EPOCH_CACHE_MISMATCH,
+        Check.RETENTION_OVERREACH,
+        Check.UNCLEAN_ELECTION_UNCONFIGURED,
+    }
+)
+"""Checks whose findings the epochs of the log explain."""
 TREES_MAX = 3
 COMMITS_MAX = 6
 BRANCHES_MAX = 4
@@ -46,11 +76,13 @@ def log_trees(folder: RunFolder, verdict: Verdict) -> list[LogTree]:
 
 
 def _concerned(source: Source) -> Iterator[Tree]:
-    """Those with a branch, or with a finding and more than one epoch or a moved log start."""
+    """Those with a branch, or a finding of `EPOCH_CHECKS` and several epochs or a moved start."""
     found = {
         Partition(one.finding.topic, one.finding.partition)
         for one in source.findings
-        if one.finding.topic is not None and one.finding.partition is not None
+        if one.finding.check in EPOCH_CHECKS
+        and one.finding.topic is not None
+        and one.finding.partition is not None
     }
     changed = found | source.partitions_in("truncations") | source.partitions_in("cut_batches")
     for where in source.partitions:

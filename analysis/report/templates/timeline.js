@@ -62,14 +62,14 @@
     const shown = new Set(boxes.filter((box) => box.checked).map((box) => box.value));
     const lanes = data.lanes.filter((lane) => !lane.subject || shown.has(lane.subject));
     const narrow = root.clientWidth < NARROW;
-    const letters = narrow ? 13 : 30;
+    const letters = narrow ? 13 : 34;
     const rows = lanes.flatMap((lane) => lane.rows.map((row) => Math.min(row.length, letters)));
     const style = getComputedStyle(document.body);
     const grid = "rgba(128,136,144,0.25)";
     const height = lanes.reduce((sum, lane) => sum + TITLE + GAP + bodyHeight(lane), 0);
     const layout = {
-      height: height + 70, barmode: "overlay", hovermode: "closest", dragmode: narrow ? false : "zoom",
-      margin: { l: Math.max(narrow ? 46 : 64, 10 + 6.3 * Math.max(0, ...rows)), r: 12, t: 20, b: 50 },
+      height: height + 86, barmode: "overlay", hovermode: "closest", dragmode: narrow ? false : "zoom",
+      margin: { l: Math.max(narrow ? 46 : 64, 10 + 6.3 * Math.max(0, ...rows)), r: 12, t: 36, b: 50 },
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { color: style.color, family: style.fontFamily, size: 11 },
       hoverlabel: { align: "left" }, annotations: [],
@@ -82,8 +82,13 @@
         zerolinecolor: grid, ticksuffix: " s", anchor: "free", position: 0, showspikes: true,
         spikemode: "across", spikethickness: 1, spikedash: "dot", spikecolor: "#8c959f",
       },
+      xaxis2: {
+        matches: "x", overlaying: "x", side: "top", anchor: "free", position: 1, showgrid: false,
+        zeroline: false, ticksuffix: " s",
+      },
     };
-    const traces = [];
+    // Plotly draws an axis only if a trace has it.
+    const traces = [{ type: "scatter", mode: "none", x: [range[0]], y: [0], xaxis: "x2", yaxis: "y", hoverinfo: "skip", showlegend: false }];
     let used = 0;
     lanes.forEach((lane, place) => {
       const axis = place === 0 ? "" : String(place + 1);

@@ -18,7 +18,7 @@ _MISSING = (
     "The timeline needs the script of plotly beside this page. `fencepost open --standalone` makes "
     "a page that contains it."
 )
-_ZOOM = "Drag to zoom in, double-click to zoom out."
+_ZOOM = "Drag to zoom in, double-click to zoom out. A click on a finding opens its story."
 
 
 def timeline(folder: RunFolder, verdict: Verdict) -> str:

@@ -23,7 +23,7 @@ from analysis.report.timeline.thinning import Numbers, changes_only, latest, thi
 
 _POSITIONS_MAX = 2
 _MEMBERS_MAX = 8
-_SYMBOLS_MAX = 40
+_SYMBOLS_MAX = 24
 _BINS = 80
 _NAMES_MAX = 12
 _OPEN, _ASSIGNED = "opened", "assigned"
@@ -57,7 +57,7 @@ def _partitions(source: Source, group: str) -> list[Partition]:
         for table in ("polls", "committed_offsets")
         for topic, number in _pairs(source.of_group(table, group))
     }
-    return sorted(used | found, key=lambda where: (where not in found, where))
+    return sorted(used, key=lambda where: (where not in found, where))
 
 
 def _pairs(frame: pd.DataFrame) -> list[tuple[str, int]]:

@@ -158,22 +158,28 @@ def _fenced(source: Source, states: pd.DataFrame) -> Iterator[tuple[float, float
 
 
 def _findings(source: Source) -> Lane:
+    """A row for each check with a violation or an undecided case, and one for what is permitted."""
     timed = [(time, one) for one in source.findings if (time := _time(source, one)) is not None]
     weights: dict[str, int] = {}
     for _, one in timed:
-        check = one.finding.check
-        weights[check] = max(weights.get(check, 0), source.weight(one.finding))
-    checks = sorted(weights, key=lambda check: (-weights[check], check))[:ROWS_MAX]
-    left = len(source.findings) - sum(one.finding.check in checks for _, one in timed)
-    lane = Lane(f"findings, a click opens the story{_more(left)}", rows=checks)
+        row = _row(one)
+        weights[row] = max(weights.get(row, 0), source.weight(one.finding))
+    rows = sorted(weights, key=lambda row: (-weights[row], row))[:ROWS_MAX]
+    left = len(source.findings) - sum(_row(one) in rows for _, one in timed)
+    lane = Lane(f"findings{_more(left)}", rows=rows)
     for verdict, (color, name) in _FOUND.items():
         points = [
-            Point(time, checks.index(one.finding.check), _hover(one), one.anchor)
+            Point(time, rows.index(_row(one)), _hover(one), one.anchor)
             for time, one in timed
-            if one.finding.verdict == verdict and one.finding.check in checks
+            if one.finding.verdict == verdict and _row(one) in rows
         ]
         lane.points(points, name=name, color=color, symbol="triangle-down")
     return lane
+
+
+def _row(one: Numbered) -> str:
+    found = one.finding
+    return found.check if found.verdict != FindingVerdict.PERMITTED else str(found.verdict)
 
 
 def _time(source: Source, one: Numbered) -> float | None:
@@ -228,4 +234,4 @@ def _wrapped(text: str, width: int = 90) -> str:
 
 
 def _more(left: int) -> str:
-    return f" ({left} more without a place here)" if left > 0 else ""
+    return f" ({left} more are not shown)" if left > 0 else ""

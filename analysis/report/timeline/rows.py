@@ -8,11 +8,12 @@ import pandas as pd
 
 def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """The rows, in order; null is None, and a list is one of Python's."""
-    clean = frame.astype(object).where(frame.notna(), None)
-    return [
-        {
-            str(name): value.tolist() if isinstance(value, np.ndarray) else value
-            for name, value in row.items()
-        }
-        for row in clean.to_dict("records")
-    ]
+    names = [str(name) for name in frame.columns]
+    columns = [[_plain(value) for value in frame[name].tolist()] for name in names]
+    return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return None if value is pd.NA or value != value else value  # noqa: PLR0124 - not a number
