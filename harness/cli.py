@@ -1,5 +1,8 @@
 """`fencepost`: the command line."""
 
+from importlib.metadata import version
+from typing import Annotated
+
 import typer
 
 from contract.program import run_program
@@ -35,6 +38,25 @@ app.command(name="fault")(fault)
 app.command(name="heal")(heal)
 app.command(name="shell", context_settings={"ignore_unknown_options": True})(shell)
 app.command(name="doctor")(doctor)
+
+
+def _print_version(*, is_asked: bool) -> None:
+    if is_asked:
+        typer.echo(f"fencepost {version('fencepost')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    *,
+    is_version_asked: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Options of the program itself."""
 
 
 def main() -> None:

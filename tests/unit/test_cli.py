@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,17 @@ def fencepost(*arguments: str, **environment: str) -> subprocess.CompletedProces
         text=True,
         check=False,
     )
+
+
+def test_without_a_command_the_help_is_all() -> None:
+    ended = fencepost()
+    assert (ended.returncode, ended.stderr) == (64, "")
+    assert "Exit codes: 0 pass, 1 fail" in " ".join(ended.stdout.split())
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    ended = fencepost("--version")
+    assert (ended.returncode, ended.stdout) == (0, f"fencepost {version('fencepost')}\n")
 
 
 def test_list_names_each_scenario_with_its_question() -> None:
