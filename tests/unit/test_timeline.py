@@ -1,120 +1,32 @@
-"""The timeline is computed from tables: a changed table changes its lanes."""
+"""The lanes of a timeline are computed from tables: a changed table changes them."""
 
-import re
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
-from browser import look, needs_chromium
-from pages_of import PERMITTED, finding, phase, result, run_folder, sent, verdict_of, with_tables
+from pages_of import PERMITTED, finding, run_folder, sent, with_tables
+from timeline_rows import (
+    HERE,
+    SECOND,
+    TABLES,
+    Row,
+    data,
+    event,
+    fault,
+    key_of,
+    lanes,
+    made,
+    mark,
+    poll,
+    sample,
+    spans,
+    stored,
+    verdict,
+)
 
-from analysis.report.log_tree import log_trees
-from analysis.report.plotly_script import script_tag, shared_script
 from analysis.report.timeline import timeline
-from analysis.report.timeline.selection import POINTS_MAX, SUBJECTS_MAX, select
-from analysis.report.timeline.source import NEEDED, Source
 from analysis.report.timeline.thinning import changes_only, latest, thinned
-from contract.run_folder import RunFolder, TopicPlan
-from contract.tables import TABLES as CONTRACT
-from contract.verdicts import Finding, Verdict
-
-SECOND = 1_000_000
-Row = dict[str, Any]
-HERE: Row = {"topic": "t", "partition": 0}
-
-
-def lead(leader: int, epoch: int, at: int, isr: list[int], elr: list[int] | None = None) -> Row:
-    return {
-        **HERE,
-        "leader": leader,
-        "leader_epoch": epoch,
-        "replicas": [1, 2],
-        "isr": isr,
-        "elr": elr or [],
-        "metadata_offset": at,
-        "at_micros": at * SECOND,
-    }
-
-
-def fault(*seconds: int | None, name: str = "kill", target: str = "broker 1") -> Row:
-    times = ("injected", "proved", "heal_began", "healed")
-    micros = [None if one is None else one * SECOND for one in seconds]
-    named = dict(zip((f"{one}_micros" for one in times), micros, strict=True))
-    return {"fault": name, "target": target, "landed": True, "evidence": "{}", **named}
-
-
-def poll(first: int, last: int, at: int, group: str = "java.g", **fields: Any) -> Row:
-    span = {"first_offset": first, "last_offset": last, "polled_micros": at * SECOND}
-    return {**HERE, "group": group, "member": f"{group}#1", **span, **fields}
-
-
-def stored(offset: int, epoch: int, at: int, group: str = "java.g") -> Row:
-    place = {"offsets_offset": at, "committed_micros": at * SECOND, "is_tombstone": False}
-    return {**HERE, "group": group, "offset": offset, "committed_epoch": epoch, **place}
-
-
-def event(change: str, at: int, **fields: Any) -> Row:
-    row = {"group": "java.g", "member": "java.g#1", "change": change, "topic": "", "partition": -1}
-    return {**row, "generation": 1, "seq": at, "at_micros": at * SECOND, **fields}
-
-
-def sample(end: int, at: int, broker: int = 1, start: int = 0) -> Row:
-    offsets = {"log_start_offset": start, "log_end_offset": end, "at_micros": at * SECOND}
-    return {**HERE, "broker": broker, "leader": broker, "leader_epoch": 0, "isr": [1], **offsets}
-
-
-TABLES: dict[str, list[Row]] = {
-    "phases": [phase("writes", SECOND, 30 * SECOND)],
-    "faults": [fault(10, 12, 18, 20)],
-    "leaderships": [lead(1, 0, 1, [1, 2]), lead(2, 1, 11, [2], [1])],
-    "sends": [sent(0, 9), sent(10, 19, answered_micros=13 * SECOND)],
-    "polls": [poll(0, 9, 3), poll(10, 19, 14)],
-    "committed_offsets": [stored(10, 0, 4), stored(20, 1, 15)],
-    "group_events": [
-        event("opened", 2),
-        event("assigned", 3, **HERE),
-        event("revoked", 16, **HERE),
-        event("closed", 17),
-    ],
-    "samples": [sample(10, 5), sample(20, 14, broker=2)],
-}
-
-
-def made(path: Path, **changed: list[Row]) -> RunFolder:
-    return with_tables(run_folder(path), **TABLES | changed)
-
-
-def verdict(*findings: Finding) -> Verdict:
-    checks = {one.check: result(one) for one in findings}
-    return verdict_of(checks)
-
-
-def lanes(folder: RunFolder, *findings: Finding) -> dict[str, Row]:
-    return {lane["title"]: lane for lane in data(folder, *findings)["lanes"]}
-
-
-def data(folder: RunFolder, *findings: Finding) -> Any:
-    found = re.search(
-        r'class="fp-data">(.*?)</script>', timeline(folder, verdict(*findings)), re.DOTALL
-    )
-    assert found is not None
-    return msgspec.json.decode(found[1])
-
-
-def mark(lane: Row, **wanted: Any) -> Row:
-    (only,) = [one for one in lane["marks"] if wanted.items() <= one.items()]
-    return dict(only)
-
-
-def key_of(lane: Row, text: str) -> str:
-    (color,) = [color for name, color in lane["keys"] if name == text]
-    return str(color)
-
-
-def spans(one: Row) -> list[tuple[float, float]]:
-    return list(zip(one["x"], one["end"], strict=True))
 
 
 def test_each_lane_that_has_something_is_there(tmp_path: Path) -> None:
@@ -336,107 +248,6 @@ def test_a_finding_without_a_time_stands_at_a_delivery(
     assert lane["marks"][0]["x"] == [at - 10]
 
 
-def test_partitions_and_groups_of_findings_are_shown_and_others_by_a_click(tmp_path: Path) -> None:
-    other = [lead(1, 0, 1, [1, 2]) | {"topic": "other"}]
-    both = [*TABLES["polls"], poll(0, 9, 3, group="librdkafka.g")]
-    folder = made(tmp_path, leaderships=[*TABLES["leaderships"], *other], polls=both)
-    found = finding(topic="other", partition=0, group="librdkafka.g")
-    chosen = select(Source(folder, verdict(found))).choices
-    assert chosen == {
-        "partitions": [("other-0", "partition other-0", True), ("t-0", "partition t-0", False)],
-        "groups": [
-            ("librdkafka.g", "group librdkafka.g", True),
-            ("java.g", "group java.g", False),
-        ],
-    }
-
-
-def test_texts_of_a_run_are_escaped_twice(tmp_path: Path) -> None:
-    evil = "</script><img src=x onerror=alert(1)>"
-    group = [poll(0, 9, 3, group=evil)]
-    folder = made(
-        tmp_path,
-        polls=group,
-        faults=[fault(10, 12, 18, 20, name=evil)],
-        sends=[sent(0, 9, producer=evil)],
-        committed_offsets=[stored(10, 0, 4, group=evil)],
-    )
-    html = timeline(folder, verdict(finding(group=evil, cause=evil)))
-    assert "<img" not in html
-    assert html.count("</script>") == 2
-    names = [row for lane in data(folder, finding(group=evil))["lanes"] for row in lane["rows"]]
-    assert any("&lt;/script&gt;" in name for name in names)
-
-
-def test_a_long_run_has_no_more_points_than_can_be_drawn(tmp_path: Path) -> None:
-    partitions = 80
-    topic = TopicPlan(
-        topic="t", partitions=partitions, replication=2, min_insync=1, unclean_election=False
-    )
-    folder = run_folder(tmp_path)
-    folder.write_plan(msgspec.structs.replace(folder.plan(), topics=[topic]))
-    rows = [
-        (number, step, {"topic": "t", "partition": number})
-        for number in range(partitions)
-        for step in range(250)
-    ]
-    with_tables(
-        folder,
-        leaderships=[lead(1 + step % 2, step, step, [1, 2]) | at for _, step, at in rows],
-        sends=[sent(step, step, answered_micros=step * SECOND) | at for _, step, at in rows],
-        polls=[poll(step, step, step) | at for _, step, at in rows],
-        committed_offsets=[stored(step, step, step) | at for _, step, at in rows],
-    )
-    last = finding(partition=partitions - 1)
-    chosen = select(Source(folder, verdict(last)))
-    assert chosen.drawn <= POINTS_MAX
-    assert len(chosen.choices["partitions"]) == SUBJECTS_MAX
-    assert chosen.choices["partitions"][0] == ("t-79", "partition t-79", True)
-    assert chosen.notes == ["The timeline has 60 of 80 partitions, those of findings first."]
-    assert len(timeline(folder, verdict(last))) < 1_000_000
-
-
-@pytest.mark.parametrize("value", [None, -(2**60), 2**60])
-def test_no_damaged_value_ends_the_analysis(tmp_path: Path, value: int | None) -> None:
-    cut = {**HERE, "broker": 1, "to_offset": 7, "at_micros": 15 * SECOND}
-    batch = {**HERE, "broker": 1, "base_offset": 7, "last_offset": 9, "leader_epoch": 0}
-    start = {**HERE, "broker": 1, "leader_epoch": 0, "start_offset": 0}
-    reset = {**HERE, "group": "java.g", "member": "java.g#1", "at_micros": SECOND}
-    elected = {"server": 1, "leader": 1, "metadata_epoch": 1, "at_micros": SECOND}
-    state = {"broker": 1, "is_fenced": False, "in_controlled_shutdown": False}
-    more: dict[str, list[Row]] = {
-        "truncations": [cut],
-        "cut_batches": [batch],
-        "epoch_checkpoints": [start],
-        "log_starts": [{**HERE, "broker": 1, "log_start_offset": 0, "log_end_offset": 7}],
-        "log_start_changes": [{**HERE, "log_start_offset": 1, "at_micros": SECOND}],
-        "resets": [reset],
-        "metadata_batches": [elected],
-        "broker_states": [state | {"metadata_offset": 1, "at_micros": SECOND}],
-    }
-    tables = TABLES | more
-    assert tables.keys() == NEEDED.keys()
-    damaged = {name: [*rows, *_damaged(name, rows[0], value)] for name, rows in tables.items()}
-    folder = made(tmp_path, **damaged)
-    found = finding(group="java.g", at=None)
-    assert "fp-plot" in timeline(folder, verdict(found))
-    assert len(log_trees(folder, verdict(found))) == 1
-
-
-def _damaged(table: str, row: Row, value: int | None) -> list[Row]:
-    """The row once for each column, with that value in it if it can have it."""
-    fields = [
-        one for one in CONTRACT[table] if value is None or str(one.type) in ("int64", "int32")
-    ]
-    values = {
-        one.name: max(min(value, 2**31 - 1), -(2**31))
-        if value is not None and str(one.type) == "int32"
-        else value
-        for one in fields
-    }
-    return [row | {name: one} for name, one in values.items()]
-
-
 def test_thinning_keeps_what_a_line_looks_like() -> None:
     x = np.arange(10_000.0)
     y = np.sin(x / 500)
@@ -456,60 +267,3 @@ def test_a_step_line_needs_only_its_changes_and_its_end() -> None:
 def test_the_value_of_a_step_line_is_that_of_its_last_point() -> None:
     at = latest(np.array([1.0, 3.0]), np.array([10.0, 30.0]), np.array([0.0, 2.0, 9.0]))
     assert np.array_equal(at, [np.nan, 10, 30], equal_nan=True)
-
-
-PAGE = "<!doctype html><html><head>{script}</head><body>{figure}{story}</body></html>"
-STORY = '<details id="finding-lost_record-1"><summary>its story</summary></details>'
-DRAWN = """
-  const plot = document.querySelector(".fp-plot");
-  while (!plot.calcdata) await pause();
-  const titles = () => plot.layout.annotations.map((one) => one.text.match(/<b>(.*?)<\\/b>/)[1]);
-  const before = titles();
-  const box = document.querySelector('input[value="group java.g"]');
-  box.click();
-  await pause();
-  const link = document.querySelector(".fp-plot .scatterlayer .point");
-  const at = link.getBoundingClientRect();
-  const found = plot.data.findIndex((one) => one.customdata && one.customdata[0]);
-  plot.emit("plotly_click", { points: [{ customdata: plot.data[found].customdata[0] }] });
-  return { before, after: titles(), is_drawn: at.width > 0, hash: location.hash };
-"""
-
-
-TOLD = """
-  const plot = document.querySelector(".fp-plot");
-  while (!plot.textContent) await pause();
-  return plot.textContent;
-"""
-
-
-def written(folder: RunFolder, *findings: Finding) -> Path:
-    page = folder.report / "index.html"
-    script = script_tag(page, shared_script(folder))
-    figure = timeline(folder, verdict(*findings))
-    page.write_text(PAGE.format(script=script, figure=figure, story=STORY))
-    return page
-
-
-@needs_chromium
-@pytest.mark.parametrize("width", [1280, 390])
-def test_the_page_draws_the_lanes_and_a_click_adds_others(tmp_path: Path, width: int) -> None:
-    both = [*TABLES["polls"], poll(0, 9, 3, group="librdkafka.g")]
-    folder = made(tmp_path, polls=both)
-    lost = finding("lost_record", group="librdkafka.g", at=13 * SECOND)
-    seen = look(written(folder, lost), DRAWN, width=width)
-    assert seen.console == []
-    assert "error" not in seen.result
-    added = [one for one in seen.result["after"] if one not in seen.result["before"]]
-    assert [one.split(":")[0] for one in added] == ["java.g on t-0", "java.g"]
-    assert seen.result["is_drawn"]
-    assert seen.result["hash"] == "#finding-lost_record-1"
-
-
-@needs_chromium
-def test_a_page_without_its_script_says_what_is_missing(tmp_path: Path) -> None:
-    folder = made(tmp_path)
-    page = written(folder)
-    shared_script(folder).unlink()
-    seen = look(page, TOLD)
-    assert "fencepost open --standalone" in seen.result

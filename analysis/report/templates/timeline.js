@@ -120,7 +120,10 @@
   }
   function show(anchor) {
     const story = document.getElementById(anchor) || document.getElementById("findings");
-    if (story) {
+    if (story && location.hash === "#" + story.id) {
+      dispatchEvent(new HashChangeEvent("hashchange"));
+      story.scrollIntoView();
+    } else if (story) {
       location.hash = "#" + story.id;
     }
   }

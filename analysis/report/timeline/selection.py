@@ -17,7 +17,7 @@ SUBJECTS_MAX = 60
 """Of the partitions, and of the groups, that have lanes."""
 _POINTS_OF_SUBJECTS = 8_000
 _POINTS_OF_SUBJECT_MAX = 800
-_SHOWN_PARTITIONS, _SHOWN_GROUPS = 4, 6
+_SHOWN_PARTITIONS, _SHOWN_GROUPS = 4, 4
 _SHOWN_WITHOUT_FINDINGS = 2
 
 _T = TypeVar("_T")

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from analysis.facts.load import table_content
 from analysis.facts.source import table_files
+from analysis.report.timeline.columns import NEEDED
 from contract.errors import TableError
 from contract.findings import FINDINGS, FINDINGS_FILE
 from contract.run_folder import RunFolder
@@ -21,54 +22,6 @@ from contract.tables import MICROS_PER_SECOND, TABLES
 from contract.verdicts import Finding, FindingVerdict, Verdict
 
 _WEIGHT = {FindingVerdict.VIOLATION: 10_000, FindingVerdict.UNDECIDED: 100}
-_LOG = ("topic", "partition")
-NEEDED = {
-    "broker_states": (
-        "broker",
-        "is_fenced",
-        "in_controlled_shutdown",
-        "metadata_offset",
-        "at_micros",
-    ),
-    "committed_offsets": (
-        *_LOG,
-        "group",
-        "is_tombstone",
-        "offsets_offset",
-        "committed_micros",
-    ),
-    "cut_batches": (*_LOG, "broker", "base_offset", "last_offset", "leader_epoch"),
-    "epoch_checkpoints": (*_LOG, "broker", "leader_epoch", "start_offset"),
-    "faults": ("fault", "target", "injected_micros"),
-    "group_events": (*_LOG, "group", "member", "change", "seq", "at_micros"),
-    "leaderships": (
-        *_LOG,
-        "leader",
-        "leader_epoch",
-        "replicas",
-        "isr",
-        "elr",
-        "metadata_offset",
-        "at_micros",
-    ),
-    "log_start_changes": (*_LOG, "log_start_offset", "at_micros"),
-    "log_starts": (*_LOG, "broker", "log_start_offset", "log_end_offset"),
-    "metadata_batches": ("leader", "metadata_epoch", "at_micros"),
-    "phases": ("stage", "doing", "began_micros"),
-    "polls": (*_LOG, "group", "first_offset", "last_offset", "polled_micros"),
-    "resets": (*_LOG, "group", "member", "at_micros"),
-    "samples": (*_LOG, "broker", "log_start_offset", "log_end_offset", "at_micros"),
-    "sends": (
-        *_LOG,
-        "producer",
-        "acks",
-        "outcome",
-        "first_sequence",
-        "last_sequence",
-    ),
-    "truncations": (*_LOG, "broker", "to_offset", "at_micros"),
-}
-"""The tables that the timeline reads, and the columns without which a row has no place in it."""
 _TIMES = {
     "phases": ("began_micros", "ended_micros"),
     "faults": ("injected_micros", "proved_micros", "heal_began_micros", "healed_micros"),
