@@ -72,9 +72,10 @@ class TruncationDetectionScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{truncation_detected.groups:group} of {resumption.groups} detected the truncation "
-        "({truncation_detected.client}), {truncation_detected.groups is_exact=true} at the exact "
-        "divergence. {truncation_undetected.groups:group} did not "
+        "{truncation_detected.groups} of {resumption.groups:group} detected the truncation "
+        "({truncation_detected.client}): {truncation_detected.groups kind='at the divergence'} "
+        "resumed at the exact divergence, {truncation_detected.groups kind=raised} raised an "
+        "exception. {truncation_undetected.groups:group} did not detect it "
         "({truncation_undetected.client}) and skipped {skipped_record.records:record}."
     )
 

@@ -3,12 +3,13 @@
 import re
 
 from analysis.report.figures import Figures, with_noun
-from contract.answers import parts
+from contract.answers import Figure, parts
 from contract.errors import FencepostError
 from contract.run_folder import RunFolder
 from contract.verdicts import CheckVerdict, Verdict
 
 UNFINISHED = "The scenario did not finish. Until then: "
+UNKNOWN = "Undecided: the sources of the answer are missing, or have gaps."
 _CHECKS_MAX = 3
 
 
@@ -19,12 +20,20 @@ def answer(folder: RunFolder, verdict: Verdict) -> str:
     """
     declared = folder.plan().answer
     try:
-        figures = Figures(folder, verdict)
-        pieces = [one if isinstance(one, str) else figures.written(one) for one in parts(declared)]
+        told = _written(list(parts(declared)), Figures(folder, verdict))
     except FencepostError:
-        pieces = []
-    told = _capitalized("".join(pieces)) or general_answer(verdict)
+        told = ""
+    told = told or general_answer(verdict)
     return f"{UNFINISHED}{told}" if folder.run().error is not None else told
+
+
+def _written(pieces: list[str | Figure], figures: Figures) -> str:
+    counted = [one for one in pieces if isinstance(one, Figure)]
+    if counted and not any(figures.is_known(one) for one in counted):
+        return UNKNOWN
+    return _capitalized(
+        "".join(one if isinstance(one, str) else figures.written(one) for one in pieces)
+    )
 
 
 def _capitalized(text: str) -> str:

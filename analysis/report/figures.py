@@ -33,6 +33,10 @@ class Figures:
         self._folder = folder
         self._verdict = verdict
 
+    def is_known(self, figure: Figure) -> bool:
+        """Whether the run's files give it."""
+        return all(self._value(count) is not None for count in figure.counts)
+
     def written(self, figure: Figure) -> str:
         """A figure as text: a number, a number with its noun, a choice, or values."""
         values = [self._value(count) for count in figure.counts]

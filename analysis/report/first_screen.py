@@ -7,6 +7,9 @@ from analysis.report.figures import with_noun
 from contract.run_folder import RunDescription
 from contract.verdicts import CheckVerdict, RunVerdict, Verdict
 
+NAMES_MAX = 3
+"""Of the checks that are undecided for one reason."""
+
 
 @dataclass(frozen=True)
 class Reason:
@@ -60,13 +63,32 @@ def reasons(verdict: Verdict, run: RunDescription) -> Iterator[Reason]:
     for one in verdict.expectations:
         if not one.is_met and not one.is_optional:
             yield Reason(f"An expected finding was not seen: {one.check}.", "expected")
+    yield from _of_checks(verdict)
+
+
+def _of_checks(verdict: Verdict) -> Iterator[Reason]:
+    """The checks that are undecided, and those without a case that need one, by the reason."""
+    undecided: dict[str, list[str]] = {}
+    idle: dict[str, list[str]] = {}
     for name, result in verdict.checks.items():
         if result.verdict is CheckVerdict.UNDECIDED:
             about = result.reason or with_noun(result.findings, "finding")
-            yield Reason(f"{name} is undecided: {about}.", f"check-{name}")
+            undecided.setdefault(about, []).append(name)
         elif result.verdict is CheckVerdict.NOT_EVALUABLE and name in verdict.must_judge:
-            yield Reason(f"{name} had nothing to judge: {result.reason}.", "not-evaluable")
+            idle.setdefault(result.reason, []).append(name)
+    for about, names in undecided.items():
+        yield Reason(f"Undecided: {_named(names)} ({about}).", f"check-{names[0]}")
+    for reason, names in idle.items():
+        yield Reason(f"Nothing to judge: {_named(names)} ({reason}).", "not-evaluable")
+
+
+def _named(names: list[str]) -> str:
+    left = len(names) - NAMES_MAX
+    return ", ".join(names[:NAMES_MAX]) + (
+        f" and {with_noun(left, 'other check')}" if left > 0 else ""
+    )
 
 
 def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
+    begin = text[:1].upper() if text.split(" ", maxsplit=1)[0].isalpha() else text[:1]
+    return f"{begin}{text[1:]}{'' if text.endswith('.') else '.'}"

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import pandas as pd
@@ -54,7 +54,7 @@ def story(folder: RunFolder, finding: Finding, tables: Tables | None = None) -> 
     deliveries those of its group, or of every group where it names none. Faults are always listed.
     """
     tables = tables or tables_of(folder)
-    moments = [*_phases(tables), *_faults(tables), *_brokers(tables)]
+    moments = list(_of_run(tables))
     if finding.topic is not None and finding.partition is not None:
         for part in (_sends, _leaderships, _truncations, _commits, _group_events, _resets, _polls):
             moments += part(tables, finding)
@@ -118,6 +118,12 @@ def _count(ranges: pd.DataFrame) -> int:
 def _span(ranges: pd.DataFrame) -> str:
     first, last = ranges["first_offset"].min(), ranges["last_offset"].max()
     return f"offset {first}" if first == last else f"offsets {first} to {last}"
+
+
+@lru_cache(maxsize=1)
+def _of_run(tables: Tables) -> tuple[Moment, ...]:
+    """What every story of a run has."""
+    return (*_phases(tables), *_faults(tables), *_brokers(tables))
 
 
 def _phases(tables: Tables) -> Iterator[Moment]:

@@ -19,7 +19,7 @@ from pages_of import (
     with_tables,
 )
 
-from analysis.report.answer import UNFINISHED, answer
+from analysis.report.answer import UNFINISHED, UNKNOWN, answer
 from contract.answers import COUNTING, DURING, RESUMPTION, Count, Figure, parts
 from contract.errors import UsageError
 from contract.findings import FINDINGS, FINDINGS_FILE
@@ -82,11 +82,12 @@ def answered(tmp_path: Path, text: str, verdict: Verdict = LOST) -> str:
         ("{lost_record.rows + sends.rows}", "4"),
         ("{lost_record.rows?lost|kept}; {lost_record.rows acks=1?lost|kept}", "Lost; kept"),
         ("{lost_record.kind}: {lost_record.groups}", "Truncated: 0"),
-        ("{polls.records:record} were read.", "An unknown number of records were read."),
-        ("So. {polls.rows} polls; {polls.acks}", "So. An unknown number polls; unknown"),
-        ("{polls.rows?Yes|No}", "Undecided"),
-        ("{sends.records during=never}", "An unknown number"),
-        ("{reset.rows}", "An unknown number"),
+        ("{sends.rows}. {polls.records:record}.", "3. An unknown number of records."),
+        ("{polls.rows} polls; {polls.topic} {sends.rows}", "An unknown number polls; unknown 3"),
+        ("{polls.rows?Yes|No}: {sends.rows}", "Undecided: 3"),
+        ("{sends.records during=never}, {sends.rows}", "An unknown number, 3"),
+        ("{sends.rows} {reset.rows}", "3 an unknown number"),
+        ("{reset.rows} {polls.rows}", UNKNOWN),
     ],
 )
 def test_a_figure_is_counted(tmp_path: Path, text: str, told: str) -> None:
@@ -130,7 +131,8 @@ def test_findings_that_can_not_be_relied_on_are_unknown(
     tmp_path: Path, judged: CheckResult
 ) -> None:
     verdict = verdict_of({"lost_record": judged})
-    assert answered(tmp_path, "{lost_record.rows:one}", verdict) == "An unknown number of ones"
+    told = answered(tmp_path, "{sends.rows}; {lost_record.rows:one}", verdict)
+    assert told == "3; an unknown number of ones"
 
 
 def test_all_findings_are_read_from_their_file(tmp_path: Path) -> None:
@@ -144,7 +146,7 @@ def test_all_findings_are_read_from_their_file(tmp_path: Path) -> None:
     verdict = verdict_of({"lost_record": result(examples[0], findings=2)})
     assert answer(folder, verdict) == "3 records in 2"
     (folder.report / FINDINGS_FILE).write_bytes(b"damaged")
-    assert answer(folder, verdict) == "An unknown number of records in an unknown number"
+    assert answer(folder, verdict) == UNKNOWN
 
 
 def test_rows_are_chosen_by_the_properties_of_their_groups(tmp_path: Path) -> None:

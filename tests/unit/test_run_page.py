@@ -159,7 +159,7 @@ def test_all_reasons_of_an_undecided_run_are_given(tmp_path: Path) -> None:
             "stale_read": result(verdict=CheckVerdict.NOT_EVALUABLE, reason="no rows"),
             "poll_skip": result(verdict=CheckVerdict.NOT_EVALUABLE, reason="no rows"),
         },
-        doubts=["the history has a gap"],
+        doubts=["the history has a gap", "history/a.jsonl was changed"],
         faults=[FaultResult(fault="kill", target="x", landed=False, evidence={})],
         expectations=[expected("lost_record", is_met=False)],
         must_judge=["stale_read"],
@@ -167,16 +167,24 @@ def test_all_reasons_of_an_undecided_run_are_given(tmp_path: Path) -> None:
     assert [one.text for one in reasons(verdict, run)] == [
         "The scenario ended with an error.",
         "The history has a gap.",
+        "history/a.jsonl was changed.",
         "No effect of kill x was seen.",
         "An expected finding was not seen: lost_record.",
-        "reset is undecided: a gap.",
-        "lost_commit is undecided: 1 finding.",
-        "stale_read had nothing to judge: no rows.",
+        "Undecided: reset (a gap).",
+        "Undecided: lost_commit (1 finding).",
+        "Nothing to judge: stale_read (no rows).",
     ]
     html = page(RunFolder(tmp_path), changed(verdict, verdict=RunVerdict.UNDECIDED), Pictures())
     for reason in reasons(verdict, run):
         assert not reason.anchor or f'id="{reason.anchor}"' in html, reason
     assert "boom" in html
+
+
+def test_checks_that_are_undecided_for_one_reason_stand_together(tmp_path: Path) -> None:
+    gap = result(verdict=CheckVerdict.UNDECIDED, reason="a gap")
+    verdict = verdict_of({f"check_{at}": gap for at in range(70)})
+    (only,) = reasons(verdict, run_folder(tmp_path).run())
+    assert only.text == "Undecided: check_0, check_1, check_2 and 67 other checks (a gap)."
 
 
 def test_a_story_counts_from_the_first_fault(folder: RunFolder) -> None:

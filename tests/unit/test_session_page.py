@@ -83,7 +83,7 @@ def test_all_that_runs_say_is_escaped(tmp_path: Path) -> None:
 
 def test_the_report_of_ducktape_and_ours_name_each_other(tmp_path: Path) -> None:
     assert not name_ours(tmp_path)
-    assert "report.html\"" not in written(tmp_path, verdict_of({}))
+    assert 'report.html"' not in written(tmp_path, verdict_of({}))
     (tmp_path / "report.html").write_text(DUCKTAPE)
     for _ in range(2):
         assert 'href="../report.html"' in written(tmp_path, verdict_of({}))
