@@ -119,7 +119,7 @@ def test_a_truncated_branch_parts_where_the_new_epoch_begins(tmp_path: Path) -> 
     (branch,) = found.branches
     assert (branch.fork, branch.segments, branch.brokers) == (100, (Segment(1, 100, 200, 1),), (1,))
     assert branch_in_words(branch) == (
-        "epoch 1: offsets 100 to 199, truncated by broker 1 at +8.000 s"
+        "epoch 1: offsets 100 to 199 at least, truncated by broker 1 at +8.000 s"
     )
 
 
@@ -234,8 +234,8 @@ def test_the_picture_changes_with_the_tables(tmp_path: Path) -> None:
     (after,) = log_trees(
         made(tmp_path / "b", cut_batches=[batch(1, 100, 179, 1)]), verdict(resumed())
     )
-    assert "epoch 1: offsets 100 to 199, truncated by broker 1" in " ".join(texts(before.svg))
-    assert "epoch 1: offsets 100 to 179, truncated by broker 1" in " ".join(texts(after.svg))
+    assert "epoch 1: offsets 100 to 199 at least, truncated by broker 1" in " ".join(texts(before.svg))
+    assert "epoch 1: offsets 100 to 179 at least, truncated by broker 1" in " ".join(texts(after.svg))
     assert {"0", "50", "100", "200", "350"} <= set(texts(before.svg))
     assert "2 none, 3 broker 2 (unclean election)" in " ".join(texts(before.svg))
 
@@ -248,6 +248,7 @@ def test_records_below_the_log_start_are_shown_as_deleted(tmp_path: Path) -> Non
     )
     (drawn,) = log_trees(folder, verdict(resumed(committed_offset=20)))
     assert "below the log start 60" in drawn.svg
+    assert "The log starts at 60: offsets 20 to 59 are deleted." in texts(drawn.svg)
 
 
 def test_partitions_are_shown_for_truncations_and_for_findings(tmp_path: Path) -> None:

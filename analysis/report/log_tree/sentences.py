@@ -22,7 +22,10 @@ def brokers_in_words(brokers: tuple[int, ...]) -> str:
 
 
 def branch_in_words(branch: Branch) -> str:
-    """Which records it has, and what happened to them."""
+    """Which records it has, and what happened to them.
+
+    A branch is known from a copy before the truncation: the broker may have appended since.
+    """
     last = branch.segments[-1]
     names = ", ".join(epoch_name(one) for one in branch.segments)
     who = brokers_in_words(branch.brokers)
@@ -31,7 +34,7 @@ def branch_in_words(branch: Branch) -> str:
         return told + _at(branch) + "; what was removed is not known"
     span = f"{names}: offsets {branch.fork} to {last.end - 1}"
     if branch.is_truncated:
-        return f"{span}, truncated by {who}{_at(branch)}"
+        return f"{span} at least, truncated by {who}{_at(branch)}"
     return f"{span}, still on {who} at the end"
 
 
@@ -57,6 +60,11 @@ def commit_in_words(commit: Commit) -> str:
 
 def why(commit: Commit, tree: Tree) -> str:
     """How the commit's epoch compares with the surviving log (KIP-320)."""
+    if commit.offset < tree.log_start:
+        return (
+            f"The log starts at {tree.log_start}: offsets {commit.offset} to "
+            f"{tree.log_start - 1} are deleted."
+        )
     if commit.epoch is None:
         return "A commit without an epoch cannot be compared with the log."
     end = tree.end_of(commit.epoch)

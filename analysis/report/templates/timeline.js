@@ -3,7 +3,7 @@
   const plot = root.querySelector(".fp-plot");
   const data = JSON.parse(root.querySelector(".fp-data").textContent);
   const boxes = [...root.querySelectorAll("input[type=checkbox]")];
-  const ROW = 19, VALUES = 112, TITLE = 26, GAP = 8, NARROW = 600;
+  const ROW = 19, VALUES = 112, TITLE = 26, LINE = 15, GAP = 8, NARROW = 600;
   let range = data.range;
 
   function timeOfDay(seconds) {
@@ -48,14 +48,26 @@
         `${text}<br>${signed(mark.x[i])}<br>${timeOfDay(mark.x[i])}`),
     };
   }
-  function titleOf(lane, top, narrow) {
-    const keys = lane.keys.map(([text, color]) =>
-      `<span style="color:${color}">■</span> ${narrow ? shortened(text, 18) : text}`);
+  function titleLines(lane, narrow, width) {
+    const letters = width / (narrow ? 5.6 : 6.8);
+    const lines = [`<b>${shortened(lane.title, letters)}</b>`];
+    let used = Math.min(lane.title.length, letters);
+    lane.keys.forEach(([text, color]) => {
+      const key = `<span style="color:${color}">■</span> ${text}`;
+      if (used + text.length + 5 > letters) {
+        lines.push(key);
+        used = text.length;
+      } else {
+        lines[lines.length - 1] += "  " + key;
+        used += text.length + 4;
+      }
+    });
+    return lines;
+  }
+  function titleOf(lines, top, narrow) {
     return {
       xref: "paper", yref: "paper", x: 0, y: top, xanchor: "left", yanchor: "bottom", align: "left",
-      showarrow: false, font: { size: narrow ? 10 : 12 },
-      text: `<b>${narrow ? shortened(lane.title, 34) : lane.title}</b>` +
-        (narrow && keys.length > 2 ? "" : "  " + keys.join("  ")),
+      showarrow: false, font: { size: narrow ? 10 : 12 }, text: lines.join("<br>"),
     };
   }
   function figure() {
@@ -66,10 +78,14 @@
     const rows = lanes.flatMap((lane) => lane.rows.map((row) => Math.min(row.length, letters)));
     const style = getComputedStyle(document.body);
     const grid = "rgba(128,136,144,0.25)";
-    const height = lanes.reduce((sum, lane) => sum + TITLE + GAP + bodyHeight(lane), 0);
+    const left = Math.max(narrow ? 46 : 64, 10 + 6.3 * Math.max(0, ...rows)), right = 12;
+    const titles = lanes.map((lane) => titleLines(lane, narrow, root.clientWidth - left - right));
+    const titleHeight = (place) => TITLE + LINE * (titles[place].length - 1);
+    const height = lanes.reduce(
+      (sum, lane, place) => sum + titleHeight(place) + GAP + bodyHeight(lane), 0);
     const layout = {
       height: height + 86, barmode: "overlay", hovermode: "closest", dragmode: narrow ? false : "zoom",
-      margin: { l: Math.max(narrow ? 46 : 64, 10 + 6.3 * Math.max(0, ...rows)), r: 12, t: 36, b: 50 },
+      margin: { l: left, r: right, t: 36, b: 50 },
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { color: style.color, family: style.fontFamily, size: 11 },
       hoverlabel: { align: "left" }, annotations: [],
@@ -92,9 +108,9 @@
     let used = 0;
     lanes.forEach((lane, place) => {
       const axis = place === 0 ? "" : String(place + 1);
-      const top = 1 - (used + TITLE) / height;
+      const top = 1 - (used + titleHeight(place)) / height;
       const bottom = top - bodyHeight(lane) / height;
-      used += TITLE + bodyHeight(lane) + GAP;
+      used += titleHeight(place) + bodyHeight(lane) + GAP;
       layout["yaxis" + axis] = {
         domain: [Math.max(0, bottom), top], anchor: "x", fixedrange: true, gridcolor: grid, zeroline: false,
         ...(lane.rows.length
@@ -105,7 +121,7 @@
             }
           : { nticks: 5 }),
       };
-      layout.annotations.push(titleOf(lane, top, narrow));
+      layout.annotations.push(titleOf(titles[place], top, narrow));
       lane.marks.forEach((mark) => traces.push(traceOf(mark, axis)));
     });
     return [traces, layout];
