@@ -33,13 +33,14 @@ from analysis.report.outputs import (
 )
 from analysis.report.outputs import as_json as told_as_json
 from analysis.report.page import write_report
+from analysis.report.run_output import outputs_of_night
 from analysis.report.session_page import write_session
 from analysis.report.terminal import show, show_night
 from analysis.verdict.every_finding import FindingsFile
 from analysis.verdict.judge import judge
 from contract.errors import AnalysisError, FencepostError, RunFolderError
 from contract.findings import FINDINGS_FILE
-from contract.nights import Night, NightSummary, read_night
+from contract.nights import Night, NightSummary, Outcome, read_night
 from contract.program import say, unexpected
 from contract.progress import PhaseProgress
 from contract.regular_files import replace_file
@@ -89,13 +90,15 @@ def analyze(
             own = [one for one in of_runs if path in (one.folder.path, *one.folder.path.parents)]
             write_session(path, own)
             write_session_outputs(path, own)
-    summaries = _write_nights(nights, [one for one, is_of_night in judged if is_of_night])
+    in_nights = [one for one, is_of_night in judged if is_of_night]
+    summaries = _write_nights(nights, in_nights)
     if as_json:
         typer.echo(told_as_json(of_runs, list(zip(nights, summaries, strict=True))))
     else:
         for one in of_runs:
             _show(one, out, is_verbose=is_verbose)
-        for summary in summaries:
+        for path, summary in zip(nights, summaries, strict=True):
+            show_runs_of(path, summary, in_nights, out, is_verbose=is_verbose)
             show_night(summary, out)
     keep(progress)
     if codes := [one.exit_code for one in of_runs if one.exit_code]:
@@ -115,6 +118,15 @@ def _show(judged: Judged, out: Console, *, is_verbose: bool) -> None:
         line = pasted(f"fencepost explain {path} {first.check}:{first.number}")
         out.print(Text(f"explain: {line}"), soft_wrap=True)
     out.print(Text(f"report: {judged.folder.report / 'index.html'}"), soft_wrap=True)
+
+
+def show_runs_of(
+    path: Path, summary: NightSummary, judged: list[Judged], out: Console, *, is_verbose: bool
+) -> None:
+    """Print the verdicts of a night's runs that are not as its suite expects; of all if verbose."""
+    for one in outputs_of_night(path, summary, judged):
+        if one.verdict is not None and (is_verbose or one.outcome is not Outcome.EXPECTED):
+            show(one.verdict, out, run=one.run, is_verbose=is_verbose)
 
 
 def _judge_all(

@@ -92,7 +92,7 @@ class PhaseProgress(AbstractContextManager["PhaseProgress"]):
 
     def _end(self) -> None:
         if self._phase and self._console.is_terminal:
-            self._line.update(self._task, visible=False)
+            self._line.update(self._task, visible=False, refresh=True)
             self._print(f"{self._clock() - self._began:6.1f} s  {self._phase}")
 
     def _print(self, line: str) -> None:

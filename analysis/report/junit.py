@@ -6,6 +6,7 @@ undecided. A check without a case that the scenario does not need is skipped.
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
@@ -43,8 +44,9 @@ def junit(outputs: Iterable[RunOutput]) -> bytes:
 def _suite(root: Element, output: RunOutput) -> None:
     suite = SubElement(root, "testsuite", name=_text(output.name))
     if output.run is not None:
-        began = datetime.fromtimestamp(output.run.started_micros // MICROS_PER_SECOND, UTC)
-        suite.set("timestamp", began.strftime("%Y-%m-%dT%H:%M:%S"))
+        with suppress(OverflowError, ValueError):  # The times of a damaged run may be no times.
+            began = datetime.fromtimestamp(output.run.started_micros // MICROS_PER_SECOND, UTC)
+            suite.set("timestamp", began.strftime("%Y-%m-%dT%H:%M:%S"))
     properties = SubElement(suite, "properties")
     for name, value in _properties(output):
         SubElement(properties, "property", name=name, value=_text(value))

@@ -75,7 +75,7 @@ def _add(families: dict[str, _Family], output: RunOutput) -> None:
         run = output.run
         labels |= {"kafka": run.kafka, "cluster": run.cluster}
         families["fencepost_run_seed"].add(labels, run.seed)
-        if run.ended_micros is not None:
+        if run.ended_micros is not None and run.seconds is not None:
             ended = run.ended_micros / MICROS_PER_SECOND
             families["fencepost_run_end_timestamp_seconds"].add(labels, ended)
     for verdict in RunVerdict:

@@ -11,7 +11,6 @@ from analysis.report.night_rows import Judged, outcome_of
 from contract.errors import RunFolderError
 from contract.nights import NightRow, NightSummary, Outcome
 from contract.run_folder import RunDescription
-from contract.tables import MICROS_PER_SECOND
 from contract.verdicts import RunVerdict, Verdict
 
 NOT_JUDGED = "the run was not judged"
@@ -51,9 +50,7 @@ class RunOutput:
     @property
     def seconds(self) -> float | None:
         """How long the run took; None where it is not known."""
-        if self.run is None or self.run.ended_micros is None:
-            return None
-        return (self.run.ended_micros - self.run.started_micros) / MICROS_PER_SECOND
+        return None if self.run is None else self.run.seconds
 
 
 def output_of(one: Judged, report: Path) -> RunOutput:

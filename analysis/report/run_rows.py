@@ -11,7 +11,6 @@ from analysis.report.night_rows import Judged
 from analysis.report.stories import anchor
 from contract.errors import RunFolderError
 from contract.run_folder import Plan, RunDescription
-from contract.tables import MICROS_PER_SECOND
 from contract.verdicts import CheckVerdict, Verdict
 
 
@@ -135,6 +134,4 @@ def _permitted(verdict: Verdict) -> dict[str, int]:
 
 
 def _seconds(run: RunDescription) -> float | None:
-    if run.ended_micros is None:
-        return None
-    return round((run.ended_micros - run.started_micros) / MICROS_PER_SECOND, 1)
+    return None if run.seconds is None else round(run.seconds, 1)

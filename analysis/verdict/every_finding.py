@@ -51,6 +51,7 @@ class FindingsFile:
 
     def __init__(self, file: Path) -> None:
         """Begin a new file."""
+        self._file = file
         self._writer = pq.ParquetWriter(file, FINDINGS)
         self._writing = Lock()
 
@@ -64,8 +65,10 @@ class FindingsFile:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End the file."""
+        """End the file; remove it after an exception, as it lacks findings."""
         self._writer.close()
+        if error is not None:
+            self._file.unlink(missing_ok=True)
 
     def keep(self, check: str, findings: pa.Table, clients: Mapping[str, str]) -> None:
         """Write the findings of a check, which are in order."""

@@ -143,6 +143,19 @@ def test_a_damaged_file_is_reported(tmp_path: Path) -> None:
         read_finding(folder, "reset", 1)
 
 
+def test_a_file_that_lacks_findings_is_removed(tmp_path: Path) -> None:
+    file = tmp_path / FINDINGS_FILE
+
+    def crash() -> None:
+        with FindingsFile(file) as findings:
+            findings.keep("reset", table(row()), CLIENTS)
+            raise MemoryError
+
+    with pytest.raises(MemoryError):
+        crash()
+    assert not file.exists()
+
+
 def test_findings_that_rest_on_a_gap_are_undecided() -> None:
     rows = doubted_rows(in_order(table(*SHUFFLED)))
     assert set(rows["verdict"].to_pylist()) == {"undecided"}

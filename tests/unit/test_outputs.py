@@ -301,6 +301,15 @@ def test_a_run_without_a_verdict_has_metrics(tmp_path: Path) -> None:
     assert "fencepost_check_findings" not in text
 
 
+@pytest.mark.parametrize("started", [-(10**400), 10**30])
+def test_damaged_times_are_left_out(tmp_path: Path, started: int) -> None:
+    one = output(tmp_path, None, started_micros=started)
+    (suite,) = parsed(junit([one]))
+    assert suite.get("timestamp") is None
+    assert families(metrics([one]))
+    assert "it is damaged" in markdown("s", [one])
+
+
 def test_no_run_makes_valid_files() -> None:
     assert parsed(junit([])).get("tests") == "0"
     assert metrics([]) == "# EOF\n"

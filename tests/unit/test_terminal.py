@@ -9,7 +9,11 @@ import pytest
 from pages_of import expected, finding, result, run_folder, unexpected, verdict_of
 from rich.console import Console
 
+from analysis.cli import show_runs_of
+from analysis.report.first_screen import reasons
+from analysis.report.night_rows import Judged
 from analysis.report.terminal import show
+from contract.nights import NightRow, NightSummary, Outcome
 from contract.run_folder import RunDescription
 from contract.verdicts import CheckResult, CheckVerdict, RunVerdict, Timing, Verdict
 
@@ -59,21 +63,20 @@ def test_all_checks_and_the_timing_are_printed_only_if_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("result", "told"),
+    "result",
     [
-        (result(verdict=CheckVerdict.UNDECIDED, reason="a gap"), "reset is undecided: a gap"),
-        (result(verdict=CheckVerdict.NOT_EVALUABLE, reason="no rows"), "nothing to judge: no rows"),
+        result(verdict=CheckVerdict.UNDECIDED, reason="a [gap]"),
+        result(verdict=CheckVerdict.NOT_EVALUABLE, reason="no rows"),
     ],
 )
-def test_what_is_open_is_printed_with_its_reason(
-    tmp_path: Path, result: CheckResult, told: str
-) -> None:
+def test_what_is_open_is_printed_with_its_reason(tmp_path: Path, result: CheckResult) -> None:
     run = run_folder(tmp_path, error="NodeError: node [b]1\nmore").run()
     verdict = verdict_of({"reset": result}, verdict=RunVerdict.UNDECIDED)
-    out = printed(verdict, run)
-    assert f"undecided: {told}" in " ".join(out.replace("reset had", "").split())
-    assert "error of the scenario: NodeError: node [b]1\n" in out
-    assert "more" not in out
+    lines = printed(verdict, run).splitlines()
+    told = [f"undecided: {reason.text}" for reason in reasons(verdict, run)]
+    assert [line for line in lines if line.startswith("undecided: ")] == told
+    assert any(result.reason in line for line in told)
+    assert lines[-1] == "error of the scenario: NodeError: node [b]1"
 
 
 def test_a_pass_is_three_lines() -> None:
@@ -114,3 +117,48 @@ def test_a_verdict_of_an_earlier_release_is_read() -> None:
     for name in ("answer", "expectations", "unexpected"):
         fields.pop(name)
     assert printed(msgspec.convert(fields, Verdict)).startswith("pass micro, seed 1")
+
+
+def night_row(verdict: RunVerdict, outcome: Outcome, name: str) -> NightRow:
+    return NightRow(
+        id=name,
+        scenario="micro",
+        parameters={},
+        kafka="4.4.0",
+        seed=1,
+        repeat=0,
+        expect=RunVerdict.PASS,
+        verdict=verdict,
+        outcome=outcome,
+        seconds=1.0,
+        checks={},
+        report=f"{name}/report/index.html",
+        error=None,
+        rerun="",
+    )
+
+
+@pytest.mark.parametrize(("is_verbose", "shown"), [(False, ["fail"]), (True, ["pass", "fail"])])
+def test_a_night_shows_the_runs_that_are_not_as_expected(
+    tmp_path: Path, *, is_verbose: bool, shown: list[str]
+) -> None:
+    verdicts = {"0": verdict_of({"reset": HOLDS}), "1": FAILED}
+    judged = [Judged(run_folder(tmp_path / name), one) for name, one in verdicts.items()]
+    summary = NightSummary(
+        schema=1,
+        night="n",
+        suite="s",
+        cluster="embedded",
+        seed=1,
+        verdict=RunVerdict.FAIL,
+        runs=[
+            night_row(RunVerdict.PASS, Outcome.EXPECTED, "0"),
+            night_row(RunVerdict.FAIL, Outcome.UNEXPECTED, "1"),
+        ],
+        compared_with=None,
+        changes=[],
+    )
+    out = io.StringIO()
+    show_runs_of(tmp_path, summary, judged, Console(file=out, width=100), is_verbose=is_verbose)
+    lines = [line.split()[0] for line in out.getvalue().splitlines() if " micro" in line]
+    assert lines == shown
