@@ -48,3 +48,8 @@ NEEDED = {
     "truncations": (*_LOG, "broker", "to_offset", "at_micros"),
 }
 """The tables that the timeline reads, and the columns without which a row has no place in it."""
+USED = {
+    "polls": list(NEEDED["polls"]),
+    "sends": [*NEEDED["sends"], "last_offset", "error", "intended_micros", "answered_micros"],
+}
+"""The columns that are read of the largest tables; of the others all are."""

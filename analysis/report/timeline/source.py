@@ -4,6 +4,7 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -11,17 +12,17 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.facts.load import table_content
 from analysis.facts.source import table_files
-from analysis.report.timeline.columns import NEEDED
-from contract.errors import TableError
+from analysis.report.timeline.columns import NEEDED, USED
 from contract.findings import FINDINGS, FINDINGS_FILE
+from contract.regular_files import open_regular
 from contract.run_folder import RunFolder
 from contract.stages import Stage
 from contract.tables import MICROS_PER_SECOND, TABLES
 from contract.verdicts import Finding, FindingVerdict, Verdict
 
 _WEIGHT = {FindingVerdict.VIOLATION: 10_000, FindingVerdict.UNDECIDED: 100}
+_MICROS_MAX = 2**62
 _TIMES = {
     "phases": ("began_micros", "ended_micros"),
     "faults": ("injected_micros", "proved_micros", "heal_began_micros", "healed_micros"),
@@ -93,8 +94,9 @@ class Source:
         if table not in self._content:
             content = TABLES[table].empty_table()
             if self._files.rows[table]:
-                with suppress(TableError):  # the verdict names it
-                    content = table_content(table, self._files.paths[table])
+                # The verdict names a table that can't be read.
+                with suppress(pa.ArrowException, OSError):
+                    content = _read(table, self._files.paths[table])
             self._content[table] = content
         return self._content[table]
 
@@ -104,9 +106,12 @@ class Source:
 
     @cached_property
     def zero_micros(self) -> int:
-        """When the first fault was injected; when the run began if there is none."""
+        """When the first fault was injected; when the run began if there is none.
+
+        0 if the description of the run has a time that no table could have.
+        """
         if self._has_no_fault:
-            return self._started_micros
+            return self._started_micros if abs(self._started_micros) <= _MICROS_MAX else 0
         return int(self.frame("faults")["injected_micros"].dropna().min())
 
     @property
@@ -252,6 +257,13 @@ class Source:
     def groups_found(self) -> int:
         """The number of groups that findings name; they are the first."""
         return len({one.finding.group for one in self.findings} - {None})
+
+
+def _read(table: str, path: Path) -> pa.Table:
+    """The columns of a table that the timeline uses; texts are kept once each."""
+    texts = [one.name for one in TABLES[table] if pa.types.is_string(one.type)]
+    with open_regular(path) as content:
+        return pq.read_table(content, columns=USED.get(table), read_dictionary=texts)
 
 
 def _by_partition(frame: pd.DataFrame) -> dict[Partition, pd.DataFrame]:
