@@ -24,6 +24,7 @@ class Run:
         link: to its page; empty without one.
         plan: None where it could not be read.
         verdict: None where the run was not judged.
+        must_fail: whether its suite expects the verdict fail, as of a canary.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Run:
     link: str
     plan: Plan | None
     verdict: Verdict | None
+    must_fail: bool = False
 
 
 @dataclass
@@ -97,7 +99,10 @@ def _words(run: Run) -> dict[str, str]:
     client_of = {group.group: group.client for group in run.plan.groups}
     found: dict[str, set[str]] = {client: set() for client in (CLUSTER, *client_of.values())}
     for group, word in _noted(run.verdict):
-        found[client_of.get(group or "", CLUSTER)].add(word)
+        is_due = run.must_fail and word == "unexpected"
+        found[client_of.get(group or "", CLUSTER)].add("expected" if is_due else word)
+    if run.must_fail and run.verdict.verdict is RunVerdict.PASS:
+        found[CLUSTER].add("unexpected")
     is_noted = any("undecided" in words for words in found.values())
     if run.verdict.verdict is RunVerdict.UNDECIDED and not is_noted:
         found[CLUSTER].add("undecided")

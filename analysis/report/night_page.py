@@ -7,7 +7,7 @@ from analysis.report.matrix import matrix, row_name
 from analysis.report.night_changes import changes, last_night
 from analysis.report.night_rows import Judged, decide_night, rows_of, unexercised
 from analysis.report.page import environment
-from analysis.report.run_rows import run_of, run_row
+from analysis.report.run_rows import CARDS_MAX, RUNS_MAX, run_of, run_row
 from contract.nights import (
     SCHEMA,
     SUMMARY_FILE,
@@ -16,6 +16,7 @@ from contract.nights import (
     Outcome,
     write_atomically,
 )
+from contract.verdicts import RunVerdict
 
 
 def write_night(path: Path, night: Night, judged: list[Judged]) -> NightSummary:
@@ -36,6 +37,7 @@ def write_night(path: Path, night: Night, judged: list[Judged]) -> NightSummary:
     )
     report = path / "report"
     report.mkdir(exist_ok=True)
+    failing = {row.report for row in rows if row.expect is RunVerdict.FAIL}
     known = {_report_of(one, path): run_row(one, report) for one in judged}
     page = (
         environment()
@@ -48,7 +50,11 @@ def write_night(path: Path, night: Night, judged: list[Judged]) -> NightSummary:
             undecided=[row for row in rows if row.outcome is Outcome.UNDECIDED],
             known=known,
             row_name=row_name,
-            matrix=matrix([run_of(one, report) for one in judged]),
+            matrix=matrix(
+                [run_of(one, report, must_fail=_report_of(one, path) in failing) for one in judged]
+            ),
+            runs_max=RUNS_MAX,
+            cards_max=CARDS_MAX,
             duration=duration,
         )
     )

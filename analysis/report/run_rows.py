@@ -13,6 +13,11 @@ from contract.errors import RunFolderError
 from contract.run_folder import Plan, RunDescription
 from contract.verdicts import CheckVerdict, Verdict
 
+RUNS_MAX = 120
+"""Of a page's table; `summary.json` has all."""
+CARDS_MAX = 20
+"""Of the runs at the head of a page."""
+
 
 @dataclass(frozen=True)
 class Unexpected:
@@ -92,12 +97,19 @@ def run_row(one: Judged, page: Path) -> RunRow:
     )
 
 
-def run_of(one: Judged, page: Path) -> Run:
-    """A run's place in the matrix."""
+def run_of(one: Judged, page: Path, *, must_fail: bool = False) -> Run:
+    """A run's place in the matrix; `must_fail` as there."""
     plan, run = _described(one)
     row = run_row(one, page)
     kafka = row.kafka or (run.kafka if run else "unknown")
-    return Run(name=row.name, kafka=kafka, link=row.link, plan=plan, verdict=one.verdict)
+    return Run(
+        name=row.name,
+        kafka=kafka,
+        link=row.link,
+        plan=plan,
+        verdict=one.verdict,
+        must_fail=must_fail,
+    )
 
 
 def _described(one: Judged) -> tuple[Plan | None, RunDescription | None]:

@@ -12,7 +12,7 @@ from analysis.report.figures import with_noun
 from analysis.report.matrix import matrix
 from analysis.report.night_rows import Judged
 from analysis.report.page import environment
-from analysis.report.run_rows import RunRow, run_of, run_row
+from analysis.report.run_rows import CARDS_MAX, RUNS_MAX, RunRow, run_of, run_row
 from contract.verdicts import RunVerdict
 
 
@@ -37,6 +37,8 @@ def write_session(session: Path, runs: list[Judged]) -> None:
             undecided=[row for row in shown if row.verdict == RunVerdict.UNDECIDED],
             matrix=matrix([run_of(one, report) for one in runs]),
             duration=duration,
+            runs_max=RUNS_MAX,
+            cards_max=CARDS_MAX,
             ducktape=os.path.relpath(session / NAME, report) if name_ours(session) else "",
         )
     )

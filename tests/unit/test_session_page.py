@@ -1,5 +1,6 @@
 """A session's page: what is unexpected first, a matrix of all, each run with its answer."""
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -9,6 +10,7 @@ from pages_of import changed, expected, finding, result, run_folder, unexpected,
 from analysis.report.ducktape_page import name_ours
 from analysis.report.matrix import CLUSTER, Run, matrix
 from analysis.report.night_rows import Judged
+from analysis.report.run_rows import RUNS_MAX
 from analysis.report.session_page import write_session
 from contract.verdicts import (
     CheckVerdict,
@@ -139,3 +141,19 @@ def test_the_cluster_has_what_no_client_has(tmp_path: Path, verdict: Verdict, wo
     (_, (cell, *_)) = made.rows[0]
     assert cell is not None
     assert [entry[0] for entry in cell.entries] == [word]
+
+
+def test_what_a_canary_must_have_is_expected(tmp_path: Path) -> None:
+    plan = run_folder(tmp_path).plan()
+    for verdict, client, word in ((failed(), 1, "expected"), (verdict_of({}), 0, "unexpected")):
+        made = matrix([Run("a", "4.4.0", "", plan, verdict, must_fail=True)])
+        cell = made.rows[0][1][client]
+        assert cell is not None
+        assert [entry[0] for entry in cell.entries] == [word]
+
+
+def test_a_long_session_says_what_is_left_out(tmp_path: Path) -> None:
+    html = written(tmp_path, *[failed()] * (RUNS_MAX + 5))
+    assert "5 more runs: report/summary.json" in html
+    assert "More unexpected or undecided runs are in the table below." in html
+    assert len(re.findall("<[a-z]", html)) < 5_000
