@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from browser import look, needs_chromium
-from pages_of import finding, run_folder, sent, with_tables
+from pages_of import PERMITTED, finding, run_folder, sent, with_tables
 from timeline_rows import (
     HERE,
     SECOND,
@@ -13,6 +13,7 @@ from timeline_rows import (
     Row,
     data,
     fault,
+    lanes,
     lead,
     made,
     poll,
@@ -22,6 +23,7 @@ from timeline_rows import (
 
 from analysis.report.log_tree import log_trees
 from analysis.report.plotly_script import script_tag, shared_script
+from analysis.report.story import origin, tables_of
 from analysis.report.timeline import timeline
 from analysis.report.timeline.columns import NEEDED
 from analysis.report.timeline.selection import POINTS_MAX, SUBJECTS_MAX, select
@@ -116,6 +118,22 @@ def test_no_damaged_value_ends_the_analysis(tmp_path: Path, value: int | None) -
     found = finding(group="java.g", at=None)
     assert "fp-plot" in timeline(folder, verdict(found))
     assert len(log_trees(folder, verdict(found))) == 1
+
+
+@pytest.mark.parametrize("faults", [TABLES["faults"], []], ids=["fault", "none"])
+def test_stories_and_the_timeline_count_from_the_same_moment(
+    tmp_path: Path, faults: list[Row]
+) -> None:
+    folder = made(tmp_path, faults=faults)
+    told, drawn = origin(folder, tables_of(folder)), Source(folder, verdict())
+    assert (told.at_micros, told.name) == (drawn.zero_micros, drawn.origin)
+
+
+def test_a_run_with_many_findings_draws_the_grave_ones(tmp_path: Path) -> None:
+    many = [finding(f"check_{number}", verdict=PERMITTED, at=SECOND) for number in range(1_100)]
+    lane = next(iter(lanes(made(tmp_path), *many, finding("lost_record", at=SECOND)).values()))
+    assert lane["title"] == "findings (101 more are not shown)"
+    assert lane["rows"] == ["lost_record", "permitted"]
 
 
 def test_a_damaged_start_of_the_run_is_no_zero(tmp_path: Path) -> None:

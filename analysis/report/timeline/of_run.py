@@ -24,6 +24,7 @@ from contract.verdicts import FindingVerdict
 ROWS_MAX = 14
 """Of a lane."""
 _BARS_MAX = 300
+_FINDINGS_MAX = 1_000
 _STAGE = {
     Stage.STARTING: GREY,
     Stage.WARM_UP: TEAL,
@@ -159,7 +160,8 @@ def _fenced(source: Source, states: pd.DataFrame) -> Iterator[tuple[float, float
 
 def _findings(source: Source) -> Lane:
     """A row for each check with a violation or an undecided case, and one for what is permitted."""
-    timed = [(time, one) for one in source.findings if (time := _time(source, one)) is not None]
+    grave = sorted(source.findings, key=lambda one: -source.weight(one.finding))[:_FINDINGS_MAX]
+    timed = [(time, one) for one in grave if (time := _time(source, one)) is not None]
     weights: dict[str, int] = {}
     for _, one in timed:
         row = _row(one)
@@ -202,12 +204,8 @@ def _delivered(source: Source, one: Numbered) -> int | None:
     if found.group is None or found.offset_first is None:
         return None
     last = found.offset_first if found.offset_last is None else found.offset_last
-    polls = source.polls
-    polls = polls[
-        (polls["group"] == found.group)
-        & (polls["topic"] == found.topic)
-        & (polls["partition"] == found.partition)
-    ]
+    polls = source.of_group("polls", found.group)
+    polls = polls[(polls["topic"] == found.topic) & (polls["partition"] == found.partition)]
     of_it = (polls["first_offset"] <= last) & (polls["last_offset"] >= found.offset_first)
     times = polls[of_it]["polled_micros"]
     if times.size and times.min() != times.max():

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analysis.facts.source import table_files
+from analysis.report.stories import anchor
 from analysis.report.timeline.columns import NEEDED, USED
 from contract.findings import FINDINGS, FINDINGS_FILE
 from contract.regular_files import open_regular
@@ -55,7 +56,7 @@ class Numbered:
     @property
     def anchor(self) -> str:
         """Where its story is on the run's page."""
-        return f"finding-{self.finding.check}-{self.number}"
+        return anchor(self.finding.check, self.number)
 
 
 class Source:
@@ -214,12 +215,13 @@ class Source:
             frame = pd.DataFrame(examples, columns=FINDINGS.names).astype(object)
         return frame
 
+    @cached_property
+    def _unexpected(self) -> set[tuple[str, str | None]]:
+        return {(one.check, one.group) for one in self.verdict.unexpected}
+
     def weight(self, finding: Finding) -> int:
         """How much a finding draws its partition and group to the front."""
-        is_unexpected = any(
-            one.check == finding.check and one.group in (None, finding.group)
-            for one in self.verdict.unexpected
-        )
+        is_unexpected = (finding.check, finding.group) in self._unexpected
         return 1_000_000 * is_unexpected + _WEIGHT.get(finding.verdict, 1)
 
     @cached_property
