@@ -165,6 +165,13 @@ def test_an_election_outside_of_isr_and_elr_is_unclean(tmp_path: Path) -> None:
     assert not any(one.is_unclean for one in tree(made(tmp_path, leaderships=clean)).leaderships)
 
 
+def test_a_topic_that_was_created_again_had_no_unclean_election(tmp_path: Path) -> None:
+    first, again = [lead(1, 0, 1, [1])], [lead(2, 0, 2, [2])]
+    ids = [row | {"topic_id": "a"} for row in first] + [row | {"topic_id": "b"} for row in again]
+    (only,) = tree(made(tmp_path, leaderships=ids)).leaderships
+    assert (only.leader, only.is_unclean) == (2, False)
+
+
 def test_groups_that_committed_and_continued_in_the_same_way_are_one_row(tmp_path: Path) -> None:
     rows = [resumed("a"), resumed("b", commit_epoch="max"), resumed("c", resumed_at=200)]
     folder = made(tmp_path)

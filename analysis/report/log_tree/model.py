@@ -124,10 +124,15 @@ def tree_of(source: Source, where: Partition) -> Tree | None:
 
 
 def _leaderships(rows: list[dict[str, Any]]) -> list[Leadership]:
-    """The first state of each epoch; unclean where its leader was not in ISR or ELR before."""
+    """The first state of each epoch; unclean where its leader was not in ISR or ELR before.
+
+    Of several topics that had one name, those of the last one count: it has the logs of the end.
+    """
     found: list[Leadership] = []
     before: dict[str, Any] | None = None
-    for row in sorted(rows, key=lambda row: row["metadata_offset"]):
+    ordered = sorted(rows, key=lambda row: row["metadata_offset"])
+    last = ordered[-1]["topic_id"] if ordered else None
+    for row in (one for one in ordered if one["topic_id"] == last):
         if before is None or row["leader_epoch"] != before["leader_epoch"]:
             could_lead = () if before is None else (*before["isr"], *before["elr"])
             is_unclean = before is not None and row["leader"] >= 0
