@@ -206,6 +206,10 @@ def test_without_a_resumption_the_last_stored_commit_counts(tmp_path: Path) -> N
             "A commit without an epoch cannot be compared with the log.",
         ),
         (
+            {"committed_epoch": 7},
+            "The surviving log has no epoch as high as 7.",
+        ),
+        (
             {"committed_epoch": 3, "record_epoch": 1},
             (
                 "Epoch 3 reaches to 350 in the surviving log: the commit is within it. The last "

@@ -137,7 +137,8 @@ class _Rows:
         )
 
     def _box(self, segment: Segment, top: float, *, is_gone: bool) -> None:
-        begin = self.scale.x(max(segment.begin, self.scale.offsets[0]))
+        first = segment.begin if is_gone else max(segment.begin, self.tree.log_start)
+        begin = self.scale.x(first)
         end = _RIGHT if segment.end is None else self.scale.x(segment.end)
         if end <= begin:
             return

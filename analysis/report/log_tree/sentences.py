@@ -67,6 +67,8 @@ def why(commit: Commit, tree: Tree) -> str:
         )
     if commit.epoch is None:
         return "A commit without an epoch cannot be compared with the log."
+    if commit.epoch > tree.main[-1].last_epoch:
+        return f"The surviving log has no epoch as high as {commit.epoch}."
     end = tree.end_of(commit.epoch)
     if commit.offset > end:
         return (
