@@ -1,49 +1,45 @@
 """The analysis as a program of its own; it shares nothing with the harness but files."""
 
+import os
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Annotated
 
-import msgspec
 import typer
 from pyspark.sql import SparkSession
 from rich.console import Console
+from rich.text import Text
 
 from analysis.early import STDIN, ready_for_folder
 from analysis.engine.class_data import keep
-from analysis.engine.session import (
-    close_session,
-    is_jvm_alive,
-    jvm_ended,
-    open_session,
-    require_jvm,
-)
+from analysis.engine.session import close_session, open_session
 from analysis.engine.settings import OF_URIS, settings_of
 from analysis.engine.spark import SMALL_INPUT_ROWS
-from analysis.facts.load import Trace, count_rows, load_trace
-from analysis.facts.remote import RemoteFolder, RemoteRun
+from analysis.facts.load import count_rows
+from analysis.facts.remote import RemoteFolder
+from analysis.judging import judge_run
+from analysis.report.commands import pasted
 from analysis.report.night_page import write_night
 from analysis.report.night_rows import Judged, runs_of
-from analysis.report.page import write_report
+from analysis.report.outputs import as_json as json_of
+from analysis.report.outputs import write_night_outputs, write_session_outputs
+from analysis.report.run_output import outputs_of_night
 from analysis.report.session_page import write_session
 from analysis.report.terminal import show, show_night
-from analysis.verdict.judge import judge
-from contract.errors import AnalysisError, FencepostError
+from contract.errors import RunFolderError
 from contract.held import HeldFolder, remove_unheld
-from contract.nights import Night, NightSummary, read_night
-from contract.program import say, unexpected
-from contract.regular_files import replace_file
+from contract.nights import Night, NightSummary, Outcome, read_night
+from contract.program import say
+from contract.progress import PhaseProgress
 from contract.run_folder import RunFolder, find_runs
 from contract.uris import place
-from contract.verdicts import RunVerdict, Verdict
+from contract.verdicts import RunVerdict
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
-_VERDICT, _PAGE = "verdict.json", "index.html"
-_TRACEBACK = "traceback.txt"
-_WRITTEN = (_VERDICT, _PAGE, _TRACEBACK)
 _PREFIX = "fencepost-remote-"
 _ROWS_UNKNOWN = SMALL_INPUT_ROWS + 1
 _NOT_DECODED = (
@@ -66,13 +62,18 @@ def analyze(
     conf: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark.")
     ] = None,
+    *,
+    is_verbose: Annotated[bool, typer.Option("--verbose")] = False,
+    as_json: Annotated[bool, typer.Option("--json")] = False,
 ) -> None:
-    """Judge runs, write `report/verdict.json` and `report/index.html`, and print the verdicts.
+    """Judge runs, write their reports (docs/outputs.md), and print the verdicts.
 
     Exits 0 if all pass, 1 if one fails, else 2; a night's verdict is against what it expects. A run
     that can't be judged stops no other; the exit code is then that of its error, such as 70.
     """
     asked = Asked(master, settings_of(conf or ()))
+    # A copy of standard error, which goes on while Spark's JVM is started without it.
+    progress = Console(file=os.fdopen(os.dup(2), "w"))
     spark: SparkSession | None = None
     places: list[Path | str]
     if runs == [str(STDIN)]:
@@ -80,9 +81,13 @@ def analyze(
         places = [folder]
     else:
         places = [place(run) for run in runs]
-    code = _analyze(places, spark, asked)
-    keep(Console(stderr=True))
-    raise typer.Exit(code)
+    results = _judge(places, spark, asked, progress)
+    if as_json:
+        typer.echo(json_of(results.of_runs, list(results.summaries.items())))
+    else:
+        results.show(Console(), is_verbose=is_verbose)
+    keep(progress)
+    raise typer.Exit(results.exit_code)
 
 
 @dataclass(frozen=True)
@@ -101,9 +106,45 @@ class Asked:
         return replace(self, settings={**OF_URIS, **self.settings}).open(_ROWS_UNKNOWN)
 
 
-def _analyze(places: list[Path | str], spark: SparkSession | None, asked: Asked) -> int:
-    """Judge the runs at some places, write and print all results; returns the exit code."""
-    progress, out = Console(stderr=True), Console()
+@dataclass(frozen=True)
+class _Results:
+    """What became of the runs.
+
+    Attributes:
+        of_runs: those of no night.
+        of_nights: the others.
+        summaries: of the nights, by their folders.
+        remotes: where runs really are, by the local folders of their descriptions.
+    """
+
+    of_runs: list[Judged]
+    of_nights: list[Judged]
+    summaries: dict[Path, NightSummary]
+    remotes: Mapping[Path, RemoteFolder]
+
+    def show(self, out: Console, *, is_verbose: bool) -> None:
+        """Print them."""
+        for one in self.of_runs:
+            _show(one, _remote_of(one.folder, self.remotes), out, is_verbose=is_verbose)
+        for path, summary in self.summaries.items():
+            show_runs_of(path, summary, self.of_nights, out, is_verbose=is_verbose)
+            show_night(summary, out)
+
+    @property
+    def exit_code(self) -> int:
+        """The largest of a run that can't be judged; else fail before undecided before pass."""
+        if codes := [one.exit_code for one in self.of_runs if one.exit_code]:
+            return max(codes)
+        verdicts = [one.verdict.verdict for one in self.of_runs if one.verdict is not None]
+        verdicts += [summary.verdict for summary in self.summaries.values()]
+        grave = (RunVerdict.FAIL, RunVerdict.UNDECIDED, RunVerdict.PASS)
+        return _EXIT[next((one for one in grave if one in verdicts), RunVerdict.PASS)]
+
+
+def _judge(
+    places: list[Path | str], spark: SparkSession | None, asked: Asked, progress: Console
+) -> _Results:
+    """Judge the runs at some places, and write all reports."""
     remotes: dict[Path, RemoteFolder] = {}
     if uris := [one for one in places if isinstance(one, str)]:
         remove_unheld(Path(gettempdir()), _PREFIX)
@@ -117,21 +158,16 @@ def _analyze(places: list[Path | str], spark: SparkSession | None, asked: Asked)
     of_sessions = [(run, False) for path in paths if path not in nights for run in find_runs(path)]
     judged = _judge_all([*of_nights, *of_sessions], spark, asked, remotes, progress)
     of_runs = [one for one, is_of_night in judged if not is_of_night]
+    in_nights = [one for one, is_of_night in judged if is_of_night]
     for path in paths:
         if path not in nights:
-            write_session(
-                path,
-                [one for one in of_runs if path in (one.folder.path, *one.folder.path.parents)],
-            )
-    for one in of_runs:
-        _show(one, _remote_of(one.folder, remotes), out)
-    summaries = _write_nights(nights, [one for one, is_of_night in judged if is_of_night], out)
+            own = [one for one in of_runs if path in (one.folder.path, *one.folder.path.parents)]
+            write_session(path, own)
+            write_session_outputs(path, own)
+    summaries = _write_nights(nights, in_nights)
     for path, remote in remotes.items():
         remote.publish(path / "report")
-    if codes := [one.exit_code for one in of_runs if one.exit_code]:
-        return max(codes)
-    verdicts = [one.verdict.verdict for one in of_runs if one.verdict is not None]
-    return _exit_code(verdicts + [summary.verdict for summary in summaries])
+    return _Results(of_runs, in_nights, summaries, remotes)
 
 
 def _fetched(uris: Iterable[str], beside: Path) -> dict[Path, RemoteFolder]:
@@ -146,14 +182,28 @@ def _remote_of(folder: RunFolder, remotes: Mapping[Path, RemoteFolder]) -> Remot
     return next((remotes[path] for path in places if path in remotes), None)
 
 
-def _show(judged: Judged, remote: RemoteFolder | None, out: Console) -> None:
+def _show(judged: Judged, remote: RemoteFolder | None, out: Console, *, is_verbose: bool) -> None:
     shown = str if remote is None else remote.shown
     if judged.verdict is None:
         say(f"{shown(str(judged.folder.path))}: {judged.error}")
         return
-    show(judged.verdict, out)
+    show(judged.verdict, out, run=judged.folder.run(), is_verbose=is_verbose)
+    if judged.verdict.unexpected and remote is None:
+        first = judged.verdict.unexpected[0]
+        path = shlex.quote(str(judged.folder.path))
+        line = pasted(f"fencepost explain {path} {first.check}:{first.number}")
+        out.print(Text(f"explain: {line}"), soft_wrap=True)
     page = shown(str(judged.folder.report / "index.html"))
-    out.print(f"report: {page}", soft_wrap=True, highlight=False)
+    out.print(Text(f"report: {page}"), soft_wrap=True)
+
+
+def show_runs_of(
+    path: Path, summary: NightSummary, judged: list[Judged], out: Console, *, is_verbose: bool
+) -> None:
+    """Print the verdicts of a night's runs that are not as its suite expects; of all if verbose."""
+    for one in outputs_of_night(path, summary, judged):
+        if one.verdict is not None and (is_verbose or one.outcome is not Outcome.EXPECTED):
+            show(one.verdict, out, run=one.run, is_verbose=is_verbose)
 
 
 def _judge_all(
@@ -175,76 +225,28 @@ def _judge_all(
     if not folders:
         return []
     judged: list[tuple[Judged, bool]] = []
-    with progress.status("starting Spark") as status:
+    with PhaseProgress(progress) as phases:
         if spark is None:
+            phases.phase("starting Spark")
             spark = asked.open(max(sum(count_rows(folder).values()) for folder, _ in folders))
         for index, (folder, is_of_night) in enumerate(folders, start=1):
-            status.update(f"judging run {index} of {len(folders)}: {folder.path.name}")
+            phases.phase(f"judging {_name(folder)}, run {index} of {len(folders)}")
             judged.append((judge_run(spark, folder, _remote_of(folder, remotes)), is_of_night))
         close_session(spark)
     return judged
 
 
-def judge_run(spark: SparkSession, folder: RunFolder, remote: RemoteFolder | None = None) -> Judged:
-    """Judge a run. If that fails, no earlier verdict and no earlier page stay in its folder.
-
-    Args:
-        spark: the session.
-        folder: the run's, or the local one of its descriptions.
-        remote: where it is really, if elsewhere; the report is written there too.
-    """
-    if remote is None:
-        return _judge_local(spark, folder)
+def _name(folder: RunFolder) -> str:
+    """The scenario of a run; its folder where that can't be read."""
     try:
-        remote.remove(folder, _WRITTEN)
-        run = remote.run(folder)
-        judged = _judge_local(spark, folder, run)
-        run.scratch.remove()
-        remote.publish(folder.report)
-    except (FencepostError, OSError) as error:
-        code = getattr(error, "exit_code", FencepostError.exit_code)
-        judged = Judged(folder, None, str(error), code)
-    return replace(judged, error=judged.error and remote.shown(judged.error))
+        return folder.plan().scenario
+    except RunFolderError:
+        return str(folder.path)
 
 
-def _judge_local(spark: SparkSession, folder: RunFolder, remote: RemoteRun | None = None) -> Judged:
-    try:
-        for earlier in _WRITTEN:
-            (folder.report / earlier).unlink(missing_ok=True)
-        trace = load_trace(spark, folder, remote)
-        verdict = judge(trace)
-        require_jvm()
-        _write(folder, verdict, trace)
-        spark.catalog.clearCache()
-    except FencepostError as error:
-        return Judged(folder, None, str(error), error.exit_code)
-    except Exception as error:  # noqa: BLE001 - the other runs are judged
-        if not is_jvm_alive():
-            return Judged(folder, None, str(jvm_ended()), AnalysisError.exit_code)
-        told = unexpected(error, folder.report / _TRACEBACK)
-        return Judged(folder, None, f"the analysis failed: {told}", FencepostError.exit_code)
-    return Judged(folder, verdict)
-
-
-def _write_nights(
-    nights: dict[Path, Night], judged: list[Judged], out: Console
-) -> list[NightSummary]:
-    summaries = [write_night(path, night, judged) for path, night in nights.items()]
-    for summary in summaries:
-        show_night(summary, out)
+def _write_nights(nights: dict[Path, Night], judged: list[Judged]) -> dict[Path, NightSummary]:
+    summaries = {}
+    for path, night in nights.items():
+        summaries[path] = write_night(path, night, judged)
+        write_night_outputs(path, summaries[path], judged)
     return summaries
-
-
-def _write(folder: RunFolder, verdict: Verdict, trace: Trace) -> None:
-    folder.report.mkdir(exist_ok=True)
-    write_report(folder, verdict, trace)
-    text = msgspec.json.format(msgspec.json.encode(verdict), indent=2)
-    replace_file(folder.report / _VERDICT, text + b"\n")
-
-
-def _exit_code(verdicts: list[RunVerdict]) -> int:
-    """The worst of all: fail before undecided before pass."""
-    for grave in (RunVerdict.FAIL, RunVerdict.UNDECIDED):
-        if grave in verdicts:
-            return _EXIT[grave]
-    return _EXIT[RunVerdict.PASS]

@@ -44,7 +44,8 @@ def ready_for_folder() -> tuple[SparkSession, Path]:
         judge(trace_without_rows(Rehearsal(spark, asked.done)))
     folder = asked.result()
     if spark is None or not _is_small(folder):
-        os.execv(sys.executable, [sys.executable, "-m", "analysis", str(folder)])  # noqa: S606
+        arguments = [str(folder) if one == str(STDIN) else one for one in sys.argv[1:]]
+        os.execv(sys.executable, [sys.executable, "-m", "analysis", *arguments])  # noqa: S606
     return spark, folder
 
 

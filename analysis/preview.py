@@ -3,12 +3,15 @@
 import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from analysis.facts.load import Trace, trace_of
 from analysis.facts.source import table_files
+from analysis.report.night_rows import Judged
+from analysis.report.outputs import as_json as told_as_json
 from analysis.report.terminal import show
 from analysis.verdict.judge import judge
 from contract.errors import AnalysisError
@@ -56,12 +59,23 @@ def preview(folder: RunFolder) -> Verdict:
 
 
 @app.command()
-def main(runs: list[Path]) -> None:
+def main(
+    runs: list[Path],
+    *,
+    is_verbose: Annotated[bool, typer.Option("--verbose")] = False,
+    as_json: Annotated[bool, typer.Option("--json")] = False,
+) -> None:
     """Print the verdicts of runs, or of all runs of sessions."""
     out = Console()
+    judged = []
     for folder in (folder for path in runs for folder in find_runs(path)):
-        show(preview(folder), out)
-        out.print(_NOTICE, style="dim", soft_wrap=True)
+        verdict = preview(folder)
+        judged.append(Judged(folder, verdict))
+        if not as_json:
+            show(verdict, out, run=folder.run(), is_verbose=is_verbose)
+    if as_json:
+        typer.echo(told_as_json(judged, []))
+    Console(stderr=True).print(_NOTICE, style="dim", soft_wrap=True)
 
 
 if __name__ == "__main__":

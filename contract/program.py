@@ -33,7 +33,8 @@ def run_program(app: typer.Typer, *, name: str | None = None) -> None:
     except (typer.Abort, KeyboardInterrupt):
         code = InterruptError.exit_code
     except typer.TyperException as error:
-        say(str(error))
+        if str(error):  # Without arguments the help is printed, and nothing else.
+            say(str(error))
         code = UsageError.exit_code
     except FencepostError as error:
         say(str(error))

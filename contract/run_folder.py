@@ -13,6 +13,8 @@ from contract.regular_files import read_file, replace_file
 
 _T = TypeVar("_T", bound=msgspec.Struct)
 
+_MICROS = 1_000_000
+_TOO_LONG = 1_000_000_000 * _MICROS
 PLAN_FILE = "plan.json"
 RUN_FILE = "run.json"
 RAW_FOLDERS = ("history", "segments", "brokers")
@@ -85,6 +87,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     must_judge: the checks that the question is about. The run is undecided if one of them has no
         case, or if the list is empty. All other checks are judged as well.
+    answer: how the question is answered, with figures in braces (`contract.answers`); empty: by the
+        verdicts of the checks alone.
     """
 
     scenario: str
@@ -94,6 +98,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     groups: list[GroupPlan]
     must_judge: list[str]
     expects: list[Expectation]
+    answer: str = ""
 
 
 class RunDescription(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,6 +124,12 @@ class RunDescription(msgspec.Struct, frozen=True, kw_only=True):
     ended_micros: int | None = None
     error: str | None = None
     jars: dict[str, str] = {}
+
+    @property
+    def seconds(self) -> float | None:
+        """How long the run took; None if it did not end, or if its times are damaged."""
+        took = None if self.ended_micros is None else self.ended_micros - self.started_micros
+        return took / _MICROS if took is not None and 0 <= took < _TOO_LONG else None
 
 
 @dataclass(frozen=True)

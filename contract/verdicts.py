@@ -71,6 +71,41 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     exercised: int = 0
 
 
+class ExpectationResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the findings of a run meet an `Expectation` of its plan.
+
+    findings: the number of findings that meet it.
+    seen: the groups of these findings.
+    is_met: whether they are all that it requires.
+
+    The other attributes are those of `Expectation`.
+    """
+
+    check: str
+    verdict: FindingVerdict
+    groups: list[str]
+    in_each: bool
+    is_optional: bool
+    findings: int
+    seen: list[str]
+    is_met: bool
+
+
+class UnexpectedFindings(msgspec.Struct, frozen=True, kw_only=True):
+    """The violations of one check and group that no expectation covers.
+
+    findings: their number.
+    number: that of the first among all findings of the check, from 1.
+    first: the first of them.
+    """
+
+    check: str
+    group: str | None
+    findings: int
+    number: int
+    first: Finding
+
+
 class FaultResult(msgspec.Struct, frozen=True, kw_only=True):
     """A fault, and whether it landed."""
 
@@ -173,6 +208,9 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
     must_judge: as of the plan.
     doubts: why the run as a whole is undecided, if it is.
+    expectations: those of the plan, in its order.
+    unexpected: the violations that none of them covers; any of these fails the run.
+    answer: to the scenario's question, in a sentence or two; empty until the report is written.
     """
 
     schema: int
@@ -192,3 +230,6 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     timing: Timing | None = None
     doubts: list[str] = []
     must_judge: list[str] = []
+    expectations: list[ExpectationResult] = []
+    unexpected: list[UnexpectedFindings] = []
+    answer: str = ""

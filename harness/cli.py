@@ -1,5 +1,8 @@
 """`fencepost`: the command line."""
 
+from importlib.metadata import version
+from typing import Annotated
+
 import typer
 
 from contract.program import run_program
@@ -8,7 +11,8 @@ from harness.commands.generate import generate
 from harness.commands.kafka import app as kafka_app
 from harness.commands.nightly import nightly
 from harness.commands.playground import fault, heal, playground, shell
-from harness.commands.run import analyze, explain, list_scenarios, run
+from harness.commands.reports import explain, open_page
+from harness.commands.run import analyze, list_scenarios, run
 
 app = typer.Typer(
     help=(
@@ -17,6 +21,7 @@ app = typer.Typer(
         "130 interrupted."
     ),
     no_args_is_help=True,
+    rich_markup_mode="markdown",
     add_completion=False,
     pretty_exceptions_enable=False,
 )
@@ -25,6 +30,7 @@ app.command(name="run")(run)
 app.command(name="nightly")(nightly)
 app.command(name="list")(list_scenarios)
 app.command(name="analyze")(analyze)
+app.command(name="open")(open_page)
 app.command(name="explain")(explain)
 app.command(name="generate")(generate)
 app.command(name="playground")(playground)
@@ -32,6 +38,25 @@ app.command(name="fault")(fault)
 app.command(name="heal")(heal)
 app.command(name="shell", context_settings={"ignore_unknown_options": True})(shell)
 app.command(name="doctor")(doctor)
+
+
+def _print_version(*, is_asked: bool) -> None:
+    if is_asked:
+        typer.echo(f"fencepost {version('fencepost')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    *,
+    is_version_asked: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Options of the program itself."""
 
 
 def main() -> None:

@@ -42,6 +42,11 @@ class BaselineScenario(Scenario):
         Check.UNJUSTIFIED_RESET,
         Check.HISTORY_COMPLETE,
     )
+    answer = (
+        "{lost_record.records + skipped_record.records + duplicate_delivery.records?Yes|No}: of "
+        "{sends.records outcome=ok:acknowledged record}, {lost_record.records} were lost, "
+        "{skipped_record.records} skipped and {duplicate_delivery.records} delivered twice."
+    )
 
     def test_baseline(self) -> None:
         with self.running(topics=[self.orders], groups=self.groups) as run:

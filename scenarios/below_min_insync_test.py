@@ -42,6 +42,15 @@ class BelowMinInsyncScenario(Scenario):
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,
     )
+    answer = (
+        "While one replica was in sync, the leader acknowledged "
+        "{sends.records outcome=ok acks=1 during='the leader alone acknowledges acks=1':record} "
+        "with acks=1 and "
+        "{sends.records outcome=ok acks=all during='the leader alone acknowledges acks=1'} with "
+        "acks=all. Consumers received "
+        "{polls.records during='the leader alone acknowledges acks=1':record} meanwhile, and "
+        "{lost_record.records} of {sends.records outcome=ok} acknowledged records were lost."
+    )
 
     def test_below_min_insync(self) -> None:
         with self.running(topics=[self.orders], groups=self.groups) as run:

@@ -41,6 +41,11 @@ class CanaryScenario(Scenario):
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,
     )
+    answer = (
+        "{lost_record.records verdict=violation?Yes|No}: of "
+        "{sends.records producer=planted outcome=ok:acknowledged record} whose loss was planted, "
+        "the analysis reports {lost_record.records verdict=violation} as lost without permission."
+    )
 
     def test_canary(self) -> None:
         with self.running(topics=[self.orders]) as run:

@@ -105,6 +105,15 @@ class CommitEpochScenario(Scenario):
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,
     )
+    answer = (
+        "{resumption.groups committed_epoch=1} of {resumption.groups:group} committed their "
+        "record's epoch and resumed at {resumption.resumed_at committed_epoch=1} or raised an "
+        "exception; "
+        "{resumption.groups committed_epoch=1 never_delivered>0} of them skipped records. Of "
+        "{resumption.groups committed_epoch>1:group} that committed a newer epoch, "
+        "{resumption.groups committed_epoch>1 never_delivered>0} skipped records without an error "
+        "({resumption.never_delivered committed_epoch>1 never_delivered>0} each)."
+    )
 
     def test_commit_epoch(self) -> None:
         groups = self.random.sample(self.groups, len(self.groups))

@@ -39,6 +39,12 @@ class ControllerFailoverScenario(Scenario):
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,
     )
+    answer = (
+        "{lost_record.records + skipped_record.records + unjustified_reset.rows?No|Yes}: of "
+        "{sends.records outcome=ok:acknowledged record}, {lost_record.records} were lost and "
+        "{skipped_record.records} skipped; {reset.rows:reset}, {unjustified_reset.rows} of them "
+        "without a cause. Leader epochs went down {epoch_regressed.rows:time}."
+    )
 
     def test_controller_failover(self) -> None:
         with self.running(topics=[self.orders], groups=self.groups) as run:

@@ -62,6 +62,16 @@ class GroupRebalanceScenario(Scenario):
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,
     )
+    answer = (
+        "{skipped_record.records + unjustified_reset.rows + "
+        "start_mismatch.rows verdict=violation + "
+        "commit_regressed.rows verdict=violation + "
+        "lost_commit.rows verdict=violation + "
+        "commit_mismatch.rows verdict=violation?No|Yes}: {skipped_record.records:record} skipped, "
+        "{unjustified_reset.rows:reset} without a cause, "
+        "{commit_from_old_generation.rows verdict=violation:commit} under an old generation. "
+        "{duplicate_delivery.records:record} beyond the last commits were delivered again."
+    )
 
     @matrix(leader=list(RECIPES))
     def test_group_rebalance(self, leader: str) -> None:

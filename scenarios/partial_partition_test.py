@@ -60,6 +60,12 @@ class PartialPartitionScenario(Scenario):
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,
     )
+    answer = (
+        "{lost_record.records?Yes|No}: of {sends.records outcome=ok:acknowledged record}, "
+        "{lost_record.records} were lost and {skipped_record.records} skipped. "
+        "Under an epoch that was over, {served_under_fenced_epoch.records:record} were "
+        "acknowledged or served."
+    )
 
     @matrix(recipe=list(RECIPES))
     def test_partial_partition(self, recipe: str) -> None:

@@ -55,6 +55,13 @@ class ReconfigurationScenario(Scenario):
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,
     )
+    answer = (
+        "{lost_record.records verdict=violation + skipped_record.records + "
+        "unjustified_reset.rows?No|Yes}: of {sends.records outcome=ok:acknowledged record}, "
+        "{lost_record.records verdict=violation} were lost, "
+        "{lost_record.records verdict=permitted} deleted with their topic and "
+        "{skipped_record.records} skipped; {unjustified_reset.rows:reset} without a cause."
+    )
 
     @matrix(recipe=["bounce", "reassign", "recreate"])
     def test_reconfiguration(self, recipe: str) -> None:

@@ -66,6 +66,14 @@ class RetentionDeletionScenario(Scenario):
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,
     )
+    answer = (
+        "{lost_record.records verdict=violation + skipped_record.records verdict=violation + "
+        "retention_overreach.rows verdict=violation?No|Yes}: "
+        "{lost_record.records kind=expired_unread:record} expired before a lagging group had read "
+        "them, and {lost_record.records verdict=violation} others were lost. "
+        "{commit_expired.groups:group} found their commits expired and followed their policies "
+        "({resets.policy cause=out_of_range})."
+    )
 
     @parametrize(by="time", leader="unchanged")
     @parametrize(by="size", leader="unchanged")

@@ -50,6 +50,13 @@ class RollingBounceScenario(Scenario):
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,
     )
+    answer = (
+        "{lost_record.records + skipped_record.records + reset.rows?No|Yes}: of "
+        "{sends.records outcome=ok:acknowledged record}, {lost_record.records} were lost and "
+        "{skipped_record.records} skipped in {faults.rows:restart}, with {reset.rows:reset}. "
+        "{committed_epoch_missing.rows:commit} had no epoch "
+        "({committed_epoch_missing.client})."
+    )
 
     def test_rolling_bounce(self) -> None:
         with self.running(topics=[self.orders], groups=self.groups, expects=self.expects) as run:

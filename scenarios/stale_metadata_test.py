@@ -72,6 +72,13 @@ class StaleMetadataScenario(Scenario):
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,
     )
+    answer = (
+        "{resumption.groups resumed_at=200} of {resumption.groups:group} resumed at the committed "
+        "offset 200. "
+        "{unjustified_reset.groups:group} reset though the position was valid "
+        "({unjustified_reset.client}); {stuck_consumer.groups verdict=violation} made no progress "
+        "even after the heal ({stuck_consumer.client verdict=violation})."
+    )
 
     def test_stale_metadata(self) -> None:
         groups = self.groups_here(self.groups)

@@ -71,6 +71,13 @@ class TruncationDetectionScenario(Scenario):
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,
     )
+    answer = (
+        "{truncation_detected.groups} of {resumption.groups:group} detected the truncation "
+        "({truncation_detected.client}): {truncation_detected.groups kind='at the divergence'} "
+        "resumed at the exact divergence, {truncation_detected.groups kind=raised} raised an "
+        "exception. {truncation_undetected.groups:group} did not detect it "
+        "({truncation_undetected.client}) and skipped {skipped_record.records:record}."
+    )
 
     def test_truncation_detection(self) -> None:
         groups = self.groups_here(self.groups)

@@ -55,6 +55,12 @@ class UncleanElectionScenario(Scenario):
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,
     )
+    answer = (
+        "{lost_record.records verdict=violation?No|Yes}: "
+        "{lost_record.records acks=1:record} acknowledged with acks=1 and "
+        "{lost_record.records acks=all} with acks=all were lost, and "
+        "{lost_record.records verdict=violation} of them without a cause that permits it."
+    )
 
     @matrix(successor=["stale", "eligible", "waiting", "ordered"])
     def test_unclean_election(self, successor: str) -> None:

@@ -70,6 +70,14 @@ class ZombieConsumerScenario(Scenario):
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,
     )
+    answer = (
+        "{commit_from_old_generation.rows verdict=violation + "
+        "commit_regressed.rows verdict=violation + "
+        "double_ownership.rows verdict=violation?Yes|No}: "
+        "{commit_from_old_generation.rows verdict=violation:commit} of an expired member stored, "
+        "{double_ownership.rows verdict=violation:partition} owned twice. "
+        "{duplicate_delivery.records:record} were delivered again to the successor."
+    )
 
     @matrix(recipe=["reads on", "commits"])
     def test_zombie_consumer(self, recipe: str) -> None:

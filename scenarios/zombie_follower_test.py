@@ -67,6 +67,13 @@ class ZombieFollowerScenario(Scenario):
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,
     )
+    answer = (
+        "{fenced_in_isr.rows + isr_incomplete.rows verdict=violation?No|Yes}: in "
+        "{leaderships.rows:change} of partitions, a fenced broker was in the ISR "
+        "{fenced_in_isr.rows:time}, and {isr_incomplete.rows:member} of the last ISRs lacked "
+        "committed records. {lost_record.records} of {sends.records outcome=ok} acknowledged "
+        "records were lost."
+    )
 
     @matrix(recipe=list(RECIPES))
     def test_zombie_follower(self, recipe: str) -> None:

@@ -63,6 +63,14 @@ class ZombieLeaderScenario(Scenario):
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,
     )
+    answer = (
+        "{served_under_fenced_epoch.records kind=accepted_by_zombie?Yes|No}: after its successor's "
+        "epoch had begun, the deposed leader acknowledged "
+        "{served_under_fenced_epoch.records kind=accepted_by_zombie acks=1:record} with acks=1 and "
+        "{served_under_fenced_epoch.records kind=accepted_by_zombie acks=all} with acks=all. "
+        "{lost_record.records acks=1} with acks=1 and {lost_record.records acks=all} with acks=all "
+        "did not survive."
+    )
 
     @matrix(recipe=list(RECIPES))
     def test_zombie_leader(self, recipe: str) -> None:

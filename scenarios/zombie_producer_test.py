@@ -79,6 +79,12 @@ class ZombieProducerScenario(Scenario):
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,
     )
+    answer = (
+        "{zombie_producer_accepted.rows verdict=violation?No|Yes}: "
+        "{transactions.rows change=fenced:step} of old producers were fenced, "
+        "{zombie_producer_accepted.rows kind='refused with another error'} refused with another "
+        "error and {zombie_producer_accepted.rows verdict=violation} accepted."
+    )
 
     @matrix(recipe=["fence", "takeover", "expired", "leader_change"])
     def test_zombie_producer(self, recipe: str) -> None:

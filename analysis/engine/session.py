@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from analysis.engine import jvm
 from analysis.engine.class_data import flags
+from analysis.engine.quiet import quiet
 from analysis.engine.settings import OPTIONS_OF_JVMS
 from analysis.engine.spark import SMALL_INPUT_ROWS
 from analysis.engine.tuning import OF_SESSIONS, for_few_rows
@@ -38,7 +39,7 @@ def open_session(
     """A session on this machine (`local[*]`), or on a master given as Spark's `--master` is.
 
     It plans for few rows. What goes through many rows of a large trace asks for more by itself, as
-    long as it runs (`Trace.materialized`).
+    long as it runs (`Trace.materialized`). Its JVM prints nothing, as progress is shown meanwhile.
 
     Args:
         master: None for this machine.
@@ -72,7 +73,8 @@ def open_session(
     added = {name: f"{own} {settings.get(name, '')}".strip() for name, own in options.items()}
     builder = builder.config(map={**settings, **added})
     try:
-        session: SparkSession = builder.getOrCreate()
+        with quiet():
+            session: SparkSession = builder.getOrCreate()
     except (Py4JError, PySparkException) as error:
         raise AnalysisError(
             f"Spark did not start on {master or LOCAL}: {jvm.reason(error)}"

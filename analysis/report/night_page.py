@@ -1,11 +1,13 @@
 """The page of a night: is all as its suite expects, and what changed since the last one?"""
 
-from datetime import timedelta
 from pathlib import Path
 
+from analysis.report.durations import duration
+from analysis.report.matrix import matrix, row_name
 from analysis.report.night_changes import changes, last_night
 from analysis.report.night_rows import Judged, decide_night, rows_of, unexercised
 from analysis.report.page import environment
+from analysis.report.run_rows import CARDS_MAX, RUNS_MAX, run_of, run_row
 from contract.nights import (
     SCHEMA,
     SUMMARY_FILE,
@@ -14,6 +16,7 @@ from contract.nights import (
     Outcome,
     write_atomically,
 )
+from contract.verdicts import RunVerdict
 
 
 def write_night(path: Path, night: Night, judged: list[Judged]) -> NightSummary:
@@ -34,6 +37,8 @@ def write_night(path: Path, night: Night, judged: list[Judged]) -> NightSummary:
     )
     report = path / "report"
     report.mkdir(exist_ok=True)
+    failing = {row.report for row in rows if row.expect is RunVerdict.FAIL}
+    known = {_report_of(one, path): run_row(one, report) for one in judged}
     page = (
         environment()
         .get_template("night.html.j2")
@@ -41,6 +46,15 @@ def write_night(path: Path, night: Night, judged: list[Judged]) -> NightSummary:
             summary=summary,
             night=night,
             counts={outcome: sum(row.outcome is outcome for row in rows) for outcome in Outcome},
+            unexpected=[row for row in rows if row.outcome is Outcome.UNEXPECTED],
+            undecided=[row for row in rows if row.outcome is Outcome.UNDECIDED],
+            known=known,
+            row_name=row_name,
+            matrix=matrix(
+                [run_of(one, report, must_fail=_report_of(one, path) in failing) for one in judged]
+            ),
+            runs_max=RUNS_MAX,
+            cards_max=CARDS_MAX,
             duration=duration,
         )
     )
@@ -49,6 +63,6 @@ def write_night(path: Path, night: Night, judged: list[Judged]) -> NightSummary:
     return summary
 
 
-def duration(seconds: float | None) -> str:
-    """A time as h:mm:ss; empty where it is not known."""
-    return "" if seconds is None else str(timedelta(seconds=round(seconds)))
+def _report_of(one: Judged, path: Path) -> str:
+    """As in `NightRow.report`."""
+    return str((one.folder.report / "index.html").relative_to(path))

@@ -1,19 +1,35 @@
 """The page of one run."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-from plotly.offline import get_plotlyjs
 
-from analysis.facts.load import Trace
+from analysis.report.commands import pasted
+from analysis.report.first_screen import expected_line, reasons, verdict_line
+from analysis.report.log_tree import LogTree, log_trees
+from analysis.report.plotly_script import script_tag, shared_script
+from analysis.report.stories import UNEXPECTED_MAX, Standing, anchor, findings_of, where
+from analysis.report.style_cells import columns, lines
 from analysis.report.timeline import timeline
 from analysis.report.times import told_timing
-from analysis.verdict.styles import IN_WORDS, said_epochs
-from contract.run_folder import RunFolder
+from analysis.verdict.styles import said_epochs
+from contract.checks import Check
+from contract.run_folder import RunDescription, RunFolder
 from contract.tables import MICROS_PER_SECOND
-from contract.verdicts import Verdict, several_partitions
+from contract.verdicts import (
+    CheckResult,
+    CheckVerdict,
+    UnexpectedFindings,
+    Verdict,
+    several_partitions,
+)
+
+ROWS_MAX = 100
+"""Of a table; a run has at most some dozens of each, unless it is long."""
 
 
 def environment() -> Environment:
@@ -27,38 +43,127 @@ def environment() -> Environment:
     )
 
 
-def write_report(folder: RunFolder, verdict: Verdict, trace: Trace) -> None:
-    """Write `report/index.html`: one file that needs nothing else."""
-    labels = {group.group: group.labels for group in trace.plan.groups}
-    figure = timeline(trace)
-    page = (
+@dataclass(frozen=True)
+class Pictures:
+    """What a page shows as pictures; their makers escape all that a run has.
+
+    Attributes:
+        timeline: HTML that plotly draws; empty without one.
+        plotly: the tag that loads its script.
+        trees: of the partitions whose logs have branches.
+    """
+
+    timeline: str = ""
+    plotly: str = ""
+    trees: Sequence[LogTree] = ()
+
+
+def write_report(folder: RunFolder, verdict: Verdict) -> None:
+    """Write `report/index.html`, and beside it or above what several pages share."""
+    file = folder.report / "index.html"
+    figure = timeline(folder, verdict)
+    pictures = Pictures(
+        timeline=figure,
+        plotly=script_tag(file, shared_script(folder)) if figure else "",
+        trees=log_trees(folder, verdict),
+    )
+    file.write_text(page(folder, verdict, pictures))
+
+
+def page(folder: RunFolder, verdict: Verdict, pictures: Pictures) -> str:
+    """The page's text.
+
+    Args:
+        folder: the run's.
+        verdict: with its answer.
+        pictures: of the same run.
+    """
+    plan, run = folder.plan(), folder.run()
+    asked, _, rest = plan.question.partition("\n")
+    found = findings_of(folder, verdict)
+    labels = {group.group: group.labels for group in plan.groups}
+    unexpected = [_card(one) for one in verdict.unexpected]
+    idle = _idle(verdict)
+    return (
         environment()
         .get_template("run.html.j2")
         .render(
             verdict=verdict,
-            run=trace.run,
-            conditions=msgspec.structs.replace(trace.run, jars={}),
-            question=trace.plan.question,
+            run=run,
+            asked=asked,
+            question=rest.strip(),
+            seconds=_seconds(run),
+            expected_line=expected_line(verdict),
+            verdict_line=verdict_line(verdict),
+            unexpected=unexpected[:UNEXPECTED_MAX],
+            unexpected_count=sum(one.findings for one in verdict.unexpected),
+            unexpected_left=max(0, len(unexpected) - UNEXPECTED_MAX),
+            reasons=list(reasons(verdict, run)),
+            style_columns=columns(verdict.styles),
+            styles=lines(verdict.styles),
+            by_standing={str(one): found.checks[one] for one in Standing},
+            origin=found.origin,
+            undecided=_with(verdict, CheckVerdict.UNDECIDED),
+            holds=_with(verdict, CheckVerdict.HOLDS),
+            idle=idle,
+            idle_count=sum(len(names) for _, names in idle),
+            resumption=verdict.resumption if Check.RESUMPTION in verdict.must_judge else [],
+            epochs_known=said_epochs(verdict.resumption),
             several=several_partitions(verdict.resumption),
             labels=labels,
             label_names=sorted({name for label in labels.values() for name in label}),
-            in_words=IN_WORDS,
-            epochs_known=said_epochs(verdict.resumption),
-            # Both come from plotly, which escapes what it is given.
-            figure=Markup(figure),  # noqa: S704
-            plotly=Markup(get_plotlyjs() if figure else ""),  # noqa: S704
-            seconds=_seconds(trace),
+            versions=_versions(run),
             timing=told_timing(verdict.timing) if verdict.timing else "",
+            rerun=pasted(verdict.rerun),
+            rows_max=ROWS_MAX,
+            trees=pictures.trees,
+            has_branches=_has_branches(verdict),
+            trees_left=pictures.trees[-1].left if pictures.trees else 0,
             as_json=_as_json,
+            figure=Markup(pictures.timeline),  # noqa: S704 - see Pictures
+            plotly=Markup(pictures.plotly),  # noqa: S704 - see Pictures
         )
     )
-    (folder.report / "index.html").write_text(page)
 
 
-def _seconds(trace: Trace) -> str:
-    if trace.run.ended_micros is None:
+def _has_branches(verdict: Verdict) -> bool:
+    """Whether a log has a branch that did not survive: its picture then comes first."""
+    estimated = verdict.checks.get(Check.LOSS_ESTIMATE)
+    return estimated is not None and estimated.findings > 0
+
+
+def _card(one: UnexpectedFindings) -> dict[str, Any]:
+    return {
+        "check": one.check,
+        "findings": one.findings,
+        "anchor": anchor(one.check, one.number),
+        "cause": one.first.cause,
+        "where": where(one.first),
+    }
+
+
+def _with(verdict: Verdict, which: CheckVerdict) -> list[tuple[str, CheckResult]]:
+    return [(name, one) for name, one in verdict.checks.items() if one.verdict is which]
+
+
+def _idle(verdict: Verdict) -> list[tuple[str, list[str]]]:
+    """The checks that had nothing to judge, by the reason."""
+    by_reason: dict[str, list[str]] = {}
+    for name, result in _with(verdict, CheckVerdict.NOT_EVALUABLE):
+        by_reason.setdefault(result.reason, []).append(name)
+    return sorted(by_reason.items(), key=lambda one: -len(one[1]))
+
+
+def _versions(run: RunDescription) -> list[tuple[str, str]]:
+    clients = {f"client {name}": version for name, version in run.clients.items()}
+    own = {"Kafka": run.kafka, "git": run.git_head, "pool": run.cluster, "seed": str(run.seed)}
+    return list((own | clients | run.versions | {"command": run.command}).items())
+
+
+def _seconds(run: RunDescription) -> str:
+    if run.ended_micros is None:
         return "did not end"
-    return f"{(trace.run.ended_micros - trace.run.started_micros) / MICROS_PER_SECOND:.0f} s"
+    return f"{(run.ended_micros - run.started_micros) / MICROS_PER_SECOND:.0f} s"
 
 
 def _as_json(value: Any) -> str:

@@ -6,8 +6,13 @@ from typing import Any
 
 import msgspec
 
+from analysis.report.ducktape_page import NAME, name_ours
+from analysis.report.durations import duration
+from analysis.report.figures import with_noun
+from analysis.report.matrix import matrix
 from analysis.report.night_rows import Judged
 from analysis.report.page import environment
+from analysis.report.run_rows import CARDS_MAX, RUNS_MAX, RunRow, run_of, run_row
 from contract.verdicts import RunVerdict
 
 
@@ -20,10 +25,33 @@ def write_session(session: Path, runs: list[Judged]) -> None:
     rows = [_row(one, session, report) for one in runs]
     text = msgspec.json.format(msgspec.json.encode({"schema": 1, "runs": rows}), indent=2)
     (report / "summary.json").write_bytes(text + b"\n")
+    shown = [run_row(one, report) for one in runs]
     page = (
-        environment().get_template("session.html.j2").render(rows=rows, name=session.resolve().name)
+        environment()
+        .get_template("session.html.j2")
+        .render(
+            name=session.resolve().name,
+            summary=summary_line(shown),
+            rows=shown,
+            unexpected=[row for row in shown if row.unexpected],
+            undecided=[row for row in shown if row.verdict == RunVerdict.UNDECIDED],
+            matrix=matrix([run_of(one, report) for one in runs]),
+            duration=duration,
+            runs_max=RUNS_MAX,
+            cards_max=CARDS_MAX,
+            ducktape=os.path.relpath(session / NAME, report) if name_ours(session) else "",
+        )
     )
     (report / "index.html").write_text(page)
+
+
+def summary_line(rows: list[RunRow]) -> str:
+    """How many runs pass, fail and are undecided, and how many findings are unexpected."""
+    by_verdict = {verdict: sum(row.verdict == verdict for row in rows) for verdict in RunVerdict}
+    counted = [f"{count} {verdict}" for verdict, count in by_verdict.items() if count]
+    unexpected = sum(one.findings for row in rows for one in row.unexpected)
+    found = with_noun(unexpected, "unexpected finding")
+    return f"{with_noun(len(rows), 'run')}: {', '.join(counted)}; {found}."
 
 
 def _row(judged: Judged, session: Path, report: Path) -> dict[str, Any]:
@@ -37,11 +65,14 @@ def _row(judged: Judged, session: Path, report: Path) -> dict[str, Any]:
         }
     return {
         "scenario": verdict.scenario,
+        "parameters": verdict.parameters,
         "verdict": str(verdict.verdict),
+        "answer": verdict.answer,
         "seed": verdict.seed,
         "kafka": verdict.kafka,
         "cluster": verdict.cluster,
         "violated": [name for name, r in verdict.checks.items() if r.verdict == "violated"],
+        "unexpected": sum(one.findings for one in verdict.unexpected),
         "report": os.path.relpath(folder.report / "index.html", report),
         "rerun": verdict.rerun,
     }

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import pandas as pd
@@ -15,6 +15,7 @@ from contract.tables import TABLES
 from contract.verdicts import Finding
 
 Tables = Callable[[str], pd.DataFrame]
+"""Returns a table by its name."""
 
 
 @dataclass(frozen=True, order=True)
@@ -26,23 +27,44 @@ class Moment:
     what: str
 
 
-def story(folder: RunFolder, finding: Finding) -> list[Moment]:
+@dataclass(frozen=True)
+class Origin:
+    """The moment from which times are counted, and its name."""
+
+    at_micros: int
+    name: str
+
+
+def tables_of(folder: RunFolder) -> Tables:
+    """The tables of a run, each read once."""
+    return cache(partial(_read, folder))
+
+
+def origin(folder: RunFolder, tables: Tables) -> Origin:
+    """The injection of the first fault; the start of the run where there is none."""
+    injected = tables("faults")["injected_micros"].dropna()
+    if injected.empty:
+        return Origin(folder.run().started_micros, "the start of the run")
+    return Origin(int(injected.min()), "the injection of the first fault")
+
+
+def story(folder: RunFolder, finding: Finding, tables: Tables | None = None) -> list[Moment]:
     """What happened around a finding, ordered by the times that its sources recorded.
 
     Records are those of the finding's offsets, leaderships those of its partition, commits and
     deliveries those of its group, or of every group where it names none. Faults are always listed.
     """
-    tables: Tables = partial(_read, folder)
-    moments = [*_phases(tables), *_faults(tables), *_brokers(tables)]
+    tables = tables or tables_of(folder)
+    moments = list(_of_run(tables))
     if finding.topic is not None and finding.partition is not None:
         for part in (_sends, _leaderships, _truncations, _commits, _group_events, _resets, _polls):
             moments += part(tables, finding)
     return sorted(moments)
 
 
-def ends(folder: RunFolder, finding: Finding) -> list[str]:
+def ends(folder: RunFolder, finding: Finding, tables: Tables | None = None) -> list[str]:
     """Each replica of the finding's partition as it was at the end of the run."""
-    tables: Tables = partial(_read, folder)
+    tables = tables or tables_of(folder)
     epochs = _of_partition(tables("epoch_checkpoints"), finding)
     told = []
     for row in _rows(_of_partition(tables("log_starts"), finding).sort_values("broker")):
@@ -99,6 +121,12 @@ def _count(ranges: pd.DataFrame) -> int:
 def _span(ranges: pd.DataFrame) -> str:
     first, last = ranges["first_offset"].min(), ranges["last_offset"].max()
     return f"offset {first}" if first == last else f"offsets {first} to {last}"
+
+
+@lru_cache(maxsize=1)
+def _of_run(tables: Tables) -> tuple[Moment, ...]:
+    """What every story of a run has."""
+    return (*_phases(tables), *_faults(tables), *_brokers(tables))
 
 
 def _phases(tables: Tables) -> Iterator[Moment]:

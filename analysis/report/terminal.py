@@ -3,20 +3,28 @@
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
+from analysis.report.first_screen import expected_line, reasons, verdict_line
+from analysis.report.matrix import row_name
+from analysis.report.stories import where
 from analysis.report.times import told_timing
 from analysis.verdict.styles import said_epochs
 from contract.checks import Check
 from contract.nights import NightSummary, Outcome
+from contract.run_folder import RunDescription
 from contract.verdicts import (
     CheckVerdict,
     Resumption,
     RunVerdict,
     StyleRow,
+    UnexpectedFindings,
     Verdict,
     several_partitions,
 )
 
+_LINES_MAX = 10
+"""Of the same kind; the page has all."""
 _COLOURS = {
     RunVerdict.PASS: "green",
     RunVerdict.FAIL: "red",
@@ -31,30 +39,84 @@ _COLOURS = {
 }
 
 
-def show(verdict: Verdict, console: Console) -> None:
-    """Print checks, how the groups went on, and the verdict of one run.
+def show(
+    verdict: Verdict,
+    console: Console,
+    *,
+    run: RunDescription | None = None,
+    is_verbose: bool = False,
+) -> None:
+    """Print the verdict of one run: its answer, and what is unexpected or open.
 
-    How groups went on is shown where the question is about it. Groups that commit in several styles
-    are summed up by style; the page has each.
+    Where the question is how groups continue, those that commit in several styles are summed up by
+    style; the page has each.
+
+    Args:
+        verdict: with its answer.
+        console: of standard output.
+        run: None if it is not known; then what is open is left out.
+        is_verbose: also print every check, how the groups continued, and the timing.
     """
-    if Check.RESUMPTION in verdict.must_judge and verdict.resumption and not verdict.styles:
-        console.print(_resumption(verdict.resumption))
-    console.print(_checks(verdict))
-    if idle := _idle(verdict):
-        console.print(f"nothing to judge: {escape(', '.join(idle))}", soft_wrap=True)
-    if verdict.styles:
+    if is_verbose:
+        _show_all(verdict, console)
+    if verdict.styles and (is_verbose or Check.RESUMPTION in verdict.must_judge):
         console.print(_styles(verdict.styles))
         for line in said_epochs(verdict.resumption):
             console.print(f"  at the commit, {escape(line)}", soft_wrap=True)
     colour = _COLOURS[verdict.verdict]
+    name = row_name(verdict.scenario, verdict.parameters)
     console.print(
-        f"[bold {colour}]{verdict.verdict}[/] {verdict.scenario}, seed {verdict.seed}, "
-        f"Kafka {verdict.kafka}, {verdict.cluster}"
+        f"[bold {colour}]{verdict.verdict}[/] {escape(name)}, seed {verdict.seed}, "
+        f"Kafka {escape(verdict.kafka)}, {escape(verdict.cluster)}",
+        soft_wrap=True,
     )
-    for doubt in verdict.doubts:
-        console.print(f"[yellow]undecided:[/] {escape(doubt)}", soft_wrap=True)
+    if verdict.answer:
+        _print(console, verdict.answer)
+    expectations = _sentence(expected_line(verdict))
+    if verdict.verdict is RunVerdict.PASS:
+        expectations += f" {verdict_line(verdict)}"
+    _print(console, expectations)
+    _print_some(console, [_unexpected(one) for one in verdict.unexpected], style="red")
+    if run is not None:
+        lines = [f"undecided: {reason.text}" for reason in reasons(verdict, run)]
+        _print_some(console, lines, style="yellow")
+        if run.error is not None:
+            _print(console, f"error of the scenario: {run.error.strip().partition(chr(10))[0]}")
+
+
+def _print(console: Console, line: str, *, style: str = "") -> None:
+    console.print(Text(line), style=style, soft_wrap=True, highlight=False)
+
+
+def _print_some(console: Console, lines: list[str], *, style: str) -> None:
+    """Print the first lines of one kind, and how many more the page has."""
+    for line in lines[:_LINES_MAX]:
+        _print(console, line, style=style)
+    if len(lines) > _LINES_MAX:
+        _print(console, f"and {len(lines) - _LINES_MAX} more on the page", style=style)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _unexpected(one: UnexpectedFindings) -> str:
+    """The first of some unexpected findings, and how many there are, in a line."""
+    more = "" if one.findings == 1 else f" (the first of {one.findings:,})"
+    place = where(one.first)
+    return f"unexpected: {one.check}:{one.number}{more}: {one.first.cause}" + (
+        f" [{place}]" if place else ""
+    )
+
+
+def _show_all(verdict: Verdict, console: Console) -> None:
+    if Check.RESUMPTION in verdict.must_judge and verdict.resumption and not verdict.styles:
+        console.print(_resumption(verdict.resumption))
+    console.print(_checks(verdict))
+    if idle := _idle(verdict):
+        _print(console, f"nothing to judge: {', '.join(idle)}")
     if verdict.timing is not None:
-        console.print(escape(told_timing(verdict.timing)), soft_wrap=True)
+        _print(console, told_timing(verdict.timing))
 
 
 def show_night(summary: NightSummary, console: Console) -> None:

@@ -1,53 +1,44 @@
 """Run all checks over a trace, and come to a verdict."""
 
-from collections import Counter
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import msgspec
 import pyarrow as pa
 
-from analysis.checks.base import FINDING_COLUMNS, CheckOutcome, Totals
+from analysis.checks.base import CheckOutcome, Totals
 from analysis.checks.registry import CHECKS
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.columns import Window
-from analysis.engine.frames import Frame, Row
 from analysis.facts.gaps import doubts, gaps, reasons
 from analysis.facts.load import Trace
 from analysis.verdict import resumption
+from analysis.verdict.collecting import (
+    DRIVER_ROWS,
+    collect,
+    doubted,
+    doubted_rows,
+    every,
+    finding_of,
+    found_of,
+    result_of,
+)
+from analysis.verdict.decision import Found, decide, meet, unexpected
+from analysis.verdict.every_finding import Keep, as_table
 from analysis.verdict.exercise import cases_of, counted, counts, with_exercised
 from analysis.verdict.styles import style_rows
 from analysis.verdict.timing import timing
 from analysis.verdict.vacuity import vacuous_check
 from contract.checks import Check
 from contract.errors import TableError
-from contract.run_folder import Expectation
 from contract.verdicts import (
     EXAMPLES_MAX,
     SCHEMA,
     CheckResult,
     CheckVerdict,
     FaultResult,
-    Finding,
-    FindingVerdict,
     Resumption,
-    RunVerdict,
     Verdict,
 )
-
-_DRIVER_ROWS = 10_000
-_SEVERITY = {"violation": 0, "undecided": 1}
-
-
-@dataclass(frozen=True)
-class Found:
-    """The count of findings of one check, verdict and group."""
-
-    check: str
-    verdict: FindingVerdict
-    group: str | None
-    findings: int
 
 
 @dataclass(frozen=True)
@@ -59,17 +50,29 @@ class _Asked:
     unreliable: str
 
 
-def judge(trace: Trace, only: Iterable[Check] = tuple(Check)) -> Verdict:
-    """The verdict of a run, by every check, or by some only."""
+def judge(
+    trace: Trace, only: Iterable[Check] = tuple(Check), *, keep: Keep | None = None
+) -> Verdict:
+    """The verdict of a run, by every check, or by some only.
+
+    Args:
+        trace: of the run.
+        only: the checks.
+        keep: called with all findings of each check that has any; some of them are in the verdict.
+    """
     asked = list(only)
     must_judge = trace.plan.must_judge
     unclear = doubts(trace) + _unclear_plan(must_judge)
-    found, results = _run([check for check in asked if check in CHECKS], trace)
+    found, results = _run([check for check in asked if check in CHECKS], trace, keep)
     resumed: list[Resumption] = []
     if Check.RESUMPTION in asked:
         resumed, results[Check.RESUMPTION] = _resumption(trace)
     if Check.VACUOUS_CHECK in asked:
         results[Check.VACUOUS_CHECK] = vacuous_check(results, must_judge)
+        if keep is not None:
+            keep(str(Check.VACUOUS_CHECK), as_table(results[Check.VACUOUS_CHECK].examples), {})
+    expectations = meet(trace.plan.expects, found)
+    uncovered = unexpected(trace.plan.expects, found)
     faults = _faults(trace)
     return Verdict(
         schema=SCHEMA,
@@ -81,10 +84,10 @@ def judge(trace: Trace, only: Iterable[Check] = tuple(Check)) -> Verdict:
         clients=trace.run.clients,
         cluster=trace.run.cluster,
         verdict=decide(
-            found,
+            expectations,
+            uncovered,
             results,
             must_judge=must_judge,
-            expects=trace.plan.expects,
             is_whole=trace.run.error is None
             and all(fault.landed for fault in faults)
             and not unclear,
@@ -97,6 +100,8 @@ def judge(trace: Trace, only: Iterable[Check] = tuple(Check)) -> Verdict:
         styles=style_rows(resumed, trace.plan.groups),
         rerun=trace.run.rerun,
         timing=timing(trace),
+        expectations=expectations,
+        unexpected=uncovered,
     )
 
 
@@ -108,52 +113,9 @@ def _unclear_plan(must_judge: list[str]) -> list[str]:
     return [f"this release has no check {name}, which must be judged" for name in unknown]
 
 
-def decide(
-    found: list[Found],
-    results: dict[Check, CheckResult],
-    *,
-    must_judge: Collection[str],
-    expects: list[Expectation],
-    is_whole: bool,
-) -> RunVerdict:
-    """fail: a violation that nothing expects; pass: all clear, all expected seen; else undecided.
-
-    Args:
-        found: counts of all findings.
-        results: of every check; one that is undecided leaves no pass.
-        must_judge: the checks that must have something to judge.
-        expects: the plan's expectations.
-        is_whole: whether the scenario came to its end, all its faults landed, and no gap leaves the
-            run as a whole undecided.
-    """
-    violations = {
-        (one.check, one.group) for one in found if one.verdict is FindingVerdict.VIOLATION
-    }
-    covered: set[tuple[str, str | None]] = set()
-    is_all_seen = True
-    for expectation in expects:
-        met = {
-            (one.check, one.group)
-            for one in found
-            if (one.check, one.verdict) == (expectation.check, expectation.verdict)
-            and (not expectation.groups or one.group in expectation.groups)
-        }
-        if expectation.verdict == FindingVerdict.VIOLATION:
-            covered |= met
-        seen = {group for _, group in met}
-        is_met = bool(met) and (not expectation.in_each or set(expectation.groups) <= seen)
-        is_all_seen &= is_met or expectation.is_optional
-    if violations - covered:
-        return RunVerdict.FAIL
-    is_all_clear = all(
-        result.verdict is not CheckVerdict.UNDECIDED
-        and (result.verdict is not CheckVerdict.NOT_EVALUABLE or check not in must_judge)
-        for check, result in results.items()
-    )
-    return RunVerdict.PASS if is_whole and is_all_seen and is_all_clear else RunVerdict.UNDECIDED
-
-
-def _run(checks: list[Check], trace: Trace) -> tuple[list[Found], dict[Check, CheckResult]]:
+def _run(
+    checks: list[Check], trace: Trace, keep: Keep | None
+) -> tuple[list[Found], dict[Check, CheckResult]]:
     """Judge by every check; one that crashes or lacks a table leaves the others theirs."""
     missing = gaps(trace)
 
@@ -176,7 +138,7 @@ def _run(checks: list[Check], trace: Trace) -> tuple[list[Found], dict[Check, Ch
     # All at once, so that the engine knows which frames several of them use.
     *rows, evaluated, exercised = trace.engine.run_all(
         [
-            *(one.findings.limit(_DRIVER_ROWS + 1) for one in outcomes.values()),
+            *(one.findings.limit(DRIVER_ROWS + 1) for one in outcomes.values()),
             counts({str(check): one.evaluated for check, one in outcomes.items()}, trace),
             counts(cases, trace),
         ]
@@ -189,10 +151,9 @@ def _run(checks: list[Check], trace: Trace) -> tuple[list[Found], dict[Check, Ch
             return [], _crashed(first_rows)
         try:
             number = known.get(str(asked.check))
-            found, result = _collected(asked.check, asked.outcome, first_rows, number, trace)
+            return _collected(asked, first_rows, number, trace, keep)
         except Exception as error:  # noqa: BLE001 - Spark runs a check only here, so see above
             return [], _crashed(error)
-        return _doubted(found, result, asked.unreliable) if asked.unreliable else (found, result)
 
     pairs = list(zip(judged.values(), rows, strict=True))
     answers = dict(zip(judged, trace.engine.each(collected, pairs), strict=True))
@@ -202,17 +163,6 @@ def _run(checks: list[Check], trace: Trace) -> tuple[list[Found], dict[Check, Ch
         results, counted(exercised), known=not isinstance(exercised, Exception)
     )
     return [one for found, _ in answers.values() for one in found], results
-
-
-def _doubted(
-    found: list[Found], result: CheckResult, reason: str
-) -> tuple[list[Found], CheckResult]:
-    """What a check found in tables that have gaps: all of it is undecided, none found too."""
-    undecided = FindingVerdict.UNDECIDED
-    examples = [msgspec.structs.replace(one, verdict=undecided) for one in result.examples]
-    return [replace(one, verdict=undecided) for one in found], msgspec.structs.replace(
-        result, verdict=CheckVerdict.UNDECIDED, examples=examples, reason=reason
-    )
 
 
 def _lacking(lacks: str, gap: str) -> CheckResult:
@@ -232,93 +182,29 @@ def _crashed(error: Exception) -> CheckResult:
 
 
 def _collected(
-    check: Check,
-    outcome: CheckOutcome,
-    first_rows: pa.Table,
-    evaluated: int | None,
-    trace: Trace,
+    asked: _Asked, first_rows: pa.Table, evaluated: int | None, trace: Trace, keep: Keep | None
 ) -> tuple[list[Found], CheckResult]:
     """Count and sample the findings of a check, and what it judged unless that is known."""
-    rows, numbers = _counted_examples(outcome.findings, first_rows)
-    found = [
-        Found(str(check), FindingVerdict(verdict), group, findings)
-        for (verdict, group), findings in numbers.items()
-    ]
+    check, outcome = asked.check, asked.outcome
+    collected = collect(outcome.findings, first_rows)
+    clients = {group.group: group.client for group in trace.plan.groups}
+    found = found_of(check, collected, clients)
     if evaluated is None:
         evaluated = counted(counts({str(check): outcome.evaluated}, trace).toArrow())[str(check)]
-    clients = {group.group: group.client for group in trace.plan.groups}
-    result = _result(
-        found,
-        evaluated,
-        [_finding(check, row, clients) for row in rows[:EXAMPLES_MAX]],
-    )
+    examples = collected.rows.slice(0, EXAMPLES_MAX).to_pylist()
+    result = result_of(found, evaluated, [finding_of(check, row, clients) for row in examples])
     if outcome.totals is not None and result.findings:
         result = msgspec.structs.replace(result, summary=_summary(outcome.totals))
-    return found, result
+    if keep is not None:
+        rows = every(outcome.findings, collected)
+        keep(str(check), doubted_rows(rows) if asked.unreliable else rows, clients)
+    return doubted(found, result, asked.unreliable) if asked.unreliable else (found, result)
 
 
 def _summary(totals: Totals) -> str:
     keys = [name for name in totals.rows.columns if name != "records"]
     summed = totals.rows.groupBy(*keys).agg(F.sum("records").alias("records")).collect()
     return totals.tell([dict(row) for row in summed])
-
-
-def _counted_examples(
-    findings: Frame, first_rows: pa.Table
-) -> tuple[list[Row], Counter[tuple[str, str | None]]]:
-    """Examples, violations first: EXAMPLES_MAX of each verdict and group; and counts by both.
-
-    So few findings that the driver can hold them are counted here, which is cheaper to plan.
-    """
-    rows = [Row(row) for row in first_rows.to_pylist()]
-    if len(rows) <= _DRIVER_ROWS:
-        return sorted(rows, key=_order), Counter((row["verdict"], row["group"]) for row in rows)
-    kind = Window.partitionBy("verdict", "group")
-    worst = (
-        findings.withColumn(
-            "_rank", F.row_number().over(kind.orderBy("topic", "partition", "offset_first"))
-        )
-        .withColumn("_findings", F.count(F.lit(1)).over(kind))
-        .where(F.col("_rank") <= EXAMPLES_MAX)
-    )
-    ranked = worst.collect()
-    counts = Counter({(row["verdict"], row["group"]): row["_findings"] for row in ranked})
-    return sorted(ranked, key=_order), counts
-
-
-def _order(row: Row) -> tuple[Any, ...]:
-    keys = (row[name] for name in ("group", "topic", "partition", "offset_first"))
-    return (_SEVERITY.get(row["verdict"], 2), *((key is not None, key or 0) for key in keys))
-
-
-def _finding(check: Check, row: Row, clients: dict[str, str]) -> Finding:
-    values: dict[str, Any] = {name: row[name] for name in FINDING_COLUMNS}
-    values["verdict"] = FindingVerdict(values["verdict"])
-    values["evidence"] = msgspec.json.decode(values["evidence"])
-    return Finding(**values, check=str(check), client=clients.get(values["group"] or ""))
-
-
-def _result(found: list[Found], evaluated: int, examples: list[Finding]) -> CheckResult:
-    counts: Counter[FindingVerdict] = Counter()
-    for one in found:
-        counts[one.verdict] += one.findings
-    if evaluated == 0:
-        verdict = CheckVerdict.NOT_EVALUABLE
-    elif counts[FindingVerdict.VIOLATION]:
-        verdict = CheckVerdict.VIOLATED
-    elif counts[FindingVerdict.UNDECIDED]:
-        verdict = CheckVerdict.UNDECIDED
-    elif counts[FindingVerdict.PERMITTED]:
-        verdict = CheckVerdict.PERMITTED
-    else:
-        verdict = CheckVerdict.HOLDS
-    return CheckResult(
-        verdict=verdict,
-        evaluated=evaluated,
-        findings=counts.total(),
-        examples=examples,
-        reason="" if evaluated else "the tables have no rows to evaluate",
-    )
 
 
 def _resumption(trace: Trace) -> tuple[list[Resumption], CheckResult]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from analysis.cli import judge_run
+from analysis.judging import judge_run
 from bench.torture.attempt import Area, Attempt
 from bench.torture.folders import copy_run
 from bench.torture.setting import Setting

@@ -8,7 +8,7 @@ from random import Random
 
 from pyspark.sql import SparkSession
 
-from analysis.cli import judge_run
+from analysis.judging import judge_run
 from analysis.report.night_rows import Judged
 from bench.torture.attempt import Area, Attempt
 from bench.torture.setting import Setting

@@ -6,7 +6,7 @@ from random import Random
 
 import psutil
 
-from analysis.cli import judge_run
+from analysis.judging import judge_run
 from bench.torture.attempt import Area, Attempt
 from bench.torture.running import LASTS_SECONDS, Moment, Running, put_finished, words
 from bench.torture.setting import Setting

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from analysis.cli import judge_run
+from analysis.judging import judge_run
 from bench.torture.attempt import Area, Attempt
 from bench.torture.setting import Setting
 from contract.run_folder import PLAN_FILE, RUN_FILE, RunFolder

@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
@@ -19,19 +19,29 @@ _STDIN = "-"
 _AFTER_FAULTS = (Stage.SETTLING, Stage.FINAL_READ, Stage.COLLECTING)
 
 
+def options_of(*, is_verbose: bool, as_json: bool) -> tuple[str, ...]:
+    """The options of the analysis that say what it prints."""
+    return (*(["--verbose"] if is_verbose else []), *(["--json"] if as_json else []))
+
+
 def analyse_in_own_process(
-    runs: Iterable[Path | str], *, master: str | None = None, conf: Iterable[str] = ()
+    runs: Iterable[Path | str],
+    *,
+    options: Sequence[str] = (),
+    master: str | None = None,
+    conf: Iterable[str] = (),
 ) -> int:
     """Run the analysis and return its exit status.
 
     It ends with this process, so that a killed night leaves no Spark process.
 
     Args:
-        runs: folders, or URIs of those that are elsewhere.
+        runs: folders of runs, sessions or nights, or URIs of those that are elsewhere.
+        options: `options_of`.
         master: Spark's; None for this machine.
         conf: settings of Spark, as KEY=VALUE.
     """
-    command = [*_COMMAND, *map(str, runs)]
+    command = [*_COMMAND, *options, *map(str, runs)]
     if master is not None:
         command += ["--master", master]
     for setting in conf:
@@ -53,9 +63,10 @@ class EarlyAnalysis(AbstractContextManager["EarlyAnalysis"]):
     has started, `judge` starts one.
     """
 
-    def __init__(self, *, stories: int) -> None:
-        """`stories`: how many are yet to come."""
+    def __init__(self, *, stories: int, options: Sequence[str] = ()) -> None:
+        """`stories`: how many are yet to come. `options`: `options_of`."""
         self._to_collect = stories
+        self._options = options
         self._process: subprocess.Popen[bytes] | None = None
 
     def __exit__(
@@ -74,7 +85,9 @@ class EarlyAnalysis(AbstractContextManager["EarlyAnalysis"]):
             self._end()
         elif self._process is None:
             self._process = subprocess.Popen(
-                tethered([*_COMMAND, _STDIN]), stdin=subprocess.PIPE, start_new_session=True
+                tethered([*_COMMAND, *self._options, _STDIN]),
+                stdin=subprocess.PIPE,
+                start_new_session=True,
             )
         if stage == Stage.COLLECTING:
             self._to_collect -= 1
@@ -83,7 +96,7 @@ class EarlyAnalysis(AbstractContextManager["EarlyAnalysis"]):
         """Judge a folder and return the exit status of the analysis."""
         process = self._process
         if process is None or not _is_asked(process, folder):
-            return analyse_in_own_process([folder])
+            return analyse_in_own_process([folder], options=self._options)
         return finish_child(process)
 
     def _end(self) -> None:

@@ -15,7 +15,8 @@ from contract.errors import AnalysisError, InterruptError
 from contract.nights import SUMMARY_FILE, NightSummary, Outcome, PlannedRun, read_summary
 from contract.uris import local_folder
 from contract.verdicts import RunVerdict
-from harness.commands.judging import EarlyAnalysis, count_stories
+from harness.commands.judging import EarlyAnalysis, count_stories, options_of
+from harness.commands.outputs import AsJson, Verbose
 from harness.commands.requirements import DEFAULT_KAFKA, require_pool, require_results, require_seed
 from harness.invocation import Session
 from harness.nightly.plan import plan_runs, versions_of
@@ -56,6 +57,9 @@ def nightly(
     fresh: Annotated[  # noqa: FBT002 - Typer's way to a flag
         bool, typer.Option("--fresh", help="Start a new night, even if one is unfinished.")
     ] = False,
+    *,
+    is_verbose: Verbose = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run a suite, judge all its runs in one Spark, and report changes since the last night.
 
@@ -79,7 +83,9 @@ def nightly(
     with hold_night(results / NIGHTS, wanted, is_fresh=fresh) as night:
         _introduce(night)
         try:
-            with EarlyAnalysis(stories=_stories(night.remaining)) as analysis:
+            stories = _stories(night.remaining)
+            options = options_of(is_verbose=is_verbose, as_json=as_json)
+            with EarlyAnalysis(stories=stories, options=options) as analysis:
                 _run(night, results, analysis)
                 summary = _judge(night, analysis)
         except (KeyboardInterrupt, InterruptError):
@@ -88,7 +94,8 @@ def nightly(
             again = _again(suite, cluster, results)
             raise InterruptError(f"{state}; the night is not judged. Continue: {again}") from None
         night.finish()
-    _conclude(summary, night.path)
+    if not as_json:
+        _conclude(summary, night.path)
     raise typer.Exit(EXIT_CODES[summary.verdict])
 
 

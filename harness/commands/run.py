@@ -25,11 +25,18 @@ from contract.errors import (
 )
 from contract.manifest import DECODED_AGAIN
 from contract.program import say, unexpected
+from contract.progress import PhaseProgress
 from contract.randomness import new_seed
 from contract.run_folder import GENERATED, RunFolder, find_runs
 from contract.uris import local_folder, place
 from harness.collection.collect import decode_clients, decode_server_logs
-from harness.commands.judging import EarlyAnalysis, analyse_in_own_process, count_stories
+from harness.commands.judging import (
+    EarlyAnalysis,
+    analyse_in_own_process,
+    count_stories,
+    options_of,
+)
+from harness.commands.outputs import AsJson, Verbose
 from harness.commands.requirements import (
     DEFAULT_KAFKA,
     require_kafka,
@@ -47,7 +54,7 @@ from harness.session.provenance import git_head, versions
 _console = Console(stderr=True)
 
 
-def run(
+def run(  # noqa: PLR0913 - the options of a command
     names: Annotated[list[str], typer.Argument(help="Scenarios to run; see `fencepost list`.")],
     cluster: Annotated[
         PoolKind,
@@ -67,8 +74,15 @@ def run(
         str | None,
         typer.Option(help="Parameters of a scenario, as JSON; all that it declares if not given."),
     ] = None,
+    *,
+    is_verbose: Verbose = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Run scenarios on a real cluster, judge the collected logs in Spark, and report."""
+    """Run scenarios on a real cluster, judge the collected logs in Spark, and report.
+
+    Prints each phase as it begins; at the end the answer to the scenario's question, what is
+    unexpected, and the path of the report's page.
+    """
     chosen = find_scenarios(names)
     chosen_parameters = _parameters(parameters)
     for scenario in chosen:
@@ -87,11 +101,13 @@ def run(
     )
     distribution.ensure(kafka)
     _introduce(session, chosen, parameters)
-    with EarlyAnalysis(stories=count_stories(chosen, chosen_parameters)) as analysis:
-        with node_root(results) as root, _console.status("") as status:
+    stories = count_stories(chosen, chosen_parameters)
+    options = options_of(is_verbose=is_verbose, as_json=as_json)
+    with EarlyAnalysis(stories=stories, options=options) as analysis:
+        with node_root(results) as root, PhaseProgress(_console, runs=stories) as progress:
 
             def on_phase(phase: str) -> None:
-                status.update(escape(phase))
+                progress.phase(phase)
                 analysis.phase(phase)
 
             ended = run_ducktape(
@@ -113,11 +129,19 @@ class Engine(enum.StrEnum):
     DUCKDB = "duckdb"
 
 
-def list_scenarios() -> None:
+def list_scenarios(*, as_json: AsJson = False) -> None:
     """List the scenarios and their questions."""
+    listed = scenarios()
+    if as_json:
+        rows = [
+            {"name": one.name, "question": one.question, "parameters": one.parameters}
+            for one in listed
+        ]
+        typer.echo(json.dumps({"scenarios": rows}, indent=2))
+        return
     table = Table("scenario", "question", box=None, pad_edge=False)
-    for scenario in scenarios():
-        table.add_row(scenario.name, scenario.question)
+    for scenario in listed:
+        table.add_row(scenario.name, escape(scenario.question))
     Console().print(table)
 
 
@@ -137,6 +161,9 @@ def analyze(
     engine: Annotated[
         Engine, typer.Option(help="duckdb prints a verdict in seconds, and writes nothing.")
     ] = Engine.SPARK,
+    *,
+    is_verbose: Verbose = False,
+    as_json: AsJson = False,
 ) -> None:
     """Judge runs again from their folders, without a cluster.
 
@@ -148,11 +175,13 @@ def analyze(
         _require_duckdb(places, master, conf)
     folders = [path for path in places if isinstance(path, Path)]
     decoded = [decode_again(folder) for path in folders for folder in find_runs(path)]
+    options = options_of(is_verbose=is_verbose, as_json=as_json)
     if engine is Engine.DUCKDB:
-        code = run_child([sys.executable, "-m", "analysis.preview", *map(str, folders)])
+        code = run_child([sys.executable, "-m", "analysis.preview", *options, *map(str, folders)])
     else:
         code = _judged(
-            places, lambda: analyse_in_own_process(places, master=master, conf=conf or ())
+            places,
+            lambda: analyse_in_own_process(places, options=options, master=master, conf=conf or ()),
         )
     raise typer.Exit(code if all(decoded) else max(code, FencepostError.exit_code))
 
@@ -204,19 +233,6 @@ def _forget_decoded(folder: RunFolder, problem: str) -> None:
         if not file.is_dir():
             file.unlink(missing_ok=True)
     say(f"{folder.path}: its histories and logs can't be decoded: {problem}")
-
-
-def explain(
-    run: Annotated[
-        Path, typer.Argument(help="A run's folder.", parser=local_folder, metavar="RUN")
-    ],
-    finding: Annotated[
-        str, typer.Argument(help="A check, or CHECK:N for the Nth of its examples.")
-    ],
-) -> None:
-    """Show the events behind one finding in order: sends, leaders, faults, commits, deliveries."""
-    command = [sys.executable, "-m", "analysis.report.explain", str(run), finding]
-    raise typer.Exit(run_child(command))
 
 
 def _judged(runs: Iterable[Path | str], analyse: Callable[[], int]) -> int:

@@ -13,6 +13,7 @@ from rich.progress import TimeElapsedColumn as Elapsed
 from rich.text import Text
 
 from contract.nights import PlannedRun, RunStatus
+from contract.progress import limit_of
 
 
 def remaining_seconds(runs: Sequence[PlannedRun], known: Iterable[PlannedRun]) -> float | None:
@@ -58,6 +59,7 @@ class NightProgress(AbstractContextManager["NightProgress"]):
             TextColumn("{task.fields[estimate]}", markup=False),
             console=console,
             transient=True,
+            disable=not console.is_terminal,
         )
         done = sum(run.status is RunStatus.DONE for run in runs)
         self._task = self._bar.add_task(
@@ -85,8 +87,10 @@ class NightProgress(AbstractContextManager["NightProgress"]):
         self._bar.update(self._task, description=self._title, estimate=self._estimate())
 
     def phase(self, name: str) -> None:
-        """Show the current run's phase."""
-        self._bar.update(self._task, description=f"{self._title}: {name}")
+        """Show the current run's phase, with its limit."""
+        limit = limit_of(name)
+        at_most = "" if limit is None else f" (at most {limit} s)"
+        self._bar.update(self._task, description=f"{self._title}: {name}{at_most}")
 
     def end(self, run: PlannedRun) -> None:
         """Print that a run ended."""

@@ -17,6 +17,7 @@ from cluster.kafka.lock import read_lock
 from cluster.kafka.service import KafkaService
 from cluster.kafka.topology import Topology
 from cluster.nodes.tether import die_with_parent
+from contract.answers import parts
 from contract.checks import Check
 from contract.clients import clients_of
 from contract.errors import UsageError, WorkerError
@@ -46,14 +47,15 @@ _OBSERVERS = 1
 class Scenario(Test):  # type: ignore[misc]
     """Base of all scenarios: its module's docstring is the question, and the report's text.
 
-    A subclass sets the topology, the groups, and the checks that its question is about. A test
-    method is the scenario, in a block `with self.running(...) as run`. Each test method is marked
-    with the number of nodes that it needs.
+    A subclass sets the topology, the groups, the checks that its question is about, and the text of
+    its answer (`contract.answers`). A test method is the scenario, in a block `with
+    self.running(...) as run`. Each test method is marked with the number of nodes that it needs.
     """
 
     topology: ClassVar[Topology]
     groups: ClassVar[Sequence[GroupPlan]] = ()
     must_judge: ClassVar[Sequence[Check]]
+    answer: ClassVar[str] = ""
 
     def __init_subclass__(cls) -> None:
         """Ask ducktape for the nodes: servers, a worker of each kind, and the observer."""
@@ -95,8 +97,10 @@ class Scenario(Test):  # type: ignore[misc]
         parameters need it, `topology` replaces its own, and `must_judge` are additional checks.
 
         Raises:
-            UsageError: a group's client can't be tested with this Kafka version.
+            UsageError: a group's client can't be tested with this Kafka version, or the answer is
+                not written as `contract.answers` requires.
         """
+        list(parts(self.answer))
         die_with_parent()
         self._require_clients(groups)
         shape = topology or self.topology
@@ -173,6 +177,7 @@ class Scenario(Test):  # type: ignore[misc]
             groups=list(groups),
             must_judge=[str(check) for check in (*self.must_judge, *must_judge)],
             expects=list(expects),
+            answer=self.answer,
         )
 
     def _describe(self, plan: Plan, shape: Topology) -> RunDescription:

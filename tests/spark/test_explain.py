@@ -1,5 +1,6 @@
 """The story of a finding, from tables of a few rows; needs no Spark."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ from typer.testing import CliRunner
 
 from analysis.report.explain import app
 from analysis.report.story import ends, story
+from analysis.verdict.every_finding import FindingsFile, as_table
 from contract.errors import RunFolderError, UsageError
+from contract.findings import FINDINGS_FILE
 from contract.run_folder import Plan, RunDescription, RunFolder
 from contract.tables import TABLES
 from contract.verdicts import (
@@ -20,6 +23,7 @@ from contract.verdicts import (
     Finding,
     FindingVerdict,
     RunVerdict,
+    UnexpectedFindings,
     Verdict,
 )
 from harness.decode.tables import write_table
@@ -154,10 +158,19 @@ def test_tables_that_are_missing_are_left_out(folder: RunFolder) -> None:
     assert ends(folder, LOST) == []
 
 
-def judged(folder: RunFolder) -> None:
+FAR = msgspec.structs.replace(
+    LOST, verdict=FindingVerdict.VIOLATION, group="g", cause="one of another group"
+)
+
+
+OF_G = UnexpectedFindings(check="lost_record", group="g", findings=1, number=12, first=FAR)
+
+
+def judged(folder: RunFolder, **fields: Any) -> None:
     found = CheckResult(
         verdict=CheckVerdict.PERMITTED, evaluated=9, findings=2, examples=[LOST, LOST]
     )
+    found = msgspec.structs.replace(found, **fields)
     verdict = Verdict(
         schema=1,
         run_id="r",
@@ -172,13 +185,18 @@ def judged(folder: RunFolder) -> None:
         faults=[],
         resumption=[],
         rerun="",
+        unexpected=[OF_G] if found.findings > 2 else [],
     )
     folder.report.mkdir()
     (folder.report / "verdict.json").write_bytes(msgspec.json.encode(verdict))
 
 
-def explained(folder: RunFolder, finding: str) -> str:
-    result = CliRunner().invoke(app, [str(folder.path), finding], standalone_mode=False)
+def explained(folder: RunFolder, *arguments: str) -> str:
+    return invoked(str(folder.path), *arguments)
+
+
+def invoked(*arguments: str) -> str:
+    result = CliRunner().invoke(app, list(arguments), standalone_mode=False)
     if result.exception is not None:
         raise result.exception
     return result.output
@@ -200,6 +218,56 @@ def test_a_finding_that_is_not_there_is_told_with_those_that_are(
     judged(folder)
     with pytest.raises(UsageError, match="lost_record"):
         explained(folder, finding)
+
+
+@pytest.fixture
+def many(folder: RunFolder) -> RunFolder:
+    """A run with thirty findings, of which the verdict has two and an unexpected one."""
+    judged(folder, findings=30)
+    rows = [msgspec.structs.replace(LOST, cause=f"finding {number}") for number in range(1, 31)]
+    with FindingsFile(folder.report / FINDINGS_FILE) as file:
+        file.keep("lost_record", as_table(rows), {})
+    return folder
+
+
+def test_findings_beyond_the_examples_are_read_from_the_file_of_all(many: RunFolder) -> None:
+    assert "finding 30" in explained(many, "lost_record:30")
+    with pytest.raises(UsageError, match=r"lost_record \(1 to 30\)"):
+        explained(many, "lost_record:31")
+    (many.report / FINDINGS_FILE).unlink()
+    with pytest.raises(UsageError, match="judge the run again"):
+        explained(many, "lost_record:30")
+
+
+def test_a_check_alone_is_its_first_unexpected_finding(many: RunFolder) -> None:
+    assert "one of another group" in explained(many, "lost_record")
+    assert "one of another group" in explained(many, "lost_record:12")
+
+
+def test_what_the_page_shows_is_accepted(many: RunFolder) -> None:
+    page = many.report / "index.html"
+    told = explained(many, "lost_record:30")
+    assert explained(many, "finding-lost_record-30") == told
+    assert invoked(f"{page}#finding-lost_record-30") == told
+    assert invoked(f"{page.as_uri()}#finding-lost_record-30") == told
+
+
+def test_without_a_finding_those_of_the_run_are_listed(many: RunFolder) -> None:
+    lines = [line.split() for line in explained(many).splitlines()]
+    assert [line[:3] for line in lines[1:]] == [
+        ["lost_record:12", "30", "unexpected"],
+        ["lost_record:1", "30", "permitted"],
+    ]
+
+
+def test_a_story_as_json(many: RunFolder) -> None:
+    told = json.loads(explained(many, "lost_record", "--json"))
+    assert told["name"] == "lost_record:12"
+    assert msgspec.convert(told["finding"], Finding) == FAR
+    assert {"at_micros", "seconds", "who", "what"} == set(told["story"][0])
+    assert told["ends"] == ends(many, FAR)
+    listed = json.loads(explained(many, "--json"))["findings"]
+    assert [row["name"] for row in listed] == ["lost_record:12", "lost_record:1"]
 
 
 def test_a_run_that_was_not_judged_says_how(folder: RunFolder) -> None:

@@ -340,6 +340,14 @@ def test_resumption_of_a_group_that_raised(make_trace: TraceMaker) -> None:
     assert (row.resumed_at, row.never_delivered) == (None, None)
 
 
+def described(trace: Trace, path: Path) -> RunFolder:
+    folder = RunFolder(path)
+    folder.report.mkdir()
+    folder.write_plan(trace.plan)
+    folder.write_run(trace.run)
+    return folder
+
+
 def test_resumption_of_several_partitions_is_told_by_partition(
     make_trace: TraceMaker, tmp_path: Path
 ) -> None:
@@ -355,13 +363,12 @@ def test_resumption_of_several_partitions_is_told_by_partition(
         ("g", "t", 0),
         ("g", "t", 1),
     ]
-    folder = RunFolder(tmp_path)
-    folder.report.mkdir()
-    write_report(folder, two, trace)
+    folder = described(trace, tmp_path)
+    write_report(folder, two)
     assert "<td>g t-1</td>" in (folder.report / "index.html").read_text()
     for verdict, told in ((one, False), (two, True)):
         console = Console(record=True, width=200, file=io.StringIO())
-        show(verdict, console)
+        show(verdict, console, is_verbose=True)
         assert ("g t-1" in console.export_text()) is told
 
 
@@ -372,9 +379,8 @@ def test_the_report_escapes_what_it_is_given(make_trace: TraceMaker, tmp_path: P
         for name, table in WENT_ON.items()
     }
     trace = make_trace(rows, group=evil)
-    folder = RunFolder(tmp_path)
-    folder.report.mkdir()
-    write_report(folder, judge(trace), trace)
+    folder = described(trace, tmp_path)
+    write_report(folder, judge(trace))
     page = (folder.report / "index.html").read_text()
     assert evil not in page
     assert "&lt;script&gt;alert(1)" in page

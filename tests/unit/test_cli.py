@@ -1,8 +1,10 @@
 """What the command line answers to good and bad words."""
 
+import json
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -21,11 +23,38 @@ def fencepost(*arguments: str, **environment: str) -> subprocess.CompletedProces
     )
 
 
+def test_without_a_command_the_help_is_all() -> None:
+    ended = fencepost()
+    assert (ended.returncode, ended.stderr) == (64, "")
+    assert "Exit codes: 0 pass, 1 fail" in " ".join(ended.stdout.split())
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    ended = fencepost("--version")
+    assert (ended.returncode, ended.stdout) == (0, f"fencepost {version('fencepost')}\n")
+
+
 def test_list_names_each_scenario_with_its_question() -> None:
     listed = fencepost("list").stdout
     for name in ("baseline", "canary", "commit_epoch"):
         assert name in listed
     assert "Which leader epochs do consumers commit" in listed
+
+
+def test_list_as_json_has_each_question_and_its_parameters() -> None:
+    listed = {
+        one["name"]: one for one in json.loads(fencepost("list", "--json").stdout)["scenarios"]
+    }
+    assert listed["baseline"]["question"].endswith("?")
+    assert listed["baseline"]["parameters"] == [{}]
+    assert {"recipe": "pause"} in listed["zombie_leader"]["parameters"]
+
+
+@pytest.mark.parametrize("command", ["run", "analyze", "nightly"])
+def test_commands_that_print_verdicts_have_the_same_options(command: str) -> None:
+    shown = fencepost(command, "--help").stdout
+    for option in ("--json", "--verbose", "-v"):
+        assert option in shown
 
 
 @pytest.mark.parametrize("arguments", [(), ("run",), ("fault",), ("kafka", "fetch")])
@@ -79,6 +108,10 @@ def test_kafka_list_names_the_locked_versions() -> None:
         (("nightly", "--seed", "99999999999"), 64, "31 bits"),
         (("analyze", "/nonexistent"), 64, "no run at or below"),
         (("frobnicate",), 64, "No such command"),
+        (("open", "--results", "/nonexistent"), 64, "run a scenario first"),
+        (("open", "/nonexistent"), 64, "fencepost analyze"),
+        (("explain", "/nonexistent", "reset"), 64, "no run at or below"),
+        (("explain", "/nonexistent/report/index.html#finding-reset-1"), 64, "no run at or below"),
     ],
 )
 def test_bad_words_get_a_code_and_a_hint(

@@ -15,13 +15,14 @@ import pytest
 from analysis import early
 from contract.waiting import wait_until
 from harness.commands import judging
-from harness.commands.judging import EarlyAnalysis, count_stories
+from harness.commands.judging import EarlyAnalysis, count_stories, options_of
 from harness.session.catalog import ScenarioFile
 
 EARLY, ORDINARY = 3, 4
 ANALYSIS = """
 import json, os, sys
-log, folder = sys.argv[1:]
+log, *options, folder = sys.argv[1:]
+assert options in ([], ["--verbose", "--json"])
 with open(log, "a") as file:
     print(os.getpid(), file=file)
 if folder == "-":
@@ -73,6 +74,20 @@ def test_it_starts_when_no_fault_follows(
             analysis.phase(phase)
         assert analysis.judge(FOLDER) == judged
     assert len(started(1)) >= 1
+
+
+@pytest.mark.parametrize(("phases", "judged"), [([SETTLING], EARLY), ([], ORDINARY)])
+def test_it_is_given_the_options_of_the_command(
+    started: Callable[[int], list[int]], phases: list[str], judged: int
+) -> None:
+    options = options_of(is_verbose=True, as_json=True)
+    assert options == ("--verbose", "--json")
+    with EarlyAnalysis(stories=1, options=options) as analysis:
+        for phase in phases:
+            analysis.phase(phase)
+        assert analysis.judge(FOLDER) == judged
+    assert len(started(1)) == 1
+    assert options_of(is_verbose=False, as_json=False) == ()
 
 
 def test_one_that_ended_before_it_was_asked_is_replaced(
@@ -134,7 +149,8 @@ def test_it_starts_again_for_many_rows_and_without_spark(
     monkeypatch.setattr(early, "lower_priority", lambda: lambda: None)
     monkeypatch.setattr(early, "SMALL_INPUT_ROWS", rows_max)
     monkeypatch.setattr(os, "execv", replace)
+    monkeypatch.setattr(sys, "argv", ["analysis", "--json", "-"])
     monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(str(tmp_path)) + "\n"))
     with pytest.raises(ReplacedError) as ended:
         early.ready_for_folder()
-    assert ended.value.args == ("-m", "analysis", str(tmp_path))
+    assert ended.value.args == ("-m", "analysis", "--json", str(tmp_path))

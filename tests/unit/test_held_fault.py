@@ -7,10 +7,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 from unittest.mock import patch
 
-import plotly.graph_objects as go
 import pytest
 
-from analysis.report.timeline import _add_fault
 from contract.errors import FaultError, WaitTimeoutError
 from harness.clients.history import HistoryWriter
 from harness.faults.fault import Evidence, Fault, Field, HeldFault
@@ -124,24 +122,3 @@ def test_an_effect_that_does_not_show_in_time_is_recorded_as_not_landed(history:
     proved = lines(history)[1]
     assert proved.get("landed", False) is False
     assert proved["evidence"] == {"not_seen": "no broker was fenced"}
-
-
-@pytest.mark.parametrize(
-    ("times", "spans"),
-    [
-        ((1, 3, 5, 6), [(1, 6), (3, 5)]),
-        ((1, None, 5, 6), [(1, 6)]),
-        ((1, 3, None, None), [(1, 9), (3, 9)]),
-        ((1, None, None, 6), [(1, 6)]),
-    ],
-)
-def test_a_timeline_shows_a_fault_from_its_injection_and_darker_from_its_proof(
-    times: tuple[int | None, ...], spans: list[tuple[int, int]]
-) -> None:
-    names = ("injected", "proved", "heal_began", "healed")
-    micros = [None if time is None else time * SECOND for time in times]
-    fault = dict(zip((f"{name}_micros" for name in names), micros, strict=True))
-    figure = go.Figure()
-    _add_fault(figure, fault | {"fault": "kill", "target": "x"}, 9 * SECOND, position="top left")
-    shown = [(shape.x0.timestamp(), shape.x1.timestamp()) for shape in figure.layout.shapes]
-    assert shown == spans

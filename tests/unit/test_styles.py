@@ -3,6 +3,7 @@
 import io
 from typing import Any
 
+import msgspec
 from rich.console import Console
 
 from analysis.report.terminal import show
@@ -112,6 +113,7 @@ def test_the_terminal_ends_with_the_styles() -> None:
         faults=[],
         resumption=RESUMED,
         styles=style_rows(RESUMED, GROUPS),
+        must_judge=["resumption"],
         rerun="",
     )
     out = io.StringIO()
@@ -121,3 +123,6 @@ def test_the_terminal_ends_with_the_styles() -> None:
     line = next(line for line in said.splitlines() if line.startswith("metadata  (200, 2)"))
     assert line.split()[-4:] == ["3", "200", "0", "100"]
     assert "at the commit, the client's metadata: epoch 0 in 2 of 5, epoch 2 in 3 of 5" in said
+    other = io.StringIO()
+    show(msgspec.structs.replace(verdict, must_judge=["lost_record"]), Console(file=other))
+    assert "metadata" not in other.getvalue(), "the question is not about commits"

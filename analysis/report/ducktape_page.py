@@ -1,0 +1,23 @@
+"""ducktape's own report of a session: ours links to it, and it names ours."""
+
+from pathlib import Path
+
+NAME = "report.html"
+_BODY = "<body>"
+_NOTE = (
+    '\n    <p id="fencepost">This is the report of ducktape: a test that passed came to its end. '
+    'Whether Kafka kept its promises is in <a href="report/index.html">the report of Fencepost</a>.'
+    "</p>"
+)
+
+
+def name_ours(session: Path) -> bool:
+    """Let ducktape's report of a session name ours; returns whether there is one."""
+    file = session / NAME
+    try:
+        text = file.read_text()
+    except (OSError, UnicodeDecodeError):
+        return False
+    if _NOTE not in text:
+        file.write_text(text.replace(_BODY, _BODY + _NOTE, 1))
+    return True

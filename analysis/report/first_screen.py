@@ -1,0 +1,94 @@
+"""What a run's page says first: what was expected, and why the verdict is what it is."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from analysis.report.figures import with_noun
+from contract.run_folder import RunDescription
+from contract.verdicts import CheckVerdict, RunVerdict, Verdict
+
+NAMES_MAX = 3
+"""Of the checks that are undecided for one reason."""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a run is undecided, and the id of the place on the page that shows more."""
+
+    text: str
+    anchor: str = ""
+
+
+def expected_line(verdict: Verdict) -> str:
+    """How many of the expectations were met, in words."""
+    required = [one for one in verdict.expectations if not one.is_optional]
+    optional = [one for one in verdict.expectations if one.is_optional]
+    met = sum(one.is_met for one in required)
+    words = f"expected: {met} of {len(required)} seen" if required else "expected: none"
+    if optional:
+        seen = sum(bool(one.findings) for one in optional)
+        words += f", {seen} of {len(optional)} optional ones"
+    return words
+
+
+def verdict_line(verdict: Verdict) -> str:
+    """What the verdict means in this run."""
+    count = sum(one.findings for one in verdict.unexpected)
+    match verdict.verdict:
+        case RunVerdict.PASS:
+            violated = [
+                name
+                for name, result in verdict.checks.items()
+                if result.verdict is CheckVerdict.VIOLATED
+            ]
+            if not violated:
+                return "Nothing unexpected, and no violation."
+            return f"Nothing unexpected: the violations of {', '.join(violated)} are expected."
+        case RunVerdict.FAIL:
+            are = "is a violation" if count == 1 else "are violations"
+            return f"{with_noun(count, 'finding')} {are} that the scenario does not expect."
+        case RunVerdict.UNDECIDED:
+            return "The evidence does not decide, for these reasons:"
+
+
+def reasons(verdict: Verdict, run: RunDescription) -> Iterator[Reason]:
+    """Why a run is undecided: also where it fails, what else is open."""
+    if run.error is not None:
+        yield Reason("The scenario ended with an error.", "error")
+    for doubt in verdict.doubts:
+        yield Reason(_sentence(doubt))
+    for fault in verdict.faults:
+        if not fault.landed:
+            yield Reason(f"No effect of {fault.fault} {fault.target} was seen.", "faults")
+    for one in verdict.expectations:
+        if not one.is_met and not one.is_optional:
+            yield Reason(f"An expected finding was not seen: {one.check}.", "expected")
+    yield from _of_checks(verdict)
+
+
+def _of_checks(verdict: Verdict) -> Iterator[Reason]:
+    """The checks that are undecided, and those without a case that need one, by the reason."""
+    undecided: dict[str, list[str]] = {}
+    idle: dict[str, list[str]] = {}
+    for name, result in verdict.checks.items():
+        if result.verdict is CheckVerdict.UNDECIDED:
+            about = result.reason or with_noun(result.findings, "finding")
+            undecided.setdefault(about, []).append(name)
+        elif result.verdict is CheckVerdict.NOT_EVALUABLE and name in verdict.must_judge:
+            idle.setdefault(result.reason, []).append(name)
+    for about, names in undecided.items():
+        yield Reason(f"Undecided: {_named(names)} ({about}).", f"check-{names[0]}")
+    for reason, names in idle.items():
+        yield Reason(f"Nothing to judge: {_named(names)} ({reason}).", "not-evaluable")
+
+
+def _named(names: list[str]) -> str:
+    left = len(names) - NAMES_MAX
+    return ", ".join(names[:NAMES_MAX]) + (
+        f" and {with_noun(left, 'other check')}" if left > 0 else ""
+    )
+
+
+def _sentence(text: str) -> str:
+    begin = text[:1].upper() if text.split(" ", maxsplit=1)[0].isalpha() else text[:1]
+    return f"{begin}{text[1:]}{'' if text.endswith('.') else '.'}"

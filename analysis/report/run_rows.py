@@ -1,0 +1,149 @@
+"""The runs of a session or night as rows of its page."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from analysis.report.commands import pasted
+from analysis.report.first_screen import expected_line, reasons
+from analysis.report.matrix import Run, row_name
+from analysis.report.night_rows import Judged
+from analysis.report.stories import anchor
+from contract.errors import RunFolderError
+from contract.run_folder import Plan, RunDescription
+from contract.verdicts import CheckVerdict, Verdict
+
+RUNS_MAX = 120
+"""Of a page's table; `summary.json` has all."""
+CARDS_MAX = 20
+"""Of the runs at the head of a page."""
+
+
+@dataclass(frozen=True)
+class Unexpected:
+    """An unexpected finding of a run, with the place of its story."""
+
+    check: str
+    findings: int
+    cause: str
+    group: str
+    link: str
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """A run on the page of a session or night.
+
+    Attributes:
+        name: its scenario and parameters; its folder where it could not be judged.
+        link: to its page; empty without one.
+        answer: to the scenario's question.
+        verdict: in one word.
+        expected: how many expectations were met, in words.
+        unexpected: what is unexpected.
+        open: why it is undecided.
+        permitted: the number of findings by check that the configuration permits.
+        seconds: how long it took; None where it is not known.
+    """
+
+    name: str
+    link: str
+    answer: str
+    verdict: str
+    kafka: str
+    seed: str
+    expected: str
+    unexpected: list[Unexpected]
+    open: list[str]
+    permitted: dict[str, int]
+    seconds: float | None
+    rerun: str
+
+
+def run_row(one: Judged, page: Path) -> RunRow:
+    """A run's row; one that can't be judged is undecided, and says why.
+
+    Args:
+        one: the run.
+        page: the folder of the page, from which links lead.
+    """
+    link = os.path.relpath(one.folder.report / "index.html", page)
+    if one.verdict is None:
+        return _unjudged(one, page)
+    verdict = one.verdict
+    run = one.folder.run()
+    return RunRow(
+        name=row_name(verdict.scenario, verdict.parameters),
+        link=link,
+        answer=verdict.answer,
+        verdict=str(verdict.verdict),
+        kafka=verdict.kafka,
+        seed=str(verdict.seed),
+        expected=expected_line(verdict),
+        unexpected=[
+            Unexpected(
+                check=found.check,
+                findings=found.findings,
+                cause=found.first.cause,
+                group=found.group or "",
+                link=f"{link}#{anchor(found.check, found.number)}",
+            )
+            for found in verdict.unexpected
+        ],
+        open=[reason.text for reason in reasons(verdict, run)],
+        permitted=_permitted(verdict),
+        seconds=_seconds(run),
+        rerun=pasted(verdict.rerun),
+    )
+
+
+def run_of(one: Judged, page: Path, *, must_fail: bool = False) -> Run:
+    """A run's place in the matrix; `must_fail` as there."""
+    plan, run = _described(one)
+    row = run_row(one, page)
+    kafka = row.kafka or (run.kafka if run else "unknown")
+    return Run(
+        name=row.name,
+        kafka=kafka,
+        link=row.link,
+        plan=plan,
+        verdict=one.verdict,
+        must_fail=must_fail,
+    )
+
+
+def _described(one: Judged) -> tuple[Plan | None, RunDescription | None]:
+    try:
+        return one.folder.plan(), one.folder.run()
+    except RunFolderError:
+        return None, None
+
+
+def _unjudged(one: Judged, page: Path) -> RunRow:
+    _, run = _described(one)
+    return RunRow(
+        name=os.path.relpath(one.folder.path, page.parent),
+        link="",
+        answer="",
+        verdict="undecided",
+        kafka=run.kafka if run else "",
+        seed=str(run.seed) if run else "",
+        expected="",
+        unexpected=[],
+        open=[one.error or "the run was not judged"],
+        permitted={},
+        seconds=_seconds(run) if run else None,
+        rerun=pasted(run.rerun) if run else "",
+    )
+
+
+def _permitted(verdict: Verdict) -> dict[str, int]:
+    return {
+        name: result.findings
+        for name, result in verdict.checks.items()
+        if result.verdict is CheckVerdict.PERMITTED
+    }
+
+
+def _seconds(run: RunDescription) -> float | None:
+    return None if run.seconds is None else round(run.seconds, 1)

@@ -1,0 +1,47 @@
+"""`python -m analysis.report.standalone PAGE FILE`: a page with its scripts and styles in it."""
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from contract.errors import UsageError
+from contract.program import run_program
+from contract.regular_files import replace_file
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+_SCRIPT = re.compile(r"""<script\b[^>]*\bsrc=["']?([^"'\s>]+)["']?[^>]*>\s*</script>""")
+_END_OF_SCRIPT = re.compile(r"</(?=script)", re.IGNORECASE)
+
+
+@app.command()
+def standalone(
+    page: Annotated[Path, typer.Argument(help="A page of a report.")],
+    file: Annotated[Path, typer.Argument(help="The file to write.")],
+) -> None:
+    """Write a page as one file that needs no other."""
+    try:
+        text = self_contained(page)
+        replace_file(file, text.encode())
+    except OSError as error:
+        raise UsageError(f"{page} can't be written to {file}: {error}") from error
+    typer.echo(file)
+
+
+def self_contained(page: Path) -> str:
+    """The text of a page with each script that it loads from a file beside it."""
+
+    def script(found: re.Match[str]) -> str:
+        content = (page.parent / found[1]).read_text()
+        return f"<script>{_END_OF_SCRIPT.sub(_escaped, content)}</script>"
+
+    return _SCRIPT.sub(script, page.read_text())
+
+
+def _escaped(_: re.Match[str]) -> str:
+    return r"<\/"
+
+
+if __name__ == "__main__":
+    run_program(app)

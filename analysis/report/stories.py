@@ -1,0 +1,253 @@
+"""The findings of a run as its page shows them: each with its story, by what was expected."""
+
+import enum
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from analysis.report.commands import pasted
+from analysis.report.figures import with_noun
+from analysis.report.story import Origin, Tables, ends, origin, story, tables_of
+from contract.errors import TableError
+from contract.findings import FINDINGS_FILE
+from contract.run_folder import RunFolder
+from contract.tables import MICROS_PER_SECOND
+from contract.verdicts import (
+    CheckResult,
+    ExpectationResult,
+    Finding,
+    FindingVerdict,
+    UnexpectedFindings,
+    Verdict,
+)
+
+UNEXPECTED_MAX = 5
+"""Of the cards on the first screen."""
+EXPECTED_STORIES = 3
+"""Of each check whose findings were expected or are permitted; all unexpected ones have one."""
+FINDINGS_MAX = 250
+"""Of the page, unless more checks than that have findings."""
+STORY_LINES = 80
+_EVIDENCE_LENGTH = 400
+
+
+class Standing(enum.StrEnum):
+    """What a finding means for the verdict of the run."""
+
+    UNEXPECTED = "unexpected"
+    UNDECIDED = "undecided"
+    EXPECTED = "expected"
+    PERMITTED = "permitted"
+
+
+@dataclass(frozen=True)
+class FindingView:
+    """A finding on the page.
+
+    Attributes:
+        anchor: its id there.
+        name: as `fencepost explain` takes it.
+        where: its partition, offsets and group.
+        story: lines of the events behind it; empty where only `explain` shows them.
+        evidence: the values that it rests on, by name.
+        explain: the command that shows the story in the terminal.
+        seconds: its time from the origin of the stories; empty where it has none.
+        subjects: the lanes of the timeline that it is about, a line each.
+    """
+
+    anchor: str
+    name: str
+    finding: Finding
+    where: str
+    story: str
+    evidence: list[tuple[str, str]]
+    explain: str
+    seconds: str
+    subjects: str
+
+
+@dataclass(frozen=True)
+class CheckView:
+    """The findings of one check that have one standing.
+
+    left_out: of the check, the number of findings that are not on the page.
+    """
+
+    name: str
+    result: CheckResult
+    findings: list[FindingView]
+    left_out: int
+
+    @property
+    def shown(self) -> str:
+        """How many findings the check has, and where the rest is."""
+        told = with_noun(self.result.findings, "finding")
+        if self.left_out:
+            told += f", {self.left_out:,} of them only in report/{FINDINGS_FILE}"
+        return told
+
+
+def anchor(check: str, number: int) -> str:
+    """The id of a check's Nth finding on the page."""
+    return f"finding-{check}-{number}"
+
+
+@dataclass(frozen=True)
+class FindingsView:
+    """The findings of a run, by what they mean for its verdict.
+
+    origin: the name of the moment from which their stories count seconds.
+    """
+
+    checks: dict[Standing, list[CheckView]]
+    origin: str
+
+
+def findings_of(folder: RunFolder, verdict: Verdict) -> FindingsView:
+    """The findings of a run, each with its place on the page."""
+    tables = tables_of(folder)
+    teller = _Teller(folder, tables, _origin(folder, tables))
+    views: dict[Standing, list[CheckView]] = {standing: [] for standing in Standing}
+    most = _most(verdict)
+    for check, result in verdict.checks.items():
+        numbered = dict(_shown(check, result, verdict.unexpected, most))
+        for standing in Standing:
+            chosen = {
+                number: one
+                for number, one in numbered.items()
+                if standing_of(one, verdict) is standing
+            }
+            if chosen:
+                views[standing].append(
+                    CheckView(
+                        check,
+                        result,
+                        teller.views(check, chosen, standing),
+                        left_out=result.findings - len(numbered),
+                    )
+                )
+    return FindingsView(views, teller.origin.name)
+
+
+def standing_of(finding: Finding, verdict: Verdict) -> Standing:
+    """What a finding means for the verdict."""
+    if finding.verdict is FindingVerdict.UNDECIDED:
+        return Standing.UNDECIDED
+    if finding.verdict is FindingVerdict.VIOLATION:
+        where = [(one.check, one.group) for one in verdict.unexpected]
+        is_unexpected = (finding.check, finding.group) in where
+        return Standing.UNEXPECTED if is_unexpected else Standing.EXPECTED
+    is_expected = any(_covers(one, finding) for one in verdict.expectations)
+    return Standing.EXPECTED if is_expected else Standing.PERMITTED
+
+
+def _covers(expectation: ExpectationResult, finding: Finding) -> bool:
+    return (expectation.check, expectation.verdict) == (finding.check, finding.verdict) and (
+        not expectation.groups or finding.group in expectation.groups
+    )
+
+
+def _most(verdict: Verdict) -> int:
+    """How many findings of each check the page has."""
+    examples = [len(result.examples) for result in verdict.checks.values() if result.examples]
+    if sum(examples) <= FINDINGS_MAX:
+        return max(examples, default=0)
+    return max(1, FINDINGS_MAX // len(examples))
+
+
+def _shown(
+    check: str, result: CheckResult, unexpected: list[UnexpectedFindings], most: int
+) -> Iterator[tuple[int, Finding]]:
+    """The first findings of a check, and the first unexpected one of some groups, by number."""
+    yield from enumerate(result.examples[:most], start=1)
+    of_check = [one for one in unexpected if one.check == check]
+    yield from ((one.number, one.first) for one in of_check[: max(most, UNEXPECTED_MAX)])
+
+
+def where(finding: Finding) -> str:
+    """Its partition, offsets and group, in words."""
+    parts = []
+    if finding.topic is not None and finding.partition is not None:
+        parts.append(f"{finding.topic}-{finding.partition}")
+    if finding.offset_first is not None:
+        first, last = finding.offset_first, finding.offset_last
+        span = (
+            f"offsets {first:,} to {last:,}" if last not in (None, first) else f"offset {first:,}"
+        )
+        parts.append(span)
+    if finding.group is not None:
+        client = f" ({finding.client})" if finding.client else ""
+        parts.append(f"group {finding.group}{client}")
+    return ", ".join(parts)
+
+
+def _origin(folder: RunFolder, tables: Tables) -> Origin:
+    try:
+        return origin(folder, tables)
+    except TableError:
+        return Origin(folder.run().started_micros, "the start of the run")
+
+
+@dataclass(frozen=True)
+class _Teller:
+    """Makes the views of a run's findings."""
+
+    folder: RunFolder
+    tables: Tables
+    origin: Origin
+
+    def views(
+        self, check: str, findings: dict[int, Finding], standing: Standing
+    ) -> list[FindingView]:
+        has_all = standing in (Standing.UNEXPECTED, Standing.UNDECIDED)
+        return [
+            self._view(check, number, one, has_story=has_all or place < EXPECTED_STORIES)
+            for place, (number, one) in enumerate(sorted(findings.items()))
+        ]
+
+    def _view(self, check: str, number: int, finding: Finding, *, has_story: bool) -> FindingView:
+        name = f"{check}:{number}"
+        return FindingView(
+            anchor=anchor(check, number),
+            name=name,
+            finding=finding,
+            where=where(finding),
+            story=self._story(finding) if has_story else "",
+            evidence=[(key, _short(value)) for key, value in finding.evidence.items()],
+            explain=pasted(shlex.join(["fencepost", "explain", str(self.folder.path), name])),
+            seconds="" if finding.at is None else f"{self._seconds(finding.at):.3f}",
+            subjects=_subjects(finding),
+        )
+
+    def _seconds(self, at_micros: int) -> float:
+        return (at_micros - self.origin.at_micros) / MICROS_PER_SECOND
+
+    def _story(self, finding: Finding) -> str:
+        """The events behind a finding as lines of text, with seconds from the origin."""
+        try:
+            moments = story(self.folder, finding, self.tables)
+            closing = [f"at the end, {line}" for line in ends(self.folder, finding, self.tables)]
+        except TableError as error:
+            return f"There is no story: {error}."
+        left_out = len(moments) - STORY_LINES
+        width = max((len(one.who) for one in moments[:STORY_LINES]), default=0)
+        lines = [
+            f"{self._seconds(one.at_micros):+9.3f}  {one.who:{width}}  {one.what}"
+            for one in moments[:STORY_LINES]
+        ]
+        lines += [f"{left_out} more events: see `explain`"] if left_out > 0 else []
+        return "\n".join(lines + closing)
+
+
+def _subjects(finding: Finding) -> str:
+    lines = []
+    if finding.topic is not None and finding.partition is not None:
+        lines.append(f"partition {finding.topic}-{finding.partition}")
+    if finding.group is not None:
+        lines.append(f"group {finding.group}")
+    return "\n".join(lines)
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= _EVIDENCE_LENGTH else f"{text[:_EVIDENCE_LENGTH]}…"

@@ -1,0 +1,124 @@
+"""`fencepost open` and `explain`: the pages of a report, and the events behind a finding."""
+
+import os
+import sys
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from contract.child import run_child
+from contract.errors import RunFolderError, UsageError
+from contract.run_folder import NODES_FOLDER, find_runs, has_runs
+from contract.uris import local_folder
+from harness.commands.outputs import AsJson
+
+_PAGE = Path("report") / "index.html"
+_NIGHTS = "nightly"
+_GRAPHICAL = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+"""Variables of a session that can show a page, or that name a browser."""
+
+
+def open_page(
+    path: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Folder of a run, session or night, or a page; the last page if none.",
+            parser=local_folder,
+            metavar="PATH",
+        ),
+    ] = None,
+    *,
+    results: Annotated[
+        Path, typer.Option(help="Results folder.", parser=local_folder, metavar="FOLDER")
+    ] = Path("results"),
+    standalone: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the page as one self-contained file instead of showing it.",
+            parser=local_folder,
+        ),
+    ] = None,
+) -> None:
+    """Show a page of a report in a browser, and print its path.
+
+    Without a graphical session only the path is printed.
+    """
+    page = last_page(results) if path is None else page_of(path)
+    if standalone is not None:
+        command = [sys.executable, "-m", "analysis.report.standalone", str(page), str(standalone)]
+        raise typer.Exit(run_child(command))
+    typer.echo(page)
+    if is_graphical():
+        webbrowser.open(page.as_uri())
+
+
+def explain(
+    run: Annotated[
+        str, typer.Argument(help="A run's folder, or the address of a finding on its page.")
+    ],
+    finding: Annotated[
+        str | None,
+        typer.Argument(
+            help="CHECK, CHECK:N for the Nth of its findings, or the finding's id on the page; "
+            "lists the findings if not given."
+        ),
+    ] = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Show the events behind one finding in order: sends, leaders, faults, commits, deliveries."""
+    local_folder(run.partition("#")[0])
+    command = [sys.executable, "-m", "analysis.report.explain", run]
+    command += [] if finding is None else [finding]
+    raise typer.Exit(run_child([*command, *(["--json"] if as_json else [])]))
+
+
+def last_page(results: Path) -> Path:
+    """The page that was written last among those of sessions and nights.
+
+    Raises:
+        UsageError: there is none.
+    """
+    pages = [
+        session / _PAGE
+        for parent in (results, results / _NIGHTS)
+        if parent.is_dir()
+        for session in parent.iterdir()
+        if session.name != NODES_FOLDER and not session.is_symlink()
+    ]
+    written = [page for page in pages if page.is_file()]
+    if not written:
+        raise UsageError(
+            f"there is no page in {results}: run a scenario first, or name the folder, as in "
+            "`fencepost open FOLDER`"
+        )
+    newest = max(written, key=lambda page: page.stat().st_mtime_ns)
+    return page_of(newest.parent.parent)
+
+
+def page_of(path: Path) -> Path:
+    """The page of a run, session or night; of a session with a single run, that of the run.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if path.is_file():
+        return path.resolve()
+    page = path / _PAGE
+    try:
+        runs = find_runs(path) if path.parent.name != _NIGHTS and has_runs(path) else []
+    except OSError as error:
+        raise RunFolderError(f"{path} can't be read: {error.strerror}") from error
+    if len(runs) == 1 and (runs[0].path / _PAGE).is_file():
+        page = runs[0].path / _PAGE
+    if not page.is_file():
+        raise UsageError(f"{page} is missing: judge the run first, with `fencepost analyze {path}`")
+    return page.resolve()
+
+
+def is_graphical() -> bool:
+    """Whether a browser can show a page here."""
+    return sys.platform in ("darwin", "win32") or any(os.environ.get(name) for name in _GRAPHICAL)

@@ -1,0 +1,175 @@
+"""A small judged run on disk, with tables of a few rows, for the tests of pages and answers."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from contract.run_folder import GroupPlan, Plan, RunDescription, RunFolder, TopicPlan
+from contract.tables import TABLES
+from contract.verdicts import (
+    CheckResult,
+    CheckVerdict,
+    ExpectationResult,
+    Finding,
+    FindingVerdict,
+    RunVerdict,
+    UnexpectedFindings,
+    Verdict,
+)
+
+VIOLATION, PERMITTED = FindingVerdict.VIOLATION, FindingVerdict.PERMITTED
+SEND: dict[str, Any] = {
+    "worker": "w",
+    "producer": "p",
+    "topic": "t",
+    "partition": 0,
+    "acks": "all",
+    "outcome": "ok",
+    "intended_micros": 1_000_000,
+    "answered_micros": 1_000_000,
+}
+
+
+def sent(first: int, last: int, **fields: Any) -> dict[str, Any]:
+    span = {"first_offset": first, "last_offset": last}
+    return {**SEND, **span, "first_sequence": first, "last_sequence": last, **fields}
+
+
+def phase(doing: str, began: int, ended: int) -> dict[str, Any]:
+    times = {"began_micros": began, "ended_micros": ended}
+    return {"stage": "held", "doing": doing, "limit_seconds": 9, **times}
+
+
+def finding(check: str = "lost_record", **fields: Any) -> Finding:
+    values: dict[str, Any] = {
+        "kind": "truncated",
+        "verdict": VIOLATION,
+        "topic": "t",
+        "partition": 0,
+        "offset_first": 2,
+        "offset_last": 3,
+        "group": None,
+        "client": None,
+        "at": 1_500_000,
+        "cause": "2 records were truncated",
+        "evidence": {"acks": "all"},
+    }
+    return Finding(check=check, **values | fields)
+
+
+def result(*examples: Finding, findings: int | None = None, **fields: Any) -> CheckResult:
+    """Of a check with these findings, all of one verdict."""
+    of_findings = {VIOLATION: CheckVerdict.VIOLATED, PERMITTED: CheckVerdict.PERMITTED}
+    values: dict[str, Any] = {
+        "verdict": (
+            of_findings.get(examples[0].verdict, CheckVerdict.UNDECIDED)
+            if examples
+            else CheckVerdict.HOLDS
+        ),
+        "evaluated": 9,
+        "findings": len(examples) if findings is None else findings,
+        "examples": list(examples),
+    }
+    return CheckResult(**values | fields)
+
+
+def unexpected(one: Finding, *, findings: int = 1, number: int = 1) -> UnexpectedFindings:
+    return UnexpectedFindings(
+        check=one.check, group=one.group, findings=findings, number=number, first=one
+    )
+
+
+def expected(check: str, **fields: Any) -> ExpectationResult:
+    values: dict[str, Any] = {
+        "verdict": VIOLATION,
+        "groups": [],
+        "in_each": True,
+        "is_optional": False,
+        "findings": 1,
+        "seen": [],
+        "is_met": True,
+    }
+    return ExpectationResult(check=check, **values | fields)
+
+
+def verdict_of(checks: dict[str, CheckResult], **fields: Any) -> Verdict:
+    values: dict[str, Any] = {
+        "schema": 1,
+        "run_id": "r",
+        "scenario": "micro",
+        "parameters": {},
+        "seed": 1,
+        "kafka": "4.4.0",
+        "clients": {"java": "4.4.0"},
+        "cluster": "embedded",
+        "verdict": RunVerdict.PASS,
+        "faults": [],
+        "resumption": [],
+        "rerun": "fencepost run micro --seed 1",
+        "must_judge": list(checks),
+        "answer": "It is so.",
+    }
+    return Verdict(checks=checks, **values | fields)
+
+
+def run_folder(path: Path, *, answer: str = "", **fields: Any) -> RunFolder:
+    """A folder with a plan and a description; `fields` are the description's."""
+    folder = RunFolder(path)
+    topic = TopicPlan(topic="t", partitions=1, replication=2, min_insync=1, unclean_election=False)
+    groups = [
+        GroupPlan(
+            group=f"{client}.g",
+            client=client,
+            topic="t",
+            commit_epoch="record",
+            reset="none",
+            labels={"log_end": "above"},
+        )
+        for client in ("java", "librdkafka")
+    ]
+    folder.write_plan(
+        Plan(
+            scenario="micro",
+            question="Is it so?\n\nFault:   none.",
+            parameters={},
+            topics=[topic],
+            groups=groups,
+            must_judge=[],
+            expects=[],
+            answer=answer,
+        )
+    )
+    values: dict[str, Any] = {
+        "run_id": "r",
+        "scenario": "micro",
+        "seed": 1,
+        "kafka": "4.4.0",
+        "cluster": "embedded",
+        "clients": {"java": "4.4.0"},
+        "git_head": "0",
+        "versions": {"python": "3.11"},
+        "config": {},
+        "command": "fencepost run micro",
+        "rerun": "fencepost run micro --seed 1",
+        "started_micros": 0,
+        "ended_micros": 30_000_000,
+    }
+    folder.write_run(RunDescription(**values | fields))
+    folder.report.mkdir(exist_ok=True)
+    return folder
+
+
+def with_tables(folder: RunFolder, **rows: list[dict[str, Any]]) -> RunFolder:
+    """Write tables of these rows; columns that a row does not have are null."""
+    folder.tables.mkdir(exist_ok=True)
+    for name, some in rows.items():
+        content = pa.Table.from_pylist(some, schema=TABLES[name])
+        pq.write_table(content, folder.tables / f"{name}.parquet")
+    return folder
+
+
+def changed(before: Verdict, **fields: Any) -> Verdict:
+    return msgspec.structs.replace(before, **fields)

@@ -1,0 +1,231 @@
+"""An answer is made of the tables and findings of its run, and changes with them."""
+
+from importlib import import_module
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pages_of import (
+    PERMITTED,
+    changed,
+    finding,
+    phase,
+    result,
+    run_folder,
+    sent,
+    verdict_of,
+    with_tables,
+)
+
+from analysis.report.answer import UNFINISHED, UNKNOWN, answer
+from contract.answers import COUNTING, DURING, RESUMPTION, Count, Figure, parts
+from contract.errors import UsageError
+from contract.findings import FINDINGS, FINDINGS_FILE
+from contract.run_folder import RunFolder
+from contract.tables import TABLES
+from contract.verdicts import (
+    CheckResult,
+    CheckVerdict,
+    Finding,
+    FindingVerdict,
+    Resumption,
+    Verdict,
+)
+from harness.session.catalog import ScenarioFile, scenarios
+from harness.story.scenario import Scenario
+
+LOST = verdict_of({"lost_record": result(finding())})
+RESUMED = Resumption(
+    group="java.g",
+    client="java",
+    commit_epoch="record",
+    reset="none",
+    committed_offset=200,
+    committed_epoch=1,
+    resumed_at=100,
+    redelivered=0,
+    never_delivered=0,
+    exception=None,
+)
+
+
+def answered(tmp_path: Path, text: str, verdict: Verdict = LOST) -> str:
+    folder = run_folder(tmp_path, answer=text)
+    rows = [
+        sent(0, 9),
+        sent(10, 12, acks="1", answered_micros=3_000_000),
+        sent(13, 13, outcome="failed", answered_micros=None),
+    ]
+    with_tables(folder, sends=rows, phases=[phase("a: b", 2_000_000, 4_000_000)])
+    return answer(folder, verdict)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{sends.records}", "14"),
+        ("{sends.rows:send}", "3 sends"),
+        ("{sends.records outcome=ok:record} of {sends.records}", "13 records of 14"),
+        ("{sends.records outcome=failed:record}", "1 record"),
+        ("{sends.records outcome!=ok}", "1"),
+        ("{sends.records acks=1|all outcome=ok}", "13"),
+        ("{sends.records first_offset>9}", "4"),
+        ("{sends.records during='a: b':record}", "3 records"),
+        ("{sends.records during=held}", "3"),
+        ("{sends.acks}", "1 and all"),
+        ("{sends.partitions}", "1"),
+        ("{lost_record.rows} of {lost_record.records:record}", "1 of 2 records"),
+        ("{lost_record.records acks=all}", "2"),
+        ("{lost_record.records acks=1}", "0"),
+        ("{lost_record.rows + sends.rows}", "4"),
+        ("{lost_record.rows?lost|kept}; {lost_record.rows acks=1?lost|kept}", "Lost; kept"),
+        ("{lost_record.kind}: {lost_record.groups}", "Truncated: 0"),
+        ("{sends.rows}. {polls.records:record}.", "3. An unknown number of records."),
+        ("{polls.rows} polls; {polls.topic} {sends.rows}", "An unknown number polls; unknown 3"),
+        ("{polls.rows?Yes|No}: {sends.rows}", "Undecided: 3"),
+        ("{sends.records during=never}, {sends.rows}", "An unknown number, 3"),
+        ("{sends.rows} {reset.rows}", "3 an unknown number"),
+        ("{reset.rows} {polls.rows}", UNKNOWN),
+    ],
+)
+def test_a_figure_is_counted(tmp_path: Path, text: str, told: str) -> None:
+    assert answered(tmp_path, text) == told
+
+
+def test_a_large_number_has_separators(tmp_path: Path) -> None:
+    folder = with_tables(run_folder(tmp_path, answer="{sends.records}"), sends=[sent(1, 12_000)])
+    assert answer(folder, LOST) == "12,000"
+
+
+def test_other_tables_and_findings_make_another_answer(tmp_path: Path) -> None:
+    text = "{lost_record.records?Yes|No}: {lost_record.records} of {sends.records} were lost."
+    assert answered(tmp_path, text) == "Yes: 2 of 14 were lost."
+    longer = finding(offset_last=7)
+    more = verdict_of({"lost_record": result(longer, finding(offset_first=0, offset_last=0))})
+    assert answered(tmp_path, text, more) == "Yes: 7 of 14 were lost."
+    none = verdict_of({"lost_record": result()})
+    assert answered(tmp_path, text, none) == "No: 0 of 14 were lost."
+    with_tables(RunFolder(tmp_path), sends=[sent(0, 99)])
+    assert answer(RunFolder(tmp_path), none) == "No: 0 of 100 were lost."
+
+
+def test_findings_count_unless_they_are_undecided(tmp_path: Path) -> None:
+    both = result(finding(), finding(verdict=PERMITTED), finding(verdict=FindingVerdict.UNDECIDED))
+    verdict = verdict_of({"lost_record": both})
+    text = "{lost_record.rows}, {lost_record.rows verdict=permitted}, "
+    text += "{lost_record.rows verdict=undecided}"
+    assert answered(tmp_path, text, verdict) == "2, 1, 1"
+
+
+@pytest.mark.parametrize(
+    "judged",
+    [
+        result(finding(), verdict=CheckVerdict.UNDECIDED, reason="a gap in sends"),
+        result(verdict=CheckVerdict.NOT_EVALUABLE),
+        result(finding(), findings=2),
+    ],
+)
+def test_findings_that_can_not_be_relied_on_are_unknown(
+    tmp_path: Path, judged: CheckResult
+) -> None:
+    verdict = verdict_of({"lost_record": judged})
+    told = answered(tmp_path, "{sends.rows}; {lost_record.rows:one}", verdict)
+    assert told == "3; an unknown number of ones"
+
+
+def test_all_findings_are_read_from_their_file(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path, answer="{lost_record.records:record} in {lost_record.rows}")
+    examples = [finding(), finding(offset_first=5, offset_last=5)]
+    rows = [
+        msgspec.structs.asdict(one) | {"number": number, "evidence": '{"acks": "all"}'}
+        for number, one in enumerate(examples, start=1)
+    ]
+    pq.write_table(pa.Table.from_pylist(rows, schema=FINDINGS), folder.report / FINDINGS_FILE)
+    verdict = verdict_of({"lost_record": result(examples[0], findings=2)})
+    assert answer(folder, verdict) == "3 records in 2"
+    (folder.report / FINDINGS_FILE).write_bytes(b"damaged")
+    assert answer(folder, verdict) == UNKNOWN
+
+
+def test_rows_are_chosen_by_the_properties_of_their_groups(tmp_path: Path) -> None:
+    def of(client: str) -> Finding:
+        return finding("reset", group=f"{client}.g", client=client, evidence={})
+
+    verdict = verdict_of({"reset": result(of("java"), of("librdkafka"), of("librdkafka"))})
+    text = "{reset.groups}, {reset.rows client=librdkafka}, {reset.groups log_end=above}, "
+    text += "{reset.rows log_end=below}, {reset.client}"
+    assert answered(tmp_path, text, verdict) == "2, 2, 2, 0, java and librdkafka"
+
+
+def test_resumption_is_counted_too(tmp_path: Path) -> None:
+    other = msgspec.structs.replace(
+        RESUMED, group="librdkafka.g", resumed_at=None, never_delivered=None
+    )
+    verdict = changed(LOST, resumption=[RESUMED, other])
+    text = "{resumption.groups} at {resumption.resumed_at}, {resumption.groups resumed_at=100}, "
+    text += "{resumption.groups never_delivered>0}, {resumption.rows log_end=above}"
+    assert answered(tmp_path, text, verdict) == "2 at 100, 1, 0, 2"
+
+
+def test_an_unfinished_run_says_so(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path, answer="{lost_record.rows}", error="boom")
+    assert answer(folder, LOST) == f"{UNFINISHED}1"
+
+
+@pytest.mark.parametrize("text", ["", "{nonsense}", "{lost_record.rows?only one}"])
+def test_a_plan_without_an_answer_is_answered_by_its_checks(tmp_path: Path, text: str) -> None:
+    verdict = verdict_of({"lost_record": result(finding()), "reset": result()})
+    told = "1 of 2 checks that the question is about found no violation; the others: "
+    assert answered(tmp_path, text, verdict) == f"{told}lost_record (violated)."
+    holding = verdict_of({"reset": result()})
+    told = "1 of 1 check that the question is about found no violation."
+    assert answered(tmp_path, text, holding) == told
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("{}", "SOURCE.MEASURE"),
+        ("{lost_record}", "SOURCE.MEASURE"),
+        ("{lost.rows}", "neither a check nor a table"),
+        ("{sends.rows acks}", "COLUMN=VALUE"),
+        ("{sends.rows first_offset>x}", "not a whole number"),
+        ("{sends.rows acks='1}", "No closing quotation"),
+        ("{sends.rows?a|b|c}", "two texts"),
+    ],
+)
+def test_a_figure_that_is_not_one_is_an_error(text: str, problem: str) -> None:
+    with pytest.raises(UsageError, match=problem):
+        list(parts(text))
+
+
+def _answer_of(scenario: ScenarioFile) -> str:
+    module = import_module(f"scenarios.{scenario.path.stem}")
+    (found,) = (
+        one
+        for one in vars(module).values()
+        if isinstance(one, type) and issubclass(one, Scenario) and one.__module__ == module.__name__
+    )
+    return found.answer
+
+
+@pytest.mark.parametrize("scenario", scenarios(), ids=lambda one: str(one.name))
+def test_every_scenario_declares_an_answer_of_known_figures(scenario: ScenarioFile) -> None:
+    figures = [one for one in parts(_answer_of(scenario)) if isinstance(one, Figure)]
+    assert figures
+    for count in (count for figure in figures for count in figure.counts):
+        _require_known(count)
+
+
+def _require_known(count: Count) -> None:
+    if count.source == RESUMPTION:
+        columns = set(Resumption.__struct_fields__)
+    else:
+        columns = set(TABLES[count.source].names if count.source in TABLES else FINDINGS.names)
+    assert count.measure in {*COUNTING, *columns}, count
+    if count.source in TABLES:
+        of_groups = {"client", "reset", "commit_epoch"} if "group" in columns else set()
+        for condition in count.conditions:
+            assert condition.column in {DURING, *columns, *of_groups}, count

@@ -1,0 +1,205 @@
+"""Every finding is kept, in the order of the verdict's examples, and is read by its number."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from analysis.checks.base import FINDING_COLUMNS
+from analysis.verdict.collecting import (
+    Collected,
+    collect,
+    doubted_rows,
+    every,
+    finding_of,
+    found_of,
+)
+from analysis.verdict.decision import decide, meet, unexpected
+from analysis.verdict.every_finding import FindingsFile, as_table, in_order
+from contract.checks import Check
+from contract.errors import RunFolderError
+from contract.findings import FINDINGS, FINDINGS_FILE, read_finding
+from contract.run_folder import Expectation, RunFolder
+from contract.verdicts import CheckResult, CheckVerdict, FindingVerdict, RunVerdict
+
+SCHEMA = pa.schema([FINDINGS.field(name) for name in FINDING_COLUMNS])
+CLIENTS = {"g": "java", "h": "librdkafka"}
+
+
+def row(verdict: str = "violation", group: str | None = "g", **values: Any) -> dict[str, Any]:
+    return {
+        "kind": "skipped",
+        "verdict": verdict,
+        "topic": "t",
+        "partition": 0,
+        "offset_first": 1,
+        "offset_last": 2,
+        "group": group,
+        "at": 5,
+        "cause": "a cause",
+        "evidence": '{"records": 2}',
+        **values,
+    }
+
+
+def table(*rows: dict[str, Any]) -> pa.Table:
+    return pa.Table.from_pylist(list(rows), schema=SCHEMA)
+
+
+def collected(*rows: dict[str, Any]) -> Collected:
+    frame: Any = None  # Few rows need no engine.
+    return collect(frame, table(*rows))
+
+
+SHUFFLED = (
+    row("permitted", offset_first=0),
+    row("violation", "h"),
+    row("undecided"),
+    row("violation", "g", offset_first=9),
+    row("violation", None),
+    row("violation", "g", offset_first=None),
+)
+
+
+def test_violations_come_first_then_by_place() -> None:
+    rows = in_order(table(*SHUFFLED)).to_pylist()
+    assert [(one["verdict"], one["group"], one["offset_first"]) for one in rows] == [
+        ("violation", None, 1),
+        ("violation", "g", None),
+        ("violation", "g", 9),
+        ("violation", "h", 1),
+        ("undecided", "g", 1),
+        ("permitted", "g", 0),
+    ]
+
+
+def test_each_group_has_the_number_of_its_first_finding() -> None:
+    found = found_of(Check.SKIPPED_RECORD, collected(*SHUFFLED), CLIENTS)
+    assert [(one.verdict, one.group, one.findings, one.number) for one in found] == [
+        ("violation", None, 1, 1),
+        ("violation", "g", 2, 2),
+        ("violation", "h", 1, 4),
+        ("undecided", "g", 1, 5),
+        ("permitted", "g", 1, 6),
+    ]
+    assert [one.first.client for one in found] == [None, "java", "librdkafka", "java", "java"]
+
+
+def test_an_engine_that_can_not_return_all_leaves_the_first() -> None:
+    def refuse() -> pa.Table:
+        raise MemoryError
+
+    frame: Any = type("Frame", (), {"toArrow": staticmethod(refuse)})
+    few = Collected(table(row()), {(FindingVerdict.VIOLATION, "g"): 20_000})
+    assert every(frame, few).num_rows == 1
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Callable[..., RunFolder]:
+    def write(*rows: dict[str, Any]) -> RunFolder:
+        folder = RunFolder(tmp_path)
+        folder.report.mkdir()
+        with FindingsFile(folder.report / FINDINGS_FILE) as file:
+            file.keep("skipped_record", in_order(table(*rows)), CLIENTS)
+            file.keep("lost_record", table(), CLIENTS)
+            file.keep("reset", table(row(group=None, topic=None)), CLIENTS)
+        return folder
+
+    return write
+
+
+def test_a_finding_is_read_by_its_number(written: Callable[..., RunFolder]) -> None:
+    folder = written(*SHUFFLED)
+    rows = in_order(table(*SHUFFLED)).to_pylist()
+    for number, one in enumerate(rows, start=1):
+        expected = finding_of(Check.SKIPPED_RECORD, one, CLIENTS)
+        assert read_finding(folder, "skipped_record", number) == expected
+    assert read_finding(folder, "skipped_record", 7) is None
+    assert read_finding(folder, "lost_record", 1) is None
+    reset = read_finding(folder, "reset", 1)
+    assert reset is not None
+    assert (reset.topic, reset.client, reset.evidence) == (None, None, {"records": 2})
+
+
+def test_the_file_has_the_declared_columns(written: Callable[..., RunFolder]) -> None:
+    folder = written(*(row(offset_first=offset) for offset in range(50)))
+    content = pq.read_table(folder.report / FINDINGS_FILE)
+    assert content.schema.equals(FINDINGS)
+    assert content.num_rows == 51
+
+
+def test_a_damaged_file_is_reported(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    folder.report.mkdir()
+    assert read_finding(folder, "reset", 1) is None
+    (folder.report / FINDINGS_FILE).write_bytes(b"PAR1 no more")
+    with pytest.raises(RunFolderError, match="not a valid file of findings"):
+        read_finding(folder, "reset", 1)
+    pq.write_table(pa.table({"check": ["reset"], "number": [1]}), folder.report / FINDINGS_FILE)
+    with pytest.raises(RunFolderError, match="not a valid file of findings"):
+        read_finding(folder, "reset", 1)
+
+
+def test_a_file_that_lacks_findings_is_removed(tmp_path: Path) -> None:
+    file = tmp_path / FINDINGS_FILE
+
+    def crash() -> None:
+        with FindingsFile(file) as findings:
+            findings.keep("reset", table(row()), CLIENTS)
+            raise MemoryError
+
+    with pytest.raises(MemoryError):
+        crash()
+    assert not file.exists()
+
+
+def test_findings_that_rest_on_a_gap_are_undecided() -> None:
+    rows = doubted_rows(in_order(table(*SHUFFLED)))
+    assert set(rows["verdict"].to_pylist()) == {"undecided"}
+    assert rows.schema.names == list(FINDING_COLUMNS)
+
+
+def test_findings_that_python_has_become_a_table() -> None:
+    (first,) = (one.first for one in found_of(Check.RESET, collected(row()), CLIENTS))
+    assert as_table([first]).to_pylist() == [row(evidence='{"records":2}')]
+    assert as_table([]).num_rows == 0
+
+
+def test_expectations_are_met_by_all_findings_not_by_the_examples() -> None:
+    rows = [row(group="a", offset_first=offset) for offset in range(15)]
+    found = found_of(Check.SKIPPED_RECORD, collected(*rows, row(group="b")), {})
+    each = Expectation(check="skipped_record", groups=["a", "b"])
+    (met,) = meet([each], found)
+    assert (met.is_met, met.findings, met.seen) == (True, 16, ["a", "b"])
+    assert unexpected([each], found) == []
+    one_group = Expectation(check="skipped_record", groups=["a"])
+    (other,) = unexpected([one_group], found)
+    assert (other.group, other.findings, other.number) == ("b", 1, 16)
+    assert other.first.group == "b"
+
+
+@pytest.mark.parametrize(
+    ("expectation", "is_met", "verdict"),
+    [
+        ({"verdict": "permitted"}, False, RunVerdict.FAIL),
+        ({"groups": ["h"]}, False, RunVerdict.FAIL),
+        ({"groups": ["g", "h"]}, False, RunVerdict.UNDECIDED),
+        ({"groups": ["g", "h"], "in_each": False}, True, RunVerdict.PASS),
+        ({"groups": ["g", "h"], "is_optional": True}, False, RunVerdict.PASS),
+        ({}, True, RunVerdict.PASS),
+    ],
+)
+def test_the_verdict_follows_from_expectations(
+    expectation: dict[str, Any], *, is_met: bool, verdict: RunVerdict
+) -> None:
+    expects = [Expectation(check="skipped_record", **expectation)]
+    found = found_of(Check.SKIPPED_RECORD, collected(row()), {})
+    (met,) = meet(expects, found)
+    assert met.is_met is is_met
+    holds = CheckResult(verdict=CheckVerdict.HOLDS, evaluated=1, findings=0, examples=[])
+    results = {Check.LOST_RECORD: holds}
+    decided = decide([met], unexpected(expects, found), results, must_judge=(), is_whole=True)
+    assert decided is verdict

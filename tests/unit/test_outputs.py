@@ -1,0 +1,343 @@
+"""What a report has for machines says what the verdict says."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element, fromstring
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+from pages_of import (
+    PERMITTED,
+    expected,
+    finding,
+    result,
+    run_folder,
+    unexpected,
+    verdict_of,
+)
+
+from analysis.report.first_screen import expected_line
+from analysis.report.junit import junit
+from analysis.report.markdown import markdown
+from analysis.report.metrics import metrics
+from analysis.report.night_rows import Judged
+from analysis.report.outputs import (
+    OUTPUT_FILES,
+    as_json,
+    write_night_outputs,
+    write_run_outputs,
+    write_session_outputs,
+)
+from analysis.report.run_output import RunOutput, output_of
+from contract.nights import CheckCount, NightRow, NightSummary, Outcome
+from contract.verdicts import (
+    CheckResult,
+    CheckVerdict,
+    FaultResult,
+    FindingVerdict,
+    RunVerdict,
+    Verdict,
+)
+
+FAIL, UNDECIDED = RunVerdict.FAIL, RunVerdict.UNDECIDED
+EVIL = 'a <b> | "c" & `d`\n\x00 ]]>'
+LOST = finding(cause=EVIL)
+IDLE = CheckResult(
+    verdict=CheckVerdict.NOT_EVALUABLE, evaluated=0, findings=0, examples=[], reason="no table"
+)
+FAILED = verdict_of(
+    {"lost_record": result(LOST, findings=12, exercised=3), "reset": result(), "fenced": IDLE},
+    verdict=FAIL,
+    unexpected=[unexpected(LOST, findings=12)],
+    must_judge=["lost_record"],
+)
+
+
+def judged(path: Path, verdict: Verdict | None, **fields: Any) -> Judged:
+    return Judged(run_folder(path, **fields), verdict, None if verdict else "it is damaged")
+
+
+def output(path: Path, verdict: Verdict | None, **fields: Any) -> RunOutput:
+    one = judged(path, verdict, **fields)
+    return output_of(one, one.folder.report)
+
+
+def parsed(document: bytes) -> Element:
+    return fromstring(document)  # noqa: S314 - of our own making
+
+
+def case(document: bytes, name: str) -> Element:
+    return next(one for one in parsed(document).iter("testcase") if one.get("name") == name)
+
+
+def words(document: bytes) -> dict[str, str]:
+    """What each test case came to."""
+    tags = ("failure", "error", "skipped")
+    return {
+        str(one.get("name")): next((tag for tag in tags if one.find(tag) is not None), "pass")
+        for one in parsed(document).iter("testcase")
+    }
+
+
+def test_an_unexpected_violation_is_a_failure_of_its_check(tmp_path: Path) -> None:
+    document = junit([output(tmp_path, FAILED)])
+    assert words(document) == {
+        "run": "pass",
+        "lost_record": "failure",
+        "reset": "pass",
+        "fenced": "skipped",
+    }
+    failure = case(document, "lost_record").find("failure")
+    assert failure is not None
+    message = str(failure.get("message"))
+    assert message.startswith('12 unexpected findings: a <b> | "c" & `d`')
+    assert "\x00" not in message
+    assert "lost_record:1 truncated" in str(failure.text)
+    root = parsed(document)
+    assert {name: root.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
+        "tests": "4",
+        "failures": "1",
+        "errors": "0",
+        "skipped": "1",
+    }
+    (suite,) = root
+    assert (suite.get("name"), suite.get("time")) == ("micro, Kafka 4.4.0", "30.000")
+    named = {one.get("name"): one.get("value") for one in suite.iter("property")}
+    assert named["verdict"] == "fail"
+    assert named["rerun"] == "fencepost run micro --seed 1"
+    assert named["page"] == "index.html"
+
+
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({"checks": {"reset": result(verdict=CheckVerdict.UNDECIDED, reason="a gap")}}, "reset"),
+        ({"checks": {"reset": IDLE}, "must_judge": ["reset"]}, "reset"),
+        ({"doubts": ["a clock jumped"]}, "run"),
+        ({"faults": [FaultResult(fault="kill", target="b", landed=False, evidence={})]}, "run"),
+        ({"expectations": [expected("reset", is_met=False)]}, "run"),
+    ],
+)
+def test_what_leaves_a_run_undecided_is_an_error(
+    tmp_path: Path, changes: dict[str, Any], name: str
+) -> None:
+    verdict = replace(verdict_of({"reset": result()}), verdict=UNDECIDED, **changes)
+    found = words(junit([output(tmp_path, verdict)]))
+    assert {case for case, word in found.items() if word == "error"} == {name}
+    assert "failure" not in found.values()
+
+
+def test_a_scenario_that_did_not_finish_is_an_error(tmp_path: Path) -> None:
+    verdict = verdict_of({"reset": result()}, verdict=UNDECIDED)
+    document = junit([output(tmp_path, verdict, error="NodeError: node 1")])
+    assert words(document)["run"] == "error"
+    assert b"NodeError: node 1" in document
+
+
+def test_a_run_that_can_not_be_judged_is_an_error(tmp_path: Path) -> None:
+    document = junit([output(tmp_path, None)])
+    assert words(document) == {"run": "error"}
+    assert b"it is damaged" in document
+
+
+def test_expected_and_permitted_findings_are_no_failures(tmp_path: Path) -> None:
+    permitted = result(finding(check="reset", verdict=PERMITTED), summary="one of a kind")
+    verdict = verdict_of(
+        {"lost_record": result(LOST), "reset": permitted}, expectations=[expected("lost_record")]
+    )
+    document = junit([output(tmp_path, verdict)])
+    assert set(words(document).values()) == {"pass"}
+    assert "as the scenario expects" in str(case(document, "lost_record").findtext("system-out"))
+    told = case(document, "reset").findtext("system-out")
+    assert told == "1 finding, permitted by the configuration: one of a kind"
+    assert "expected: 1 of 1 seen" in str(case(document, "run").findtext("system-out"))
+
+
+def summary_of(*rows: NightRow) -> NightSummary:
+    return NightSummary(
+        schema=1,
+        night="smoke-1",
+        suite="smoke",
+        cluster="embedded",
+        seed=1,
+        verdict=FAIL,
+        runs=list(rows),
+        compared_with=None,
+        changes=[],
+    )
+
+
+def night_row(report: str | None, **fields: Any) -> NightRow:
+    values: dict[str, Any] = {
+        "id": "001",
+        "scenario": "micro",
+        "parameters": {},
+        "kafka": "4.4.0",
+        "seed": 1,
+        "repeat": 1,
+        "expect": FAIL,
+        "verdict": FAIL,
+        "outcome": Outcome.EXPECTED,
+        "seconds": 30.0,
+        "checks": {"reset": CheckCount(verdict=CheckVerdict.HOLDS, findings=0)},
+        "report": report,
+        "error": None,
+        "rerun": "fencepost run micro",
+    }
+    return NightRow(**values | fields)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "outcome", "word"),
+    [
+        (FAILED, Outcome.EXPECTED, "pass"),
+        (verdict_of({"reset": result()}), Outcome.UNEXPECTED, "failure"),
+    ],
+)
+def test_a_canary_must_fail(tmp_path: Path, verdict: Verdict, outcome: Outcome, word: str) -> None:
+    one = judged(tmp_path / "runs" / "0", verdict)
+    row = night_row("runs/0/report/index.html", verdict=verdict.verdict, outcome=outcome)
+    missing = night_row(None, outcome=Outcome.UNDECIDED, error="no run folder")
+    (tmp_path / "report").mkdir()
+    write_night_outputs(tmp_path, summary_of(row, missing), [one])
+    document = (tmp_path / "report" / "junit.xml").read_bytes()
+    first, second = parsed(document)
+    assert first.get("name") == "micro, Kafka 4.4.0, #2"
+    assert ("failure" if int(str(first.get("failures"))) else "pass") == word
+    assert second.get("errors") == "1"
+    assert ("12 findings, as the suite expects" in document.decode()) is (word == "pass")
+    summary = (tmp_path / "report" / "summary.md").read_text()
+    assert "(../runs/0/report" not in summary
+    assert "the suite expects fail" in summary
+    assert "- error: no run folder" in summary
+    text = (tmp_path / "report" / "metrics.txt").read_text()
+    assert value_of(text, "fencepost_run_as_expected") == {"1" if word == "pass" else "0", "0"}
+
+
+def test_the_summary_has_the_answer_and_the_unexpected_with_its_cause(tmp_path: Path) -> None:
+    text = markdown("a | session", [output(tmp_path, replace(FAILED, answer="No: 12 are lost."))])
+    assert text.startswith("# Fencepost: a \\| session\n\n1 run: 1 unexpected.\n")
+    row = next(line for line in text.splitlines() if line.startswith("| ❌"))
+    assert re.split(r"(?<!\\) ?\| ?", row)[2:6] == [
+        "micro, Kafka 4.4.0",
+        "fail",
+        "No: 12 are lost.",
+        expected_line(FAILED),
+    ]
+    assert "- **lost\\_record**, 12 unexpected findings: a \\<b\\> \\| " in text
+    assert "(t-0, offsets 2 to 3)" in text
+    assert "```\nfencepost run micro --seed 1\n```" in text
+
+
+def test_a_run_as_expected_is_one_row_of_the_summary(tmp_path: Path) -> None:
+    text = markdown("s", [output(tmp_path, verdict_of({"reset": result()}))])
+    assert "✅" in text
+    assert "##" not in text
+
+
+LABELS = r'[a-z_]+="(?:[^"\\\n]|\\\\|\\"|\\n)*"'
+SAMPLE = re.compile(rf"([a-z_]+)\{{({LABELS}(?:,{LABELS})*)\}} (-?\d+(?:\.\d+)?)")
+
+
+def families(text: str) -> dict[str, list[tuple[str, str]]]:
+    """The samples of each family; checks the form that OpenMetrics requires."""
+    *lines, end = text.removesuffix("\n").split("\n")
+    assert end == "# EOF"
+    found: dict[str, list[tuple[str, str]]] = {}
+    name = ""
+    for line in lines:
+        if line.startswith("# TYPE "):
+            _, _, name, kind = line.split(" ")
+            assert kind == "gauge"
+            assert name not in found, "a family comes once"
+            found[name] = []
+        elif line.startswith("# UNIT "):
+            assert name.endswith(line.split(" ")[3])
+        elif line.startswith("# HELP "):
+            assert line.split(" ")[2] == name
+        else:
+            sample = SAMPLE.fullmatch(line)
+            assert sample, line
+            assert sample[1] == name, "samples follow their family's lines"
+            found[name].append((sample[2], sample[3]))
+    for samples in found.values():
+        assert samples
+        assert len({labels for labels, _ in samples}) == len(samples)
+    return found
+
+
+def value_of(text: str, name: str, label: str = "") -> set[str]:
+    return {value for labels, value in families(text)[name] if label in labels}
+
+
+def test_metrics_have_the_numbers_of_the_verdict(tmp_path: Path) -> None:
+    verdict = replace(FAILED, expectations=[expected("reset", is_met=False), expected("reset")])
+    text = metrics([output(tmp_path, verdict)])
+    assert value_of(text, "fencepost_run_unexpected_findings") == {"12"}
+    assert value_of(text, "fencepost_run_verdict", 'verdict="fail"') == {"1"}
+    assert value_of(text, "fencepost_run_verdict", 'verdict="pass"') == {"0"}
+    assert value_of(text, "fencepost_run_duration_seconds") == {"30"}
+    assert value_of(text, "fencepost_expectations_met") == {"1"}
+    assert value_of(text, "fencepost_expectations") == {"2"}
+    assert value_of(text, "fencepost_check_findings", 'check="lost_record"') == {"12"}
+    unexpected = "fencepost_check_unexpected_findings"
+    assert value_of(text, unexpected, 'check="lost_record"') == {"12"}
+    assert value_of(text, unexpected, 'check="reset"') == {"0"}
+    assert value_of(text, "fencepost_check_exercised", 'check="lost_record"') == {"3"}
+
+
+def test_metrics_escape_labels(tmp_path: Path) -> None:
+    text = metrics([output(tmp_path, replace(FAILED, scenario='a"b\\c\nd'))])
+    assert 'scenario="a\\"b\\\\c\\nd"' in text
+    assert families(text)
+
+
+def test_a_run_without_a_verdict_has_metrics(tmp_path: Path) -> None:
+    text = metrics([output(tmp_path, None)])
+    assert value_of(text, "fencepost_run_verdict", 'verdict="undecided"') == {"1"}
+    assert "fencepost_check_findings" not in text
+
+
+@pytest.mark.parametrize("started", [-(10**400), 10**30])
+def test_damaged_times_are_left_out(tmp_path: Path, started: int) -> None:
+    one = output(tmp_path, None, started_micros=started)
+    (suite,) = parsed(junit([one]))
+    assert suite.get("timestamp") is None
+    assert families(metrics([one]))
+    assert "it is damaged" in markdown("s", [one])
+
+
+def test_no_run_makes_valid_files() -> None:
+    assert parsed(junit([])).get("tests") == "0"
+    assert metrics([]) == "# EOF\n"
+
+
+def test_each_run_and_the_session_have_their_files(tmp_path: Path) -> None:
+    runs = [judged(tmp_path / "s" / name, FAILED) for name in ("0", "1")]
+    (tmp_path / "s" / "report").mkdir()
+    for one in runs:
+        write_run_outputs(one)
+    write_session_outputs(tmp_path / "s", runs)
+    for report in (tmp_path / "s" / "report", *(one.folder.report for one in runs)):
+        assert {file.name for file in report.iterdir()} >= set(OUTPUT_FILES)
+    assert len(parsed((tmp_path / "s" / "report" / "junit.xml").read_bytes())) == 2
+    assert len(families((tmp_path / "s" / "report" / "metrics.txt").read_text()))
+    text = (tmp_path / "s" / "report" / "summary.md").read_text()
+    assert "| micro, Kafka 4.4.0, #2 |".replace("#", "\\#") in text
+    assert "../0/report/index.html" in (tmp_path / "s" / "report" / "junit.xml").read_text()
+    write_session_outputs(runs[0].folder.path, runs[:1])
+    assert len(parsed((runs[0].folder.report / "junit.xml").read_bytes())) == 1
+
+
+def test_json_has_whole_verdicts_and_errors(tmp_path: Path) -> None:
+    runs = [judged(tmp_path / "0", FAILED), judged(tmp_path / "1", None)]
+    summary = summary_of(night_row(None))
+    told = json.loads(as_json(runs, [(tmp_path / "n", summary)]))
+    assert msgspec.convert(told["runs"][0]["verdict"], Verdict) == FAILED
+    assert (told["runs"][1]["verdict"], told["runs"][1]["error"]) == (None, "it is damaged")
+    assert told["runs"][0]["page"] is None, "no page was written"
+    assert msgspec.convert(told["nights"][0]["summary"], NightSummary) == summary
+    assert FindingVerdict(told["runs"][0]["verdict"]["unexpected"][0]["first"]["verdict"])

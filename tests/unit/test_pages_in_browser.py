@@ -1,0 +1,259 @@
+"""Pages open offline from a file: links open stories, tables sort, the keyboard reaches all."""
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+from browser import look, needs_chromium
+from pages_of import (
+    PERMITTED,
+    changed,
+    expected,
+    finding,
+    result,
+    run_folder,
+    sent,
+    unexpected,
+    verdict_of,
+    with_tables,
+)
+
+from analysis.report.night_rows import Judged
+from analysis.report.page import Pictures, page
+from analysis.report.session_page import write_session
+from contract.verdicts import CheckVerdict, FindingVerdict, Resumption, RunVerdict, Verdict
+
+pytestmark = needs_chromium
+
+OPEN_STORIES = """
+  const closed = [];
+  for (const link of document.querySelectorAll('a[href^="#"]:not(.skip)')) {
+    for (const one of document.querySelectorAll("details")) one.open = false;
+    link.click();
+    await pause();
+    const found = document.getElementById(link.hash.slice(1));
+    if (!found || !visible(found) || (found.tagName === "DETAILS" && !found.open))
+      closed.push(link.hash);
+  }
+  return { closed, links: document.querySelectorAll('a[href^="#finding-"]').length };
+"""
+SORT_TABLES = """
+  const wrong = [], value = (cell) => cell.dataset.value ?? cell.textContent.trim();
+  const is_sorted = (texts) => texts.every((text, at) => {
+    if (!at) return true;
+    const [x, y] = [Number(texts[at - 1]), Number(text)];
+    return isNaN(x) || isNaN(y) ? texts[at - 1].localeCompare(text) <= 0 : x <= y;
+  });
+  let tables = 0;
+  for (const table of document.querySelectorAll("table.sortable")) {
+    tables += 1;
+    for (const button of table.querySelectorAll("th button")) {
+      const column = button.closest("th").cellIndex;
+      for (const order of ["ascending", "descending"]) {
+        button.click();
+        const texts = [...table.tBodies[0].rows].map((row) => value(row.cells[column]));
+        if (order === "descending") texts.reverse();
+        if (!is_sorted(texts) || button.closest("th").getAttribute("aria-sort") !== order)
+          wrong.push(table.id + " " + button.textContent + " " + order);
+      }
+    }
+  }
+  return { wrong, tables };
+"""
+FILTER = """
+  const input = document.querySelector("input[data-table]");
+  const rows = [...document.getElementById(input.dataset.table).tBodies[0].rows];
+  const shown = () => rows.filter((row) => !row.hidden).length;
+  const all = shown();
+  input.value = "poll SKIP";
+  input.dispatchEvent(new Event("input"));
+  return [all, shown()];
+"""
+KEYBOARD = """
+  for (const one of document.querySelectorAll("details")) one.open = true;
+  const out = [];
+  for (const one of document.querySelectorAll("a[href], button, summary, input, pre[tabindex]")) {
+    one.focus();
+    if (document.activeElement !== one || one.tabIndex < 0) out.push(one.outerHTML.slice(0, 80));
+  }
+  return out;
+"""
+ACCESSIBILITY = """
+  for (const one of document.querySelectorAll("details")) one.open = true;
+  const problems = [], ids = new Set();
+  for (const one of document.querySelectorAll("[id]")) {
+    if (ids.has(one.id)) problems.push("twice: " + one.id);
+    ids.add(one.id);
+  }
+  for (const one of document.querySelectorAll("a[href], button, summary"))
+    if (!one.textContent.trim() && !one.getAttribute("aria-label"))
+      problems.push("no name: " + one.outerHTML.slice(0, 80));
+  for (const one of document.querySelectorAll("input"))
+    if (!one.labels.length) problems.push("no label: " + one.outerHTML);
+  if (!document.documentElement.lang) problems.push("no language");
+  if (!document.title) problems.push("no title");
+  if (document.querySelectorAll("h1").length !== 1) problems.push("not one h1");
+  let level = 1;
+  for (const one of document.querySelectorAll("h1, h2, h3, h4")) {
+    const next = Number(one.tagName[1]);
+    if (next > level + 1) problems.push("skips a level: " + one.textContent);
+    level = next;
+  }
+  const rgb = (text) => text.match(/[\\d.]+/g).map(Number);
+  const light = (colour) => {
+    const [r, g, b] = rgb(colour).map((v) => v / 255)
+      .map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const back = (one) => {
+    for (let at = one; at; at = at.parentElement) {
+      const colour = getComputedStyle(at).backgroundColor;
+      const parts = rgb(colour);
+      if (parts.length === 3 || parts[3] > 0) return colour;
+    }
+    return "rgb(255, 255, 255)";
+  };
+  for (const one of document.querySelectorAll("body *")) {
+    const has_text = [...one.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+    if (!has_text || !visible(one) || one.closest("svg, script, .skip")) continue;
+    const [a, b] = [light(getComputedStyle(one).color), light(back(one))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    const where = one.outerHTML.slice(0, 80);
+    if (ratio < 4.5) problems.push("contrast " + ratio.toFixed(1) + ": " + where);
+  }
+  return [...new Set(problems)];
+"""
+WIDTH = "return [document.documentElement.scrollWidth, innerWidth];"
+NODES = """
+  return document.querySelectorAll("*").length;
+"""
+
+
+def verdict() -> Verdict:
+    """With findings of each standing, and all that a page can have."""
+    lost, odd = finding(), finding("lost_commit", verdict=FindingVerdict.UNDECIDED)
+    once = finding("duplicate_delivery", verdict=PERMITTED, group="java.g", client="java")
+    resumed = Resumption(
+        group="java.g",
+        client="java",
+        commit_epoch="record",
+        reset="none",
+        committed_offset=200,
+        committed_epoch=1,
+        resumed_at=100,
+        redelivered=0,
+        never_delivered=2,
+        exception=None,
+    )
+    second = msgspec.structs.replace(resumed, group="librdkafka.g", resumed_at=99)
+    return verdict_of(
+        {
+            "lost_record": result(lost, finding(offset_first=9, offset_last=9)),
+            "lost_commit": result(odd),
+            "duplicate_delivery": result(once),
+            "reset": result(evaluated=1_200),
+            "poll_skip": result(evaluated=30),
+            "stale_read": result(verdict=CheckVerdict.NOT_EVALUABLE, reason="no rows"),
+        },
+        verdict=RunVerdict.FAIL,
+        unexpected=[unexpected(lost, findings=2)],
+        expectations=[expected("duplicate_delivery", verdict=PERMITTED, groups=["java.g"])],
+        resumption=[resumed, second],
+        must_judge=["resumption"],
+    )
+
+
+@pytest.fixture
+def run_page(tmp_path: Path) -> Path:
+    fault = {"fault": "kill", "target": "x", "landed": True, "evidence": "{}"}
+    folder = with_tables(
+        run_folder(tmp_path / "run"),
+        sends=[sent(0, 9)],
+        faults=[fault | {"injected_micros": 500_000, "proved_micros": 700_000}],
+    )
+    file = folder.report / "index.html"
+    file.write_text(page(folder, verdict(), Pictures()))
+    return file
+
+
+@pytest.fixture
+def session_page(tmp_path: Path) -> Path:
+    folder = run_folder(tmp_path / "run")
+    passed = changed(verdict(), verdict=RunVerdict.PASS, unexpected=[], scenario="poll skip")
+    runs = [
+        Judged(folder, verdict()),
+        Judged(folder, passed),
+        Judged(run_folder(tmp_path / "b"), None, "x"),
+    ]
+    (tmp_path / "report.html").write_text("<html><body></body></html>")
+    write_session(tmp_path, runs)
+    return tmp_path / "report" / "index.html"
+
+
+def test_a_run_opens_offline_and_each_link_opens_its_story(run_page: Path) -> None:
+    seen = look(run_page, OPEN_STORIES)
+    assert seen.console == []
+    assert seen.result["closed"] == []
+    assert seen.result["links"] >= 1
+
+
+def test_tables_sort_and_filter(run_page: Path, session_page: Path) -> None:
+    for file, tables in ((run_page, 2), (session_page, 1)):
+        seen = look(file, SORT_TABLES)
+        assert seen.console == []
+        assert seen.result == {"wrong": [], "tables": tables}
+    assert look(session_page, FILTER).result == [3, 1]
+
+
+@pytest.mark.parametrize("width", [1280, 500])
+def test_pages_are_accessible_and_fit(run_page: Path, session_page: Path, width: int) -> None:
+    for file in (run_page, session_page):
+        assert look(file, KEYBOARD, width=width).result == []
+        assert look(file, ACCESSIBILITY, width=width).result == []
+        scroll, inner = look(file, WIDTH, width=width).result
+        assert scroll <= inner
+
+
+def test_an_address_with_a_finding_opens_it(run_page: Path) -> None:
+    script = 'return document.getElementById("finding-lost_record-1").open;'
+    assert look(
+        run_page, f'location.hash = "#finding-lost_record-1"; await pause(); {script}'
+    ).result
+
+
+def test_a_hundred_findings_are_below_the_limit_of_nodes(run_page: Path, tmp_path: Path) -> None:
+    folder = run_folder(tmp_path / "run")
+    checks = {f"c{at}": result(*[finding(f"c{at}")] * 10, findings=99) for at in range(60)}
+    run_page.write_text(page(folder, verdict_of(checks), Pictures()))
+    assert look(run_page, NODES).result < 5_000
+
+
+def test_colours_have_contrast_in_the_dark_too() -> None:
+    """The browser's check sees the scheme of this machine only."""
+    schemes = _schemes()
+    assert len(schemes) == 2
+    for colours in schemes:
+        for name, colour in colours.items():
+            if name not in ("back", "card", "line", "focus"):
+                for behind in ("back", "card"):
+                    assert _contrast(colour, colours[behind]) >= 4.5, (name, behind, colour)
+
+
+def _schemes() -> list[dict[str, str]]:
+    css = (Path(__file__).parents[2] / "analysis/report/templates/style.css").read_text()
+    return [
+        dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", block))
+        for block in re.findall(r":root \{(.*?)\}", css, re.DOTALL)
+    ]
+
+
+def _contrast(one: str, other: str) -> float:
+    low, high = sorted((_light(one), _light(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _light(colour: str) -> float:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [v / 12.92 if v <= 0.03928 else ((v + 0.055) / 1.055) ** 2.4 for v in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

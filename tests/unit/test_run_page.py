@@ -1,0 +1,334 @@
+"""A run's page: the answer first, each finding where it belongs, and nothing too large."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pages_of import (
+    PERMITTED,
+    changed,
+    expected,
+    finding,
+    result,
+    run_folder,
+    sent,
+    unexpected,
+    verdict_of,
+    with_tables,
+)
+
+from analysis.report.commands import pasted
+from analysis.report.first_screen import expected_line, reasons, verdict_line
+from analysis.report.page import Pictures, page
+from analysis.report.stories import STORY_LINES, Standing, findings_of, standing_of
+from contract.outcomes import CommitEpoch
+from contract.run_folder import RunFolder
+from contract.verdicts import (
+    CheckVerdict,
+    FaultResult,
+    FindingVerdict,
+    Resumption,
+    RunVerdict,
+    StyleRow,
+    Verdict,
+)
+
+EVIL = "<script>alert(1)</script>"
+FAULT: dict[str, Any] = {"fault": "kill", "target": "x", "landed": True, "evidence": "{}"}
+BYTES_MAX, ELEMENTS_MAX = 2_000_000, 5_000
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    fault = FAULT | {"injected_micros": 500_000, "proved_micros": 700_000}
+    return with_tables(run_folder(tmp_path), sends=[sent(0, 9)], faults=[fault])
+
+
+def text_of(html: str) -> str:
+    """What a reader sees, in one line."""
+    body = re.sub(r"<(script|style|title)>.*?</\1>", "", html, flags=re.DOTALL)
+    words = re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", body))
+    return re.sub(r" (?=[,:;])", "", words)
+
+
+def failing() -> Verdict:
+    one = finding()
+    return verdict_of(
+        {"lost_record": result(one), "reset": result()},
+        verdict=RunVerdict.FAIL,
+        unexpected=[unexpected(one)],
+    )
+
+
+def test_the_answer_and_what_is_unexpected_come_first(folder: RunFolder) -> None:
+    html = page(folder, failing(), Pictures())
+    text = text_of(html)
+    places = [
+        text.index(words)
+        for words in (
+            "Is it so?",
+            "It is so.",
+            "expected: none",
+            "unexpected: 1",
+            "1 finding is a violation that the scenario does not expect.",
+            "lost_record: 2 records were truncated",
+            "t-0, offsets 2 to 3",
+            "Findings",
+            "What holds",
+            "Not evaluable",
+            "How it was run",
+        )
+    ]
+    assert places == sorted(places)
+    assert '<a href="#finding-lost_record-1">' in html
+    assert html.count('id="finding-lost_record-1"') == 1
+
+
+def test_other_findings_make_another_first_screen(folder: RunFolder) -> None:
+    other = finding("reset", cause="the client was reset", offset_last=2)
+    other_run = changed(
+        failing(),
+        answer="It is not.",
+        unexpected=[unexpected(other, findings=12, number=40)],
+        checks={"reset": result(other, findings=50)},
+    )
+    html = page(folder, other_run, Pictures())
+    text = text_of(html)
+    assert "It is not." in text
+    assert "unexpected: 12" in text
+    assert "12 findings are violations that the scenario does not expect." in text
+    assert "reset, 12 findings, the first of them: the client was reset t-0, offset 2" in text
+    assert "lost_record" not in text
+    assert 'id="finding-reset-40"' in html, "the first unexpected one may be behind the examples"
+
+
+def test_what_is_expected_is_named_so(folder: RunFolder) -> None:
+    seen = expected("lost_record", findings=3, groups=["a", "b"], seen=["a", "b"])
+    rare = expected("reset", is_optional=True, findings=0, is_met=False)
+    verdict = verdict_of({"lost_record": result(finding(group="a"))}, expectations=[seen, rare])
+    html = page(folder, verdict, Pictures())
+    assert "expected: 1 of 1 seen, 0 of 1 optional ones" in text_of(html)
+    assert "the violations of lost_record are expected" in text_of(html)
+    assert "each of 2 groups 3 yes" in text_of(html)
+    before, _, after = html.partition('<h3 id="expected">')
+    assert "finding-lost_record-1" not in before
+    assert 'id="finding-lost_record-1"' in after
+    body = after.partition("<h2>")[0]
+    assert not re.search(r'class="[^"]*\b(unexpected|violat|fail|bad)', body), "no red"
+
+
+@pytest.mark.parametrize(
+    ("one", "fields", "standing"),
+    [
+        (finding(), {"unexpected": [unexpected(finding())]}, Standing.UNEXPECTED),
+        (finding(group="g"), {"unexpected": [unexpected(finding())]}, Standing.EXPECTED),
+        (finding(verdict=FindingVerdict.UNDECIDED), {}, Standing.UNDECIDED),
+        (finding(verdict=PERMITTED), {}, Standing.PERMITTED),
+        (
+            finding(verdict=PERMITTED, group="g"),
+            {"expectations": [expected("lost_record", verdict=PERMITTED, groups=["g"])]},
+            Standing.EXPECTED,
+        ),
+        (
+            finding(verdict=PERMITTED, group="h"),
+            {"expectations": [expected("lost_record", verdict=PERMITTED, groups=["g"])]},
+            Standing.PERMITTED,
+        ),
+    ],
+)
+def test_a_finding_stands_where_the_plan_puts_it(
+    one: Any, fields: dict[str, Any], standing: Standing
+) -> None:
+    assert standing_of(one, verdict_of({}, **fields)) is standing
+
+
+def test_the_lines_of_a_verdict() -> None:
+    assert verdict_line(verdict_of({})) == "Nothing unexpected, and no violation."
+    assert expected_line(verdict_of({})) == "expected: none"
+    half = [expected("reset"), expected("lost_record", is_met=False)]
+    assert expected_line(verdict_of({}, expectations=half)) == "expected: 1 of 2 seen"
+
+
+def test_all_reasons_of_an_undecided_run_are_given(tmp_path: Path) -> None:
+    run = run_folder(tmp_path, error="boom").run()
+    verdict = verdict_of(
+        {
+            "reset": result(verdict=CheckVerdict.UNDECIDED, reason="a gap"),
+            "lost_commit": result(finding("lost_commit", verdict=FindingVerdict.UNDECIDED)),
+            "stale_read": result(verdict=CheckVerdict.NOT_EVALUABLE, reason="no rows"),
+            "poll_skip": result(verdict=CheckVerdict.NOT_EVALUABLE, reason="no rows"),
+        },
+        doubts=["the history has a gap", "history/a.jsonl was changed"],
+        faults=[FaultResult(fault="kill", target="x", landed=False, evidence={})],
+        expectations=[expected("lost_record", is_met=False)],
+        must_judge=["stale_read"],
+    )
+    assert [one.text for one in reasons(verdict, run)] == [
+        "The scenario ended with an error.",
+        "The history has a gap.",
+        "history/a.jsonl was changed.",
+        "No effect of kill x was seen.",
+        "An expected finding was not seen: lost_record.",
+        "Undecided: reset (a gap).",
+        "Undecided: lost_commit (1 finding).",
+        "Nothing to judge: stale_read (no rows).",
+    ]
+    html = page(RunFolder(tmp_path), changed(verdict, verdict=RunVerdict.UNDECIDED), Pictures())
+    for reason in reasons(verdict, run):
+        assert not reason.anchor or f'id="{reason.anchor}"' in html, reason
+    assert "boom" in html
+
+
+def test_checks_that_are_undecided_for_one_reason_stand_together(tmp_path: Path) -> None:
+    gap = result(verdict=CheckVerdict.UNDECIDED, reason="a gap")
+    verdict = verdict_of({f"check_{at}": gap for at in range(70)})
+    (only,) = reasons(verdict, run_folder(tmp_path).run())
+    assert only.text == "Undecided: check_0, check_1, check_2 and 67 other checks (a gap)."
+
+
+def test_a_story_counts_from_the_first_fault(folder: RunFolder) -> None:
+    view = findings_of(folder, failing())
+    assert view.origin == "the injection of the first fault"
+    (check,) = view.checks[Standing.UNEXPECTED]
+    (one,) = check.findings
+    assert "+0.200  fault  kill x proved" in one.story
+    assert "+0.500  p      receives the last answer for 2 values" in one.story
+    assert (one.seconds, one.subjects) == ("1.000", "partition t-0")
+    assert one.explain.endswith(f"fencepost explain {folder.path} lost_record:1")
+
+
+def test_without_a_fault_a_story_counts_from_the_start_of_the_run(tmp_path: Path) -> None:
+    view = findings_of(run_folder(tmp_path), failing())
+    assert view.origin == "the start of the run"
+
+
+def test_a_damaged_table_leaves_a_page_without_stories(folder: RunFolder) -> None:
+    (folder.tables / "faults.parquet").write_bytes(b"damaged")
+    assert "There is no story: table faults can&#39;t be read" in page(
+        folder, failing(), Pictures()
+    )
+
+
+def test_a_long_story_is_shortened(folder: RunFolder) -> None:
+    rows = [
+        {"broker": at % 2, "is_fenced": at % 4 < 2, "metadata_offset": at, "at_micros": at}
+        for at in range(3 * STORY_LINES)
+    ]
+    with_tables(folder, broker_states=rows)
+    (check,) = findings_of(folder, failing()).checks[Standing.UNEXPECTED]
+    lines = check.findings[0].story.splitlines()
+    assert len(lines) == STORY_LINES + 1
+    assert lines[-1].endswith("more events: see `explain`")
+
+
+def test_the_page_stays_small_and_names_where_the_rest_is(folder: RunFolder) -> None:
+    checks = {
+        name: result(*[finding(name, cause="x" * 200)] * 10, findings=22_610)
+        for name in (f"check_{number}" for number in range(70))
+    }
+    shown = [unexpected(finding(name), findings=22_610) for name in checks]
+    resumed = [
+        Resumption(
+            group=f"g{number}",
+            client="java",
+            commit_epoch="record",
+            reset="none",
+            committed_offset=1,
+            committed_epoch=1,
+            resumed_at=1,
+            redelivered=0,
+            never_delivered=0,
+            exception=None,
+        )
+        for number in range(1_000)
+    ]
+    faults = [FaultResult(fault="kill", target="x", landed=True, evidence={})] * 1_000
+    verdict = changed(
+        verdict_of(checks, faults=faults, resumption=resumed, must_judge=["resumption"]),
+        unexpected=shown,
+        verdict=RunVerdict.FAIL,
+    )
+    html = page(folder, verdict, Pictures())
+    assert len(html) < BYTES_MAX
+    assert len(re.findall(r"<[a-z]", html)) < ELEMENTS_MAX
+    text = text_of(html)
+    assert "22,610 findings, 22,607 of them only in report/findings.parquet" in text
+    assert "65 more checks and groups with unexpected findings: report/findings.parquet" in text
+    assert "900 more rows: report/verdict.json" in text
+    assert "900 more faults: report/verdict.json" in text
+
+
+def test_all_that_a_run_says_is_escaped(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path, error=EVIL, command=EVIL, versions={EVIL: EVIL})
+    one = finding(EVIL, kind=EVIL, cause=EVIL, group=EVIL, topic=EVIL, evidence={EVIL: EVIL})
+    verdict = verdict_of(
+        {EVIL: result(one, summary=EVIL), "x": result(verdict=CheckVerdict.UNDECIDED, reason=EVIL)},
+        answer=EVIL,
+        scenario=EVIL,
+        parameters={EVIL: EVIL},
+        doubts=[EVIL],
+        rerun=EVIL,
+        unexpected=[unexpected(one)],
+        expectations=[expected(EVIL, groups=[EVIL])],
+    )
+    html = page(folder, verdict, Pictures())
+    assert EVIL not in html
+    assert "&lt;script&gt;alert(1)" in html
+    assert "http" not in html
+
+
+def test_checks_that_hold_are_folded_and_counted(folder: RunFolder) -> None:
+    held = verdict_of({"reset": result(evaluated=12_000, exercised=7), "poll_skip": result()})
+    assert "2 checks hold" in text_of(page(folder, held, Pictures()))
+    assert "reset 12,000 7 yes" in text_of(page(folder, held, Pictures()))
+
+
+def test_idle_checks_stand_by_their_reason(folder: RunFolder) -> None:
+    idle = result(verdict=CheckVerdict.NOT_EVALUABLE, reason="no transactions")
+    html = page(folder, verdict_of({"aborted_read": idle, "write_cycle": idle}), Pictures())
+    assert "aborted_read, write_cycle: no transactions." in text_of(html)
+
+
+def test_commit_styles_are_a_small_table_on_the_first_screen(folder: RunFolder) -> None:
+    def row(style: str, label: str, **fields: Any) -> StyleRow:
+        values: dict[str, Any] = {
+            "committed_offset": 200,
+            "committed_epoch": 1,
+            "resets": ["none"],
+            "groups": 1,
+            "of": 1,
+            "resumed_at": 100,
+            "redelivered": 0,
+            "never_delivered": 0,
+            "exception": None,
+        }
+        return StyleRow(style=style, labels={"log_end": label}, **values | fields)
+
+    styles = [
+        row(CommitEpoch.RECORD, "above", groups=2, of=3),
+        row(CommitEpoch.RECORD, "above", of=3, resumed_at=None, exception="OffsetError (x)"),
+        row(CommitEpoch.RECORD, "below", redelivered=1),
+        row(CommitEpoch.FORCED, "above", committed_epoch=3, resumed_at=1200, never_delivered=100),
+        row(CommitEpoch.NONE, "below", committed_epoch=-1, resumed_at=None),
+    ]
+    text = text_of(page(folder, verdict_of({}, styles=styles), Pictures()))
+    assert "log_end above" in text
+    assert "2 of 3 resumed at 100; 1 of 3 raised OffsetError" in text
+    assert "1 of 1 resumed at 100, read 1 record again" in text
+    assert "3 1 of 1 resumed at 1,200, skipped 100 records" in text
+    assert "none none 1 of 1 did not resume" in text
+    assert text.index("log_end above") < text.index("Findings")
+
+
+def test_a_command_works_when_it_is_pasted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    programs = tmp_path / "the programs"
+    programs.mkdir()
+    (programs / "fencepost").write_text("#!/bin/sh\n")
+    (programs / "fencepost").chmod(0o755)
+    monkeypatch.setattr("sys.executable", str(programs / "python"))
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert pasted("fencepost run 'a b'") == f"'{programs}/fencepost' run 'a b'"
+    assert pasted("make demo") == "make demo"
+    monkeypatch.setenv("PATH", str(programs))
+    assert pasted("fencepost run x") == "fencepost run x"

@@ -1,0 +1,159 @@
+"""A session's page: what is unexpected first, a matrix of all, each run with its answer."""
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+from pages_of import changed, expected, finding, result, run_folder, unexpected, verdict_of
+
+from analysis.report.ducktape_page import name_ours
+from analysis.report.matrix import CLUSTER, Run, matrix
+from analysis.report.night_rows import Judged
+from analysis.report.run_rows import RUNS_MAX
+from analysis.report.session_page import write_session
+from contract.verdicts import (
+    CheckVerdict,
+    FindingVerdict,
+    RunVerdict,
+    UnexpectedFindings,
+    Verdict,
+)
+
+EVIL = "<script>alert(1)</script>"
+DUCKTAPE = "<html>\n  <body>\n    <div></div>\n  </body></html>"
+
+
+def of_java() -> UnexpectedFindings:
+    return unexpected(finding(group="java.g", client="java"), findings=3, number=2)
+
+
+def failed() -> Verdict:
+    return verdict_of(
+        {"lost_record": result(finding())}, verdict=RunVerdict.FAIL, unexpected=[of_java()]
+    )
+
+
+def written(path: Path, *verdicts: Verdict | None) -> str:
+    runs = [
+        Judged(run_folder(path / f"{at}"), one, None if one else "the table is damaged")
+        for at, one in enumerate(verdicts)
+    ]
+    write_session(path, runs)
+    return (path / "report" / "index.html").read_text()
+
+
+def test_what_is_unexpected_comes_first_with_a_link_to_its_story(tmp_path: Path) -> None:
+    html = written(tmp_path, verdict_of({}, scenario="calm"), failed())
+    assert "2 runs: 1 pass, 1 fail; 3 unexpected findings." in html
+    link = 'href="../1/report/index.html#finding-lost_record-2"'
+    assert link in html
+    assert html.index(link) < html.index('id="matrix"') < html.index('id="runs"')
+    assert "(3 findings), group java.g: 2 records were truncated" in html
+    assert (tmp_path / "1" / "report").is_dir()
+
+
+def test_a_run_that_was_not_judged_is_undecided_and_says_why(tmp_path: Path) -> None:
+    html = written(tmp_path, verdict_of({}), None)
+    assert "2 runs: 1 pass, 1 undecided; 0 unexpected findings." in html
+    assert html.index("the table is damaged") < html.index('id="matrix"')
+    summary = msgspec.json.decode((tmp_path / "report" / "summary.json").read_bytes())
+    assert [run["verdict"] for run in summary["runs"]] == ["pass", "undecided"]
+
+
+def test_each_run_has_its_answer_duration_and_command(tmp_path: Path) -> None:
+    permitted = result(verdict=CheckVerdict.PERMITTED, findings=1_200)
+    html = written(tmp_path, verdict_of({"reset": permitted}, parameters={"recipe": "pause"}))
+    for words in ("micro, recipe pause", "It is so.", "0:00:30", "run micro --seed 1"):
+        assert words in html
+    assert "reset: 1,200" in html
+    summary = msgspec.json.decode((tmp_path / "report" / "summary.json").read_bytes())
+    assert summary["runs"][0]["answer"] == "It is so."
+
+
+def test_all_that_runs_say_is_escaped(tmp_path: Path) -> None:
+    one = finding(cause=EVIL, group=EVIL)
+    evil = changed(
+        failed(), answer=EVIL, scenario=EVIL, parameters={EVIL: EVIL}, unexpected=[unexpected(one)]
+    )
+    (tmp_path / "report.html").write_text(DUCKTAPE)
+    html = written(tmp_path, evil, None)
+    assert EVIL not in html
+    assert "&lt;script&gt;alert(1)" in html
+    assert "http" not in html
+
+
+def test_the_report_of_ducktape_and_ours_name_each_other(tmp_path: Path) -> None:
+    assert not name_ours(tmp_path)
+    assert 'report.html"' not in written(tmp_path, verdict_of({}))
+    (tmp_path / "report.html").write_text(DUCKTAPE)
+    for _ in range(2):
+        assert 'href="../report.html"' in written(tmp_path, verdict_of({}))
+        theirs = (tmp_path / "report.html").read_text()
+        assert theirs.count('<a href="report/index.html">the report of Fencepost</a>') == 1
+        assert theirs.index("<body>") < theirs.index("report/index.html") < theirs.index("<div>")
+
+
+def test_a_matrix_has_a_column_for_each_version_and_client(tmp_path: Path) -> None:
+    plan = run_folder(tmp_path).plan()
+    seen = expected("reset", seen=["librdkafka.g"])
+    undecided = finding(verdict=FindingVerdict.UNDECIDED)
+
+    def run(name: str, kafka: str, verdict: Verdict | None) -> Run:
+        return Run(name, kafka, f"{name}.html", plan, verdict)
+
+    made = matrix(
+        [
+            run("a", "4.4.0", failed()),
+            run("a", "4.4.0", verdict_of({})),
+            run("b", "4.4.0", verdict_of({"x": result(undecided)}, expectations=[seen])),
+            run("b", "3.9.0", None),
+        ]
+    )
+    assert made.versions == [("4.4.0", [CLUSTER, "java", "librdkafka"]), ("3.9.0", [CLUSTER])]
+    told = {
+        name: [None if cell is None else cell.entries for cell in cells]
+        for name, cells in made.rows
+    }
+    both = [("holds", 2, "a.html")]
+    assert told["a"] == [both, [("unexpected", 1, "a.html"), ("holds", 1, "a.html")], both, None]
+    assert told["b"] == [
+        [("undecided", 1, "b.html")],
+        [("holds", 1, "b.html")],
+        [("expected", 1, "b.html")],
+        [("undecided", 1, "b.html")],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "word"),
+    [
+        (verdict_of({}), "holds"),
+        (verdict_of({}, verdict=RunVerdict.UNDECIDED), "undecided"),
+        (verdict_of({"x": result(verdict=CheckVerdict.UNDECIDED)}), "undecided"),
+        (verdict_of({}, expectations=[expected("reset")]), "expected"),
+        (verdict_of({}, expectations=[expected("reset", findings=0)]), "holds"),
+        (verdict_of({}, unexpected=[unexpected(finding())]), "unexpected"),
+    ],
+)
+def test_the_cluster_has_what_no_client_has(tmp_path: Path, verdict: Verdict, word: str) -> None:
+    made = matrix([Run("a", "4.4.0", "", run_folder(tmp_path).plan(), verdict)])
+    (_, (cell, *_)) = made.rows[0]
+    assert cell is not None
+    assert [entry[0] for entry in cell.entries] == [word]
+
+
+def test_what_a_canary_must_have_is_expected(tmp_path: Path) -> None:
+    plan = run_folder(tmp_path).plan()
+    for verdict, client, word in ((failed(), 1, "expected"), (verdict_of({}), 0, "unexpected")):
+        made = matrix([Run("a", "4.4.0", "", plan, verdict, must_fail=True)])
+        cell = made.rows[0][1][client]
+        assert cell is not None
+        assert [entry[0] for entry in cell.entries] == [word]
+
+
+def test_a_long_session_says_what_is_left_out(tmp_path: Path) -> None:
+    html = written(tmp_path, *[failed()] * (RUNS_MAX + 5))
+    assert "5 more runs: report/summary.json" in html
+    assert "More unexpected or undecided runs are in the table below." in html
+    assert len(re.findall("<[a-z]", html)) < 5_000

@@ -1,0 +1,164 @@
+"""What a run prints at its end: the answer, what is unexpected, and all checks only if asked."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from pages_of import expected, finding, result, run_folder, unexpected, verdict_of
+from rich.console import Console
+
+from analysis.cli import show_runs_of
+from analysis.report.first_screen import reasons
+from analysis.report.night_rows import Judged
+from analysis.report.terminal import show
+from contract.nights import NightRow, NightSummary, Outcome
+from contract.run_folder import RunDescription
+from contract.verdicts import CheckResult, CheckVerdict, RunVerdict, Timing, Verdict
+
+LOST = finding(cause="2 records [red]were truncated")
+HOLDS = result()
+FAILED = verdict_of(
+    {"lost_record": result(LOST, findings=12), "reset": HOLDS},
+    verdict=RunVerdict.FAIL,
+    parameters={"recipe": "pause"},
+    unexpected=[unexpected(LOST, findings=12, number=3)],
+    expectations=[expected("reset", is_met=False), expected("lost_record")],
+    timing=Timing(starting=9.4, story=7.1, collecting=3.4, forced=0.0, forced_by=[], phases=[]),
+)
+
+
+def printed(
+    verdict: Verdict,
+    run: RunDescription | None = None,
+    *,
+    is_verbose: bool = False,
+    **of_console: Any,
+) -> str:
+    out = io.StringIO()
+    values: dict[str, Any] = {"width": 100} | of_console
+    show(verdict, Console(file=out, **values), run=run, is_verbose=is_verbose)
+    return out.getvalue()
+
+
+def test_the_answer_and_what_is_unexpected_are_printed() -> None:
+    verdict, answer, expectations, found, *rest = printed(FAILED).splitlines()
+    assert verdict == "fail micro, recipe pause, seed 1, Kafka 4.4.0, embedded"
+    assert answer == "It is so."
+    assert "1 of 2" in expectations
+    assert found == (
+        "unexpected: lost_record:3 (the first of 12): 2 records [red]were truncated "
+        "[t-0, offsets 2 to 3]"
+    )
+    assert rest == []
+
+
+def test_all_checks_and_the_timing_are_printed_only_if_asked() -> None:
+    brief, whole = printed(FAILED), printed(FAILED, is_verbose=True)
+    for told in ("Checks", "holds", "starting 9.4 s"):
+        assert told not in brief
+        assert told in whole
+    assert whole.endswith(brief)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        result(verdict=CheckVerdict.UNDECIDED, reason="a [gap]"),
+        result(verdict=CheckVerdict.NOT_EVALUABLE, reason="no rows"),
+    ],
+)
+def test_what_is_open_is_printed_with_its_reason(tmp_path: Path, result: CheckResult) -> None:
+    run = run_folder(tmp_path, error="NodeError: node [b]1\nmore").run()
+    verdict = verdict_of({"reset": result}, verdict=RunVerdict.UNDECIDED)
+    lines = printed(verdict, run).splitlines()
+    told = [f"undecided: {reason.text}" for reason in reasons(verdict, run)]
+    assert [line for line in lines if line.startswith("undecided: ")] == told
+    assert any(result.reason in line for line in told)
+    assert lines[-1] == "error of the scenario: NodeError: node [b]1"
+
+
+def test_a_pass_is_three_lines() -> None:
+    assert len(printed(verdict_of({"reset": HOLDS})).splitlines()) == 3
+
+
+def test_a_pass_says_that_its_violations_are_expected() -> None:
+    verdict = verdict_of({"lost_record": result(LOST)}, expectations=[expected("lost_record")])
+    last = printed(verdict).splitlines()[-1]
+    assert "1 of 1 seen" in last
+    assert "the violations of lost_record are expected" in last
+
+
+def test_many_lines_of_a_kind_are_counted(tmp_path: Path) -> None:
+    found = [unexpected(LOST, number=number) for number in range(1, 15)]
+    verdict = msgspec.structs.replace(FAILED, unexpected=found, doubts=["a gap"] * 30)
+    lines = printed(verdict, run_folder(tmp_path).run()).splitlines()
+    assert sum(line.startswith("unexpected: ") for line in lines) == 10
+    assert "and 4 more on the page" in lines
+    assert sum(line.startswith("undecided: ") for line in lines) == 10
+    assert lines[-1].startswith("and 2")
+
+
+def test_there_are_no_escape_sequences_without_a_terminal() -> None:
+    assert "\x1b" not in printed(FAILED, is_verbose=True)
+    assert "\x1b[" in printed(FAILED, force_terminal=True)
+
+
+def test_no_color_leaves_no_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    coloured = [f"\x1b[{style}{number}m" for style in ("", "1;") for number in range(30, 38)]
+    out = printed(FAILED, is_verbose=True, force_terminal=True)
+    assert not any(code in out for code in coloured)
+
+
+def test_a_verdict_of_an_earlier_release_is_read() -> None:
+    fields = msgspec.to_builtins(verdict_of({"reset": HOLDS}))
+    for name in ("answer", "expectations", "unexpected"):
+        fields.pop(name)
+    assert printed(msgspec.convert(fields, Verdict)).startswith("pass micro, seed 1")
+
+
+def night_row(verdict: RunVerdict, outcome: Outcome, name: str) -> NightRow:
+    return NightRow(
+        id=name,
+        scenario="micro",
+        parameters={},
+        kafka="4.4.0",
+        seed=1,
+        repeat=0,
+        expect=RunVerdict.PASS,
+        verdict=verdict,
+        outcome=outcome,
+        seconds=1.0,
+        checks={},
+        report=f"{name}/report/index.html",
+        error=None,
+        rerun="",
+    )
+
+
+@pytest.mark.parametrize(("is_verbose", "shown"), [(False, ["fail"]), (True, ["pass", "fail"])])
+def test_a_night_shows_the_runs_that_are_not_as_expected(
+    tmp_path: Path, *, is_verbose: bool, shown: list[str]
+) -> None:
+    verdicts = {"0": verdict_of({"reset": HOLDS}), "1": FAILED}
+    judged = [Judged(run_folder(tmp_path / name), one) for name, one in verdicts.items()]
+    summary = NightSummary(
+        schema=1,
+        night="n",
+        suite="s",
+        cluster="embedded",
+        seed=1,
+        verdict=RunVerdict.FAIL,
+        runs=[
+            night_row(RunVerdict.PASS, Outcome.EXPECTED, "0"),
+            night_row(RunVerdict.FAIL, Outcome.UNEXPECTED, "1"),
+        ],
+        compared_with=None,
+        changes=[],
+    )
+    out = io.StringIO()
+    show_runs_of(tmp_path, summary, judged, Console(file=out, width=100), is_verbose=is_verbose)
+    lines = [line.split()[0] for line in out.getvalue().splitlines() if " micro" in line]
+    assert lines == shown

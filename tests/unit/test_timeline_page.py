@@ -1,0 +1,223 @@
+"""The timeline on its page: what is shown at first, its limits, its texts, and the browser."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from browser import look, needs_chromium
+from pages_of import PERMITTED, finding, run_folder, sent, with_tables
+from timeline_rows import (
+    HERE,
+    SECOND,
+    TABLES,
+    Row,
+    data,
+    fault,
+    lanes,
+    lead,
+    made,
+    poll,
+    stored,
+    verdict,
+)
+
+from analysis.report.log_tree import log_trees
+from analysis.report.plotly_script import script_tag, shared_script
+from analysis.report.story import origin, tables_of
+from analysis.report.timeline import timeline
+from analysis.report.timeline.columns import NEEDED
+from analysis.report.timeline.selection import POINTS_MAX, SUBJECTS_MAX, select
+from analysis.report.timeline.source import Source
+from contract.run_folder import RunFolder, TopicPlan
+from contract.tables import TABLES as CONTRACT
+from contract.verdicts import Finding
+
+
+def test_partitions_and_groups_of_findings_are_shown_and_others_by_a_click(tmp_path: Path) -> None:
+    other = [lead(1, 0, 1, [1, 2]) | {"topic": "other"}]
+    both = [*TABLES["polls"], poll(0, 9, 3, group="librdkafka.g")]
+    folder = made(tmp_path, leaderships=[*TABLES["leaderships"], *other], polls=both)
+    found = finding(topic="other", partition=0, group="librdkafka.g")
+    chosen = select(Source(folder, verdict(found))).choices
+    assert chosen == {
+        "partitions": [("other-0", "partition other-0", True), ("t-0", "partition t-0", False)],
+        "groups": [
+            ("librdkafka.g", "group librdkafka.g", True),
+            ("java.g", "group java.g", False),
+        ],
+    }
+
+
+def test_texts_of_a_run_are_escaped_twice(tmp_path: Path) -> None:
+    evil = "</script><img src=x onerror=alert(1)>"
+    group = [poll(0, 9, 3, group=evil)]
+    folder = made(
+        tmp_path,
+        polls=group,
+        faults=[fault(10, 12, 18, 20, name=evil)],
+        sends=[sent(0, 9, producer=evil)],
+        committed_offsets=[stored(10, 0, 4, group=evil)],
+    )
+    html = timeline(folder, verdict(finding(group=evil, cause=evil)))
+    assert "<img" not in html
+    assert html.count("</script>") == 2
+    names = [row for lane in data(folder, finding(group=evil))["lanes"] for row in lane["rows"]]
+    assert any("&lt;/script&gt;" in name for name in names)
+
+
+def test_a_long_run_has_no_more_points_than_can_be_drawn(tmp_path: Path) -> None:
+    partitions = 80
+    topic = TopicPlan(
+        topic="t", partitions=partitions, replication=2, min_insync=1, unclean_election=False
+    )
+    folder = run_folder(tmp_path)
+    folder.write_plan(msgspec.structs.replace(folder.plan(), topics=[topic]))
+    rows = [
+        (number, step, {"topic": "t", "partition": number})
+        for number in range(partitions)
+        for step in range(250)
+    ]
+    with_tables(
+        folder,
+        leaderships=[lead(1 + step % 2, step, step, [1, 2]) | at for _, step, at in rows],
+        sends=[sent(step, step, answered_micros=step * SECOND) | at for _, step, at in rows],
+        polls=[poll(step, step, step) | at for _, step, at in rows],
+        committed_offsets=[stored(step, step, step) | at for _, step, at in rows],
+    )
+    last = finding(partition=partitions - 1)
+    chosen = select(Source(folder, verdict(last)))
+    assert chosen.drawn <= POINTS_MAX
+    assert len(chosen.choices["partitions"]) == SUBJECTS_MAX
+    assert chosen.choices["partitions"][0] == ("t-79", "partition t-79", True)
+    assert chosen.notes == ["The timeline has 60 of 80 partitions, those of findings first."]
+    assert len(timeline(folder, verdict(last))) < 1_000_000
+
+
+@pytest.mark.parametrize("value", [None, -(2**60), 2**60])
+def test_no_damaged_value_ends_the_analysis(tmp_path: Path, value: int | None) -> None:
+    cut = {**HERE, "broker": 1, "to_offset": 7, "at_micros": 15 * SECOND}
+    batch = {**HERE, "broker": 1, "base_offset": 7, "last_offset": 9, "leader_epoch": 0}
+    start = {**HERE, "broker": 1, "leader_epoch": 0, "start_offset": 0}
+    reset = {**HERE, "group": "java.g", "member": "java.g#1", "at_micros": SECOND}
+    elected = {"server": 1, "leader": 1, "metadata_epoch": 1, "at_micros": SECOND}
+    state = {"broker": 1, "is_fenced": False, "in_controlled_shutdown": False}
+    more: dict[str, list[Row]] = {
+        "truncations": [cut],
+        "cut_batches": [batch],
+        "epoch_checkpoints": [start],
+        "log_starts": [{**HERE, "broker": 1, "log_start_offset": 0, "log_end_offset": 7}],
+        "log_start_changes": [{**HERE, "log_start_offset": 1, "at_micros": SECOND}],
+        "resets": [reset],
+        "metadata_batches": [elected],
+        "broker_states": [state | {"metadata_offset": 1, "at_micros": SECOND}],
+    }
+    tables = TABLES | more
+    assert tables.keys() == NEEDED.keys()
+    damaged = {name: [*rows, *_damaged(name, rows[0], value)] for name, rows in tables.items()}
+    folder = made(tmp_path, **damaged)
+    found = finding(group="java.g", at=None)
+    assert "fp-plot" in timeline(folder, verdict(found))
+    assert len(log_trees(folder, verdict(found))) == 1
+
+
+@pytest.mark.parametrize("faults", [TABLES["faults"], []], ids=["fault", "none"])
+def test_stories_and_the_timeline_count_from_the_same_moment(
+    tmp_path: Path, faults: list[Row]
+) -> None:
+    folder = made(tmp_path, faults=faults)
+    told, drawn = origin(folder, tables_of(folder)), Source(folder, verdict())
+    assert (told.at_micros, told.name) == (drawn.zero_micros, drawn.origin)
+
+
+def test_a_run_with_many_findings_draws_the_grave_ones(tmp_path: Path) -> None:
+    many = [finding(f"check_{number}", verdict=PERMITTED, at=SECOND) for number in range(1_100)]
+    lane = next(iter(lanes(made(tmp_path), *many, finding("lost_record", at=SECOND)).values()))
+    assert lane["title"] == "findings (101 more are not shown)"
+    assert lane["rows"] == ["lost_record", "permitted"]
+
+
+def test_a_damaged_start_of_the_run_is_no_zero(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path, started_micros=-(10**400))
+    folder = with_tables(folder, **TABLES | {"faults": []})
+    assert data(folder)["zero_ms"] == 0
+
+
+def _damaged(table: str, row: Row, value: int | None) -> list[Row]:
+    """The row once for each column, with that value in it if it can have it."""
+    fields = [
+        one for one in CONTRACT[table] if value is None or str(one.type) in ("int64", "int32")
+    ]
+    values = {
+        one.name: max(min(value, 2**31 - 1), -(2**31))
+        if value is not None and str(one.type) == "int32"
+        else value
+        for one in fields
+    }
+    return [row | {name: one} for name, one in values.items()]
+
+
+PAGE = "<!doctype html><html><head>{script}</head><body>{figure}{story}</body></html>"
+LINK = '<a href="#timeline" data-timeline-at="4" data-timeline-show="x&#10;group java.g">see</a>'
+STORY = '<details id="finding-lost_record-1"><summary>its story</summary></details>'
+DRAWN = """
+  const plot = document.querySelector(".fp-plot");
+  while (!plot.calcdata) await pause();
+  const titles = () => plot.layout.annotations.map((one) => one.text.match(/<b>(.*?)<\\/b>/)[1]);
+  const before = titles();
+  const box = document.querySelector('input[value="group java.g"]');
+  box.click();
+  await pause();
+  const link = document.querySelector(".fp-plot .scatterlayer .point");
+  const at = link.getBoundingClientRect();
+  const found = plot.data.findIndex((one) => one.customdata && one.customdata[0]);
+  plot.emit("plotly_click", { points: [{ customdata: plot.data[found].customdata[0] }] });
+  const hash = location.hash, after = titles();
+  box.click();
+  document.querySelector("a").click();
+  await pause();
+  const focused = { titles: titles(), range: plot.layout.xaxis.range };
+  return { before, after, is_drawn: at.width > 0, hash, focused };
+"""
+
+
+TOLD = """
+  const plot = document.querySelector(".fp-plot");
+  while (!plot.textContent) await pause();
+  return plot.textContent;
+"""
+
+
+def written(folder: RunFolder, *findings: Finding) -> Path:
+    page = folder.report / "index.html"
+    script = script_tag(page, shared_script(folder))
+    figure = timeline(folder, verdict(*findings))
+    page.write_text(PAGE.format(script=script, figure=figure, story=STORY + LINK))
+    return page
+
+
+@needs_chromium
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_page_draws_the_lanes_and_a_click_adds_others(tmp_path: Path, width: int) -> None:
+    both = [*TABLES["polls"], poll(0, 9, 3, group="librdkafka.g")]
+    folder = made(tmp_path, polls=both)
+    lost = finding("lost_record", group="librdkafka.g", at=13 * SECOND)
+    seen = look(written(folder, lost), DRAWN, width=width)
+    assert seen.console == []
+    assert "error" not in seen.result
+    added = [one for one in seen.result["after"] if one not in seen.result["before"]]
+    assert [one.split(":")[0] for one in added] == ["java.g on t-0", "java.g"]
+    assert seen.result["is_drawn"]
+    assert seen.result["hash"] == "#finding-lost_record-1"
+    focused = seen.result["focused"]
+    assert focused["titles"] == seen.result["after"]
+    assert sum(focused["range"]) / 2 == pytest.approx(4)
+    assert focused["range"][1] - focused["range"][0] < 10
+
+
+@needs_chromium
+def test_a_page_without_its_script_says_what_is_missing(tmp_path: Path) -> None:
+    folder = made(tmp_path)
+    page = written(folder)
+    shared_script(folder).unlink()
+    seen = look(page, TOLD)
+    assert "fencepost open --standalone" in seen.result
