@@ -48,6 +48,7 @@ ROOMS_OF_ANALYSIS = [
     "verdict",
     "report",
     "early",
+    "judging",
     "cli",
     "preview",
     "findings_page",
