@@ -1,9 +1,10 @@
 """Whether brokers validate and report leader epochs on the wire as the documents say."""
 
 from analysis.checks.base import CheckDefinition, CheckOutcome
-from analysis.checks.responses import ERROR, OF_LEADERS, UNCOMPARED, outcome_of
+from analysis.checks.responses import ERROR, JUDGED, OF_LEADERS, UNCOMPARED, outcome_of
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import literal
+from analysis.engine.frames import Frame
 from analysis.facts.load import Trace
 from analysis.facts.wire import FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, wire_calls
 from contract.protocol import VALIDATED, Rule
@@ -28,7 +29,16 @@ def wrong_epoch_error(trace: Trace) -> CheckOutcome:
     Evaluates: every partition of a Fetch, ListOffsets and OffsetForLeaderEpoch with a response.
     Source: KIP-320, Leader Fetch Handling; `Partition.checkCurrentLeaderEpoch`.
     """
-    rows = (
+    return outcome_of(judged_errors(trace))
+
+
+def judged_errors(trace: Trace) -> Frame:
+    """Judge each response of an API that validates the leader epoch."""
+    return trace.shared("judged_errors", lambda: _errors(trace).select(*JUDGED))
+
+
+def _errors(trace: Trace) -> Frame:
+    return (
         wire_calls(trace)
         .where(f"api in ({_VALIDATED}) and error_code is not null")
         .withColumn("is_given", F.expr("coalesce(current_leader_epoch >= 0, false)"))
@@ -63,7 +73,6 @@ def wrong_epoch_error(trace: Trace) -> CheckOutcome:
                 else '' end"""),
         )
     )
-    return outcome_of(rows)
 
 
 def malformed_response(trace: Trace) -> CheckOutcome:
@@ -72,40 +81,51 @@ def malformed_response(trace: Trace) -> CheckOutcome:
     The kind is the rule of docs/protocol.md. Requests whose connection failed are left out.
 
     Evaluates: every partition that a request with a response asked about, and every response that
-        could not be decoded.
+        could not be decoded; of OffsetForLeaderEpoch the throttle time, too.
     Source: KIP-320, Protocol Changes; the message schemas of Kafka's release.
     """
+    return outcome_of(judged_schemas(trace))
+
+
+def judged_schemas(trace: Trace) -> Frame:
+    """Judge each response by its schema, and each OffsetForLeaderEpoch by its throttle time."""
+    return trace.shared("judged_schemas", lambda: _decoded(trace).unionByName(_throttled(trace)))
+
+
+def _decoded(trace: Trace) -> Frame:
     is_malformed = "coalesce(failure like 'MalformedResponseError%', false)"
-    rows = (
+    return (
         trace["wire_calls"]
         .where(f"response is not null or {is_malformed}")
-        .withColumn(
-            "rule",
-            F.expr(f"""if(api = 'OFFSET_FOR_LEADER_EPOCH' and response is not null
-                and version >= {VALIDATED["OFFSET_FOR_LEADER_EPOCH"]}
-                and coalesce(throttle_ms, -1) < 0,
-                {literal(Rule.THROTTLE_TIME)}, {literal(Rule.SCHEMA)})"""),
-        )
+        .withColumn("rule", F.lit(Rule.SCHEMA))
         .withColumn(
             "expected",
-            F.expr(f"""case when rule = {literal(Rule.THROTTLE_TIME)} then 'a throttle time'
-                when {is_malformed} then 'a response of its version'
-                else 'every partition of the request' end"""),
+            F.expr(f"""if({is_malformed}, 'a response of its version',
+                'every partition of the request')"""),
         )
         .withColumn(
-            "got",
-            F.expr(f"""case
-                when rule = {literal(Rule.THROTTLE_TIME)} then format_string('%s', throttle_ms)
-                when failure is not null then failure
-                else format_string('none of %s-%s', topic, partition) end"""),
+            "got", F.expr("coalesce(failure, format_string('none of %s-%s', topic, partition))")
         )
         .withColumn(
             "verdict",
-            F.expr(f"""if(rule = {literal(Rule.THROTTLE_TIME)} or {is_malformed}
-                or (topic is not null and error_code is null), 'violation', '')"""),
+            F.expr(f"""if({is_malformed} or (topic is not null and error_code is null),
+                'violation', '')"""),
         )
+        .select(*JUDGED)
     )
-    return outcome_of(rows)
+
+
+def _throttled(trace: Trace) -> Frame:
+    first = VALIDATED["OFFSET_FOR_LEADER_EPOCH"]
+    return (
+        trace["wire_calls"]
+        .where(f"api = 'OFFSET_FOR_LEADER_EPOCH' and version >= {first} and response is not null")
+        .withColumn("rule", F.lit(Rule.THROTTLE_TIME))
+        .withColumn("expected", F.lit("a throttle time"))
+        .withColumn("got", F.format_string("%s", "throttle_ms"))
+        .withColumn("verdict", F.expr("if(coalesce(throttle_ms, -1) < 0, 'violation', '')"))
+        .select(*JUDGED)
+    )
 
 
 CHECKS = (

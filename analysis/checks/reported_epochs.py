@@ -1,7 +1,7 @@
 """Whether brokers report leader epochs, and where they end, as their logs have them."""
 
 from analysis.checks.base import CheckDefinition, CheckOutcome
-from analysis.checks.responses import ERROR, OF_LEADERS, UNCOMPARED, outcome_of
+from analysis.checks.responses import ERROR, JUDGED, OF_LEADERS, UNCOMPARED, outcome_of
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import literal
 from analysis.engine.frames import Frame
@@ -32,11 +32,20 @@ def wrong_epoch_end(trace: Trace) -> CheckOutcome:
     Source: KIP-101 and KIP-279, OffsetsForLeaderEpoch; `LeaderEpochFileCache.endOffsetFor`;
         KAFKA-19902, step 6.
     """
+    return outcome_of(judged_ends(trace))
+
+
+def judged_ends(trace: Trace) -> Frame:
+    """Judge each OffsetForLeaderEpoch of a leader."""
+    return trace.shared("judged_ends", lambda: _ends(trace).select(*JUDGED))
+
+
+def _ends(trace: Trace) -> Frame:
     asked = wire_calls(trace).where(
         "api = 'OFFSET_FOR_LEADER_EPOCH' and leads and asked_epoch is not null"
         f" and error_code not in ({_NOT_SERVED})"
     )
-    rows = (
+    return (
         _with_ends(with_cache(asked, trace))
         .withColumn("expected", F.expr(f"format_string('epoch %s, end offset %s', due, {_BOUNDS})"))
         .withColumn(
@@ -56,7 +65,6 @@ def wrong_epoch_end(trace: Trace) -> CheckOutcome:
                 else '' end"""),
         )
     )
-    return outcome_of(rows)
 
 
 def wrong_diverging_epoch(trace: Trace) -> CheckOutcome:
@@ -70,11 +78,20 @@ def wrong_diverging_epoch(trace: Trace) -> CheckOutcome:
         because of its epoch.
     Source: KIP-595, Fetch; `Partition.readRecords`.
     """
+    return outcome_of(judged_divergences(trace))
+
+
+def judged_divergences(trace: Trace) -> Frame:
+    """Judge each Fetch of a leader that has a last fetched epoch."""
+    return trace.shared("judged_divergences", lambda: _divergences(trace).select(*JUDGED))
+
+
+def _divergences(trace: Trace) -> Frame:
     asked = wire_calls(trace).where(
         f"api = 'FETCH' and version >= {FIRST_WITH_LAST_FETCHED} and leads and asked_epoch >= 0"
         f" and error_code not in ({_NOT_SERVED})"
     )
-    rows = (
+    return (
         _with_ends(with_cache(asked, trace))
         .withColumn(
             "rule",
@@ -127,7 +144,6 @@ def wrong_diverging_epoch(trace: Trace) -> CheckOutcome:
                 else '' end"""),
         )
     )
-    return outcome_of(rows)
 
 
 _BOUNDS = "concat(cast(due_low as string), if(coalesce(due_low = due_high, false), '', ' or more'))"
@@ -182,25 +198,12 @@ def wrong_reported_epoch(trace: Trace) -> CheckOutcome:
         ListOffsets response of a leader, at versions with the epoch.
     Source: KIP-320, Metadata and ListOffsets; `Partition.fetchOffsetForTimestamp`.
     """
-    return outcome_of(_led(trace).unionByName(_listed(trace)))
+    return outcome_of(judged_reports(trace))
 
 
-_REPORTED = (
-    "worker",
-    "seq",
-    "broker",
-    "api",
-    "version",
-    "topic",
-    "partition",
-    "at_micros",
-    "request",
-    "response",
-    "rule",
-    "expected",
-    "got",
-    "verdict",
-)
+def judged_reports(trace: Trace) -> Frame:
+    """Judge each Metadata response with a leader, and each ListOffsets response of a leader."""
+    return trace.shared("judged_reports", lambda: _led(trace).unionByName(_listed(trace)))
 
 
 def _led(trace: Trace) -> Frame:
@@ -231,7 +234,7 @@ def _led(trace: Trace) -> Frame:
                     then 'violation'
                 else '' end"""),
         )
-        .select(*_REPORTED)
+        .select(*JUDGED)
     )
 
 
@@ -260,7 +263,7 @@ def _listed(trace: Trace) -> Frame:
                 when coalesce(epoch, -1) != due then 'violation'
                 else '' end"""),
         )
-        .select(*_REPORTED)
+        .select(*JUDGED)
     )
 
 

@@ -7,6 +7,21 @@ from analysis.facts.wire import NOT_COMPARED
 
 OF_LEADERS = ("wire_calls", "leaderships")
 """The tables that the checks of leader epochs need."""
+JUDGED = (
+    "worker",
+    "seq",
+    "broker",
+    "api",
+    "version",
+    "topic",
+    "partition",
+    "at_micros",
+    "rule",
+    "expected",
+    "got",
+    "verdict",
+)
+"""Columns of judged responses: the rule that each is about, and its verdict, empty if it holds."""
 UNCOMPARED = ", ".join(map(str, NOT_COMPARED))
 ERROR = (
     "format_string('error %s', case error_code when 0 then '0 (NONE)'"
@@ -18,7 +33,7 @@ ERROR = (
 
 
 def outcome_of(rows: Frame) -> CheckOutcome:
-    """The findings among responses, by their columns rule, verdict, expected and got."""
+    """The findings among judged responses."""
     return CheckOutcome(
         findings(
             rows.where("verdict != ''"),

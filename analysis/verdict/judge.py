@@ -17,6 +17,7 @@ from analysis.facts.gaps import doubts, gaps, reasons
 from analysis.facts.load import Trace
 from analysis.verdict import resumption
 from analysis.verdict.exercise import cases_of, counted, counts, with_exercised
+from analysis.verdict.rules import rule_rows, unasked
 from analysis.verdict.styles import style_rows
 from analysis.verdict.timing import timing
 from analysis.verdict.vacuity import vacuous_check
@@ -70,6 +71,8 @@ def judge(trace: Trace, only: Iterable[Check] = tuple(Check)) -> Verdict:
         resumed, results[Check.RESUMPTION] = _resumption(trace)
     if Check.VACUOUS_CHECK in asked:
         results[Check.VACUOUS_CHECK] = vacuous_check(results, must_judge)
+    rules = rule_rows(trace)
+    unclear += unasked(rules, must_judge)
     faults = _faults(trace)
     return Verdict(
         schema=SCHEMA,
@@ -95,6 +98,7 @@ def judge(trace: Trace, only: Iterable[Check] = tuple(Check)) -> Verdict:
         faults=faults,
         resumption=resumed,
         styles=style_rows(resumed, trace.plan.groups),
+        rules=rules,
         rerun=trace.run.rerun,
         timing=timing(trace),
     )

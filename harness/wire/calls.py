@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from contract.errors import WorkerError
 from harness.java.jvm import java_class
 from harness.wire.request import Broker, ask
 
@@ -51,11 +52,10 @@ def exchange(broker: Broker, asked: WireRequest) -> Exchange:
     """Send a request and wait for its response; a failed exchange is returned, too.
 
     Raises:
-        WireFieldsError: Kafka's schema of that version refuses the fields.
+        WorkerError: Kafka's schema of that version refuses the fields.
     """
     key = java_class("org.apache.kafka.common.protocol.ApiKeys").valueOf(asked.api)
-    name = str(key.messageType.newRequest().getClass().getName())
-    message, request = _encoded(name, asked)
+    message, request = encoded(key, asked)
     began_micros = time.time_ns() // 1000
     response: dict[str, Any] | None = None
     failure: str | None = None
@@ -69,12 +69,17 @@ def exchange(broker: Broker, asked: WireRequest) -> Exchange:
     return Exchange(int(key.id), request, response, failure, began_micros)
 
 
-class WireFieldsError(ValueError):
-    """A request can't be encoded at its version."""
+def encoded(key: Any, asked: WireRequest) -> tuple[Any, dict[str, Any]]:
+    """Return a request's message, and its fields at its version.
 
+    Args:
+        key: the API, of `ApiKeys`.
+        asked: the request.
 
-def _encoded(name: str, asked: WireRequest) -> tuple[Any, dict[str, Any]]:
-    """Return a request's message, and its fields at its version."""
+    Raises:
+        WorkerError: Kafka's schema of that version refuses the fields.
+    """
+    name = str(key.messageType.newRequest().getClass().getName())
     mapper = java_class("com.fasterxml.jackson.databind.ObjectMapper")()
     tree = mapper.readTree(msgspec.json.encode(asked.fields).decode())
     try:
@@ -82,7 +87,7 @@ def _encoded(name: str, asked: WireRequest) -> tuple[Any, dict[str, Any]]:
         return message, _fields(message, asked.version)
     except java_class("java.lang.RuntimeException") as error:
         said = str(error).partition("\n")[0]
-        raise WireFieldsError(f"{asked.api} {asked.version}: {said}") from error
+        raise WorkerError(f"{asked.api} {asked.version}: {said}") from error
 
 
 def _fields(message: Any, version: int) -> dict[str, Any]:

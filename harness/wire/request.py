@@ -79,14 +79,14 @@ def decode(key: Any, answer: bytes, *, version: int, correlation_id: int) -> Any
         message.read(readable, version)
     except java_class("java.lang.RuntimeException") as error:
         said = str(error).partition("\n")[0]
-        raise MalformedResponseError(f"{key.name()} {version} can't be decoded: {said}") from error
+        raise MalformedResponseError(f"{key.name} {version} can't be decoded: {said}") from error
     if int(header.correlationId()) != correlation_id:
         raise MalformedResponseError(
-            f"{key.name()} {version} has correlation id {header.correlationId()}, not"
+            f"{key.name} {version} has correlation id {header.correlationId()}, not"
             f" {correlation_id}"
         )
     if left := int(buffer.remaining()):
-        raise MalformedResponseError(f"{key.name()} {version} has {left} bytes too many")
+        raise MalformedResponseError(f"{key.name} {version} has {left} bytes too many")
     return message
 
 

@@ -21,8 +21,8 @@ _FAMILIES = (
     epochs,
     truncations,
     replicas,
-    protocol,
     harness,
+    protocol,
 )
 PLANTS: dict[str, Plant] = {
     name: plant for family in _FAMILIES for name, plant in family.PLANTS.items()

@@ -15,8 +15,12 @@ from typing import Any
 
 import pytest
 from conftest import TraceMaker
+from judging import judge
 
 from analysis.checks.registry import CHECKS
+from analysis.facts.load import Trace
+from analysis.verdict.rules import rule_rows, unasked
+from contract.checks import Check
 from contract.events import WireAnswer
 from contract.protocol import RULES, Rule
 from harness.decode.histories import read_histories
@@ -234,6 +238,57 @@ def test_one_changed_field_breaks_the_rule_that_it_is_about(
     assert expected - found == Counter()
     also = {LIES[number].rule for number, *_ in found - expected}
     assert also <= {Rule.OLDER_EPOCH, Rule.NEWER_EPOCH}, "those have no epoch to report"
+
+
+def as_trace(
+    make_trace: TraceMaker, cluster: dict[str, list[Row]], calls: list[Row], **plan: Any
+) -> Trace:
+    return make_trace({**cluster, "wire_calls": calls}, **plan)
+
+
+def test_the_verdict_has_the_responses_about_each_rule(
+    make_trace: TraceMaker, cluster: dict[str, list[Row]], recorded: list[Row]
+) -> None:
+    by_rule: dict[str, list[str]] = {}
+    for row in rule_rows(as_trace(make_trace, cluster, recorded)):
+        by_rule.setdefault(row.rule, []).append(row.verdict)
+    # Of the run's requests only some were recorded: those to followers are of one API. There is no
+    # version of OffsetForLeaderEpoch without an epoch.
+    assert by_rule.pop(Rule.VERSION_WITHOUT_EPOCH) == ["holds", "holds", "not asked"]
+    assert by_rule.pop(Rule.FOLLOWER) == ["not asked", "not asked", "holds"]
+    assert {verdict for verdicts in by_rule.values() for verdict in verdicts} == {"holds"}
+    assert set(by_rule) | {Rule.VERSION_WITHOUT_EPOCH, Rule.FOLLOWER} == set(RULES)
+
+
+def test_a_rule_without_a_response_leaves_the_run_undecided(
+    make_trace: TraceMaker, cluster: dict[str, list[Row]], recorded: list[Row]
+) -> None:
+    fewer = [row for row in recorded if row["asked_epoch"] != CURRENT + 1 or row["api"] != END]
+    for calls, doubts in (
+        (recorded, []),
+        (fewer, ["no response is about the rule end of an unknown epoch of wrong_epoch_end"]),
+    ):
+        trace = as_trace(make_trace, cluster, calls, checks=("wrong_epoch_end",))
+        assert judge(trace).doubts == doubts
+
+
+def test_a_run_without_requests_has_no_rules(make_trace: TraceMaker) -> None:
+    assert rule_rows(make_trace({})) == []
+    assert rule_rows(make_trace({}, missing=("wire_calls",))) == []
+
+
+def test_a_version_that_no_broker_supports_is_not_applicable(
+    make_trace: TraceMaker, cluster: dict[str, list[Row]], recorded: list[Row]
+) -> None:
+    keys = [{"apiKey": 23, "minVersion": 2, "maxVersion": 4}]
+    (call, *_) = recorded
+    nothing = dict.fromkeys(WireAnswer.__struct_fields__)
+    versions = {**call, **nothing, "api": "API_VERSIONS", "api_key": 18}
+    versions |= {"response": json.dumps({"apiKeys": keys})}
+    rows = rule_rows(as_trace(make_trace, cluster, [*recorded, versions]))
+    (row,) = [one for one in rows if one.rule == Rule.VERSION_WITHOUT_EPOCH and one.api == END]
+    assert (row.verdict, row.responses, row.versions) == ("not applicable", 0, "")
+    assert unasked([row], [str(check) for check in Check]) == []
 
 
 def test_every_rule_has_a_changed_field() -> None:
