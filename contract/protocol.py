@@ -75,6 +75,8 @@ class ProtocolRule:
 
 
 _FETCH, _LIST, _END = "FETCH", "LIST_OFFSETS", "OFFSET_FOR_LEADER_EPOCH"
+API_KEYS = {_FETCH: 1, _LIST: 2, "METADATA": 3, _END: 23}
+"""By the name of an API: its number, which no release changes."""
 VALIDATED: dict[str, int] = {_FETCH: 9, _LIST: 4, _END: 2}
 """By API: the first version whose request has the current leader epoch."""
 FIRST_WITH_LAST_FETCHED = 12

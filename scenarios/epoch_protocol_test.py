@@ -3,7 +3,7 @@
 Cluster: 3 brokers; one topic of one partition with 3 replicas. Its leader changes three times, all
          replicas being in sync; nothing is written in the third epoch, which the others skip.
 Load:    50 records in each other epoch. Then requests, each at every version that the broker
-         supports, to the leader and to a follower.
+         supports, to the leader and to both followers.
 Fault:   none but the leader changes. At the end DeleteRecords removes the first epoch.
 Expect:  Fetch, ListOffsets and OffsetForLeaderEpoch with an older current leader epoch are refused
          with FENCED_LEADER_EPOCH, with a newer one with UNKNOWN_LEADER_EPOCH, by a follower too.
@@ -14,12 +14,14 @@ Source:  KIP-320; KIP-595 (diverging epochs of Fetch).
 
 from functools import partial
 from itertools import product
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.events import NO_EPOCH
+from contract.protocol import FIRST_WITH_LAST_FETCHED, FIRST_WITH_METADATA_EPOCH
 from contract.stages import Stage
 from harness.faults.elect import Elect
 from harness.faults.reassign import Reassign
@@ -37,22 +39,34 @@ from harness.wire.requests import (
 )
 
 PER_EPOCH = 50
-FIRST, SECOND, SKIPPED, CURRENT = 0, 1, 2, 3
-EPOCHS = (FIRST, SECOND, SKIPPED, CURRENT, CURRENT + 1)
-CURRENT_EPOCHS = (CURRENT, NO_EPOCH, SKIPPED, CURRENT + 1)
-"""As clients give them: the broker's, which shows that it has it; none; an older, a newer one."""
-FETCHED = (
-    (FIRST, PER_EPOCH),
-    (FIRST, PER_EPOCH + 10),
-    (SECOND, 2 * PER_EPOCH),
-    (SKIPPED, 2 * PER_EPOCH),
-    (CURRENT, 2 * PER_EPOCH + 10),
-    (CURRENT + 1, 2 * PER_EPOCH),
-)
-"""Last fetched epochs, each with the fetch offset."""
 LOG_START = PER_EPOCH + 10
-FIRST_WITH_LAST_FETCHED = 12
-FIRST_WITH_METADATA_EPOCH = 7
+"""Where the log starts after the deletion: within the second epoch."""
+
+
+class Epochs(NamedTuple):
+    """The leader epochs of the log; nothing is written in the third."""
+
+    first: int
+    second: int
+    skipped: int
+    current: int
+
+    @property
+    def unknown(self) -> int:
+        """An epoch that there never was."""
+        return self.current + 1
+
+    @property
+    def fetched(self) -> list[tuple[int, int]]:
+        """Last fetched epochs, each with a fetch offset."""
+        return [
+            (self.first, PER_EPOCH),
+            (self.first, PER_EPOCH + 10),
+            (self.second, 2 * PER_EPOCH),
+            (self.skipped, 2 * PER_EPOCH),
+            (self.current, 2 * PER_EPOCH + 10),
+            (self.unknown, 2 * PER_EPOCH),
+        ]
 
 
 class EpochProtocolScenario(Scenario):
@@ -76,36 +90,43 @@ class EpochProtocolScenario(Scenario):
         with self.running(topics=[self.orders]) as run:
             run.create(assignment=[1, 2, 3])
             run.watch()
-            self.write_epochs(run)
+            epochs = self.write_epochs(run)
             run.phases.enter(Stage.STEADY, "requests to every broker")
             run.log_ends(self.orders)
             for broker in run.kafka.topology.broker_ids:
-                self.validate(run, broker)
+                self.validate(run, broker, epochs)
                 self.report(run, broker)
-            self.ask_ends(run)
+            self.ask_ends(run, epochs)
             run.phases.enter(Stage.STEADY, "requests after the first epoch was removed")
             run.observer.delete_records("orders", 0, before_offset=LOG_START)
-            self.ask_ends(run)
+            self.ask_ends(run, epochs)
             self.report(run, 1)
             run.settle()
 
-    def write_epochs(self, run: Run) -> None:
+    def write_epochs(self, run: Run) -> Epochs:
         """Write the first, second and last epoch, and leave the third without a record."""
         run.phases.enter(Stage.WARM_UP, "the leader changes, and each epoch is written")
-        for epoch, leader in ((FIRST, 1), (SECOND, 2), (SKIPPED, 3), (CURRENT, 1)):
-            if epoch > FIRST:
+        epochs: list[int] = []
+        for leader, is_skipped in ((1, False), (2, False), (3, True), (1, False)):
+            if epochs:
                 others = [broker for broker in (1, 2, 3) if broker != leader]
                 run.inject(Reassign("orders", 0, replicas=[leader, *others]))
                 run.inject(Elect("orders", 0, unclean=False))
-            if epoch != SKIPPED:
-                run.produce("orders", count=PER_EPOCH, producer=f"epoch-{epoch}")
+            epochs.append(run.leader_epoch("orders", 0))
+            if not is_skipped:
+                run.produce("orders", count=PER_EPOCH, producer=f"epoch-{epochs[-1]}")
+        return Epochs(*epochs)
 
-    def validate(self, run: Run, broker: int) -> None:
-        """Give each current leader epoch in each API."""
+    def validate(self, run: Run, broker: int, epochs: Epochs) -> None:
+        """Give each current leader epoch in each API.
+
+        The first is the broker's own: by accepting it, it shows that it has it.
+        """
         fetch_by_id = partial(fetch, topic_id=run.wire.topic_id("orders"))
-        first_end = partial(offset_for_leader_epoch, epoch=FIRST)
+        first_end = partial(offset_for_leader_epoch, epoch=epochs.first)
         requests: list[Request] = [fetch_by_id, list_offsets, first_end]
-        for epoch, request in product(CURRENT_EPOCHS, requests):
+        given = (epochs.current, NO_EPOCH, epochs.skipped, epochs.unknown)
+        for epoch, request in product(given, requests):
             run.wire.call_each_version(broker, request, topic="orders", current_leader_epoch=epoch)
 
     def report(self, run: Run, broker: int) -> None:
@@ -115,12 +136,13 @@ class EpochProtocolScenario(Scenario):
         for timestamp in (EARLIEST, LATEST, 0):
             run.wire.call_each_version(broker, list_offsets, topic="orders", timestamp=timestamp)
 
-    def ask_ends(self, run: Run) -> None:
+    def ask_ends(self, run: Run, epochs: Epochs) -> None:
         """Ask the leader where epochs end, and whether fetched ones diverge."""
-        ask = partial(run.wire.call_each_version, 1, topic="orders", current_leader_epoch=CURRENT)
-        for epoch in EPOCHS:
+        current = epochs.current
+        ask = partial(run.wire.call_each_version, 1, topic="orders", current_leader_epoch=current)
+        for epoch in (*epochs, epochs.unknown):
             ask(offset_for_leader_epoch, epoch=epoch)
         fetch_by_id = partial(fetch, topic_id=run.wire.topic_id("orders"))
         since = FIRST_WITH_LAST_FETCHED
-        for epoch, offset in FETCHED:
+        for epoch, offset in epochs.fetched:
             ask(fetch_by_id, since=since, last_fetched_epoch=epoch, offset=offset)

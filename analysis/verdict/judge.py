@@ -33,6 +33,7 @@ from contract.verdicts import (
     Finding,
     FindingVerdict,
     Resumption,
+    RuleRow,
     RunVerdict,
     Verdict,
 )
@@ -71,7 +72,7 @@ def judge(trace: Trace, only: Iterable[Check] = tuple(Check)) -> Verdict:
         resumed, results[Check.RESUMPTION] = _resumption(trace)
     if Check.VACUOUS_CHECK in asked:
         results[Check.VACUOUS_CHECK] = vacuous_check(results, must_judge)
-    rules = rule_rows(trace)
+    rules = _rules(trace)
     unclear += unasked(rules, must_judge)
     faults = _faults(trace)
     return Verdict(
@@ -339,6 +340,14 @@ def _resumption(trace: Trace) -> tuple[list[Resumption], CheckResult]:
         return [], _unjudged(CheckVerdict.NOT_EVALUABLE, "no group was opened a second time")
     holds = CheckResult(verdict=CheckVerdict.HOLDS, evaluated=len(resumed), findings=0, examples=[])
     return resumed, holds
+
+
+def _rules(trace: Trace) -> list[RuleRow]:
+    """The responses about each rule; none if they can't be counted, which the checks report."""
+    try:
+        return rule_rows(trace)
+    except Exception:  # noqa: BLE001 - the checks are reported all the same
+        return []
 
 
 def _faults(trace: Trace) -> list[FaultResult]:

@@ -12,7 +12,7 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.load import Trace
 from contract.errors import TableError
-from contract.protocol import RULES, Rule, Versions
+from contract.protocol import API_KEYS, RULES, Rule, Versions
 from contract.verdicts import RuleRow
 
 NOT_ASKED, NOT_APPLICABLE = "not asked", "not applicable"
@@ -69,7 +69,7 @@ def _row(
     rule: Rule, api: str, counted: dict[str, Any] | None, supported: dict[int, Versions]
 ) -> RuleRow:
     if counted is None:
-        spoken = supported.get(_API_KEYS.get(api, -1))
+        spoken = supported.get(API_KEYS.get(api, -1))
         is_asked_for = spoken is None or _overlap(RULES[rule].versions[api], spoken)
         verdict = NOT_ASKED if is_asked_for else NOT_APPLICABLE
         return RuleRow(rule=str(rule), api=api, versions="", responses=0, verdict=verdict)
@@ -85,7 +85,16 @@ def _row(
     )
 
 
-_API_KEYS = {"FETCH": 1, "LIST_OFFSETS": 2, "METADATA": 3, "OFFSET_FOR_LEADER_EPOCH": 23}
+class _Api(msgspec.Struct):
+    """The versions of an API that a broker supports."""
+
+    apiKey: int  # noqa: N815 - Kafka's names
+    minVersion: int  # noqa: N815
+    maxVersion: int  # noqa: N815
+
+
+class _ApiVersions(msgspec.Struct):
+    apiKeys: list[_Api]  # noqa: N815
 
 
 def _supported(trace: Trace) -> dict[int, Versions]:
@@ -93,11 +102,14 @@ def _supported(trace: Trace) -> dict[int, Versions]:
     responses = trace["wire_calls"].where("api = 'API_VERSIONS' and response is not null")
     found: dict[int, Versions] = {}
     for row in responses.select("response").collect():
-        for one in msgspec.json.decode(row["response"]).get("apiKeys", []):
-            before = found.get(one["apiKey"], Versions(0, one["maxVersion"]))
-            found[one["apiKey"]] = Versions(
-                max(before.first, one["minVersion"]), min(before.last or 0, one["maxVersion"])
-            )
+        try:
+            response = msgspec.json.decode(row["response"], type=_ApiVersions)
+        except msgspec.DecodeError:
+            continue
+        for api in response.apiKeys:
+            before = found.get(api.apiKey, Versions(0, api.maxVersion))
+            first = max(before.first, api.minVersion)
+            found[api.apiKey] = Versions(first, min(before.last or 0, api.maxVersion))
     return found
 
 

@@ -7,14 +7,13 @@ import msgspec
 
 from cluster.kafka.topology import CLIENT_PORT
 from contract.errors import WorkerError
+from contract.protocol import API_KEYS
 from harness.clients.observer import Observer
 from harness.clients.observer_commands import CallBroker, WireResult
 from harness.wire.calls import WireRequest
 from harness.wire.requests import NO_ID, Request, api_versions
 
 _CALL_SECONDS = 60
-_API_KEYS = {"FETCH": 1, "LIST_OFFSETS": 2, "METADATA": 3, "OFFSET_FOR_LEADER_EPOCH": 23}
-"""By name: the numbers of the APIs of `harness.wire.requests`, which no release changes."""
 
 
 class Wire:
@@ -55,7 +54,7 @@ class Wire:
                 one["apiKey"]: range(one["minVersion"], one["maxVersion"] + 1)
                 for one in result.response["apiKeys"]
             }
-        return self._versions[broker].get(_API_KEYS[api], range(0))
+        return self._versions[broker].get(API_KEYS[api], range(0))
 
     def call(self, broker: int, requests: Iterable[WireRequest]) -> list[WireResult]:
         """Send requests to a broker, one after the other; return the result of each."""
