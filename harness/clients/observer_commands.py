@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from harness.clients.command import Command
-from harness.wire.calls import WireRequest
+from harness.wire.requests import WireRequest
 
 
 class NewTopic(msgspec.Struct, frozen=True, kw_only=True):

@@ -32,8 +32,9 @@ from harness.clients.worker import Role, run_worker
 from harness.decode.logs import decode_segments, truncate_tail
 from harness.java.jvm import kafka_version, start_jvm
 from harness.wire.answers import answers
-from harness.wire.calls import WireRequest, exchange
+from harness.wire.calls import exchange
 from harness.wire.request import Broker
+from harness.wire.requests import WireRequest
 
 
 class ObserverRole(Role):

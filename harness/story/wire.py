@@ -10,8 +10,7 @@ from contract.errors import WorkerError
 from contract.protocol import API_KEYS
 from harness.clients.observer import Observer
 from harness.clients.observer_commands import CallBroker, WireResult
-from harness.wire.calls import WireRequest
-from harness.wire.requests import NO_ID, Request, api_versions
+from harness.wire.requests import NO_ID, Request, WireRequest, api_versions
 
 _CALL_SECONDS = 60
 

@@ -1,7 +1,7 @@
 """What a request asks about each partition, and what the response says of it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from contract.events import WireAnswer
@@ -16,14 +16,14 @@ class _Side:
     Attributes:
         topics: the list of topics.
         topic: the name of a topic.
-        partition: the number of a partition; empty if the list `partitions` has numbers only.
+        partition: the number of a partition, in the topic's list `partitions`.
         columns: fields of a partition, by the field of `WireAnswer`; a nested one as `a.b`.
     """
 
     topics: str
     topic: str
-    partition: str = ""
-    columns: Mapping[str, str] = field(default_factory=dict)
+    partition: str
+    columns: Mapping[str, str]
 
 
 _SIDES: dict[str, tuple[_Side | None, _Side]] = {

@@ -13,21 +13,9 @@ import msgspec
 from contract.errors import WorkerError
 from harness.java.jvm import java_class
 from harness.wire.request import Broker, ask
+from harness.wire.requests import WireRequest
 
 _TIMEOUT_SECONDS = 10.0
-
-
-class WireRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """One request.
-
-    api: the name in `ApiKeys`, e.g. `FETCH`.
-    fields: of the request. A field that the version does not have is left out if Kafka's schema
-        calls it ignorable, or if it has its default value.
-    """
-
-    api: str
-    version: int
-    fields: dict[str, Any]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Requests about one partition, in the names of Kafka's message schemas.
+"""Requests about one partition, in the names of Kafka's message schemas; they need no JVM.
 
 Each can be sent at any version: the fields that a version does not have are left out.
 """
@@ -6,17 +6,33 @@ Each can be sent at any version: the fields that a version does not have are lef
 from collections.abc import Callable
 from typing import Any
 
-from contract.events import NO_EPOCH
-from harness.wire.calls import WireRequest
+import msgspec
 
-Request = Callable[..., WireRequest]
-"""Makes a request from its version and further arguments, all by keyword."""
+from contract.events import NO_EPOCH
+
 CONSUMER = -1
 """The replica id of clients."""
 NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 """The topic id that stands for none, as Kafka writes it."""
 LATEST, EARLIEST = -1, -2
 _BYTES_MAX = 1 << 20
+
+
+class WireRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """One request.
+
+    api: the name in `ApiKeys`, e.g. `FETCH`.
+    fields: of the request. A field that the version does not have is left out if Kafka's schema
+        calls it ignorable, or if it has its default value.
+    """
+
+    api: str
+    version: int
+    fields: dict[str, Any]
+
+
+Request = Callable[..., WireRequest]
+"""Makes a request from its version and further arguments, all by keyword."""
 
 
 def fetch(

@@ -12,9 +12,15 @@ from typing import Any
 from cluster.kafka import distribution
 from contract.errors import WorkerError
 from harness.java.jvm import java_class, start_jvm
-from harness.wire.calls import WireRequest, encoded
+from harness.wire.calls import encoded
 from harness.wire.request import MalformedResponseError, decode
-from harness.wire.requests import fetch, list_offsets, metadata, offset_for_leader_epoch
+from harness.wire.requests import (
+    WireRequest,
+    fetch,
+    list_offsets,
+    metadata,
+    offset_for_leader_epoch,
+)
 
 REQUESTS = {
     "FETCH": fetch,
