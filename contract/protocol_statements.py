@@ -174,7 +174,7 @@ STATEMENTS = (
         "earlier draft",
         "A Fetch after a truncation is refused with LOG_TRUNCATION.",
         Coverage.SUPERSEDED,
-        note="by the diverging epoch of KIP-595",
+        note="OffsetForLeaderEpoch finds it; KIP-595 added the diverging epoch of Fetch",
     ),
     Statement(
         "earlier draft",
@@ -186,6 +186,6 @@ STATEMENTS = (
         "earlier draft",
         "Commits have the timestamp of the record that was fetched before.",
         Coverage.SUPERSEDED,
-        note="OffsetCommit has no such field",
+        note="the released KIP has the epoch only",
     ),
 )
