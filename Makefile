@@ -15,7 +15,7 @@ SEED_OPTION := $(if $(SEED),--seed $(SEED))
 quoted = '$(subst ','\'',$(1))'
 
 .DEFAULT_GOAL := help
-.PHONY: help demo scenario nightly reproduction commit-epochs mutation lies torture mutants findings bench-tools bench-analysis scenarios-page results-page report playground docker-image test lint format lock doctor clean
+.PHONY: help demo scenario nightly reproduction commit-epochs mutation lies torture mutants findings bench-tools bench-analysis scenarios-page results-page protocol-page report playground docker-image test lint format lock doctor clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ scenarios-page: $(READY) ## Write docs/scenarios.md from the scenarios' files an
 
 results-page: $(READY) ## Every trace table and column, from their declarations; writes the tables of docs/results.md
 	.venv/bin/python -m contract.results_page
+
+protocol-page: $(READY) ## The rules of the protocol, from contract/protocol.py; writes the tables of docs/protocol.md
+	.venv/bin/python -m contract.protocol_page
 
 report: $(READY) ## Judge a run, session or night again: RUN=results/...
 	$(FENCEPOST) analyze $(call quoted,$(or $(RUN),$(RESULTS)/latest))

@@ -289,5 +289,56 @@ class Sampled(Event, frozen=True, kw_only=True):
     asked_micros: WallMicros | None = None
 
 
+class WireAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What one request asked about one partition, and what the response says of it.
+
+    None: the request or the response has no such field at its version, or there is no response.
+
+    current_leader_epoch: of the request; -1 where the client gives none.
+    asked_epoch: the epoch of an OffsetForLeaderEpoch, or the last fetched epoch of a Fetch.
+    asked_offset: the fetch offset of a Fetch.
+    asked_timestamp: of a ListOffsets; -1: latest, -2: earliest.
+    epoch, offset: of the response: an epoch with its end offset (OffsetForLeaderEpoch), an offset
+        with its epoch (ListOffsets), or a partition's leader epoch (Metadata).
+    diverging_epoch, diverging_offset: of a Fetch; -1 where the response reports no divergence.
+    record_bytes: the size of the records of a Fetch.
+    """
+
+    topic: str
+    partition: Int32
+    current_leader_epoch: Int32 | None = None
+    asked_epoch: Int32 | None = None
+    asked_offset: Int64 | None = None
+    asked_timestamp: Int64 | None = None
+    error_code: Int32 | None = None
+    leader: Int32 | None = None
+    epoch: Int32 | None = None
+    offset: Int64 | None = None
+    diverging_epoch: Int32 | None = None
+    diverging_offset: Int64 | None = None
+    record_bytes: Int64 | None = None
+
+
+class WireCalled(Event, frozen=True, kw_only=True):
+    """One request to one broker, at one version of its API, and the response.
+
+    request, response: as JSON, by Kafka's own converters of that version.
+    failure: why there is no response that could be decoded.
+    throttle_ms: of the response; None where that version has none.
+    began_micros: the worker's wall clock when it sent the request.
+    """
+
+    broker: Int32
+    api: str
+    api_key: Int32
+    version: Int32
+    request: str
+    response: str | None = None
+    failure: str | None = None
+    throttle_ms: Int32 | None = None
+    began_micros: WallMicros
+    answers: list[WireAnswer] = []
+
+
 ENCODER = msgspec.json.Encoder()
 DECODER = decoder_of(Event)

@@ -4,6 +4,7 @@ from contract.table_columns import (
     PARTITION,
     RANGE,
     REPLICA,
+    WORKER,
     boolean,
     int32,
     int32s,
@@ -64,6 +65,42 @@ TABLES_OF_RUN = {
         int64("log_end_offset", "its high watermark; -1 unless it leads"),
         int64("at_micros", "when the response was recorded"),
         int64("asked_micros", "when the request was sent, by the same clock"),
+    ),
+    "wire_calls": table(
+        "One row per partition that a request asked about; one row without a partition if it asked"
+        " about none. Source: the observer's history. A column is null where the request or the"
+        " response has no such field at that version.",
+        WORKER,
+        int64("seq", "of the request in its history"),
+        int32("broker", "to which the request was sent"),
+        string("api", "its name in `ApiKeys`"),
+        int32("api_key"),
+        int32("version", "of request and response"),
+        *PARTITION,
+        int32("current_leader_epoch", "in the request; -1: the client gives none"),
+        int32(
+            "asked_epoch",
+            "of an OffsetForLeaderEpoch; the last fetched epoch of a Fetch, -1: none",
+        ),
+        int64("asked_offset", "the fetch offset of a Fetch"),
+        int64("asked_timestamp", "of a ListOffsets; -1: latest, -2: earliest"),
+        int32("error_code", "of the partition, or of the whole response"),
+        int32("leader", "of a Metadata"),
+        int32(
+            "epoch",
+            "in the response: of the end offset (OffsetForLeaderEpoch), of the offset"
+            " (ListOffsets), of the leader (Metadata)",
+        ),
+        int64("offset", "in the response: the end offset, or the offset of a ListOffsets"),
+        int32("diverging_epoch", "of a Fetch; -1: no divergence"),
+        int64("diverging_offset", "end offset of that epoch; -1: no divergence"),
+        int64("record_bytes", "size of the records of a Fetch"),
+        int32("throttle_ms"),
+        string("failure", "why there is no response that could be decoded; else null"),
+        string("request", "JSON, by Kafka's own converter of that version"),
+        string("response", "the same, without records; null if there is none"),
+        int64("began_micros", "when the request was sent"),
+        int64("at_micros", "when the response was there, by the same clock"),
     ),
     "clocks": table(
         "One row per node, read when the servers and workers have started. Source: the driver's"

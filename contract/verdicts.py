@@ -169,6 +169,22 @@ class StyleRow(msgspec.Struct, frozen=True, kw_only=True):
     exception: str | None
 
 
+class RuleRow(msgspec.Struct, frozen=True, kw_only=True):
+    """How the responses of one API fulfil a rule of the protocol (docs/protocol.md).
+
+    api: its name in `ApiKeys`.
+    versions: the versions of these responses, as `4-18`; empty if there are none.
+    verdict: holds, violated or undecided; `not asked`: there is no response; `not applicable`: the
+        brokers support no version that the rule is about.
+    """
+
+    rule: str
+    api: str
+    versions: str
+    responses: int
+    verdict: str
+
+
 def several_partitions(rows: Iterable[Resumption]) -> frozenset[str]:
     """The groups that have a row for more than one partition."""
     counts = Counter(row.group for row in rows)
@@ -226,6 +242,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     faults: list[FaultResult]
     resumption: list[Resumption]
     styles: list[StyleRow] = []
+    rules: list[RuleRow] = []
     rerun: str
     timing: Timing | None = None
     doubts: list[str] = []

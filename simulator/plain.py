@@ -23,6 +23,7 @@ from simulator.stories import (
     write_phase,
 )
 from simulator.universe import BrokerChange, Change, Universe, group_plan
+from simulator.wire import write_wire_calls
 
 RETENTION_MS = 20_000
 RETAINED_AT = 80.0
@@ -70,7 +71,9 @@ def plain_universe(index: int, seed: int, records: int, partitions: int) -> Univ
         has_doubtful_sends=True,
         is_retained=True,
     )
-    return _simulated(story, index, seed, records, partitions)
+    universe = _simulated(story, index, seed, records, partitions)
+    write_wire_calls(universe)
+    return universe
 
 
 def unhealthy_universe(index: int, seed: int, records: int, partitions: int) -> Universe:

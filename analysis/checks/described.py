@@ -15,6 +15,7 @@ FAMILIES = {
     "F": "Truncations and resets",
     "G": "Replicas and metadata",
     "H": "Liveness",
+    "P": "Protocol",
     "M": "The run and its evidence",
 }
 """Titles by the letter that the ids of a family begin with."""

@@ -1,5 +1,7 @@
 """The verdict in the terminal."""
 
+from collections import Counter
+
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -16,6 +18,7 @@ from contract.run_folder import RunDescription
 from contract.verdicts import (
     CheckVerdict,
     Resumption,
+    RuleRow,
     RunVerdict,
     StyleRow,
     UnexpectedFindings,
@@ -63,6 +66,8 @@ def show(
         console.print(_styles(verdict.styles))
         for line in said_epochs(verdict.resumption):
             console.print(f"  at the commit, {escape(line)}", soft_wrap=True)
+    if verdict.rules:
+        console.print(f"rules of the protocol, by API: {_rules(verdict.rules)}", soft_wrap=True)
     colour = _COLOURS[verdict.verdict]
     name = row_name(verdict.scenario, verdict.parameters)
     console.print(
@@ -161,6 +166,12 @@ def _resumption(rows: list[Resumption]) -> Table:
             row.exception or "",
         )
     return table
+
+
+def _rules(rows: list[RuleRow]) -> str:
+    """The number of rows of each verdict, as `3 holds, 1 not applicable`."""
+    counts = Counter(row.verdict for row in rows)
+    return ", ".join(f"{number} {verdict}" for verdict, number in sorted(counts.items()))
 
 
 def _styles(rows: list[StyleRow]) -> Table:

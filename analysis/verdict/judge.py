@@ -25,6 +25,7 @@ from analysis.verdict.collecting import (
 from analysis.verdict.decision import Found, decide, meet, unexpected
 from analysis.verdict.every_finding import Keep, as_table
 from analysis.verdict.exercise import cases_of, counted, counts, with_exercised
+from analysis.verdict.rules import rule_rows, unasked
 from analysis.verdict.styles import style_rows
 from analysis.verdict.timing import timing
 from analysis.verdict.vacuity import vacuous_check
@@ -37,6 +38,7 @@ from contract.verdicts import (
     CheckVerdict,
     FaultResult,
     Resumption,
+    RuleRow,
     Verdict,
 )
 
@@ -71,6 +73,8 @@ def judge(
         results[Check.VACUOUS_CHECK] = vacuous_check(results, must_judge)
         if keep is not None:
             keep(str(Check.VACUOUS_CHECK), as_table(results[Check.VACUOUS_CHECK].examples), {})
+    rules = _rules(trace)
+    unclear += unasked(rules, must_judge)
     expectations = meet(trace.plan.expects, found)
     uncovered = unexpected(trace.plan.expects, found)
     faults = _faults(trace)
@@ -98,6 +102,7 @@ def judge(
         faults=faults,
         resumption=resumed,
         styles=style_rows(resumed, trace.plan.groups),
+        rules=rules,
         rerun=trace.run.rerun,
         timing=timing(trace),
         expectations=expectations,
@@ -221,6 +226,14 @@ def _resumption(trace: Trace) -> tuple[list[Resumption], CheckResult]:
         return [], _unjudged(CheckVerdict.NOT_EVALUABLE, "no group was opened a second time")
     holds = CheckResult(verdict=CheckVerdict.HOLDS, evaluated=len(resumed), findings=0, examples=[])
     return resumed, holds
+
+
+def _rules(trace: Trace) -> list[RuleRow]:
+    """The responses about each rule; none if they can't be counted, which the checks report."""
+    try:
+        return rule_rows(trace)
+    except Exception:  # noqa: BLE001 - the checks are reported all the same
+        return []
 
 
 def _faults(trace: Trace) -> list[FaultResult]:

@@ -194,6 +194,21 @@ class Observer:
 
         return self.await_that(probe, what=what, timeout_seconds=_TOLD_SECONDS)
 
+    def delete_records(self, topic: str, partition: int, *, before_offset: int) -> None:
+        """Delete a partition's records below an offset (DeleteRecords).
+
+        Returns when its leader reports that the log starts there.
+        """
+        self.worker.call(
+            commands.DeleteRecords(topic=topic, partition=partition, before_offset=before_offset)
+        )
+        self.await_state(
+            topic,
+            partition,
+            lambda state: state.log_start_offset >= before_offset,
+            what=f"{topic}-{partition} to start at offset {before_offset}",
+        )
+
     def fence_producers(self, transactional_ids: list[str]) -> None:
         """Fence the producers of transactional ids (`Admin.fenceProducers`)."""
         self.worker.call(commands.FenceProducers(transactional_ids=transactional_ids))

@@ -1,8 +1,11 @@
 """The commands of the driver to the observer, and their results."""
 
+from typing import Any
+
 import msgspec
 
 from harness.clients.command import Command
+from harness.wire.requests import WireRequest
 
 
 class NewTopic(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,6 +169,21 @@ class ListBrokers(Command, frozen=True, kw_only=True):
     port: int
 
 
+class CallBroker(Command, frozen=True, kw_only=True):
+    """Send requests to one broker, one after the other. Result: a `WireResult` of each.
+
+    Each is also written to the history as a `WireCalled`.
+
+    topic_names: by topic id, of the topics that requests name by id.
+    """
+
+    broker: int
+    address: str
+    port: int
+    requests: list[WireRequest]
+    topic_names: dict[str, str]
+
+
 class TruncateTail(Command, frozen=True, kw_only=True):
     """Truncate the last `records` records of a replica's newest segment, at a batch boundary.
 
@@ -198,6 +216,13 @@ class PartitionState(msgspec.Struct, frozen=True, kw_only=True):
     isr: list[int]
     log_start_offset: int
     log_end_offset: int
+
+
+class WireResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The fields of a response, in the names of Kafka's schema, or why there is none."""
+
+    response: dict[str, Any] | None
+    failure: str | None
 
 
 class MemberView(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from contract.errors import WorkerError
-from contract.events import Sampled, TransactionChanged
+from contract.events import Sampled, TransactionChanged, WireCalled
 from contract.outcomes import Outcome, TransactionChange, TransactionStep
 from harness.clients import observer_commands as commands
 from harness.clients.admin import AdminClient
@@ -20,7 +20,7 @@ from harness.clients.command import Command
 from harness.clients.commands import WorkerPlan
 from harness.clients.extra_member import join_and_leave
 from harness.clients.history import HistoryWriter
-from harness.clients.observer_commands import PartitionState, TruncateTailResult
+from harness.clients.observer_commands import PartitionState, TruncateTailResult, WireResult
 from harness.clients.views import (
     brokers_seen_by,
     controller_seen_by,
@@ -31,7 +31,10 @@ from harness.clients.views import (
 from harness.clients.worker import Role, run_worker
 from harness.decode.logs import decode_segments, truncate_tail
 from harness.java.jvm import kafka_version, start_jvm
+from harness.wire.answers import answers
+from harness.wire.calls import exchange
 from harness.wire.request import Broker
+from harness.wire.requests import WireRequest
 
 
 class ObserverRole(Role):
@@ -86,6 +89,8 @@ class ObserverRole(Role):
                 return msgspec.to_builtins(found)
             case commands.FenceProducers(transactional_ids=transactional_ids):
                 return self._admin.fence_producers(transactional_ids)
+            case commands.CallBroker():
+                return [self._call(command, asked) for asked in command.requests]
             case commands.DescribeTransactions(transactional_ids=transactional_ids):
                 return [self._describe(name) for name in transactional_ids]
             case _:
@@ -130,6 +135,30 @@ class ObserverRole(Role):
     def _write_sample(self, broker: int, state: PartitionState, asked_micros: int) -> None:
         fields = msgspec.structs.asdict(state)
         self._history.write(Sampled, broker=broker, asked_micros=asked_micros, **fields)
+
+    def _call(self, command: commands.CallBroker, asked: WireRequest) -> Any:
+        made = exchange(Broker(command.address, command.port), asked)
+        response = made.response
+        self._history.write(
+            WireCalled,
+            broker=command.broker,
+            api=asked.api,
+            api_key=made.api_key,
+            version=asked.version,
+            request=_json(made.request),
+            response=None if response is None else _json(response),
+            failure=made.failure,
+            throttle_ms=None if response is None else response.get("throttleTimeMs"),
+            began_micros=made.began_micros,
+            answers=answers(
+                asked.api,
+                asked.version,
+                made.request,
+                response,
+                topic_names=command.topic_names,
+            ),
+        )
+        return msgspec.to_builtins(WireResult(response=response, failure=made.failure))
 
     def _describe(self, transactional_id: str) -> Any:
         began_micros = time.time_ns() // 1000
@@ -182,6 +211,10 @@ def _or_none(question: Any, *arguments: Any) -> Any:
         return question(*arguments)
     except OSError:
         return None
+
+
+def _json(fields: dict[str, Any]) -> str:
+    return msgspec.json.encode(fields).decode()
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from contract.events import (
     Sent,
     StateAwaited,
     TransactionChanged,
+    WireCalled,
     WorkerStopped,
 )
 from contract.outcomes import Outcome
@@ -74,12 +75,21 @@ def _read_history(history: HistoryLines, rows: Rows) -> None:
                 rows.add("group_events", worker=worker, **_row(event))
             case ConsumerFailed():
                 rows.add("group_events", worker=worker, change="failed", **_row(event))
-            case StateAwaited():
-                _wait(event, rows)
-            case ClockRead():
-                rows.add("clocks", **_row(event, without="seq"))
-            case Sampled():
-                rows.add("samples", **_row(event, without="seq"))
+            case _:
+                _observed(worker, event, rows)
+
+
+def _observed(worker: str, event: Event, rows: Rows) -> None:
+    """Add the rows of an event of the driver or the observer."""
+    match event:
+        case StateAwaited():
+            _wait(event, rows)
+        case ClockRead():
+            rows.add("clocks", **_row(event, without="seq"))
+        case Sampled():
+            rows.add("samples", **_row(event, without="seq"))
+        case WireCalled():
+            _wire_calls(worker, event, rows)
 
 
 def _row(event: Event, *, without: str = "") -> dict[str, Any]:
@@ -151,6 +161,13 @@ def _polls(worker: str, event: Polled, rows: Rows) -> None:
             position_in_poll=index,
             polled_micros=event.wall_micros,
         )
+
+
+def _wire_calls(worker: str, event: WireCalled, rows: Rows) -> None:
+    """Add one row for each partition that was asked about, or one without a partition."""
+    call = _row(event)
+    for answer in call.pop("answers") or [{}]:
+        rows.add("wire_calls", worker=worker, **call, **answer)
 
 
 def _faults(events: Iterable[Event], rows: Rows) -> None:

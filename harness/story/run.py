@@ -32,6 +32,7 @@ from harness.story.injections import Injections
 from harness.story.phases import Phases
 from harness.story.topics import new_topic
 from harness.story.transactions import Transactions
+from harness.story.wire import Wire
 from harness.story.workload import Workload
 
 _CONSUME_SECONDS = 40
@@ -49,6 +50,7 @@ class Run:
         workload: the producers and readers in the background.
         groups: members and committed offsets of groups.
         transactions: transactional producers, step by step.
+        wire: single requests to single brokers.
         observer: the state of the cluster.
         plan: what the scenario is to do.
         phases: reports the phases.
@@ -74,6 +76,7 @@ class Run:
         self.workload = Workload(consumers, self.observer)
         self.groups = Groups(self.observer)
         self.transactions = Transactions(consumers.java)
+        self.wire = Wire(self.observer)
         self.phases = phases
         self.plan = plan
         self._history = history

@@ -16,6 +16,10 @@ _LENGTH = struct.Struct(">i")
 _correlation_ids = itertools.count(1)
 
 
+class MalformedResponseError(OSError):
+    """A response is not of the schema of its version, or not of its request."""
+
+
 @dataclass(frozen=True)
 class Broker:
     """The address of a broker."""
@@ -35,6 +39,7 @@ def ask(broker: Broker, api: str, request: Any, *, version: int, timeout_seconds
         timeout_seconds: for the connection and for each read.
 
     Raises:
+        MalformedResponseError: the response can't be decoded at this version.
         OSError: the broker can't be reached or closes the connection.
     """
     key = java_class("org.apache.kafka.common.protocol.ApiKeys").valueOf(api)
@@ -48,13 +53,41 @@ def ask(broker: Broker, api: str, request: Any, *, version: int, timeout_seconds
         connection.sendall(_LENGTH.pack(len(payload)) + payload)
         (length,) = _LENGTH.unpack(_read(connection, _LENGTH.size))
         answer = _read(connection, length)
+    return decode(key, answer, version=version, correlation_id=int(header.correlationId()))
+
+
+def decode(key: Any, answer: bytes, *, version: int, correlation_id: int) -> Any:
+    """Return the message of a response.
+
+    Args:
+        key: the API, of `ApiKeys`.
+        answer: the response with its header, without its length.
+        version: of the response.
+        correlation_id: of the request.
+
+    Raises:
+        MalformedResponseError: it is not the response of this request, or bytes are missing, or
+            left over.
+    """
     buffer = java_class("java.nio.ByteBuffer").wrap(answer)
     readable = java_class("org.apache.kafka.common.protocol.ByteBufferAccessor")(buffer)
-    name = str(request.getClass().getName()).replace("RequestData", "ResponseData")
-    java_class("org.apache.kafka.common.message.ResponseHeaderData")(
-        readable, key.responseHeaderVersion(version)
-    )
-    return java_class(name)(readable, version)
+    message = key.messageType.newResponse()
+    try:
+        header = java_class("org.apache.kafka.common.message.ResponseHeaderData")(
+            readable, key.responseHeaderVersion(version)
+        )
+        message.read(readable, version)
+    except java_class("java.lang.RuntimeException") as error:
+        said = str(error).partition("\n")[0]
+        raise MalformedResponseError(f"{key.name} {version} can't be decoded: {said}") from error
+    if int(header.correlationId()) != correlation_id:
+        raise MalformedResponseError(
+            f"{key.name} {version} has correlation id {header.correlationId()}, not"
+            f" {correlation_id}"
+        )
+    if left := int(buffer.remaining()):
+        raise MalformedResponseError(f"{key.name} {version} has {left} bytes too many")
+    return message
 
 
 def _encode(message: Any, version: int) -> bytes:

@@ -6,13 +6,24 @@ from simulator.plants import (
     epochs,
     harness,
     order,
+    protocol,
     replicas,
     transactions,
     truncations,
 )
 from simulator.plants.tools import Plant
 
-_FAMILIES = (delivery, order, transactions, commits, epochs, truncations, replicas, harness)
+_FAMILIES = (
+    delivery,
+    order,
+    transactions,
+    commits,
+    epochs,
+    truncations,
+    replicas,
+    harness,
+    protocol,
+)
 PLANTS: dict[str, Plant] = {
     name: plant for family in _FAMILIES for name, plant in family.PLANTS.items()
 }

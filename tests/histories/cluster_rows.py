@@ -191,6 +191,45 @@ class ClusterRows(HistoryRows):
             asked_micros=self.at(at - 0.005),
         )
 
+    def called(
+        self,
+        broker: int,
+        api: str,
+        version: int,
+        *,
+        at: float,
+        topic: str = "t",
+        partition: int = 0,
+        error: int | None = 0,
+        leader: int | None = None,
+        failure: str | None = None,
+        **columns: Any,
+    ) -> None:
+        """What a broker answered one request about one partition, at one version of its API.
+
+        Columns are those of `wire_calls`; one that is not given is null, as where the version has
+        no such field.
+        """
+        self.add(
+            "wire_calls",
+            worker=self.own("w"),
+            seq=self._next_seq(),
+            broker=self.broker(broker),
+            api=api,
+            api_key=0,
+            version=version,
+            topic=self.own(topic),
+            partition=partition,
+            error_code=error,
+            leader=None if leader is None else self.broker(leader),
+            failure=failure,
+            request="{}",
+            response=None if failure else "{}",
+            began_micros=self.at(at - 0.005),
+            at_micros=self.at(at),
+            **columns,
+        )
+
     def log_started(
         self,
         broker: int,

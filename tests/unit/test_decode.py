@@ -13,6 +13,8 @@ from contract.events import (
     SendsIntended,
     Sent,
     TransactionChanged,
+    WireAnswer,
+    WireCalled,
     WorkerStopped,
 )
 from contract.manifest import TABLES_OF_HISTORIES
@@ -243,3 +245,23 @@ def test_resets_are_read_from_the_clients_log(texts: list[str], expected: tuple[
 def test_lines_about_something_else_are_no_resets() -> None:
     lines = ["", "garbage", f"{AT} {WHERE} Successfully joined group with generation 1"]
     assert resets(lines, worker="w", policies={}, client="java") == []
+
+
+def test_a_request_is_a_row_for_each_partition_it_asks_about(tmp_path: Path) -> None:
+    call = {"broker": 1, "version": 3, "request": "{}", "began_micros": 5}
+    answers = [WireAnswer(topic="t", partition=one, error_code=74, epoch=-1) for one in (0, 1)]
+    writer = HistoryWriter(tmp_path / "observer.jsonl")
+    writer.write(WireCalled, **call, api="LIST_OFFSETS", api_key=2, response="{}", answers=answers)
+    writer.write(WireCalled, **call, api="API_VERSIONS", api_key=18, failure="OSError: closed")
+    listed, other, versions = read_histories(tmp_path).of("wire_calls")
+    assert [row["partition"] for row in (listed, other)] == [0, 1]
+    assert (listed["seq"], listed["api"], listed["error_code"], listed["epoch"]) == (
+        0,
+        "LIST_OFFSETS",
+        74,
+        -1,
+    )
+    assert listed["offset"] is None
+    assert (versions["failure"], versions["response"]) == ("OSError: closed", None)
+    assert versions.get("topic") is None
+    assert versions["began_micros"] == 5 < versions["at_micros"]

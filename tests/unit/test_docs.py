@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from contract import protocol_page
+from contract.protocol import RULES, Rule
+from contract.protocol_statements import STATEMENTS, Coverage
 from contract.results_page import PAGE, with_tables
 from contract.tables import DECLARED
 from harness.faults.language import VERBS
@@ -22,6 +25,31 @@ def test_the_results_page_is_made_from_the_declarations() -> None:
 def test_a_results_page_without_markers_is_refused() -> None:
     with pytest.raises(ValueError, match="made by make results-page"):
         with_tables("# Trace tables\n")
+
+
+def test_the_protocol_page_is_made_from_the_rules() -> None:
+    page = protocol_page.PAGE.read_text()
+    assert protocol_page.with_tables(page) == page, "run `make protocol-page`"
+
+
+def test_a_protocol_page_without_markers_is_refused() -> None:
+    with pytest.raises(ValueError, match="made by make protocol-page"):
+        protocol_page.with_tables("# Rules\n")
+
+
+@pytest.mark.parametrize("rule", Rule)
+def test_every_rule_is_one_sentence_with_its_source_and_check(rule: Rule) -> None:
+    declared = RULES[rule]
+    assert re.fullmatch(r"[A-Z][^|]*[^.|]\.", declared.says)
+    assert declared.source.document.startswith(("KIP-", "KAFKA-"))
+    assert str(declared.check) in protocol_page.PAGE.read_text()
+
+
+def test_a_statement_is_judged_by_a_check_or_says_why_not() -> None:
+    for one in STATEMENTS:
+        assert bool(one.by) == (one.coverage is Coverage.JUDGED), one.says
+        assert one.note, one.says
+        assert "|" not in repr(one), "it stands in a table of the page"
 
 
 @pytest.mark.parametrize("table", DECLARED)

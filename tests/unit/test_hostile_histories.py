@@ -25,6 +25,7 @@ from contract.events import (
     Sent,
     StateAwaited,
     TransactionChanged,
+    WireCalled,
     WorkerStarted,
     WorkerStopped,
 )
@@ -111,6 +112,20 @@ EVENTS: list[tuple[type[Event], dict[str, object]]] = [
             "isr": [1],
             "log_start_offset": 0,
             "log_end_offset": 7,
+        },
+    ),
+    (
+        WireCalled,
+        {
+            "broker": 1,
+            "api": "METADATA",
+            "api_key": 3,
+            "version": 12,
+            "request": "{}",
+            "response": "{}",
+            "throttle_ms": 0,
+            "began_micros": AT,
+            "answers": [{**LOG, "error_code": 0, "leader": 1, "epoch": 0}],
         },
     ),
     (WorkerStopped, {}),

@@ -1,0 +1,54 @@
+"""What the checks of the protocol have in common: the findings among responses of brokers."""
+
+from analysis.checks.base import CheckOutcome, count, findings
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
+from analysis.facts.wire import NOT_COMPARED
+
+OF_LEADERS = ("wire_calls", "leaderships")
+"""The tables that the checks of leader epochs need."""
+JUDGED = (
+    "worker",
+    "seq",
+    "broker",
+    "api",
+    "version",
+    "topic",
+    "partition",
+    "at_micros",
+    "rule",
+    "expected",
+    "got",
+    "verdict",
+)
+"""Columns of judged responses: the rule that each is about, and its verdict, empty if it holds."""
+UNCOMPARED = ", ".join(map(str, NOT_COMPARED))
+ERROR = (
+    "format_string('error %s', case error_code when 0 then '0 (NONE)'"
+    " when 1 then '1 (OFFSET_OUT_OF_RANGE)' when 6 then '6 (NOT_LEADER_OR_FOLLOWER)'"
+    " when 74 then '74 (FENCED_LEADER_EPOCH)' when 75 then '75 (UNKNOWN_LEADER_EPOCH)'"
+    " else cast(error_code as string) end)"
+)
+"""SQL: the error of a response in words."""
+
+
+def outcome_of(rows: Frame) -> CheckOutcome:
+    """The findings among judged responses."""
+    return CheckOutcome(
+        findings(
+            rows.where("verdict != ''"),
+            evidence=("worker", "seq", "broker", "api", "version", "expected", "got"),
+            kind=F.col("rule"),
+            verdict=F.col("verdict"),
+            at=F.col("at_micros"),
+            cause=F.concat(
+                F.format_string("%s version %s to broker %s: ", "api", "version", "broker"),
+                F.expr(
+                    "if(verdict = 'undecided', 'what it has to return is not known exactly',"
+                    " format_string('expected %s', expected))"
+                ),
+                F.format_string(", got %s", "got"),
+            ),
+        ),
+        count(rows),
+    )

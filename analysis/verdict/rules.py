@@ -1,0 +1,118 @@
+"""Which rules of the protocol a run has responses for, and whether these fulfil them."""
+
+from collections.abc import Iterable
+from functools import reduce
+from typing import Any
+
+import msgspec
+
+from analysis.checks.protocol import judged_errors, judged_schemas
+from analysis.checks.reported_epochs import judged_divergences, judged_ends, judged_reports
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame
+from analysis.facts.load import Trace
+from contract.errors import TableError
+from contract.protocol import API_KEYS, RULES, Rule, Versions
+from contract.verdicts import RuleRow
+
+NOT_ASKED, NOT_APPLICABLE = "not asked", "not applicable"
+_JUDGED = (judged_errors, judged_ends, judged_divergences, judged_reports, judged_schemas)
+
+
+def rule_rows(trace: Trace) -> list[RuleRow]:
+    """One row for each rule and API; none of a run without requests, or without their tables."""
+    if not trace.rows["wire_calls"]:
+        return []
+    try:
+        judged = reduce(
+            Frame.union,
+            [one(trace).select("rule", "api", "version", "verdict") for one in _JUDGED],
+        )
+        counted = (
+            judged.groupBy("rule", "api")
+            .agg(
+                F.count(F.lit(1)).alias("responses"),
+                F.min("version").alias("first"),
+                F.max("version").alias("last"),
+                F.count_if(F.expr("verdict = 'violation'")).alias("violations"),
+                F.count_if(F.expr("verdict = 'undecided'")).alias("undecided"),
+            )
+            .collect()
+        )
+        supported = _supported(trace)
+    except TableError:
+        return []
+    found = {(row["rule"], row["api"]): dict(row) for row in counted}
+    return [
+        _row(rule, api, found.get((str(rule), api)), supported)
+        for rule, declared in RULES.items()
+        for api in declared.versions or sorted(api for name, api in found if name == str(rule))
+    ]
+
+
+def unasked(rows: Iterable[RuleRow], must_judge: Iterable[str]) -> list[str]:
+    """Why a run can't pass, in words: rules of checks that must be judged have no response.
+
+    A rule that one API is asked for has a response; one that is not applicable needs none.
+    """
+    needed = set(must_judge)
+    open_rules = {row.rule for row in rows if row.verdict == NOT_ASKED}
+    settled = {row.rule for row in rows if row.verdict not in (NOT_ASKED, NOT_APPLICABLE)}
+    return [
+        f"no response is about the rule {rule!s} of {declared.check}"
+        for rule, declared in RULES.items()
+        if rule in open_rules - settled and declared.check in needed
+    ]
+
+
+def _row(
+    rule: Rule, api: str, counted: dict[str, Any] | None, supported: dict[int, Versions]
+) -> RuleRow:
+    if counted is None:
+        spoken = supported.get(API_KEYS.get(api, -1))
+        is_asked_for = spoken is None or _overlap(RULES[rule].versions[api], spoken)
+        verdict = NOT_ASKED if is_asked_for else NOT_APPLICABLE
+        return RuleRow(rule=str(rule), api=api, versions="", responses=0, verdict=verdict)
+    verdict = "violated" if counted["violations"] else "holds"
+    if verdict == "holds" and counted["undecided"]:
+        verdict = "undecided"
+    return RuleRow(
+        rule=str(rule),
+        api=api,
+        versions=str(Versions(counted["first"], counted["last"])),
+        responses=counted["responses"],
+        verdict=verdict,
+    )
+
+
+class _Api(msgspec.Struct):
+    """The versions of an API that a broker supports."""
+
+    apiKey: int  # noqa: N815 - Kafka's names
+    minVersion: int  # noqa: N815
+    maxVersion: int  # noqa: N815
+
+
+class _ApiVersions(msgspec.Struct):
+    apiKeys: list[_Api]  # noqa: N815
+
+
+def _supported(trace: Trace) -> dict[int, Versions]:
+    """By API key: the versions that all brokers support, by their ApiVersions responses."""
+    responses = trace["wire_calls"].where("api = 'API_VERSIONS' and response is not null")
+    found: dict[int, Versions] = {}
+    for row in responses.select("response").collect():
+        try:
+            response = msgspec.json.decode(row["response"], type=_ApiVersions)
+        except msgspec.DecodeError:
+            continue
+        for api in response.apiKeys:
+            before = found.get(api.apiKey, Versions(0, api.maxVersion))
+            first = max(before.first, api.minVersion)
+            found[api.apiKey] = Versions(first, min(before.last or 0, api.maxVersion))
+    return found
+
+
+def _overlap(wanted: Versions, spoken: Versions) -> bool:
+    last = spoken.last if wanted.last is None else min(wanted.last, spoken.last or 0)
+    return max(wanted.first, spoken.first) <= (last or 0)

@@ -1,0 +1,67 @@
+"""The tables of docs/protocol.md: the rules and the other statements (`make protocol-page`)."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from contract.protocol import RULES, ProtocolRule, Rule
+from contract.protocol_statements import STATEMENTS, Coverage, Statement
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "protocol.md"
+_BEGIN, _END = "<!-- made by make protocol-page -->", "<!-- end of what make protocol-page made -->"
+_MADE = re.compile(f"{_BEGIN}.*{_END}", re.DOTALL)
+_RULES_HEAD = """\
+| rule | what it says | document | Kafka's source | versions | check |
+|---|---|---|---|---|---|"""
+_STATEMENTS_HEAD = "| place | statement | | by | scenario, or why not |\n|---|---|---|---|---|"
+_API_NAMES = {
+    "FETCH": "Fetch",
+    "LIST_OFFSETS": "ListOffsets",
+    "METADATA": "Metadata",
+    "OFFSET_FOR_LEADER_EPOCH": "OffsetForLeaderEpoch",
+}
+
+
+def with_tables(page: str) -> str:
+    """Return the page with its tables made again; the text outside of the markers is unchanged.
+
+    Raises:
+        ValueError: the page has no markers.
+    """
+    if not _MADE.search(page):
+        raise ValueError(f"docs/protocol.md needs the lines {_BEGIN} and {_END}")
+    made = "\n".join(_tables())
+    return _MADE.sub(lambda _: f"{_BEGIN}\n\n{made}\n\n{_END}", page)
+
+
+def _tables() -> Iterator[str]:
+    yield f"## {len(RULES)} rules\n"
+    yield _RULES_HEAD
+    yield from (_rule(name, rule) for name, rule in RULES.items())
+    open_ones = sum(one.coverage is Coverage.NOT_COVERED for one in STATEMENTS)
+    yield f"\n## {len(STATEMENTS)} other statements of KIP-320, {open_ones} of them not covered\n"
+    yield _STATEMENTS_HEAD
+    yield from map(_statement, STATEMENTS)
+
+
+def _rule(name: Rule, rule: ProtocolRule) -> str:
+    versions = "; ".join(f"{_API_NAMES[api]} {one}" for api, one in rule.versions.items())
+    source = f"{rule.source.document}, {rule.source.place}"
+    return (
+        f"| {name} | {rule.says} | {source} | `{rule.code}` | {versions or 'all'} | {rule.check} |"
+    )
+
+
+def _statement(one: Statement) -> str:
+    by = ", ".join(one.by)
+    return f"| {one.place} | {one.says} | {one.coverage} | {by} | {one.note} |"
+
+
+def main() -> None:
+    """Write the tables."""
+    PAGE.write_text(with_tables(PAGE.read_text()))
+    print(f"wrote {PAGE}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""Single requests to single brokers, at any version that the broker supports."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from cluster.kafka.topology import CLIENT_PORT
+from contract.errors import WorkerError
+from contract.protocol import API_KEYS
+from harness.clients.observer import Observer
+from harness.clients.observer_commands import CallBroker, WireResult
+from harness.wire.requests import NO_ID, Request, WireRequest, api_versions
+
+_CALL_SECONDS = 60
+
+
+class Wire:
+    """Sends requests by the observer's worker, which records each with its response."""
+
+    def __init__(self, observer: Observer) -> None:
+        """Use the observer's worker."""
+        self._observer = observer
+        self._versions: dict[int, dict[int, range]] = {}
+        self._topic_ids: dict[str, str] = {}
+
+    def topic_id(self, topic: str) -> str:
+        """Return a topic's id, which newer versions have instead of its name.
+
+        Raises:
+            WorkerError: no broker knows the topic.
+        """
+        if topic not in self._topic_ids:
+            brokers = self._observer.kafka.answering_brokers()
+            found = [self._observer.topic_id_seen_by(broker, topic) for broker in brokers]
+            known = [one for one in found if one]
+            if not known:
+                raise WorkerError(f"no broker knows the id of topic {topic}")
+            self._topic_ids[topic] = known[0]
+        return self._topic_ids[topic]
+
+    def versions(self, broker: int, api: str) -> range:
+        """Return the versions of an API that a broker supports, by its ApiVersions response.
+
+        Raises:
+            WorkerError: it did not respond.
+        """
+        if broker not in self._versions:
+            (result,) = self.call(broker, [api_versions()])
+            if result.response is None:
+                raise WorkerError(f"broker {broker} does not return its versions: {result.failure}")
+            self._versions[broker] = {
+                one["apiKey"]: range(one["minVersion"], one["maxVersion"] + 1)
+                for one in result.response["apiKeys"]
+            }
+        return self._versions[broker].get(API_KEYS[api], range(0))
+
+    def call(self, broker: int, requests: Iterable[WireRequest]) -> list[WireResult]:
+        """Send requests to a broker, one after the other; return the result of each."""
+        found = self._observer.worker.call(
+            CallBroker(
+                broker=broker,
+                address=self._observer.kafka.host(broker).address,
+                port=CLIENT_PORT,
+                requests=list(requests),
+                topic_names={of: topic for topic, of in self._topic_ids.items() if of != NO_ID},
+            ),
+            timeout_seconds=_CALL_SECONDS,
+        )
+        return msgspec.convert(found, list[WireResult])
+
+    def call_each_version(
+        self, broker: int, request: Request, *, since: int = 0, **fields: Any
+    ) -> None:
+        """Send a request at each version of its API that the broker supports.
+
+        Args:
+            broker: the receiver.
+            request: of `harness.wire.requests`.
+            since: the first version.
+            fields: arguments of `request`.
+        """
+        versions = self.versions(broker, request(version=since, **fields).api)
+        self.call(broker, [request(version=one, **fields) for one in versions if one >= since])

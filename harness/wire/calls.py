@@ -1,0 +1,86 @@
+"""Any request at any version, written and read as JSON by Kafka's own converters.
+
+The fields have the names of Kafka's message schemas. See
+`org.apache.kafka.common.message.*JsonConverter`.
+"""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from contract.errors import WorkerError
+from harness.java.jvm import java_class
+from harness.wire.request import Broker, ask
+from harness.wire.requests import WireRequest
+
+_TIMEOUT_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """What was sent, and what came back.
+
+    Attributes:
+        api_key: the number of the API.
+        request, response: the fields of that version; no response if the call failed.
+        failure: why there is no response.
+        began_micros: when the request was sent, on this node's wall clock.
+    """
+
+    api_key: int
+    request: dict[str, Any]
+    response: dict[str, Any] | None
+    failure: str | None
+    began_micros: int
+
+
+def exchange(broker: Broker, asked: WireRequest) -> Exchange:
+    """Send a request and wait for its response; a failed exchange is returned, too.
+
+    Raises:
+        WorkerError: Kafka's schema of that version refuses the fields.
+    """
+    key = java_class("org.apache.kafka.common.protocol.ApiKeys").valueOf(asked.api)
+    message, request = encoded(key, asked)
+    began_micros = time.time_ns() // 1000
+    response: dict[str, Any] | None = None
+    failure: str | None = None
+    try:
+        found = ask(
+            broker, asked.api, message, version=asked.version, timeout_seconds=_TIMEOUT_SECONDS
+        )
+        response = _fields(found, asked.version)
+    except OSError as error:
+        failure = f"{type(error).__name__}: {error}"
+    return Exchange(int(key.id), request, response, failure, began_micros)
+
+
+def encoded(key: Any, asked: WireRequest) -> tuple[Any, dict[str, Any]]:
+    """Return a request's message, and its fields at its version.
+
+    Args:
+        key: the API, of `ApiKeys`.
+        asked: the request.
+
+    Raises:
+        WorkerError: Kafka's schema of that version refuses the fields.
+    """
+    name = str(key.messageType.newRequest().getClass().getName())
+    mapper = java_class("com.fasterxml.jackson.databind.ObjectMapper")()
+    tree = mapper.readTree(msgspec.json.encode(asked.fields).decode())
+    try:
+        message = java_class(f"{name}JsonConverter").read(tree, asked.version)
+        return message, _fields(message, asked.version)
+    except java_class("java.lang.RuntimeException") as error:
+        said = str(error).partition("\n")[0]
+        raise WorkerError(f"{asked.api} {asked.version}: {said}") from error
+
+
+def _fields(message: Any, version: int) -> dict[str, Any]:
+    """Return the fields of a message at a version. Of records it has only their size."""
+    converter = java_class(f"{message.getClass().getName()}JsonConverter")
+    text = str(converter.write(message, version, False).toString())  # noqa: FBT003 - Java's
+    found: dict[str, Any] = msgspec.json.decode(text)
+    return found

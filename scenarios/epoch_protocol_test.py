@@ -1,0 +1,148 @@
+"""Does each broker validate and report leader epochs on the wire as KIP-320 says?
+
+Cluster: 3 brokers; one topic of one partition with 3 replicas. Its leader changes three times, all
+         replicas being in sync; nothing is written in the third epoch, which the others skip.
+Load:    50 records in each other epoch. Then requests, each at every version that the broker
+         supports, to the leader and to both followers.
+Fault:   none but the leader changes. At the end DeleteRecords removes the first epoch.
+Expect:  Fetch, ListOffsets and OffsetForLeaderEpoch with an older current leader epoch are refused
+         with FENCED_LEADER_EPOCH, with a newer one with UNKNOWN_LEADER_EPOCH, by a follower too.
+         Without an epoch, and at versions from before KIP-320, nothing is validated. End offsets,
+         diverging epochs and reported epochs are those of the leader's log.
+Source:  KIP-320; KIP-595 (diverging epochs of Fetch).
+"""
+
+from functools import partial
+from itertools import product
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from cluster.kafka.topology import Topology
+from contract.checks import Check
+from contract.events import NO_EPOCH
+from contract.protocol import FIRST_WITH_LAST_FETCHED, FIRST_WITH_METADATA_EPOCH
+from contract.stages import Stage
+from harness.faults.elect import Elect
+from harness.faults.reassign import Reassign
+from harness.story.run import Run
+from harness.story.scenario import Scenario
+from harness.story.topics import durable_topic
+from harness.wire.requests import (
+    EARLIEST,
+    LATEST,
+    Request,
+    fetch,
+    list_offsets,
+    metadata,
+    offset_for_leader_epoch,
+)
+
+PER_EPOCH = 50
+LOG_START = PER_EPOCH + 10
+"""Where the log starts after the deletion: within the second epoch."""
+
+
+class Epochs(NamedTuple):
+    """The leader epochs of the log; nothing is written in the third."""
+
+    first: int
+    second: int
+    skipped: int
+    current: int
+
+    @property
+    def unknown(self) -> int:
+        """An epoch that there never was."""
+        return self.current + 1
+
+    @property
+    def fetched(self) -> list[tuple[int, int]]:
+        """Last fetched epochs, each with a fetch offset."""
+        return [
+            (self.first, PER_EPOCH),
+            (self.first, PER_EPOCH + 10),
+            (self.second, 2 * PER_EPOCH),
+            (self.skipped, 2 * PER_EPOCH),
+            (self.current, 2 * PER_EPOCH + 10),
+            (self.unknown, 2 * PER_EPOCH),
+        ]
+
+
+class EpochProtocolScenario(Scenario):
+    """A log of four epochs, and what its brokers say of them."""
+
+    topology = Topology(brokers=3)
+    orders = replace(durable_topic("orders", partitions=1), deletes=True)
+    must_judge = (
+        Check.WRONG_EPOCH_ERROR,
+        Check.WRONG_EPOCH_END,
+        Check.WRONG_DIVERGING_EPOCH,
+        Check.WRONG_REPORTED_EPOCH,
+        Check.MALFORMED_RESPONSE,
+        Check.LOST_RECORD,
+        Check.EPOCH_CACHE_MISMATCH,
+        Check.FAULT_LANDED,
+        Check.HISTORY_COMPLETE,
+    )
+
+    def test_epoch_protocol(self) -> None:
+        with self.running(topics=[self.orders]) as run:
+            run.create(assignment=[1, 2, 3])
+            run.watch()
+            epochs = self.write_epochs(run)
+            run.phases.enter(Stage.STEADY, "requests to every broker")
+            run.log_ends(self.orders)
+            for broker in run.kafka.topology.broker_ids:
+                self.validate(run, broker, epochs)
+                self.report(run, broker)
+            self.ask_ends(run, epochs)
+            run.phases.enter(Stage.STEADY, "requests after the first epoch was removed")
+            run.observer.delete_records("orders", 0, before_offset=LOG_START)
+            self.ask_ends(run, epochs)
+            self.report(run, 1)
+            run.settle()
+
+    def write_epochs(self, run: Run) -> Epochs:
+        """Write the first, second and last epoch, and leave the third without a record."""
+        run.phases.enter(Stage.WARM_UP, "the leader changes, and each epoch is written")
+        epochs: list[int] = []
+        for leader, is_skipped in ((1, False), (2, False), (3, True), (1, False)):
+            if epochs:
+                others = [broker for broker in (1, 2, 3) if broker != leader]
+                run.inject(Reassign("orders", 0, replicas=[leader, *others]))
+                run.inject(Elect("orders", 0, unclean=False))
+            epochs.append(run.leader_epoch("orders", 0))
+            if not is_skipped:
+                run.produce("orders", count=PER_EPOCH, producer=f"epoch-{epochs[-1]}")
+        return Epochs(*epochs)
+
+    def validate(self, run: Run, broker: int, epochs: Epochs) -> None:
+        """Give each current leader epoch in each API.
+
+        The first is the broker's own: by accepting it, it shows that it has it.
+        """
+        fetch_by_id = partial(fetch, topic_id=run.wire.topic_id("orders"))
+        first_end = partial(offset_for_leader_epoch, epoch=epochs.first)
+        requests: list[Request] = [fetch_by_id, list_offsets, first_end]
+        given = (epochs.current, NO_EPOCH, epochs.skipped, epochs.unknown)
+        for epoch, request in product(given, requests):
+            run.wire.call_each_version(broker, request, topic="orders", current_leader_epoch=epoch)
+
+    def report(self, run: Run, broker: int) -> None:
+        """Ask for the epochs of the leader, of the log's bounds and of the first record."""
+        since = FIRST_WITH_METADATA_EPOCH
+        run.wire.call_each_version(broker, metadata, since=since, topic="orders")
+        for timestamp in (EARLIEST, LATEST, 0):
+            run.wire.call_each_version(broker, list_offsets, topic="orders", timestamp=timestamp)
+
+    def ask_ends(self, run: Run, epochs: Epochs) -> None:
+        """Ask the leader where epochs end, and whether fetched ones diverge."""
+        current = epochs.current
+        ask = partial(run.wire.call_each_version, 1, topic="orders", current_leader_epoch=current)
+        for epoch in (*epochs, epochs.unknown):
+            ask(offset_for_leader_epoch, epoch=epoch)
+        fetch_by_id = partial(fetch, topic_id=run.wire.topic_id("orders"))
+        since = FIRST_WITH_LAST_FETCHED
+        for epoch, offset in epochs.fetched:
+            ask(fetch_by_id, since=since, last_fetched_epoch=epoch, offset=offset)

@@ -1,0 +1,65 @@
+"""Plants of requests and their responses (family P)."""
+
+from typing import Any
+
+import numpy as np
+
+from simulator.frames import NULL
+from simulator.plants.tools import PLAIN, Plant, Random, any_partition
+from simulator.universe import Place, Universe
+from simulator.wire import FENCED, UNKNOWN
+
+_FAILURE = "MalformedResponseError: 4 bytes too many"
+
+
+def _answered(
+    universe: Universe, random: Random, check: str, values: dict[str, Any], **where: Any
+) -> list[Place]:
+    """Give one response to a request of a kind other values."""
+    partition = any_partition(universe, random)
+    calls = universe.frame("wire_calls")
+    (row, *_) = np.flatnonzero(calls.where(partition=partition, **where))
+    for name, value in values.items():
+        calls[name][row] = value
+    return [Place(check, "violation", partition)]
+
+
+def wrong_epoch_error(universe: Universe, random: Random) -> list[Place]:
+    """A newer leader epoch is refused as if it were older."""
+    values = {"error_code": FENCED}
+    return _answered(
+        universe, random, "wrong_epoch_error", values, api="LIST_OFFSETS", error_code=UNKNOWN
+    )
+
+
+def wrong_epoch_end(universe: Universe, random: Random) -> list[Place]:
+    """The leader has an end offset for an epoch that is above its own."""
+    values = {"epoch": 1, "offset": int(random.integers(1, 100))}
+    return _answered(universe, random, "wrong_epoch_end", values, api="OFFSET_FOR_LEADER_EPOCH")
+
+
+def wrong_diverging_epoch(universe: Universe, random: Random) -> list[Place]:
+    """The leader serves a Fetch whose last fetched epoch is above its own."""
+    values = {"error_code": 0, "record_bytes": int(random.integers(1, 1000))}
+    return _answered(universe, random, "wrong_diverging_epoch", values, api="FETCH")
+
+
+def wrong_reported_epoch(universe: Universe, random: Random) -> list[Place]:
+    """A broker's metadata has the leader without its epoch."""
+    return _answered(universe, random, "wrong_reported_epoch", {"epoch": -1}, api="METADATA")
+
+
+def malformed_response(universe: Universe, random: Random) -> list[Place]:
+    """A response can't be decoded."""
+    nothing = dict.fromkeys(("error_code", "epoch", "offset", "throttle_ms"), NULL)
+    values = {**nothing, "response": None, "failure": _FAILURE}
+    return _answered(universe, random, "malformed_response", values, api="OFFSET_FOR_LEADER_EPOCH")
+
+
+PLANTS = {
+    "wrong_epoch_error": Plant(PLAIN, wrong_epoch_error),
+    "wrong_epoch_end": Plant(PLAIN, wrong_epoch_end),
+    "wrong_diverging_epoch": Plant(PLAIN, wrong_diverging_epoch),
+    "wrong_reported_epoch": Plant(PLAIN, wrong_reported_epoch),
+    "malformed_response": Plant(PLAIN, malformed_response),
+}

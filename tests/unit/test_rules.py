@@ -1,0 +1,64 @@
+"""The rules of the protocol in a verdict: which of them a run has no response about."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from analysis.report.terminal import show
+from analysis.verdict.rules import NOT_APPLICABLE, NOT_ASKED, unasked
+from contract.checks import Check
+from contract.protocol import RULES, Rule, Versions
+from contract.verdicts import SCHEMA, RuleRow, RunVerdict, Verdict
+
+OF_ERRORS = (str(Check.WRONG_EPOCH_ERROR),)
+
+
+def row(verdict: str, *, rule: Rule = Rule.OLDER_EPOCH, api: str = "FETCH") -> RuleRow:
+    return RuleRow(rule=str(rule), api=api, versions="", responses=0, verdict=verdict)
+
+
+@pytest.mark.parametrize(
+    ("rows", "must_judge", "doubts"),
+    [
+        ([row(NOT_ASKED)], OF_ERRORS, 1),
+        ([row(NOT_ASKED)], (), 0),
+        ([row(NOT_ASKED)], (str(Check.WRONG_EPOCH_END),), 0),
+        ([row(NOT_ASKED), row("holds", api="LIST_OFFSETS")], OF_ERRORS, 0),
+        ([row(NOT_ASKED), row(NOT_APPLICABLE, api="LIST_OFFSETS")], OF_ERRORS, 1),
+        ([row(NOT_APPLICABLE)], OF_ERRORS, 0),
+        ([], OF_ERRORS, 0),
+    ],
+)
+def test_a_rule_needs_a_response_of_one_api(
+    rows: list[RuleRow], must_judge: tuple[str, ...], doubts: int
+) -> None:
+    found = unasked(rows, must_judge)
+    assert found == ["no response is about the rule older epoch of wrong_epoch_error"] * doubts
+
+
+def test_the_terminal_counts_the_rules() -> None:
+    verdict = Verdict(
+        schema=SCHEMA,
+        run_id="r",
+        scenario="s",
+        parameters={},
+        seed=1,
+        kafka="4.4.0",
+        clients={},
+        cluster="embedded",
+        verdict=RunVerdict.PASS,
+        checks={},
+        faults=[],
+        resumption=[],
+        rules=[row("holds"), row("holds", api="LIST_OFFSETS"), row(NOT_APPLICABLE)],
+        rerun="",
+    )
+    out = io.StringIO()
+    show(verdict, Console(file=out, width=100))
+    assert "rules of the protocol, by API: 2 holds, 1 not applicable\n" in out.getvalue()
+
+
+def test_versions_are_written_as_in_kafkas_schemas() -> None:
+    assert [str(one) for one in RULES[Rule.OLDER_EPOCH].versions.values()] == ["9+", "4+", "2+"]
+    assert str(Versions(0, 8)) == "0-8"
