@@ -83,13 +83,14 @@ def explain(
 
 def _place(run: str) -> tuple[Path, str | None]:
     """The folder of a run, and the finding that an address of its page names, if any."""
-    if "#" not in run or Path(run).exists():
-        return Path(run), None
-    parts = urlsplit(run)
-    path = Path(unquote(parts.path) if parts.scheme == "file" else run.partition("#")[0])
+    path, fragment = Path(run), ""
+    if not path.exists():
+        parts = urlsplit(run)
+        named, _, fragment = run.partition("#")
+        path = Path(unquote(parts.path) if parts.scheme == "file" else named)
     if path.suffix == ".html":
         path = path.parent.parent
-    return path, parts.fragment or None
+    return path, fragment or None
 
 
 def _show(told: _Story) -> None:

@@ -250,6 +250,10 @@ def test_what_the_page_shows_is_accepted(many: RunFolder) -> None:
     assert explained(many, "finding-lost_record-30") == told
     assert invoked(f"{page}#finding-lost_record-30") == told
     assert invoked(f"{page.as_uri()}#finding-lost_record-30") == told
+    page.write_text("")
+    assert invoked(f"{page}#finding-lost_record-30") == told
+    assert invoked(str(page), "lost_record:30") == told
+    assert invoked(page.as_uri(), "lost_record:30") == told
 
 
 def test_without_a_finding_those_of_the_run_are_listed(many: RunFolder) -> None:
