@@ -125,7 +125,8 @@ def test_cpu_time_counts_children(way: str) -> None:
     code = {
         "alone": BUSY,
         "of a child that is waited for": f"{starts}\none.wait()",
-        "of one that is not": f"{starts}\nimport os; os.waitid(os.P_PID, one.pid, os.WEXITED | os.WNOWAIT)",
+        "of one that is not": f"{starts}\nimport os\n"
+        "os.waitid(os.P_PID, one.pid, os.WEXITED | os.WNOWAIT)",
     }[way]
     argv = [sys.executable, "-c", code]
     cost = run_measured(argv, on_line=print, environment=os.environ)
