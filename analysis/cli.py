@@ -108,7 +108,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class _Results:
-    """What became of the runs.
+    """The outcomes of the runs.
 
     Attributes:
         of_runs: those of no night.

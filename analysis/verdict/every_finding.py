@@ -39,6 +39,9 @@ Keep = Callable[[str, pa.Table, Mapping[str, str]], None]
 
 def in_order(findings: pa.Table) -> pa.Table:
     """The findings of a check in their order: by verdict, then by `ORDER`, nulls first."""
+    if not findings.num_rows:
+        # The columns of an engine's empty result may have no types.
+        return findings
     known = pa.array([str(verdict) for verdict in _SEVERITY])
     severity = pc.index_in(findings["verdict"], value_set=known)
     sorting = findings.append_column(_SEVERITY_COLUMN, severity)
