@@ -90,7 +90,7 @@ class EpochProtocolScenario(Scenario):
         " + wrong_reported_epoch.rows + malformed_response.rows?No|Yes}:"
         " of {wire_calls.rows:response} about a partition,"
         " {wrong_epoch_error.rows} validated the leader epoch otherwise than KIP-320 says,"
-        " {wrong_epoch_end.rows + wrong_diverging_epoch.rows} had another end than the leader's log,"
+        " {wrong_epoch_end.rows + wrong_diverging_epoch.rows} had another end than the log,"
         " {wrong_reported_epoch.rows} another epoch, and {malformed_response.rows} were malformed."
     )
 
