@@ -29,6 +29,7 @@ from contract.verdicts import (
     FaultResult,
     FindingVerdict,
     Resumption,
+    RuleRow,
     RunVerdict,
     StyleRow,
     Verdict,
@@ -319,6 +320,16 @@ def test_commit_styles_are_a_small_table_on_the_first_screen(folder: RunFolder) 
     assert "3 1 of 1 resumed at 1,200, skipped 100 records" in text
     assert "none none 1 of 1 did not resume" in text
     assert text.index("log_end above") < text.index("Findings")
+
+
+def test_rules_of_the_protocol_come_before_the_timeline(folder: RunFolder) -> None:
+    rule = RuleRow(
+        rule="older epoch", api="FETCH", versions="9-18", responses=1234, verdict="violated"
+    )
+    whole = page(folder, verdict_of({}, rules=[rule]), Pictures())
+    assert "older epoch FETCH 9-18 1,234 violated" in text_of(whole)
+    assert whole.index('href="#rules"') < whole.index('id="rules"') < whole.index('id="findings"')
+    assert 'id="rules"' not in page(folder, verdict_of({}), Pictures())
 
 
 def test_a_command_works_when_it_is_pasted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

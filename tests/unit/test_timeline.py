@@ -34,7 +34,7 @@ def test_each_lane_that_has_something_is_there(tmp_path: Path) -> None:
         "phases",
         "faults",
         "producers: acknowledged records per second",
-        "producers: latency by acks",
+        "producers: latency by acks, in ms",
         "t-0: leader and replicas",
         "t-0: offsets",
         "java.g on t-0: position",
@@ -54,7 +54,7 @@ def test_a_run_without_tables_has_no_timeline(tmp_path: Path) -> None:
 def test_a_table_of_an_earlier_release_counts_as_missing(tmp_path: Path) -> None:
     folder = made(tmp_path)
     (folder.tables / "sends.parquet").write_bytes(b"no Parquet")
-    assert "producers: latency by acks" not in lanes(folder)
+    assert "producers: latency by acks, in ms" not in lanes(folder)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_latency_is_weighted_by_records_and_told_by_acks(tmp_path: Path) -> None
     quick = sent(0, 98, intended_micros=5 * SECOND - 10_000, answered_micros=5 * SECOND)
     slow = sent(99, 99, intended_micros=4 * SECOND, answered_micros=5 * SECOND)
     one = sent(100, 100, acks="1", intended_micros=5 * SECOND - 70_000, answered_micros=5 * SECOND)
-    lane = lanes(made(tmp_path, sends=[quick, slow, one]))["producers: latency by acks"]
+    lane = lanes(made(tmp_path, sends=[quick, slow, one]))["producers: latency by acks, in ms"]
     values = {line["name"]: line["y"] for line in lane["marks"]}
     assert values["acks=all, median"] == [10]
     assert values["acks=all, p99"] == [10]
@@ -207,7 +207,8 @@ def test_a_group_of_many_partitions_has_its_lag(tmp_path: Path) -> None:
     polls = [poll(0, 4, 15) | {"partition": number} for number in partitions]
     ends = [sample(20, 14) | {"partition": number} for number in partitions]
     folder = made(tmp_path, polls=polls, samples=ends, sends=[])
-    assert mark(lanes(folder)["java.g: lag over 3 partitions"], name="lag")["y"][-1] == 3 * 15
+    lane = lanes(folder)["java.g: lag in records over 3 partitions"]
+    assert mark(lane, name="lag")["y"][-1] == 3 * 15
 
 
 def test_members_are_shown_with_what_they_own(tmp_path: Path) -> None:

@@ -62,7 +62,6 @@ class Lane:
     Attributes:
         title: above the lane.
         rows: names of its rows, from the top; empty where it has an axis of values.
-        unit: of that axis.
         subject: the partition or group that it belongs to; empty: it is always shown.
         marks: what is drawn, in order.
         keys: what the colors mean, as (text, color).
@@ -70,7 +69,6 @@ class Lane:
 
     title: str
     rows: Sequence[str] = ()
-    unit: str = ""
     subject: str = ""
     marks: list[dict[str, Any]] = field(default_factory=list)
     keys: list[tuple[str, str]] = field(default_factory=list)
@@ -136,7 +134,6 @@ class Lane:
         return {
             "title": _text(self.title),
             "rows": [_text(row) for row in self.rows],
-            "unit": self.unit,
             "subject": self.subject,
             "marks": self.marks,
             "keys": [[_text(text), color] for text, color in self.keys],

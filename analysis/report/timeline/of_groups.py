@@ -70,7 +70,7 @@ def _of(frame: pd.DataFrame, where: Partition) -> pd.DataFrame:
 
 
 def _positions(source: Source, group: str, where: Partition, points_max: int) -> Lane:
-    lane = Lane(f"{group} on {where}: position", unit="offset")
+    lane = Lane(f"{group} on {where}: position")
     end = _log_end(source, where)
     position = _position(source, group, where)
     each = max(8, points_max)
@@ -169,7 +169,7 @@ def _failures(source: Source, group: str, where: Partition) -> list[Point]:
 
 def _lag(source: Source, group: str, partitions: list[Partition]) -> Lane:
     """The sum over all partitions of log end minus position, where both are known."""
-    lane = Lane(f"{group}: lag over {len(partitions)} partitions", unit="records")
+    lane = Lane(f"{group}: lag in records over {len(partitions)} partitions")
     at = np.linspace(*source.span, _BINS)
     known = np.zeros(_BINS, dtype=bool)
     total = np.zeros(_BINS)

@@ -97,7 +97,7 @@ def _truncated(source: Source, where: Partition, brokers: list[int]) -> list[Poi
 
 
 def _offsets(source: Source, where: Partition, points_max: int) -> Lane:
-    lane = Lane(f"{where}: offsets", unit="offset")
+    lane = Lane(f"{where}: offsets")
     lines = [
         *_acknowledged(source, where),
         *_high_watermarks(source, where),

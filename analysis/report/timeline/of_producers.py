@@ -68,7 +68,7 @@ def _edges(source: Source) -> Numbers:
 
 
 def _throughput(source: Source, sends: pd.DataFrame) -> Lane:
-    lane = Lane("producers: acknowledged records per second", unit="records/s")
+    lane = Lane("producers: acknowledged records per second")
     done = sends[sends["outcome"] == Outcome.OK]
     sizes = done.groupby("producer", observed=True)["records"].sum().sort_values(ascending=False)
     first = [str(name) for name in sizes.index[:_PRODUCERS_MAX]]
@@ -113,7 +113,7 @@ def _by_bin(counts: pd.DataFrame) -> list[list[dict[str, Any]]]:
 
 def _latency(source: Source, sends: pd.DataFrame) -> Lane:
     """Half of the records of a bin were answered within the median, 99 % within p99."""
-    lane = Lane("producers: latency by acks", unit="ms")
+    lane = Lane("producers: latency by acks, in ms")
     known = sends[sends["latency_ms"].notna() & (sends["outcome"] == Outcome.OK)]
     edges = _edges(source)
     for place, (acks, some) in enumerate(known.groupby("acks", observed=True)):
