@@ -16,7 +16,8 @@ from pyspark.sql import SparkSession
 from analysis.engine.frames import Frame
 from analysis.engine.session import open_session
 from analysis.engine.spark import SMALL_INPUT_ROWS, SparkEngine
-from analysis.facts.load import Trace, count_rows
+from analysis.facts.load import count_rows
+from analysis.facts.trace import Trace
 from analysis.verdict.judge import judge
 from contract.errors import RunFolderError
 from contract.run_folder import GENERATED, NO_KAFKA, Plan, RunDescription, find_runs

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from analysis.facts.load import Trace, trace_of
+from analysis.facts.load import trace_of
 from analysis.facts.source import table_files
+from analysis.facts.trace import Trace
 from analysis.report.night_rows import Judged
 from analysis.report.outputs import as_json as told_as_json
 from analysis.report.terminal import show

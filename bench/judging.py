@@ -19,7 +19,8 @@ from analysis.checks.registry import CHECKS
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.engine.session import open_session
-from analysis.facts.load import Trace, count_rows, load_trace
+from analysis.facts.load import count_rows, load_trace
+from analysis.facts.trace import Trace
 from analysis.preview import load_on_duckdb
 from contract.checks import Check
 from contract.run_folder import RunFolder

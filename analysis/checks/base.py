@@ -7,7 +7,7 @@ from typing import Any
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column, Window
 from analysis.engine.frames import Frame
-from analysis.facts.load import Trace
+from analysis.facts.trace import Trace
 from contract.checks import Check
 
 FINDING_COLUMNS = (

@@ -8,8 +8,8 @@ from analysis.facts.creations import created_once
 from analysis.facts.deliveries import acknowledged_sends
 from analysis.facts.elections import IF_PERMITTED, after_cause, with_permit
 from analysis.facts.leader_epochs import HEARD_SECONDS, leader_epochs, small_isrs
-from analysis.facts.load import Trace
 from analysis.facts.reported import ANSWER_MICROS, in_order
+from analysis.facts.trace import Trace
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")

@@ -10,12 +10,12 @@ from analysis.engine.frames import Frame
 from analysis.facts.commit_reports import REPORT, stored_otherwise
 from analysis.facts.commits import COMMIT, COMMIT_CLOCK_MICROS, stored_commits
 from analysis.facts.elections import elections
-from analysis.facts.load import Trace
 from analysis.facts.lookups import written_at
 from analysis.facts.offsets import IN_LOG, OFFSETS_TOPIC, all_offsets, offsets_of
 from analysis.facts.positions import PARTITION
 from analysis.facts.resets import IS_NOTICE
 from analysis.facts.state import fork_then, of_present_topic, timelines
+from analysis.facts.trace import Trace
 from contract.outcomes import Isolation, Outcome
 
 _LOG = ("topic", "partition")

@@ -7,7 +7,7 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.commit_reports import stored_otherwise
 from analysis.facts.gaps import INCOMPLETE, gaps
-from analysis.facts.load import Trace
+from analysis.facts.trace import Trace
 from contract.errors import TableError
 
 _SOURCES = pa.schema(

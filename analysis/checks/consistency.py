@@ -10,9 +10,9 @@ from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.deliveries import deliveries
-from analysis.facts.load import Trace
 from analysis.facts.lookups import logged_at, written_at
 from analysis.facts.state import of_present_topic
+from analysis.facts.trace import Trace
 from analysis.facts.unmatched import unmatched
 
 _LOG = ("topic", "partition")

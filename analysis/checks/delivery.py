@@ -6,11 +6,11 @@ from analysis.engine.columns import Column
 from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.commits import OF_RECORDS
-from analysis.facts.load import Trace
 from analysis.facts.positions import PARTITION
 from analysis.facts.progress import repeated
 from analysis.facts.returns import moved_back
 from analysis.facts.skips import skips
+from analysis.facts.trace import Trace
 from contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")

@@ -3,7 +3,7 @@
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.checks.metadata import epoch_ranges
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.facts.load import Trace
+from analysis.facts.trace import Trace
 
 _LOG = ("topic", "partition")
 

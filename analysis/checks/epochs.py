@@ -12,9 +12,9 @@ from analysis.facts.branches import reads
 from analysis.facts.commits import COMMIT, COMMIT_CLOCK_MICROS, OF_RECORDS, stored_commits
 from analysis.facts.deliveries import delivered_ranges
 from analysis.facts.elections import permit_in_words, with_permit
-from analysis.facts.load import Trace
 from analysis.facts.positions import PARTITION
 from analysis.facts.state import kept_fork, of_present_topic, timelines
+from analysis.facts.trace import Trace
 from contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")

@@ -3,7 +3,7 @@
 from analysis.checks.base import CheckDefinition, CheckOutcome, findings
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.facts.load import CLOCK_MICROS, Trace
+from analysis.facts.trace import CLOCK_MICROS, Trace
 from contract.tables import MICROS_PER_SECOND
 
 SKEW_SECONDS = 1

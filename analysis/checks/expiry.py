@@ -6,10 +6,10 @@ from analysis.engine.columns import Column
 from analysis.engine.frames import Frame
 from analysis.facts.assignments import commits_at_start
 from analysis.facts.deletions import deletion_in_words, with_deletion
-from analysis.facts.load import Trace
 from analysis.facts.offsets import last_commits, offsets_of
 from analysis.facts.positions import PARTITION
 from analysis.facts.state import log_start_reports, timelines, with_log_starts
+from analysis.facts.trace import Trace
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")

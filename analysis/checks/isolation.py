@@ -9,7 +9,7 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column, Window
 from analysis.engine.frames import Frame
 from analysis.facts import slices
-from analysis.facts.load import Trace
+from analysis.facts.trace import Trace
 from analysis.facts.transaction_outcomes import committed_readers, ends, offset_commits
 from contract.outcomes import Isolation
 

@@ -10,8 +10,8 @@ from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.deliveries import deliveries, sends
 from analysis.facts.leader_epochs import leader_epochs
-from analysis.facts.load import Trace
 from analysis.facts.standstills import OUTAGE_SECONDS
+from analysis.facts.trace import Trace
 from contract.outcomes import Isolation
 from contract.tables import MICROS_PER_SECOND
 

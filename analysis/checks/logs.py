@@ -19,8 +19,8 @@ from analysis.facts.elections import (
     with_timelines,
 )
 from analysis.facts.leader_epochs import HEARD_SECONDS, leader_epochs
-from analysis.facts.load import Trace
 from analysis.facts.state import of_present_topic
+from analysis.facts.trace import Trace
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")

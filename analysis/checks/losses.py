@@ -25,7 +25,7 @@ from analysis.facts.elections import (
     with_timelines,
 )
 from analysis.facts.leader_epochs import HEARD_SECONDS
-from analysis.facts.load import Trace
+from analysis.facts.trace import Trace
 from analysis.facts.unmatched import logs_without_records
 from contract.tables import MICROS_PER_SECOND
 

@@ -5,7 +5,7 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.elections import permit_in_words
-from analysis.facts.load import Trace
+from analysis.facts.trace import Trace
 from analysis.facts.transaction_outcomes import RETRY_MICROS, ends, offset_commits
 from analysis.facts.transactions import with_later_permit, writes
 from contract.tables import MICROS_PER_SECOND

@@ -6,8 +6,8 @@ from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts.creations import changes, created_once
 from analysis.facts.elections import elections
-from analysis.facts.load import Trace
 from analysis.facts.reported import in_order
+from analysis.facts.trace import Trace
 
 _LOG = ("topic", "partition")
 

@@ -4,12 +4,12 @@ from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.commit_reports import REPORT, asked_commits, stored_otherwise
-from analysis.facts.load import Trace
 from analysis.facts.lookups import given_at
 from analysis.facts.offsets import offsets_of
 from analysis.facts.positions import PARTITION
 from analysis.facts.resets import with_log_ends
 from analysis.facts.state import of_present_topic, timelines, with_log_starts
+from analysis.facts.trace import Trace
 from analysis.facts.transaction_outcomes import RETRY_MICROS
 
 _LOG = ("topic", "partition")

@@ -10,8 +10,8 @@ from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts.faulted import brokers_of, without_majority
 from analysis.facts.leader_epochs import states
-from analysis.facts.load import Trace
 from analysis.facts.standstills import OUTAGE_SECONDS
+from analysis.facts.trace import Trace
 from contract.tables import MICROS_PER_SECOND
 
 OWED_SECONDS = 30

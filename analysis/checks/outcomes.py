@@ -3,7 +3,7 @@
 from analysis.checks.base import CheckDefinition, CheckOutcome, findings, spans
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.facts import slices
-from analysis.facts.load import Trace
+from analysis.facts.trace import Trace
 from contract.outcomes import REFUSED_SENDS
 
 _LOG = ("topic", "partition")

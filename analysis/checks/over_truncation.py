@@ -4,7 +4,7 @@ from analysis.checks.base import CheckDefinition, CheckOutcome, findings
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
-from analysis.facts.load import Trace
+from analysis.facts.trace import Trace
 from analysis.facts.truncated import CUT, replicated_above, survivors_above
 
 _LOG = ("topic", "partition")

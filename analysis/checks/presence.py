@@ -7,9 +7,9 @@ from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.creations import created_again
 from analysis.facts.deliveries import acknowledged_sends
-from analysis.facts.load import Trace
 from analysis.facts.positions import PARTITION, positions
 from analysis.facts.sessions import runs
+from analysis.facts.trace import Trace
 from contract.outcomes import Isolation
 
 _LOG = ("topic", "partition")

@@ -11,7 +11,7 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts.deliveries import sends
-from analysis.facts.load import Trace
+from analysis.facts.trace import Trace
 from analysis.facts.transaction_outcomes import fenced
 
 _LOG = ("topic", "partition")

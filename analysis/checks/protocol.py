@@ -5,7 +5,7 @@ from analysis.checks.responses import ERROR, JUDGED, OF_LEADERS, UNCOMPARED, out
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import literal
 from analysis.engine.frames import Frame
-from analysis.facts.load import Trace
+from analysis.facts.trace import Trace
 from analysis.facts.wire import FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, wire_calls
 from contract.protocol import VALIDATED, Rule
 

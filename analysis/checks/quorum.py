@@ -4,7 +4,7 @@ from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.facts.load import Trace
+from analysis.facts.trace import Trace
 
 _BATCH = ("base_offset", "last_offset", "metadata_epoch", "size_bytes", "checksum")
 _WHERE = ("servers", "metadata_epoch", "offset_first", "offset_last", "batches", "kind")

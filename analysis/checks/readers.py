@@ -8,11 +8,11 @@ from analysis.facts import slices
 from analysis.facts.absences import absences
 from analysis.facts.creations import creations
 from analysis.facts.elections import IF_PERMITTED, after_cause, with_permit, with_timelines
-from analysis.facts.load import Trace
 from analysis.facts.rivals import rivals, with_readers
 from analysis.facts.sessions import runs
 from analysis.facts.skipped_ranges import on_branch, passed
 from analysis.facts.standstills import STALE_SECONDS, reported_ends, standstills
+from analysis.facts.trace import Trace
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")

@@ -17,7 +17,7 @@ from analysis.facts.creations import created_once
 from analysis.facts.deliveries import acknowledged_sends, deliveries
 from analysis.facts.elections import IF_PERMITTED, after_cause, with_permit
 from analysis.facts.leader_epochs import leader_epochs
-from analysis.facts.load import Trace
+from analysis.facts.trace import Trace
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")

@@ -4,8 +4,8 @@ from analysis.checks.base import CheckDefinition, CheckOutcome, findings
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.deliveries import deliveries
-from analysis.facts.load import Trace
 from analysis.facts.progress import repeated
+from analysis.facts.trace import Trace
 from contract.tables import MICROS_PER_SECOND
 
 _WHOLE_RUN = "whole run"

@@ -5,7 +5,6 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.deliveries import deliveries
-from analysis.facts.load import Trace
 from analysis.facts.positions import PARTITION
 from analysis.facts.resets import (
     noticed,
@@ -23,6 +22,7 @@ from analysis.facts.state import (
     timelines,
     with_log_starts,
 )
+from analysis.facts.trace import Trace
 from contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")

@@ -6,8 +6,8 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.creations import changes
 from analysis.facts.deliveries import sends
-from analysis.facts.load import Trace
 from analysis.facts.open_transactions import waiting
+from analysis.facts.trace import Trace
 from contract.stages import Stage
 from contract.tables import MICROS_PER_SECOND
 

@@ -8,8 +8,8 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column, Window
 from analysis.facts import slices
 from analysis.facts.elections import permit_in_words
-from analysis.facts.load import Trace
 from analysis.facts.progress import final_positions
+from analysis.facts.trace import Trace
 from analysis.facts.transaction_outcomes import committed_readers
 from analysis.facts.transactions import with_later_permit, writes
 

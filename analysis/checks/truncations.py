@@ -9,7 +9,6 @@ from analysis.engine.frames import Frame
 from analysis.facts.acknowledgements import lost
 from analysis.facts.branches import abandoned, reads
 from analysis.facts.leader_epochs import leader_epochs
-from analysis.facts.load import Trace
 from analysis.facts.lookups import given_at
 from analysis.facts.positions import PARTITION
 from analysis.facts.resets import noticed
@@ -21,6 +20,7 @@ from analysis.facts.state import (
     timelines,
     with_log_starts,
 )
+from analysis.facts.trace import Trace
 from contract.outcomes import CommitEpoch
 from contract.tables import MICROS_PER_SECOND
 

@@ -2,8 +2,8 @@
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.facts.load import Trace
 from analysis.facts.state import of_present_topic, timelines
+from analysis.facts.trace import Trace
 
 _LOG = ("topic", "partition")
 

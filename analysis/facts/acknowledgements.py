@@ -18,7 +18,7 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.leader_epochs import leader_epochs
-from analysis.facts.load import Trace
+from analysis.facts.trace import Trace
 
 _LOG = ("topic", "partition")
 _SEND = (*_LOG, "offset", "value")

@@ -4,9 +4,9 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts.deliveries import deliveries
-from analysis.facts.load import Trace
 from analysis.facts.offsets import IN_LOG, all_offsets
 from analysis.facts.positions import PARTITION
+from analysis.facts.trace import Trace
 
 ASSIGNMENT = (*PARTITION, "member", "from_seq")
 _IN_ORDER = "struct(seq, first_place)"

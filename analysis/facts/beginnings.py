@@ -3,10 +3,10 @@
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.deliveries import deliveries
-from analysis.facts.load import Trace
 from analysis.facts.offsets import offsets_of
 from analysis.facts.positions import PARTITION
 from analysis.facts.state import of_present_topic, with_log_starts
+from analysis.facts.trace import Trace
 from contract.outcomes import ResetPolicy
 
 

@@ -9,8 +9,8 @@ from analysis.engine.frames import Frame
 from analysis.facts.acknowledgements import lost
 from analysis.facts.deliveries import deliveries
 from analysis.facts.leader_epochs import fork_of
-from analysis.facts.load import Trace
 from analysis.facts.positions import PARTITION
+from analysis.facts.trace import Trace
 
 _LOG = ("topic", "partition")
 _FIRST = "struct(at_micros, seq, first_place)"

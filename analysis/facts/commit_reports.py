@@ -3,10 +3,10 @@
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.commits import COMMIT, COMMIT_CLOCK_MICROS, stored_commits
-from analysis.facts.load import Trace
 from analysis.facts.offsets import all_offsets
 from analysis.facts.positions import PARTITION
 from analysis.facts.state import of_present_topic
+from analysis.facts.trace import Trace
 from contract.tables import MICROS_PER_SECOND
 
 REPORT = (*PARTITION, "member", "seq")

@@ -6,10 +6,10 @@ What was committed is taken from `__consumer_offsets`, not from what a client cl
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.facts.load import Trace
 from analysis.facts.lookups import given_at, logged_at
 from analysis.facts.offsets import offsets_of
 from analysis.facts.positions import PARTITION
+from analysis.facts.trace import Trace
 from contract.outcomes import CommitEpoch
 
 COMMIT = (*PARTITION, "offsets_partition", "offsets_offset")

@@ -7,7 +7,7 @@ records of the one prove nothing about the other (KIP-516).
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.facts.load import Trace
+from analysis.facts.trace import Trace
 
 _LOG = ("topic", "partition")
 _STATE = ("leader", "leader_epoch", "partition_epoch", "replicas", "isr", "elr")

@@ -3,8 +3,8 @@
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column
 from analysis.engine.frames import Frame
-from analysis.facts.load import Trace
 from analysis.facts.state import of_present_topic
+from analysis.facts.trace import Trace
 
 _LOG = ("topic", "partition")
 _FOLLOWED = "leader offset increment"

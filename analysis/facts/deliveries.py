@@ -2,7 +2,7 @@
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.facts.load import Trace
+from analysis.facts.trace import Trace
 
 _LOG = ("topic", "partition")
 _MEMBER = ("worker", "group", "member", *_LOG)

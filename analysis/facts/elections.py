@@ -12,8 +12,8 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column, Window
 from analysis.engine.frames import Frame
 from analysis.facts.creations import changes, creations
-from analysis.facts.load import Trace
 from analysis.facts.state import timelines
+from analysis.facts.trace import Trace
 
 _LOG = ("topic", "partition")
 _IS_ELECTION = "leader >= 0 and (was is null or leader_epoch != was.leader_epoch)"

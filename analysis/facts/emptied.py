@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from analysis.facts.gap import Gap
-from analysis.facts.load import Trace
+from analysis.facts.trace import Trace
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Row
 from analysis.facts.emptied import emptied
 from analysis.facts.gap import ALL_TABLES, Gap
-from analysis.facts.load import Trace
 from analysis.facts.restarts import unexplained_restarts
+from analysis.facts.trace import Trace
 from contract.run_folder import GENERATED
 from contract.tables import TABLES
 

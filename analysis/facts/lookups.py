@@ -6,8 +6,8 @@ commits, positions and resets name.
 
 from analysis.engine.frames import Frame
 from analysis.facts import slices
-from analysis.facts.load import Trace
 from analysis.facts.positions import PARTITION
+from analysis.facts.trace import Trace
 
 _LOG = ("topic", "partition")
 

@@ -6,9 +6,9 @@ partition has lost. What a group resumes from is in the log of the last in-sync 
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.facts.load import Trace
 from analysis.facts.positions import PARTITION
 from analysis.facts.state import of_present_topic
+from analysis.facts.trace import Trace
 
 OFFSETS_TOPIC = "__consumer_offsets"
 IN_LOG = "struct(offsets_partition, offsets_offset, committed_micros)"

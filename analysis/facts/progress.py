@@ -5,9 +5,9 @@ from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.beginnings import beginnings
 from analysis.facts.deliveries import deliveries
-from analysis.facts.load import Trace
 from analysis.facts.positions import PARTITION, endings, positions
 from analysis.facts.state import of_present_topic, timelines, with_log_starts
+from analysis.facts.trace import Trace
 from contract.outcomes import Isolation
 
 _LOG = ("topic", "partition")

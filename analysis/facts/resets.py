@@ -2,11 +2,11 @@
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.facts.load import Trace
 from analysis.facts.offsets import IN_LOG, IS_STORED, offsets_of
 from analysis.facts.positions import PARTITION
 from analysis.facts.progress import never_delivered
 from analysis.facts.state import of_present_topic
+from analysis.facts.trace import Trace
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")

@@ -7,7 +7,7 @@ from itertools import pairwise
 from analysis.engine.frames import Row
 from analysis.facts.faulted import brokers_of
 from analysis.facts.gap import ALL_TABLES, Gap
-from analysis.facts.load import Trace
+from analysis.facts.trace import Trace
 from contract.tables import MICROS_PER_SECOND
 
 _STARTING_MICROS = 30 * MICROS_PER_SECOND

@@ -2,10 +2,10 @@
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.facts.load import Trace
 from analysis.facts.offsets import IS_STORED
 from analysis.facts.positions import PARTITION
 from analysis.facts.sessions import jumps
+from analysis.facts.trace import Trace
 
 
 def moved_back(trace: Trace) -> Frame:

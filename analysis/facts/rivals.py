@@ -9,7 +9,7 @@ from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.deliveries import deliveries
-from analysis.facts.load import Trace
+from analysis.facts.trace import Trace
 
 _LOG = ("topic", "partition")
 _AT = (*_LOG, "offset")

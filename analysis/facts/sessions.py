@@ -9,7 +9,7 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts.deliveries import deliveries
-from analysis.facts.load import Trace
+from analysis.facts.trace import Trace
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")

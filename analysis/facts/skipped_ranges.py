@@ -3,9 +3,9 @@
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column
 from analysis.engine.frames import Frame
-from analysis.facts.load import Trace
 from analysis.facts.sessions import ranges_passed
 from analysis.facts.slices import sliced
+from analysis.facts.trace import Trace
 
 
 def passed(trace: Trace) -> Frame:

@@ -4,11 +4,11 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.deliveries import deliveries
 from analysis.facts.elections import elections
-from analysis.facts.load import Trace
 from analysis.facts.offsets import last_commits, offsets_of
 from analysis.facts.positions import PARTITION
 from analysis.facts.progress import never_delivered
 from analysis.facts.state import fork_then, of_present_topic, timelines
+from analysis.facts.trace import Trace
 from contract.outcomes import CommitEpoch
 from contract.tables import MICROS_PER_SECOND
 

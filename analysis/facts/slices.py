@@ -20,7 +20,7 @@ from functools import reduce
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.facts.load import IS_ACKNOWLEDGED, IS_UNACKNOWLEDGED, Trace
+from analysis.facts.trace import IS_ACKNOWLEDGED, IS_UNACKNOWLEDGED, Trace
 from contract.ranges import RECORDS
 from contract.table_columns import RANGE
 from contract.tables import TABLES

@@ -5,15 +5,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.facts.remote import RemoteRun
+from contract.errors import TableError
 from contract.ranges import RECORDS
 from contract.regular_files import Opener, open_regular
 from contract.run_folder import RunFolder
 from contract.tables import TABLES
+
+if TYPE_CHECKING:  # It loads PySpark, which pages do without.
+    from analysis.facts.remote import RemoteRun
 
 _EARLIER = "an earlier release collected this run, and only that release can judge it"
 
@@ -37,7 +41,7 @@ class TableFiles:
     unreadable: Mapping[str, str] = field(default_factory=dict)
 
 
-def table_files(folder: RunFolder, remote: RemoteRun | None = None) -> TableFiles:
+def table_files(folder: RunFolder, remote: "RemoteRun | None" = None) -> TableFiles:
     """Compare each table's file with the contract, without reading its rows.
 
     Args:
@@ -68,6 +72,20 @@ def table_files(folder: RunFolder, remote: RemoteRun | None = None) -> TableFile
         if table not in unreadable and not isinstance(footer, str)
     }
     return TableFiles(places, there, rows, frozenset(TABLES.keys() - footers.keys()), unreadable)
+
+
+def table_content(name: str, file: Opener) -> pa.Table:
+    """The rows of a table's file.
+
+    Raises:
+        TableError: it is no regular file, or its pages are damaged.
+    """
+    try:
+        with file() as content:
+            return pq.read_table(content, schema=TABLES[name])
+    except (pa.ArrowException, OSError) as error:
+        problem = str(error).partition("\n")[0]
+        raise TableError(f"table {name} can't be read: {problem}") from error
 
 
 def _footer(file: Opener) -> pq.FileMetaData | str:

@@ -2,9 +2,9 @@
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.facts.load import Trace
 from analysis.facts.sessions import runs
 from analysis.facts.state import of_present_topic
+from analysis.facts.trace import Trace
 from contract.tables import MICROS_PER_SECOND
 
 OUTAGE_SECONDS = 2

@@ -10,7 +10,7 @@ from analysis.engine.columns import Column, Window
 from analysis.engine.frames import Frame
 from analysis.facts.creations import created_again, creations
 from analysis.facts.deliveries import deliveries
-from analysis.facts.load import Trace
+from analysis.facts.trace import Trace
 
 _LOG = ("topic", "partition")
 _EPOCH = (*_LOG, "leader_epoch")

@@ -6,7 +6,7 @@ A refused EndTxn proves nothing: an earlier attempt, whose answer was lost, may 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.facts.load import Trace
+from analysis.facts.trace import Trace
 from contract.outcomes import Isolation
 from contract.tables import MICROS_PER_SECOND
 

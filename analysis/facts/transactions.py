@@ -4,7 +4,7 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.elections import elections, starts_above, with_timelines
-from analysis.facts.load import Trace
+from analysis.facts.trace import Trace
 from analysis.facts.transaction_outcomes import with_outcomes
 
 _LOG = ("topic", "partition")

@@ -6,7 +6,7 @@ batch, is a gap of the decoded history and says nothing about Kafka.
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.facts.load import Trace
+from analysis.facts.trace import Trace
 
 _LOG = ("topic", "partition")
 _PART = ("broker", *_LOG, "leader_epoch")

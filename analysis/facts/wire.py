@@ -7,8 +7,8 @@ the metadata log at the response, and no older one than it proved to have before
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.facts.load import Trace
 from analysis.facts.state import of_present_topic, timelines, with_log_starts
+from analysis.facts.trace import Trace
 
 FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH = 74, 75
 NOT_LEADER_OR_FOLLOWER, OFFSET_OUT_OF_RANGE = 6, 1

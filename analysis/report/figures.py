@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.facts.load import table_content
+from analysis.facts.source import table_content
 from contract.answers import COUNTING, DURING, RESUMPTION, Condition, Count, Figure
 from contract.errors import TableError
 from contract.findings import FINDINGS, FINDINGS_FILE

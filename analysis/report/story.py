@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.facts.load import table_content
+from analysis.facts.source import table_content
 from contract.regular_files import open_regular
 from contract.run_folder import RunFolder
 from contract.tables import TABLES

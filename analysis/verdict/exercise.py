@@ -17,7 +17,7 @@ from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts.deliveries import deliveries
 from analysis.facts.leader_epochs import leader_epochs, small_isrs
-from analysis.facts.load import Trace
+from analysis.facts.trace import Trace
 from contract.checks import Check
 from contract.errors import TableError
 from contract.verdicts import CheckResult

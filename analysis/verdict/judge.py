@@ -10,7 +10,7 @@ from analysis.checks.base import CheckOutcome, Totals
 from analysis.checks.registry import CHECKS
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.facts.gaps import doubts, gaps, reasons
-from analysis.facts.load import Trace
+from analysis.facts.trace import Trace
 from analysis.verdict import resumption
 from analysis.verdict.collecting import (
     DRIVER_ROWS,

@@ -6,10 +6,10 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.deliveries import deliveries
-from analysis.facts.load import Trace
 from analysis.facts.offsets import last_commits, offsets_of
 from analysis.facts.positions import PARTITION, endings
 from analysis.facts.progress import never_delivered
+from analysis.facts.trace import Trace
 from contract.verdicts import Resumption
 
 _NEEDS = ("group_events", "committed_offsets", "polls")

@@ -10,7 +10,7 @@ from analysis.checks.protocol import judged_errors, judged_schemas
 from analysis.checks.reported_epochs import judged_divergences, judged_ends, judged_reports
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.facts.load import Trace
+from analysis.facts.trace import Trace
 from contract.errors import TableError
 from contract.protocol import API_KEYS, RULES, Rule, Versions
 from contract.verdicts import RuleRow

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from analysis.engine.frames import Row
-from analysis.facts.load import Trace
+from analysis.facts.trace import Trace
 from contract.stages import Stage
 from contract.tables import MICROS_PER_SECOND
 from contract.verdicts import PhaseTime, Timing

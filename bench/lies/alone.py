@@ -13,7 +13,8 @@ import msgspec
 from pyspark.sql import SparkSession
 
 from analysis.checks.registry import CHECKS
-from analysis.facts.load import Trace, load_trace
+from analysis.facts.load import load_trace
+from analysis.facts.trace import Trace
 from analysis.verdict.judge import judge
 from bench.lies.genuine import Genuine, read_rows, write_rows
 from bench.lies.lie import Change, NoPlaceError, Verb

@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 
 from analysis.checks.registry import CHECKS
 from analysis.engine.spark import SMALL_INPUT_ROWS
-from analysis.facts.load import Trace, load_trace
+from analysis.facts.load import load_trace
+from analysis.facts.trace import Trace
 from bench.lies.genuine import Genuine, Row, Tables, write_rows
 from bench.lies.laying import PREFIX, joined, universe_of
 from bench.lies.lie import Lie, NoPlaceError

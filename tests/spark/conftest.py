@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from analysis.engine.frames import Frame
 from analysis.engine.session import open_session
 from analysis.engine.spark import SMALL_INPUT_ROWS, SparkEngine
-from analysis.facts.load import Trace
+from analysis.facts.trace import Trace
 from contract.checks import Check
 from contract.ranges import from_rows, row_schema
 from contract.run_folder import Expectation, GroupPlan, Plan, RunDescription, TopicPlan

@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 
 from analysis.checks.registry import CHECKS
 from analysis.engine import spark as spark_engine
-from analysis.facts.load import Trace, load_trace
+from analysis.facts.load import load_trace
+from analysis.facts.trace import Trace
 from analysis.verdict.judge import judge
 from contract.checks import Check
 from contract.ranges import RECORDS, records_of

@@ -20,7 +20,8 @@ from rich.console import Console
 from analysis.checks.base import CheckDefinition, CheckOutcome, findings
 from analysis.checks.registry import CHECKS
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.facts.load import Trace, load_trace
+from analysis.facts.load import load_trace
+from analysis.facts.trace import Trace
 from analysis.report.page import write_report
 from analysis.report.terminal import show
 from analysis.verdict.judge import judge as judge_all

@@ -18,7 +18,7 @@ from conftest import TraceMaker
 from judging import judge
 
 from analysis.checks.registry import CHECKS
-from analysis.facts.load import Trace
+from analysis.facts.trace import Trace
 from analysis.verdict.rules import rule_rows, unasked
 from contract.checks import Check
 from contract.events import WireAnswer

@@ -12,7 +12,8 @@ from judging import judge
 from pyspark.sql import SparkSession
 
 from analysis.checks.registry import CHECKS
-from analysis.facts.load import Trace, load_trace
+from analysis.facts.load import load_trace
+from analysis.facts.trace import Trace
 from contract.checks import Check
 from contract.ranges import to_records
 from contract.run_folder import RunFolder

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.facts.load import table_content
-from analysis.facts.source import table_files
+from analysis.facts.source import table_content, table_files
 from analysis.report.explain import _verdict
 from contract.errors import RunFolderError, TableError, UsageError
 from contract.manifest import MANIFEST_FILE, alterations

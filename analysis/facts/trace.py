@@ -1,0 +1,236 @@
+"""A run's tables as Frames, with the schemas of the contract."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
+
+import msgspec
+import pyarrow as pa
+
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Engine, Frame
+from analysis.facts.memo import Memo
+from analysis.facts.survivors import log_bounds, survivors
+from contract.errors import TableError
+from contract.run_folder import GENERATED, NO_KAFKA, Plan, RunDescription
+
+_TOPICS = pa.schema(
+    {
+        "topic": pa.string(),
+        "min_insync": pa.int32(),
+        "unclean_election": pa.bool_(),
+        "retention_ms": pa.int64(),
+        "deletes": pa.bool_(),
+        "subscribed": pa.int32(),
+    }
+)
+_GROUPS = pa.schema({name: pa.string() for name in ("group", "client", "commit_epoch", "reset")})
+_READERS = pa.schema({name: pa.string() for name in ("group", "topic", "isolation")})
+
+_T = TypeVar("_T")
+_LOG = ("topic", "partition")
+CLOCK_MICROS = 50_000
+"""Times of different nodes are compared at least within this bound; inside, nothing is decided."""
+IS_ACKNOWLEDGED = "outcome = 'ok' and first_offset is not null"
+"""Of a row of `sends`."""
+IS_UNACKNOWLEDGED = f"not coalesce({IS_ACKNOWLEDGED}, false)"
+"""Its contrary."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """All that is known of a run.
+
+    Attributes:
+        plan: what the scenario set out to do.
+        run: under which conditions.
+        read: a table by its name; asked once for each that is used.
+        rows: count of rows by table; 0 where a table is missing or unreadable.
+        missing: the tables whose file does not exist.
+        unreadable: why a table's file can't be read, by table.
+        raw: the folders of raw sources that the run has: history, segments, brokers.
+        altered: which of its files are not as they were collected, in words.
+    """
+
+    engine: Engine
+    plan: Plan
+    run: RunDescription
+    read: Callable[[str], Frame]
+    rows: dict[str, int]
+    missing: frozenset[str] = frozenset()
+    unreadable: Mapping[str, str] = field(default_factory=dict)
+    raw: frozenset[str] = frozenset()
+    altered: tuple[str, ...] = ()
+    _memo: Memo = field(default_factory=Memo)
+
+    def __getitem__(self, table: str) -> Frame:
+        """A table by its name in the contract.
+
+        Raises:
+            TableError: it is missing or unreadable.
+        """
+        if problem := self.problem(table):
+            raise TableError(problem)
+        return self.present(table)
+
+    def present(self, table: str) -> Frame:
+        """A table by its name in the contract; no rows where it is missing or unreadable."""
+        self._memo.source(table)
+        return self.unrecorded(table)
+
+    def unrecorded(self, table: str) -> Frame:
+        """What `present` returns; `touched` does not report it.
+
+        For what a gap in the table can't make wrong.
+        """
+        return self._memo.get(f"table {table}", lambda: self.read(table))
+
+    def records(self, table: str) -> int:
+        """The number of records in the ranges of a table (`contract.ranges`)."""
+        return self.once(f"records of {table}", lambda: self._records(table))
+
+    def _records(self, table: str) -> int:
+        by_sequence = F.expr("last_sequence - first_sequence")
+        each = F.coalesce(F.expr("last_offset - first_offset"), by_sequence, F.lit(0)) + 1
+        (row,) = self[table].agg(F.sum(each).alias("records")).collect()
+        return int(row["records"] or 0)
+
+    def problem(self, table: str) -> str:
+        """Why a table can't be used, in words; empty if it can."""
+        if table in self.missing:
+            return f"table {table} is missing"
+        return self.unreadable.get(table, "")
+
+    @property
+    def is_generated(self) -> bool:
+        """Whether no cluster made this history, by its description and by what it left."""
+        return (self.run.cluster, self.run.kafka) == (GENERATED, NO_KAFKA) and not self.raw
+
+    def touched(self) -> AbstractContextManager[set[str]]:
+        """The tables that this thread asks for meanwhile, by way of shared frames too."""
+        return self._memo.sources()
+
+    @cached_property
+    def topics(self) -> Frame:
+        """(topic, min_insync, unclean_election, retention_ms, deletes, subscribed) of the plan.
+
+        `subscribed` counts the groups that read the topic.
+        """
+        readers = Counter(group.topic for group in self.plan.groups)
+        rows = [
+            msgspec.structs.asdict(topic) | {"subscribed": readers[topic.topic]}
+            for topic in self.plan.topics
+        ]
+        return self.engine.table(pa.Table.from_pylist(rows, schema=_TOPICS))
+
+    @cached_property
+    def groups(self) -> Frame:
+        """(group, client, commit_epoch, reset) of the plan."""
+        rows = [msgspec.structs.asdict(group) for group in self.plan.groups]
+        return self.engine.table(pa.Table.from_pylist(rows, schema=_GROUPS))
+
+    @property
+    def clock_micros(self) -> int:
+        """The bound within which times of different nodes are compared.
+
+        How far apart any two nodes' clocks may have been, as measured, or how far one of them
+        jumped; CLOCK_MICROS if that is less, or unknown.
+        """
+        return self.once("clock", self._clock_micros)
+
+    def _clock_micros(self) -> int:
+        ahead, behind = F.max("ahead_micros"), F.min("behind_micros")
+        apart = self.unrecorded("clocks").agg((ahead - behind).alias("apart"))
+        jump = self.unrecorded("histories").agg(F.max("clock_jump_micros").alias("jump"))
+        (row,) = apart.crossJoin(jump).collect()
+        return max(CLOCK_MICROS, row["apart"] or 0, row["jump"] or 0)
+
+    @cached_property
+    def readers(self) -> Frame:
+        """(group, topic, isolation) of the plan's groups."""
+        rows = [msgspec.structs.asdict(group) for group in self.plan.groups]
+        return self.engine.table(pa.Table.from_pylist(rows, schema=_READERS))
+
+    @property
+    def acknowledged(self) -> Frame:
+        """The sends that were acknowledged with an offset."""
+        return self["sends"].where(IS_ACKNOWLEDGED)
+
+    @property
+    def epoch_starts(self) -> Frame:
+        """(topic, partition, epochs): the surviving replicas' epochs.
+
+        `epochs` is an array of structs (leader_epoch, start_offset).
+        """
+        return self.shared(
+            "epoch_starts",
+            lambda: (
+                self._of_survivors(self["epoch_checkpoints"])
+                .groupBy(*_LOG)
+                .agg(F.collect_set(F.struct("leader_epoch", "start_offset")).alias("epochs"))
+            ),
+        )
+
+    @property
+    def log_bounds(self) -> Frame:
+        """(topic, partition, log_start, log_end): of the surviving log; the end is exclusive."""
+        return self.shared(
+            "log_bounds",
+            lambda: log_bounds(
+                self._of_survivors(self["log_starts"]), self["samples"], self["leaderships"]
+            ),
+        )
+
+    def kept(self, records: Frame) -> Frame:
+        """Those of survivors that are not deleted.
+
+        Args:
+            records: slices of `replica_records`.
+        """
+        bounds = self.log_bounds.select(*_LOG, "log_start")
+        return (
+            self._of_survivors(records)
+            .join(bounds, on=list(_LOG), how="left")
+            .where("log_start is null or offset >= log_start")
+            .drop("log_start")
+        )
+
+    def _of_survivors(self, rows: Frame) -> Frame:
+        """The rows of replicas that come from surviving ones."""
+        return rows.join(self.survivors, on=[*_LOG, "broker"], how="left_semi")
+
+    @property
+    def survivors(self) -> Frame:
+        """(topic, partition, broker): the replicas that speak for their partition at the end."""
+        return self.shared("survivors", self._survivors)
+
+    def _survivors(self) -> Frame:
+        """Every replica has a row in `log_starts`; only a trace without that asks the records."""
+        source = "log_starts" if self.rows["log_starts"] else "replica_records"
+        return survivors(self[source], self["leaderships"])
+
+    def lacks(self, needs: tuple[str, ...]) -> str:
+        """Which tables of those that must have rows have none, and why; empty if all have some."""
+        problems = {table: self.problem(table) for table in needs}
+        empty = [one for one, problem in problems.items() if not (problem or self.rows[one])]
+        unusable = [problem for problem in problems.values() if problem]
+        return ", ".join([*unusable, *(f"table {table} is empty" for table in empty)])
+
+    def shared(
+        self,
+        name: str,
+        build: Callable[[], Frame],
+    ) -> Frame:
+        """A Frame that several checks ask for, computed once a trace.
+
+        What is kept are its rows, not how they came about: plans that join it several times would
+        otherwise grow until planning takes longer than the data.
+        """
+        return self.once(name, lambda: self.engine.materialized(build()))
+
+    def once(self, name: str, build: Callable[[], _T]) -> _T:
+        """A value by its name, built once a trace; `touched` reports its tables to every caller."""
+        return self._memo.get(name, build)
