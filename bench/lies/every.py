@@ -7,6 +7,7 @@ from bench.lies import (
     of_members,
     of_metadata,
     of_polls,
+    of_protocol,
     of_replicas,
     of_retention,
     of_sends,
@@ -33,6 +34,7 @@ _ABOUT_ROWS = (
     *of_metadata.FAULTS,
     *of_retention.DELETIONS,
     *of_transactions.STEPS,
+    *of_protocol.RESPONSES,
 )
 
 

@@ -6,6 +6,7 @@ BASELINE = "baseline"
 TRUNCATION = "truncation"
 TRANSACTIONS = "transactions"
 RETENTION = "retention"
+PROTOCOL = "protocol"
 
 EARLIEST, RAISING = "above.record.earliest", "above.record.none"
 """Groups of TRUNCATION: one resumed at the divergence, and one raised an exception there."""
@@ -24,5 +25,6 @@ STORIES = {
         parameters={"by": "time", "leader": "unchanged"},
         partitions=(0,),
     ),
+    PROTOCOL: Story(scenario="epoch_protocol"),
 }
 SCENARIOS = tuple(dict.fromkeys(story.scenario for story in STORIES.values()))
