@@ -9,6 +9,7 @@ from analysis.engine.columns import Column, Window
 from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.deliveries import deliveries, sends
+from analysis.facts.high_watermarks import with_proofs
 from analysis.facts.leader_epochs import leader_epochs
 from analysis.facts.standstills import OUTAGE_SECONDS
 from analysis.facts.trace import Trace
@@ -95,8 +96,10 @@ def fetch_unavailable(trace: Trace) -> CheckOutcome:
     The wait begins when that record was acknowledged. It does not count if the member was asked to
     stop in between or had come to the end. A violation if the partition could serve for more than
     30 s of an outage, as in `produce_unavailable`. The ISR counts only if no source proves that the
-    high watermark was beyond the record. Groups that read committed values wait for transactions
-    and are left out.
+    high watermark was beyond the record. After an election the partition could serve from the first
+    proof on: a response to the observer, a delivery to any group, or an acknowledgement with
+    acks=all of a send from 5 s after the election or later. Groups that read committed values wait
+    for transactions and are left out.
 
     Permitted: it could serve for 30 s or less.
     Evaluates: every pause between two polls of a member that returned records.
@@ -157,32 +160,24 @@ def _by_leader(waits: Frame, trace: Trace) -> Frame:
     watermark of the epoch's leader is known to have been beyond; null if nothing proves it.
     """
     led = leader_epochs(trace).select(*_LOG, "epoch", "from_micros", "until_micros")
-    samples = (
-        trace["samples"]
-        .where("broker = leader")
-        .select(*_LOG, F.col("at_micros").alias("sampled"), "log_end_offset", "leader_epoch")
-    )
     held = (
         "is_all and answered_micros >= from_micros"
         " and (until_micros is null or answered_micros < until_micros)"
     )
-    seen = "if(log_end_offset > offset and leader_epoch = epoch and sampled < until, sampled, null)"
     part = (*_WAIT, "epoch", "since", "until")
-    return (
+    parts = (
         waits.join(led, on=list(_LOG), how="inner")
         .withColumn("_is_held", F.expr(held))
         .withColumn("since", F.greatest("at", "from_micros"))
         .withColumn("until", F.least("ended", "until_micros"))
         .where("since < until")
-        .join(samples, on=list(_LOG), how="left")
-        .withColumn("_seen", F.expr(seen))
-        .groupBy(*part)
-        .agg(F.max("_is_held").alias("_is_held"), F.min("_seen").alias("_seen"))
-        .selectExpr(
-            *part,
-            "case when _is_held then since"
-            " when _seen is not null then greatest(since, _seen) end as owed_micros",
-        )
+        .groupBy(*part, "from_micros")
+        .agg(F.max("_is_held").alias("_is_held"))
+    )
+    return with_proofs(parts, trace).selectExpr(
+        *part,
+        "case when _is_held then since"
+        " when proved_micros < until then greatest(since, proved_micros) end as owed_micros",
     )
 
 
@@ -207,7 +202,7 @@ def _from_when_owed(waits: Frame, by_leader: Frame) -> Frame:
 def _doubts(by_leader: Frame) -> Frame:
     """(group, topic, partition, needs_insync, since, until, is_unknown), as of `unavailable`.
 
-    After an election the new leader's high watermark may be lower, until a sample shows it beyond.
+    After an election the new leader's high watermark may be lower, until it is proved beyond.
     """
     return by_leader.where("owed_micros is null or owed_micros > since").selectExpr(
         "group",
