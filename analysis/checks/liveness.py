@@ -95,11 +95,10 @@ def fetch_unavailable(trace: Trace) -> CheckOutcome:
 
     The wait begins when that record was acknowledged. It does not count if the member was asked to
     stop in between or had come to the end. A violation if the partition could serve for more than
-    30 s of an outage, as in `produce_unavailable`. The ISR counts only if no source proves that the
-    high watermark was beyond the record. After an election the partition could serve from the first
-    proof on: a response to the observer, a delivery to any group, or an acknowledgement with
-    acks=all of a send from 5 s after the election or later. Groups that read committed values wait
-    for transactions and are left out.
+    30 s of an outage, as in `produce_unavailable`. The ISR counts only while no source proves that
+    the high watermark was beyond the record: a leader's report, a delivery to any group, or an
+    acknowledgement with acks=all. A new leader that reports it later could not serve before the
+    first proof. Groups that read committed values wait for transactions and are left out.
 
     Permitted: it could serve for 30 s or less.
     Evaluates: every pause between two polls of a member that returned records.
@@ -154,10 +153,12 @@ def fetch_unavailable(trace: Trace) -> CheckOutcome:
 
 
 def _by_leader(waits: Frame, trace: Trace) -> Frame:
-    """Each wait once for every leader epoch in it: (*_WAIT, epoch, since, until, owed_micros).
+    """Each wait once for every leader epoch in it.
 
-    `since` and `until` bound the epoch's part of the wait. `owed_micros` is from when the high
-    watermark of the epoch's leader is known to have been beyond; null if nothing proves it.
+    Columns: *_WAIT, epoch, since, until (which bound the epoch's part of the wait), owed_micros
+    (from when the high watermark of its leader is proved to have been beyond; null if nothing
+    proves it) and is_unknown (the leader reported none beyond; so it need not have been lower
+    before).
     """
     led = leader_epochs(trace).select(*_LOG, "epoch", "from_micros", "until_micros")
     held = (
@@ -178,6 +179,7 @@ def _by_leader(waits: Frame, trace: Trace) -> Frame:
         *part,
         "case when _is_held then since"
         " when proved_micros < until then greatest(since, proved_micros) end as owed_micros",
+        "not (_is_held or coalesce(reported_micros < until, false)) as is_unknown",
     )
 
 
@@ -187,22 +189,26 @@ def _from_when_owed(waits: Frame, by_leader: Frame) -> Frame:
     Columns: group, topic, partition, at, ended, records, unanswered, needs_insync.
     `needs_insync` where nothing proves that the high watermark of any leader was beyond.
     """
-    first = by_leader.groupBy(*_WAIT).agg(F.min("owed_micros").alias("first_owed"))
+    first = by_leader.groupBy(*_WAIT).agg(
+        F.min(F.expr("if(is_unknown, null, owed_micros)")).alias("_known"),
+        F.min(F.expr("if(is_unknown and owed_micros is not null, since, null)")).alias("_proved"),
+    )
     return waits.join(first, on=list(_WAIT), how="left").selectExpr(
         "group",
         *_LOG,
-        "coalesce(first_owed, at) as at",
+        "if(_known is null, at, least(_known, _proved)) as at",
         "ended",
         "1 as records",
         "0 as unanswered",
-        "first_owed is null as needs_insync",
+        "_known is null and _proved is null as needs_insync",
     )
 
 
 def _doubts(by_leader: Frame) -> Frame:
     """(group, topic, partition, needs_insync, since, until, is_unknown), as of `unavailable`.
 
-    After an election the new leader's high watermark may be lower, until it is proved beyond.
+    After an election the new leader's high watermark may be lower, until it is proved beyond. The
+    leader reports none until it has reached the start of its epoch (KIP-207).
     """
     return by_leader.where("owed_micros is null or owed_micros > since").selectExpr(
         "group",
@@ -210,7 +216,7 @@ def _doubts(by_leader: Frame) -> Frame:
         "false as needs_insync",
         "since",
         "coalesce(owed_micros, until) as until",
-        "owed_micros is null as is_unknown",
+        "is_unknown",
     )
 
 

@@ -9,30 +9,31 @@ from analysis.facts.load import Trace
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
-_REIGN = (*_LOG, "epoch", "from_micros")
+_LEADER_EPOCH = (*_LOG, "epoch", "from_micros")
 
 
 def with_proofs(offsets: Frame, trace: Trace) -> Frame:
-    """Add `proved_micros`: the first proof that the leader's high watermark was beyond `offset`.
+    """Add `proved_micros` and `reported_micros`: when a high watermark was beyond `offset`.
 
-    Within a leader epoch a high watermark does not go back, so it is beyond from then on. Null if
-    nothing proves it.
+    Within a leader epoch a high watermark does not go back, so it is beyond from then on. The first
+    is of any proof, the second of the leader's own report to the observer; null without one.
 
     Args:
         offsets: with topic, partition, epoch and from_micros of `leader_epochs`, and offset.
         trace: whose.
     """
     from_above = (
-        Window.partitionBy(*_REIGN)
+        Window.partitionBy(*_LEADER_EPOCH)
         .orderBy(F.desc("offset"))
         .rangeBetween(Window.unboundedPreceding, 0)
     )
     proofs = _proofs(trace).join(
-        offsets.select(*_REIGN).distinct(), on=list(_REIGN), how="left_semi"
+        offsets.select(*_LEADER_EPOCH).distinct(), on=list(_LEADER_EPOCH), how="left_semi"
     )
     return (
         offsets.withColumn("_is_proof", F.expr("false"))
         .unionByName(proofs.withColumn("_is_proof", F.expr("true")), allowMissingColumns=True)
+        .withColumn("reported_micros", F.min("reported_micros").over(from_above))
         .withColumn("proved_micros", F.min("proved_micros").over(from_above))
         .where("not _is_proof")
         .drop("_is_proof")
@@ -40,29 +41,37 @@ def with_proofs(offsets: Frame, trace: Trace) -> Frame:
 
 
 def _proofs(trace: Trace) -> Frame:
-    """(topic, partition, epoch, from_micros, offset, proved_micros).
+    """(topic, partition, epoch, from_micros, offset, proved_micros, reported_micros).
 
     The leader of the epoch reported a higher high watermark, a group was delivered the record with
     this epoch, or the leader acknowledged it with acks=all.
     """
-    led = leader_epochs(trace).select(*_REIGN, "until_micros")
+    led = leader_epochs(trace).select(*_LEADER_EPOCH, "until_micros")
     reported = (
         trace["samples"]
         .where("broker = leader")
         .selectExpr(
-            *_LOG, "leader_epoch as epoch", "log_end_offset - 1 as offset", "at_micros as at"
+            *_LOG,
+            "leader_epoch as epoch",
+            "log_end_offset - 1 as offset",
+            "at_micros as at",
+            "at_micros as reported_micros",
         )
     )
     delivered = deliveries(trace).selectExpr(
-        *_LOG, "leader_epoch as epoch", "last_offset as offset", "at_micros as at"
+        *_LOG,
+        "leader_epoch as epoch",
+        "last_offset as offset",
+        "at_micros as at",
+        "cast(null as bigint) as reported_micros",
     )
     of_epoch = (
         reported.unionByName(delivered)
         .join(led, on=[*_LOG, "epoch"], how="inner")
         .where("at >= from_micros and (until_micros is null or at < until_micros)")
-        .selectExpr(*_REIGN, "offset", "at as proved_micros")
+        .selectExpr(*_LEADER_EPOCH, "offset", "at as proved_micros", "reported_micros")
     )
-    # A send does not tell who acknowledged it. Since then it was not an older leader.
+    # A send does not name the leader that acknowledged it; from then on it is no older one.
     heard = f"from_micros + {HEARD_SECONDS * MICROS_PER_SECOND}"
     acknowledged = (
         acknowledged_sends(trace)
@@ -70,6 +79,6 @@ def _proofs(trace: Trace) -> Frame:
         .join(led, on=list(_LOG), how="inner")
         .where(f"intended_micros >= {heard}")
         .where("until_micros is null or answered_micros < until_micros")
-        .selectExpr(*_REIGN, "last_offset as offset", "answered_micros as proved_micros")
+        .selectExpr(*_LEADER_EPOCH, "last_offset as offset", "answered_micros as proved_micros")
     )
-    return of_epoch.unionByName(acknowledged)
+    return of_epoch.unionByName(acknowledged, allowMissingColumns=True)

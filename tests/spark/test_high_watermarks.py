@@ -82,3 +82,33 @@ def test_a_wait_counts_from_the_first_proof_of_the_new_leader(
         ],
     }
     assert result(make_trace, Check.FETCH_UNAVAILABLE, rows).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("proved_at", "min_insync", "verdict"),
+    [
+        # Enough replicas were in sync, so it owed the record all the time.
+        (None, 1, CheckVerdict.VIOLATED),
+        (51, 1, CheckVerdict.VIOLATED),
+        # Its high watermark could not advance, until it is proved that it had.
+        (None, 2, CheckVerdict.PERMITTED),
+        (51, 2, CheckVerdict.PERMITTED),
+        (25, 2, CheckVerdict.VIOLATED),
+    ],
+)
+def test_of_a_leader_without_reports_the_isr_decides(
+    make_trace: TraceMaker, proved_at: int | None, min_insync: int, verdict: CheckVerdict
+) -> None:
+    """As before, without the samples. A late delivery to another group excuses nothing."""
+    more = {} if proved_at is None else delivered(2, at=proved_at, epoch=1)
+    rows: dict[str, Any] = {
+        "leaderships": ELECTED,
+        "sends": [*sent(0, at=9 * SECOND), *sent(1, at=12 * SECOND)],
+        "polls": [
+            *polled(0, at=10 * SECOND),
+            *polled(1, at=52 * SECOND),
+            *more.get("polls", []),
+        ],
+    }
+    told = result(make_trace, Check.FETCH_UNAVAILABLE, rows, min_insync=min_insync)
+    assert told.verdict is verdict
