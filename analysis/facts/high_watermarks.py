@@ -5,7 +5,7 @@ from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts.deliveries import acknowledged_sends, deliveries
 from analysis.facts.leader_epochs import HEARD_SECONDS, leader_epochs
-from analysis.facts.load import Trace
+from analysis.facts.trace import Trace
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")

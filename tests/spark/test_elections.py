@@ -169,7 +169,7 @@ def test_another_topic_id_is_another_creation(make_trace: TraceMaker) -> None:
 
 
 @pytest.mark.parametrize(
-    ("leaderships", "start", "offset", "permitted", "is_untold"),
+    ("leaderships", "start", "offset", "permitted", "is_unreported"),
     [
         (UNCLEAN, 100, 100, True, False),
         # It is not known where it started.
@@ -188,14 +188,14 @@ def test_a_loss_is_permitted_by_an_election(
     start: int | None,
     offset: int,
     permitted: bool,
-    is_untold: bool,
+    is_unreported: bool,
 ) -> None:
     started = [] if start is None else [epoch_started(1, start, at=10 * SECOND)]
     trace = make_trace({"leaderships": leaderships, "leader_epoch_starts": started})
     lost = trace["leaderships"].limit(1).selectExpr("topic", "partition", f"{offset} as offset")
     judged = with_permit(lost, trace, after="0", to="1", offset="offset")
-    (row,) = judged.select("permit", "is_untold", permit_in_words().alias("words")).collect()
-    assert (row["permit"] is not None, row["is_untold"]) == (permitted, is_untold)
+    (row,) = judged.select("permit", "is_unreported", permit_in_words().alias("words")).collect()
+    assert (row["permit"] is not None, row["is_unreported"]) == (permitted, is_unreported)
     if permitted:
         assert row["words"] == (
             "unclean election by configuration: broker 2, epoch 1, metadata offset 10000000"
