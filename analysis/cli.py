@@ -115,12 +115,14 @@ class _Results:
         of_nights: the others.
         summaries: of the nights, by their folders.
         remotes: where runs really are, by the local folders of their descriptions.
+        beside: has these local folders, which are removed with it.
     """
 
     of_runs: list[Judged]
     of_nights: list[Judged]
     summaries: dict[Path, NightSummary]
     remotes: Mapping[Path, RemoteFolder]
+    beside: HeldFolder | None
 
     def show(self, out: Console, *, is_verbose: bool) -> None:
         """Print them."""
@@ -146,6 +148,7 @@ def _judge(
 ) -> _Results:
     """Judge the runs at some places, and write all reports."""
     remotes: dict[Path, RemoteFolder] = {}
+    beside: HeldFolder | None = None
     if uris := [one for one in places if isinstance(one, str)]:
         remove_unheld(Path(gettempdir()), _PREFIX)
         beside = HeldFolder(Path(gettempdir()), _PREFIX)
@@ -167,7 +170,7 @@ def _judge(
     summaries = _write_nights(nights, in_nights)
     for path, remote in remotes.items():
         remote.publish(path / "report")
-    return _Results(of_runs, in_nights, summaries, remotes)
+    return _Results(of_runs, in_nights, summaries, remotes, beside)
 
 
 def _fetched(uris: Iterable[str], beside: Path) -> dict[Path, RemoteFolder]:

@@ -103,22 +103,30 @@ def run(  # noqa: PLR0913 - the options of a command
     _introduce(session, chosen, parameters)
     stories = count_stories(chosen, chosen_parameters)
     options = options_of(is_verbose=is_verbose, as_json=as_json)
-    with EarlyAnalysis(stories=stories, options=options) as analysis:
-        with node_root(results) as root, PhaseProgress(_console, runs=stories) as progress:
+    collected: list[Path] = []
+    try:
+        with EarlyAnalysis(stories=stories, options=options) as analysis:
+            with node_root(results) as root, PhaseProgress(_console, runs=stories) as progress:
 
-            def on_phase(phase: str) -> None:
-                progress.phase(phase)
-                analysis.phase(phase)
+                def on_phase(phase: str) -> None:
+                    progress.phase(phase)
+                    analysis.phase(phase)
 
-            ended = run_ducktape(
-                chosen,
-                session,
-                results=results,
-                root=root,
-                on_phase=on_phase,
-                parameters=chosen_parameters,
-            )
-        code = _judged([ended.folder], lambda: analysis.judge(ended.folder))
+                ended = run_ducktape(
+                    chosen,
+                    session,
+                    results=results,
+                    root=root,
+                    on_phase=on_phase,
+                    parameters=chosen_parameters,
+                )
+                collected.append(ended.folder)
+            code = _judged(collected, lambda: analysis.judge(ended.folder))
+    except KeyboardInterrupt:
+        # After all is collected and before it is judged: the nodes are removed.
+        if not collected:
+            raise
+        raise InterruptError(_not_judged(collected)) from None
     raise typer.Exit(code)
 
 
@@ -241,18 +249,18 @@ def _judged(runs: Iterable[Path | str], analyse: Callable[[], int]) -> int:
     Raises:
         AnalysisError: it was killed.
     """
-    again = shlex.join(["fencepost", "analyze", *map(str, runs)])
     try:
         code = analyse()
     except KeyboardInterrupt:
-        told = f"the runs are kept, and not all are judged; judge them with: {again}"
-        raise InterruptError(told) from None
+        raise InterruptError(_not_judged(runs)) from None
     if code < 0:
-        raise AnalysisError(
-            f"the analysis was killed by signal {-code}. The runs are kept. Judge them with: "
-            f"{again}"
-        )
+        raise AnalysisError(f"the analysis was killed by signal {-code}: {_not_judged(runs)}")
     return code
+
+
+def _not_judged(runs: Iterable[Path | str]) -> str:
+    again = shlex.join(["fencepost", "analyze", *map(str, runs)])
+    return f"the runs are kept, and not all are judged; judge them with: {again}"
 
 
 def _parameters(text: str | None) -> dict[str, Any]:

@@ -97,17 +97,17 @@ def run_ducktape(
     environment[NOTES] = str(notes)
     try:
         exit_code, lines = _watch(command, environment, session, on_phase)
+        if (refused := refusal_in(lines)) is not None:
+            raise refused
+        said = "\n".join(lines[-_TAIL_LINES:])
+        if not has_runs(folder):
+            raise NodeError(f"ducktape ran no scenario; its last output:\n{said}")
+        (folder / _DUCKTAPE_LOG).write_text("\n".join(lines))
+        for run in find_runs(folder):
+            salvage(run, root, why="the scenario's process was killed before it had collected all")
+        _report_errors(folder)
     except KeyboardInterrupt:
         raise InterruptError(_kept(folder, root)) from None
-    if (refused := refusal_in(lines)) is not None:
-        raise refused
-    said = "\n".join(lines[-_TAIL_LINES:])
-    if not has_runs(folder):
-        raise NodeError(f"ducktape ran no scenario; its last output:\n{said}")
-    (folder / _DUCKTAPE_LOG).write_text("\n".join(lines))
-    for run in find_runs(folder):
-        salvage(run, root, why="the scenario's process was killed before it had collected all")
-    _report_errors(folder)
     return DucktapeSession(folder, exit_code)
 
 
