@@ -1,7 +1,10 @@
 """A program that runs as a child of this one; Ctrl-C reaches only the parent."""
 
+import signal
 import subprocess
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 _END_SECONDS = 10
 
@@ -15,7 +18,15 @@ def run_child(argv: Sequence[str]) -> int:
     Raises:
         KeyboardInterrupt: this process was interrupted; the program has ended.
     """
-    return finish_child(subprocess.Popen(argv, start_new_session=True))
+    child: subprocess.Popen[bytes] | None = None
+    try:
+        with _interrupts_later():
+            child = subprocess.Popen(argv, start_new_session=True)
+        return child.wait()
+    except KeyboardInterrupt:
+        if child is not None:
+            _end(child)
+        raise
 
 
 def finish_child(child: "subprocess.Popen[bytes]") -> int:
@@ -27,10 +38,39 @@ def finish_child(child: "subprocess.Popen[bytes]") -> int:
     try:
         return child.wait()
     except KeyboardInterrupt:
-        child.terminate()
-        try:
-            child.wait(_END_SECONDS)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            child.wait()
+        _end(child)
         raise
+
+
+def _end(child: "subprocess.Popen[bytes]") -> None:
+    child.terminate()
+    try:
+        child.wait(_END_SECONDS)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+
+
+@contextmanager
+def _interrupts_later() -> Iterator[None]:
+    """An interrupt meanwhile is raised at the end of the block.
+
+    Else it might come when a program has started, and nothing yet refers to it.
+
+    Raises:
+        KeyboardInterrupt: this process was interrupted meanwhile.
+    """
+    usual = signal.getsignal(signal.SIGINT)
+    if usual is not signal.default_int_handler or (
+        threading.current_thread() is not threading.main_thread()
+    ):
+        yield
+        return
+    came: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    if came:
+        raise KeyboardInterrupt

@@ -38,6 +38,32 @@ def test_an_interrupt_ends_a_child_that_no_terminal_interrupts() -> None:
         os.kill(child, 0)
 
 
+INTERRUPTED_WHILE_STARTING = """
+import os, signal, subprocess
+from contract import child
+class Slow(subprocess.Popen):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        os.kill(os.getpid(), signal.SIGINT)
+        print(self.pid, flush=True)
+subprocess.Popen = Slow
+child.run_child(["sleep", "60"])
+"""
+
+
+def test_an_interrupt_while_a_child_starts_ends_it_too() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_WHILE_STARTING],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+    assert ended.stderr.rstrip().endswith("KeyboardInterrupt")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(ended.stdout), 0)
+
+
 def test_an_interrupt_while_the_command_line_is_loaded_is_one_line(tmp_path: Path) -> None:
     broken = tmp_path / "typer.py"
     broken.write_text("raise KeyboardInterrupt\n")
