@@ -55,27 +55,38 @@ def resolved(frame: Frame, compute: Compute, inlined: frozenset[int]) -> Frame |
 class _Resolving:
     def __init__(self, compute: Compute, inlined: frozenset[int]) -> None:
         self._compute, self._inlined = compute, inlined
-        self._known: dict[int, Frame] = {}
-        self._empty: dict[int, bool] = {}
+        # With the frames themselves, so that none is freed and leaves its identity to another one.
+        self._known: dict[int, tuple[Frame, Frame]] = {}
+        self._empty: dict[int, tuple[Frame, bool]] = {}
 
     def of(self, frame: Frame) -> Frame:
         if id(frame) not in self._known:
-            self._known[id(frame)] = self._resolve(frame)
-        return self._known[id(frame)]
+            self._known[id(frame)] = frame, self._resolve(frame)
+        return self._known[id(frame)][1]
 
     def is_empty(self, frame: Frame) -> bool:
         """Whether it has no rows for certain. Computes what is shared, if that may show it."""
         if id(frame) not in self._empty:
-            self._empty[id(frame)] = _is_empty(frame, self._has_no_rows)
-        return self._empty[id(frame)]
+            self._empty[id(frame)] = frame, self._has_no_rows(frame)
+        return self._empty[id(frame)][1]
 
     def _has_no_rows(self, frame: Frame) -> bool:
         body = frame.body
-        if not isinstance(body, Shared):
-            return self.is_empty(frame)
-        if self._is_inlined(body):
-            return self.is_empty(body.frame)
-        return self._computed(body).is_empty
+        if frame.is_empty:
+            return True
+        if isinstance(body, Shared):
+            if self._is_inlined(body):
+                return self.is_empty(body.frame)
+            return self._computed(body).is_empty
+        if isinstance(body, Union):
+            return all(map(self.is_empty, body.parts))
+        if not isinstance(body, Select) or (body.is_aggregated and not body.tail):
+            return False
+        needed = [one.frame for one in body.joined if one.how in _NEEDS_BOTH]
+        if all(one.how != "full_outer" for one in body.joined):
+            needed.append(body.source)
+        # What is known already first, so that nothing is computed in vain.
+        return any(one.is_empty for one in needed) or any(map(self.is_empty, needed))
 
     def _resolve(self, frame: Frame) -> Frame:
         body = frame.body
@@ -125,24 +136,6 @@ class _Resolving:
                     rows.error = error
                     raise
             return rows.computed
-
-
-def _is_empty(frame: Frame, has_no_rows: Callable[[Frame], bool]) -> bool:
-    """Whether a frame has no rows, by what it is made of."""
-    body = frame.body
-    if frame.is_empty:
-        return True
-    if isinstance(body, Shared):
-        return has_no_rows(frame)
-    if isinstance(body, Union):
-        return all(map(has_no_rows, body.parts))
-    if not isinstance(body, Select) or (body.is_aggregated and not body.tail):
-        return False
-    needed = [one.frame for one in body.joined if one.how in _NEEDS_BOTH]
-    if all(one.how != "full_outer" for one in body.joined):
-        needed.append(body.source)
-    # What is known already first, so that nothing is computed in vain.
-    return any(one.is_empty for one in needed) or any(map(has_no_rows, needed))
 
 
 def _shared_in(frame: Frame) -> list[Shared]:

@@ -1,6 +1,7 @@
 """What a statement leaves out: columns that nothing reads, and what has no rows for certain."""
 
 from dataclasses import replace
+from functools import reduce
 
 import pytest
 
@@ -109,6 +110,14 @@ def test_an_empty_part_and_an_empty_exclusion_are_left_out() -> None:
     assert found is not None
     assert found.columns == ("first", "second")
     assert statement(found) == "SELECT `group` AS `first`, `value` AS `second` FROM polls AS _0"
+
+
+def test_each_union_without_its_first_part_keeps_its_own_rows() -> None:
+    tables = [table(f"t{number}", "group", "reason") for number in range(20)]
+    parts = [NONE.toDF("first", "second").union(one).where("first > 1") for one in tables]
+    found = resolved(reduce(Frame.union, parts), never, frozenset())
+    assert found is not None
+    assert all(f"FROM t{number} AS" in statement(found) for number in range(20))
 
 
 def test_what_is_computed_without_rows_counts_as_empty() -> None:
