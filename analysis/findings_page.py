@@ -1,16 +1,14 @@
 """The tables of docs/findings.md, from the docstrings of the checks (`make findings`)."""
 
-import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from analysis.checks.described import FAMILIES, Description, described, in_order
 from analysis.checks.registry import CHECKS
 from analysis.verdict.others import OTHERS
+from contract.made_pages import MadePage
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "findings.md"
-_BEGIN, _END = "<!-- made by make findings -->", "<!-- end of what make findings made -->"
-_MADE = re.compile(f"{_BEGIN}.*{_END}", re.DOTALL)
+_MADE = MadePage("findings.md", "make findings")
+PAGE = _MADE.path
 _HEAD = "| id | check | finds | permitted | undecided | source |\n|---|---|---|---|---|---|"
 
 
@@ -20,10 +18,7 @@ def with_tables(page: str) -> str:
     Raises:
         ValueError: the page has no markers.
     """
-    if not _MADE.search(page):
-        raise ValueError(f"docs/findings.md needs the lines {_BEGIN} and {_END}")
-    made = "\n\n".join(_tables())
-    return _MADE.sub(lambda _: f"{_BEGIN}\n\n{made}\n\n{_END}", page)
+    return _MADE.filled(page, "\n\n".join(_tables()))
 
 
 def _tables() -> Iterator[str]:

@@ -1,15 +1,13 @@
 """The tables of docs/protocol.md: the rules and the other statements (`make protocol-page`)."""
 
-import re
 from collections.abc import Iterator
-from pathlib import Path
 
+from contract.made_pages import MadePage
 from contract.protocol import RULES, ProtocolRule, Rule
 from contract.protocol_statements import STATEMENTS, Coverage, Statement
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "protocol.md"
-_BEGIN, _END = "<!-- made by make protocol-page -->", "<!-- end of what make protocol-page made -->"
-_MADE = re.compile(f"{_BEGIN}.*{_END}", re.DOTALL)
+_MADE = MadePage("protocol.md", "make protocol-page")
+PAGE = _MADE.path
 _RULES_HEAD = """\
 | rule | what it says | document | Kafka's source | versions | check |
 |---|---|---|---|---|---|"""
@@ -28,10 +26,7 @@ def with_tables(page: str) -> str:
     Raises:
         ValueError: the page has no markers.
     """
-    if not _MADE.search(page):
-        raise ValueError(f"docs/protocol.md needs the lines {_BEGIN} and {_END}")
-    made = "\n".join(_tables())
-    return _MADE.sub(lambda _: f"{_BEGIN}\n\n{made}\n\n{_END}", page)
+    return _MADE.filled(page, "\n".join(_tables()))
 
 
 def _tables() -> Iterator[str]:

@@ -1,18 +1,16 @@
 """The trace tables in docs/results.md, from their declarations (`make results-page`)."""
 
-import re
 import textwrap
 from collections.abc import Iterator
-from pathlib import Path
 
 import pyarrow as pa
 
+from contract.made_pages import MadePage
 from contract.table_columns import Table
 from contract.tables import DECLARED
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "results.md"
-_BEGIN, _END = "<!-- made by make results-page -->", "<!-- end of what make results-page made -->"
-_MADE = re.compile(f"{_BEGIN}.*{_END}", re.DOTALL)
+_MADE = MadePage("results.md", "make results-page")
+PAGE = _MADE.path
 _WIDTH = 100
 _HEAD = "| column | type | |\n|---|---|---|"
 
@@ -23,10 +21,9 @@ def with_tables(page: str) -> str:
     Raises:
         ValueError: the page has no markers.
     """
-    if not _MADE.search(page):
-        raise ValueError(f"docs/results.md needs the lines {_BEGIN} and {_END}")
-    made = "\n\n".join(_section(name, table) for name, table in DECLARED.items())
-    return _MADE.sub(lambda _: f"{_BEGIN}\n\n{made}\n\n{_END}", page)
+    return _MADE.filled(
+        page, "\n\n".join(_section(name, table) for name, table in DECLARED.items())
+    )
 
 
 def _section(name: str, table: Table) -> str:
