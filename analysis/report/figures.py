@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable
-from functools import cached_property, partial, reduce
+from functools import cached_property, reduce
 from operator import or_
 from typing import Any
 
@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.facts.source import table_content
+from analysis.facts.source import table_of
 from contract.answers import COUNTING, DURING, RESUMPTION, Condition, Count, Figure
 from contract.errors import TableError
 from contract.findings import FINDINGS, FINDINGS_FILE
@@ -65,8 +65,7 @@ class Figures:
             rows = [msgspec.structs.asdict(row) for row in self._verdict.resumption]
             return pd.DataFrame(rows, columns=list(Resumption.__struct_fields__), dtype=object)
         if source in TABLES:
-            path = self._folder.tables / f"{source}.parquet"
-            return _frame(table_content(source, partial(open_regular, path)))
+            return _frame(table_of(self._folder, source))
         return self._findings(source)
 
     def _findings(self, check: str) -> pd.DataFrame:

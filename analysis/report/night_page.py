@@ -38,7 +38,8 @@ def write_night(path: Path, night: Night, judged: list[Judged]) -> NightSummary:
     report = path / "report"
     report.mkdir(exist_ok=True)
     failing = {row.report for row in rows if row.expect is RunVerdict.FAIL}
-    known = {_report_of(one, path): run_row(one, report) for one in judged}
+    of_report = {_report_of(one, path): one for one in judged}
+    known = {name: run_row(one, report) for name, one in of_report.items()}
     page = (
         environment()
         .get_template("night.html.j2")
@@ -51,7 +52,10 @@ def write_night(path: Path, night: Night, judged: list[Judged]) -> NightSummary:
             known=known,
             row_name=row_name,
             matrix=matrix(
-                [run_of(one, report, must_fail=_report_of(one, path) in failing) for one in judged]
+                [
+                    run_of(one, known[name], must_fail=name in failing)
+                    for name, one in of_report.items()
+                ]
             ),
             runs_max=RUNS_MAX,
             cards_max=CARDS_MAX,

@@ -8,6 +8,7 @@ from analysis.report.commands import pasted
 from analysis.report.first_screen import expected_line, reasons
 from analysis.report.matrix import Run, row_name
 from analysis.report.night_rows import Judged
+from analysis.report.run_output import NOT_JUDGED
 from analysis.report.stories import anchor
 from contract.errors import RunFolderError
 from contract.run_folder import Plan, RunDescription
@@ -97,10 +98,9 @@ def run_row(one: Judged, page: Path) -> RunRow:
     )
 
 
-def run_of(one: Judged, page: Path, *, must_fail: bool = False) -> Run:
-    """A run's place in the matrix; `must_fail` as there."""
+def run_of(one: Judged, row: RunRow, *, must_fail: bool = False) -> Run:
+    """A run's place in the matrix, from its row; `must_fail` as there."""
     plan, run = _described(one)
-    row = run_row(one, page)
     kafka = row.kafka or (run.kafka if run else "unknown")
     return Run(
         name=row.name,
@@ -130,7 +130,7 @@ def _unjudged(one: Judged, page: Path) -> RunRow:
         seed=str(run.seed) if run else "",
         expected="",
         unexpected=[],
-        open=[one.error or "the run was not judged"],
+        open=[one.error or NOT_JUDGED],
         permitted={},
         seconds=_seconds(run) if run else None,
         rerun=pasted(run.rerun) if run else "",

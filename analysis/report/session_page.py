@@ -35,7 +35,7 @@ def write_session(session: Path, runs: list[Judged]) -> None:
             rows=shown,
             unexpected=[row for row in shown if row.unexpected],
             undecided=[row for row in shown if row.verdict == RunVerdict.UNDECIDED],
-            matrix=matrix([run_of(one, report) for one in runs]),
+            matrix=matrix([run_of(one, row) for one, row in zip(runs, shown, strict=True)]),
             duration=duration,
             runs_max=RUNS_MAX,
             cards_max=CARDS_MAX,

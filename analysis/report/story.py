@@ -8,8 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.facts.source import table_content
-from contract.regular_files import open_regular
+from analysis.facts.source import table_of
 from contract.run_folder import RunFolder
 from contract.tables import TABLES
 from contract.verdicts import Finding
@@ -80,10 +79,8 @@ def ends(folder: RunFolder, finding: Finding, tables: Tables | None = None) -> l
 
 
 def _read(folder: RunFolder, table: str) -> pd.DataFrame:
-    path = folder.tables / f"{table}.parquet"
-    content = TABLES[table].empty_table()
-    if os.path.lexists(path):
-        content = table_content(table, partial(open_regular, path))
+    is_there = os.path.lexists(folder.tables / f"{table}.parquet")
+    content = table_of(folder, table) if is_there else TABLES[table].empty_table()
     frame: pd.DataFrame = content.to_pandas(integer_object_nulls=True)
     return frame
 
