@@ -6,7 +6,8 @@ import enum
 class Client(enum.StrEnum):
     """A consumer that a group can be read with.
 
-    java: `KafkaConsumer` of the Kafka version under test, classic group protocol.
+    java: `KafkaConsumer` of the Kafka version under test, or an own build of it
+        (docs/own-builds.md), classic group protocol.
     java-consumer: the same with `group.protocol=consumer` (KIP-848).
     librdkafka: confluent-kafka, classic protocol.
     kafka-python: the pure Python client, classic protocol.
@@ -30,9 +31,12 @@ class Client(enum.StrEnum):
 _CONSUMER_PROTOCOL_SINCE = 4
 
 
-def clients_of(kafka: str) -> list[Client]:
-    """The clients that can be tested with a Kafka version: KIP-848 is enabled from 4.0."""
-    major = int(kafka.partition(".")[0])
+def clients_of(kafka: str, *, java: str | None = None) -> list[Client]:
+    """The clients that can be tested with a Kafka version: KIP-848 is enabled from 4.0.
+
+    `java` is the version of the Java clients, if it is another one.
+    """
+    major = min(int(version.partition(".")[0]) for version in (kafka, java or kafka))
     return [
         client
         for client in Client

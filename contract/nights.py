@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from contract.builds import Choice, with_note
 from contract.errors import RunFolderError
 from contract.regular_files import read_file, replace_file
 from contract.verdicts import CheckVerdict, RunVerdict
@@ -46,6 +47,8 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
         expect: the expected verdict: pass, or fail for a canary.
         folder: of its runs, relative to the night's; None until it is done, or where none was
             started.
+        choice: what its servers and Java clients are, if not all of `kafka`.
+        build: the note of that build (`Build.note`).
         exit_code: ducktape's; None unless it ended.
         error: why there is no run to judge.
     """
@@ -63,6 +66,8 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int | None = None
     error: str | None = None
     seconds: float | None = None
+    choice: Choice | None = None
+    build: str = ""
 
 
 class Night(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +102,8 @@ class CheckCount(msgspec.Struct, frozen=True, kw_only=True):
 class NightRow(msgspec.Struct, frozen=True, kw_only=True):
     """One run as judged; a planned run of a parametrized scenario has several.
 
-    `verdict` is undecided if the run could not be judged; `error` says why.
+    `verdict` is undecided if the run could not be judged; `error` says why. `build` is the note of
+    an own build (docs/own-builds.md), else empty.
     """
 
     id: str
@@ -114,6 +120,12 @@ class NightRow(msgspec.Struct, frozen=True, kw_only=True):
     report: str | None
     error: str | None
     rerun: str
+    build: str = ""
+
+    @property
+    def on(self) -> str:
+        """The version of Kafka, with what was not its release."""
+        return with_note(self.kafka, self.build)
 
     @property
     def evaluated(self) -> list[str]:
@@ -129,7 +141,7 @@ class NightRow(msgspec.Struct, frozen=True, kw_only=True):
         """Its name, the same in every night of its suite."""
         given = ", ".join(f"{name}={value}" for name, value in sorted(self.parameters.items()))
         named = f"{self.scenario}({given})" if given else self.scenario
-        return f"{named}, Kafka {self.kafka}" + (f", #{self.repeat + 1}" if self.repeat else "")
+        return f"{named}, Kafka {self.on}" + (f", #{self.repeat + 1}" if self.repeat else "")
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from contract.builds import Build, with_note
 from contract.errors import RunFolderError
 from contract.outcomes import Isolation
 from contract.regular_files import read_file, replace_file
@@ -105,8 +106,10 @@ class RunDescription(msgspec.Struct, frozen=True, kw_only=True):
     """The conditions of the run (`run.json`).
 
     clients: the version that the worker of each client reported; empty until it has started.
-    jars: the SHA-256 of each jar on the class paths of servers and of Java's clients, by file name:
-        each was checked when its JVM was started.
+    jars: the SHA-256 of each jar on the servers' class path, by file name: each was checked when
+        its JVM was started.
+    build: what servers, Java clients and observer ran on; None in a generated history, and in runs
+        of earlier releases.
     """
 
     run_id: str
@@ -124,6 +127,12 @@ class RunDescription(msgspec.Struct, frozen=True, kw_only=True):
     ended_micros: int | None = None
     error: str | None = None
     jars: dict[str, str] = {}
+    build: Build | None = None
+
+    @property
+    def on(self) -> str:
+        """The version of Kafka, with what was not its release."""
+        return with_note(self.kafka, "" if self.build is None else self.build.note)
 
     @property
     def seconds(self) -> float | None:

@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from contract.builds import with_note
+
 SCHEMA = 1
 EXAMPLES_MAX = 10
 
@@ -227,6 +229,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     expectations: those of the plan, in its order.
     unexpected: the violations that none of them covers; any of these fails the run.
     answer: to the scenario's question, in a sentence or two; empty until the report is written.
+    build: what was not the release of `kafka`, as own jars by a hash (docs/own-builds.md); empty if
+        all was.
     """
 
     schema: int
@@ -250,3 +254,9 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     expectations: list[ExpectationResult] = []
     unexpected: list[UnexpectedFindings] = []
     answer: str = ""
+    build: str = ""
+
+    @property
+    def on(self) -> str:
+        """The version of Kafka, with what was not its release."""
+        return with_note(self.kafka, self.build)

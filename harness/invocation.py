@@ -7,13 +7,18 @@ from typing import Any
 
 import msgspec
 
+from contract.builds import Build, Choice, released
 from contract.errors import UsageError
 
 GLOBALS_KEY = "fencepost"
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings of one `fencepost run`, the same for all its scenarios."""
+    """The settings of one `fencepost run`, the same for all its scenarios.
+
+    kafka: the version of the servers.
+    build: what runs; None: the release of that version.
+    """
 
     seed: int
     kafka: str
@@ -22,11 +27,17 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     git_head: str
     versions: dict[str, str]
     results: str = ""
+    build: Build | None = None
+
+    @property
+    def builds(self) -> Build:
+        """What runs."""
+        return released(self.kafka) if self.build is None else self.build
 
     def rerun(self, scenario: str, parameters: Mapping[str, Any]) -> str:
         """Return the command that repeats a scenario."""
         return rerun_command(
-            scenario, parameters, cluster=self.cluster, kafka=self.kafka, seed=self.seed
+            scenario, parameters, cluster=self.cluster, choice=self.builds.choice, seed=self.seed
         )
 
     def as_globals(self) -> str:
@@ -49,10 +60,10 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def rerun_command(
-    scenario: str, parameters: Mapping[str, Any], *, cluster: str, kafka: str, seed: int
+    scenario: str, parameters: Mapping[str, Any], *, cluster: str, choice: Choice, seed: int
 ) -> str:
     """Return the command line of a run; without parameters a scenario runs all that it declares."""
-    words = ["fencepost", "run", scenario, "--cluster", cluster, "--kafka", kafka]
+    words = ["fencepost", "run", scenario, "--cluster", cluster, *choice.words()]
     words += ["--seed", str(seed)]
     if parameters:
         words += ["--parameters", json.dumps(dict(parameters))]

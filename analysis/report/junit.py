@@ -63,7 +63,7 @@ def _properties(output: RunOutput) -> Iterator[tuple[str, str]]:
     yield "expected_verdict", str(output.expect)
     if output.run is not None:
         yield "seed", str(output.run.seed)
-        yield "kafka", output.run.kafka
+        yield "kafka", output.run.on
         yield "cluster", output.run.cluster
     if output.rerun:
         yield "rerun", output.rerun

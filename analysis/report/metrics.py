@@ -73,7 +73,7 @@ def _add(families: dict[str, _Family], output: RunOutput) -> None:
     labels = {"run": output.name, "scenario": output.scenario}
     if output.run is not None:
         run = output.run
-        labels |= {"kafka": run.kafka, "cluster": run.cluster}
+        labels |= {"kafka": run.on, "cluster": run.cluster}
         families["fencepost_run_seed"].add(labels, run.seed)
         if run.ended_micros is not None and run.seconds is not None:
             ended = run.ended_micros / MICROS_PER_SECOND

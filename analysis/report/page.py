@@ -156,8 +156,33 @@ def _idle(verdict: Verdict) -> list[tuple[str, list[str]]]:
 
 def _versions(run: RunDescription) -> list[tuple[str, str]]:
     clients = {f"client {name}": version for name, version in run.clients.items()}
-    own = {"Kafka": run.kafka, "git": run.git_head, "pool": run.cluster, "seed": str(run.seed)}
+    own = {
+        "Kafka": run.kafka,
+        **_build(run),
+        "git": run.git_head,
+        "pool": run.cluster,
+        "seed": str(run.seed),
+    }
     return list((own | clients | run.versions | {"command": run.command}).items())
+
+
+def _build(run: RunDescription) -> dict[str, str]:
+    """The own jars of a run, by what they are for."""
+    if run.build is None:
+        return {}
+    jars = {
+        "servers' own jars": run.build.server_jars,
+        "Java clients' first jars": run.build.client_jars,
+    }
+    shown = {
+        name: "; ".join(f"{jar.path} {jar.sha256}" for jar in own)
+        for name, own in jars.items()
+        if own
+    }
+    if run.build.choice.is_own:
+        observer = run.build.observer
+        shown["observer's jars"] = f"Kafka {observer}" if observer else "those of the servers"
+    return shown
 
 
 def _seconds(run: RunDescription) -> str:

@@ -65,7 +65,7 @@ def output_of(one: Judged, report: Path) -> RunOutput:
     error = one.error if verdict is None else (run.error if run else None)
     scenario = verdict.scenario if verdict else (run.scenario if run else one.folder.path.name)
     named = row_name(scenario, verdict.parameters if verdict else {})
-    kafka = run.kafka if run else (verdict.kafka if verdict else "")
+    kafka = run.on if run else (verdict.on if verdict else "")
     word = RunVerdict.UNDECIDED if verdict is None else verdict.verdict
     return RunOutput(
         name=f"{named}, Kafka {kafka}" if kafka else named,

@@ -78,7 +78,7 @@ def run_row(one: Judged, page: Path) -> RunRow:
         link=link,
         answer=verdict.answer,
         verdict=str(verdict.verdict),
-        kafka=verdict.kafka,
+        kafka=verdict.on,
         seed=str(verdict.seed),
         expected=expected_line(verdict),
         unexpected=[
@@ -101,7 +101,7 @@ def run_row(one: Judged, page: Path) -> RunRow:
 def run_of(one: Judged, row: RunRow, *, must_fail: bool = False) -> Run:
     """A run's place in the matrix, from its row; `must_fail` as there."""
     plan, run = _described(one)
-    kafka = row.kafka or (run.kafka if run else "unknown")
+    kafka = row.kafka or (run.on if run else "unknown")
     return Run(
         name=row.name,
         kafka=kafka,
@@ -126,7 +126,7 @@ def _unjudged(one: Judged, page: Path) -> RunRow:
         link="",
         answer="",
         verdict="undecided",
-        kafka=run.kafka if run else "",
+        kafka=run.on if run else "",
         seed=str(run.seed) if run else "",
         expected="",
         unexpected=[],

@@ -69,7 +69,7 @@ def _row(judged: Judged, session: Path, report: Path) -> dict[str, Any]:
         "verdict": str(verdict.verdict),
         "answer": verdict.answer,
         "seed": verdict.seed,
-        "kafka": verdict.kafka,
+        "kafka": verdict.on,
         "cluster": verdict.cluster,
         "violated": [name for name, r in verdict.checks.items() if r.verdict == "violated"],
         "unexpected": sum(one.findings for one in verdict.unexpected),

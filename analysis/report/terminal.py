@@ -72,7 +72,7 @@ def show(
     name = row_name(verdict.scenario, verdict.parameters)
     console.print(
         f"[bold {colour}]{verdict.verdict}[/] {escape(name)}, seed {verdict.seed}, "
-        f"Kafka {escape(verdict.kafka)}, {escape(verdict.cluster)}",
+        f"Kafka {escape(verdict.on)}, {escape(verdict.cluster)}",
         soft_wrap=True,
     )
     if verdict.answer:

@@ -85,6 +85,7 @@ def judge(
         parameters=trace.plan.parameters,
         seed=trace.run.seed,
         kafka=trace.run.kafka,
+        build="" if trace.run.build is None else trace.run.build.note,
         clients=trace.run.clients,
         cluster=trace.run.cluster,
         verdict=decide(

@@ -13,6 +13,7 @@ from cluster.kafka.config import LOG_CONFIGS, server_properties, setting_ms
 from cluster.kafka.java import java_options
 from cluster.kafka.topology import CLIENT_PORT, Topology
 from cluster.nodes.node import Node, NodeProcess
+from contract.builds import ClassPath
 from contract.errors import NodeError
 
 _STOP_SECONDS = 30
@@ -27,11 +28,21 @@ class KafkaService(Service):  # type: ignore[misc]
         observer).
     """
 
-    def __init__(self, context: Any, topology: Topology, *, version: str) -> None:
-        """Allocate the nodes; nothing is started."""
+    def __init__(
+        self, context: Any, topology: Topology, *, version: str, classes: ClassPath | None = None
+    ) -> None:
+        """Allocate the nodes; nothing is started.
+
+        Args:
+            context: ducktape's.
+            topology: the cluster's shape.
+            version: of Kafka.
+            classes: the servers' class path; None: that of the locked version.
+        """
         super().__init__(context, num_nodes=topology.node_count)
         self.topology = topology
         self.version = version
+        self.classes = ClassPath(locked=version) if classes is None else classes
         self._hosts = {
             server_id: node_of(allocated)
             for server_id, allocated in zip(topology.server_ids, self.nodes, strict=True)
@@ -82,7 +93,7 @@ class KafkaService(Service):  # type: ignore[misc]
         if self.is_running(server_id):
             raise NodeError(f"server {server_id} runs already")
         node, home = self._hosts[server_id], self._home(server_id)
-        class_path = node.class_path(self.version)
+        class_path = node.class_path(self.classes.locked, self.classes.own)
         java = [node.java, *node.class_data(class_path), *java_options(home, class_path)]
         properties = f"{home}/server.properties"
         serve = [*java, "kafka.Kafka", properties]

@@ -12,12 +12,14 @@ from docker.errors import APIError, DockerException, NotFound
 
 from cluster.kafka import distribution
 from cluster.kafka.lock import read_lock
+from cluster.kafka.own_jars import verified
 from cluster.nodes import agent
 from cluster.nodes.agent_link import REPLY_SECONDS, link_to
 from cluster.nodes.archives import owned_by_root, unpack
 from cluster.nodes.docker_client import connect, explained
 from cluster.nodes.node import Capability, Completed, Node, NodeProcess
 from cluster.nodes.traffic import Packets, Traffic
+from contract.builds import Jar, digest
 from contract.errors import DistributionError, NodeError
 from contract.waiting import wait_until
 
@@ -92,8 +94,27 @@ class DockerNode(Node):
         link = link_to(self.container, name=self.name, command=_AGENT)
         return link.ask(request, timeout_seconds=timeout_seconds)
 
-    def class_path(self, version: str) -> list[Path]:
-        """Return the class path of the mounted jars; if another folder is mounted, copy them in."""
+    def class_path(self, version: str, own: Sequence[Jar] = ()) -> list[Path]:
+        """Return own jars, copied in, and the mounted ones; copies if another folder is mounted."""
+        return [*self._own_jars(own), *(self._locked_jars(version) if version else [])]
+
+    def _own_jars(self, own: Sequence[Jar]) -> list[Path]:
+        """Copy own jars that the node does not have, and return their paths there, in order."""
+        folder = Path(f"{FOLDER}-kafka") / f"own-{digest(own)}"
+        places = {f"{number:03}-{jar.name}": jar for number, jar in enumerate(own)}
+        hashes = {name: jar.sha256 for name, jar in places.items()}
+        lacking = self._not_as_locked(folder, hashes) if own else []
+        for name, source in zip(places, verified(own), strict=True):
+            if name in lacking:
+                self.copy_to(source, folder / name)
+        if lacking and (wrong := self._not_as_locked(folder, hashes)):
+            raise DistributionError(
+                f"{self.name} has another {', '.join(wrong)} in {folder} than was copied to it: "
+                "start the command again"
+            )
+        return [folder / name for name in places]
+
+    def _locked_jars(self, version: str) -> list[Path]:
         jars, hashes = distribution.class_path(version), read_lock(version).hashes
         is_mounted = self._jars_mounted == jars[0].parent.parent
         folder = Path(JARS / version) if is_mounted else Path(f"{FOLDER}-kafka") / version

@@ -11,9 +11,11 @@ import psutil
 
 from cluster.kafka import distribution
 from cluster.kafka.java import kafka_class_data
+from cluster.kafka.own_jars import verified
 from cluster.nodes.host import Host
 from cluster.nodes.node import Capability, Completed, Node, NodeProcess
 from cluster.nodes.traffic import Packets, Traffic
+from contract.builds import Jar
 from contract.errors import FaultError, NodeError
 from contract.java import java_command, with_class_data
 
@@ -40,9 +42,9 @@ class LocalNode(Node):
         self._enter = list(enter)
         self._host = Host(self.folder, enter=enter)
 
-    def class_path(self, version: str) -> list[Path]:
-        """Return the class path in the user's cache, which all local nodes share."""
-        return distribution.class_path(version)
+    def class_path(self, version: str, own: Sequence[Jar] = ()) -> list[Path]:
+        """Return own jars in their place, and those in the user's cache, shared by local nodes."""
+        return [*verified(own), *(distribution.class_path(version) if version else [])]
 
     def class_data(self, class_path: Sequence[Path]) -> list[str]:
         """Return the options of this machine's archive."""

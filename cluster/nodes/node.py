@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cluster.nodes.traffic import Packets, Traffic
+from contract.builds import Jar
 from contract.errors import CommandFailedError
 
 _OUTPUT_SHOWN = 2000
@@ -82,8 +83,12 @@ class Node(ABC):
     is_paused: bool = False
 
     @abstractmethod
-    def class_path(self, version: str) -> list[Path]:
-        """Return the class path of a Kafka version on the node, each jar with the lock file's hash.
+    def class_path(self, version: str, own: Sequence[Jar] = ()) -> list[Path]:
+        """Return a class path on the node: own jars, then a Kafka version's with their lock's hash.
+
+        Args:
+            version: a locked one; empty: own jars only.
+            own: jars of this machine, which a node elsewhere gets copies of.
 
         Raises:
             DistributionError: a jar is missing, or has another hash.

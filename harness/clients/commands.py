@@ -13,7 +13,7 @@ class WorkerPlan(msgspec.Struct, frozen=True, kw_only=True):
     """A worker's settings, in a file on its node whose path is the worker's only argument.
 
     bootstrap: `address:port` of each broker, joined by commas.
-    jars: of the Kafka version whose classes it uses.
+    jars: the class path of the Kafka whose classes it uses.
     """
 
     worker: str

@@ -12,6 +12,7 @@ from ducktape.services.service import Service
 
 from cluster.ducktape import node_of
 from cluster.nodes.node import Node, NodeProcess
+from contract.builds import ClassPath
 from contract.errors import FencepostError, WaitTimeoutError, WorkerError
 from contract.events import DECODER, Answered, Event, WorkerStarted
 from contract.waiting import wait_until
@@ -33,10 +34,20 @@ class WorkerService(Service):  # type: ignore[misc]
         client_version: of the worker's client, from its history; "" until it has answered.
     """
 
-    def __init__(self, context: Any, *, worker: str, module: str) -> None:
-        """Allocate the node; `module` is what `python -m` runs there."""
+    def __init__(
+        self, context: Any, *, worker: str, module: str, classes: ClassPath | None = None
+    ) -> None:
+        """Allocate the node.
+
+        Args:
+            context: ducktape's.
+            worker: its name.
+            module: what `python -m` runs there.
+            classes: its class path; None: that of the Kafka version that `launch` names.
+        """
         super().__init__(context, num_nodes=1)
         self.worker = worker
+        self._classes = classes
         self.client_version = ""
         self._module = module
         self._process: NodeProcess | None = None
@@ -67,6 +78,7 @@ class WorkerService(Service):  # type: ignore[misc]
 
     def launch(self, *, bootstrap: str, kafka: str) -> None:
         """Start the worker; it needs no broker until its first command."""
+        classes = ClassPath(locked=kafka) if self._classes is None else self._classes
         plan = WorkerPlan(
             worker=self.worker,
             role=self._module.rpartition(".")[2],
@@ -74,7 +86,7 @@ class WorkerService(Service):  # type: ignore[misc]
             history=str(self.history_file),
             log=str(self.log_file),
             bootstrap=bootstrap,
-            jars=[str(jar) for jar in self.host.class_path(kafka)],
+            jars=[str(jar) for jar in self.host.class_path(classes.locked, classes.own)],
         )
         plan_file = self.folder / "plan.json"
         self.host.write(plan_file, msgspec.json.encode(plan))

@@ -9,17 +9,18 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from cluster.kafka import distribution
 from cluster.nodes.pool import PoolKind
+from contract.builds import Choice
 from contract.errors import AnalysisError, InterruptError
 from contract.nights import SUMMARY_FILE, NightSummary, Outcome, PlannedRun, read_summary
 from contract.uris import local_folder
 from contract.verdicts import RunVerdict
+from harness.commands.builds import ClientJars, ClientVersion, KafkaDir, choice_of, fetched
 from harness.commands.judging import EarlyAnalysis, count_stories, options_of
 from harness.commands.outputs import AsJson, Verbose
 from harness.commands.requirements import DEFAULT_KAFKA, require_pool, require_results, require_seed
 from harness.invocation import Session
-from harness.nightly.plan import plan_runs, versions_of
+from harness.nightly.plan import choice_of as planned_choice
 from harness.nightly.progress import NightProgress
 from harness.nightly.run import Ended, execute_in_ducktape, run_remaining
 from harness.nightly.state import HeldNight, Wanted, earlier_runs, hold_night
@@ -34,7 +35,7 @@ EXIT_CODES = {RunVerdict.PASS: 0, RunVerdict.FAIL: 1, RunVerdict.UNDECIDED: 2}
 _console = Console(stderr=True)
 
 
-def nightly(
+def nightly(  # noqa: PLR0913 - the options of a command
     suite: Annotated[
         str, typer.Option(help="Name of a suite in scenarios/suites, or path of a .yml file.")
     ] = DEFAULT_SUITE,
@@ -58,6 +59,9 @@ def nightly(
         bool, typer.Option("--fresh", help="Start a new night, even if one is unfinished.")
     ] = False,
     *,
+    kafka_dir: KafkaDir = None,
+    client_version: ClientVersion = None,
+    client_jars: ClientJars = None,
     is_verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
@@ -66,20 +70,24 @@ def nightly(
     After a kill, the same command continues the newest unfinished night of this suite and pool.
     Finished runs are kept; the interrupted run starts again. Exits with 0 if all is as the suite
     expects, 1 if a run failed (or a canary passed), else 2.
+
+    With --kafka-dir every entry of the suite runs on that build, instead of its Kafka versions; the
+    options of Java clients apply to entries that do not name their own.
     """
     require_seed(seed)
+    given = choice_of(None, kafka_dir, client_version, client_jars)
     wanted = Wanted(
         suite=find_suite(suite),
         cluster=cluster.value,
         seed=seed,
         default_kafka=DEFAULT_KAFKA,
         command=shlex.join(sys.argv),
+        given=given,
     )
     results = require_results(results)
     require_pool(cluster)
-    planned = plan_runs(wanted.suite, seed=0, cluster=cluster.value, default_kafka=DEFAULT_KAFKA)
-    for version in versions_of(planned):
-        distribution.ensure(version)
+    for run in wanted.plan(0):
+        fetched(planned_choice(run))
     with hold_night(results / NIGHTS, wanted, is_fresh=fresh) as night:
         _introduce(night)
         try:
@@ -91,7 +99,7 @@ def nightly(
         except (KeyboardInterrupt, InterruptError):
             left = len(night.remaining)
             state = f"{len(night.state.runs) - left} runs are done and kept, {left} are left"
-            again = _again(suite, cluster, results)
+            again = _again(suite, cluster, results, given)
             raise InterruptError(f"{state}; the night is not judged. Continue: {again}") from None
         night.finish()
     if not as_json:
@@ -177,9 +185,10 @@ def _conclude(summary: NightSummary, path: Path) -> None:
         out.print(Text(line), soft_wrap=True)
 
 
-def _again(suite: str, cluster: PoolKind, results: Path) -> str:
+def _again(suite: str, cluster: PoolKind, results: Path, given: Choice) -> str:
     words = ["fencepost", "nightly", "--suite", suite, "--cluster", cluster.value]
-    return shlex.join([*words, "--results", str(results)])
+    named = given.words() if given.kafka_dir else given.words()[2:]
+    return shlex.join([*words, *named, "--results", str(results)])
 
 
 def _print(line: str, *, style: str) -> None:

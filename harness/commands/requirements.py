@@ -37,7 +37,7 @@ def require_seed(seed: int | None) -> None:
         raise UsageError(f"a seed has at most {SEED_BITS} bits, {seed} has more")
 
 
-def require_kafka(version: str) -> None:
+def require_kafka(version: str, *, option: str = "--kafka") -> None:
     """Check the form of a Kafka version.
 
     Raises:
@@ -45,7 +45,7 @@ def require_kafka(version: str) -> None:
     """
     if not _VERSION.fullmatch(version):
         raise UsageError(
-            f"--kafka takes a version such as {DEFAULT_KAFKA}, not {shortened(version)}"
+            f"{option} takes a version such as {DEFAULT_KAFKA}, not {shortened(version)}"
         )
 
 

@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from cluster.kafka import distribution
 from cluster.nodes.pool import PoolKind
+from contract.builds import with_note
 from contract.child import run_child
 from contract.errors import (
     AnalysisError,
@@ -30,6 +30,14 @@ from contract.randomness import new_seed
 from contract.run_folder import GENERATED, RunFolder, find_runs
 from contract.uris import local_folder, place
 from harness.collection.collect import decode_clients, decode_server_logs
+from harness.commands.builds import (
+    ClientJars,
+    ClientVersion,
+    Kafka,
+    KafkaDir,
+    choice_of,
+    fetched,
+)
 from harness.commands.judging import (
     EarlyAnalysis,
     analyse_in_own_process,
@@ -38,8 +46,6 @@ from harness.commands.judging import (
 )
 from harness.commands.outputs import AsJson, Verbose
 from harness.commands.requirements import (
-    DEFAULT_KAFKA,
-    require_kafka,
     require_pool,
     require_results,
     require_seed,
@@ -60,9 +66,7 @@ def run(  # noqa: PLR0913 - the options of a command
         PoolKind,
         typer.Option(help="Pool of nodes: namespaces, containers, or plain folders."),
     ] = PoolKind.EMBEDDED,
-    kafka: Annotated[
-        str, typer.Option(help="Kafka version of brokers and clients.")
-    ] = DEFAULT_KAFKA,
+    kafka: Kafka = None,
     seed: Annotated[
         int | None,
         typer.Option(help="Seed of all random choices; drawn and printed if not given.", min=0),
@@ -75,6 +79,9 @@ def run(  # noqa: PLR0913 - the options of a command
         typer.Option(help="Parameters of a scenario, as JSON; all that it declares if not given."),
     ] = None,
     *,
+    kafka_dir: KafkaDir = None,
+    client_version: ClientVersion = None,
+    client_jars: ClientJars = None,
     is_verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
@@ -87,19 +94,20 @@ def run(  # noqa: PLR0913 - the options of a command
     chosen_parameters = _parameters(parameters)
     for scenario in chosen:
         scenario.require(chosen_parameters)
-    require_kafka(kafka)
+    choice = choice_of(kafka, kafka_dir, client_version, client_jars)
     require_seed(seed)
     results = require_results(results)
     require_pool(cluster)
+    build = fetched(choice)
     session = Session(
         seed=new_seed() if seed is None else seed,
-        kafka=kafka,
+        kafka=build.kafka,
+        build=build,
         cluster=cluster.value,
         command=shlex.join(sys.argv),
         git_head=git_head(),
         versions=versions(),
     )
-    distribution.ensure(kafka)
     _introduce(session, chosen, parameters)
     stories = count_stories(chosen, chosen_parameters)
     options = options_of(is_verbose=is_verbose, as_json=as_json)
@@ -278,11 +286,13 @@ def _parameters(text: str | None) -> dict[str, Any]:
 def _introduce(session: Session, chosen: list[ScenarioFile], parameters: str | None) -> None:
     names = " ".join(scenario.name for scenario in chosen)
     packages = ", ".join(f"{name} {version}" for name, version in session.versions.items())
-    options = f"--cluster {session.cluster} --kafka {session.kafka} --seed {session.seed}"
+    named = shlex.join(session.builds.choice.words())
+    options = f"--cluster {session.cluster} {named} --seed {session.seed}"
     if parameters is not None:
         options += f" --parameters {shlex.quote(parameters)}"
+    on = f"Kafka {with_note(session.kafka, session.builds.note)}, {session.cluster}"
     for line in (
-        f"seed {session.seed}, git {session.git_head}, Kafka {session.kafka}, {session.cluster}",
+        f"seed {session.seed}, git {session.git_head}, {on}",
         packages,
         f"again: fencepost run {names} {options}",
     ):

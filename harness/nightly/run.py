@@ -8,9 +8,11 @@ from pathlib import Path
 
 import msgspec
 
-from contract.errors import NodeError
+from cluster.kafka.own_jars import resolve
+from contract.errors import NodeError, UsageError
 from contract.nights import PlannedRun, RunStatus
 from harness.invocation import Session
+from harness.nightly.plan import choice_of
 from harness.nightly.state import HeldNight
 from harness.session.catalog import find_scenarios
 from harness.session.ducktape_session import run_ducktape
@@ -82,8 +84,17 @@ def execute_in_ducktape(
             of a kill.
         session: of the night; seed and Kafka version are the run's.
         on_phase: called with each phase.
+
+    Raises:
+        UsageError: own jars have changed since the run was planned.
     """
-    mine = msgspec.structs.replace(session, seed=run.seed, kafka=run.kafka)
+    build = resolve(choice_of(run))
+    if build.note != run.build:
+        raise UsageError(
+            f"the jars of {run.id} have changed since the night began: they were {run.build}, and "
+            f"are {build.note}. Start another one with --fresh"
+        )
+    mine = msgspec.structs.replace(session, seed=run.seed, kafka=run.kafka, build=build)
     with node_root(results) as root:
         try:
             ended = run_ducktape(

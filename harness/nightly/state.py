@@ -12,6 +12,7 @@ from typing import IO
 
 import msgspec
 
+from contract.builds import Choice
 from contract.errors import UsageError
 from contract.nights import (
     NIGHT_FILE,
@@ -31,13 +32,29 @@ _LOCK = "lock"
 
 @dataclass(frozen=True)
 class Wanted:
-    """The requested night. `seed` None: that of an unfinished night, else a drawn one."""
+    """The requested night.
+
+    Attributes:
+        seed: None: that of an unfinished night, else a drawn one.
+        given: the build that the command line names, as `plan_runs` takes it.
+    """
 
     suite: Suite
     cluster: str
     seed: int | None
     default_kafka: str
     command: str
+    given: Choice | None = None
+
+    def plan(self, seed: int) -> list[PlannedRun]:
+        """Return the runs of the night with this seed."""
+        return plan_runs(
+            self.suite,
+            seed=seed,
+            cluster=self.cluster,
+            default_kafka=self.default_kafka,
+            given=self.given,
+        )
 
     def is_continued_by(self, night: Night) -> bool:
         """Return whether an earlier night is this one, interrupted, with the same suite."""
@@ -46,6 +63,7 @@ class Wanted:
             and (night.suite, night.cluster) == (self.suite.name, self.cluster)
             and night.suite_sha256 == self.suite.sha256
             and self.seed in (None, night.seed)
+            and [run.rerun for run in night.runs] == [run.rerun for run in self.plan(night.seed)]
         )
 
 
@@ -135,9 +153,7 @@ def _create(nights: Path, wanted: Wanted) -> Path:
         seed=seed,
         command=wanted.command,
         started_micros=started_micros,
-        runs=plan_runs(
-            wanted.suite, seed=seed, cluster=wanted.cluster, default_kafka=wanted.default_kafka
-        ),
+        runs=wanted.plan(seed),
     )
     write_atomically(path / NIGHT_FILE, night)
     return path

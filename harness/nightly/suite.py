@@ -24,6 +24,9 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     Attributes:
         kafka: versions to run it on, in order; empty: the command line's default.
+        kafka_dir: an own build for the brokers instead, as `run --kafka-dir`.
+        client_version, client_jars: of the Java clients, as the options of `run`. A path that is
+            not absolute is relative to the suite's file.
         repeat: number of runs on each version, each with its own seed.
         seeds: the seeds on each version, instead of `repeat` drawn ones.
         parameters: of the scenario's test; empty: all that it declares.
@@ -32,6 +35,9 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     scenario: str
     kafka: list[str] = []
+    kafka_dir: str = ""
+    client_version: str = ""
+    client_jars: list[str] = []
     repeat: Annotated[int, msgspec.Meta(ge=1)] = 1
     seeds: list[_Seed] = []
     parameters: dict[str, Any] = {}
@@ -83,7 +89,16 @@ def find_suite(name_or_path: str) -> Suite:
         path=path,
         sha256=hashlib.sha256(content).hexdigest(),
         description=" ".join(parsed.description.split()),
-        entries=tuple(parsed.runs),
+        entries=tuple(_in_place(entry, path.absolute().parent) for entry in parsed.runs),
+    )
+
+
+def _in_place(entry: Entry, folder: Path) -> Entry:
+    """Return an entry with absolute paths."""
+    return msgspec.structs.replace(
+        entry,
+        kafka_dir=str(folder / entry.kafka_dir) if entry.kafka_dir else "",
+        client_jars=[str(folder / jar) for jar in entry.client_jars],
     )
 
 
@@ -94,7 +109,8 @@ def _parse(content: bytes, path: Path) -> SuiteFile:
         raise UsageError(f"{path} is not YAML: {error}") from error
     except msgspec.ValidationError as error:
         problem = str(error).replace("`$.", "`").replace("Object ", "")
-        hint = "; put a version in quotes" if ".kafka" in problem else ""
+        is_version = ".kafka" in problem or ".client_version" in problem
+        hint = "; put a version in quotes" if is_version else ""
         raise UsageError(f"{path}: {problem}{hint} (CONTRIBUTING.md, A suite)") from error
 
 
@@ -111,10 +127,16 @@ def _check(suite: SuiteFile, path: Path) -> None:
             known[entry.scenario].require(entry.parameters)
         except UsageError as error:
             raise UsageError(f"{where}.parameters: {error}") from error
-        for version in entry.kafka:
+        if entry.kafka and entry.kafka_dir:
+            raise UsageError(f"{where}: give kafka or kafka_dir, not both")
+        client = [entry.client_version] if entry.client_version else []
+        for field, version in [
+            *(("kafka", one) for one in entry.kafka),
+            *(("client_version", one) for one in client),
+        ]:
             if version not in locked:
                 raise UsageError(
-                    f"{where}.kafka: {version} has no lock file; there are: {', '.join(locked)}; "
+                    f"{where}.{field}: {version} has no lock file; there are: {', '.join(locked)}; "
                     f"to add one: fencepost kafka lock {version}"
                 )
         if entry.seeds and entry.repeat > 1:

@@ -91,8 +91,8 @@ def run_ducktape(
         "FENCEPOST_POOL_SIZE": str(pool_size(scenario.path for scenario in chosen)),
         "FENCEPOST_POOL_ROOT": str(root),
     }
-    if session.cluster != PoolKind.DOCKER:
-        _record_class_data(session.kafka, on_phase)
+    if session.cluster != PoolKind.DOCKER and (version := session.builds.of_servers.locked):
+        _record_class_data(version, on_phase)
     folder, notes = reserve_session(results, root)
     environment[NOTES] = str(notes)
     try:

@@ -18,8 +18,9 @@ from cluster.kafka.service import KafkaService
 from cluster.kafka.topology import Topology
 from cluster.nodes.tether import die_with_parent
 from contract.answers import parts
+from contract.builds import ClassPath, version_numbers, with_note
 from contract.checks import Check
-from contract.clients import clients_of
+from contract.clients import Client, clients_of
 from contract.errors import UsageError, WorkerError
 from contract.events import WorkerStarted
 from contract.manifest import write_manifest
@@ -78,8 +79,8 @@ class Scenario(Test):  # type: ignore[misc]
 
     @property
     def kafka_version(self) -> tuple[int, ...]:
-        """Of the brokers, e.g. (4, 4, 0)."""
-        return tuple(int(part) for part in self.session.kafka.split("."))
+        """Of the brokers, e.g. (4, 4, 0), also of 4.4.0-SNAPSHOT."""
+        return version_numbers(self.session.kafka)
 
     @contextmanager
     def running(
@@ -114,9 +115,17 @@ class Scenario(Test):  # type: ignore[misc]
         problems: list[str] = []
         try:
             phases.enter(Stage.STARTING, "servers and clients")
-            kafka = KafkaService(self.test_context, shape, version=self.session.kafka)
-            workers = {kind: self._worker(kind.worker, kind.module) for kind in workers_for(groups)}
-            observer = self._worker("observer", "harness.clients.observer_worker")
+            build = self.session.builds
+            kafka = KafkaService(
+                self.test_context, shape, version=build.kafka, classes=build.of_servers
+            )
+            workers = {
+                kind: self._worker(kind.worker, kind.module, build.of_clients)
+                for kind in workers_for(groups)
+            }
+            observer = self._worker(
+                "observer", "harness.clients.observer_worker", build.of_observer
+            )
             run = Run(
                 kafka=kafka,
                 consumers=Consumers(workers, groups),
@@ -147,18 +156,22 @@ class Scenario(Test):  # type: ignore[misc]
 
     def groups_here(self, groups: Sequence[GroupPlan]) -> list[GroupPlan]:
         """Return the groups whose clients support the Kafka version, in random order."""
-        clients: list[Any] = clients_of(self.session.kafka)
+        clients: list[Any] = self._testable()
         here = [group for group in groups if group.client in clients]
         return self.random.sample(here, len(here))
 
-    def _worker(self, name: str, module: str) -> WorkerService:
-        return WorkerService(self.test_context, worker=name, module=module)
+    def _testable(self) -> list[Client]:
+        return clients_of(self.session.kafka, java=self.session.builds.client)
+
+    def _worker(self, name: str, module: str, classes: ClassPath) -> WorkerService:
+        return WorkerService(self.test_context, worker=name, module=module, classes=classes)
 
     def _require_clients(self, groups: Sequence[GroupPlan]) -> None:
-        testable = clients_of(self.session.kafka)
+        testable = self._testable()
         if unknown := sorted({group.client for group in groups} - set(testable)):
+            on = with_note(self.session.kafka, self.session.builds.note)
             raise UsageError(
-                f"Kafka {self.session.kafka} can't be tested with {', '.join(unknown)}; "
+                f"Kafka {on} can't be tested with {', '.join(unknown)}; "
                 f"it can with {', '.join(testable)}"
             )
 
@@ -200,8 +213,15 @@ class Scenario(Test):  # type: ignore[misc]
             command=session.command,
             rerun=session.rerun(plan.scenario, plan.parameters),
             started_micros=time.time_ns() // 1000,
-            jars=read_lock(session.kafka).hashes,
+            jars=_hashes(session.builds.of_servers),
+            build=session.builds,
         )
+
+
+def _hashes(classes: ClassPath) -> dict[str, str]:
+    """Return the SHA-256 of each jar of a class path, by its file name."""
+    own = {jar.name: jar.sha256 for jar in classes.own}
+    return (read_lock(classes.locked).hashes if classes.locked else {}) | own
 
 
 def _driver_history(folder: RunFolder) -> HistoryWriter:

@@ -1,0 +1,81 @@
+"""Options that name the Kafka of a run, and what they find (docs/own-builds.md)."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cluster.kafka import distribution
+from cluster.kafka.own_jars import resolve
+from contract.builds import Build, Choice
+from contract.errors import UsageError
+from contract.uris import local_folder
+from harness.commands.requirements import DEFAULT_KAFKA, require_kafka
+
+Kafka = Annotated[
+    str | None,
+    typer.Option(help="Kafka version of brokers and clients.", show_default=DEFAULT_KAFKA),
+]
+KafkaDir = Annotated[
+    Path | None,
+    typer.Option(
+        help="An unpacked Kafka distribution, or a folder of a build's jars, for the brokers.",
+        parser=local_folder,
+        metavar="FOLDER",
+    ),
+]
+ClientVersion = Annotated[
+    str | None,
+    typer.Option(help="A locked version for the Java clients, if not that of the brokers."),
+]
+ClientJars = Annotated[
+    list[Path] | None,
+    typer.Option(
+        help="A jar, or a folder of jars or classes, that comes first on the class path of the "
+        "Java clients only; may be given several times.",
+        parser=local_folder,
+        metavar="PATH",
+    ),
+]
+
+
+def choice_of(
+    kafka: str | None,
+    kafka_dir: Path | None,
+    client_version: str | None,
+    client_jars: list[Path] | None,
+) -> Choice:
+    """Return what the options name.
+
+    Raises:
+        UsageError: two of them exclude each other, or a version has not the form of one.
+    """
+    if kafka is not None and kafka_dir is not None:
+        raise UsageError(
+            "--kafka and --kafka-dir both name the brokers: give one. The version of a build is "
+            "read from its jars"
+        )
+    if kafka_dir is None:
+        kafka = DEFAULT_KAFKA if kafka is None else kafka
+        require_kafka(kafka)
+    if client_version is not None:
+        require_kafka(client_version, option="--client-version")
+    return Choice(
+        kafka=kafka or "",
+        kafka_dir="" if kafka_dir is None else str(kafka_dir.absolute()),
+        client_version=client_version or "",
+        client_jars=[str(path.absolute()) for path in client_jars or []],
+    )
+
+
+def fetched(choice: Choice) -> Build:
+    """Find the jars of a choice, and download missing ones of locked versions.
+
+    Raises:
+        UsageError: as `resolve`.
+        DistributionError: a version is not locked, or can't be downloaded.
+    """
+    build = resolve(choice)
+    for version in build.locked:
+        distribution.ensure(version)
+    return build

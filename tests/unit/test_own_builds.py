@@ -1,0 +1,269 @@
+"""Own builds of Kafka: what is found in them, and what is said of those that can't run."""
+
+import zipfile
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from cluster.kafka import distribution, own_jars
+from cluster.kafka.own_jars import resolve, verified
+from cluster.nodes.local import LocalNode
+from contract.builds import Build, Choice, Jar, digest, released, version_numbers
+from contract.clients import Client, clients_of
+from contract.errors import DistributionError, UsageError
+from harness.invocation import Session, rerun_command
+
+VERSION_FILE = "kafka/kafka-version.properties"
+CONSUMER = "org/apache/kafka/clients/consumer/KafkaConsumer.class"
+
+
+@pytest.fixture(autouse=True)
+def _new_files_each_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    own_jars.forget()
+    monkeypatch.setenv(distribution.CACHE_VARIABLE, str(tmp_path / "cache"))
+
+
+def jar(path: Path, **content: str) -> Path:
+    """A jar with these entries, whose names have `__` for `/` and `_DOT_` for `.`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w") as made:
+        for name, text in (content or {"empty": ""}).items():
+            made.writestr(name.replace("__", "/").replace("_DOT_", "."), text)
+    return path
+
+
+def clients_jar(path: Path, version: str = "4.5.0-SNAPSHOT") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w") as made:
+        made.writestr(VERSION_FILE, f"commitId=unknown\nversion={version}\n")
+        made.writestr(CONSUMER, "classes")
+    return path
+
+
+def build(folder: Path, version: str = "4.5.0-SNAPSHOT") -> Path:
+    """A folder with what a distribution's libs/ must have."""
+    jar(folder / f"kafka_2.13-{version}.jar")
+    jar(folder / "scala-library-2.13.16.jar")
+    clients_jar(folder / f"kafka-clients-{version}.jar", version)
+    return folder
+
+
+def own(folder: Path, **named: str | list[str]) -> Build:
+    return resolve(msgspec.convert({"kafka_dir": str(folder), **named}, Choice))
+
+
+def test_a_distribution_is_read_from_its_libs(tmp_path: Path) -> None:
+    folder = build(tmp_path / "kafka" / "libs").parent
+    found = own(folder)
+    assert (found.kafka, found.client) == ("4.5.0-SNAPSHOT", "4.5.0-SNAPSHOT")
+    assert [one.name for one in found.server_jars] == [
+        "kafka-clients-4.5.0-SNAPSHOT.jar",
+        "kafka_2.13-4.5.0-SNAPSHOT.jar",
+        "scala-library-2.13.16.jar",
+    ]
+    assert found.of_clients == found.of_servers
+    assert f"servers of {folder} (jars " in found.note
+
+
+def test_jars_of_sources_and_tests_are_left_out(tmp_path: Path) -> None:
+    folder = build(tmp_path)
+    for kind in ("sources", "javadoc", "test", "test-sources", "scaladoc"):
+        jar(folder / f"kafka-clients-4.5.0-SNAPSHOT-{kind}.jar")
+    assert len(own(folder).server_jars) == 3
+
+
+def test_the_observer_has_the_release_where_it_is_locked_and_else_the_build(tmp_path: Path) -> None:
+    of_release, of_snapshot = own(build(tmp_path / "a", "4.4.0")), own(build(tmp_path / "b"))
+    assert of_release.of_observer.locked == "4.4.0"
+    assert of_release.of_observer.own == []
+    assert of_snapshot.of_observer == of_snapshot.of_servers
+    assert of_snapshot.locked == []
+
+
+def test_client_jars_come_first_and_the_rest_is_the_servers(tmp_path: Path) -> None:
+    patch = jar(tmp_path / "patch.jar", org__apache__kafka__A_DOT_class="a")
+    found = resolve(Choice(kafka="4.4.0", client_jars=[str(patch)]))
+    assert found.of_servers == released("4.4.0").of_servers
+    assert [one.path for one in found.of_clients.own] == [str(patch)]
+    assert found.of_clients.locked == "4.4.0"
+    assert (found.client, found.observer) == ("4.4.0", "4.4.0")
+    assert found.note.startswith("Java clients 4.4.0 with patch.jar first (jars ")
+    on_build = own(build(tmp_path / "build"), client_jars=[str(patch)])
+    assert next(one.name for one in on_build.of_clients.own) == "patch.jar"
+    assert on_build.of_clients.own[1:] == on_build.server_jars
+
+
+def test_a_client_version_replaces_the_servers_jars_for_clients_only(tmp_path: Path) -> None:
+    found = own(build(tmp_path), client_version="3.9.2")
+    assert (found.of_clients.own, found.of_clients.locked) == ([], "3.9.2")
+    assert (found.kafka, found.client) == ("4.5.0-SNAPSHOT", "3.9.2")
+    assert found.note.endswith("; Java clients 3.9.2")
+
+
+def test_the_version_of_client_jars_is_read_from_them(tmp_path: Path) -> None:
+    patched = clients_jar(tmp_path / "kafka-clients.jar", "4.4.0-patched")
+    found = resolve(Choice(kafka="4.4.0", client_version="3.9.2", client_jars=[str(patched)]))
+    assert found.client == "4.4.0-patched"
+    assert found.of_clients.locked == "3.9.2"
+
+
+def test_folders_of_jars_and_of_classes_are_client_jars(tmp_path: Path) -> None:
+    clients_jar(tmp_path / "jars" / "b.jar")
+    jar(tmp_path / "jars" / "a.jar")
+    classes = tmp_path / "out" / "org" / "apache" / "kafka"
+    classes.mkdir(parents=True)
+    (classes / "A.class").write_bytes(b"a")
+    named = [str(tmp_path / "jars"), str(tmp_path / "out")]
+    found = resolve(Choice(kafka="4.4.0", client_jars=named))
+    assert [one.name for one in found.client_jars[:2]] == ["a.jar", "b.jar"]
+    packed = Path(found.client_jars[2].path)
+    assert packed.is_relative_to(tmp_path / "cache")
+    with zipfile.ZipFile(packed) as content:
+        assert content.namelist() == ["org/apache/kafka/A.class"]
+    own_jars.forget()
+    assert resolve(Choice(kafka="4.4.0", client_jars=named)).client_jars == found.client_jars
+    (classes / "A.class").write_bytes(b"b")
+    own_jars.forget()
+    assert resolve(Choice(kafka="4.4.0", client_jars=named)).note != found.note
+
+
+@pytest.mark.parametrize(
+    ("prepare", "hint"),
+    [
+        (lambda folder: folder.rmdir(), "can't be read (No such file or directory)"),
+        (lambda _: None, "no kafka_2.13 jar found there"),
+        (lambda folder: jar(folder / "kafka_2.13-4.5.0.jar"), "no kafka-clients jar found there"),
+        (
+            lambda folder: (build(folder) / "scala-library-2.13.16.jar").unlink(),
+            "no scala-library jar",
+        ),
+        (
+            lambda folder: clients_jar(build(folder) / "kafka-clients-4.4.0.jar", "4.4.0"),
+            "several builds of a jar: kafka-clients-4.4.0.jar, kafka-clients-4.5.0-SNAPSHOT.jar",
+        ),
+        (
+            lambda folder: jar(build(folder) / "kafka-clients-4.5.0-SNAPSHOT.jar"),
+            "its version is not known: no jar has kafka/kafka-version.properties",
+        ),
+        (
+            lambda folder: build(folder, "2026-11"),
+            "the version of kafka-clients-2026-11.jar is not known",
+        ),
+        (
+            lambda folder: (build(folder) / "kafka-clients-4.5.0-SNAPSHOT.jar").write_text("x"),
+            "can't be read as a jar (File is not a zip file)",
+        ),
+    ],
+)
+def test_a_kafka_dir_that_can_not_run_is_refused_with_what_to_do(
+    tmp_path: Path, prepare: "object", hint: str
+) -> None:
+    folder = tmp_path / "kafka"
+    folder.mkdir()
+    assert callable(prepare)
+    prepare(folder)
+    with pytest.raises(UsageError) as refused:
+        own(folder)
+    assert f"--kafka-dir {folder}" in str(refused.value)
+    assert hint in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("prepare", "hint"),
+    [
+        (lambda _: None, "does not exist. Name a jar"),
+        (lambda path: path.mkdir(), "has neither jars nor classes"),
+        (lambda path: path.write_text("x"), "is no jar. Name a jar"),
+        (lambda path: jar(path / "other.jar"), "no class of org.apache.kafka.* is there"),
+        (lambda path: clients_jar(path / "a.jar", "unspecified"), "the version of a.jar is not"),
+        (lambda path: clients_jar(path / "a:b.jar"), "at which Java splits class paths"),
+    ],
+)
+def test_client_jars_that_can_not_run_are_refused_with_what_to_do(
+    tmp_path: Path, prepare: "object", hint: str
+) -> None:
+    path = tmp_path / "mine"
+    assert callable(prepare)
+    prepare(path)
+    with pytest.raises(UsageError) as refused:
+        resolve(Choice(kafka="4.4.0", client_jars=[str(path)]))
+    assert hint in str(refused.value)
+
+
+def test_own_jars_are_compared_at_each_use(tmp_path: Path) -> None:
+    patch = clients_jar(tmp_path / "patch.jar")
+    (found,) = resolve(Choice(kafka="4.4.0", client_jars=[str(patch)])).client_jars
+    assert verified([found]) == [patch]
+    patch.write_bytes(b"built again")
+    with pytest.raises(DistributionError, match="has changed since the command started"):
+        verified([found])
+    patch.unlink()
+    with pytest.raises(DistributionError, match="can't be read any more"):
+        verified([found])
+
+
+def test_a_node_has_own_jars_before_those_of_a_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patch = clients_jar(tmp_path / "patch.jar")
+    (found,) = resolve(Choice(kafka="4.4.0", client_jars=[str(patch)])).client_jars
+    released_jar = tmp_path / "cache" / "released.jar"
+    monkeypatch.setattr(distribution, "class_path", lambda _version: [released_jar])
+    node = LocalNode("n", "127.0.0.1", tmp_path, frozenset())
+    assert node.class_path("4.4.0", [found]) == [patch, released_jar]
+    assert node.class_path("", [found]) == [patch]
+    assert node.class_path("4.4.0") == [released_jar]
+
+
+def test_a_session_carries_the_build_and_a_rerun_names_it(tmp_path: Path) -> None:
+    patch = clients_jar(tmp_path / "my patch.jar")
+    found = own(build(tmp_path / "k"), client_version="3.9.2", client_jars=[str(patch)])
+    session = Session(
+        seed=1,
+        kafka=found.kafka,
+        cluster="embedded",
+        command="",
+        git_head="",
+        versions={},
+        build=found,
+    )
+    assert Session.from_globals(msgspec.json.decode(session.as_globals())) == session
+    assert session.rerun("baseline", {}) == (
+        f"fencepost run baseline --cluster embedded --kafka-dir {tmp_path}/k "
+        f"--client-version 3.9.2 --client-jars '{patch}' --seed 1"
+    )
+    plain = rerun_command("baseline", {}, cluster="docker", choice=Choice(kafka="4.4.0"), seed=2)
+    assert plain == "fencepost run baseline --cluster docker --kafka 4.4.0 --seed 2"
+
+
+@pytest.mark.parametrize(
+    ("version", "numbers"),
+    [
+        ("4.4.0", (4, 4, 0)),
+        ("4.5.0-SNAPSHOT", (4, 5, 0)),
+        ("4.4.0-x", (4, 4, 0)),
+        ("3.9.2.7", None),
+        ("4.4", None),
+        ("latest", None),
+    ],
+)
+def test_the_numbers_of_a_version(version: str, numbers: tuple[int, int, int] | None) -> None:
+    if numbers is None:
+        with pytest.raises(ValueError, match="three numbers"):
+            version_numbers(version)
+    else:
+        assert version_numbers(version) == numbers
+
+
+def test_a_client_without_kip_848_is_not_tested_on_new_brokers() -> None:
+    assert Client.JAVA_CONSUMER not in clients_of("4.4.0", java="3.9.2")
+    assert Client.JAVA_CONSUMER not in clients_of("3.9.2", java="4.4.0")
+    assert Client.JAVA_CONSUMER in clients_of("4.5.0-SNAPSHOT", java="4.4.0")
+
+
+def test_a_digest_is_of_names_contents_and_order() -> None:
+    one, other = Jar("/a/x.jar", "1"), Jar("/a/y.jar", "2")
+    assert digest([one, other]) == digest([Jar("/b/x.jar", "1"), other])
+    assert digest([one, other]) != digest([other, one])
+    assert digest([one]) != digest([Jar("/a/x.jar", "3")])
