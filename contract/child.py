@@ -9,8 +9,10 @@ from contextlib import contextmanager
 _END_SECONDS = 10
 
 
-def run_child(argv: Sequence[str]) -> int:
+def run_child(argv: Sequence[str], *, stdout: int | None = None) -> int:
     """Run a program to its end and return its exit status.
+
+    `stdout`: as of `subprocess.Popen`.
 
     It is in a session of its own, so that a terminal's Ctrl-C reaches only this process, which ends
     the program by SIGTERM, or SIGKILL if that takes too long.
@@ -21,7 +23,7 @@ def run_child(argv: Sequence[str]) -> int:
     child: subprocess.Popen[bytes] | None = None
     try:
         with _interrupts_later():
-            child = subprocess.Popen(argv, start_new_session=True)
+            child = subprocess.Popen(argv, stdout=stdout, start_new_session=True)
         return child.wait()
     except KeyboardInterrupt:
         if child is not None:

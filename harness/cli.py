@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from contract.program import run_program
+from harness.commands.compare import compare
 from harness.commands.doctor import doctor
 from harness.commands.generate import generate
 from harness.commands.kafka import app as kafka_app
@@ -28,6 +29,7 @@ app = typer.Typer(
 app.add_typer(kafka_app, name="kafka")
 app.command(name="run")(run)
 app.command(name="nightly")(nightly)
+app.command(name="compare")(compare)
 app.command(name="list")(list_scenarios)
 app.command(name="analyze")(analyze)
 app.command(name="open")(open_page)

@@ -30,6 +30,7 @@ def analyse_in_own_process(
     options: Sequence[str] = (),
     master: str | None = None,
     conf: Iterable[str] = (),
+    stdout: int | None = None,
 ) -> int:
     """Run the analysis and return its exit status.
 
@@ -40,13 +41,14 @@ def analyse_in_own_process(
         options: `options_of`.
         master: Spark's; None for this machine.
         conf: settings of Spark, as KEY=VALUE.
+        stdout: as of `run_child`.
     """
     command = [*_COMMAND, *options, *map(str, runs)]
     if master is not None:
         command += ["--master", master]
     for setting in conf:
         command += ["--conf", setting]
-    return run_child(tethered(command))
+    return run_child(tethered(command), stdout=stdout)
 
 
 def count_stories(chosen: Iterable[ScenarioFile], parameters: Mapping[str, Any]) -> int:

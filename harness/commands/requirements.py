@@ -1,8 +1,10 @@
 """Checks of the command line before work begins."""
 
+import json
 import re
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import Any
 
 from cluster.nodes.docker_client import docker_problem
 from cluster.nodes.pool import PoolKind
@@ -65,6 +67,22 @@ def require_results(results: Path) -> Path:
         raise UsageError(
             f"--results {shortened(str(results))} can't be written ({why}): name another folder"
         ) from error
+
+
+def parameters_of(text: str | None) -> dict[str, Any]:
+    """Return a scenario's parameters from a JSON object; none for None.
+
+    Raises:
+        UsageError: it is none.
+    """
+    try:
+        parsed = json.loads("{}" if text is None else text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"--parameters is not JSON: {error}") from error
+    if not isinstance(parsed, dict):
+        shown = shortened(str(text))
+        raise UsageError(f'--parameters must be a JSON object like {{"name": 1}}, not {shown}')
+    return parsed
 
 
 def shortened(text: str) -> str:

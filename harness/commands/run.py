@@ -6,7 +6,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -46,10 +46,10 @@ from harness.commands.judging import (
 )
 from harness.commands.outputs import AsJson, Verbose
 from harness.commands.requirements import (
+    parameters_of,
     require_pool,
     require_results,
     require_seed,
-    shortened,
 )
 from harness.invocation import Session
 from harness.session.catalog import ScenarioFile, find_scenarios, scenarios
@@ -91,7 +91,7 @@ def run(  # noqa: PLR0913 - the options of a command
     unexpected, and the path of the report's page.
     """
     chosen = find_scenarios(names)
-    chosen_parameters = _parameters(parameters)
+    chosen_parameters = parameters_of(parameters)
     for scenario in chosen:
         scenario.require(chosen_parameters)
     choice = choice_of(kafka, kafka_dir, client_version, client_jars)
@@ -269,18 +269,6 @@ def _judged(runs: Iterable[Path | str], analyse: Callable[[], int]) -> int:
 def _not_judged(runs: Iterable[Path | str]) -> str:
     again = shlex.join(["fencepost", "analyze", *map(str, runs)])
     return f"the runs are kept, and not all are judged; judge them with: {again}"
-
-
-def _parameters(text: str | None) -> dict[str, Any]:
-    """Return a scenario's parameters from a JSON object; none for None."""
-    try:
-        parsed = json.loads("{}" if text is None else text)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"--parameters is not JSON: {error}") from error
-    if not isinstance(parsed, dict):
-        shown = shortened(str(text))
-        raise UsageError(f'--parameters must be a JSON object like {{"name": 1}}, not {shown}')
-    return parsed
 
 
 def _introduce(session: Session, chosen: list[ScenarioFile], parameters: str | None) -> None:

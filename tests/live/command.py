@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import sandbox_problem
+from contract.builds import Build
 from contract.ranges import RECORDS, count_rows
 from contract.run_folder import RunFolder
 from harness.invocation import Session
@@ -40,11 +41,14 @@ def finished(*arguments: str, **env: str) -> tuple[int, str]:
     return process.returncode, said
 
 
-def ran(scenario: ScenarioFile, results: Path, pool: PoolKind) -> Path:
+def ran(
+    scenario: ScenarioFile, results: Path, pool: PoolKind, *, build: Build | None = None
+) -> Path:
     """Run a scenario to its end, and leave it unjudged; the session's folder."""
     session = Session(
         seed=1,
-        kafka="4.4.0",
+        kafka="4.4.0" if build is None else build.kafka,
+        build=build,
         cluster=pool,
         command="pytest",
         git_head="",

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+COMPARED = ("--scenario", "baseline", "--runs", "4")
 
 
 def fencepost(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -97,6 +98,18 @@ def test_kafka_list_names_the_locked_versions() -> None:
         (("run", "baseline", "--parameters", '{"x": 1}'), 64, "it declares none"),
         (("run", "unclean_election", "--parameters", '{"successor": "x"}'), 64, '"eligible"'),
         (("run", "baseline", "--kafka", "latest"), 64, "a version such as 4.4.0"),
+        (("run", "baseline", "--client-version", "x"), 64, "--client-version takes a version"),
+        (("run", "baseline", "--client-version", "1.2.3"), 69, "fencepost kafka lock 1.2.3"),
+        (("run", "baseline", "--kafka-dir", "/nonexistent"), 64, "can't be read (No such file"),
+        (("run", "baseline", "--kafka-dir", "docs"), 64, "no kafka_2.13 jar found there"),
+        (("run", "baseline", "--client-jars", "docs"), 64, "has neither jars nor classes"),
+        (("run", "baseline", "--client-jars", "s3a://b/x.jar"), 64, "is not on this machine"),
+        (("run", "baseline", "--kafka", "4.4.0", "--kafka-dir", "x"), 64, "give one"),
+        (("nightly", "--kafka-dir", "docs"), 64, "no kafka_2.13 jar found there"),
+        (("compare", "4.4.0", "kafka=4.4.0", *COMPARED), 64, "A build is kafka=VERSION"),
+        (("compare", "kafka=4.4.0", "client-jars=docs", *COMPARED), 64, "neither jars nor"),
+        (("compare", "kafka=4.4.0", "kafka=4.4.0", *COMPARED, "--parameters", "{"), 64, "not JSON"),
+        (("compare", "kafka=4.4.0", "kafka=4.4.0"), 64, "Missing option"),
         (("run", "baseline", "--results", "/dev/null"), 64, "can't be written"),
         (("nightly", "--results", "/proc/x"), 64, "can't be written"),
         (("analyze", "x" * 5000), 64, "is no folder of runs"),

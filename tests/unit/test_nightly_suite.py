@@ -1,9 +1,11 @@
 """Suites, and the runs that are planned from them."""
 
+import zipfile
 from pathlib import Path
 
 import pytest
 
+from contract.builds import Choice
 from contract.errors import UsageError
 from contract.nights import PlannedRun
 from harness.nightly.plan import plan_runs
@@ -48,6 +50,12 @@ def test_a_suite_is_found_by_its_path_and_named_by_its_stem(tmp_path: Path) -> N
         ("runs: [{scenario: baseline}, {kafka: [x]}]", ["`scenario`", "runs[1]"]),
         ("runs: [{scenario: baseline, kafka: [4.4]}]", ["runs[0].kafka", "in quotes"]),
         ("runs: [{scenario: baseline, kafka: ['1.2.3']}]", ["runs[0].kafka", "kafka lock 1.2.3"]),
+        ("runs: [{scenario: baseline, client_version: 4.4}]", ["client_version", "in quotes"]),
+        (
+            "runs: [{scenario: baseline, client_version: '1.2.3'}]",
+            ["runs[0].client_version", "kafka lock 1.2.3"],
+        ),
+        ("runs: [{scenario: baseline, kafka: ['4.4.0'], kafka_dir: x}]", ["runs[0]", "not both"]),
         ("runs: [{scenario: baseline, expect: faill}]", ["faill", "runs[0].expect"]),
         ("runs: [{scenario: baseline, seed: 1}]", ["`seed`", "runs[0]"]),
         ("runs: [{scenario: baseline, seeds: [99999999999]}]", ["runs[0].seeds", "2147483647"]),
@@ -89,6 +97,24 @@ def test_planning_multiplies_versions_and_repeats(tmp_path: Path) -> None:
         f"fencepost run zombie_leader --cluster embedded --kafka 4.4.0 --seed {seed} "
         '--parameters \'{"recipe": "deaf"}\''
     )
+
+
+def test_entries_name_builds_and_the_command_line_those_of_the_others(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "patch.jar", "w") as jar:
+        jar.writestr("org/apache/kafka/A.class", "")
+    own = "client_version: '3.9.2', client_jars: [patch.jar]"
+    both = "kafka: ['4.4.0', '3.9.0']"
+    text = f"runs: [{{scenario: baseline, {own}}}, {{scenario: canary, {both}}}]"
+    suite = find_suite(str(written(tmp_path, text)))
+    first, second, third = planned(suite)
+    assert first.choice is not None
+    assert first.choice.client_jars == [str(tmp_path / "patch.jar")]
+    assert "Java clients 3.9.2 with patch.jar first" in first.build
+    assert f"--client-version 3.9.2 --client-jars {tmp_path}/patch.jar" in first.rerun
+    assert (second.choice, third.choice, second.build) == (None, None, "")
+    given = Choice(client_version="4.3.1")
+    runs = plan_runs(suite, seed=1, cluster="embedded", default_kafka=KAFKA, given=given)
+    assert [run.choice and run.choice.client_version for run in runs] == ["3.9.2", "4.3.1", "4.3.1"]
 
 
 def test_parameters_that_a_scenario_does_not_declare_are_refused(tmp_path: Path) -> None:

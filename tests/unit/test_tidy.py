@@ -47,6 +47,7 @@ ROOMS_OF_ANALYSIS = [
     "checks",
     "verdict",
     "report",
+    "comparison",
     "early",
     "judging",
     "cli",

@@ -1,0 +1,105 @@
+"""The outputs of a comparison: a table for the terminal, Markdown, and a page."""
+
+import re
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from analysis.comparison.words import HEADS, cell_words, headline, sentences
+from analysis.report.page import environment
+from contract.comparisons import RESULT_FILE, Cell, Outcome, Result
+from contract.regular_files import replace_file
+
+PAGE, MARKDOWN = "compare.html", "compare.md"
+ROWS_MAX = 200
+"""Of a page; `compare.json` has all cells."""
+_TERMINAL_ROWS = 12
+_COLOURS = {Outcome.SAME: "green", Outcome.DIFFERS: "red", Outcome.UNDECIDED: "yellow"}
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|#~&])")
+
+
+def write(folder: Path, result: Result) -> None:
+    """Write `compare.json`, `compare.md` and `compare.html` into a folder."""
+    folder.mkdir(exist_ok=True)
+    text = msgspec.json.format(msgspec.json.encode(result), indent=2)
+    replace_file(folder / RESULT_FILE, text + b"\n")
+    replace_file(folder / MARKDOWN, markdown(result).encode())
+    replace_file(folder / PAGE, page(result).encode())
+
+
+def show(result: Result, out: Console, *, is_verbose: bool) -> None:
+    """Print the outcome and the cells that differ, or those that come nearest to it."""
+    rows = result.cells if is_verbose else _nearest(result)
+    if rows:
+        table = Table(*HEADS, box=None, pad_edge=False)
+        for cell in rows:
+            style = "bold" if cell.differs else None
+            table.add_row(*map(escape, cell_words(cell)), style=style)
+        out.print(table)
+    left = len(result.cells) - len(rows)
+    if left:
+        _print(out, f"{left} more cells vary and do not differ: {PAGE}")
+    for line in sentences(result):
+        _print(out, line)
+    colour = _COLOURS[result.outcome]
+    out.print(Text(headline(result), style=f"bold {colour}"), soft_wrap=True)
+
+
+def markdown(result: Result) -> str:
+    """The comparison as Markdown."""
+    lines = [
+        f"# Fencepost: {_plain(headline(result))}",
+        "",
+        f"Scenario {_plain(_asked(result))}.",
+        "",
+    ]
+    lines += [f"- {_plain(line)}" for line in sentences(result)]
+    if result.cells:
+        lines += ["", f"| {' | '.join(HEADS)} |", f"|{'---|' * len(HEADS)}"]
+    for cell in result.cells[:ROWS_MAX]:
+        words = [_plain(word) for word in cell_words(cell)]
+        words[0] = f"**{words[0]}**" if cell.differs else words[0]
+        lines.append(f"| {' | '.join(words)} |")
+    if result.cells[ROWS_MAX:]:
+        lines += ["", f"{len(result.cells) - ROWS_MAX} more cells: {RESULT_FILE}"]
+    return "\n".join(lines) + "\n"
+
+
+def page(result: Result) -> str:
+    """The page's text."""
+    return (
+        environment()
+        .get_template("compare.html.j2")
+        .render(
+            result=result,
+            asked=_asked(result),
+            headline=headline(result),
+            sentences=list(sentences(result)),
+            heads=HEADS,
+            rows=[(cell.differs, cell_words(cell)) for cell in result.cells[:ROWS_MAX]],
+            left=len(result.cells[ROWS_MAX:]),
+            result_file=RESULT_FILE,
+        )
+    )
+
+
+def _nearest(result: Result) -> list[Cell]:
+    differing = [cell for cell in result.cells if cell.differs]
+    return (differing or result.cells)[:_TERMINAL_ROWS]
+
+
+def _asked(result: Result) -> str:
+    given = ", ".join(f"{name} {value}" for name, value in sorted(result.parameters.items()))
+    return f"{result.scenario}, {given}" if given else result.scenario
+
+
+def _print(out: Console, line: str) -> None:
+    out.print(Text(line), soft_wrap=True, highlight=False)
+
+
+def _plain(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))

@@ -1,0 +1,90 @@
+"""A comparison in sentences, the same on every page."""
+
+from collections.abc import Iterator
+
+from contract.comparisons import Cell, Outcome, Result, SideOfCell
+
+HEADS = ("cell", "measure", "A", "B", "event", "A: stories", "B: stories", "p", "corrected p")
+_VALUES_MAX = 6
+
+
+def headline(result: Result) -> str:
+    """The outcome in one sentence."""
+    told = [cell for cell in result.cells if cell.differs]
+    if result.outcome is Outcome.DIFFERS:
+        first = told[0]
+        more = "" if len(told) == 1 else f", and {len(told) - 1} more cells"
+        return f"The builds differ: {first.where}, {first.measure}{more}."
+    if result.outcome is Outcome.UNDECIDED:
+        return "Undecided: too few stories were judged for any difference to be found."
+    return f"No difference found in {_stories(result)}."
+
+
+def sentences(result: Result) -> Iterator[str]:
+    """What was compared, and what its size can show."""
+    for side, build in result.builds.items():
+        groups = result.groups[side]
+        yield f"{side}: {build}; {result.judged[side]} stories judged, {groups} groups in them."
+    if result.reason:
+        yield f"{result.reason}."
+    else:
+        yield _power(result)
+    ways = "all" if result.is_exact else "a sample of"
+    yield (
+        f"{len(result.cells)} cells vary and were tested; {result.constant} have one value in "
+        f"every story of both sides. The test is on stories, since groups in one story share its "
+        f"election: {ways} {result.permutations} assignments of the stories to A and B, corrected "
+        f"for the number of cells; a cell differs if its corrected p is at most {result.alpha}."
+    )
+
+
+def cell_words(cell: Cell) -> tuple[str, ...]:
+    """A cell's row, as `HEADS`."""
+    return (
+        cell.where,
+        cell.measure,
+        _values(cell.a),
+        _values(cell.b),
+        cell.event,
+        _share(cell.a),
+        _share(cell.b),
+        f"{cell.p:.4f}",
+        f"{cell.p_adjusted:.4f}",
+    )
+
+
+def _stories(result: Result) -> str:
+    return " and ".join(f"{count} stories of {side}" for side, count in result.judged.items())
+
+
+def _power(result: Result) -> str:
+    least, anywhere = result.detectable.from_none, result.detectable.from_any
+    if least is None:
+        return (
+            "With this number of stories and cells no difference would have been found with "
+            "probability 0.8: more runs are needed."
+        )
+    if anywhere is None:
+        return (
+            f"An event in at least {least:.2f} of the stories of one build, and in none of the "
+            "other's, would have been found with probability 0.8; otherwise no difference would."
+        )
+    never = f"; of {least:.2f} where one build never has it" if least < anywhere else ""
+    return (
+        f"A difference of at least {anywhere:.2f} between the shares of stories with an event "
+        f"would have been found with probability 0.8{never}."
+    )
+
+
+def _values(side: SideOfCell) -> str:
+    """The number of groups by value: `0 in 8, 50 in 2`."""
+    shown = [f"{value} in {count}" for value, count in list(side.values.items())[:_VALUES_MAX]]
+    left = len(side.values) - _VALUES_MAX
+    more = f", {left} more values" if left > 0 else ""
+    mean = "" if side.mean is None or len(side.values) <= 1 else f" (mean {side.mean:g})"
+    return ", ".join(shown) + more + mean if shown else "-"
+
+
+def _share(side: SideOfCell) -> str:
+    """The stories with the event, and the interval of their share: `2 of 5 (0.12 to 0.77)`."""
+    return f"{side.with_event} of {side.stories} ({side.low:.2f} to {side.high:.2f})"

@@ -1,0 +1,190 @@
+"""`fencepost compare`: the same story on two builds, and whether they differ."""
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from cluster.nodes.pool import PoolKind
+from cluster.nodes.tether import tethered
+from contract.child import run_child
+from contract.comparisons import Side, write_comparison
+from contract.errors import AnalysisError, InterruptError
+from contract.nights import SUMMARY_FILE, PlannedRun, read_summary
+from contract.uris import local_folder
+from harness.commands.builds import fetched
+from harness.commands.judging import analyse_in_own_process
+from harness.commands.outputs import AsJson
+from harness.commands.requirements import (
+    DEFAULT_KAFKA,
+    parameters_of,
+    require_pool,
+    require_results,
+    require_seed,
+)
+from harness.invocation import Session
+from harness.nightly.comparison import WantedComparison, parse_build, suite_of
+from harness.nightly.progress import NightProgress
+from harness.nightly.run import Ended, execute_in_ducktape, run_remaining
+from harness.nightly.state import HeldNight, earlier_runs, hold_night
+from harness.session.catalog import find_scenarios
+from harness.session.provenance import git_head, versions
+
+COMPARISONS = "compare"
+_HELP_OF_BUILD = (
+    "A build: kafka=VERSION or kafka-dir=FOLDER for the brokers, client=VERSION and "
+    "client-jars=PATH for the Java clients, joined by commas."
+)
+
+_console = Console(stderr=True)
+
+
+def compare(  # noqa: PLR0913 - the options of a command
+    a: Annotated[str, typer.Argument(help=_HELP_OF_BUILD, metavar="A")],
+    b: Annotated[str, typer.Argument(help="The other build.", metavar="B")],
+    *,
+    scenario: Annotated[str, typer.Option(help="The scenario; see `fencepost list`.")],
+    runs: Annotated[
+        int,
+        typer.Option(
+            help="Runs of each build. With fewer than 4, no difference can be found.",
+            min=1,
+            max=500,
+        ),
+    ],
+    parameters: Annotated[
+        str | None,
+        typer.Option(
+            help="Parameters of the scenario, as JSON; all that it declares if not given."
+        ),
+    ] = None,
+    cluster: Annotated[
+        PoolKind,
+        typer.Option(help="Pool of nodes: namespaces, containers, or plain folders."),
+    ] = PoolKind.EMBEDDED,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Seed of all runs; drawn and printed if not given.", min=0),
+    ] = None,
+    results: Annotated[
+        Path,
+        typer.Option(
+            help="Results folder; comparisons are below its `compare/`.",
+            parser=local_folder,
+            metavar="FOLDER",
+        ),
+    ] = Path("results"),
+    is_fresh: Annotated[
+        bool, typer.Option("--fresh", help="Start a new one, even if one is unfinished.")
+    ] = False,
+    is_verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print every cell that varies.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run the same story on two builds, and report which distributions differ.
+
+    The runs are interleaved (A B, B A, ...), and both of a pair have the same seed. After a kill or
+    an interrupt the same command continues; finished runs are kept.
+
+    Exit codes: 0 no difference found, 1 the builds differ, 2 undecided: too few stories were judged
+    for any difference to be found. A code of 0 says how large a difference would have been found.
+    """
+    require_seed(seed)
+    given = parameters_of(parameters)
+    (chosen,) = find_scenarios([scenario])
+    chosen.require(given)
+    choices = {
+        side: parse_build(text, default_kafka=DEFAULT_KAFKA)
+        for side, text in ((Side.A, a), (Side.B, b))
+    }
+    results = require_results(results)
+    require_pool(cluster)
+    builds = {side: fetched(choice) for side, choice in choices.items()}
+    wanted = WantedComparison(
+        suite=suite_of(scenario, given, builds, runs),
+        cluster=cluster.value,
+        seed=seed,
+        default_kafka=DEFAULT_KAFKA,
+        command=shlex.join(sys.argv),
+        builds=builds,
+        scenario=scenario,
+        parameters=given,
+        pairs=runs,
+    )
+    with hold_night(results / COMPARISONS, wanted, is_fresh=is_fresh) as night:
+        _introduce(night)
+        write_comparison(night.path, wanted.described(night.state.runs))
+        try:
+            _run(night, results)
+            _judge(night)
+        except (KeyboardInterrupt, InterruptError):
+            left = len(night.remaining)
+            raise InterruptError(
+                f"{len(night.state.runs) - left} runs are done and kept, {left} are left; nothing "
+                "was compared. The same command continues"
+            ) from None
+        night.finish()
+        code = _compare(night.path, is_verbose=is_verbose, as_json=as_json)
+    if not as_json:
+        Console().print(Text(f"report: {night.path / 'report' / 'compare.html'}"), soft_wrap=True)
+    raise typer.Exit(code)
+
+
+def _run(night: HeldNight, results: Path) -> None:
+    """Carry out the remaining runs, and show the progress."""
+    if not night.remaining:
+        return
+    session = Session(
+        seed=night.state.seed,
+        kafka=DEFAULT_KAFKA,
+        cluster=night.state.cluster,
+        command=shlex.join(sys.argv),
+        git_head=git_head(),
+        versions=versions(),
+    )
+    earlier = earlier_runs(night.path.parent, night.state)
+    with NightProgress(_console, night.state.runs, earlier) as progress:
+
+        def execute(run: PlannedRun, folder: Path) -> Ended:
+            return execute_in_ducktape(
+                run, folder, results=results, session=session, on_phase=progress.phase
+            )
+
+        run_remaining(night, execute, on_start=progress.start, on_end=progress.end)
+
+
+def _judge(night: HeldNight) -> None:
+    """Judge all runs in one process.
+
+    Raises:
+        AnalysisError: it wrote no summary; the runs are kept.
+    """
+    (night.path / "report" / SUMMARY_FILE).unlink(missing_ok=True)
+    status = analyse_in_own_process([night.path], stdout=subprocess.DEVNULL)
+    if read_summary(night.path) is None:
+        raise AnalysisError(
+            f"the analysis ended with status {status} and no summary of {night.path}. All runs are "
+            "done and kept: start the same command again to judge and compare them"
+        )
+
+
+def _compare(path: Path, *, is_verbose: bool, as_json: bool) -> int:
+    options = [*(["--verbose"] if is_verbose else []), *(["--json"] if as_json else [])]
+    command = [sys.executable, "-m", "analysis.comparison", str(path), *options]
+    return run_child(tethered(command))
+
+
+def _introduce(night: HeldNight) -> None:
+    count, left = len(night.state.runs), len(night.remaining)
+    way = "continues" if left < count else "begins"
+    for line in (
+        f"comparison {night.path.name} {way}: {left} of {count} runs to do, {night.state.cluster}",
+        f"seed {night.state.seed}: {night.state.description}",
+    ):
+        _console.print(Text(line), style="dim", soft_wrap=True)

@@ -1,0 +1,122 @@
+"""A comparison of two builds as a night: the same story on both, interleaved, with equal seeds."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from contract.builds import Build, Choice, with_note
+from contract.comparisons import SCHEMA, Comparison, Side
+from contract.errors import UsageError
+from contract.nights import PlannedRun
+from contract.randomness import SEED_BITS, generator
+from contract.verdicts import RunVerdict
+from harness.invocation import rerun_command
+from harness.nightly.state import Wanted
+from harness.nightly.suite import Suite
+
+_FORM = "kafka=VERSION, kafka-dir=FOLDER, client=VERSION, client-jars=PATH, joined by commas"
+
+
+def parse_build(text: str, *, default_kafka: str) -> Choice:
+    """Read a build of the command line, such as `kafka=4.4.0,client-jars=build/classes`.
+
+    Raises:
+        UsageError: it has another form.
+    """
+    named: dict[str, list[str]] = {}
+    for part in text.split(","):
+        key, equals, value = part.partition("=")
+        if not equals or not value or key not in ("kafka", "kafka-dir", "client", "client-jars"):
+            raise UsageError(
+                f"{text!r} names no build: {part!r} has not the form. A build is {_FORM}; a path "
+                "has no comma"
+            )
+        named.setdefault(key, []).append(value)
+    if twice := [key for key, values in named.items() if values[1:] and key != "client-jars"]:
+        raise UsageError(f"{text!r} names {', '.join(twice)} more than once; client-jars may be")
+    if "kafka" in named and "kafka-dir" in named:
+        raise UsageError(f"{text!r}: kafka and kafka-dir both name the brokers: give one")
+    (kafka_dir,) = named.get("kafka-dir", [""])
+    (kafka,) = named.get("kafka", ["" if kafka_dir else default_kafka])
+    (client,) = named.get("client", [""])
+    return Choice(
+        kafka=kafka,
+        kafka_dir=str(Path(kafka_dir).absolute()) if kafka_dir else "",
+        client_version=client,
+        client_jars=[str(Path(path).absolute()) for path in named.get("client-jars", [])],
+    )
+
+
+@dataclass(frozen=True)
+class WantedComparison(Wanted):
+    """The requested comparison: a night whose runs are those of both builds."""
+
+    builds: Mapping[Side, Build] | None = None
+    scenario: str = ""
+    parameters: Mapping[str, Any] | None = None
+    pairs: int = 0
+
+    def plan(self, seed: int) -> list[PlannedRun]:
+        """Return the runs: A B, B A, A B, ...; both of a pair have the same seed."""
+        random = generator(seed)
+        seen: Counter[str] = Counter()
+        runs: list[PlannedRun] = []
+        for pair in range(self.pairs):
+            run_seed = random.getrandbits(SEED_BITS)
+            for side in (Side.A, Side.B) if pair % 2 == 0 else (Side.B, Side.A):
+                build = (self.builds or {})[side]
+                on = with_note(build.kafka, build.note)
+                runs.append(self._planned(f"{pair + 1:03}-{side}", build, run_seed, seen[on]))
+                seen[on] += 1
+        return runs
+
+    def described(self, runs: Sequence[PlannedRun]) -> Comparison:
+        """Return what is compared, for the analysis."""
+        return Comparison(
+            schema=SCHEMA,
+            scenario=self.scenario,
+            parameters=dict(self.parameters or {}),
+            builds={
+                str(side): f"Kafka {with_note(build.kafka, build.note)}"
+                for side, build in (self.builds or {}).items()
+            },
+            sides={run.id: Side(run.id.rpartition("-")[2]) for run in runs},
+        )
+
+    def _planned(self, name: str, build: Build, seed: int, repeat: int) -> PlannedRun:
+        parameters = dict(self.parameters or {})
+        return PlannedRun(
+            id=name,
+            scenario=self.scenario,
+            parameters=parameters,
+            kafka=build.kafka,
+            seed=seed,
+            repeat=repeat,
+            expect=RunVerdict.PASS,
+            rerun=rerun_command(
+                self.scenario, parameters, cluster=self.cluster, choice=build.choice, seed=seed
+            ),
+            choice=build.choice if build.choice.is_own else None,
+            build=build.note,
+        )
+
+
+def suite_of(
+    scenario: str, parameters: Mapping[str, Any], builds: Mapping[Side, Build], pairs: int
+) -> Suite:
+    """Return a comparison as a suite, by whose hash it is continued; it has no entries."""
+    on = {side: with_note(build.kafka, build.note) for side, build in builds.items()}
+    what = [scenario, parameters, {str(side): build for side, build in on.items()}, pairs]
+    return Suite(
+        name=scenario,
+        path=Path(),
+        sha256=hashlib.sha256(msgspec.json.encode(what, order="sorted")).hexdigest(),
+        description=f"{scenario}: {pairs} runs each of A (Kafka {on[Side.A]}) and B "
+        f"(Kafka {on[Side.B]})",
+        entries=(),
+    )

@@ -1,0 +1,338 @@
+"""Comparisons of two builds: the plan, the cells, and what the result says."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from rich.console import Console
+
+from analysis.comparison.cells import Value, Values, values_of
+from analysis.comparison.compare import StoryValues, compare, compare_stories
+from analysis.comparison.pages import MARKDOWN, PAGE, markdown, page, show, write
+from contract.builds import Choice, released
+from contract.comparisons import RESULT_FILE, Comparison, Outcome, Result, Side, Story
+from contract.errors import UsageError
+from contract.nights import Night, PlannedRun, RunStatus
+from contract.run_folder import GroupPlan, Plan, RunDescription, RunFolder
+from contract.verdicts import CheckResult, CheckVerdict, Resumption, RunVerdict, Verdict
+from harness.nightly.comparison import WantedComparison, parse_build, suite_of
+from harness.nightly.run import Ended, run_remaining
+from harness.nightly.state import hold_night
+
+EVIL = "<script>alert(1)</script>"
+COMPARISON = Comparison(
+    schema=1, scenario="s", parameters={"x": EVIL}, builds={"A": "Kafka 1", "B": EVIL}, sides={}
+)
+
+
+def story(side: str, number: int, values: Values) -> StoryValues:
+    told = Story(
+        run=f"{number:03}-{side}",
+        side=Side(side),
+        seed=number,
+        parameters={},
+        verdict="pass",
+        report=f"../{number}/index.html",
+    )
+    return StoryValues(told, values, groups=2)
+
+
+def result_of(a: Sequence[Sequence[Value]], b: Sequence[Sequence[Value]]) -> Result:
+    """The result of two sides with one cell: for each story the values of its groups."""
+    told = [
+        story(side, number, {("groups", "redelivered"): list(values)})
+        for side, stories in (("A", a), ("B", b))
+        for number, values in enumerate(stories)
+    ]
+    return compare_stories(told, COMPARISON)
+
+
+def test_a_clean_difference_is_found_in_five_stories() -> None:
+    result = result_of([[50, 50]] * 5, [[0, 0]] * 5)
+    (cell,) = result.cells
+    assert (result.outcome, cell.differs, cell.event) == (Outcome.DIFFERS, True, "not 0")
+    assert cell.p_adjusted == pytest.approx(2 / 252)
+    assert (cell.a.values, cell.a.stories, cell.a.with_event, cell.a.mean) == ({"50": 10}, 5, 5, 50)
+    assert (result.judged, result.groups) == ({"A": 5, "B": 5}, {"A": 10, "B": 10})
+
+
+def test_groups_of_one_story_are_one_sample() -> None:
+    result = result_of([[50] * 40], [[0] * 40])
+    assert result.outcome is Outcome.UNDECIDED
+    assert "At least 4" in result.reason or "at least 4" in result.reason
+
+
+def test_the_same_on_both_sides_says_what_would_have_been_found() -> None:
+    result = result_of([[0]] * 6, [[0]] * 6)
+    assert (result.outcome, result.cells, result.constant) == (Outcome.SAME, [], 1)
+    assert result.detectable.from_none is not None
+    said = markdown(result)
+    assert "No difference found in 6 stories of A and 6 stories of B" in said
+    assert "would have been found with probability 0.8" in said
+
+
+def test_words_differ_by_the_word_that_differs_most() -> None:
+    result = result_of([["none"]] * 5, [["LogTruncationException"]] * 4 + [["none"]])
+    (cell,) = result.cells
+    assert cell.event == "LogTruncationException"
+    assert (cell.a.with_event, cell.b.with_event, cell.a.mean) == (0, 4, None)
+    assert not cell.differs or cell.p_adjusted <= 0.05
+
+
+def test_a_difference_of_size_is_found_where_every_story_has_some() -> None:
+    result = result_of([[10], [11], [12], [13], [14]], [[50], [51], [52], [53], [54]])
+    (cell,) = result.cells
+    assert (result.outcome, cell.event) == (Outcome.DIFFERS, "its mean")
+
+
+def group(name: str, **fields: Any) -> GroupPlan:
+    values = {"client": "java", "topic": "t", "commit_epoch": "record", "reset": "latest"}
+    return GroupPlan(group=name, **{**values, **fields})
+
+
+def resumption(name: str, **fields: Any) -> Resumption:
+    values: dict[str, Any] = {
+        "client": "java",
+        "commit_epoch": "record",
+        "reset": "latest",
+        "committed_offset": 100,
+        "committed_epoch": 1,
+        "resumed_at": 150,
+        "redelivered": 0,
+        "never_delivered": 50,
+        "exception": None,
+    }
+    return Resumption(group=name, **{**values, **fields})
+
+
+def written_run(path: Path, rows: list[Resumption], verdict: str = "pass") -> RunFolder:
+    """A judged run on disk."""
+    folder = RunFolder(path)
+    folder.write_plan(
+        Plan(
+            scenario="s",
+            question="?",
+            parameters={},
+            topics=[],
+            groups=[group("g1", labels={"log_end": "above"}), group("g2", reset="none")],
+            must_judge=[],
+            expects=[],
+        )
+    )
+    folder.write_run(
+        RunDescription(
+            run_id="r",
+            scenario="s",
+            seed=1,
+            kafka="4.4.0",
+            cluster="embedded",
+            clients={},
+            git_head="",
+            versions={},
+            config={},
+            command="",
+            rerun="",
+            started_micros=1,
+        )
+    )
+    folder.tables.mkdir()
+    table = pa.table({"group": ["g1", "g1"], "cause": ["truncation", "no_commit"]})
+    pq.write_table(table, folder.tables / "resets.parquet")
+    folder.report.mkdir()
+    judged = CheckResult(verdict=CheckVerdict.HOLDS, evaluated=1, findings=0, examples=[])
+    made = Verdict(
+        schema=1,
+        run_id="r",
+        scenario="s",
+        parameters={},
+        seed=1,
+        kafka="4.4.0",
+        clients={},
+        cluster="embedded",
+        verdict=RunVerdict(verdict),
+        checks={"lost_record": judged},
+        faults=[],
+        resumption=rows,
+        rerun="",
+    )
+    (folder.report / "verdict.json").write_bytes(msgspec.json.encode(made))
+    return folder
+
+
+def verdict_of(folder: RunFolder) -> Verdict:
+    return msgspec.json.decode((folder.report / "verdict.json").read_bytes(), type=Verdict)
+
+
+def test_the_cells_of_a_story_are_its_groups_checks_and_run(tmp_path: Path) -> None:
+    raised = "LogTruncationException (divergent offset 7)"
+    rows = [
+        resumption("g1"),
+        resumption("g2", exception=raised, resumed_at=None, never_delivered=None),
+    ]
+    folder = written_run(tmp_path / "run", rows)
+    above, none = "log_end above, java, record, reset latest", "java, record, reset none"
+    assert dict(values_of([(folder, verdict_of(folder))])) == {
+        ("the run", "verdict"): ["pass"],
+        ("the run", "error"): ["none"],
+        ("check lost_record", "verdict"): ["holds"],
+        (above, "redelivered"): [0],
+        (above, "never_delivered"): [50],
+        (above, "resumed_at - committed_offset"): [50],
+        (above, "exception"): ["none"],
+        (above, "reset"): ["no_commit, truncation"],
+        (none, "redelivered"): [0],
+        (none, "exception"): ["LogTruncationException"],
+        (none, "reset"): ["none"],
+    }
+
+
+def test_a_run_without_a_folder_is_a_result_and_one_that_was_not_judged_is_not(
+    tmp_path: Path,
+) -> None:
+    folder = written_run(tmp_path / "run", [])
+    assert dict(values_of([])) == {("the run", "verdict"): ["no run folder"]}
+    assert dict(values_of([(folder, None)])) == {}
+
+
+def builds() -> Mapping[Side, Any]:
+    return {Side.A: released("4.4.0"), Side.B: released("3.9.2")}
+
+
+def wanted(*, pairs: int = 3, seed: int | None = 7) -> WantedComparison:
+    return WantedComparison(
+        suite=suite_of("s", {}, builds(), pairs),
+        cluster="embedded",
+        seed=seed,
+        default_kafka="4.4.0",
+        command="c",
+        builds=builds(),
+        scenario="s",
+        parameters={},
+        pairs=pairs,
+    )
+
+
+def test_runs_are_interleaved_and_a_pair_has_one_seed() -> None:
+    runs = wanted().plan(7)
+    assert [run.id for run in runs] == ["001-A", "001-B", "002-B", "002-A", "003-A", "003-B"]
+    assert [run.kafka for run in runs] == ["4.4.0", "3.9.2", "3.9.2", "4.4.0", "4.4.0", "3.9.2"]
+    seeds = [run.seed for run in runs]
+    assert seeds[::2] == seeds[1::2]
+    assert len(set(seeds)) == 3
+    assert runs == wanted().plan(7)
+    assert set(wanted().described(runs).sides.values()) == set(Side)
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+def test_a_killed_comparison_continues_and_another_one_does_not(tmp_path: Path) -> None:
+    done: list[str] = []
+
+    def execute(run: PlannedRun, folder: Path) -> Ended:
+        if len(done) == 3:
+            raise Killed
+        done.append(run.id)
+        return Ended(folder, 0)
+
+    def again(one: WantedComparison) -> list[str]:
+        with hold_night(tmp_path, one, is_fresh=False) as night:
+            return [run.id for run in night.remaining]
+
+    with pytest.raises(Killed), hold_night(tmp_path, wanted(), is_fresh=False) as night:
+        run_remaining(night, execute, on_start=lambda _: None, on_end=lambda _: None)
+    assert again(wanted(seed=None)) == ["002-A", "003-A", "003-B"]
+    assert len(again(wanted(pairs=4))) == 8
+
+
+def test_runs_on_disk_are_compared_by_their_verdicts(tmp_path: Path) -> None:
+    runs, sides = [], {}
+    for number in range(1, 9):
+        side = Side.A if number % 2 else Side.B
+        skipped = 50 if side is Side.A else 0
+        rows = [resumption("g1", never_delivered=skipped)]
+        written_run(tmp_path / "runs" / str(number) / "0", rows)
+        planned = wanted().plan(1)[0]
+        runs.append(
+            msgspec.structs.replace(
+                planned, id=f"{number}-{side}", folder=f"runs/{number}", status=RunStatus.DONE
+            )
+        )
+        sides[f"{number}-{side}"] = side
+    night = Night(
+        schema=1,
+        suite="s",
+        suite_sha256="",
+        description="",
+        cluster="embedded",
+        seed=1,
+        command="",
+        started_micros=1,
+        runs=runs,
+    )
+    result = compare(tmp_path, night, msgspec.structs.replace(COMPARISON, sides=sides))
+    assert (result.outcome, result.judged) == (Outcome.DIFFERS, {"A": 4, "B": 4})
+    assert {cell.measure for cell in result.cells} == {"never_delivered"}
+    assert result.stories[0].report == "../runs/1/0/report/index.html"
+
+
+@pytest.mark.parametrize("differing", [0, 5])
+def test_every_output_says_the_same(tmp_path: Path, differing: int) -> None:
+    result = result_of([[differing, 7]] * 5, [[0, 7]] * 5)
+    write(tmp_path / "report", result)
+    read = msgspec.json.decode((tmp_path / "report" / RESULT_FILE).read_bytes(), type=Result)
+    assert read == result
+    out = Console(width=300, record=True, file=(tmp_path / "terminal").open("w"))
+    show(result, out, is_verbose=True)
+    headline = "The builds differ" if differing else "No difference found"
+    texts = [
+        out.export_text(),
+        (tmp_path / "report" / MARKDOWN).read_text(),
+        (tmp_path / "report" / PAGE).read_text(),
+    ]
+    for text in texts:
+        assert headline in text
+        assert "stories judged" in text
+
+
+def test_names_in_a_page_are_text() -> None:
+    result = result_of([[1]] * 4, [[0]] * 4)
+    assert EVIL not in page(result)
+    assert "<script>alert" not in markdown(result)
+
+
+@pytest.mark.parametrize(
+    ("text", "choice"),
+    [
+        ("kafka=4.4.0", Choice(kafka="4.4.0")),
+        ("client=3.9.2", Choice(kafka="4.3.1", client_version="3.9.2")),
+        ("kafka-dir=/k", Choice(kafka_dir="/k")),
+        (
+            "kafka=4.4.0,client-jars=/a.jar,client-jars=/b",
+            Choice(kafka="4.4.0", client_jars=["/a.jar", "/b"]),
+        ),
+    ],
+)
+def test_a_build_is_named_by_its_parts(text: str, choice: Choice) -> None:
+    assert parse_build(text, default_kafka="4.3.1") == choice
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("4.4.0", "'4.4.0' has not the form"),
+        ("kafka=", "A build is kafka=VERSION"),
+        ("clients=3.9.2", "has not the form"),
+        ("kafka=4.4.0,kafka=3.9.2", "kafka more than once"),
+        ("kafka=4.4.0,kafka-dir=/k", "give one"),
+        ("", "has not the form"),
+    ],
+)
+def test_a_build_in_another_form_is_refused(text: str, hint: str) -> None:
+    with pytest.raises(UsageError, match=hint):
+        parse_build(text, default_kafka="4.4.0")
