@@ -5,6 +5,7 @@ max-T); Holm, A Simple Sequentially Rejective Multiple Test Procedure (1979); Wi
 Inference, the Law of Succession, and Statistical Inference (1927).
 """
 
+import bisect
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -204,37 +205,36 @@ def detectable(a: int, b: int, family: Family, bases: Iterable[float]) -> float 
 
 def _found(a: int, b: int, family: Family) -> set[tuple[int, int]]:
     """Return the numbers of stories with an event, of both sides, that would be a difference."""
-
-    @cache
-    def z(in_a: int, in_b: int) -> float:
-        events: list[float | None] = [1.0 if i < in_a else 0.0 for i in range(a)]
-        events += [1.0 if i < in_b else 0.0 for i in range(b)]
-        return statistic(events)(range(a))
-
+    maxima = sorted(family.maxima)
     found = set()
-    for in_a in range(a + 1):
-        for in_b in range(b + 1):
-            total, here = in_a + in_b, z(in_a, in_b) - _TIE
-            possible = range(max(0, total - b), min(a, total) + 1)
-            extreme = [count for count in possible if z(count, total - count) >= here]
-            ways = sum(math.comb(total, k) * math.comb(a + b - total, a - k) for k in extreme)
-            others = sum(value >= here for value in family.maxima) / len(family.maxima)
-            if ways / math.comb(a + b, a) + others <= ALPHA:
-                found.add((in_a, in_b))
+    for in_a, in_b in itertools.product(range(a + 1), range(b + 1)):
+        total, here = in_a + in_b, _z_of_events(in_a, in_b, a, b) - _TIE
+        possible = range(max(0, total - b), min(a, total) + 1)
+        extreme = [k for k in possible if _z_of_events(k, total - k, a, b) >= here]
+        ways = sum(math.comb(total, k) * math.comb(a + b - total, a - k) for k in extreme)
+        others = 1 - bisect.bisect_left(maxima, here) / len(maxima)
+        if ways / math.comb(a + b, a) + others <= ALPHA:
+            found.add((in_a, in_b))
     return found
 
 
+@cache
+def _z_of_events(in_a: int, in_b: int, a: int, b: int) -> float:
+    """Return `statistic` of an event in these numbers of stories."""
+    share = (in_a + in_b) / (a + b)
+    error = math.sqrt(share * (1 - share) * (1 / a + 1 / b))
+    return abs(in_a / a - in_b / b) / error if error > _TIE else 0.0
+
+
 def _power(a: int, b: int, low: float, high: float, found: set[tuple[int, int]]) -> float:
-    both = ((low, high), (high, low))
-    return min(
-        sum(_binomial(in_a, a, p_a) * _binomial(in_b, b, p_b) for in_a, in_b in found)
-        for p_a, p_b in both
-    )
+    """Return the smaller probability, of both ways in which the sides have the two shares."""
+    both = (_binomial(a, low), _binomial(b, high)), (_binomial(a, high), _binomial(b, low))
+    return min(sum(of_a[in_a] * of_b[in_b] for in_a, in_b in found) for of_a, of_b in both)
 
 
-def _binomial(count: int, of: int, share: float) -> float:
-    share = min(1.0, max(0.0, share))
-    return math.comb(of, count) * share**count * (1 - share) ** (of - count)
+def _binomial(of: int, share: float) -> list[float]:
+    share = min(1.0, share)
+    return [math.comb(of, k) * share**k * (1 - share) ** (of - k) for k in range(of + 1)]
 
 
 def _first(values: Sequence[float], top: float) -> int:

@@ -54,7 +54,7 @@ def compare(  # noqa: PLR0913 - the options of a command
         typer.Option(
             help="Runs of each build. With fewer than 4, no difference can be found.",
             min=1,
-            max=500,
+            max=50,
         ),
     ],
     parameters: Annotated[

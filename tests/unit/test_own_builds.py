@@ -2,17 +2,24 @@
 
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from cluster.kafka import distribution, own_jars
+from cluster.kafka.download import sha256_of
 from cluster.kafka.own_jars import resolve, verified
+from cluster.nodes import agent
+from cluster.nodes.docker_node import DockerNode
 from cluster.nodes.local import LocalNode
 from contract.builds import Build, Choice, Jar, digest, released, version_numbers
 from contract.clients import Client, clients_of
 from contract.errors import DistributionError, UsageError
+from contract.nights import PlannedRun
+from contract.verdicts import RunVerdict
 from harness.invocation import Session, rerun_command
+from harness.nightly.run import execute_in_ducktape
 
 VERSION_FILE = "kafka/kafka-version.properties"
 CONSUMER = "org/apache/kafka/clients/consumer/KafkaConsumer.class"
@@ -267,3 +274,60 @@ def test_a_digest_is_of_names_contents_and_order() -> None:
     assert digest([one, other]) == digest([Jar("/b/x.jar", "1"), other])
     assert digest([one, other]) != digest([other, one])
     assert digest([one]) != digest([Jar("/a/x.jar", "3")])
+
+
+class Container(DockerNode):
+    """A node whose files are a dictionary; `copied` are the names that were copied to it."""
+
+    def __init__(self) -> None:
+        super().__init__("n", "c", "127.0.0.1", jars_mounted=None)
+        self.files: dict[str, str] = {}
+        self.copied: list[str] = []
+
+    def ask(self, request: Any, *, timeout_seconds: float = 0) -> Any:  # noqa: ARG002
+        assert isinstance(request, agent.HashFiles)
+        return {path: self.files.get(path) for path in request.paths}
+
+    def copy_to(self, source: Path, target: Path) -> None:
+        self.copied.append(target.name)
+        self.files[str(target)] = sha256_of(source)
+
+
+def test_a_container_gets_own_jars_once_and_in_their_order(tmp_path: Path) -> None:
+    jars = [jar(tmp_path / "b" / "x.jar"), clients_jar(tmp_path / "a" / "x.jar")]
+    choice = Choice(kafka="4.4.0", client_jars=[str(path) for path in jars])
+    own_jars_of = resolve(choice).client_jars
+    node = Container()
+    places = node.class_path("", own_jars_of)
+    assert [place.name for place in places] == ["000-x.jar", "001-x.jar"]
+    assert node.class_path("", own_jars_of) == places
+    assert node.copied == ["000-x.jar", "001-x.jar"]
+    node.files[str(places[1])] = "damaged"
+    node.class_path("", own_jars_of)
+    assert node.copied[2:] == ["001-x.jar"]
+
+
+def test_a_night_stops_where_a_jar_was_built_again(tmp_path: Path) -> None:
+    patch = clients_jar(tmp_path / "patch.jar")
+    choice = Choice(kafka="4.4.0", client_jars=[str(patch)])
+    planned = PlannedRun(
+        id="001",
+        scenario="baseline",
+        parameters={},
+        kafka="4.4.0",
+        seed=1,
+        repeat=0,
+        expect=RunVerdict.PASS,
+        rerun="",
+        choice=choice,
+        build=resolve(choice).note,
+    )
+    session = Session(
+        seed=1, kafka="4.4.0", cluster="embedded", command="", git_head="", versions={}
+    )
+    clients_jar(patch, "4.6.0")
+    own_jars.forget()
+    with pytest.raises(UsageError, match="have changed since the night began"):
+        execute_in_ducktape(
+            planned, tmp_path, results=tmp_path, session=session, on_phase=lambda _: None
+        )
