@@ -109,7 +109,7 @@ def test_kafka_list_names_the_locked_versions() -> None:
         (("compare", "4.4.0", "kafka=4.4.0", *COMPARED), 64, "A build is kafka=VERSION"),
         (("compare", "kafka=4.4.0", "client-jars=docs", *COMPARED), 64, "neither jars nor"),
         (("compare", "kafka=4.4.0", "kafka=4.4.0", *COMPARED, "--parameters", "{"), 64, "not JSON"),
-        (("compare", "kafka=4.4.0", "kafka=4.4.0"), 64, "Missing option"),
+        (("compare", "kafka=4.4.0", "kafka=4.4.0"), 64, "Missing parameter: scenario"),
         (("run", "baseline", "--results", "/dev/null"), 64, "can't be written"),
         (("nightly", "--results", "/proc/x"), 64, "can't be written"),
         (("analyze", "x" * 5000), 64, "is no folder of runs"),
