@@ -26,7 +26,7 @@ class Side(enum.StrEnum):
 
 
 class Outcome(enum.StrEnum):
-    """undecided: too few stories were judged for any difference to be found."""
+    """undecided: no difference could have been found in these stories."""
 
     SAME = "no difference found"
     DIFFERS = "differs"

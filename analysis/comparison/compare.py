@@ -49,13 +49,13 @@ class StoryValues:
 
 def compare(path: Path, night: Night, comparison: Comparison) -> Result:
     """Compare the runs of a comparison's folder, as their verdicts have them."""
-    found = [_read(path, run, comparison.sides[run.id]) for run in night.runs]
-    return compare_stories(found, comparison)
+    read = [_read(path, run, comparison.sides[run.id]) for run in night.runs]
+    return compare_stories(read, comparison)
 
 
-def compare_stories(found: Sequence[StoryValues], comparison: Comparison) -> Result:
+def compare_stories(read: Sequence[StoryValues], comparison: Comparison) -> Result:
     """Compare stories of two sides."""
-    stories = sorted(found, key=lambda one: one.story.side)
+    stories = sorted(read, key=lambda one: one.story.side)
     by_side = {side: [one for one in stories if one.story.side is side] for side in Side}
     judged = {
         str(side): sum(one.story.report is not None for one in of_side)
@@ -68,7 +68,8 @@ def compare_stories(found: Sequence[StoryValues], comparison: Comparison) -> Res
     tests = zip(varying, family.tested, strict=True)
     tested = [_cell(cell, test, first_of_b=a) for cell, test in tests]
     differs = any(cell.differs for cell in tested)
-    reason = "" if differs else _reason(*judged.values())
+    found = _detectable(a, b, family)
+    reason = "" if differs else _reason(judged[Side.A], judged[Side.B], found)
     undecided = Outcome.UNDECIDED if reason else Outcome.SAME
     return Result(
         schema=SCHEMA,
@@ -85,22 +86,28 @@ def compare_stories(found: Sequence[StoryValues], comparison: Comparison) -> Res
         is_exact=family.permutations.is_exact,
         constant=len(cells) - len(varying),
         cells=sorted(tested, key=lambda cell: (cell.p_adjusted, cell.p, cell.where)),
-        detectable=_detectable(a, b, family, is_possible=not reason),
+        detectable=found,
     )
 
 
-def _detectable(a: int, b: int, family: Family, *, is_possible: bool) -> Detectable:
-    if not is_possible:
+def _detectable(a: int, b: int, family: Family) -> Detectable:
+    if not min(a, b):
         return Detectable(from_none=None, from_any=None)
     return Detectable(
         from_none=detectable(a, b, family, [0.0]), from_any=detectable(a, b, family, _BASES)
     )
 
 
-def _reason(a: int, b: int) -> str:
+def _reason(a: int, b: int, found: Detectable) -> str:
     """Return why no difference could have been found; empty if one could."""
     if min(a, b) and smallest_p(a, b) <= ALPHA:
-        return ""
+        if found.from_none is not None:
+            return ""
+        return (
+            f"In {a} stories of A and {b} of B, not even an event in all of one side and none of "
+            "the other would have been found, since other cells vary as much by chance. More runs "
+            "are needed"
+        )
     return (
         f"{a} stories of A and {b} of B were judged. Even if all of one side differed from all of "
         f"the other, the probability of that by chance would be above {ALPHA}: at least 4 of each "

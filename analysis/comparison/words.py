@@ -16,7 +16,7 @@ def headline(result: Result) -> str:
         more = "" if len(told) == 1 else f", and {len(told) - 1} more cells"
         return f"The builds differ: {first.where}, {first.measure}{more}."
     if result.outcome is Outcome.UNDECIDED:
-        return "Undecided: too few stories were judged for any difference to be found."
+        return "Undecided: no difference could have been found in these stories."
     return f"No difference found in {_stories(result)}."
 
 
@@ -27,7 +27,7 @@ def sentences(result: Result) -> Iterator[str]:
         yield f"{side}: {build}; {result.judged[side]} stories judged, {groups} groups in them."
     if result.reason:
         yield f"{result.reason}."
-    else:
+    elif result.outcome is Outcome.SAME:
         yield _power(result)
     ways = "all" if result.is_exact else "a sample of"
     yield (
@@ -59,16 +59,8 @@ def _stories(result: Result) -> str:
 
 def _power(result: Result) -> str:
     least, anywhere = result.detectable.from_none, result.detectable.from_any
-    if least is None:
-        return (
-            "With this number of stories and cells no difference would have been found with "
-            "probability 0.8: more runs are needed."
-        )
-    if anywhere is None:
-        return (
-            f"An event in at least {least:.2f} of the stories of one build, and in none of the "
-            "other's, would have been found with probability 0.8; otherwise no difference would."
-        )
+    if least is None or anywhere is None:
+        return "How large a difference would have been found is not known."
     never = f"; of {least:.2f} where one build never has it" if least < anywhere else ""
     return (
         f"A difference of at least {anywhere:.2f} between the shares of stories with an event "

@@ -92,8 +92,9 @@ def compare(  # noqa: PLR0913 - the options of a command
     The runs are interleaved (A B, B A, ...), and both of a pair have the same seed. After a kill or
     an interrupt the same command continues; finished runs are kept.
 
-    Exit codes: 0 no difference found, 1 the builds differ, 2 undecided: too few stories were judged
-    for any difference to be found. A code of 0 says how large a difference would have been found.
+    Exit codes: 0 no difference found, 1 the builds differ, 2 undecided: for any difference to be
+    found, too few stories were judged, or the builds vary too much by themselves. With 0 the output
+    has the difference that would have been found with probability 0.8.
     """
     require_seed(seed)
     given = parameters_of(parameters)

@@ -1,5 +1,6 @@
 """Comparisons of two builds: the plan, the cells, and what the result says."""
 
+import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -63,7 +64,20 @@ def test_a_clean_difference_is_found_in_five_stories() -> None:
 def test_groups_of_one_story_are_one_sample() -> None:
     result = result_of([[50] * 40], [[0] * 40])
     assert result.outcome is Outcome.UNDECIDED
-    assert "At least 4" in result.reason or "at least 4" in result.reason
+    assert "at least 4 of each are needed" in result.reason
+
+
+def test_where_too_much_varies_by_chance_nothing_is_decided() -> None:
+    draw = random.Random(1)
+    told = [
+        story(side, number, {("c", str(cell)): [draw.choice([0, 1])] for cell in range(60)})
+        for side in Side
+        for number in range(4)
+    ]
+    result = compare_stories(told, COMPARISON)
+    assert (result.outcome, result.detectable.from_none) == (Outcome.UNDECIDED, None)
+    assert "More runs are needed" in result.reason
+    assert "Undecided" in markdown(result)
 
 
 def test_the_same_on_both_sides_says_what_would_have_been_found() -> None:

@@ -6,7 +6,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from pages_of import run_folder, verdict_of
 
+from analysis.report.page import Pictures, page
 from cluster.kafka import distribution, own_jars
 from cluster.kafka.download import sha256_of
 from cluster.kafka.own_jars import resolve, verified
@@ -331,3 +333,17 @@ def test_a_night_stops_where_a_jar_was_built_again(tmp_path: Path) -> None:
         execute_in_ducktape(
             planned, tmp_path, results=tmp_path, session=session, on_phase=lambda _: None
         )
+
+
+def test_a_run_page_names_the_build_and_each_own_jar(tmp_path: Path) -> None:
+    patch = clients_jar(tmp_path / "patch.jar", "4.4.0-patched")
+    found = resolve(Choice(kafka="4.4.0", client_jars=[str(patch)]))
+    folder = run_folder(tmp_path / "run", build=found)
+    assert folder.run().build == found
+    assert folder.run().on == f"4.4.0, {found.note}"
+    text = page(folder, verdict_of({}, build=found.note), Pictures())
+    assert f"Kafka 4.4.0, {found.note}" in text
+    assert f"{patch} {found.client_jars[0].sha256}" in text
+    assert "Kafka 4.4.0" in text.partition("observer&#39;s jars")[2]
+    plain = page(run_folder(tmp_path / "plain"), verdict_of({}), Pictures())
+    assert "own jars" not in plain
