@@ -47,6 +47,23 @@ def java_command() -> str:
     return found
 
 
+def javac_command() -> str:
+    """The `javac` beside `java_command`, else that of the PATH.
+
+    Raises:
+        PrerequisiteError: there is none: a JRE has no compiler.
+    """
+    home = os.environ.get("JAVA_HOME")
+    beside = shutil.which(str(Path(home) / "bin" / "javac")) if home else None
+    found = beside or shutil.which("javac")
+    if found is None:
+        raise PrerequisiteError(
+            "no javac in JAVA_HOME or on PATH: patches of the client can't be compiled; Debian: "
+            "apt-get install openjdk-17-jdk-headless"
+        )
+    return found
+
+
 @dataclass(frozen=True)
 class ClassData:
     """Where the class data archive of a program lies, once it is made.

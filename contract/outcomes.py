@@ -43,6 +43,26 @@ class CommitEpoch(enum.StrEnum):
     STALE = "stale"
 
 
+class Manner(enum.StrEnum):
+    """How a Java group commits.
+
+    sync: `commitSync`.
+    async: `commitAsync`, and the wait for its response.
+    auto: `enable.auto.commit`: the client commits by itself when it is closed.
+    revoked: `commitSync` in `onPartitionsRevoked`, when the consumer is closed.
+    external: the application stores offset and epoch itself, commits nothing to Kafka, and seeks
+        when partitions are assigned.
+    transactional: `sendOffsetsToTransaction`, in a transaction that is committed.
+    """
+
+    SYNC = "sync"
+    ASYNC = "async"
+    AUTO = "auto"
+    REVOKED = "revoked"
+    EXTERNAL = "external"
+    TRANSACTIONAL = "transactional"
+
+
 class ResetPolicy(enum.StrEnum):
     """`auto.offset.reset` of a consumer."""
 

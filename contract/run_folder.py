@@ -9,7 +9,7 @@ import msgspec
 
 from contract.builds import Build, with_note
 from contract.errors import RunFolderError
-from contract.outcomes import Isolation
+from contract.outcomes import Isolation, Manner
 from contract.regular_files import read_file, replace_file
 
 _T = TypeVar("_T", bound=msgspec.Struct)
@@ -50,7 +50,7 @@ class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
     `labels` are further properties by which the scenario distinguishes its groups, e.g.
     log_end=above; `isolation` is its `isolation.level`. Its `members` are open at the same time,
     each in a worker of its own. `settings` are further ones of the client, by the client's own
-    names.
+    names. `manner` is how it commits; any but `sync` needs a Java client.
     """
 
     group: str
@@ -62,6 +62,7 @@ class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
     isolation: str = Isolation.READ_UNCOMMITTED
     members: int = 1
     settings: dict[str, str | int] = {}
+    manner: str = Manner.SYNC
 
 
 class Expectation(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from harness.commands.doctor import doctor
 from harness.commands.generate import generate
 from harness.commands.kafka import app as kafka_app
 from harness.commands.nightly import nightly
+from harness.commands.patch import app as patch_app
 from harness.commands.playground import fault, heal, playground, shell
 from harness.commands.reports import explain, open_page
 from harness.commands.run import analyze, list_scenarios, run
@@ -27,6 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(kafka_app, name="kafka")
+app.add_typer(patch_app, name="patch")
 app.command(name="run")(run)
 app.command(name="nightly")(nightly)
 app.command(name="compare")(compare)

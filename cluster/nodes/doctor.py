@@ -12,7 +12,7 @@ from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import cut_problem, sandbox_problem
 from cluster.prerequisites import JAVA_MIN, java_version
 from contract.errors import PrerequisiteError
-from contract.java import java_command
+from contract.java import java_command, javac_command
 
 CUTS = "cuts (nftables)"
 FILE_LIMITS = "file limits (prlimit)"
@@ -33,7 +33,7 @@ class Finding:
 
 def diagnose() -> list[Finding]:
     """Inspect everything that runs depend on."""
-    return [_java(), _memory(), _embedded(), _docker(), _loopback(), _cuts(), _limits()]
+    return [_java(), _javac(), _memory(), _embedded(), _docker(), _loopback(), _cuts(), _limits()]
 
 
 def usable_pools(findings: list[Finding]) -> list[PoolKind]:
@@ -55,6 +55,13 @@ def _java() -> Finding:
         detail=f"{java}: {version}",
         fix=f"Java {JAVA_MIN} or newer is needed; Debian: apt-get install openjdk-17-jre-headless",
     )
+
+
+def _javac() -> Finding:
+    try:
+        return Finding("javac", is_good=True, detail=f"{javac_command()}, for `fencepost patch`")
+    except PrerequisiteError as error:
+        return Finding("javac", is_good=False, detail="none", fix=str(error))
 
 
 def _memory() -> Finding:

@@ -3,7 +3,7 @@
 import msgspec
 
 from contract.clients import Client
-from contract.outcomes import Isolation, Outcome, TransactionChange
+from contract.outcomes import Isolation, Manner, Outcome, TransactionChange
 from contract.tagged import decoder_of
 from harness.clients import observer_commands  # noqa: F401 - the decoder reads these too
 from harness.clients.command import Command
@@ -127,6 +127,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
 
     bootstrap: `bootstrap.servers`; None: the worker's own.
     settings: further ones, by the client's own names.
+    manner: how it commits.
     """
 
     group: str
@@ -137,6 +138,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     isolation: str = Isolation.READ_UNCOMMITTED
     bootstrap: str | None = None
     settings: dict[str, str | int] = {}
+    manner: str = Manner.SYNC
 
 
 class OpenMembers(Command, frozen=True, kw_only=True):

@@ -31,7 +31,7 @@ class JavaMember(GroupMember):
         """
         offsets = java_class("java.util.HashMap")()
         for tp, at in self.processed().items():
-            offsets.put(_topic_partition(tp), _offset_and_metadata(at))
+            offsets.put(java_partition(tp), java_offset(at))
         return offsets, self._consumer.groupMetadata()
 
     def _open(self, bootstrap: str) -> None:
@@ -49,6 +49,7 @@ class JavaMember(GroupMember):
                     "key.deserializer": _STRING_DESERIALIZER,
                     "value.deserializer": _STRING_DESERIALIZER,
                     **({} if self._is_eager() else _CONSUMER_PROTOCOL),
+                    **self._settings(),
                     **{name: str(value) for name, value in self.member.settings.items()},
                 }
             )
@@ -56,22 +57,35 @@ class JavaMember(GroupMember):
         delegate = private_field(self._consumer, "delegate")
         self._subscriptions = private_field(delegate, "subscriptions")
         self._metadata = private_field(delegate, "metadata")
-        self._consumer.subscribe(java_class("java.util.List").of(self.member.topic))
+        topics = java_class("java.util.List").of(self.member.topic)
+        listener = self._listener()
+        if listener is None:
+            self._consumer.subscribe(topics)
+        else:
+            self._consumer.subscribe(topics, listener)
+
+    def _listener(self) -> Any:
+        """Return a `ConsumerRebalanceListener`; None for none."""
+        return None
+
+    def _settings(self) -> dict[str, str]:
+        """Return settings that differ from those of other members."""
+        return {}
 
     def _fetch(self) -> list[Batch]:
         records = self._consumer.poll(_millis(POLL_MS))
         following = _following(records)
         return [
-            _batch(tp, records.records(tp), following.get(_partition(tp)))
+            _batch(tp, records.records(tp), following.get(partition_of(tp)))
             for tp in records.partitions()
         ]
 
     def _assignment(self) -> set[Partition]:
-        return {_partition(tp) for tp in self._consumer.assignment()}
+        return {partition_of(tp) for tp in self._consumer.assignment()}
 
     def _position(self, partition: Partition) -> int | None:
         try:
-            return int(self._consumer.position(_topic_partition(partition), _millis(POSITION_MS)))
+            return int(self._consumer.position(java_partition(partition), _millis(POSITION_MS)))
         except java_class("org.apache.kafka.common.errors.TimeoutException"):
             return None
 
@@ -84,7 +98,7 @@ class JavaMember(GroupMember):
             elif positions:
                 offsets = java_class("java.util.HashMap")()
                 for tp, at in positions.items():
-                    offsets.put(_topic_partition(tp), _offset_and_metadata(at))
+                    offsets.put(java_partition(tp), java_offset(at))
                 self._consumer.commitSync(offsets)
         except jpype.JException as error:
             return dict.fromkeys(positions, exception_name(error))
@@ -95,9 +109,9 @@ class JavaMember(GroupMember):
 
         A plain commit takes the positions of `SubscriptionState.allConsumed`.
         """
-        leaders = {tp: self._leader_epoch(_topic_partition(tp)) for tp in partitions}
+        leaders = {tp: self._leader_epoch(java_partition(tp)) for tp in partitions}
         consumed = self._subscriptions.allConsumed()
-        return {tp: self._state(_topic_partition(tp), consumed, leaders[tp]) for tp in leaders}
+        return {tp: self._state(java_partition(tp), consumed, leaders[tp]) for tp in leaders}
 
     def _leader_epoch(self, topic_partition: Any) -> int:
         position = self._subscriptions.positionOrNull(topic_partition)
@@ -125,7 +139,7 @@ class JavaMember(GroupMember):
         name = exception_name(error)
         known: dict[str, Any] = {"exception": name, "message": str(error.getMessage())}
         for topic_partition in _failed_partitions(error, name)[:1]:
-            topic, number = _partition(topic_partition)
+            topic, number = partition_of(topic_partition)
             known |= {"topic": topic, "partition": number}
             position = self._subscriptions.positionOrNull(topic_partition)
             if position is not None:
@@ -143,12 +157,12 @@ def _following(records: Any) -> dict[Partition, OffsetAndEpoch]:
     if not hasattr(records, "nextOffsets"):
         return {}
     following = records.nextOffsets()
-    return {_partition(tp): _offset_and_epoch(following.get(tp)) for tp in following.keySet()}
+    return {partition_of(tp): _offset_and_epoch(following.get(tp)) for tp in following.keySet()}
 
 
 def _batch(topic_partition: Any, records: Any, following: OffsetAndEpoch | None) -> Batch:
     return Batch(
-        partition=_partition(topic_partition),
+        partition=partition_of(topic_partition),
         offsets=[int(record.offset()) for record in records],
         epochs=[_number(record.leaderEpoch()) for record in records],
         values=[str(record.value()) for record in records],
@@ -172,15 +186,18 @@ def _divergent(error: Any, name: str, topic_partition: Any) -> Any:
     return error.divergentOffsets().get(topic_partition)
 
 
-def _partition(topic_partition: Any) -> Partition:
+def partition_of(topic_partition: Any) -> Partition:
+    """Return topic and number of a `TopicPartition`."""
     return str(topic_partition.topic()), int(topic_partition.partition())
 
 
-def _topic_partition(partition: Partition) -> Any:
+def java_partition(partition: Partition) -> Any:
+    """Return a `TopicPartition`."""
     return java_class("org.apache.kafka.common.TopicPartition")(*partition)
 
 
-def _offset_and_metadata(at: OffsetAndEpoch) -> Any:
+def java_offset(at: OffsetAndEpoch) -> Any:
+    """Return an `OffsetAndMetadata`, without an epoch where there is none."""
     optional = java_class("java.util.Optional")
     leader_epoch = (
         optional.empty()

@@ -114,7 +114,10 @@ class TransactionalProducer:
             raise WorkerError(f"{command.member} got {taken} of {command.records} records to copy")
         if taken:
             self.send(command.topic, [command.partition], taken)
-        positions, group = member.positions_to_commit()
+        return self.send_offsets(*member.positions_to_commit())
+
+    def send_offsets(self, positions: Any, group: Any) -> StepAnswer:
+        """Send offsets, as a Java map by partition, and the metadata of the group."""
         return self._step(
             TransactionStep.SEND_OFFSETS,
             lambda: self._producer.sendOffsetsToTransaction(positions, group),

@@ -19,8 +19,8 @@ from harness.clients.commands import (
     WorkerPlan,
 )
 from harness.clients.history import HistoryWriter
-from harness.clients.java_consumer import JavaMember
 from harness.clients.java_load import SteadyProducer
+from harness.clients.java_manners import java_member
 from harness.clients.java_producer import produce
 from harness.clients.java_transactions import Transactions
 from harness.clients.member_role import MemberRole
@@ -39,7 +39,7 @@ class JavaRole(MemberRole):
             history,
             client=Client.JAVA,
             client_version=kafka_version(),
-            make_member=JavaMember,
+            make_member=java_member,
         )
         self._loads: dict[str, SteadyProducer] = {}
         self._transactions = Transactions(

@@ -186,6 +186,7 @@ class Run:
                 isolation=group.isolation,
                 bootstrap=self.kafka.bootstrap_through(through),
                 settings=group.settings,
+                manner=group.manner,
             )
             for name, group in members_of(groups, incarnation=incarnation).items()
         }
