@@ -15,7 +15,7 @@ SEED_OPTION := $(if $(SEED),--seed $(SEED))
 quoted = '$(subst ','\'',$(1))'
 
 .DEFAULT_GOAL := help
-.PHONY: help demo scenario nightly reproduction commit-epochs mutation lies torture mutants findings bench-tools bench-analysis scenarios-page results-page protocol-page report playground docker-image test lint format lock doctor clean
+.PHONY: help demo scenario nightly reproduction commit-epochs arbiter mutation lies torture mutants findings bench-tools bench-analysis scenarios-page results-page protocol-page report playground docker-image test lint format lock doctor clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,10 @@ reproduction: $(READY) ## How often each headline scenario reaches its hazard (h
 commit-epochs: $(READY) ## Five runs of the demo (five minutes); writes the counts of README.md and docs/commit-epoch.md
 	$(FENCEPOST) nightly --suite commit_epoch --cluster $(CLUSTER) --results $(call quoted,$(RESULTS)) || test $$? -le 2
 	.venv/bin/python -m bench.commit_epochs "$$(ls -d $(call quoted,$(RESULTS))/nightly/commit_epoch-* | tail -n 1)"
+
+arbiter: $(READY) ## What each choice of KAFKA-19902 costs, by patched clients (25 minutes; needs a JDK): [FULL=1]; writes docs/arbiter.md
+	.venv/bin/python -m bench.arbiter run --results $(call quoted,$(RESULTS)/arbiter) $(if $(FULL),--full)
+	.venv/bin/python -m bench.arbiter page --results $(call quoted,$(RESULTS)/arbiter)
 
 mutation: $(READY) ## Recall and precision of each check on planted anomalies (minutes, no cluster); writes docs/mutation.md
 	.venv/bin/python -m bench.mutation $(SEEDS)

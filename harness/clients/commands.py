@@ -191,11 +191,13 @@ class StartConsuming(Command, frozen=True, kw_only=True):
     """Let members poll, each in its own thread, until `StopConsuming`.
 
     commit_epoch: any but `forced`; each member commits its positions in this style at the interval.
+    processing_ms: how long the application takes for what a poll returned.
     """
 
     members: list[str]
     commit_epoch: str
     commit_interval_ms: int
+    processing_ms: int = 0
 
 
 class CountCommits(Command, frozen=True, kw_only=True):

@@ -135,15 +135,24 @@ class GroupMember(ABC):
         return taken
 
     def read_on(
-        self, stop: threading.Event, *, style: CommitEpoch, commit_interval_seconds: float
+        self,
+        stop: threading.Event,
+        *,
+        style: CommitEpoch,
+        commit_interval_seconds: float,
+        processing_seconds: float = 0,
     ) -> None:
-        """Poll and commit until stopped, or until the client raises an exception."""
+        """Poll and commit until stopped, or until the client raises an exception.
+
+        After each poll with records the application takes `processing_seconds`.
+        """
         self._enter()
         order = MemberCommit(member=self.member.member, commit_epoch=style)
         due = time.monotonic() + commit_interval_seconds
         try:
             while not stop.is_set():
-                self._poll()
+                if self._poll() and processing_seconds:
+                    stop.wait(processing_seconds)
                 if time.monotonic() >= due:
                     self.commit(order)
                     due = time.monotonic() + commit_interval_seconds

@@ -58,6 +58,7 @@ class _Reader:
             kwargs={
                 "style": style,
                 "commit_interval_seconds": command.commit_interval_ms / 1000,
+                "processing_seconds": command.processing_ms / 1000,
             },
             daemon=True,
         )

@@ -152,13 +152,23 @@ class Workload:
         }
 
     def start_reading(
-        self, members: Sequence[str], *, commit_epoch: CommitEpoch = CommitEpoch.RECORD
+        self,
+        members: Sequence[str],
+        *,
+        commit_epoch: CommitEpoch = CommitEpoch.RECORD,
+        processing_ms: int = 0,
     ) -> None:
-        """Let open members read and commit every second, until `stop_reading`."""
+        """Let open members read and commit every second, until `stop_reading`.
+
+        The application takes `processing_ms` for what a poll returned.
+        """
         self._consumers.call(
             members,
             lambda share: StartConsuming(
-                members=share, commit_epoch=commit_epoch, commit_interval_ms=_COMMIT_INTERVAL_MS
+                members=share,
+                commit_epoch=commit_epoch,
+                commit_interval_ms=_COMMIT_INTERVAL_MS,
+                processing_ms=processing_ms,
             ),
         )
         self._readers += members

@@ -31,6 +31,7 @@ from harness.clients.observer_commands import (
 )
 from harness.clients.observer_commands import Reassign as ReassignCommand
 from harness.faults.cut_tail import CutTails
+from harness.faults.delete import DeleteBefore
 from harness.faults.elect import Elect
 from harness.faults.expire import By, Expire
 from harness.faults.fence import ExpireTransaction, Fence, TakeOver
@@ -140,6 +141,14 @@ def expire_what_is_empty(run: Run) -> Blunt:
     return Blunt(Expire(EMPTY, By.TIME))
 
 
+def delete_before(_run: Run) -> Blunt:
+    return Blunt(DeleteBefore("orders", 0, offset=TAIL), unsent(DeleteRecords))
+
+
+def delete_what_is_gone(_run: Run) -> Blunt:
+    return Blunt(DeleteBefore("orders", 0, offset=0))
+
+
 STORIES: dict[str, Story] = {
     "elect": elect(unclean=False),
     "elect unclean": elect(unclean=True),
@@ -154,6 +163,8 @@ STORIES: dict[str, Story] = {
     "expire a transaction that is fenced": expire_a_transaction_that_is_fenced,
     **{f"expire by {by}": expire(by) for by in By},
     "expire what is empty": expire_what_is_empty,
+    "delete records": delete_before,
+    "delete records that are gone": delete_what_is_gone,
     "cut tails": cut_tails,
 }
 

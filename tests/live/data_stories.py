@@ -4,6 +4,7 @@ That of an unclean election is a scenario of its own, `unclean_election`.
 """
 
 from collections.abc import Callable
+from pathlib import Path
 
 from effects import (
     await_changes,
@@ -20,6 +21,7 @@ from contract.clients import Client
 from contract.outcomes import Outcome
 from contract.waiting import wait_until
 from harness.clients.observer_commands import AlterTopic, DescribeTopic
+from harness.faults.delete import DeleteBefore
 from harness.faults.expire import EXPIRING_TOPIC, By, Expire
 from harness.faults.fence import ExpireTransaction, Fence, TakeOver
 from harness.faults.reassign import Reassign
@@ -75,24 +77,41 @@ def rebalance(client: Client) -> Callable[[Run], None]:
     return story
 
 
+def begin_burst(run: Run) -> tuple[Path, int]:
+    """Fill segments; returns the leader's replica and the start of a segment that all have."""
+    run.observer.worker.call(AlterTopic(topic="orders", config=EXPIRING_TOPIC))
+    run.workload.start_producer("burst", ORDERS, acks="1", records_per_second=3000)
+    folder = replica(run, leader_of(run, "orders"))
+    (*_, newest) = segments(folder)
+    run.observer.await_state(
+        "orders",
+        0,
+        lambda state: state.log_end_offset >= newest,
+        what=f"to have {newest} on all in-sync replicas: records above that are not deleted",
+    )
+    return folder, newest
+
+
+def await_gone(folder: Path, newest: int) -> None:
+    wait_until(
+        lambda: segments(folder)[0] >= newest,
+        what=f"the segments below {newest} to be gone",
+        timeout_seconds=SECONDS,
+    )
+
+
+def delete_before(run: Run) -> None:
+    folder, newest = begin_burst(run)
+    run.inject(DeleteBefore("orders", 0, offset=newest))
+    await_gone(folder, newest)
+    run.workload.stop_producer("burst")
+
+
 def expire(by: By) -> Callable[[Run], None]:
     def story(run: Run) -> None:
-        run.observer.worker.call(AlterTopic(topic="orders", config=EXPIRING_TOPIC))
-        run.workload.start_producer("burst", ORDERS, acks="1", records_per_second=3000)
-        folder = replica(run, leader_of(run, "orders"))
-        (*_, newest) = segments(folder)
-        run.observer.await_state(
-            "orders",
-            0,
-            lambda state: state.log_end_offset >= newest,
-            what=f"to have {newest} on all in-sync replicas: records above that are not deleted",
-        )
+        folder, newest = begin_burst(run)
         with run.fault(Expire(replace(ORDERS, retention_ms=3000), by)):
-            wait_until(
-                lambda: segments(folder)[0] >= newest,
-                what=f"the segments below {newest} to be gone",
-                timeout_seconds=SECONDS,
-            )
+            await_gone(folder, newest)
         run.workload.stop_producer("burst")
         settings = run.observer.worker.call(DescribeTopic(topic="orders"))["config"]
         assert (settings["retention.ms"], settings["retention.bytes"]) == ("-1", "-1")
@@ -146,4 +165,5 @@ STORIES: dict[str, Callable[[Run], None]] = {
     "take over": take_over,
     "expire transaction": expire_transaction,
     **{f"expire by {by}": expire(by) for by in By},
+    "delete records": delete_before,
 }

@@ -52,7 +52,7 @@ class AssignedMember(JavaMember):
         )
         self._subscriptions.seekUnvalidated(
             partition,
-            position(offset, _optional(epoch), leader(_optional(None), _optional(leader_epoch))),
+            position(offset, optional(epoch), leader(optional(None), optional(leader_epoch))),
         )
         (state,) = self._states([("t", 0)]).values()
         told: dict[str, Any] = msgspec.to_builtins(state)
@@ -95,7 +95,8 @@ class Overtaken:
         return consumed
 
 
-def _optional(number: int | None) -> Any:
+def optional(number: int | None) -> Any:
+    """Return a `java.util.Optional`."""
     optional = java_class("java.util.Optional")
     if number is None:
         return optional.empty()

@@ -1,0 +1,87 @@
+"""The arbiter: `python -m bench.arbiter run|compare|page`; `make arbiter` does all of it."""
+
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bench.arbiter import cells, page
+from bench.arbiter.predictions import differences
+from bench.arbiter.rows import RELEASED, rows_of
+from cluster.kafka import patched
+from contract.errors import PrerequisiteError
+from contract.program import run_program
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
+_RESULTS = Path("results") / "arbiter"
+_FINISHED_AT_MOST = 2
+"""The exit codes of a run that was judged: pass, fail, undecided."""
+Folder = Annotated[Path, typer.Option(help="Where the runs are kept.")]
+
+
+@app.command()
+def run(
+    results: Folder = _RESULTS,
+    *,
+    is_full: Annotated[
+        bool, typer.Option("--full", help="Also the pairwise table, and more races: hours.")
+    ] = False,
+    only: Annotated[str, typer.Option(help="Only cells whose names contain this.")] = "",
+) -> None:
+    """Run the cells that have no verdict yet; an interrupted run continues where it stopped."""
+    chosen = [*cells.quick(), *(cells.pairwise() if is_full else ())]
+    chosen += cells.races(4) if is_full else []
+    due = [cell for cell in chosen if only in cell.name and not cell.is_done(results)]
+    jars = _built(due)
+    for number, cell in enumerate(due, start=1):
+        if cell.build != RELEASED and (cell.build, cell.kafka) not in jars:
+            continue
+        first = [] if cell.build == RELEASED else ["--client-jars", jars[cell.build, cell.kafka]]
+        typer.echo(f"{number} of {len(due)}: {cell.name}", err=True)
+        fencepost = [sys.executable, "-m", "harness", "run", cell.scenario, *cell.parameters]
+        code = subprocess.call([*fencepost, *first, "--results", str(results / cell.name)])
+        if code > _FINISHED_AT_MOST:
+            raise typer.Exit(code)
+
+
+@app.command()
+def compare(
+    runs: Annotated[list[Path], typer.Argument(help="Folders with runs.")],
+) -> None:
+    """Print every row that came out otherwise than predicted; exit 1 if one is not explained."""
+    rows = rows_of(runs)
+    found = differences(rows)
+    for one in found:
+        keys = one.row
+        typer.echo(
+            f"{keys.story} {keys.hazard} {keys.client} {keys.manner} {keys.style} {keys.reset}: "
+            f"predicted: {one.predicted}; came out: {one.came_out}; {one.why or 'not explained'}"
+        )
+    typer.echo(f"{len(rows) - len(found)} of {len(rows)} rows came out as predicted")
+    if not all(one.why for one in found):
+        raise typer.Exit(1)
+
+
+@app.command(name="page")
+def write_page(results: Folder = _RESULTS) -> None:
+    """Write the tables of docs/arbiter.md from the runs."""
+    typer.echo(f"wrote {page.write([results])}")
+
+
+def _built(due: Iterable[cells.Cell]) -> dict[tuple[str, str], str]:
+    """Build the patches that are due; none without a compiler, so that their rows are missing."""
+    jars: dict[tuple[str, str], str] = {}
+    wanted = sorted({(cell.build, cell.kafka) for cell in due if cell.build != RELEASED})
+    try:
+        for name, kafka in wanted:
+            jars[name, kafka] = str(patched.build(patched.find_patch(name, kafka)).jar)
+    except PrerequisiteError as error:
+        typer.echo(f"patched clients are not evaluable: {error}", err=True)
+    return jars
+
+
+if __name__ == "__main__":
+    run_program(app, name="bench.arbiter")

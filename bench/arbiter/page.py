@@ -1,0 +1,224 @@
+"""The tables of docs/arbiter.md."""
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from bench.arbiter.cells import BUILDS
+from bench.arbiter.predictions import Difference, differences, said, said_epoch
+from bench.arbiter.race import Ahead, RaceRow, race_rows
+from bench.arbiter.rows import RELEASED, Row, rows_of
+from contract.errors import UsageError
+from contract.made_pages import MadePage
+from contract.outcomes import CommitEpoch, Manner, ResetPolicy
+
+_MADE = MadePage("arbiter.md", "make arbiter")
+_TOPICS = (
+    "clean/kept",
+    "empty/kept",
+    "control/kept",
+    "expired/part",
+    "expired/whole",
+    "expired/beyond",
+    "validated/above",
+    "truncated/above",
+    "truncated/below",
+    "recreated/kept",
+)
+_BY_CLIENT = (Manner.SYNC, Manner.ASYNC, Manner.AUTO, Manner.REVOKED)
+"""The manners in which the client itself can choose the epoch."""
+
+
+def write(folders: Sequence[Path]) -> Path:
+    """Write the page from the runs below some folders; returns its path.
+
+    Raises:
+        UsageError: there is none.
+    """
+    rows = rows_of(folders)
+    if not rows:
+        raise UsageError("no judged run of commit_hazards there: python -m bench.arbiter run")
+    races, ahead = race_rows(folders)
+    made = "\n".join(tables(rows, races, ahead))
+    _MADE.path.write_text(_MADE.filled(_MADE.path.read_text(), made))
+    return _MADE.path
+
+
+def tables(rows: Sequence[Row], races: Sequence[RaceRow], ahead: Sequence[Ahead]) -> Iterator[str]:
+    """Return the lines of all tables."""
+    yield from _conditions(rows, races)
+    yield from _of_builds(rows)
+    yield from _of_ways([row for row in rows if row.build == RELEASED])
+    yield from _of_resets([row for row in rows if row.build == RELEASED])
+    yield from _of_race(races, ahead)
+    yield from _of_differences(rows, differences(rows))
+
+
+def _conditions(rows: Sequence[Row], races: Sequence[RaceRow]) -> Iterator[str]:
+    stories = len({row.story for row in rows})
+    yield (
+        f"{stories} stories of commit_hazards with {len(rows)} groups, and "
+        f"{len({row.story for row in races})} of prefetch_race with "
+        f"{len({(row.story, row.group) for row in races})} groups. All groups of a story share its "
+        "elections: they are one sample of the story, and many of what a client does in it.\n"
+    )
+
+
+def _of_builds(rows: Sequence[Row]) -> Iterator[str]:
+    """Plain commits: the client chooses the epoch."""
+    plain = [
+        row
+        for row in rows
+        if row.style == CommitEpoch.RECORD
+        and row.manner in _BY_CLIENT
+        and row.reset == ResetPolicy.EARLIEST
+    ]
+    yield "## What each proposed fix commits, and what it costs\n"
+    yield (
+        "Plain commits, in which the client chooses the epoch: `commitSync()`, `commitAsync()`, "
+        "`enable.auto.commit` and `commitSync()` in `onPartitionsRevoked`, with both group "
+        "protocols where the version has both; reset policy `earliest`.\n"
+    )
+    yield "| hazard | client | Kafka | commits | resumption | stories |"
+    yield "|---|---|---|---|---|---|"
+    for topic in _TOPICS:
+        for build in BUILDS:
+            found = [row for row in plain if (row.hazard, row.build) == (topic, build)]
+            for kafka in sorted({row.kafka for row in found}, reverse=True):
+                own = [row for row in found if row.kafka == kafka]
+                yield _line(
+                    topic,
+                    build,
+                    kafka,
+                    _counted(said_epoch(row.committed_epoch) for row in own),
+                    _counted(map(said, own)),
+                    str(len({row.story for row in own})),
+                )
+    yield ""
+
+
+def _of_ways(rows: Sequence[Row]) -> Iterator[str]:
+    yield "## What each way of committing costs with the released client\n"
+    yield (
+        "Reset policy `earliest`. A cell without a count holds for every group of the row; `-`: "
+        "resumes where it was, nothing is skipped or read again.\n"
+    )
+    chosen = [row for row in rows if row.reset == ResetPolicy.EARLIEST]
+    topics = [topic for topic in _TOPICS if any(row.hazard == topic for row in chosen)]
+    yield f"| manner | style | groups | {' | '.join(topics)} |"
+    yield "|---" * (3 + len(topics)) + "|"
+    for manner in Manner:
+        for style in CommitEpoch:
+            own = [row for row in chosen if (row.manner, row.style) == (manner, style)]
+            if own:
+                cells = [_cost([row for row in own if row.hazard == topic]) for topic in topics]
+                yield _line(manner, style, str(len(own)), *cells)
+    yield ""
+
+
+def _of_resets(rows: Sequence[Row]) -> Iterator[str]:
+    yield "## What the reset policy changes\n"
+    yield "`commitSync` with the record's epoch and without an epoch, released client, classic.\n"
+    yield "| hazard | style | earliest | latest | none |"
+    yield "|---|---|---|---|---|"
+    for topic in _TOPICS:
+        for style in (CommitEpoch.RECORD, CommitEpoch.NONE):
+            own = [
+                row
+                for row in rows
+                if (row.hazard, row.style, row.manner, row.client)
+                == (topic, style, Manner.SYNC, "java")
+            ]
+            if own:
+                cells = [
+                    _counted(said(row) for row in own if row.reset == reset)
+                    for reset in ResetPolicy
+                ]
+                yield _line(topic, style, *cells)
+    yield ""
+
+
+def _of_race(races: Sequence[RaceRow], ahead: Sequence[Ahead]) -> Iterator[str]:
+    yield "## Validations that no longer happen\n"
+    yield (
+        "prefetch_race: positions whose group had read records that the new leader lacks. "
+        "`not validated`: the client reports no truncation there, so nothing asked where the "
+        "position's epoch ends. Then the position was out of range, or the group read on.\n"
+    )
+    yield (
+        "| client | protocol | pace | not validated | then out of range | then read on | stories |"
+    )
+    yield "|---|---|---|---|---|---|---|"
+    kinds: defaultdict[tuple[int, str, str, str], list[RaceRow]] = defaultdict(list)
+    for row in races:
+        kinds[BUILDS.index(row.build), row.build, row.client, row.pace].append(row)
+    for (_, build, client, pace), found in sorted(kinds.items()):
+        missing = [row for row in found if not row.is_validated]
+        after = Counter(row.followed_by for row in missing)
+        yield _line(
+            build,
+            client,
+            pace,
+            f"{len(missing)} of {len(found)}",
+            str(after["out of range"]),
+            str(after["read on"]),
+            str(len({row.story for row in found})),
+        )
+    yield "\nEpochs committed in these runs that are newer than the last record's:\n"
+    yield "| client | commits with a newer epoch | stories |\n|---|---|---|"
+    for build in BUILDS:
+        own = [one for one in ahead if one.build == build]
+        if own:
+            newer, all_of = sum(one.ahead for one in own), sum(one.commits for one in own)
+            yield _line(build, f"{newer} of {all_of}", str(len(own)))
+    yield ""
+
+
+def _of_differences(rows: Sequence[Row], found: Sequence[Difference]) -> Iterator[str]:
+    yield "## Where it came out otherwise than predicted\n"
+    yield (
+        f"{len(rows) - len(found)} of {len(rows)} groups came out as "
+        "[predicted](../bench/arbiter/predictions.yml) from the source.\n"
+    )
+    if not found:
+        return
+    yield "| hazard | client | manner, style | predicted | came out | groups | why |"
+    yield "|---|---|---|---|---|---|---|"
+    alike: Counter[tuple[str, ...]] = Counter()
+    for one in found:
+        row = one.row
+        alike[
+            row.hazard,
+            f"{row.build}, {row.client}, Kafka {row.kafka}",
+            f"{row.manner}, {row.style}",
+            one.predicted,
+            one.came_out,
+            one.why or "**not explained**",
+        ] += 1
+    for (*cells, why), count in sorted(alike.items()):
+        yield _line(*cells, str(count), why)
+
+
+def _cost(rows: Sequence[Row]) -> str:
+    """Return what a row's groups of one hazard paid."""
+    return _counted(_said_cost(row) for row in rows) if rows else "not run"
+
+
+def _said_cost(row: Row) -> str:
+    words = said(row)
+    if row.exception is not None or row.resumed_at is None:
+        return words
+    return ", ".join(words.split(", ")[1:]) or "-"
+
+
+def _counted(values: Iterable[Hashable]) -> str:
+    """Return a value that all have, or each with its count."""
+    counts = Counter(map(str, values))
+    if len(counts) == 1:
+        return next(iter(counts))
+    total = counts.total()
+    return "; ".join(f"{value}: {count} of {total}" for value, count in counts.most_common())
+
+
+def _line(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"

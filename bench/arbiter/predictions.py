@@ -1,0 +1,160 @@
+"""What was predicted for each row, and in what a row differs from it."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+import yaml
+
+from bench.arbiter.rows import Row
+from contract.errors import UsageError
+from contract.events import NO_EPOCH
+from contract.outcomes import CommitEpoch, Manner
+
+_FILE = Path(__file__).with_name("predictions.yml")
+_EXPLAINED = Path(__file__).with_name("differences.yml")
+_EXTERNAL_EPOCHS = {str(CommitEpoch.APPLICATION): 1, str(CommitEpoch.NONE): NO_EPOCH}
+"""What an application keeps that stores offsets itself: nothing of it is committed to Kafka."""
+
+
+class Fitting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An entry: it fits a row whose keys have one of the named values each."""
+
+    fits: dict[str, list[str]]
+    because: str
+
+    def does_fit(self, keys: Mapping[str, str]) -> bool:
+        """Whether it fits a row with these keys."""
+        return all(keys[name] in values for name, values in self.fits.items())
+
+
+_T = TypeVar("_T", bound=Fitting)
+
+
+class CommitPrediction(Fitting, frozen=True, kw_only=True):
+    """The epochs that may be committed; null: no commit is left."""
+
+    epochs: list[int | None]
+
+
+class ResumptionPrediction(Fitting, frozen=True, kw_only=True):
+    """How a group goes on that committed one of these epochs; empty: any."""
+
+    epochs: list[int] = []
+    resumed_at: int | None = None
+    redelivered: int = 0
+    never_delivered: int = 0
+    exception: str | None = None
+
+
+class RacePrediction(Fitting, frozen=True, kw_only=True):
+    """Whether validations are suppressed in prefetch_race: none, or some."""
+
+    suppressed: str
+
+
+class Predictions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The content of the file."""
+
+    commits: list[CommitPrediction]
+    resumptions: list[ResumptionPrediction]
+    race: list[RacePrediction]
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """A row that came out otherwise; `why` explains it, empty if nothing does yet."""
+
+    row: Row
+    predicted: str
+    came_out: str
+    why: str
+
+
+def predictions() -> Predictions:
+    """Read the predictions."""
+    return msgspec.convert(yaml.safe_load(_FILE.read_text()), Predictions)
+
+
+def explanations() -> list[Fitting]:
+    """Read the explanations of differences."""
+    return msgspec.convert(yaml.safe_load(_EXPLAINED.read_text()) or [], list[Fitting])
+
+
+def committed(row: Row, known: Predictions) -> CommitPrediction:
+    """Return what a row was predicted to commit.
+
+    Raises:
+        UsageError: nothing fits it.
+    """
+    return _first(known.commits, row.keys)
+
+
+def resumption(row: Row, known: Predictions) -> ResumptionPrediction:
+    """Return how a row was predicted to go on, from the epoch that it committed.
+
+    Raises:
+        UsageError: nothing fits it.
+    """
+    epoch = row.committed_epoch
+    if row.manner == Manner.EXTERNAL:
+        epoch = _EXTERNAL_EPOCHS[row.style]
+    fitting = [one for one in known.resumptions if not one.epochs or epoch in one.epochs]
+    return _first(fitting, row.keys)
+
+
+def differences(rows: Iterable[Row]) -> list[Difference]:
+    """Return the rows that came out otherwise than predicted."""
+    known, explained = predictions(), explanations()
+    found = []
+    for row in rows:
+        parts = []
+        if row.manner != Manner.EXTERNAL:
+            epochs = committed(row, known).epochs
+            if row.committed_epoch not in epochs:
+                allowed = " or ".join(map(said_epoch, epochs))
+                parts.append((f"commits {allowed}", f"commits {said_epoch(row.committed_epoch)}"))
+        wanted = resumption(row, known)
+        if _went_on(row) != _went_on(wanted):
+            parts.append((said(wanted), said(row)))
+        if parts:
+            why = next((one.because for one in explained if one.does_fit(row.keys)), "")
+            predicted, came_out = zip(*parts, strict=True)
+            found.append(
+                Difference(
+                    row=row, predicted="; ".join(predicted), came_out="; ".join(came_out), why=why
+                )
+            )
+    return found
+
+
+def said(one: Row | ResumptionPrediction) -> str:
+    """Return how a group goes on, in words."""
+    if one.exception is not None:
+        return f"raises {one.exception}"
+    if one.resumed_at is None:
+        return "makes no progress"
+    words = [f"resumes at {one.resumed_at}"]
+    if one.never_delivered:
+        words.append(f"skips {one.never_delivered}")
+    if one.redelivered:
+        words.append(f"reads {one.redelivered} again")
+    return ", ".join(words)
+
+
+def said_epoch(epoch: int | None) -> str:
+    """Return a committed epoch, in words."""
+    return {None: "nothing", NO_EPOCH: "no epoch"}.get(epoch, f"epoch {epoch}")
+
+
+def _went_on(one: Row | ResumptionPrediction) -> tuple[object, ...]:
+    if one.exception is not None:
+        return (one.exception,)
+    return (one.resumed_at, one.redelivered or 0, one.never_delivered or 0)
+
+
+def _first(fitting: Iterable[_T], keys: Mapping[str, str]) -> _T:
+    found = next((one for one in fitting if one.does_fit(keys)), None)
+    if found is None:
+        raise UsageError(f"bench/arbiter/predictions.yml has no prediction for {dict(keys)}")
+    return found

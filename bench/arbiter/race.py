@@ -1,0 +1,111 @@
+"""Which positions of prefetch_race were not validated after the leader had changed."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow.parquet as pq
+
+from bench.arbiter.rows import RACE, build_of, runs_of
+from contract.run_folder import RunFolder
+
+Position = tuple[str, str, int]
+"""Group, topic, partition."""
+
+
+class RaceRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A position whose group had read records that the new leader lacks.
+
+    pace: of the group's application, as the scenario names it.
+    is_validated: its client reported the truncation.
+    followed_by: what else became of it: `out of range`, or `read on`.
+    """
+
+    story: str
+    kafka: str
+    build: str
+    group: str
+    client: str
+    pace: str
+    partition: int
+    is_validated: bool
+    followed_by: str
+
+
+class Ahead(msgspec.Struct, frozen=True, kw_only=True):
+    """The acknowledged commits of a run with a record's epoch, and those with a newer one."""
+
+    story: str
+    kafka: str
+    build: str
+    commits: int
+    ahead: int
+
+
+def race_rows(folders: Iterable[Path]) -> tuple[list[RaceRow], list[Ahead]]:
+    """Return positions and commits of all runs of prefetch_race below some folders."""
+    rows: list[RaceRow] = []
+    ahead: list[Ahead] = []
+    for run, verdict in runs_of(RACE, folders):
+        build, kafka = build_of(run.run()), verdict.kafka
+        story = f"{kafka} {build} {verdict.seed}"
+        commits, newer = _commits(run)
+        ahead.append(Ahead(story=story, kafka=kafka, build=build, commits=commits, ahead=newer))
+        causes = _reset_causes(run)
+        clients = {group.group: group.client for group in run.plan().groups}
+        for group, topic, partition in sorted(_beyond_the_fork(run)):
+            found = causes[group, topic, partition]
+            rows.append(
+                RaceRow(
+                    story=story,
+                    kafka=kafka,
+                    build=build,
+                    group=group,
+                    client=clients[group],
+                    pace=group.split(".")[1],
+                    partition=partition,
+                    is_validated="truncation" in found,
+                    followed_by="out of range" if "out_of_range" in found else "read on",
+                )
+            )
+    return rows, ahead
+
+
+def _beyond_the_fork(run: RunFolder) -> set[Position]:
+    """Positions of groups that read a record at an offset that a newer epoch took."""
+    forks: dict[tuple[str, int], tuple[int, int]] = {}
+    for row in _rows(run, "replica_batches"):
+        key = (row["topic"], row["partition"])
+        if row["leader_epoch"] > 0:
+            begun = (row["base_offset"], row["leader_epoch"])
+            forks[key] = min(forks.get(key, begun), begun)
+    return {
+        (row["group"], row["topic"], row["partition"])
+        for row in _rows(run, "polls")
+        if (fork := forks.get((row["topic"], row["partition"]))) is not None
+        and row["leader_epoch"] < fork[1]
+        and row["last_offset"] >= fork[0]
+    }
+
+
+def _reset_causes(run: RunFolder) -> defaultdict[Position, set[str]]:
+    causes: defaultdict[Position, set[str]] = defaultdict(set)
+    for row in _rows(run, "resets"):
+        causes[row["group"], row["topic"], row["partition"]].add(row["cause"])
+    return causes
+
+
+def _commits(run: RunFolder) -> tuple[int, int]:
+    known = [
+        row
+        for row in _rows(run, "commits")
+        if row["outcome"] == "ok" and row["committed_epoch"] >= 0 and row["record_epoch"] >= 0
+    ]
+    newer = [row for row in known if row["committed_epoch"] > row["record_epoch"]]
+    return len(known), len(newer)
+
+
+def _rows(run: RunFolder, table: str) -> Iterator[dict[str, Any]]:
+    yield from pq.read_table(run.tables / f"{table}.parquet").to_pylist()

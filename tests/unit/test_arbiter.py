@@ -1,0 +1,122 @@
+"""The arbiter's cells, and its comparison of rows with what was predicted."""
+
+from itertools import product
+
+import pytest
+from msgspec.structs import replace
+
+from bench.arbiter.cells import ALL_HAZARDS, BUILDS, KAFKAS, pairwise, quick
+from bench.arbiter.page import tables
+from bench.arbiter.predictions import differences, predictions, resumption
+from bench.arbiter.race import RaceRow
+from bench.arbiter.rows import Row
+from contract.outcomes import CommitEpoch, Manner, ResetPolicy
+
+LOST = Row(
+    story="one",
+    kafka="4.3.1",
+    build="released",
+    hazard="truncated/above",
+    style=CommitEpoch.RECORD,
+    manner=Manner.SYNC,
+    client="java",
+    reset=ResetPolicy.EARLIEST,
+    committed_epoch=1,
+    resumed_at=100,
+    redelivered=0,
+    never_delivered=0,
+    exception=None,
+)
+INFLATED = replace(LOST, build="option-2", committed_epoch=2, resumed_at=200, never_delivered=100)
+
+
+@pytest.mark.parametrize("row", [LOST, INFLATED, replace(LOST, build="option-2")])
+def test_a_row_as_predicted_is_no_difference(row: Row) -> None:
+    """What option 2 commits depends on the metadata; what follows, on what it committed."""
+    assert differences([row]) == []
+
+
+@pytest.mark.parametrize(
+    ("row", "predicted", "came_out"),
+    [
+        (replace(LOST, committed_epoch=2), "commits epoch 1", "commits epoch 2"),
+        (replace(LOST, resumed_at=200), "resumes at 100", "resumes at 200"),
+        (replace(LOST, redelivered=7), "resumes at 100", "resumes at 100, reads 7 again"),
+        (replace(LOST, resumed_at=None), "resumes at 100", "makes no progress"),
+        (replace(LOST, exception="Odd"), "resumes at 100", "raises Odd"),
+        (
+            replace(LOST, style=CommitEpoch.NONE, committed_epoch=-1),
+            "resumes at 200, skips 100",
+            "resumes at 100",
+        ),
+    ],
+)
+def test_any_other_outcome_is_told(row: Row, predicted: str, came_out: str) -> None:
+    (found,) = differences([row])
+    assert predicted in found.predicted
+    assert came_out in found.came_out
+
+
+def test_an_external_store_is_judged_by_what_it_kept() -> None:
+    """Nothing of it is committed to Kafka."""
+    kept = replace(
+        LOST, manner=Manner.EXTERNAL, style=CommitEpoch.APPLICATION, committed_epoch=None
+    )
+    assert differences([kept]) == []
+    assert differences([replace(kept, style=CommitEpoch.NONE)])
+
+
+def test_every_prediction_names_what_says_so() -> None:
+    known = predictions()
+    assert all(one.because for one in (*known.commits, *known.resumptions, *known.race))
+    assert {one.suppressed for one in known.race} == {"none", "some"}
+
+
+@pytest.mark.parametrize(("hazard", "reset"), product(ALL_HAZARDS, ResetPolicy))
+def test_every_epoch_under_each_hazard_has_a_prediction(hazard: str, reset: str) -> None:
+    topics = {
+        one
+        for prediction in predictions().resumptions
+        for one in prediction.fits.get("topic", [])
+        if one.startswith(f"{hazard}/")
+    }
+    assert topics
+    for topic, epoch in product(topics, (-1, 0, 1, 2, 3)):
+        row = replace(LOST, hazard=topic, reset=reset, committed_epoch=epoch)
+        assert resumption(row, predictions()).because
+
+
+def test_the_pairwise_table_has_every_pair() -> None:
+    cells = list(pairwise())
+    pairs = {(cell.hazard, cell.build) for cell in cells}
+    assert pairs == set(product(ALL_HAZARDS, BUILDS))
+    assert {(cell.hazard, cell.kafka) for cell in cells} == set(product(ALL_HAZARDS, KAFKAS))
+    assert {(cell.build, cell.kafka) for cell in cells} == set(product(BUILDS, KAFKAS))
+
+
+def test_cells_have_folders_of_their_own() -> None:
+    names = [cell.name for cell in (*quick(), *pairwise())]
+    assert len(set(names)) == len(names)
+
+
+def test_the_page_counts_stories_and_groups() -> None:
+    races = [
+        RaceRow(
+            story="one",
+            kafka="4.3.1",
+            build="option-1",
+            group="g",
+            client="java",
+            pace="20ms",
+            partition=partition,
+            is_validated=partition > 0,
+            followed_by="read on",
+        )
+        for partition in range(3)
+    ]
+    page = "\n".join(tables([LOST, INFLATED], races, []))
+    assert (
+        "| truncated/above | option-2 | 4.3.1 | epoch 2 | resumes at 200, skips 100 | 1 |" in page
+    )
+    assert "| option-1 | java | 20ms | 1 of 3 | 0 | 1 | 1 |" in page
+    assert "2 of 2 groups came out as" in page
