@@ -119,8 +119,6 @@ class CommitHazardsScenario(Scenario):
     groups = tuple(_groups("kept"))
     must_judge = (
         Check.SKIPPED_RECORD,
-        Check.COMMITTED_EPOCH_STALE,
-        Check.UNJUSTIFIED_RESET,
         Check.RESUMPTION,
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,
