@@ -1,7 +1,6 @@
 """The arbiter: `python -m bench.arbiter run|compare|page`; `make arbiter` does all of it."""
 
-import subprocess
-import sys
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +8,7 @@ from typing import Annotated
 import typer
 
 from bench.arbiter import cells, page
+from bench.arbiter.collect import collect
 from bench.arbiter.predictions import differences
 from bench.arbiter.rows import RELEASED, rows_of
 from cluster.kafka import patched
@@ -17,8 +17,6 @@ from contract.program import run_program
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 _RESULTS = Path("results") / "arbiter"
-_FINISHED_AT_MOST = 2
-"""The exit codes of a run that was judged: pass, fail, undecided."""
 Folder = Annotated[Path, typer.Option(help="Where the runs are kept.")]
 
 
@@ -29,22 +27,19 @@ def run(
     is_full: Annotated[
         bool, typer.Option("--full", help="Also the pairwise table, and more races: hours.")
     ] = False,
-    only: Annotated[str, typer.Option(help="Only cells whose names contain this.")] = "",
+    only: Annotated[str, typer.Option(help="Only cells whose names match this pattern.")] = "",
 ) -> None:
-    """Run the cells that have no verdict yet; an interrupted run continues where it stopped."""
+    """Run the cells that have not run yet; an interrupted command continues where it stopped."""
     chosen = [*cells.quick(), *(cells.pairwise() if is_full else ())]
     chosen += cells.races(4) if is_full else []
-    due = [cell for cell in chosen if only in cell.name and not cell.is_done(results)]
+    due = [cell for cell in chosen if re.search(only, cell.name) and not cell.is_done(results)]
     jars = _built(due)
     for number, cell in enumerate(due, start=1):
         if cell.build != RELEASED and (cell.build, cell.kafka) not in jars:
             continue
-        first = [] if cell.build == RELEASED else ["--client-jars", jars[cell.build, cell.kafka]]
+        first = [] if cell.build == RELEASED else [jars[cell.build, cell.kafka]]
         typer.echo(f"{number} of {len(due)}: {cell.name}", err=True)
-        fencepost = [sys.executable, "-m", "harness", "run", cell.scenario, *cell.parameters]
-        code = subprocess.call([*fencepost, *first, "--results", str(results / cell.name)])
-        if code > _FINISHED_AT_MOST:
-            raise typer.Exit(code)
+        collect(cell, results, first)
 
 
 @app.command()
@@ -71,13 +66,13 @@ def write_page(results: Folder = _RESULTS) -> None:
     typer.echo(f"wrote {page.write([results])}")
 
 
-def _built(due: Iterable[cells.Cell]) -> dict[tuple[str, str], str]:
+def _built(due: Iterable[cells.Cell]) -> dict[tuple[str, str], Path]:
     """Build the patches that are due; none without a compiler, so that their rows are missing."""
-    jars: dict[tuple[str, str], str] = {}
+    jars: dict[tuple[str, str], Path] = {}
     wanted = sorted({(cell.build, cell.kafka) for cell in due if cell.build != RELEASED})
     try:
         for name, kafka in wanted:
-            jars[name, kafka] = str(patched.build(patched.find_patch(name, kafka)).jar)
+            jars[name, kafka] = patched.build(patched.find_patch(name, kafka)).jar
     except PrerequisiteError as error:
         typer.echo(f"patched clients are not evaluable: {error}", err=True)
     return jars

@@ -1,6 +1,5 @@
 """The runs of the arbiter: which hazard, on which build of the client, with which seed."""
 
-import json
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from bench.arbiter.rows import HAZARDS, RACE, RELEASED
+from contract.run_folder import find_runs, has_runs
 
 QUICK_KAFKA = "4.3.1"
 KAFKAS = (QUICK_KAFKA, "3.9.2")
@@ -35,15 +35,13 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
         what = self.hazard or "race"
         return f"{self.kafka}-{self.build}-{what}-{self.seed}"
 
-    @property
-    def parameters(self) -> list[str]:
-        """Its options of `fencepost run`."""
-        chosen = ["--parameters", json.dumps({"hazard": self.hazard})] if self.hazard else []
-        return ["--kafka", self.kafka, "--seed", str(self.seed), *chosen]
-
     def is_done(self, results: Path) -> bool:
-        """Whether its run was judged."""
-        return any((results / self.name).rglob("verdict.json"))
+        """Whether its run ended without an error."""
+        folder = results / self.name
+        return has_runs(folder) and any(
+            run.run().ended_micros is not None and run.run().error is None
+            for run in find_runs(folder)
+        )
 
 
 def quick() -> Iterator[Cell]:

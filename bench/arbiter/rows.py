@@ -6,6 +6,8 @@ from pathlib import Path
 
 import msgspec
 
+from analysis.preview import preview
+from contract.regular_files import replace_file
 from contract.run_folder import GroupPlan, RunDescription, RunFolder, find_runs
 from contract.verdicts import Resumption, Verdict
 
@@ -60,12 +62,14 @@ def build_of(run: RunDescription) -> str:
 
 
 def runs_of(scenario: str, folders: Iterable[Path]) -> Iterator[tuple[RunFolder, Verdict]]:
-    """Return the judged runs of a scenario below some folders, by path; others are left out."""
+    """Return the runs of a scenario below some folders that ended without an error, with verdicts.
+
+    DuckDB judges a run without a verdict, once: its verdict is kept in the arbiter's file.
+    """
     for folder in folders:
         for run in find_runs(folder):
-            file = run.report / "verdict.json"
-            if file.exists() and run.plan().scenario == scenario:
-                yield run, msgspec.json.decode(file.read_bytes(), type=Verdict)
+            if run.plan().scenario == scenario and run.run().error is None:
+                yield run, _verdict(run)
 
 
 def rows_of(folders: Iterable[Path]) -> list[Row]:
@@ -79,6 +83,17 @@ def rows_of(folders: Iterable[Path]) -> list[Row]:
             _row(one, groups[one.group], hazard, build, verdict) for one in verdict.resumption
         ]
     return found
+
+
+def _verdict(run: RunFolder) -> Verdict:
+    by_spark, own = run.report / "verdict.json", run.report / "arbiter.json"
+    for file in (by_spark, own):
+        if file.exists():
+            return msgspec.json.decode(file.read_bytes(), type=Verdict)
+    verdict = preview(run)
+    own.parent.mkdir(exist_ok=True)
+    replace_file(own, msgspec.json.encode(verdict))
+    return verdict
 
 
 def _row(one: Resumption, group: GroupPlan, hazard: str, build: str, verdict: Verdict) -> Row:
