@@ -16,6 +16,7 @@ quoted = '$(subst ','\'',$(1))'
 
 .DEFAULT_GOAL := help
 .PHONY: help demo scenario nightly reproduction commit-epochs arbiter mutation lies torture mutants findings bench-tools bench-analysis scenarios-page results-page protocol-page report playground docker-image test lint format lock doctor clean
+.PHONY: help demo scenario nightly reproduction commit-epochs mutation lies torture mutants findings bench-tools bench-analysis scenarios-page results-page facts-page protocol-page report playground docker-image test lint format lock doctor clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +67,9 @@ scenarios-page: $(READY) ## Write docs/scenarios.md from the scenarios' files an
 
 results-page: $(READY) ## Every trace table and column, from their declarations; writes the tables of docs/results.md
 	.venv/bin/python -m contract.results_page
+
+facts-page: $(READY) ## Every fact and its columns, from their declarations; writes the tables of docs/facts.md
+	.venv/bin/python -m analysis.facts_page
 
 protocol-page: $(READY) ## The rules of the protocol, from contract/protocol.py; writes the tables of docs/protocol.md
 	.venv/bin/python -m contract.protocol_page

@@ -2,23 +2,27 @@
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
+from analysis.facts.declared import OF_GROUP
 from analysis.facts.state import of_present_topic, timelines
-from analysis.facts.trace import Trace
+from analysis.facts.trace import Trace, fact
+from contract.table_columns import int32, int64
 
 _LOG = ("topic", "partition")
 
 
+@fact(
+    *OF_GROUP,
+    int32("other_epoch", "under which it read"),
+    int64("from_offset"),
+    int64("to_offset", "exclusive: where the log has no epoch so new"),
+    int64("at_micros"),
+)
 def absences(trace: Trace) -> Frame:
     """Where a group came to the log's end, under an epoch whose branch the log left since.
 
-    Columns: group, topic, partition, other_epoch (under which it read), from_offset and to_offset
-    (exclusive: where the log has no epoch so new), at_micros. What the log holds there of an older
-    epoch was not in that branch, which had started at or below from_offset.
+    What the log holds there of an older epoch was not in that branch, which had started at or below
+    from_offset.
     """
-    return trace.shared("absences", lambda: _absences(trace))
-
-
-def _absences(trace: Trace) -> Frame:
     clock = trace.clock_micros
     is_unsure = (
         "exists(timeline, one -> one.leader_epoch > led.leader_epoch"

@@ -17,8 +17,10 @@ Where it was lost, the first of these that applies is reported:
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
+from analysis.facts.declared import LOG, each
 from analysis.facts.leader_epochs import leader_epochs
-from analysis.facts.trace import Trace
+from analysis.facts.trace import Trace, fact
+from contract.table_columns import int32, int32s, int64, string
 
 _LOG = ("topic", "partition")
 _SEND = (*_LOG, "offset", "value")
@@ -29,49 +31,24 @@ _ONLY_BROKER = f"if(array_min({_BROKERS}) = array_max({_BROKERS}), array_min({_B
 """Of `_cuts`; null if there are none, or of several."""
 
 
+@fact(
+    *slices.SENDS,
+    int64("log_start"),
+    string("known_by", "by what its epoch is known; see the source"),
+    int32s(
+        "held_by",
+        "the brokers whose replicas held it before they were truncated, as far as that was"
+        " observed",
+    ),
+    int32("acknowledged_epoch"),
+    int32("acknowledged_by", "the leader"),
+    int32("newer_epoch", "that ended its leadership; null if none did"),
+    int64("until_micros", "when it ended"),
+    int64("truncated_to", "where that leader logged that it truncated it"),
+    int64("truncated_micros"),
+)
 def lost(trace: Trace) -> Frame:
-    """Acknowledged sends whose value is not in the surviving log, with who acknowledged them.
-
-    Slices, with the columns of `sends`, and log_start, known_by, held_by (the brokers whose
-    replicas held it before they were truncated, as far as that was observed), acknowledged_epoch,
-    acknowledged_by, newer_epoch and until_micros (how that leader's leadership ended; null if not),
-    truncated_to and truncated_micros (where that leader logged that it truncated them).
-    """
-    return trace.shared("lost", lambda: _lost(trace))
-
-
-def survived_late(trace: Trace) -> Frame:
-    """Surviving sends that were acknowledged after their epoch's end, beyond the clocks' bound.
-
-    Columns: topic, partition, offset, last_offset, acks, producer, answered_micros, epoch, broker,
-    newer_epoch, until_micros.
-    """
-    ended = leader_epochs(trace).where("until_micros is not null")
-    kept = slices.surviving(trace).selectExpr(*_SEND, "leader_epoch as epoch")
-    return trace.engine.materialized(
-        slices.acknowledged(trace)
-        .join(kept, on=list(_SEND), how="inner")
-        .join(ended, on=[*_LOG, "epoch"], how="inner")
-        .where("from_micros <= answered_micros")
-        .where(f"answered_micros > until_micros + {trace.clock_micros}")
-        .groupBy(*_SEND, "last_offset", "acks", "producer", "answered_micros", "epoch")
-        .agg(F.max(F.struct(*_LEADERSHIP)).alias("leadership"))
-        .selectExpr(
-            *_LOG,
-            "offset",
-            "last_offset",
-            "acks",
-            "producer",
-            "answered_micros",
-            "epoch",
-            "leadership.broker as broker",
-            "leadership.newer_epoch as newer_epoch",
-            "leadership.until_micros as until_micros",
-        )
-    )
-
-
-def _lost(trace: Trace) -> Frame:
+    """Acknowledged sends whose value is not in the surviving log, with who acknowledged them."""
     gone = trace.engine.materialized(
         slices.acknowledged(trace).join(
             slices.surviving(trace), on=[*_LOG, "value"], how="left_anti"
@@ -138,6 +115,43 @@ def _lost(trace: Trace) -> Frame:
             "leadership.until_micros as until_micros",
             f"if({is_cut_too}, first_cut.to_offset, null) as truncated_to",
             f"if({is_cut_too}, first_cut.at_micros, null) as truncated_micros",
+        )
+    )
+
+
+@fact(
+    *LOG,
+    *each(int64, "offset last_offset"),
+    *each(string, "acks producer"),
+    int64("answered_micros"),
+    int32("epoch"),
+    int32("broker", "the leader"),
+    int32("newer_epoch"),
+    int64("until_micros", "when its leadership ended"),
+)
+def survived_late(trace: Trace) -> Frame:
+    """Surviving sends that were acknowledged after their epoch's end, beyond the clocks' bound."""
+    ended = leader_epochs(trace).where("until_micros is not null")
+    kept = slices.surviving(trace).selectExpr(*_SEND, "leader_epoch as epoch")
+    return trace.engine.materialized(
+        slices.acknowledged(trace)
+        .join(kept, on=list(_SEND), how="inner")
+        .join(ended, on=[*_LOG, "epoch"], how="inner")
+        .where("from_micros <= answered_micros")
+        .where(f"answered_micros > until_micros + {trace.clock_micros}")
+        .groupBy(*_SEND, "last_offset", "acks", "producer", "answered_micros", "epoch")
+        .agg(F.max(F.struct(*_LEADERSHIP)).alias("leadership"))
+        .selectExpr(
+            *_LOG,
+            "offset",
+            "last_offset",
+            "acks",
+            "producer",
+            "answered_micros",
+            "epoch",
+            "leadership.broker as broker",
+            "leadership.newer_epoch as newer_epoch",
+            "leadership.until_micros as until_micros",
         )
     )
 

@@ -3,30 +3,36 @@
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
+from analysis.facts.declared import OF_GROUP, each
 from analysis.facts.deliveries import deliveries
 from analysis.facts.offsets import IN_LOG, all_offsets
 from analysis.facts.positions import PARTITION
-from analysis.facts.trace import Trace
+from analysis.facts.trace import Trace, fact
+from contract.table_columns import int32, int64, string
 
 ASSIGNMENT = (*PARTITION, "member", "from_seq")
+_ASSIGNMENT = (*OF_GROUP, string("member"), int64("from_seq"))
 _IN_ORDER = "struct(seq, first_place)"
 
 
+@fact(
+    *_ASSIGNMENT,
+    int64("from_micros", "when it was noticed"),
+    int64("position", "of the member then, after its first poll"),
+    int32("generation", "of the group, or the member's epoch; -1 where not known"),
+    int64(
+        "left_micros",
+        "when the member noticed that it was revoked or lost, or closed; null if it never did",
+    ),
+    int64("first_offset", "of what was delivered to it; null where nothing was"),
+    *each(int64, "first_micros last_micros"),
+    int64(
+        "before_micros",
+        "the last that is known of the member's assignment before; null if none was",
+    ),
+)
 def assignments(trace: Trace) -> Frame:
-    """One row per assignment of a partition to a member, as the member noticed it.
-
-    - ASSIGNMENT; from_seq and the next assignment's bound it in the member's history.
-    - from_micros: when it was noticed; position: the member's then, after its first poll;
-      generation: the group's, or the member's epoch; -1 where not known.
-    - left_micros: when the member noticed that it was revoked or lost, or closed; null if it never
-      did.
-    - before_micros: the last that is known of the member's assignment before; null if none was.
-    - first_offset, first_micros, last_micros: what was delivered to it; null where nothing was.
-    """
-    return trace.shared("assignments", lambda: _assignments(trace))
-
-
-def _assignments(trace: Trace) -> Frame:
+    """One row per assignment of a partition to a member, as the member noticed it."""
     by_member = Window.partitionBy(*PARTITION, "member").orderBy("seq")
     assigned = (
         trace["group_events"]
@@ -90,22 +96,26 @@ def _assignments(trace: Trace) -> Frame:
             "before_micros",
             F.lag("_last").over(Window.partitionBy(*PARTITION, "member").orderBy("from_seq")),
         )
-        .drop("_last")
     )
 
 
+@fact(
+    *_ASSIGNMENT,
+    *each(int64, "from_micros before_micros position first_offset first_micros committed_offset"),
+    int32("committed_epoch"),
+    int64("committed_micros"),
+    int64(
+        "gone_offset",
+        "of a later commit until then that did not survive in the coordinators' log; null if"
+        " there was none",
+    ),
+)
 def commits_at_start(trace: Trace) -> Frame:
     """The assignments that began with a commit, and which one stood then.
 
-    ASSIGNMENT, from_micros, before_micros, position, first_offset, first_micros, committed_offset,
-    committed_epoch, committed_micros; and gone_offset: of a later commit until then that did not
-    survive in the coordinators' log, null if there was none. Left out are groups that commit by
-    transactions, of which it is not known when they ended; what was aborted stood never.
+    Left out are groups that commit by transactions, of which it is not known when they ended; what
+    was aborted stood never. The columns up to first_micros are those of `assignments`.
     """
-    return trace.shared("commits_at_start", lambda: _commits_at_start(trace))
-
-
-def _commits_at_start(trace: Trace) -> Frame:
     stored = (
         all_offsets(trace)
         .where("not marker <=> 'abort'")

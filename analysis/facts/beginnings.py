@@ -2,16 +2,19 @@
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
+from analysis.facts.declared import OF_GROUP
 from analysis.facts.deliveries import deliveries
 from analysis.facts.offsets import offsets_of
 from analysis.facts.positions import PARTITION
 from analysis.facts.state import of_present_topic, with_log_starts
-from analysis.facts.trace import Trace
+from analysis.facts.trace import Trace, fact
 from contract.outcomes import ResetPolicy
+from contract.table_columns import int64
 
 
+@fact(*OF_GROUP, int64("first_offset"))
 def beginnings(trace: Trace) -> Frame:
-    """(group, topic, partition, first_offset): where each group that was delivered anything began.
+    """Where each group that was delivered anything began.
 
     That is its first position, the first offset delivered to it, or the one to which its last reset
     for want of a commit put it before that delivery, whichever is lowest. A group with
@@ -19,10 +22,6 @@ def beginnings(trace: Trace) -> Frame:
     start of that time. On a partition of which nothing was delivered to it, it began at its first
     position.
     """
-    return trace.shared("beginnings", lambda: _beginnings(trace))
-
-
-def _beginnings(trace: Trace) -> Frame:
     delivered = (
         of_present_topic(deliveries(trace), trace, "at_micros")
         .groupBy(*PARTITION)

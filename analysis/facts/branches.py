@@ -7,27 +7,33 @@ The surviving branch is what the leader-epoch-checkpoints of the surviving repli
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.acknowledgements import lost
+from analysis.facts.declared import LOG, each
 from analysis.facts.deliveries import deliveries
 from analysis.facts.leader_epochs import fork_of
 from analysis.facts.positions import PARTITION
-from analysis.facts.trace import Trace
+from analysis.facts.trace import Trace, fact
+from contract.table_columns import int32, int64, string
 
 _LOG = ("topic", "partition")
 _FIRST = "struct(at_micros, seq, first_place)"
 _LAST = "struct(at_micros, seq, last_place)"
 
 
+@fact(
+    *LOG,
+    string("group"),
+    int32("epoch"),
+    *each(int64, "offset_min offset_max"),
+    int64("first_offset", "in the order of delivery"),
+    int64("last_offset", "likewise"),
+    *each(int64, "first_micros last_micros"),
+    int64("forked_at", "where the surviving branch leaves the epoch; null if it does not"),
+)
 def reads(trace: Trace) -> Frame:
     """What each group was delivered of each epoch, with the fork where that epoch ends.
 
-    Columns: group, topic, partition, epoch, offset_min, offset_max, first_offset, last_offset (in
-    the order of delivery), first_micros, last_micros, forked_at (null: on no other branch). Records
-    whose epoch the client does not report are left out.
+    Records whose epoch the client does not report are left out.
     """
-    return trace.shared("reads", lambda: _reads(trace))
-
-
-def _reads(trace: Trace) -> Frame:
     return (
         deliveries(trace)
         .where("leader_epoch >= 0")
@@ -42,25 +48,26 @@ def _reads(trace: Trace) -> Frame:
         )
         .join(trace.epoch_starts, on=list(_LOG), how="left")
         .selectExpr("*", f"{fork_of('epoch')} as forked_at")
-        .drop("epochs")
     )
 
 
+@fact(
+    *LOG,
+    int32("epoch"),
+    int64("forked_at", "its first truncated offset"),
+    int64("reached", "the end of what is known to have been there, exclusive"),
+    string(
+        "reached_by",
+        "`replica`, `poll`, `sample` or `acknowledgement`: the first of those that reach furthest",
+    ),
+)
 def abandoned(trace: Trace) -> Frame:
     """The branches that a truncation removed.
-
-    Columns: topic, partition, epoch, forked_at (its first truncated offset), reached (the end of
-    what is known to have been there, exclusive), reached_by (`replica`, `poll`, `sample`
-    or `acknowledgement`: the source: the first of those that reach furthest).
 
     Known is what any replica still holds, surviving or not, or held when a fault on its server
     ended, what any group was delivered, which acknowledged records were lost, and which end a
     leader reported (its high watermark). What no source saw is left out.
     """
-    return trace.shared("abandoned", lambda: _abandoned(trace))
-
-
-def _abandoned(trace: Trace) -> Frame:
     in_replicas = (
         trace["replica_batches"]
         .select(*_LOG, "leader_epoch", "last_offset")

@@ -2,11 +2,13 @@
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.facts.commits import COMMIT, COMMIT_CLOCK_MICROS, stored_commits
+from analysis.facts.commits import COMMIT, COMMIT_CLOCK_MICROS, OF_COMMIT, stored_commits
+from analysis.facts.declared import OF_GROUP, each
 from analysis.facts.offsets import all_offsets
 from analysis.facts.positions import PARTITION
 from analysis.facts.state import of_present_topic
-from analysis.facts.trace import Trace
+from analysis.facts.trace import Trace, fact
+from contract.table_columns import boolean, int32, int64, string
 from contract.tables import MICROS_PER_SECOND
 
 REPORT = (*PARTITION, "member", "seq")
@@ -21,17 +23,25 @@ _OF_ASKED = """
 """
 
 
+@fact(
+    *OF_COMMIT,
+    int64("stored_offset"),
+    int32("stored_epoch"),
+    int64("stored_micros"),
+    string(
+        "kind",
+        "`epoch`, `offset`, `stored though it failed`, `stored though there was nothing`; null"
+        " where no report is of that time",
+    ),
+    string("member", "of the nearest report, as what follows"),
+    int64("seq"),
+    string("outcome"),
+    int64("asked_offset"),
+    int32("asked_epoch"),
+    int64("took_micros"),
+)
 def stored_otherwise(trace: Trace) -> Frame:
-    """Stored commits that no client asked for so, each with the report that it differs from.
-
-    Columns: COMMIT, stored_offset, stored_epoch, stored_micros, kind (`epoch`, `offset`, `stored
-    though it failed`, `stored though there was nothing`; null where no report is of that time), and
-    of the nearest report member, seq, outcome, asked_offset, asked_epoch, took_micros.
-    """
-    return trace.shared("stored otherwise", lambda: _stored_otherwise(trace))
-
-
-def _stored_otherwise(trace: Trace) -> Frame:
+    """Stored commits that no client asked for so, each with the report that it differs from."""
     asked = asked_commits(trace)
     key = (*COMMIT, "stored_offset", "stored_epoch", "stored_micros")
     return (
@@ -67,15 +77,19 @@ def _stored_otherwise(trace: Trace) -> Frame:
     )
 
 
+@fact(
+    *OF_GROUP,
+    string("member"),
+    *each(int64, "seq offset"),
+    int32("committed_epoch"),
+    string("outcome"),
+    int64("took_micros"),
+    int64("asked_first", "from when on it may have been stored"),
+    int64("asked_last", "until when"),
+    boolean("is_kept", "whether the coordinators' log has it as it was asked for"),
+)
 def asked_commits(trace: Trace) -> Frame:
-    """Commits as clients report them, with asked_first, asked_last: when they may have been stored.
-
-    is_kept: whether the coordinators' log has it as it was asked for.
-    """
-    return trace.shared("asked_commits", lambda: _asked_commits(trace))
-
-
-def _asked_commits(trace: Trace) -> Frame:
+    """Commits as clients report them, and when they may have been stored."""
     began = (
         "coalesce(began_micros, committed_micros -"
         f" {_UNTOLD_SECONDS * MICROS_PER_SECOND}) - {trace.clock_micros + COMMIT_CLOCK_MICROS}"

@@ -6,39 +6,60 @@ What was committed is taken from `__consumer_offsets`, not from what a client cl
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
+from analysis.facts.declared import of_table
 from analysis.facts.lookups import given_at, logged_at
 from analysis.facts.offsets import offsets_of
 from analysis.facts.positions import PARTITION
-from analysis.facts.trace import Trace
+from analysis.facts.trace import Trace, fact
 from contract.outcomes import CommitEpoch
+from contract.table_columns import boolean, int32, int64, string
 
 COMMIT = (*PARTITION, "offsets_partition", "offsets_offset")
+OF_COMMIT = of_table("committed_offsets", *COMMIT)
 OF_RECORDS = (str(CommitEpoch.RECORD), str(CommitEpoch.APPLICATION))
 """Styles by which the epoch of the record before is committed."""
 COMMIT_CLOCK_MICROS = 1000
 """A commit record's timestamp is in milliseconds."""
 
 
+@fact(
+    *OF_COMMIT,
+    int64("offset"),
+    int32("committed_epoch"),
+    int64("committed_micros"),
+    boolean("is_transactional"),
+    int64(
+        "previous_offset",
+        "of the commit before of that group and partition, if both came by a transaction or"
+        " neither; null after a tombstone",
+    ),
+    int32("previous_epoch"),
+    int64("previous_micros"),
+    int32(
+        "polled_epoch",
+        "of the record before (offset - 1), as the group was delivered it last before the commit",
+    ),
+    int64("polled_at"),
+    int32(
+        "logged_epoch",
+        "of the record before, as the surviving log has it, control batches included",
+    ),
+    int32("record_epoch", "polled_epoch, or else logged_epoch"),
+    boolean(
+        "is_after_control",
+        "whether the record before is a control record, which is never delivered",
+    ),
+    int32("led_epoch", "the partition's leader epoch when the commit was stored"),
+    string("commit_epoch", "the group's way to choose an epoch, by the plan"),
+    boolean(
+        "could_know",
+        "whether the group had an epoch to commit: it polled the record before since it was"
+        " opened last, had committed that offset with an epoch just before, or gets its epochs"
+        " from elsewhere than its records",
+    ),
+)
 def stored_commits(trace: Trace) -> Frame:
-    """One row per commit that survived, about topics as they are at the end; no tombstones.
-
-    - COMMIT, offset, committed_epoch, committed_micros, is_transactional.
-    - previous_offset, previous_epoch, previous_micros: of the commit before of that group and
-      partition, if both came by a transaction or neither; null after a tombstone.
-    - polled_epoch, polled_at: of the record before (offset - 1), as the group was delivered it last
-      before the commit. logged_epoch: as the surviving log has it, control batches included.
-      record_epoch: the first of both. is_after_control: whether the record before is a control
-      record, which is never delivered.
-    - led_epoch: the partition's leader epoch when the commit was stored.
-    - commit_epoch: the group's way to choose an epoch, by the plan.
-    - could_know: whether the group had an epoch to commit: it polled the record before since it was
-      opened last, had committed that offset with an epoch just before, or gets its epochs from
-      elsewhere than its records.
-    """
-    return trace.shared("commits", lambda: _stored_commits(trace))
-
-
-def _stored_commits(trace: Trace) -> Frame:
+    """Commits that survived, about topics as they are at the end; no tombstones."""
     in_order = Window.partitionBy(*PARTITION, F.expr("coalesce(producer_id >= 0, false)")).orderBy(
         "offsets_offset", "committed_micros"
     )

@@ -7,7 +7,9 @@ records of the one prove nothing about the other (KIP-516).
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.facts.trace import Trace
+from analysis.facts.declared import LOG, of_table, struct
+from analysis.facts.trace import Trace, fact, view
+from contract.table_columns import boolean, int32, int64, string
 
 _LOG = ("topic", "partition")
 _STATE = ("leader", "leader_epoch", "partition_epoch", "replicas", "isr", "elr")
@@ -15,18 +17,20 @@ IS_CREATED = "leader_epoch = 0 and partition_epoch = 0"
 """Of a row of `leaderships`: it creates the partition, unless the topic id says otherwise."""
 
 
+@fact(
+    *LOG,
+    int64("creation", "numbers the topic ids that one name had, from 0"),
+    *of_table("leaderships", "topic_id", *_STATE, "metadata_offset", "at_micros"),
+    struct(
+        "was",
+        *of_table("leaderships", *_STATE),
+        about="the state before; null where nothing is known",
+    ),
+    int32("last_leader", "the last broker that led before, if any did"),
+    boolean("is_first", "whether it created the partition"),
+)
 def changes(trace: Trace) -> Frame:
-    """`leaderships`, each with the partition's state before it.
-
-    Further columns: `creation`, which numbers the topic ids that one name had, from 0; `was`, a
-    struct of leader, leader_epoch, partition_epoch, replicas, isr and elr, null where nothing is
-    known before; `last_leader`, the last broker that led before, if any did; `is_first`, whether
-    the partition was created by it.
-    """
-    return trace.shared("changes", lambda: _changes(trace))
-
-
-def _changes(trace: Trace) -> Frame:
+    """`leaderships`, each with the partition's state before it."""
     in_log = Window.partitionBy(*_LOG).orderBy("metadata_offset")
     in_creation = Window.partitionBy(*_LOG, "creation").orderBy("metadata_offset")
     led = F.when(F.col("leader") >= 0, F.col("leader"))
@@ -41,30 +45,22 @@ def _changes(trace: Trace) -> Frame:
         .withColumn("was", F.lag(F.struct(*_STATE)).over(in_creation))
         .withColumn("last_leader", F.last(led, ignorenulls=True).over(before))
         .withColumn("is_first", F.expr(f"was is null and ({IS_CREATED} or is_new = 1)"))
-        .select(
-            *_LOG,
-            "creation",
-            "topic_id",
-            *_STATE,
-            "metadata_offset",
-            "at_micros",
-            "was",
-            "last_leader",
-            "is_first",
-        )
     )
 
 
+@fact(
+    *LOG,
+    int64("creation"),
+    string("topic_id"),
+    int64(
+        "created_micros",
+        "when its partition was created; of the first one, when the metadata log first has it",
+    ),
+    int64("created_at", "at which metadata offset; likewise"),
+    boolean("is_last"),
+)
 def creations(trace: Trace) -> Frame:
-    """(topic, partition, creation, topic_id, created_micros, created_at, is_last): each topic id.
-
-    created_micros is when its partition was created, created_at at which metadata offset; of the
-    first one, when and where the metadata log first has it.
-    """
-    return trace.shared("creations", lambda: _creations(trace))
-
-
-def _creations(trace: Trace) -> Frame:
+    """Each topic id of a partition."""
     last = Window.partitionBy(*_LOG)
     return (
         changes(trace)
@@ -78,11 +74,13 @@ def _creations(trace: Trace) -> Frame:
     )
 
 
+@view(*LOG)
 def created_once(trace: Trace) -> Frame:
-    """(topic, partition): those whose name had one topic id only."""
-    return creations(trace).where("is_last and creation = 0").select(*_LOG)
+    """Partitions whose topic had one topic id only."""
+    return creations(trace).where("is_last and creation = 0")
 
 
+@view(*LOG)
 def created_again(trace: Trace) -> Frame:
-    """(topic, partition): those of topics that were deleted and created again."""
-    return creations(trace).where("is_last and creation > 0").select(*_LOG)
+    """Partitions of topics that were deleted and created again."""
+    return creations(trace).where("is_last and creation > 0")

@@ -3,8 +3,10 @@
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column
 from analysis.engine.frames import Frame
+from analysis.facts.declared import LOG, structs
 from analysis.facts.state import of_present_topic
-from analysis.facts.trace import Trace
+from analysis.facts.trace import Trace, fact
+from contract.table_columns import int32, int64, string
 
 _LOG = ("topic", "partition")
 _FOLLOWED = "leader offset increment"
@@ -23,7 +25,7 @@ def with_deletion(rows: Frame, trace: Trace, *, offset: str) -> Frame:
         offset: the offset, in SQL.
     """
     return (
-        rows.join(_of_log(trace), on=list(_LOG), how="left")
+        rows.join(_deletions(trace), on=list(_LOG), how="left")
         .withColumn(
             "deletion", F.expr(f"array_min(filter(_deletions, one -> one.log_start > {offset}))")
         )
@@ -44,19 +46,22 @@ def deletion_in_words() -> Column:
     ).otherwise("")
 
 
-def _of_log(trace: Trace) -> Frame:
-    """(topic, partition, _deletions): by when they were logged."""
+@fact(
+    *LOG,
+    structs(
+        "_deletions", int64("at_micros"), int64("log_start"), string("reason"), int32("broker")
+    ),
+)
+def _deletions(trace: Trace) -> Frame:
+    """Deletions that the servers logged; their structs sort by when they were."""
     own = trace.present("log_start_changes").where(F.col("reason") != _FOLLOWED)
-    return trace.shared(
-        "deletions",
-        lambda: (
-            of_present_topic(own, trace, "at_micros")
-            .withColumnRenamed("log_start_offset", "log_start")
-            .groupBy(*_LOG)
-            .agg(
-                F.collect_list(F.struct("at_micros", "log_start", "reason", "broker")).alias(
-                    "_deletions"
-                )
+    return (
+        of_present_topic(own, trace, "at_micros")
+        .withColumnRenamed("log_start_offset", "log_start")
+        .groupBy(*_LOG)
+        .agg(
+            F.collect_list(F.struct("at_micros", "log_start", "reason", "broker")).alias(
+                "_deletions"
             )
-        ),
+        )
     )

@@ -2,23 +2,26 @@
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.facts.trace import Trace
+from analysis.facts.declared import LOG, OF_GROUP, each, of_table
+from analysis.facts.trace import Trace, fact, view
+from contract.table_columns import MEMBER, int32, int64, string
 
 _LOG = ("topic", "partition")
 _MEMBER = ("worker", "group", "member", *_LOG)
 
 
+@fact(
+    *MEMBER,
+    *LOG,
+    *each(int64, "seq at_micros"),
+    int32("leader_epoch"),
+    int64("_shift", "offset less place in the poll, the same for all of it"),
+    *each(int64, "first_offset last_offset"),
+    int32("first_place"),
+    *each(int64, "last_place records"),
+)
 def deliveries(trace: Trace) -> Frame:
-    """What groups were delivered: one row for the records of one poll and one leader epoch.
-
-    Columns: worker, group, member, topic, partition, seq, at_micros, leader_epoch, _shift (offset
-    less place in the poll, the same for all of it), first_offset, last_offset, first_place,
-    last_place, records.
-    """
-    return trace.shared("deliveries", lambda: _deliveries(trace))
-
-
-def _deliveries(trace: Trace) -> Frame:
+    """What groups were delivered: one row for the records of one poll and one leader epoch."""
     length = F.expr("last_offset - first_offset")
     shift = (F.col("first_offset") - F.col("first_place")).alias("_shift")
     at = F.col("polled_micros").alias("at_micros")
@@ -35,12 +38,16 @@ def _deliveries(trace: Trace) -> Frame:
     )
 
 
+@view(
+    *OF_GROUP,
+    string("member"),
+    *each(int64, "seq at_micros"),
+    int32("leader_epoch"),
+    *each(int64, "first_offset last_offset"),
+    int32("first_place"),
+)
 def delivered_ranges(trace: Trace) -> Frame:
-    """All that groups were given, in ranges of one poll, one leader epoch and one producer.
-
-    Columns: group, topic, partition, member, seq, at_micros, leader_epoch, first_offset,
-    last_offset, first_place.
-    """
+    """All that groups were given, in ranges of one poll, one leader epoch and one producer."""
     return trace["polls"].selectExpr(
         "group",
         *_LOG,
@@ -54,29 +61,28 @@ def delivered_ranges(trace: Trace) -> Frame:
     )
 
 
+@view(*of_table("sends"), int64("records", "how many values"))
 def sends(trace: Trace) -> Frame:
-    """`sends`, and records: the number of values in a range."""
+    """`sends`, with the number of values in a range."""
     return trace["sends"].withColumn("records", F.expr("last_sequence - first_sequence + 1"))
 
 
+@view(
+    string("producer"),
+    *LOG,
+    int32("transaction"),
+    string("acks"),
+    *each(int64, "first_sequence last_sequence first_offset last_offset records"),
+    *each(int64, "intended_micros answered_micros"),
+    int64(
+        "written_micros",
+        "when a value was written by its producer's clock, or else when it was answered",
+    ),
+)
 def acknowledged_sends(trace: Trace) -> Frame:
-    """All acknowledged sends, as the ranges in which they were sent.
-
-    Columns: producer, topic, partition, transaction, acks, first_sequence, last_sequence,
-    first_offset, last_offset, records, intended_micros, answered_micros, written_micros (when a
-    value was written by its producer's clock, or else when it was answered).
-    """
+    """All acknowledged sends, as the ranges in which they were sent."""
     return trace.acknowledged.selectExpr(
-        "producer",
-        *_LOG,
-        "transaction",
-        "acks",
-        "first_sequence",
-        "last_sequence",
-        "first_offset",
-        "last_offset",
+        "*",
         "last_offset - first_offset + 1 as records",
-        "intended_micros",
-        "answered_micros",
         "coalesce(intended_micros, answered_micros) as written_micros",
     )

@@ -12,8 +12,10 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column, Window
 from analysis.engine.frames import Frame
 from analysis.facts.creations import changes, creations
+from analysis.facts.declared import LOG, each, structs
 from analysis.facts.state import timelines
-from analysis.facts.trace import Trace
+from analysis.facts.trace import Trace, fact, view
+from contract.table_columns import boolean, int32, int32s, int64, string
 
 _LOG = ("topic", "partition")
 _IS_ELECTION = "leader >= 0 and (was is null or leader_epoch != was.leader_epoch)"
@@ -57,167 +59,26 @@ _TAILS = ("cut tails", "cut tail")
 _PERMIT = ("epoch", "leader", "metadata_offset", "at_micros", "permits")
 
 
+@fact(
+    *LOG,
+    int64("creation"),
+    string("topic_id"),
+    *each(int32, "epoch leader"),
+    string("kind", "see below"),
+    boolean("is_unclean"),
+    string("permits", "what permits this election to lose records, in words; null if nothing does"),
+    *each(int64, "metadata_offset at_micros"),
+    int32s("isr_before"),
+    int32s("elr_before"),
+)
 def elections(trace: Trace) -> Frame:
     """Every election of a leader, in each partition.
 
-    Columns: topic, partition, creation, topic_id, epoch, leader, kind, is_unclean, permits,
-    metadata_offset, at_micros, isr_before, elr_before.
-
-    kind: `first` (the partition was created), `clean` (out of the ISR), `eligible` (out of the
-        eligible leader replicas), `reassigned` (with other replicas), `configured`, `ordered`,
-        `last known leader` and `unconfigured` (unclean, and what allowed it), `unknown` (the state
-        before it is not in the metadata log).
-    permits: what permits this election to lose records, in words; null if nothing does.
+    Its kind is `first` (the partition was created), `clean` (out of the ISR), `eligible` (out of
+    the eligible leader replicas), `reassigned` (with other replicas), `configured`, `ordered`,
+    `last known leader` and `unconfigured` (unclean, and what allowed it), or `unknown` (the state
+    before it is not in the metadata log).
     """
-    return trace.shared("elections", lambda: _elections(trace))
-
-
-def with_permit(rows: Frame, trace: Trace, *, after: str, to: str, offset: str) -> Frame:
-    """Rows with the first election that permits their loss by truncation.
-
-    Adds `permit`, a struct of epoch, leader, metadata_offset, at_micros and permits (in words),
-    null if no election permits it; and `is_unreported`, whether an election in between is not
-    known, so that the absence of a permit proves nothing. An election that permits came after the
-    epoch that held the records, not after the one that took over, and started at or below the
-    offset: also where it is not known where it started.
-
-    Args:
-        rows: with topic, partition, of the present topic of that name.
-        trace: the run.
-        after: the epoch that held the records, in SQL; null if it is not known.
-        to: the epoch that took over without them, in SQL.
-        offset: the first offset that is lost, in SQL.
-    """
-    is_between = f"one.epoch > {after} and one.epoch <= {to}"
-    known = rows if "timeline" in rows.columns else with_timelines(rows, trace)
-    return (
-        known.join(_of_log(trace), on=list(_LOG), how="left")
-        .withColumn(
-            "permit",
-            F.expr(
-                f"array_min(filter(_elections_permitting, one -> {is_between}"
-                f" and not {starts_above(offset)}))"
-            ),
-        )
-        .withColumn(
-            "is_unreported",
-            F.expr(
-                f"coalesce({after}, -1) < 0"
-                f" or not coalesce(exists(_elections_known, one -> one.epoch = {to}), false)"
-                f" or exists(_elections_known, one -> {is_between} and one.kind = 'unknown')"
-            ),
-        )
-        .select(*rows.columns, "permit", "is_unreported")
-    )
-
-
-def with_timelines(rows: Frame, trace: Trace) -> Frame:
-    """Rows with the `timeline` of their partition, null where nothing is known."""
-    return rows.join(timelines(trace), on=list(_LOG), how="left")
-
-
-def starts_above(offset: str) -> str:
-    """SQL: whether the election `one` surely started its epoch above an offset, as of a `timeline`.
-
-    False where it is not known where it started.
-    """
-    return (
-        "coalesce(exists(timeline, other -> other.leader_epoch = one.epoch"
-        f" and other.start_low > {offset}), false)"
-    )
-
-
-def took_over(epoch: str, offset: str) -> str:
-    """SQL: the first epoch after one that surely began without an offset, as of a `timeline`.
-
-    A struct (leader_epoch, start_low, start_high, from_micros, is_kept); null if there is none.
-    Epochs whose branch was abandoned itself do not count.
-    """
-    return (
-        f"array_min(filter(timeline, one -> one.leader_epoch > {epoch}"
-        f" and one.start_high <= {offset} and one.is_kept))"
-    )
-
-
-def permitted_from(trace: Trace) -> Frame:
-    """(topic, partition, permitted_from): from where on records may be gone with a permit.
-
-    The lowest start of an epoch whose election permits a loss; 0 where it is not known where it
-    started. Only partitions that had such an election.
-    """
-    start = "array_min(filter(timeline, one -> one.leader_epoch = epoch)).start_low"
-    permits = _of_present_topics(trace).where("permits is not null or kind = 'unknown'")
-    if permits.isEmpty():
-        return permits.selectExpr(*_LOG, "bigint(0) as permitted_from")
-    return trace.shared(
-        "permitted_from",
-        lambda: (
-            with_timelines(permits.select(*_LOG, "epoch"), trace)
-            .selectExpr(*_LOG, f"coalesce({start}, 0) as start")
-            .groupBy(*_LOG)
-            .agg(F.min("start").alias("permitted_from"))
-        ),
-    )
-
-
-def tails_cut(trace: Trace) -> Frame:
-    """(tails): the faults that truncated the tails of all replicas of a partition, in one row.
-
-    An array of structs (target, injected_micros, log_end): records at or above log_end are gone
-    from each replica; null where the evidence does not say.
-    """
-    log_end = "regexp_extract(evidence, '\"log_end_after\": *([0-9]+)', 1)"
-    return (
-        trace["faults"]
-        .where(F.col("fault").isin(*_TAILS))
-        .selectExpr("target", "injected_micros", f"bigint(nullif({log_end}, '')) as log_end")
-        .agg(F.collect_list(F.struct("target", "injected_micros", "log_end")).alias("tails"))
-    )
-
-
-def permit_in_words(permit: str = "permit") -> Column:
-    """Of rows of `with_permit`: the event; empty if there is none."""
-    return F.when(
-        F.col(permit).isNotNull(),
-        F.format_string(
-            "%s: broker %s, epoch %s, metadata offset %s",
-            *(f"{permit}.{name}" for name in ("permits", "leader", "epoch", "metadata_offset")),
-        ),
-    ).otherwise("")
-
-
-def after_cause() -> Column:
-    """What follows a cause: the event that permits it, or that it is not known."""
-    return (
-        F.when(F.col("permit").isNotNull(), F.concat(F.lit("; "), permit_in_words()))
-        .when(F.col("is_unreported"), "; how the leader was elected is not known")
-        .otherwise("")
-    )
-
-
-def _of_log(trace: Trace) -> Frame:
-    """(topic, partition, _elections_known, _elections_permitting), of the last creation."""
-    return trace.shared(
-        "elections_of_log",
-        lambda: (
-            _of_present_topics(trace)
-            .groupBy(*_LOG)
-            .agg(
-                F.collect_list(F.struct("epoch", "kind")).alias("_elections_known"),
-                F.collect_list(F.when(F.col("permits").isNotNull(), F.struct(*_PERMIT))).alias(
-                    "_elections_permitting"
-                ),
-            )
-        ),
-    )
-
-
-def _of_present_topics(trace: Trace) -> Frame:
-    present = creations(trace).where("is_last")
-    return elections(trace).join(present, on=[*_LOG, "creation"], how="left_semi")
-
-
-def _elections(trace: Trace) -> Frame:
     in_log = Window.partitionBy(*_LOG, "creation").orderBy("metadata_offset")
     clock = trace.clock_micros
     is_next = f"one.injected_micros - {clock} > coalesce(before_micros, 0)"
@@ -276,6 +137,161 @@ def _elections(trace: Trace) -> Frame:
             "was.elr as elr_before",
         )
     )
+
+
+def with_permit(rows: Frame, trace: Trace, *, after: str, to: str, offset: str) -> Frame:
+    """Rows with the first election that permits their loss by truncation.
+
+    Adds `permit`, a struct of epoch, leader, metadata_offset, at_micros and permits (in words),
+    null if no election permits it; and `is_unreported`, whether an election in between is not
+    known, so that the absence of a permit proves nothing. An election that permits came after the
+    epoch that held the records, not after the one that took over, and started at or below the
+    offset: also where it is not known where it started.
+
+    Args:
+        rows: with topic, partition, of the present topic of that name.
+        trace: the run.
+        after: the epoch that held the records, in SQL; null if it is not known.
+        to: the epoch that took over without them, in SQL.
+        offset: the first offset that is lost, in SQL.
+    """
+    is_between = f"one.epoch > {after} and one.epoch <= {to}"
+    known = rows if "timeline" in rows.columns else with_timelines(rows, trace)
+    return (
+        known.join(_elections_of_log(trace), on=list(_LOG), how="left")
+        .withColumn(
+            "permit",
+            F.expr(
+                f"array_min(filter(_elections_permitting, one -> {is_between}"
+                f" and not {starts_above(offset)}))"
+            ),
+        )
+        .withColumn(
+            "is_unreported",
+            F.expr(
+                f"coalesce({after}, -1) < 0"
+                f" or not coalesce(exists(_elections_known, one -> one.epoch = {to}), false)"
+                f" or exists(_elections_known, one -> {is_between} and one.kind = 'unknown')"
+            ),
+        )
+        .select(*rows.columns, "permit", "is_unreported")
+    )
+
+
+def with_timelines(rows: Frame, trace: Trace) -> Frame:
+    """Rows with the `timeline` of their partition, null where nothing is known."""
+    return rows.join(timelines(trace), on=list(_LOG), how="left")
+
+
+def starts_above(offset: str) -> str:
+    """SQL: whether the election `one` surely started its epoch above an offset, as of a `timeline`.
+
+    False where it is not known where it started.
+    """
+    return (
+        "coalesce(exists(timeline, other -> other.leader_epoch = one.epoch"
+        f" and other.start_low > {offset}), false)"
+    )
+
+
+def took_over(epoch: str, offset: str) -> str:
+    """SQL: the first epoch after one that surely began without an offset, as of a `timeline`.
+
+    A struct (leader_epoch, start_low, start_high, from_micros, is_kept); null if there is none.
+    Epochs whose branch was abandoned itself do not count.
+    """
+    return (
+        f"array_min(filter(timeline, one -> one.leader_epoch > {epoch}"
+        f" and one.start_high <= {offset} and one.is_kept))"
+    )
+
+
+@fact(*LOG, int64("permitted_from"))
+def permitted_from(trace: Trace) -> Frame:
+    """From where on records may be gone with a permit.
+
+    The lowest start of an epoch whose election permits a loss; 0 where it is not known where it
+    started. Only partitions that had such an election.
+    """
+    start = "array_min(filter(timeline, one -> one.leader_epoch = epoch)).start_low"
+    permits = _of_present_topics(trace).where("permits is not null or kind = 'unknown'")
+    if permits.isEmpty():
+        return permits.selectExpr(*_LOG, "bigint(0) as permitted_from")
+    return (
+        with_timelines(permits.select(*_LOG, "epoch"), trace)
+        .selectExpr(*_LOG, f"coalesce({start}, 0) as start")
+        .groupBy(*_LOG)
+        .agg(F.min("start").alias("permitted_from"))
+    )
+
+
+@view(
+    structs(
+        "tails",
+        string("target"),
+        *each(int64, "injected_micros log_end"),
+        about="records at or above log_end are gone from each replica; null where the evidence"
+        " does not say",
+    )
+)
+def tails_cut(trace: Trace) -> Frame:
+    """The faults that truncated the tails of all replicas of a partition, in one row."""
+    log_end = "regexp_extract(evidence, '\"log_end_after\": *([0-9]+)', 1)"
+    return (
+        trace["faults"]
+        .where(F.col("fault").isin(*_TAILS))
+        .selectExpr("target", "injected_micros", f"bigint(nullif({log_end}, '')) as log_end")
+        .agg(F.collect_list(F.struct("target", "injected_micros", "log_end")).alias("tails"))
+    )
+
+
+def permit_in_words(permit: str = "permit") -> Column:
+    """Of rows of `with_permit`: the event; empty if there is none."""
+    return F.when(
+        F.col(permit).isNotNull(),
+        F.format_string(
+            "%s: broker %s, epoch %s, metadata offset %s",
+            *(f"{permit}.{name}" for name in ("permits", "leader", "epoch", "metadata_offset")),
+        ),
+    ).otherwise("")
+
+
+def after_cause() -> Column:
+    """What follows a cause: the event that permits it, or that it is not known."""
+    return (
+        F.when(F.col("permit").isNotNull(), F.concat(F.lit("; "), permit_in_words()))
+        .when(F.col("is_unreported"), "; how the leader was elected is not known")
+        .otherwise("")
+    )
+
+
+@fact(
+    *LOG,
+    structs("_elections_known", int32("epoch"), string("kind")),
+    structs(
+        "_elections_permitting",
+        *each(int32, "epoch leader"),
+        *each(int64, "metadata_offset at_micros"),
+        string("permits"),
+    ),
+)
+def _elections_of_log(trace: Trace) -> Frame:
+    """The elections of the last creation of each partition."""
+    return (
+        _of_present_topics(trace)
+        .groupBy(*_LOG)
+        .agg(
+            F.collect_list(F.struct("epoch", "kind")).alias("_elections_known"),
+            F.collect_list(F.when(F.col("permits").isNotNull(), F.struct(*_PERMIT))).alias(
+                "_elections_permitting"
+            ),
+        )
+    )
+
+
+def _of_present_topics(trace: Trace) -> Frame:
+    present = creations(trace).where("is_last")
+    return elections(trace).join(present, on=[*_LOG, "creation"], how="left_semi")
 
 
 def _passing_over(trace: Trace) -> Frame:

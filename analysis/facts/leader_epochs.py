@@ -3,7 +3,9 @@
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.facts.trace import Trace
+from analysis.facts.declared import LOG, each, of_table
+from analysis.facts.trace import Trace, fact, view
+from contract.table_columns import int32, int32s, int64
 
 HEARD_SECONDS = 5
 """After so long, a broker has heard of a change in the metadata log, or serves no more."""
@@ -11,15 +13,16 @@ HEARD_SECONDS = 5
 _LOG = ("topic", "partition")
 
 
+@fact(
+    *LOG,
+    int32("epoch"),
+    int32("broker", "its leader"),
+    int64("from_micros"),
+    int32("newer_epoch", "the next one; null of the last"),
+    int64("until_micros", "when that began"),
+)
 def leader_epochs(trace: Trace) -> Frame:
-    """(topic, partition, epoch, broker, from_micros, newer_epoch, until_micros).
-
-    Each leader epoch with its leader, and the next one; a topic that was created again starts over.
-    """
-    return trace.shared("leader_epochs", lambda: _leader_epochs(trace))
-
-
-def _leader_epochs(trace: Trace) -> Frame:
+    """Each leader epoch and the next one; a topic that was created again starts over."""
     in_log = Window.partitionBy(*_LOG).orderBy("metadata_offset")
     led = trace["leaderships"].select(
         *_LOG,
@@ -61,25 +64,26 @@ def fork_of(epoch: str) -> str:
     )
 
 
+@view(*of_table("leaderships"), int64("until_micros", "when the next row came; null of the last"))
 def states(trace: Trace) -> Frame:
-    """Rows of `leaderships` with until_micros, when the next one came; null for the last."""
+    """Rows of `leaderships`, and until when each held."""
     in_log = Window.partitionBy(*_LOG).orderBy("metadata_offset")
     return trace["leaderships"].withColumn("until_micros", F.lead("at_micros").over(in_log))
 
 
+@fact(
+    *LOG,
+    *each(int32, "leader leader_epoch"),
+    int32s("isr"),
+    int32("min_insync"),
+    int64("at_micros"),
+    int64("until_micros", "null while it lasts"),
+)
 def small_isrs(trace: Trace) -> Frame:
-    """(topic, partition, leader, leader_epoch, isr, min_insync, at_micros, until_micros).
-
-    When a leader had fewer replicas in sync than `min.insync.replicas`; until_micros may be null.
-    """
-    return trace.shared("small_isrs", lambda: _small_isrs(trace))
-
-
-def _small_isrs(trace: Trace) -> Frame:
+    """When a leader had fewer replicas in sync than `min.insync.replicas`."""
     asked = trace.topics.where("min_insync > 1").select("topic", "min_insync")
     return (
         states(trace)
         .join(asked, on="topic", how="inner")
         .where("leader >= 0 and size(isr) < least(min_insync, size(replicas))")
-        .select(*_LOG, "leader", "leader_epoch", "isr", "min_insync", "at_micros", "until_micros")
     )

@@ -6,10 +6,13 @@ partition has lost. What a group resumes from is in the log of the last in-sync 
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
+from analysis.facts.declared import of_table
 from analysis.facts.positions import PARTITION
 from analysis.facts.state import of_present_topic
-from analysis.facts.trace import Trace
+from analysis.facts.trace import Trace, fact, view
+from contract.table_columns import boolean
 
+_STORED = of_table("committed_offsets")
 OFFSETS_TOPIC = "__consumer_offsets"
 IN_LOG = "struct(offsets_partition, offsets_offset, committed_micros)"
 """SQL: sorts the commits of a group, as they follow each other in the surviving log."""
@@ -17,18 +20,35 @@ IS_STORED = "not is_tombstone and (producer_id is null or producer_id < 0 or mar
 """Whether a row of `committed_offsets` took effect."""
 
 
+@view(*_STORED)
 def offsets_of(trace: Trace) -> Frame:
     """Rows of `committed_offsets` in the surviving log, about topics as they are at the end."""
-    return all_offsets(trace).where("survives").drop("survives")
+    return all_offsets(trace).where("survives")
 
 
+@fact(
+    *_STORED,
+    boolean(
+        "survives",
+        "whether a replica in the last ISR of its partition holds it, or that is not known",
+    ),
+)
 def all_offsets(trace: Trace) -> Frame:
-    """Rows of `committed_offsets` about topics as they are at the end, and whether each survives.
-
-    A row survives if a replica in the last ISR of its partition holds it; or where that is not
-    known.
-    """
-    return trace.shared("offsets", lambda: _all_offsets(trace))
+    """Rows of `committed_offsets` about topics as they are at the end."""
+    last_isr = (
+        trace["leaderships"]
+        .where(f"topic = '{OFFSETS_TOPIC}'")
+        .groupBy(F.col("partition").alias("offsets_partition"))
+        .agg(F.max_by("isr", "metadata_offset").alias("_isr"))
+    )
+    return (
+        of_present_topic(trace["committed_offsets"], trace, "committed_micros")
+        .join(last_isr, on="offsets_partition", how="left")
+        .withColumn(
+            "survives",
+            F.expr("coalesce(size(_isr) = 0 or arrays_overlap(brokers, _isr), true)"),
+        )
+    )
 
 
 def last_commits(rows: Frame) -> Frame:
@@ -50,22 +70,4 @@ def last_commits(rows: Frame) -> Frame:
             F.max_by("committed_epoch", F.expr(IN_LOG)).alias("committed_epoch"),
             F.max_by("committed_micros", F.expr(IN_LOG)).alias("committed_micros"),
         )
-    )
-
-
-def _all_offsets(trace: Trace) -> Frame:
-    last_isr = (
-        trace["leaderships"]
-        .where(f"topic = '{OFFSETS_TOPIC}'")
-        .groupBy(F.col("partition").alias("offsets_partition"))
-        .agg(F.max_by("isr", "metadata_offset").alias("_isr"))
-    )
-    return (
-        of_present_topic(trace["committed_offsets"], trace, "committed_micros")
-        .join(last_isr, on="offsets_partition", how="left")
-        .withColumn(
-            "survives",
-            F.expr("coalesce(size(_isr) = 0 or arrays_overlap(brokers, _isr), true)"),
-        )
-        .drop("_isr")
     )

@@ -2,19 +2,26 @@
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
+from analysis.facts.declared import OF_GROUP
 from analysis.facts.deliveries import deliveries
 from analysis.facts.state import of_present_topic
-from analysis.facts.trace import Trace
+from analysis.facts.trace import Trace, view
+from contract.table_columns import boolean, int64, string
 
 PARTITION = ("group", "topic", "partition")
 _ENDINGS = ("caught_up", "stalled", "failed")
 
 
+@view(
+    string("group"),
+    string(
+        "last_change",
+        "`polled` where nothing was reported after the last poll: the member was killed",
+    ),
+    string("last_member"),
+)
 def endings(trace: Trace) -> Frame:
-    """How each group ended last: (group, last_change, last_member).
-
-    last_change is `polled` where nothing was reported after the last poll: the member was killed.
-    """
+    """How each group ended last."""
     reported = trace["group_events"].where(F.col("change").isin(*_ENDINGS))
     polled = deliveries(trace).select(
         "group", "member", F.lit("polled").alias("change"), "at_micros", "seq"
@@ -30,14 +37,14 @@ def endings(trace: Trace) -> Frame:
     )
 
 
+@view(
+    *OF_GROUP,
+    int64("position", "the last one that it reported, or the one after its last poll"),
+    int64("seen_micros", "when"),
+    boolean("is_polled", "whether it was killed before it reported one"),
+)
 def positions(trace: Trace) -> Frame:
-    """How far each group went, however it ended.
-
-    Columns: group, topic, partition, position, seen_micros, is_polled.
-
-    position is the last one that it reported, or the one after its last poll where it was killed
-    before it reported one (is_polled); seen_micros is when.
-    """
+    """How far each group went, however it ended."""
     reported = (
         of_present_topic(trace["group_events"], trace, "at_micros")
         .where(F.col("change").isin("caught_up", "stalled") & F.col("position").isNotNull())

@@ -4,30 +4,27 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.beginnings import beginnings
+from analysis.facts.declared import LOG, OF_GROUP, SLICE
 from analysis.facts.deliveries import deliveries
 from analysis.facts.positions import PARTITION, endings, positions
 from analysis.facts.state import of_present_topic, timelines, with_log_starts
-from analysis.facts.trace import Trace
+from analysis.facts.trace import Trace, fact, view
 from contract.outcomes import Isolation
+from contract.table_columns import int32, int64, string
 
 _LOG = ("topic", "partition")
 _RECORD = ("offset", "last_offset", "records", "leader_epoch", "value")
 
 
+@fact(*OF_GROUP, *SLICE, int32("leader_epoch"))
 def never_delivered(trace: Trace) -> Frame:
     """Slices of surviving records that a group went past.
 
-    Columns: group, topic, partition, offset, last_offset, records, leader_epoch.
-
     The log held them at that time: some were deleted later. A record counts as delivered if its
-    value was, at whatever offset: a truncation gives an offset
-    to another record. What a transaction wrote is left out for groups that read committed values:
-    whether they should have it is for `torn_transaction` to judge.
+    value was, at whatever offset: a truncation gives an offset to another record. What a
+    transaction wrote is left out for groups that read committed values: whether they should have it
+    is for `torn_transaction` to judge.
     """
-    return trace.shared("never_delivered", lambda: _never_delivered(trace))
-
-
-def _never_delivered(trace: Trace) -> Frame:
     is_passed = (F.col("offset") >= F.col("first_offset")) & (
         F.col("offset") < F.col("final_position")
     )
@@ -50,7 +47,7 @@ def _never_delivered(trace: Trace) -> Frame:
         missed = missed.join(
             written.withColumn("_written", F.lit(1)), on="value", how="left"
         ).where(~is_hidden)
-    return missed.select(*PARTITION, *_RECORD[:-1])
+    return missed
 
 
 def was_deleted_from(trace: Trace) -> bool:
@@ -58,8 +55,10 @@ def was_deleted_from(trace: Trace) -> bool:
     return trace.once("records were deleted", lambda: not _deleted(trace).isEmpty())
 
 
+@view(*LOG, int64("log_start"))
 def _deleted(trace: Trace) -> Frame:
-    return trace.log_bounds.where("log_start > 0").select(*_LOG, "log_start")
+    """Partitions of which records were deleted."""
+    return trace.log_bounds.where("log_start > 0")
 
 
 def _passed_before_deletion(trace: Trace) -> Frame:
@@ -84,11 +83,9 @@ def _passed_before_deletion(trace: Trace) -> Frame:
     )
 
 
+@view(*LOG, *SLICE, int32("leader_epoch"), string("value"))
 def deleted_records(trace: Trace) -> Frame:
-    """Slices below the log start that are in a segment yet.
-
-    Columns: topic, partition, offset, last_offset, records, leader_epoch, value.
-    """
+    """Slices below the log start that are in a segment yet."""
     return (
         slices.replica_records(trace)
         .join(trace.survivors, on=[*_LOG, "broker"], how="left_semi")
@@ -99,15 +96,19 @@ def deleted_records(trace: Trace) -> Frame:
     )
 
 
+@view(
+    *OF_GROUP,
+    int64("first_offset", "as of `beginnings`"),
+    int64(
+        "final_position",
+        "the position, but not above where a newer leader epoch started after the group was seen"
+        " last: it did not go on there",
+    ),
+    int64("position", "as of `positions`"),
+    int64("seen_micros", "likewise"),
+)
 def final_positions(trace: Trace) -> Frame:
-    """How far groups went that did not end by raising.
-
-    Columns: group, topic, partition, first_offset, final_position, position, seen_micros.
-
-    first_offset as of `beginnings`; position and seen_micros as in `positions`; final_position is
-    the position, but not above where a newer leader epoch started after the group was seen last: it
-    did not go on there.
-    """
+    """How far groups went that did not end by raising."""
     calm = endings(trace).where(F.col("last_change") != "failed").select("group")
     last_read = (
         deliveries(trace)
@@ -136,15 +137,9 @@ def final_positions(trace: Trace) -> Frame:
     )
 
 
+@fact(*OF_GROUP, *SLICE, string("value"), int64("deliveries"), int64("last_micros"))
 def repeated(trace: Trace) -> Frame:
-    """Slices that a group was delivered more than once.
-
-    Columns: group, topic, partition, offset, last_offset, records, value, deliveries, last_micros.
-    """
-    return trace.shared("repeated", lambda: _repeated(trace))
-
-
-def _repeated(trace: Trace) -> Frame:
+    """Slices that a group was delivered more than once."""
     return (
         slices.polls(trace)
         .groupBy(*PARTITION, "offset", "last_offset", "records", "value")

@@ -2,11 +2,12 @@
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
+from analysis.facts.declared import of_table
 from analysis.facts.offsets import IN_LOG, IS_STORED, offsets_of
 from analysis.facts.positions import PARTITION
 from analysis.facts.progress import never_delivered
 from analysis.facts.state import of_present_topic
-from analysis.facts.trace import Trace
+from analysis.facts.trace import Trace, view
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
@@ -18,6 +19,7 @@ IS_NOTICE = "(?i)truncat|out_?of_?range|no_?offset|offset_?reset"
 """Exceptions of clients about a position that is not valid, or that they do not have."""
 
 
+@view(*of_table("resets"))
 def resets_of(trace: Trace) -> Frame:
     """Resets of the present topics, without those for want of a commit where none stood."""
     key = (*PARTITION, "member", "at_micros")
@@ -31,10 +33,8 @@ def resets_of(trace: Trace) -> Frame:
         .groupBy(*key)
         .agg(F.max_by("is_tombstone", F.expr(IN_LOG)).alias("was_deleted"))
     )
-    return (
-        resets.join(stood, on=list(key), how="left")
-        .where("cause != 'no_commit' or not coalesce(was_deleted, true)")
-        .drop("was_deleted")
+    return resets.join(stood, on=list(key), how="left").where(
+        "cause != 'no_commit' or not coalesce(was_deleted, true)"
     )
 
 

@@ -4,18 +4,22 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.offsets import IS_STORED
 from analysis.facts.positions import PARTITION
-from analysis.facts.sessions import jumps
-from analysis.facts.trace import Trace
+from analysis.facts.sessions import JUMPS, jumps
+from analysis.facts.trace import Trace, view
+from contract.table_columns import boolean
 
 
+@view(
+    *JUMPS,
+    boolean("is_commit", "whether the group had committed that offset"),
+    boolean(
+        "is_permitted",
+        "it had, and the member went back there from one poll to the next, which a rebalance does"
+        " that is over within one poll",
+    ),
+)
 def moved_back(trace: Trace) -> Frame:
-    """Rows of `jumps` that go back although reading did not start over.
-
-    Columns: those of `jumps`, is_commit, is_permitted.
-
-    is_commit: the group had committed that offset. is_permitted: it did, and the member went back
-    there from one poll to the next, which a rebalance does that is over within one poll.
-    """
+    """Rows of `jumps` that go back although reading did not start over."""
     back = jumps(trace).where("not is_anew and reset_to is null and first_offset <= prev_offset")
     stored = (
         trace["committed_offsets"]
@@ -29,5 +33,4 @@ def moved_back(trace: Trace) -> Frame:
             "is_commit", F.expr(f"coalesce(_committed <= at_micros + {trace.clock_micros}, false)")
         )
         .withColumn("is_permitted", F.expr("is_commit and seq != prev_seq"))
-        .drop("_committed")
     )

@@ -8,8 +8,10 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts import slices
+from analysis.facts.declared import LOG, SLICE
 from analysis.facts.deliveries import deliveries
-from analysis.facts.trace import Trace
+from analysis.facts.trace import Trace, fact
+from contract.table_columns import boolean, int32, int64, string
 
 _LOG = ("topic", "partition")
 _AT = (*_LOG, "offset")
@@ -17,31 +19,20 @@ _SLICE = (*_AT, "last_offset", "records")
 _BITS = 63
 
 
+@fact(
+    *LOG,
+    *SLICE,
+    int32("leader_epoch"),
+    string("value"),
+    int64("groups", "those that were given it, as bits; see `with_readers`"),
+    boolean("is_kept", "whether the surviving log has it"),
+    int64("first_micros", "of its deliveries; null without any"),
+    int64("last_micros", "likewise"),
+    boolean("is_owed", "sent with acks=all"),
+    int64("answered_micros", "when it was acknowledged with this offset; null if it was not"),
+)
 def rivals(trace: Trace) -> Frame:
-    """The values of offsets that have several, in slices.
-
-    Columns: topic, partition, offset, last_offset, records, leader_epoch, value, groups (those that
-    were given it; see `with_readers`), is_kept (whether the surviving log has it), first_micros and
-    last_micros (of its deliveries; null without any), is_owed (sent with acks=all), answered_micros
-    (when it was acknowledged with this offset; null if it was not).
-    """
-    return trace.shared("rivals", lambda: _rivals(trace))
-
-
-def with_readers(rows: Frame, trace: Trace) -> Frame:
-    """Rows, and the names of the groups that are the bits of their `groups`, as `readers`.
-
-    Where more than 63 groups read a topic, some share a bit, and are reported together.
-    """
-    named = _bits(trace).selectExpr("topic as _topic", "group as _group", "bit")
-    return (
-        rows.join(named, on=F.expr("_topic = topic and (groups & bit) != 0"), how="left")
-        .groupBy(*rows.columns)
-        .agg(F.concat_ws(", ", F.sort_array(F.collect_list("_group"))).alias("readers"))
-    )
-
-
-def _rivals(trace: Trace) -> Frame:
+    """The values of offsets that have several, in slices."""
     at_offset = Window.partitionBy(*_AT)
     several = (
         _seen(trace)
@@ -61,6 +52,19 @@ def _rivals(trace: Trace) -> Frame:
         *several.columns,
         F.col("_owed").isNotNull().alias("is_owed"),
         F.when(F.col("offset") == F.col("_offset"), F.col("_answered")).alias("answered_micros"),
+    )
+
+
+def with_readers(rows: Frame, trace: Trace) -> Frame:
+    """Rows, and the names of the groups that are the bits of their `groups`, as `readers`.
+
+    Where more than 63 groups read a topic, some share a bit, and are reported together.
+    """
+    named = _bits(trace).selectExpr("topic as _topic", "group as _group", "bit")
+    return (
+        rows.join(named, on=F.expr("_topic = topic and (groups & bit) != 0"), how="left")
+        .groupBy(*rows.columns)
+        .agg(F.concat_ws(", ", F.sort_array(F.collect_list("_group"))).alias("readers"))
     )
 
 
@@ -91,16 +95,14 @@ def _sent(trace: Trace) -> Frame:
     )
 
 
+@fact(string("topic"), string("group"), int64("bit"))
 def _bits(trace: Trace) -> Frame:
-    """(topic, group, bit): a bit for each group that was given anything of a topic."""
+    """A bit for each group that was given anything of a topic."""
     of_topic = Window.partitionBy("topic").orderBy("group")
-    return trace.shared(
-        "group bits",
-        lambda: (
-            deliveries(trace)
-            .select("topic", "group")
-            .distinct()
-            .withColumn("_place", F.row_number().over(of_topic) - 1)
-            .selectExpr("topic", "group", f"shiftleft(cast(1 as bigint), _place % {_BITS}) as bit")
-        ),
+    return (
+        deliveries(trace)
+        .select("topic", "group")
+        .distinct()
+        .withColumn("_place", F.row_number().over(of_topic) - 1)
+        .selectExpr("topic", "group", f"shiftleft(cast(1 as bigint), _place % {_BITS}) as bit")
     )

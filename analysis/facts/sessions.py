@@ -8,50 +8,43 @@ raised. The order of records is promised between two such moments only.
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
+from analysis.facts.declared import LOG, each
 from analysis.facts.deliveries import deliveries
-from analysis.facts.trace import Trace
+from analysis.facts.trace import Trace, fact
+from contract.table_columns import MEMBER, boolean, int32, int64, string
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
 _LIFE = ("worker", "group", "member", *_LOG)
+_RUN = (
+    *MEMBER,
+    *LOG,
+    *each(int64, "seq first_offset last_offset"),
+    *each(int32, "first_epoch last_epoch"),
+    int64("at_micros"),
+    int64("prev_seq", "of the run before in that incarnation; null in the first"),
+    int64("prev_offset", "its last one"),
+    int32("prev_epoch", "likewise"),
+    int64("prev_micros"),
+)
+JUMPS = (
+    *_RUN,
+    boolean("is_anew", "whether reading started over in between"),
+    int64("reset_to", "where a reset put the position; null without one"),
+)
 _LOG_CLOCK_MICROS = 1000
 """A line of a client's log has its time truncated to milliseconds."""
 _RESET_LATE_MICROS = MICROS_PER_SECOND
 """A client may hand over the line about a reset so long after it went on."""
 
 
+@fact(*_RUN)
 def runs(trace: Trace) -> Frame:
     """Records that one poll returned at consecutive offsets, as one row.
-
-    Columns: worker, group, member, topic, partition, seq, first_offset, last_offset, first_epoch,
-    last_epoch, at_micros, and of the run before in that incarnation: prev_seq, prev_offset (its
-    last), prev_epoch, prev_micros; null in the first.
 
     Within a run nothing is out of order: in one poll, an offset less the record's place is the same
     for all of it. So a window over runs gives what one over all records would.
     """
-    return trace.shared("runs", lambda: _runs(trace))
-
-
-def jumps(trace: Trace) -> Frame:
-    """The runs that do not begin where the one before ended.
-
-    The columns of `runs`, and is_anew (reading started over in between) and reset_to (where a reset
-    put the position, null without one).
-    """
-    return trace.shared("jumps", lambda: _jumps(trace))
-
-
-def ranges_passed(trace: Trace) -> Frame:
-    """What a member's position went past within a session, and was given nothing of.
-
-    Columns: group, member, topic, partition, gap_first, gap_last (offsets), kind (within a poll,
-    between polls), prev_epoch and next_epoch (of the records around), at_micros.
-    """
-    return trace.shared("ranges_passed", lambda: _ranges_passed(trace))
-
-
-def _runs(trace: Trace) -> Frame:
     in_life = Window.partitionBy(*_LIFE).orderBy("seq", "_place", "first_offset")
     before = F.lag(F.struct("seq", "last_offset", "last_epoch", "at_micros")).over(in_life)
     return (
@@ -82,26 +75,9 @@ def _runs(trace: Trace) -> Frame:
     )
 
 
-def _ranges_passed(trace: Trace) -> Frame:
-    return (
-        jumps(trace)
-        .where("not is_anew and first_offset > prev_offset")
-        .select(
-            "group",
-            "member",
-            *_LOG,
-            F.greatest(F.col("prev_offset") + 1, "reset_to").alias("gap_first"),
-            F.expr("first_offset - 1").alias("gap_last"),
-            F.expr("if(seq = prev_seq, 'within a poll', 'between polls')").alias("kind"),
-            "prev_epoch",
-            F.col("first_epoch").alias("next_epoch"),
-            "at_micros",
-        )
-        .where("gap_first <= gap_last")
-    )
-
-
-def _jumps(trace: Trace) -> Frame:
+@fact(*JUMPS)
+def jumps(trace: Trace) -> Frame:
+    """The runs that do not begin where the one before ended."""
     jumped = trace.engine.materialized(runs(trace).where("first_offset != prev_offset + 1"))
     events = (
         trace["group_events"]
@@ -136,4 +112,34 @@ def _jumps(trace: Trace) -> Frame:
             (F.count("_at") > 0).alias("is_anew"),
             F.max("to_offset").alias("reset_to"),
         )
+    )
+
+
+@fact(
+    *each(string, "group member"),
+    *LOG,
+    int64("gap_first", "an offset"),
+    int64("gap_last"),
+    string("kind", "`within a poll` or `between polls`"),
+    int32("prev_epoch", "of the record before"),
+    int32("next_epoch", "of the one after"),
+    int64("at_micros"),
+)
+def ranges_passed(trace: Trace) -> Frame:
+    """What a member's position went past within a session, and was given nothing of."""
+    return (
+        jumps(trace)
+        .where("not is_anew and first_offset > prev_offset")
+        .select(
+            "group",
+            "member",
+            *_LOG,
+            F.greatest(F.col("prev_offset") + 1, "reset_to").alias("gap_first"),
+            F.expr("first_offset - 1").alias("gap_last"),
+            F.expr("if(seq = prev_seq, 'within a poll', 'between polls')").alias("kind"),
+            "prev_epoch",
+            F.col("first_epoch").alias("next_epoch"),
+            "at_micros",
+        )
+        .where("gap_first <= gap_last")
     )

@@ -3,21 +3,22 @@
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column
 from analysis.engine.frames import Frame
+from analysis.facts.declared import LOG, SLICE, each
 from analysis.facts.sessions import ranges_passed
 from analysis.facts.slices import sliced
-from analysis.facts.trace import Trace
+from analysis.facts.trace import Trace, fact
+from contract.table_columns import int32, int64, string
 
 
+@fact(
+    *LOG,
+    *each(string, "group member kind"),
+    *each(int32, "prev_epoch next_epoch"),
+    int64("at_micros"),
+    *SLICE,
+)
 def passed(trace: Trace) -> Frame:
-    """The offsets of `ranges_passed` in slices.
-
-    Columns: group, member, topic, partition, offset, last_offset, records, kind, prev_epoch,
-    next_epoch, at_micros.
-    """
-    return trace.shared("passed", lambda: _passed(trace))
-
-
-def _passed(trace: Trace) -> Frame:
+    """The offsets of `ranges_passed` in slices."""
     return (
         sliced(ranges_passed(trace), trace, "gap_first", "gap_last")
         .drop("gap_first", "gap_last")

@@ -2,14 +2,16 @@
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
+from analysis.facts.declared import OF_GROUP, SLICE
 from analysis.facts.deliveries import deliveries
 from analysis.facts.elections import elections
 from analysis.facts.offsets import last_commits, offsets_of
 from analysis.facts.positions import PARTITION
 from analysis.facts.progress import never_delivered
 from analysis.facts.state import fork_then, of_present_topic, timelines
-from analysis.facts.trace import Trace
+from analysis.facts.trace import Trace, view
 from contract.outcomes import CommitEpoch
+from contract.table_columns import boolean, int32, int64, string
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
@@ -20,19 +22,33 @@ _NEVER = 2**62
 _FOREVER = str(2**63 - 1)
 
 
+@view(
+    *OF_GROUP,
+    *SLICE,
+    int32("leader_epoch"),
+    string("commit_epoch", "of the group's plan"),
+    int64("committed_offset", "of its last commit"),
+    int32("committed_epoch"),
+    int64("committed_micros"),
+    int64("jumped_to", "the offset to which `auto.offset.reset=latest` led past it"),
+    int64(
+        "truncated_to",
+        "the offset to which the client went for a truncation that it placed above it",
+    ),
+    string(
+        "unclean_epochs",
+        "of several unclean elections, where that offset is the one that the leader then had to"
+        " return for the position's epoch, which was newer than the record's; else null",
+    ),
+    boolean(
+        "is_replaced",
+        "whether it took the place of a record that was delivered to the group before, and then"
+        " truncated; false where a reset led past it",
+    ),
+    boolean("is_gapped", "whether a history that has deliveries to the group lacks events"),
+)
 def skips(trace: Trace) -> Frame:
-    """Rows of `never_delivered`, each with what explains it.
-
-    - commit_epoch, committed_offset, committed_epoch: of the group's plan and its last commit.
-    - jumped_to: the offset to which `auto.offset.reset=latest` led past it.
-    - truncated_to: the offset to which the client went for a truncation that it placed above it.
-    - unclean_epochs: the epochs of several unclean elections, where that offset is the one that
-      the leader then had to return for the position's epoch, which was newer than the record's;
-      else null.
-    - is_gapped: whether a history that has deliveries to the group lacks events.
-    - is_replaced: whether it took the place of a record that was delivered to the group before, and
-      then truncated; false where a reset led past it.
-    """
+    """Rows of `never_delivered`, each with what explains it."""
     skipped = trace.engine.materialized(never_delivered(trace))
     return (
         skipped.join(trace.groups.select("group", "commit_epoch"), on="group", how="left")

@@ -10,9 +10,8 @@ record: equal records are equal in `topic`, `partition`, `offset` and `value`. I
 A value that lies at several offsets is a slice of its own at each of them, so that slices with
 equal values are equal too.
 
-Every table of slices has the columns of its table, and in place of those of a range: offset and
-last_offset (inclusive), records, sequence (of the first value) and value. The value of a slice is
-`producer:sequence` of its first record; one that is not intact is in quotation marks.
+Every table of slices has the columns of its table, and those of a slice in place of those of a
+range.
 """
 
 from functools import reduce
@@ -20,9 +19,10 @@ from functools import reduce
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.facts.trace import IS_ACKNOWLEDGED, IS_UNACKNOWLEDGED, Trace
+from analysis.facts.declared import LOG, SLICE, each, of_table
+from analysis.facts.trace import IS_ACKNOWLEDGED, IS_UNACKNOWLEDGED, Trace, fact, view
 from contract.ranges import RECORDS
-from contract.table_columns import RANGE
+from contract.table_columns import RANGE, Column, int32, int64, string
 from contract.tables import TABLES
 
 _LOG = ("topic", "partition")
@@ -46,25 +46,51 @@ _EDGES = {
 }
 """By table: the offsets before which a slice ends. Those of a record itself come in pairs, so that
 it is a slice of one record."""
+_VALUE = (
+    string("producer"),
+    int64("sequence", "of the first value"),
+    string(
+        "value",
+        "`producer:sequence` of the first record; one that is not intact is in quotation marks",
+    ),
+)
 _IDENTITY = """coalesce(
     concat('"', value, '"'), concat(producer, ':', cast(sequence as string))) as value"""
 
 
+def _columns(table: str) -> tuple[Column, ...]:
+    """The columns of slices of a table."""
+    return (*of_table(table, *_others(table)), *SLICE, *_VALUE)
+
+
+def _others(table: str) -> list[str]:
+    """The columns of a table but those of its ranges."""
+    return [name for name in TABLES[table].names if name not in _RANGE]
+
+
+SENDS = _columns("sends")
+"""Of slices of `sends`."""
+
+
+@fact(*_columns("polls"))
 def polls(trace: Trace) -> Frame:
     """Slices of `polls`."""
-    return _slices(trace, "polls")
+    return _split(trace, "polls", trace["polls"])
 
 
+@view(*SENDS)
 def sends(trace: Trace) -> Frame:
     """Slices of `sends`; one that was not acknowledged has no offset, and is a single value."""
     return acknowledged(trace).union(unacknowledged(trace))
 
 
+@fact(*SENDS)
 def acknowledged(trace: Trace) -> Frame:
     """Slices of `sends` that were acknowledged with an offset."""
-    return _slices(trace, "sends")
+    return _split(trace, "sends", trace.acknowledged)
 
 
+@view(*SENDS)
 def unacknowledged(trace: Trace) -> Frame:
     """Values of `sends` that were not acknowledged, or without an offset; each by itself."""
     rows = trace["sends"].where(IS_UNACKNOWLEDGED)
@@ -80,36 +106,30 @@ def unacknowledged(trace: Trace) -> Frame:
     )
 
 
+@fact(*_columns("replica_records"))
 def replica_records(trace: Trace) -> Frame:
     """Slices of `replica_records`."""
-    return _slices(trace, "replica_records")
+    return _split(trace, "replica_records", trace["replica_records"])
 
 
+@fact(*_columns("cut_records"))
 def cut_records(trace: Trace) -> Frame:
     """Slices of `cut_records`."""
-    return _slices(trace, "cut_records")
+    return _split(trace, "cut_records", trace["cut_records"])
 
 
+@fact(*LOG, *SLICE, int32("leader_epoch"), string("value"))
 def surviving(trace: Trace) -> Frame:
-    """(topic, partition, offset, last_offset, records, leader_epoch, value): the log at the end.
+    """The log at the end.
 
     That is any surviving replica, at or above the log start: a segment keeps deleted records
     until all of it is deleted.
     """
-    return trace.shared(
-        "surviving",
-        lambda: (
-            trace.kept(replica_records(trace))
-            .select(*_LOG, "offset", "last_offset", "records", "leader_epoch", "value")
-            .distinct()
-        ),
+    return (
+        trace.kept(replica_records(trace))
+        .select(*_LOG, "offset", "last_offset", "records", "leader_epoch", "value")
+        .distinct()
     )
-
-
-def _slices(trace: Trace, table: str) -> Frame:
-    # Asked for here, too: rows that lack in this table make the slices unreliable.
-    rows = trace[table]
-    return trace.shared(f"slices of {table}", lambda: _split(trace, table, rows))
 
 
 def sliced(rows: Frame, trace: Trace, first: str, last: str) -> Frame:
@@ -141,8 +161,6 @@ def sliced(rows: Frame, trace: Trace, first: str, last: str) -> Frame:
 
 
 def _split(trace: Trace, table: str, rows: Frame) -> Frame:
-    if table == "sends":
-        rows = rows.where(IS_ACKNOWLEDGED)
     return (
         sliced(rows, trace, "first_offset", "last_offset")
         .withColumn("sequence", F.expr("first_sequence + slice_first - first_offset"))
@@ -158,17 +176,9 @@ def _split(trace: Trace, table: str, rows: Frame) -> Frame:
     )
 
 
-def _others(table: str) -> list[str]:
-    """The columns of a table but those of its ranges."""
-    return [name for name in TABLES[table].names if name not in _RANGE]
-
-
+@fact(*LOG, int64("at"), int32("place", "in the partition"), int64("next_at"))
 def _edges(trace: Trace) -> Frame:
-    """(topic, partition, at, place, next_at): where slices begin, numbered within a partition."""
-    return trace.shared("edges of slices", lambda: _found_edges(trace))
-
-
-def _found_edges(trace: Trace) -> Frame:
+    """Where slices begin."""
     named = [
         trace.unrecorded(table).selectExpr(*_LOG, f"explode(array({', '.join(offsets)})) as at")
         for table, offsets in _EDGES.items()
@@ -190,38 +200,35 @@ def _found_edges(trace: Trace) -> Frame:
     )
 
 
+@fact(string("producer"), int64("from_sequence"), int64("to_sequence"))
 def _repeated_sequences(trace: Trace) -> Frame:
-    """(producer, from_sequence, to_sequence): values that lie at several offsets.
+    """Values that lie at several offsets.
 
     A value without an offset counts as one at another offset.
     """
     of_producer = Window.partitionBy("producer").orderBy("first_sequence", "last_sequence")
     before = of_producer.rowsBetween(Window.unboundedPreceding, -1)
-    return trace.shared(
-        "repeated sequences",
-        lambda: (
-            _lines(trace)
-            .withColumn("_until", F.max("last_sequence").over(before))
-            .where("first_sequence <= _until")
-            .selectExpr(
-                "producer",
-                "first_sequence as from_sequence",
-                "least(last_sequence, _until) as to_sequence",
-            )
-            .distinct()
-        ),
+    return (
+        _lines(trace)
+        .withColumn("_until", F.max("last_sequence").over(before))
+        .where("first_sequence <= _until")
+        .selectExpr(
+            "producer",
+            "first_sequence as from_sequence",
+            "least(last_sequence, _until) as to_sequence",
+        )
+        .distinct()
     )
 
 
+@fact(
+    string("producer"),
+    *LOG,
+    int64("shift", "offset less sequence; null without offset"),
+    *each(int64, "first_sequence last_sequence"),
+)
 def _lines(trace: Trace) -> Frame:
-    """(producer, topic, partition, shift, first_sequence, last_sequence): who has values where.
-
-    One row for consecutive values of one shift, which is offset less sequence, null without offset.
-    """
-    return trace.shared("lines of values", lambda: _found_lines(trace))
-
-
-def _found_lines(trace: Trace) -> Frame:
+    """Who has values where: one row for consecutive values of one shift."""
     line = ("producer", *_LOG, "shift")
     ranges = [
         trace.unrecorded(table)
@@ -242,7 +249,6 @@ def _found_lines(trace: Trace) -> Frame:
             F.min("first_sequence").alias("first_sequence"),
             F.max("last_sequence").alias("last_sequence"),
         )
-        .drop("_number")
     )
 
 

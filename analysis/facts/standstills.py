@@ -2,9 +2,11 @@
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
+from analysis.facts.declared import LOG, each
 from analysis.facts.sessions import runs
 from analysis.facts.state import of_present_topic
-from analysis.facts.trace import Trace
+from analysis.facts.trace import Trace, fact, view
+from contract.table_columns import int64, string
 from contract.tables import MICROS_PER_SECOND
 
 OUTAGE_SECONDS = 2
@@ -13,21 +15,22 @@ STALE_SECONDS = 2
 """A reader that stands so long before a record that was acknowledged reads a stale log."""
 
 _LOG = ("topic", "partition")
+_STANDSTILL = (
+    *each(string, "group member"),
+    *LOG,
+    int64("first_offset"),
+    int64("since_micros", "its last poll before, or when it was assigned the partition"),
+    int64("until_micros", "its last such commit"),
+    int64("at_micros", "when it was given the run"),
+)
 
 
+@fact(*_STANDSTILL)
 def standstills(trace: Trace) -> Frame:
     """Runs before which their member stood at their first offset for STALE_SECONDS or more.
 
     That it did, and did not rest, is proved by its commits of that offset in between.
-
-    Columns: group, member, topic, partition, first_offset, since_micros (its last poll before, or
-    when it was assigned the partition), until_micros (its last such commit), at_micros (when it was
-    given the run).
     """
-    return trace.shared("standstills", lambda: _standstills(trace))
-
-
-def _standstills(trace: Trace) -> Frame:
     least = STALE_SECONDS * MICROS_PER_SECOND
     began = (
         trace["group_events"]
@@ -53,8 +56,9 @@ def _standstills(trace: Trace) -> Frame:
     )
 
 
+@view(*_STANDSTILL)
 def reported_ends(trace: Trace) -> Frame:
-    """Positions at which members reported that they caught up, in the columns of `standstills`.
+    """Positions at which members reported that they caught up.
 
     A report is of one moment: since_micros is null, until_micros and at_micros are when it came.
     """

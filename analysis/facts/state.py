@@ -9,8 +9,10 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column, Window
 from analysis.engine.frames import Frame
 from analysis.facts.creations import created_again, creations
+from analysis.facts.declared import LOG, each, structs
 from analysis.facts.deliveries import deliveries
-from analysis.facts.trace import Trace
+from analysis.facts.trace import Trace, fact
+from contract.table_columns import boolean, int32, int64, string
 
 _LOG = ("topic", "partition")
 _EPOCH = (*_LOG, "leader_epoch")
@@ -85,24 +87,31 @@ def with_log_starts(moments: Frame, trace: Trace) -> Frame:
     return moments.join(known, on=list(key), how="left")
 
 
+@fact(
+    *LOG,
+    structs(
+        "timeline",
+        int32("leader_epoch"),
+        *each(int64, "start_low start_high from_micros"),
+        boolean("is_kept"),
+        about="in no order",
+    ),
+)
 def timelines(trace: Trace) -> Frame:
-    """(topic, partition, timeline): every leader epoch that is known, evicted ones too.
+    """Every leader epoch that is known, evicted ones too.
 
-    `timeline` is an array of structs (leader_epoch, start_low, start_high, from_micros, is_kept):
-    the bounds of the epoch's start offset (null: unknown), when it began (null: unknown), and
-    whether it is of the surviving branch, as far as retention left that to be seen.
+    start_low and start_high are the bounds of the epoch's start offset (null: unknown), from_micros
+    is when it began (null: unknown), is_kept whether it is of the surviving branch, as far as
+    retention left that to be seen.
     """
-    return trace.shared(
-        "timelines",
-        lambda: (
-            _epochs(trace)
-            .groupBy(*_LOG)
-            .agg(
-                F.collect_list(
-                    F.struct("leader_epoch", "start_low", "start_high", "from_micros", "is_kept")
-                ).alias("timeline")
-            )
-        ),
+    return (
+        _epochs(trace)
+        .groupBy(*_LOG)
+        .agg(
+            F.collect_list(
+                F.struct("leader_epoch", "start_low", "start_high", "from_micros", "is_kept")
+            ).alias("timeline")
+        )
     )
 
 
@@ -170,16 +179,17 @@ def _is_overwritten(epoch: str, offset: str, until: str, start: str) -> Column:
     )
 
 
+@fact(
+    *LOG,
+    int64("log_start"),
+    boolean("is_low", "the leader's was at least that from then on"),
+    boolean("is_high", "it was at most that until then"),
+    boolean("is_logged", "by a server's log"),
+    string("reason", "that the server logged"),
+    *each(int64, "first_micros last_micros"),
+)
 def log_start_reports(trace: Trace) -> Frame:
-    """(topic, partition, log_start, is_low, is_high, is_logged, reason, first_micros, last_micros).
-
-    Each log start that was reported, once a source (is_logged: by a server's log, with its reason).
-    is_low: the leader's was at least that from then on; is_high: it was at most that until then.
-    """
-    return trace.shared("known_log_starts", lambda: _reported_starts(trace))
-
-
-def _reported_starts(trace: Trace) -> Frame:
+    """Each log start that was reported, once a source."""
     sampled = (
         trace["samples"]
         .where("broker = leader and log_start_offset >= 0")

@@ -4,18 +4,21 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, wraps
+from inspect import getdoc
 from typing import TypeVar
 
 import msgspec
 import pyarrow as pa
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Window
 from analysis.engine.frames import Engine, Frame
+from analysis.facts.declared import FACTS, Fact, structs
 from analysis.facts.memo import Memo
-from analysis.facts.survivors import log_bounds, survivors
 from contract.errors import TableError
 from contract.run_folder import GENERATED, NO_KAFKA, Plan, RunDescription
+from contract.table_columns import PARTITION, Column, int32, int64
 
 _TOPICS = pa.schema(
     {
@@ -161,28 +164,18 @@ class Trace:
 
     @property
     def epoch_starts(self) -> Frame:
-        """(topic, partition, epochs): the surviving replicas' epochs.
-
-        `epochs` is an array of structs (leader_epoch, start_offset).
-        """
-        return self.shared(
-            "epoch_starts",
-            lambda: (
-                self._of_survivors(self["epoch_checkpoints"])
-                .groupBy(*_LOG)
-                .agg(F.collect_set(F.struct("leader_epoch", "start_offset")).alias("epochs"))
-            ),
-        )
+        """The fact of that name."""
+        return epoch_starts(self)
 
     @property
     def log_bounds(self) -> Frame:
-        """(topic, partition, log_start, log_end): of the surviving log; the end is exclusive."""
-        return self.shared(
-            "log_bounds",
-            lambda: log_bounds(
-                self._of_survivors(self["log_starts"]), self["samples"], self["leaderships"]
-            ),
-        )
+        """The fact of that name."""
+        return log_bounds(self)
+
+    @property
+    def survivors(self) -> Frame:
+        """The fact of that name."""
+        return survivors(self)
 
     def kept(self, records: Frame) -> Frame:
         """Those of survivors that are not deleted.
@@ -192,25 +185,11 @@ class Trace:
         """
         bounds = self.log_bounds.select(*_LOG, "log_start")
         return (
-            self._of_survivors(records)
+            of_survivors(records, self)
             .join(bounds, on=list(_LOG), how="left")
             .where("log_start is null or offset >= log_start")
             .drop("log_start")
         )
-
-    def _of_survivors(self, rows: Frame) -> Frame:
-        """The rows of replicas that come from surviving ones."""
-        return rows.join(self.survivors, on=[*_LOG, "broker"], how="left_semi")
-
-    @property
-    def survivors(self) -> Frame:
-        """(topic, partition, broker): the replicas that speak for their partition at the end."""
-        return self.shared("survivors", self._survivors)
-
-    def _survivors(self) -> Frame:
-        """Every replica has a row in `log_starts`; only a trace without that asks the records."""
-        source = "log_starts" if self.rows["log_starts"] else "replica_records"
-        return survivors(self[source], self["leaderships"])
 
     def lacks(self, needs: tuple[str, ...]) -> str:
         """Which tables of those that must have rows have none, and why; empty if all have some."""
@@ -219,12 +198,8 @@ class Trace:
         unusable = [problem for problem in problems.values() if problem]
         return ", ".join([*unusable, *(f"table {table} is empty" for table in empty)])
 
-    def shared(
-        self,
-        name: str,
-        build: Callable[[], Frame],
-    ) -> Frame:
-        """A Frame that several checks ask for, computed once a trace.
+    def shared(self, name: str, build: Callable[[], Frame]) -> Frame:
+        """A Frame that several checks ask for, computed once a trace: see `fact`.
 
         What is kept are its rows, not how they came about: plans that join it several times would
         otherwise grow until planning takes longer than the data.
@@ -234,3 +209,116 @@ class Trace:
     def once(self, name: str, build: Callable[[], _T]) -> _T:
         """A value by its name, built once a trace; `touched` reports its tables to every caller."""
         return self._memo.get(name, build)
+
+
+_Build = Callable[[Trace], Frame]
+
+
+def fact(*columns: Column) -> Callable[[_Build], _Build]:
+    """Declare a fact: its columns, and by the docstring of the function what a row is.
+
+    Further columns that the function returns are left out. The rows are computed once a trace,
+    however many statements ask for them.
+    """
+    return _declaring(columns, is_kept=True)
+
+
+def view(*columns: Column) -> Callable[[_Build], _Build]:
+    """Declare a fact that is a simple step from another one: its rows are not kept."""
+    return _declaring(columns, is_kept=False)
+
+
+def _declaring(columns: tuple[Column, ...], *, is_kept: bool) -> Callable[[_Build], _Build]:
+    def declare(build: _Build) -> _Build:
+        subject = build.__module__.rpartition(".")[2]
+        one = Fact(subject, build.__name__, getdoc(build) or "", columns, is_kept)
+        FACTS[one.key] = one
+
+        @wraps(build)
+        def declared(trace: Trace) -> Frame:
+            if is_kept:
+                return trace.shared(one.key, lambda: _as_declared(build(trace), one))
+            return _as_declared(build(trace), one)
+
+        return declared
+
+    return declare
+
+
+def _as_declared(rows: Frame, one: Fact) -> Frame:
+    """The declared columns of rows, in their order.
+
+    Raises:
+        ValueError: the rows lack some.
+    """
+    names = one.schema.names
+    if lacking := [name for name in names if name not in rows.columns]:
+        raise ValueError(
+            f"fact {one.key} declares {', '.join(lacking)}, but its rows have only"
+            f" {', '.join(rows.columns)}"
+        )
+    return rows if list(rows.columns) == names else rows.select(*names)
+
+
+@fact(*PARTITION, int32("broker"))
+def survivors(trace: Trace) -> Frame:
+    """The replicas that speak for their partition at the end: those in its last ISR.
+
+    A broker that never came back keeps records that the partition has lost, so its replica proves
+    nothing. All replicas count where the last ISR is unknown, empty, or left no replica at all.
+    """
+    # Every replica has a row in `log_starts`; only a trace without that asks the records.
+    replicas = trace["log_starts" if trace.rows["log_starts"] else "replica_records"]
+    isrs = trace["leaderships"].groupBy(*_LOG).agg(F.max_by("isr", "metadata_offset").alias("isr"))
+    return (
+        replicas.select(*_LOG, "broker")
+        .distinct()
+        .join(isrs, on=list(_LOG), how="left")
+        .withColumn("in_sync", F.expr("coalesce(array_contains(isr, broker), false)"))
+        .withColumn("any_in_sync", F.max("in_sync").over(Window.partitionBy(*_LOG)))
+        .where("in_sync or not any_in_sync")
+    )
+
+
+def of_survivors(rows: Frame, trace: Trace) -> Frame:
+    """The rows of replicas that come from surviving ones."""
+    return rows.join(trace.survivors, on=[*_LOG, "broker"], how="left_semi")
+
+
+@fact(*PARTITION, int64("log_start"), int64("log_end", "exclusive"))
+def log_bounds(trace: Trace) -> Frame:
+    """Where the surviving log begins and ends at the end of the run.
+
+    A server that is killed may not have written its log start yet (it does so once in
+    `log.flush.start.offset.checkpoint.interval.ms`), so the log start that the last leader
+    reported counts too.
+    """
+    last = trace["leaderships"].groupBy(*_LOG)
+    reported = (
+        trace["samples"]
+        .where("log_start_offset >= 0 and broker = leader")
+        .join(last.agg(F.max_by("leader_epoch", "metadata_offset").alias("e")), on=list(_LOG))
+        .where("leader_epoch = e")
+        .groupBy(*_LOG)
+        .agg(F.max_by("log_start_offset", "at_micros").alias("reported_start"))
+    )
+    return (
+        of_survivors(trace["log_starts"], trace)
+        .groupBy(*_LOG)
+        .agg(F.min("log_start_offset").alias("start"), F.max("log_end_offset").alias("log_end"))
+        .join(reported, on=list(_LOG), how="left")
+        .select(*_LOG, F.greatest("start", "reported_start").alias("log_start"), "log_end")
+    )
+
+
+@fact(
+    *PARTITION,
+    structs("epochs", int32("leader_epoch"), int64("start_offset"), about="of the surviving log"),
+)
+def epoch_starts(trace: Trace) -> Frame:
+    """The leader epochs in the checkpoints of the surviving replicas."""
+    return (
+        of_survivors(trace["epoch_checkpoints"], trace)
+        .groupBy(*_LOG)
+        .agg(F.collect_set(F.struct("leader_epoch", "start_offset")).alias("epochs"))
+    )

@@ -6,8 +6,10 @@ A refused EndTxn proves nothing: an earlier attempt, whose answer was lost, may 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.facts.trace import Trace
+from analysis.facts.declared import of_table
+from analysis.facts.trace import Trace, fact, view
 from contract.outcomes import Isolation
+from contract.table_columns import int32, int64, string
 from contract.tables import MICROS_PER_SECOND
 
 RETRY_MICROS = MICROS_PER_SECOND // 10
@@ -15,20 +17,26 @@ RETRY_MICROS = MICROS_PER_SECOND // 10
 
 _LOG = ("topic", "partition")
 _TRANSACTION = ("producer", "transaction")
+_OF_TRANSACTION = of_table("transactions", *_TRANSACTION)
+OUTCOME = (
+    string("reported", "as of `ends`; unknown where the client did not set out to end it"),
+    string("marker", "the control record that ends it in the log; null where none does"),
+    int64("marker_at"),
+    string("ended_as", "committed, aborted, failed, unknown"),
+    string("reason"),
+)
 
 
+@view(string("group"), string("topic"))
 def committed_readers(trace: Trace) -> Frame:
-    """(group, topic): the plan's groups that read committed values only."""
-    committed = trace.readers.where(F.col("isolation") == str(Isolation.READ_COMMITTED))
-    return committed.select("group", "topic")
+    """The plan's groups that read committed values only."""
+    return trace.readers.where(F.col("isolation") == str(Isolation.READ_COMMITTED))
 
 
 def with_outcomes(sends: Frame, trace: Trace) -> Frame:
     """Add how each send's transaction ended.
 
-    Columns: `reported` (as of `ends`; unknown where the client did not set out to end it), marker
-    and marker_at (the control record that ends it in the log; null where none does), ended_as
-    (committed, aborted, failed, unknown), reason.
+    Further columns: those of OUTCOME.
 
     Where both kinds of markers end a transaction's writes in one partition, one of them came too
     early or too late (KAFKA-17754). The transaction's own marker is the one that agrees with the
@@ -84,14 +92,18 @@ def with_outcomes(sends: Frame, trace: Trace) -> Frame:
     )
 
 
+@view(
+    *_OF_TRANSACTION,
+    string("reported", "committed, aborted, refused or unknown: the last outcome at the client"),
+    int64("commit_micros", "when it set out to commit; null if it never did"),
+    int64("waited_micros", "the longest wait for a response to that"),
+    string("worker"),
+)
 def ends(trace: Trace) -> Frame:
     """How each transaction ended that its client set out to end.
 
-    Columns: producer, transaction, `reported` (committed, aborted, refused or unknown: the last
-    outcome at the client), commit_micros (when it set out to commit; null if it never did),
-    waited_micros (the longest wait for a response to that), worker. A transaction that its client
-    only tried to abort is aborted, whatever the answer: no other client may commit it. One whose
-    commit was refused is `refused`.
+    A transaction that its client only tried to abort is aborted, whatever the answer: no other
+    client may commit it. One whose commit was refused is `refused`.
     """
     steps = trace["transactions"].where("step in ('commit', 'abort')")
     is_ok = F.col("outcome") == "ok"
@@ -110,17 +122,24 @@ def ends(trace: Trace) -> Frame:
     )
 
 
+@fact(
+    *of_table(
+        "committed_offsets",
+        "group",
+        *_LOG,
+        "offset",
+        "offsets_partition",
+        "offsets_offset",
+        "marker",
+    ),
+    *_OF_TRANSACTION,
+)
 def offset_commits(trace: Trace) -> Frame:
     """Stored offsets that belong to transactions.
 
-    Columns: group, topic, partition, offset, offsets_partition, offsets_offset, marker, producer,
-    transaction. Which transaction it is follows from producer id and epoch; where several have the
-    same, it is the last that had begun. Empty for older runs, whose commits have no producer id.
+    Which transaction it is follows from producer id and epoch; where several have the same, it is
+    the last that had begun. Empty for older runs, whose commits have no producer id.
     """
-    return trace.shared("offset_commits", lambda: _offset_commits(trace))
-
-
-def _offset_commits(trace: Trace) -> Frame:
     begun = (
         trace["transactions"]
         .where("change = 'begun' and producer_id >= 0")
@@ -188,17 +207,21 @@ def markers(trace: Trace, sends: Frame) -> Frame:
     )
 
 
+@fact(
+    *_OF_TRANSACTION,
+    string("transactional_id"),
+    int64("producer_id"),
+    int32("producer_epoch"),
+    int32("_reported", "the newer epoch"),
+    int64("raised_micros"),
+    string("raised_by", "the worker"),
+)
 def fenced(trace: Trace) -> Frame:
     """Transactions with every report of a newer epoch of their transactional.id.
 
-    Columns: producer, transaction, transactional_id, producer_id, producer_epoch, _reported (the
-    newer epoch), raised_micros, raised_by (worker). Where the client reports no epoch, _reported is
-    null, and another producer's initialization counts.
+    Where the client reports no epoch, _reported is null, and another producer's initialization
+    counts.
     """
-    return trace.shared("fenced", lambda: _fenced(trace))
-
-
-def _fenced(trace: Trace) -> Frame:
     steps = trace["transactions"]
     begun = steps.where("change = 'begun'").select(
         *_TRANSACTION, "transactional_id", "producer_id", "producer_epoch"

@@ -3,9 +3,11 @@
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
+from analysis.facts.declared import LOG, each
 from analysis.facts.elections import elections, starts_above, with_timelines
-from analysis.facts.trace import Trace
-from analysis.facts.transaction_outcomes import with_outcomes
+from analysis.facts.trace import Trace, fact
+from analysis.facts.transaction_outcomes import OUTCOME, with_outcomes
+from contract.table_columns import int32, int64, string
 
 _LOG = ("topic", "partition")
 _TRANSACTION = ("producer", "transaction")
@@ -13,17 +15,19 @@ _SLICE = ("offset", "last_offset", "records")
 _PERMIT = ("at_micros", "epoch", "leader", "metadata_offset", "permits")
 
 
+@fact(
+    *LOG,
+    string("producer"),
+    int32("transaction"),
+    string("value"),
+    int64("offset", "where acknowledged, else where a replica holds it, else null"),
+    *each(int64, "last_offset records"),
+    string("outcome", "of its send"),
+    int64("answered_micros"),
+    *OUTCOME,
+)
 def writes(trace: Trace) -> Frame:
-    """What transactions sent, in slices with their outcomes.
-
-    Columns: topic, partition, producer, transaction, value, offset and last_offset (where
-    acknowledged, else where a replica holds it, else null), records, outcome and answered_micros
-    (of its send), and those of `with_outcomes`.
-    """
-    return trace.shared("transactional_writes", lambda: _writes(trace))
-
-
-def _writes(trace: Trace) -> Frame:
+    """What transactions sent, in slices with their outcomes (`with_outcomes`)."""
     held = (
         slices.replica_records(trace).groupBy(*_LOG, "value").agg(F.min("offset").alias("held_at"))
     )

@@ -2,18 +2,28 @@
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
+from analysis.facts.declared import LOG
 from analysis.facts.leader_epochs import fork_of, leader_epochs, states
 from analysis.facts.state import of_present_topic
-from analysis.facts.trace import Trace
+from analysis.facts.trace import Trace, fact, view
+from contract.table_columns import int32, int64
 
 _LOG = ("topic", "partition")
 CUT = (*_LOG, "broker", "to_offset", "cut_micros")
+_CUT = (*LOG, int32("broker"), int64("to_offset"), int64("cut_micros", "when it was truncated"))
 
 
+@view(
+    *_CUT,
+    int32("epoch"),
+    int64("start"),
+    int64("end", "exclusive"),
+    int32("leader"),
+    int64("until_micros", "of the epoch's leadership"),
+)
 def survivors_above(trace: Trace) -> Frame:
     """Truncations with each epoch that the surviving branch has at or above them.
 
-    CUT, epoch, start, end (exclusive), leader, from_micros, until_micros of the epoch's leadership.
     Only epochs that were over when the replica was truncated.
     """
     spans = (
@@ -41,16 +51,16 @@ def survivors_above(trace: Trace) -> Frame:
     )
 
 
+@fact(
+    *_CUT,
+    int32("epoch"),
+    int64("start"),
+    int64("end", "exclusive"),
+    int64("since", "acknowledged by all from then on"),
+    int64("until", "and until then"),
+)
 def replicated_above(trace: Trace) -> Frame:
-    """(CUT, epoch, start, end, since, until): what followers had while they were in the ISR.
-
-    That are records of an epoch between start and end (exclusive), acknowledged by all between
-    since and until.
-    """
-    return trace.shared("replicated_above", lambda: _replicated_above(trace))
-
-
-def _replicated_above(trace: Trace) -> Frame:
+    """Records of an epoch that followers had while they were in the ISR, above a truncation."""
     in_sync = states(trace).select(
         *_LOG,
         "isr",

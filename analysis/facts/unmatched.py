@@ -6,44 +6,27 @@ batch, is a gap of the decoded history and says nothing about Kafka.
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.facts.trace import Trace
+from analysis.facts.declared import LOG, each
+from analysis.facts.trace import Trace, fact
+from contract.table_columns import int32, int64
 
 _LOG = ("topic", "partition")
 _PART = ("broker", *_LOG, "leader_epoch")
 
 
+@fact(
+    int32("broker"),
+    *LOG,
+    int32("leader_epoch"),
+    *each(int64, "offset_first offset_last"),
+    int64("batched", "how many records by the batches"),
+    int64("recorded", "how many by the records"),
+)
 def unmatched(trace: Trace) -> Frame:
-    """(broker, topic, partition, leader_epoch, offset_first, offset_last, batched, recorded).
+    """Leader epochs of replicas whose batches have other offsets than their records.
 
-    Leader epochs of replicas whose batches have other offsets than their records, at or above the
-    replica's log start: how many each table has, and between which offsets. Control batches have no
-    rows in `replica_records`.
+    At or above the replica's log start. Control batches have no rows in `replica_records`.
     """
-    return trace.shared("unmatched", lambda: _unmatched(trace))
-
-
-def logs_without_records(trace: Trace) -> Frame:
-    """(topic, partition, unmatched_first, unmatched_last): where a surviving log lacks records.
-
-    Batches of a surviving replica have more than its records, or other offsets: what is not among
-    the records there may be in the log.
-    """
-    return trace.shared(
-        "logs_without_records",
-        lambda: (
-            unmatched(trace)
-            .where("batched >= recorded")
-            .join(trace.survivors, on=["broker", *_LOG], how="left_semi")
-            .groupBy(*_LOG)
-            .agg(
-                F.min("offset_first").alias("unmatched_first"),
-                F.max("offset_last").alias("unmatched_last"),
-            )
-        ),
-    )
-
-
-def _unmatched(trace: Trace) -> Frame:
     starts = trace["log_starts"].select("broker", *_LOG, "log_start_offset")
     batches = (
         trace.present("replica_batches")
@@ -93,4 +76,23 @@ def _unmatched(trace: Trace) -> Frame:
             "coalesce(batch_sum != record_sum, true) as is_elsewhere",
         )
         .where("batched != recorded or is_elsewhere")
+    )
+
+
+@fact(*LOG, int64("unmatched_first"), int64("unmatched_last"))
+def logs_without_records(trace: Trace) -> Frame:
+    """Where a surviving log lacks records.
+
+    Batches of a surviving replica have more than its records, or other offsets: what is not among
+    the records there may be in the log.
+    """
+    return (
+        unmatched(trace)
+        .where("batched >= recorded")
+        .join(trace.survivors, on=["broker", *_LOG], how="left_semi")
+        .groupBy(*_LOG)
+        .agg(
+            F.min("offset_first").alias("unmatched_first"),
+            F.max("offset_last").alias("unmatched_last"),
+        )
     )

@@ -52,6 +52,7 @@ ROOMS_OF_ANALYSIS = [
     "judging",
     "cli",
     "preview",
+    "facts_page",
     "findings_page",
     "__main__",
 ]
