@@ -1,37 +1,15 @@
 """What a check is, and the columns of its findings."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from analysis.checks.cases import FINDING_COLUMNS, FINDING_TYPES, WHERE, Case
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column, Window
 from analysis.engine.frames import Frame
 from analysis.facts.trace import Trace
 from contract.checks import Check
-
-FINDING_COLUMNS = (
-    "kind",
-    "verdict",
-    "topic",
-    "partition",
-    "offset_first",
-    "offset_last",
-    "group",
-    "at",
-    "cause",
-    "evidence",
-)
-"""Of a finding: offsets inclusive, `at` in microseconds since 1970, `evidence` JSON."""
-
-_WHERE = ("topic", "partition", "offset_first", "offset_last", "group", "at")
-
-_TYPES = {
-    "partition": "int",
-    "offset_first": "bigint",
-    "offset_last": "bigint",
-    "at": "bigint",
-}
 
 
 @dataclass(frozen=True)
@@ -75,11 +53,13 @@ class CheckDefinition:
             separated by commas, if it covers several classes of findings.
         judge: the check.
         needs: tables that must have rows; without any there is nothing to judge.
+        cases: what it finds: see `analysis.checks.cases`.
     """
 
     id: str
     judge: Callable[[Trace], CheckOutcome]
     needs: tuple[str, ...]
+    cases: Iterable[Case] = ()
 
     @property
     def name(self) -> Check:
@@ -115,12 +95,12 @@ def findings(
         where: where and when it was, for as far as `rows` do not say so in columns of these names
             (topic, partition, offset_first, offset_last, group, at).
     """
-    values = {name: F.col(name) for name in _WHERE if name in rows.columns} | where
+    values = {name: F.col(name) for name in WHERE if name in rows.columns} | where
     values |= {"kind": kind, "verdict": verdict, "cause": cause}
     values["evidence"] = F.to_json(F.struct(*[F.col(name) for name in evidence] or [F.lit(1)]))
     return rows.select(
         *(
-            values.get(name, F.lit(None)).cast(_TYPES.get(name, "string")).alias(name)
+            values.get(name, F.lit(None)).cast(FINDING_TYPES.get(name, "string")).alias(name)
             for name in FINDING_COLUMNS
         )
     )

@@ -1,18 +1,30 @@
 """How far logs may be read, deleted and acknowledged."""
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, count, count_records, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count, count_records
+from analysis.checks.cases import Cases, by_election, findings, permitted, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts.creations import created_once
 from analysis.facts.deliveries import acknowledged_sends
-from analysis.facts.elections import IF_PERMITTED, after_cause, with_permit
+from analysis.facts.elections import with_permit
 from analysis.facts.leader_epochs import HEARD_SECONDS, leader_epochs, small_isrs
 from analysis.facts.reported import ANSWER_MICROS, in_order
 from analysis.facts.trace import Trace
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
+
+
+_REPORTED = (
+    "the leader of epoch {leader_epoch} reported high watermark {offset_first} after a report of"
+    " {offset_last} ({kind})"
+)
+_WENT_BACK = Cases(
+    violation("within an epoch", _REPORTED),
+    *by_election("across epochs", _REPORTED),
+    evidence="leader_epoch, epoch_before, permit",
+)
 
 
 def high_watermark_regressed(trace: Trace) -> CheckOutcome:
@@ -60,24 +72,30 @@ def high_watermark_regressed(trace: Trace) -> CheckOutcome:
         offset="offset_last - 1",
     )
     return CheckOutcome(
-        findings(
-            found,
-            evidence=("leader_epoch", "epoch_before", "permit"),
-            kind=F.col("kind"),
-            verdict=F.expr(f"if(kind = 'across epochs', {IF_PERMITTED}, 'violation')"),
-            cause=F.concat(
-                F.format_string(
-                    "the leader of epoch %s reported high watermark %s after a report of %s (%s)",
-                    "leader_epoch",
-                    "offset_first",
-                    "offset_last",
-                    "kind",
-                ),
-                F.when(F.col("kind") == "across epochs", after_cause()).otherwise(""),
-            ),
-        ),
+        findings(found, _WENT_BACK),
         count(reported),
     )
+
+
+_OVERREACH = Cases(
+    violation(
+        "above the high watermark", "log start {offset_first} is above high watermark {bound}"
+    ),
+    violation(
+        "nothing allows deletion",
+        "log start {offset_first}, but nothing allows deletion; expected {bound}",
+    ),
+    violation(
+        "younger than retention.ms",
+        "offset {offset_first} was deleted before its retention.ms of {bound}",
+    ),
+    violation("went back", "log start went back from {bound} to {offset_first}"),
+    permitted(
+        "went back with its leader",
+        "log start went back from {bound} to {offset_first}; the leader had changed",
+    ),
+    evidence="bound",
+)
 
 
 def retention_overreach(trace: Trace) -> CheckOutcome:
@@ -102,27 +120,7 @@ def retention_overreach(trace: Trace) -> CheckOutcome:
     )
     judged = reported.select("topic").union(trace["log_starts"].select("topic"))
     return CheckOutcome(
-        findings(
-            found,
-            evidence=("bound",),
-            kind=F.col("kind"),
-            verdict=F.expr("if(kind = 'went back with its leader', 'permitted', 'violation')"),
-            cause=F.expr(
-                """case kind
-                    when 'above the high watermark' then
-                        format_string('log start %s is above high watermark %s',
-                            offset_first, bound)
-                    when 'nothing allows deletion' then
-                        format_string('log start %s, but nothing allows deletion; expected %s',
-                            offset_first, bound)
-                    when 'younger than retention.ms' then
-                        format_string('offset %s was deleted before its retention.ms of %s',
-                            offset_first, bound)
-                    else format_string('log start went back from %s to %s%s', bound, offset_first,
-                        if(kind = 'went back', '', '; the leader had changed'))
-                end"""
-            ),
-        ),
+        findings(found, _OVERREACH),
         count(judged),
     )
 
@@ -258,6 +256,17 @@ def _too_young(trace: Trace, reported: Frame) -> Frame:
     )
 
 
+_SMALL_ISR = Cases(
+    violation(
+        "acknowledged",
+        "{records} records were acknowledged with acks=all in epoch {leader_epoch} while the ISR"
+        " was {to_json(isr)}; min.insync.replicas is {min_insync}",
+        permitted_if="not is_late",
+    ),
+    evidence="records, leader, leader_epoch, isr, min_insync, at_micros",
+)
+
+
 def min_insync_breached(trace: Trace) -> CheckOutcome:
     """A record was acknowledged with acks=all with fewer replicas in sync than required.
 
@@ -289,26 +298,17 @@ def min_insync_breached(trace: Trace) -> CheckOutcome:
         )
     )
     return CheckOutcome(
-        findings(
-            found,
-            evidence=("records", "leader", "leader_epoch", "isr", "min_insync", "at_micros"),
-            kind=F.lit("acknowledged"),
-            verdict=F.expr("if(is_late, 'violation', 'permitted')"),
-            cause=F.format_string(
-                "%s records were acknowledged with acks=all in epoch %s while the ISR was %s;"
-                " min.insync.replicas is %s",
-                "records",
-                "leader_epoch",
-                F.to_json("isr"),
-                "min_insync",
-            ),
-        ),
+        findings(found, _SMALL_ISR),
         count_records(sends.join(asked, on="topic", how="left_semi")),
     )
 
 
 CHECKS = (
-    CheckDefinition("G4", high_watermark_regressed, needs=("samples", "leaderships")),
-    CheckDefinition("G11", retention_overreach, needs=("log_starts", "leaderships")),
-    CheckDefinition("G9", min_insync_breached, needs=("sends", "leaderships")),
+    CheckDefinition(
+        "G4", high_watermark_regressed, needs=("samples", "leaderships"), cases=_WENT_BACK
+    ),
+    CheckDefinition(
+        "G11", retention_overreach, needs=("log_starts", "leaderships"), cases=_OVERREACH
+    ),
+    CheckDefinition("G9", min_insync_breached, needs=("sends", "leaderships"), cases=_SMALL_ISR),
 )

@@ -4,7 +4,8 @@ The checks evaluate what the coordinator stored in `__consumer_offsets`. Commits
 left out where their order matters, since the transaction may have been aborted.
 """
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count
+from analysis.checks.cases import AT_COMMIT, Cases, findings, permitted, undecided, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.commit_reports import REPORT, stored_otherwise
@@ -20,6 +21,18 @@ from contract.outcomes import Isolation, Outcome
 
 _LOG = ("topic", "partition")
 _FOREVER = "9223372036854775807"
+
+
+_WENT_BACK = "the committed offset went back from {previous_offset} to {offset}"
+_BACK = Cases(
+    permitted("{reset_cause}", f"{_WENT_BACK} after a reset", when="reset_cause is not null"),
+    undecided("silent", f"{_WENT_BACK}; the outcome of a commit is unknown", when="is_unknown"),
+    violation("silent", f"{_WENT_BACK} without a reset"),
+    evidence="previous_offset, records, committed_epoch, reset_cause",
+    offset_first="offset",
+    offset_last="previous_offset",
+    at="committed_micros",
+)
 
 
 def commit_regressed(trace: Trace) -> CheckOutcome:
@@ -79,27 +92,21 @@ def commit_regressed(trace: Trace) -> CheckOutcome:
         )
     )
     return CheckOutcome(
-        findings(
-            reported,
-            evidence=("previous_offset", "records", "committed_epoch", "reset_cause"),
-            kind=F.coalesce("reset_cause", F.lit("silent")),
-            verdict=F.when(F.col("reset_cause").isNotNull(), "permitted")
-            .when(F.col("is_unknown"), "undecided")
-            .otherwise("violation"),
-            offset_first=F.col("offset"),
-            offset_last=F.col("previous_offset"),
-            at=F.col("committed_micros"),
-            cause=F.format_string(
-                "the committed offset went back from %s to %s%s",
-                "previous_offset",
-                "offset",
-                F.when(F.col("reset_cause").isNotNull(), F.lit(" after a reset"))
-                .when(F.col("is_unknown"), F.lit("; the outcome of a commit is unknown"))
-                .otherwise(F.lit(" without a reset")),
-            ),
-        ),
+        findings(reported, _BACK),
         count(pairs),
     )
+
+
+_BEYOND_PROCESSED = Cases(
+    violation(
+        "unread",
+        "record {offset - 1} (epoch {logged_epoch}) was never delivered to the group",
+        when="reset_cause is null",
+    ),
+    permitted("reset", "a reset ({reset_cause}) moved the position there"),
+    evidence="committed_epoch, logged_epoch, previous_offset, reset_cause",
+    **AT_COMMIT,
+)
 
 
 def commit_beyond_processed(trace: Trace) -> CheckOutcome:
@@ -121,25 +128,21 @@ def commit_beyond_processed(trace: Trace) -> CheckOutcome:
         "not (previous_offset is null and reset_cause <=> 'no_commit')"
     )
     return CheckOutcome(
-        findings(
-            found,
-            evidence=("committed_epoch", "logged_epoch", "previous_offset", "reset_cause"),
-            kind=F.when(F.col("reset_cause").isNull(), "unread").otherwise("reset"),
-            verdict=F.when(F.col("reset_cause").isNull(), "violation").otherwise("permitted"),
-            offset_first=F.col("offset"),
-            offset_last=F.col("offset"),
-            at=F.col("committed_micros"),
-            cause=F.when(
-                F.col("reset_cause").isNull(),
-                F.format_string(
-                    "record %s (epoch %s) was never delivered to the group",
-                    F.col("offset") - 1,
-                    "logged_epoch",
-                ),
-            ).otherwise(F.format_string("a reset (%s) moved the position there", "reset_cause")),
-        ),
+        findings(found, _BEYOND_PROCESSED),
         count(known),
     )
+
+
+_BEYOND_LOG = Cases(
+    undecided(
+        "unknown end",
+        "the log end at the time of the commit is unknown",
+        when="`end` is null",
+    ),
+    violation("beyond", "the log ended at {end} in epoch {led_epoch}, below the committed offset"),
+    evidence="end, sampled_end, led_epoch, committed_epoch",
+    **AT_COMMIT,
+)
 
 
 def commit_beyond_log(trace: Trace) -> CheckOutcome:
@@ -188,26 +191,40 @@ def commit_beyond_log(trace: Trace) -> CheckOutcome:
         .where("end is null or end < offset")
     )
     return CheckOutcome(
-        findings(
-            found,
-            evidence=("end", "sampled_end", "led_epoch", "committed_epoch"),
-            kind=F.when(F.col("end").isNull(), "unknown end").otherwise("beyond"),
-            verdict=F.when(F.col("end").isNull(), "undecided").otherwise("violation"),
-            offset_first=F.col("offset"),
-            offset_last=F.col("offset"),
-            at=F.col("committed_micros"),
-            cause=F.when(
-                F.col("end").isNull(), "the log end at the time of the commit is unknown"
-            ).otherwise(
-                F.format_string(
-                    "the log ended at %s in epoch %s, below the committed offset",
-                    "end",
-                    "led_epoch",
-                ),
-            ),
-        ),
+        findings(found, _BEYOND_LOG),
         count(commits),
     )
+
+
+_LOST = Cases(
+    undecided(
+        "superseded",
+        "the commit was acknowledged but is not stored; compaction may have removed it",
+        when="is_later and not is_absent",
+    ),
+    permitted(
+        "lost",
+        "the commit was lost by an unclean election of its partition: {election}",
+        when="election is not null",
+    ),
+    violation(
+        "lost",
+        "the commit was acknowledged, but only an out-of-sync replica stores it",
+        when="gone_at is not null",
+    ),
+    violation(
+        "lost",
+        "the commit was acknowledged but is not stored; an older one is, so compaction did not"
+        " remove it",
+        when="is_later",
+    ),
+    violation(
+        "lost",
+        "the commit was acknowledged, but neither it nor a later one is in __consumer_offsets",
+    ),
+    evidence="member, committed_epoch, commit_epoch, oldest_micros, last_micros, brokers, election",
+    **AT_COMMIT,
+)
 
 
 def lost_commit(trace: Trace) -> CheckOutcome:
@@ -254,60 +271,15 @@ def lost_commit(trace: Trace) -> CheckOutcome:
         .join(newest, on=list(PARTITION), how="left")
         .join(elsewhere, on=[*PARTITION, "offset"], how="left")
     )
-    found = _with_unclean_elections(found, trace)
-    later = F.col("last_micros") > F.col("committed_micros") + trace.clock_micros
-    is_retaken = F.expr("gone_at is not null and last_at.offsets_offset <= gone_at.offsets_offset")
-    is_uncompacted = F.expr(
-        f"oldest_micros < began_micros - {trace.clock_micros + COMMIT_CLOCK_MICROS}"
+    found = _with_unclean_elections(found, trace).selectExpr(
+        "*",
+        f"last_micros > committed_micros + {trace.clock_micros} as is_later",
+        "coalesce(gone_at is not null and last_at.offsets_offset <= gone_at.offsets_offset, false)"
+        f" or coalesce(oldest_micros < began_micros - {trace.clock_micros + COMMIT_CLOCK_MICROS},"
+        " false) as is_absent",
     )
-    is_absent = F.coalesce(is_retaken, F.expr("false")) | F.coalesce(
-        is_uncompacted, F.expr("false")
-    )
-    is_superseded = F.coalesce(later & ~is_absent, F.expr("false"))
-    is_permitted = F.col("election").isNotNull()
     return CheckOutcome(
-        findings(
-            found,
-            evidence=(
-                "member",
-                "committed_epoch",
-                "commit_epoch",
-                "oldest_micros",
-                "last_micros",
-                "brokers",
-                "election",
-            ),
-            kind=F.when(is_superseded, "superseded").otherwise("lost"),
-            verdict=F.when(is_superseded, "undecided")
-            .when(is_permitted, "permitted")
-            .otherwise("violation"),
-            offset_first=F.col("offset"),
-            offset_last=F.col("offset"),
-            at=F.col("committed_micros"),
-            cause=F.when(
-                is_superseded,
-                "the commit was acknowledged but is not stored; compaction may have removed it",
-            )
-            .when(
-                is_permitted,
-                F.format_string(
-                    "the commit was lost by an unclean election of its partition: %s", "election"
-                ),
-            )
-            .when(
-                F.col("gone_at").isNotNull(),
-                "the commit was acknowledged, but only an out-of-sync replica stores it",
-            )
-            .when(
-                later,
-                "the commit was acknowledged but is not stored; an older one is, so compaction did"
-                " not remove it",
-            )
-            .otherwise(
-                "the commit was acknowledged, but neither it nor a later one is in"
-                " __consumer_offsets"
-            ),
-        ),
+        findings(found, _LOST),
         count(acknowledged),
     )
 
@@ -383,12 +355,15 @@ def _readable(commits: Frame, trace: Trace) -> Frame:
 
 
 CHECKS = (
-    CheckDefinition("D1", commit_regressed, needs=("committed_offsets", "commits")),
-    CheckDefinition("D2", commit_beyond_processed, needs=("committed_offsets",)),
+    CheckDefinition("D1", commit_regressed, needs=("committed_offsets", "commits"), cases=_BACK),
+    CheckDefinition(
+        "D2", commit_beyond_processed, needs=("committed_offsets",), cases=_BEYOND_PROCESSED
+    ),
     CheckDefinition(
         "D3",
         commit_beyond_log,
         needs=("committed_offsets", "leaderships", "log_starts", "epoch_checkpoints", "polls"),
+        cases=_BEYOND_LOG,
     ),
-    CheckDefinition("D6", lost_commit, needs=("commits",)),
+    CheckDefinition("D6", lost_commit, needs=("commits",), cases=_LOST),
 )

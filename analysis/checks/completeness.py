@@ -2,7 +2,8 @@
 
 import pyarrow as pa
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome
+from analysis.checks.cases import Cases, findings, permitted, undecided
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.commit_reports import stored_otherwise
@@ -11,8 +12,7 @@ from analysis.facts.trace import Trace
 from contract.errors import TableError
 
 _SOURCES = pa.schema(
-    {name: pa.string() for name in ("source", "topic", "kind", "verdict", "cause")}
-    | {"partition": pa.int32()}
+    {name: pa.string() for name in ("source", "topic", "kind", "cause")} | {"partition": pa.int32()}
 )
 
 
@@ -39,27 +39,26 @@ def history_complete(trace: Trace) -> CheckOutcome:
     )
 
 
+_INCOMPLETE = Cases(
+    undecided(
+        "incomplete history",
+        "{worker}: {missing_seqs} events missing, {malformed_lines} lines malformed"
+        "{coalesce(concat(', the first: ', malformed_at), '')}",
+    ),
+    evidence="worker, events, missing_seqs, torn_lines, malformed_lines, malformed_at",
+)
+
+
 def _incomplete(histories: Frame) -> Frame:
-    return findings(
-        histories.where(INCOMPLETE),
-        evidence=(
-            "worker",
-            "events",
-            "missing_seqs",
-            "torn_lines",
-            "malformed_lines",
-            "malformed_at",
-        ),
-        kind=F.lit("incomplete history"),
-        verdict=F.lit("undecided"),
-        cause=F.format_string(
-            "%s: %s events missing, %s lines malformed%s",
-            "worker",
-            "missing_seqs",
-            "malformed_lines",
-            F.coalesce(F.concat(F.lit(", the first: "), "malformed_at"), F.lit("")),
-        ),
-    )
+    return findings(histories.where(INCOMPLETE), _INCOMPLETE)
+
+
+_ODD = Cases(
+    permitted("line left incomplete by a kill", "{worker}: {count} {kind}"),
+    permitted("duplicate lines", "{worker}: {count} {kind}"),
+    permitted("unknown fields", "{worker}: {count} {kind}"),
+    evidence="worker, count",
+)
 
 
 def _odd(histories: Frame) -> Frame:
@@ -71,19 +70,13 @@ def _odd(histories: Frame) -> Frame:
     }
     each = [F.struct(F.lit(k).alias("kind"), n.alias("count")) for k, n in counted.items()]
     rows = histories.select("worker", F.explode(F.array(*each)).alias("_odd"))
-    return findings(
-        rows.select("worker", "_odd.kind", "_odd.count").where("count > 0"),
-        evidence=("worker", "count"),
-        kind=F.col("kind"),
-        verdict=F.lit("permitted"),
-        cause=F.format_string("%s: %s %s", "worker", "count", "kind"),
-    )
+    return findings(rows.select("worker", "_odd.kind", "_odd.count").where("count > 0"), _ODD)
 
 
 def _sources(trace: Trace) -> Frame:
     """Files of servers, and whole histories: few, and most often none."""
     rows: list[dict[str, str | int | None]] = [
-        {"source": gap.source, "kind": "missing", "verdict": "undecided", "cause": gap.reason}
+        {"source": gap.source, "kind": "missing", "cause": gap.reason}
         for gap in gaps(trace)
         if not gap.is_in_history
     ]
@@ -94,7 +87,6 @@ def _sources(trace: Trace) -> Frame:
                 "topic": row["topic"],
                 "partition": row["partition"],
                 "kind": "batch left incomplete by a kill",
-                "verdict": "permitted",
                 "cause": f"broker {row['broker']}: the last {row['unread_bytes']} bytes of"
                 f" {row['segment']} are an incomplete batch",
             }
@@ -106,7 +98,6 @@ def _sources(trace: Trace) -> Frame:
             {
                 "source": row["name"],
                 "kind": "unknown files",
-                "verdict": "permitted",
                 "cause": f"{row['name']}: {row['ignored_files']} files left out"
                 if row["server"] is not None
                 else f"{row['name']} belongs to no server of the run",
@@ -116,20 +107,35 @@ def _sources(trace: Trace) -> Frame:
     return _sources_of(trace, rows)
 
 
+_FILES = Cases(
+    undecided("missing", "{cause}"),
+    permitted("batch left incomplete by a kill", "{cause}"),
+    permitted("unknown files", "{cause}"),
+    evidence="source",
+)
+
+
 def _sources_of(trace: Trace, rows: list[dict[str, str | int | None]]) -> Frame:
-    return findings(
-        trace.engine.table(pa.Table.from_pylist(rows, schema=_SOURCES)),
-        evidence=("source",),
-        kind=F.col("kind"),
-        verdict=F.col("verdict"),
-        cause=F.col("cause"),
-    )
+    return findings(trace.engine.table(pa.Table.from_pylist(rows, schema=_SOURCES)), _FILES)
+
+
+_NOT_REPORTED = (
+    "offset {stored_offset} with epoch {stored_epoch} is stored, but no client reported this commit"
+)
+_UNREPORTED = Cases(
+    permitted("last commit of a killed worker", _NOT_REPORTED, when="stored_micros > last_micros"),
+    undecided("commit not reported", _NOT_REPORTED),
+    evidence="stored_offset, stored_epoch, last_micros",
+    offset_first="stored_offset",
+    offset_last="stored_offset",
+    at="stored_micros",
+)
 
 
 def _unreported(trace: Trace) -> Frame:
     """Stored commits that no client reports; a killed worker may have left its last one so."""
     try:
-        stored = stored_otherwise(trace).where("kind is null")
+        stored = stored_otherwise(trace).where("kind is null").drop("kind")
         reported = trace["commits"].select("worker", "group", "committed_micros")
     except TableError:
         # The checks of commits name the table.
@@ -142,21 +148,14 @@ def _unreported(trace: Trace) -> Frame:
         .groupBy("group")
         .agg(F.min("last_micros").alias("last_micros"))
     )
-    is_last = F.coalesce(F.col("stored_micros") > F.col("last_micros"), F.expr("false"))
-    return findings(
-        stored.join(last, on="group", how="left"),
-        evidence=("stored_offset", "stored_epoch", "last_micros"),
-        kind=F.when(is_last, "last commit of a killed worker").otherwise("commit not reported"),
-        verdict=F.when(is_last, "permitted").otherwise("undecided"),
-        offset_first=F.col("stored_offset"),
-        offset_last=F.col("stored_offset"),
-        at=F.col("stored_micros"),
-        cause=F.format_string(
-            "offset %s with epoch %s is stored, but no client reported this commit",
-            "stored_offset",
-            "stored_epoch",
-        ),
-    )
+    return findings(stored.join(last, on="group", how="left"), _UNREPORTED)
 
 
-CHECKS = (CheckDefinition("M4", history_complete, needs=("histories",)),)
+CHECKS = (
+    CheckDefinition(
+        "M4",
+        history_complete,
+        needs=("histories",),
+        cases=(*_INCOMPLETE, *_ODD, *_FILES, *_UNREPORTED),
+    ),
+)

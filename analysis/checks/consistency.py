@@ -3,7 +3,8 @@
 Two sources that contradict each other prove that one of them is wrong, not that Kafka is.
 """
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count
+from analysis.checks.cases import Cases, findings, undecided
 from analysis.checks.logs import ends_of_replicas
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
@@ -24,6 +25,18 @@ _IS_AHEAD = (
 """A member asks for its position when a poll has returned: the position is after its records.
 The next delivery may have a lower offset, as after a truncation. It then proves nothing."""
 _BEGINS_SESSION = "change in ('opened', 'assigned', 'revoked', 'failed')"
+
+
+_AT_POSITION = "{member} reported {change} at position {position}: {kind}"
+_POSITIONS = Cases(
+    undecided("position behind", _AT_POSITION),
+    undecided("position ahead", _AT_POSITION),
+    undecided("records between", _AT_POSITION),
+    undecided("beyond the log", _AT_POSITION),
+    evidence="member, change, position, given_before, given_next",
+    offset_first="position",
+    at="at_micros",
+)
 
 
 def history_consistent(trace: Trace) -> CheckOutcome:
@@ -54,17 +67,7 @@ def history_consistent(trace: Trace) -> CheckOutcome:
         )
         .union(beyond.select(*_CONTRADICTION, F.lit("beyond the log").alias("kind")))
     )
-    of_positions = findings(
-        found,
-        evidence=("member", "change", "position", "given_before", "given_next"),
-        kind=F.col("kind"),
-        verdict=F.lit("undecided"),
-        offset_first=F.col("position"),
-        at=F.col("at_micros"),
-        cause=F.format_string(
-            "%s reported %s at position %s: %s", "member", "change", "position", "kind"
-        ),
-    )
+    of_positions = findings(found, _POSITIONS)
     of_logs = (
         batches_against_records(trace)
         .unionByName(_ends_against_batches(trace))
@@ -106,6 +109,19 @@ def _apart(judged: Frame, trace: Trace) -> Frame:
     )
 
 
+_UNASSIGNED = Cases(
+    undecided(
+        "not assigned",
+        "{member} received offsets {given_first} to {given_last} without a reported assignment of"
+        " the partition",
+    ),
+    evidence="member",
+    offset_first="given_first",
+    offset_last="given_last",
+    at="at_micros",
+)
+
+
 def _unassigned(trace: Trace) -> Frame:
     """Deliveries of partitions that are missing among what their member reports as assigned."""
     assigned = trace["group_events"].where("change = 'assigned'").select(*_MEMBER).distinct()
@@ -121,21 +137,17 @@ def _unassigned(trace: Trace) -> Frame:
         .join(reporting, on=["group", "member"], how="left_semi")
         .join(assigned, on=list(_MEMBER), how="left_anti")
     )
-    return findings(
-        found,
-        evidence=("member",),
-        kind=F.lit("not assigned"),
-        verdict=F.lit("undecided"),
-        offset_first=F.col("given_first"),
-        offset_last=F.col("given_last"),
-        at=F.col("at_micros"),
-        cause=F.format_string(
-            "%s received offsets %s to %s without a reported assignment of the partition",
-            "member",
-            "given_first",
-            "given_last",
-        ),
-    )
+    return findings(found, _UNASSIGNED)
+
+
+_BATCHES = Cases(
+    undecided(
+        "batches and records differ",
+        "broker {broker}, epoch {leader_epoch}: replica_batches has {batched} records between"
+        " {offset_first} and {offset_last}, replica_records has {recorded}",
+    ),
+    evidence="broker, leader_epoch, batched, recorded",
+)
 
 
 def batches_against_records(trace: Trace) -> Frame:
@@ -144,40 +156,35 @@ def batches_against_records(trace: Trace) -> Frame:
     Without any batch there is nothing to compare: records alone may come from a trace that has no
     batches at all, and `analysis.facts.emptied` finds where it should have some.
     """
-    return findings(
-        unmatched(trace).where(F.lit(trace.rows["replica_batches"] > 0)),
-        evidence=("broker", "leader_epoch", "batched", "recorded"),
-        kind=F.lit("batches and records differ"),
-        verdict=F.lit("undecided"),
-        cause=F.format_string(
-            "broker %s, epoch %s: replica_batches has %s records between %s and %s,"
-            " replica_records has %s",
-            "broker",
-            "leader_epoch",
-            "batched",
-            "offset_first",
-            "offset_last",
-            "recorded",
-        ),
-    )
+    return findings(unmatched(trace).where(F.lit(trace.rows["replica_batches"] > 0)), _BATCHES)
+
+
+_ENDS = Cases(
+    undecided(
+        "log ends differ",
+        "broker {broker}: log_starts has log end offset {log_end_offset}; the last batch of"
+        " replica_batches ends before {batches_end}",
+    ),
+    evidence="broker, log_end_offset, batches_end",
+    offset_first="log_end_offset",
+)
 
 
 def _ends_against_batches(trace: Trace) -> Frame:
     """Findings of replicas that end elsewhere than their last batch: undecided."""
-    return findings(
-        ends_of_replicas(trace).where("batches_end != log_end_offset"),
-        evidence=("broker", "log_end_offset", "batches_end"),
-        kind=F.lit("log ends differ"),
-        verdict=F.lit("undecided"),
-        offset_first=F.col("log_end_offset"),
-        cause=F.format_string(
-            "broker %s: log_starts has log end offset %s; the last batch of replica_batches ends"
-            " before %s",
-            "broker",
-            "log_end_offset",
-            "batches_end",
-        ),
-    )
+    return findings(ends_of_replicas(trace).where("batches_end != log_end_offset"), _ENDS)
+
+
+_STARTS = Cases(
+    undecided(
+        "epoch starts differ",
+        "broker {broker} has start offset {start_offset} of epoch {leader_epoch}; its leader logged"
+        " {array_min(logged)}",
+    ),
+    evidence="broker, leader_epoch",
+    offset_first="start_offset",
+    at="at_micros",
+)
 
 
 def _starts(trace: Trace) -> Frame:
@@ -211,21 +218,18 @@ def _starts(trace: Trace) -> Frame:
         .join(own_start, on=list(replica), how="left")
         .where("start_offset > own_start and not array_contains(logged, start_offset)")
     )
-    return findings(
-        found,
-        evidence=("broker", "leader_epoch"),
-        kind=F.lit("epoch starts differ"),
-        verdict=F.lit("undecided"),
-        offset_first=F.col("start_offset"),
-        at=F.col("at_micros"),
-        cause=F.format_string(
-            "broker %s has start offset %s of epoch %s; its leader logged %s",
-            "broker",
-            "start_offset",
-            "leader_epoch",
-            F.array_min("logged"),
-        ),
-    )
+    return findings(found, _STARTS)
+
+
+_TRUNCATED = Cases(
+    undecided(
+        "truncated but present",
+        "broker {broker} truncated value {value} at offset {offset} but still has it",
+    ),
+    evidence="broker, leader_epoch, value",
+    offset_first="offset",
+    at="at_micros",
+)
 
 
 def _truncated_and_there(trace: Trace) -> Frame:
@@ -246,20 +250,7 @@ def _truncated_and_there(trace: Trace) -> Frame:
         .withColumn("offset", F.expr("explode(sequence(_first, last_offset))"))
         .withColumn("value", F.expr(f"if(offset = _first, _value, {later})"))
     )
-    return findings(
-        found,
-        evidence=("broker", "leader_epoch", "value"),
-        kind=F.lit("truncated but present"),
-        verdict=F.lit("undecided"),
-        offset_first=F.col("offset"),
-        at=F.col("at_micros"),
-        cause=F.format_string(
-            "broker %s truncated value %s at offset %s but still has it",
-            "broker",
-            "value",
-            "offset",
-        ),
-    )
+    return findings(found, _TRUNCATED)
 
 
 def _with_deliveries(trace: Trace) -> Frame:
@@ -343,4 +334,11 @@ def _known_ends(trace: Trace) -> Frame:
     return ends.groupBy(*_LOG).agg(F.max("_end").alias("known_end"))
 
 
-CHECKS = (CheckDefinition("M6", history_consistent, needs=("group_events", "log_starts")),)
+CHECKS = (
+    CheckDefinition(
+        "M6",
+        history_consistent,
+        needs=("group_events", "log_starts"),
+        cases=(*_POSITIONS, *_UNASSIGNED, *_BATCHES, *_ENDS, *_STARTS, *_TRUNCATED),
+    ),
+)

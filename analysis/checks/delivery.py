@@ -1,8 +1,9 @@
 """What was lost, skipped, repeated or made up."""
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, findings, spans
+from analysis.checks.base import CheckDefinition, CheckOutcome, spans
+from analysis.checks.cases import Cases, findings, permitted, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.columns import Column
+from analysis.engine.columns import literal
 from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.commits import OF_RECORDS
@@ -14,6 +15,57 @@ from analysis.facts.trace import Trace
 from contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")
+
+
+_HAS_NO_EPOCH = f"is_replaced and commit_epoch = '{CommitEpoch.NONE}'"
+_IS_INEXACT = (
+    f"truncated_to is not null and coalesce(commit_epoch, '{CommitEpoch.RECORD}')"
+    f" in ({', '.join(map(literal, OF_RECORDS))})"
+)
+"""The group commits the epochs of its records, and a truncation led it past the records."""
+_UNVALIDATED = "the offset was committed without a leader epoch, so it could not be validated"
+_SKIPS = Cases(
+    permitted(
+        "skipped by a reset",
+        "auto.offset.reset=latest skipped the records",
+        when="jumped_to is not null",
+    ),
+    permitted(
+        "divergent offset too high",
+        _UNVALIDATED,
+        when=f"{_HAS_NO_EPOCH} and truncated_to is not null",
+    ),
+    permitted("skipped without an error", _UNVALIDATED, when=_HAS_NO_EPOCH),
+    permitted(
+        "divergent offset too high",
+        "the leader answered {truncated_to}, the end of its largest epoch not above the requested"
+        " one; after the unclean elections of epochs {unclean_epochs} the exact divergence is not"
+        " known",
+        when=f"{_IS_INEXACT} and unclean_epochs is not null",
+    ),
+    violation(
+        "divergent offset too high",
+        "the client truncated its position to the end of committed epoch {committed_epoch} in this"
+        " log, {truncated_to}, which is above the divergence",
+        when="truncated_to is not null",
+        undecided_if=f"is_gapped or {_IS_INEXACT}",
+    ),
+    violation(
+        "skipped without an error",
+        "the client accepted committed offset {committed_offset} with epoch {committed_epoch}, but"
+        " at these offsets the log has other records, of epoch {leader_epoch}, than the group had"
+        " read",
+        when="is_replaced",
+        undecided_if="is_gapped",
+    ),
+    violation(
+        "skipped without an error",
+        "neither a truncation nor a reset explains the skip",
+        undecided_if="is_gapped",
+    ),
+    evidence="records, leader_epoch, committed_offset, committed_epoch, commit_epoch,"
+    " jumped_to, truncated_to, unclean_epochs, is_replaced",
+)
 
 
 def skipped_record(trace: Trace) -> CheckOutcome:
@@ -32,16 +84,6 @@ def skipped_record(trace: Trace) -> CheckOutcome:
     Source: KIP-320: after several unclean elections in a row the exact offset of a truncation may
         not be found.
     """
-    by_policy = F.col("jumped_to").isNotNull()
-    by_style = F.col("is_replaced") & (F.col("commit_epoch") == str(CommitEpoch.NONE))
-    style = F.coalesce("commit_epoch", F.lit(str(CommitEpoch.RECORD)))
-    is_inexact = F.col("truncated_to").isNotNull() & style.isin(*OF_RECORDS)
-    by_elections = is_inexact & F.col("unclean_epochs").isNotNull()
-    kind = (
-        F.when(by_policy, "skipped by a reset")
-        .when(F.col("truncated_to").isNotNull(), "divergent offset too high")
-        .otherwise("skipped without an error")
-    )
     found = spans(
         trace,
         skips(trace),
@@ -57,60 +99,26 @@ def skipped_record(trace: Trace) -> CheckOutcome:
         "leader_epoch",
     )
     return CheckOutcome(
-        findings(
-            found,
-            evidence=(
-                "records",
-                "leader_epoch",
-                "committed_offset",
-                "committed_epoch",
-                "commit_epoch",
-                "jumped_to",
-                "truncated_to",
-                "unclean_epochs",
-                "is_replaced",
-            ),
-            kind=kind,
-            verdict=F.when(by_policy | by_style | by_elections, "permitted")
-            .when(F.col("is_gapped") | is_inexact, "undecided")
-            .otherwise("violation"),
-            cause=_cause_of_skip(by_style, by_elections),
-        ),
+        findings(found, _SKIPS),
         trace.records("polls"),
     )
 
 
-def _cause_of_skip(by_style: Column, by_elections: Column) -> Column:
-    silent = F.format_string(
-        "the client accepted committed offset %s with epoch %s, but at these offsets the log has"
-        " other records, of epoch %s, than the group had read",
-        "committed_offset",
-        "committed_epoch",
-        "leader_epoch",
-    )
-    too_high = F.format_string(
-        "the client truncated its position to the end of committed epoch %s in this log, %s, which"
-        " is above the divergence",
-        "committed_epoch",
-        "truncated_to",
-    )
-    inexact = F.format_string(
-        "the leader answered %s, the end of its largest epoch not above the requested one; after"
-        " the unclean elections of epochs %s the exact divergence is not known",
-        "truncated_to",
-        "unclean_epochs",
-    )
-    return (
-        F.when(F.col("jumped_to").isNotNull(), "auto.offset.reset=latest skipped the records")
-        .when(
-            by_style,
-            "the offset was committed without a leader epoch, so it could not be validated",
-        )
-        .when(by_elections, inexact)
-        .when(F.col("truncated_to").isNotNull(), too_high)
-        .when(F.col("is_replaced"), silent)
-        .otherwise("neither a truncation nor a reset explains the skip")
-    )
+_REPEATS = Cases(
+    violation(
+        "within a session",
+        "delivered again in one session, without a reset or a rebalance",
+    ),
+    permitted(
+        "redelivered",
+        "at-least-once delivery: the group returned to an earlier position",
+    ),
+    permitted(
+        "at several offsets",
+        "at-least-once delivery: the value is in the log more than once",
+    ),
+    evidence="records, deliveries",
+)
 
 
 def duplicate_delivery(trace: Trace) -> CheckOutcome:
@@ -157,23 +165,13 @@ def duplicate_delivery(trace: Trace) -> CheckOutcome:
         .select(*again.columns)
     )
     found = spans(trace, again.union(several), *PARTITION, "deliveries", "kind")
-    causes = {
-        "redelivered": "at-least-once delivery: the group returned to an earlier position",
-        "at several offsets": "at-least-once delivery: the value is in the log more than once",
-    }
     return CheckOutcome(
-        findings(
-            found,
-            evidence=("records", "deliveries"),
-            kind=F.col("kind"),
-            verdict=F.when(F.col("kind") == "within a session", "violation").otherwise("permitted"),
-            cause=F.coalesce(
-                *(F.when(F.col("kind") == kind, F.lit(text)) for kind, text in causes.items()),
-                F.lit("delivered again in one session, without a reset or a rebalance"),
-            ),
-        ),
+        findings(found, _REPEATS),
         trace.records("polls"),
     )
+
+
+_PHANTOM = Cases(violation("phantom", "no producer intended this value"), evidence="records, value")
 
 
 def phantom_record(trace: Trace) -> CheckOutcome:
@@ -187,7 +185,12 @@ def phantom_record(trace: Trace) -> CheckOutcome:
         .where("is_intact")
         .join(slices.sends(trace), on=[*_LOG, "value"], how="left_anti")
     )
-    return _each_poll(trace, phantoms, kind="phantom", cause="no producer intended this value")
+    return _each_poll(trace, phantoms, _PHANTOM)
+
+
+_CORRUPTED = Cases(
+    violation("corrupted", "the value's checksum does not match"), evidence="records, value"
+)
 
 
 def corrupted_record(trace: Trace) -> CheckOutcome:
@@ -207,28 +210,22 @@ def corrupted_record(trace: Trace) -> CheckOutcome:
             "polled_micros",
         )
     )
-    return _each_poll(
-        trace, corrupted, kind="corrupted", cause="the value's checksum does not match"
-    )
+    return _each_poll(trace, corrupted, _CORRUPTED)
 
 
-def _each_poll(trace: Trace, polls: Frame, *, kind: str, cause: str) -> CheckOutcome:
+def _each_poll(trace: Trace, polls: Frame, cases: Cases) -> CheckOutcome:
     found = spans(trace, polls, *PARTITION, at=F.min("polled_micros"), value=F.min("value"))
     return CheckOutcome(
-        findings(
-            found,
-            evidence=("records", "value"),
-            kind=F.lit(kind),
-            verdict=F.lit("violation"),
-            cause=F.lit(cause),
-        ),
+        findings(found, cases),
         trace.records("polls"),
     )
 
 
 CHECKS = (
-    CheckDefinition("A1s", skipped_record, needs=("polls", "group_events", "log_starts")),
-    CheckDefinition("A4", duplicate_delivery, needs=("polls",)),
-    CheckDefinition("A5", phantom_record, needs=("polls", "sends")),
-    CheckDefinition("A6", corrupted_record, needs=("polls",)),
+    CheckDefinition(
+        "A1s", skipped_record, needs=("polls", "group_events", "log_starts"), cases=_SKIPS
+    ),
+    CheckDefinition("A4", duplicate_delivery, needs=("polls",), cases=_REPEATS),
+    CheckDefinition("A5", phantom_record, needs=("polls", "sends"), cases=_PHANTOM),
+    CheckDefinition("A6", corrupted_record, needs=("polls",), cases=_CORRUPTED),
 )

@@ -1,11 +1,25 @@
 """Whether a replica's checkpoint of leader epochs agrees with its log."""
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count
+from analysis.checks.cases import Cases, findings, permitted, violation
 from analysis.checks.metadata import epoch_ranges
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.facts.trace import Trace
 
 _LOG = ("topic", "partition")
+
+
+_CHECKPOINT = (
+    "leader-epoch-checkpoint of broker {broker}, epoch {leader_epoch} with offsets {base_offset} to"
+    " {last_offset}: {kind}"
+)
+_CHECKPOINT_DIFFERS = Cases(
+    violation("no entry", _CHECKPOINT),
+    violation("begins before its entry", f"{_CHECKPOINT} (entry at {{reported}})"),
+    violation("ends after the next entry", f"{_CHECKPOINT} (entry at {{reported}})"),
+    permitted("beyond the end", f"{_CHECKPOINT} (entry at {{reported}})"),
+    evidence="broker, leader_epoch, reported",
+)
 
 
 def epoch_cache_mismatch(trace: Trace) -> CheckOutcome:
@@ -99,27 +113,16 @@ def epoch_cache_mismatch(trace: Trace) -> CheckOutcome:
         .selectExpr("*", "base_offset as offset_first", "last_offset as offset_last")
     )
     return CheckOutcome(
-        findings(
-            found,
-            evidence=("broker", "leader_epoch", "reported"),
-            kind=F.col("kind"),
-            verdict=F.expr("if(kind = 'beyond the end', 'permitted', 'violation')"),
-            cause=F.format_string(
-                "leader-epoch-checkpoint of broker %s, epoch %s with offsets %s to %s: %s%s",
-                "broker",
-                "leader_epoch",
-                "base_offset",
-                "last_offset",
-                "kind",
-                F.expr("if(reported is null, '', format_string(' (entry at %s)', reported))"),
-            ),
-        ),
+        findings(found, _CHECKPOINT_DIFFERS),
         count(judged),
     )
 
 
 CHECKS = (
     CheckDefinition(
-        "G10", epoch_cache_mismatch, needs=("replica_batches", "log_starts", "epoch_checkpoints")
+        "G10",
+        epoch_cache_mismatch,
+        needs=("replica_batches", "log_starts", "epoch_checkpoints"),
+        cases=_CHECKPOINT_DIFFERS,
     ),
 )

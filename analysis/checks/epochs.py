@@ -4,20 +4,47 @@ The right epoch to commit with offset o is that of the batch that holds o - 1. W
 taken from `__consumer_offsets`, not from what a client claims.
 """
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count
+from analysis.checks.cases import (
+    AT_COMMIT,
+    PERMIT,
+    Cases,
+    findings,
+    permitted,
+    undecided,
+    violation,
+)
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.columns import Column, Window
+from analysis.engine.columns import Window, literal
 from analysis.engine.frames import Frame
 from analysis.facts.branches import reads
 from analysis.facts.commits import COMMIT, COMMIT_CLOCK_MICROS, OF_RECORDS, stored_commits
 from analysis.facts.deliveries import delivered_ranges
-from analysis.facts.elections import permit_in_words, with_permit
+from analysis.facts.elections import with_permit
 from analysis.facts.positions import PARTITION
 from analysis.facts.state import kept_fork, of_present_topic, timelines
 from analysis.facts.trace import Trace
 from contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")
+
+
+_IS_CHOSEN = (
+    f"coalesce(commit_epoch, '{CommitEpoch.RECORD}') not in ({', '.join(map(literal, OF_RECORDS))})"
+)
+"""The group's style of committing does not take the epoch of the record before."""
+_OLDER = (
+    "offset {previous_offset} of epoch {previous_leader_epoch} was followed by offset {offset} of"
+    " the older epoch {leader_epoch}"
+)
+_FELL = Cases(
+    violation("within a session", _OLDER, when="member = previous_member"),
+    violation("across members", _OLDER, undecided_if="is_close"),
+    evidence="member, leader_epoch, previous_member, previous_offset, previous_leader_epoch",
+    offset_first="previous_offset",
+    offset_last="offset",
+    at="at_micros",
+)
 
 
 def record_epoch_regressed(trace: Trace) -> CheckOutcome:
@@ -49,34 +76,25 @@ def record_epoch_regressed(trace: Trace) -> CheckOutcome:
         .where("first_offset > previous_last_offset and leader_epoch < previous_leader_epoch")
         .withColumnRenamed("previous_last_offset", "previous_offset")
         .withColumnRenamed("first_offset", "offset")
+        .withColumn("is_close", F.expr(f"at_micros - previous_at_micros <= {trace.clock_micros}"))
     )
-    is_one_session = F.col("member") == F.col("previous_member")
-    is_close = F.col("at_micros") - F.col("previous_at_micros") <= trace.clock_micros
     return CheckOutcome(
-        findings(
-            found,
-            evidence=(
-                "member",
-                "leader_epoch",
-                "previous_member",
-                "previous_offset",
-                "previous_leader_epoch",
-            ),
-            kind=F.when(is_one_session, "within a session").otherwise("across members"),
-            verdict=F.when(~is_one_session & is_close, "undecided").otherwise("violation"),
-            offset_first=F.col("previous_offset"),
-            offset_last=F.col("offset"),
-            at=F.col("at_micros"),
-            cause=F.format_string(
-                "offset %s of epoch %s was followed by offset %s of the older epoch %s",
-                "previous_offset",
-                "previous_leader_epoch",
-                "offset",
-                "leader_epoch",
-            ),
-        ),
+        findings(found, _FELL),
         trace.records("polls"),
     )
+
+
+_EPOCHS = "committed_epoch, record_epoch, led_epoch, commit_epoch"
+_MISSING = Cases(
+    violation(
+        "missing",
+        "the offset was committed without a leader epoch, so it cannot be validated",
+        when="committed_epoch = -1",
+        permitted_if=_IS_CHOSEN,
+    ),
+    evidence=_EPOCHS,
+    **AT_COMMIT,
+)
 
 
 def committed_epoch_missing(trace: Trace) -> CheckOutcome:
@@ -89,13 +107,20 @@ def committed_epoch_missing(trace: Trace) -> CheckOutcome:
     Evaluates: every commit whose previous record has a known epoch that the group could know.
     Source: KAFKA-20507: a position without an epoch can't be validated.
     """
-    return _compare(
-        _known(trace).where("could_know"),
-        where=F.col("committed_epoch") == -1,
-        kind="missing",
-        permitted=_is_chosen(),
-        cause="the offset was committed without a leader epoch, so it cannot be validated",
-    )
+    return _compare(_known(trace).where("could_know"), _MISSING)
+
+
+_STALE = Cases(
+    violation(
+        "stale",
+        "the committed epoch is older than that of the record before; a client may report a"
+        " truncation that did not happen",
+        when="committed_epoch >= 0 and committed_epoch < record_epoch",
+        permitted_if=_IS_CHOSEN,
+    ),
+    evidence=_EPOCHS,
+    **AT_COMMIT,
+)
 
 
 def committed_epoch_stale(trace: Trace) -> CheckOutcome:
@@ -105,14 +130,18 @@ def committed_epoch_stale(trace: Trace) -> CheckOutcome:
     Evaluates: every commit whose previous record has a known epoch.
     Source: `OffsetAndMetadata.leaderEpoch`: the epoch of the record consumed before; KAFKA-19902.
     """
-    return _compare(
-        _known(trace),
-        where=(F.col("committed_epoch") >= 0) & (F.col("committed_epoch") < F.col("record_epoch")),
-        kind="stale",
-        permitted=_is_chosen(),
-        cause="the committed epoch is older than that of the record before; a client may report"
-        " a truncation that did not happen",
-    )
+    return _compare(_known(trace), _STALE)
+
+
+_BEHIND_LEADER = Cases(
+    permitted(
+        "behind leader",
+        "the committed epoch matches its offset; the leader epoch was already newer",
+        when="committed_epoch = record_epoch and committed_epoch < led_epoch",
+    ),
+    evidence=_EPOCHS,
+    **AT_COMMIT,
+)
 
 
 def committed_epoch_behind_leader(trace: Trace) -> CheckOutcome:
@@ -122,14 +151,20 @@ def committed_epoch_behind_leader(trace: Trace) -> CheckOutcome:
     Evaluates: every commit whose previous record has a known epoch.
     Source: `SubscriptionState.allConsumed`; KAFKA-19902 reports it as a precondition.
     """
-    return _compare(
-        _known(trace),
-        where=(F.col("committed_epoch") == F.col("record_epoch"))
-        & (F.col("committed_epoch") < F.col("led_epoch")),
-        kind="behind leader",
-        permitted=F.lit(True),
-        cause="the committed epoch matches its offset; the leader epoch was already newer",
-    )
+    return _compare(_known(trace), _BEHIND_LEADER)
+
+
+_AHEAD = Cases(
+    violation(
+        "ahead",
+        "the committed epoch is newer than that of the record before; a client may not detect a"
+        " truncation below it",
+        when="committed_epoch > record_epoch",
+        permitted_if=_IS_CHOSEN,
+    ),
+    evidence=_EPOCHS,
+    **AT_COMMIT,
+)
 
 
 def committed_epoch_ahead(trace: Trace) -> CheckOutcome:
@@ -141,14 +176,21 @@ def committed_epoch_ahead(trace: Trace) -> CheckOutcome:
     Evaluates: every commit whose previous record has a known epoch.
     Source: `OffsetAndMetadata.leaderEpoch`: the epoch of the record consumed before.
     """
-    return _compare(
-        _known(trace),
-        where=F.col("committed_epoch") > F.col("record_epoch"),
-        kind="ahead",
-        permitted=_is_chosen(),
-        cause="the committed epoch is newer than that of the record before; a client may not"
-        " detect a truncation below it",
-    )
+    return _compare(_known(trace), _AHEAD)
+
+
+_REGRESSED = Cases(
+    violation(
+        "regressed",
+        "epoch {committed_epoch} was committed after epoch {previous_epoch}, although the offset"
+        " did not go back",
+        permitted_if=_IS_CHOSEN,
+    ),
+    evidence="previous_offset, previous_epoch, committed_epoch, commit_epoch",
+    offset_first="previous_offset",
+    offset_last="offset",
+    at="committed_micros",
+)
 
 
 def committed_epoch_regressed(trace: Trace) -> CheckOutcome:
@@ -164,22 +206,26 @@ def committed_epoch_regressed(trace: Trace) -> CheckOutcome:
         " and offset >= previous_offset"
     )
     return CheckOutcome(
-        findings(
-            pairs.where("committed_epoch < previous_epoch"),
-            evidence=("previous_offset", "previous_epoch", "committed_epoch", "commit_epoch"),
-            kind=F.lit("regressed"),
-            verdict=F.when(_is_chosen(), "permitted").otherwise("violation"),
-            offset_first=F.col("previous_offset"),
-            offset_last=F.col("offset"),
-            at=F.col("committed_micros"),
-            cause=F.format_string(
-                "epoch %s was committed after epoch %s, although the offset did not go back",
-                "committed_epoch",
-                "previous_epoch",
-            ),
-        ),
+        findings(pairs.where("committed_epoch < previous_epoch"), _REGRESSED),
         count(pairs),
     )
+
+
+_UNKNOWN = Cases(
+    undecided(
+        "no such epoch",
+        "the leader epoch is older than the oldest one in the metadata log",
+        when="began_micros is null and coalesce(committed_epoch < oldest_epoch, true)",
+    ),
+    violation(
+        "no such epoch",
+        "the partition never had this leader epoch",
+        when="began_micros is null",
+    ),
+    violation("not begun", "the leader epoch began only after the commit", undecided_if="is_close"),
+    evidence="committed_epoch, began_micros, oldest_epoch, commit_epoch",
+    **AT_COMMIT,
+)
 
 
 def committed_epoch_unknown(trace: Trace) -> CheckOutcome:
@@ -201,28 +247,28 @@ def committed_epoch_unknown(trace: Trace) -> CheckOutcome:
         )
         .join(oldest, on=list(_LOG), how="left")
         .where(f"began_micros is null or began_micros > committed_micros + {COMMIT_CLOCK_MICROS}")
+        .selectExpr("*", f"began_micros <= committed_micros + {trace.clock_micros} as is_close")
     )
-    is_unreported = F.col("began_micros").isNull()
-    is_too_old = F.coalesce(F.col("committed_epoch") < F.col("oldest_epoch"), F.lit(True))
-    is_close = F.col("began_micros") <= F.col("committed_micros") + trace.clock_micros
     return CheckOutcome(
-        findings(
-            found,
-            evidence=("committed_epoch", "began_micros", "oldest_epoch", "commit_epoch"),
-            kind=F.when(is_unreported, "no such epoch").otherwise("not begun"),
-            verdict=F.when(F.coalesce(is_close, is_too_old), "undecided").otherwise("violation"),
-            offset_first=F.col("offset"),
-            offset_last=F.col("offset"),
-            at=F.col("committed_micros"),
-            cause=F.when(
-                is_unreported & is_too_old,
-                "the leader epoch is older than the oldest one in the metadata log",
-            )
-            .when(is_unreported, "the partition never had this leader epoch")
-            .otherwise("the leader epoch began only after the commit"),
-        ),
+        findings(found, _UNKNOWN),
         count(reported),
     )
+
+
+_IS_LATE = "led_epoch > committed_epoch"
+_ENDS = (
+    "epoch {committed_epoch} ends at {forked_at} in the surviving log: {records} records before the"
+    " committed offset are not the ones that were read"
+)
+_ORPHAN = Cases(
+    permitted("committed late", f"{_ENDS}; {PERMIT}", when=f"{_IS_LATE} and permit is not null"),
+    violation("committed late", _ENDS, when=_IS_LATE, undecided_if="is_unreported"),
+    permitted("truncated later", f"{_ENDS}; {PERMIT}", when="permit is not null"),
+    violation("truncated later", _ENDS, undecided_if="is_unreported"),
+    evidence="committed_epoch, forked_at, later_epoch, records, record_epoch,"
+    " led_epoch, commit_epoch, permit",
+    **AT_COMMIT,
+)
 
 
 def orphan_commit(trace: Trace) -> CheckOutcome:
@@ -265,65 +311,14 @@ def orphan_commit(trace: Trace) -> CheckOutcome:
         offset="forked_at",
     )
     return CheckOutcome(
-        findings(
-            found,
-            evidence=(
-                "committed_epoch",
-                "forked_at",
-                "later_epoch",
-                "records",
-                "record_epoch",
-                "led_epoch",
-                "commit_epoch",
-                "permit",
-            ),
-            kind=F.when(F.col("led_epoch") > F.col("committed_epoch"), "committed late").otherwise(
-                "truncated later"
-            ),
-            verdict=F.when(F.col("permit").isNotNull(), "permitted")
-            .when(F.col("is_unreported"), "undecided")
-            .otherwise("violation"),
-            offset_first=F.col("offset"),
-            offset_last=F.col("offset"),
-            at=F.col("committed_micros"),
-            cause=F.concat(
-                F.format_string(
-                    "epoch %s ends at %s in the surviving log: %s records before the committed"
-                    " offset are not the ones that were read",
-                    "committed_epoch",
-                    "forked_at",
-                    "records",
-                ),
-                F.when(F.col("permit").isNull(), F.lit("")).otherwise(
-                    F.concat(F.lit("; "), permit_in_words())
-                ),
-            ),
-        ),
+        findings(found, _ORPHAN),
         count(judged),
     )
 
 
-def _is_chosen() -> Column:
-    """Whether the group's style of committing does not take the epoch of the record before."""
-    style = F.coalesce("commit_epoch", F.lit(str(CommitEpoch.RECORD)))
-    return ~style.isin(*OF_RECORDS)
-
-
-def _compare(
-    known: Frame, *, where: Column, kind: str, permitted: Column, cause: str
-) -> CheckOutcome:
-    found = known.where(where)
+def _compare(known: Frame, cases: Cases) -> CheckOutcome:
     return CheckOutcome(
-        findings(
-            found,
-            evidence=("committed_epoch", "record_epoch", "led_epoch", "commit_epoch"),
-            kind=F.lit(kind),
-            verdict=F.when(permitted, "permitted").otherwise("violation"),
-            offset_first=F.col("offset"),
-            offset_last=F.col("offset"),
-            at=F.col("committed_micros"),
-            cause=F.lit(cause),
-        ),
+        findings(known, cases),
         count(known),
     )
 
@@ -334,22 +329,41 @@ def _known(trace: Trace) -> Frame:
 
 
 CHECKS = (
-    CheckDefinition("E1", record_epoch_regressed, needs=("polls",)),
+    CheckDefinition("E1", record_epoch_regressed, needs=("polls",), cases=_FELL),
     CheckDefinition(
-        "E2", committed_epoch_missing, needs=("committed_offsets", "polls", "leaderships")
+        "E2",
+        committed_epoch_missing,
+        needs=("committed_offsets", "polls", "leaderships"),
+        cases=_MISSING,
     ),
     CheckDefinition(
-        "E3", committed_epoch_stale, needs=("committed_offsets", "polls", "leaderships")
+        "E3",
+        committed_epoch_stale,
+        needs=("committed_offsets", "polls", "leaderships"),
+        cases=_STALE,
     ),
     CheckDefinition(
-        "E4", committed_epoch_behind_leader, needs=("committed_offsets", "polls", "leaderships")
+        "E4",
+        committed_epoch_behind_leader,
+        needs=("committed_offsets", "polls", "leaderships"),
+        cases=_BEHIND_LEADER,
     ),
     CheckDefinition(
-        "E6", committed_epoch_ahead, needs=("committed_offsets", "polls", "leaderships")
+        "E6",
+        committed_epoch_ahead,
+        needs=("committed_offsets", "polls", "leaderships"),
+        cases=_AHEAD,
     ),
-    CheckDefinition("E7", committed_epoch_regressed, needs=("committed_offsets",)),
-    CheckDefinition("E8", committed_epoch_unknown, needs=("committed_offsets", "leaderships")),
     CheckDefinition(
-        "E9", orphan_commit, needs=("committed_offsets", "leaderships", "epoch_checkpoints")
+        "E7", committed_epoch_regressed, needs=("committed_offsets",), cases=_REGRESSED
+    ),
+    CheckDefinition(
+        "E8", committed_epoch_unknown, needs=("committed_offsets", "leaderships"), cases=_UNKNOWN
+    ),
+    CheckDefinition(
+        "E9",
+        orphan_commit,
+        needs=("committed_offsets", "leaderships", "epoch_checkpoints"),
+        cases=_ORPHAN,
     ),
 )

@@ -1,6 +1,7 @@
 """What the run's own evidence is worth: faults, phases and clocks."""
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome
+from analysis.checks.cases import Cases, findings, permitted, undecided
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.trace import CLOCK_MICROS, Trace
@@ -8,6 +9,13 @@ from contract.tables import MICROS_PER_SECOND
 
 SKEW_SECONDS = 1
 """Nodes whose clocks may be further apart leave the run undecided."""
+
+
+_INEFFECTIVE = Cases(
+    undecided("not landed", "the fault {fault} {target} showed no effect"),
+    evidence="fault, target, evidence",
+    at="injected_micros",
+)
 
 
 def fault_landed(trace: Trace) -> CheckOutcome:
@@ -18,16 +26,16 @@ def fault_landed(trace: Trace) -> CheckOutcome:
     Source: CONTRIBUTING.md, A fault: the evidence is measured on the cluster.
     """
     return CheckOutcome(
-        findings(
-            trace["faults"].where("not landed"),
-            evidence=("fault", "target", "evidence"),
-            kind=F.lit("not landed"),
-            verdict=F.lit("undecided"),
-            at=F.col("injected_micros"),
-            cause=F.format_string("the fault %s %s showed no effect", "fault", "target"),
-        ),
+        findings(trace["faults"].where("not landed"), _INEFFECTIVE),
         trace.rows["faults"],
     )
+
+
+_OVERRUN = Cases(
+    undecided("overrun", "{stage}: {doing} took {seconds:.0f} s; its limit is {limit_seconds} s"),
+    evidence="stage, doing, seconds, limit_seconds",
+    at="began_micros",
+)
 
 
 def phase_overrun(trace: Trace) -> CheckOutcome:
@@ -41,20 +49,7 @@ def phase_overrun(trace: Trace) -> CheckOutcome:
         "seconds", (F.col("ended_micros") - F.col("began_micros")) / MICROS_PER_SECOND
     )
     return CheckOutcome(
-        findings(
-            took.where("seconds > limit_seconds"),
-            evidence=("stage", "doing", "seconds", "limit_seconds"),
-            kind=F.lit("overrun"),
-            verdict=F.lit("undecided"),
-            at=F.col("began_micros"),
-            cause=F.format_string(
-                "%s: %s took %.0f s; its limit is %s s",
-                "stage",
-                "doing",
-                "seconds",
-                "limit_seconds",
-            ),
-        ),
+        findings(took.where("seconds > limit_seconds"), _OVERRUN),
         trace.rows["phases"],
     )
 
@@ -73,19 +68,29 @@ def clock_skew(trace: Trace) -> CheckOutcome:
     return CheckOutcome(_skews(trace).union(_jumps(trace)), trace.rows["clocks"])
 
 
+_JUMP = Cases(
+    permitted(
+        "jump",
+        "the wall clock of {worker} jumped by {clock_jump_micros} us",
+        undecided_if=f"clock_jump_micros > {SKEW_SECONDS * MICROS_PER_SECOND}",
+    ),
+    evidence="worker, clock_jump_micros",
+)
+
+
 def _jumps(trace: Trace) -> Frame:
     jumped = trace["histories"].where(f"clock_jump_micros > {CLOCK_MICROS}")
-    return findings(
-        jumped,
-        evidence=("worker", "clock_jump_micros"),
-        kind=F.lit("jump"),
-        verdict=F.expr(
-            f"if(clock_jump_micros > {SKEW_SECONDS * MICROS_PER_SECOND}, 'undecided', 'permitted')"
-        ),
-        cause=F.format_string(
-            "the wall clock of %s jumped by %s us", "worker", "clock_jump_micros"
-        ),
-    )
+    return findings(jumped, _JUMP)
+
+
+_SKEW = Cases(
+    permitted(
+        "skew",
+        "the clocks of {first} and {last} may differ by {bound_micros} us",
+        undecided_if=f"bound_micros > {SKEW_SECONDS * MICROS_PER_SECOND}",
+    ),
+    evidence="first, last, bound_micros",
+)
 
 
 def _skews(trace: Trace) -> Frame:
@@ -99,20 +104,13 @@ def _skews(trace: Trace) -> Frame:
             F.min("at_micros").alias("at"),
         )
     )
-    is_tolerable = micros <= SKEW_SECONDS * MICROS_PER_SECOND
     return findings(
-        nodes.where("first is not null").withColumn("bound_micros", F.lit(micros)),
-        evidence=("first", "last", "bound_micros"),
-        kind=F.lit("skew"),
-        verdict=F.lit("permitted" if is_tolerable else "undecided"),
-        cause=F.format_string(
-            "the clocks of %s and %s may differ by %s us", "first", "last", "bound_micros"
-        ),
+        nodes.where("first is not null").withColumn("bound_micros", F.lit(micros)), _SKEW
     )
 
 
 CHECKS = (
-    CheckDefinition("M1", fault_landed, needs=("faults",)),
-    CheckDefinition("M7", phase_overrun, needs=("phases",)),
-    CheckDefinition("M3", clock_skew, needs=("clocks",)),
+    CheckDefinition("M1", fault_landed, needs=("faults",), cases=_INEFFECTIVE),
+    CheckDefinition("M7", phase_overrun, needs=("phases",), cases=_OVERRUN),
+    CheckDefinition("M3", clock_skew, needs=("clocks",), cases=(*_JUMP, *_SKEW)),
 )

@@ -1,8 +1,8 @@
 """Commits that deletion of records overtook: by offset, and by epoch."""
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count
+from analysis.checks.cases import Case, Cases, findings, permitted, undecided, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.columns import Column
 from analysis.engine.frames import Frame
 from analysis.facts.assignments import commits_at_start
 from analysis.facts.deletions import deletion_in_words, with_deletion
@@ -15,6 +15,29 @@ from contract.tables import MICROS_PER_SECOND
 _LOG = ("topic", "partition")
 _KEY = (*PARTITION, "offset", "committed_epoch", "committed_micros", "stood_micros")
 _AT_END = "9223372036854775807"
+
+
+_IS_PLANNED = "(retention_ms is not null or coalesce(deletes, true))"
+
+
+def _expired(cause: str) -> tuple[Case, ...]:
+    """By whether the plan deletes records, and which deletion is known to have removed them."""
+    removed = f"{cause}; removed {{passed_by}}"
+    return (
+        permitted("{stood}", removed, when=f"{_IS_PLANNED} and passed_by != ''"),
+        undecided("{stood}", cause, when=_IS_PLANNED),
+        violation("{stood}", removed, when="passed_by != ''"),
+        violation("{stood}", cause),
+    )
+
+
+_BELOW_LOG_START = Cases(
+    *_expired("committed offset {offset} was below log start {start_low} by {records} records"),
+    evidence="committed_epoch, start_low, records, headroom_seconds, passed_by, stood",
+    offset_first="offset",
+    offset_last="start_low - 1",
+    at="coalesce(expired_micros, committed_micros)",
+)
 
 
 def commit_expired(trace: Trace) -> CheckOutcome:
@@ -36,31 +59,20 @@ def commit_expired(trace: Trace) -> CheckOutcome:
         offset="offset",
     )
     return CheckOutcome(
-        findings(
-            found,
-            evidence=(
-                "committed_epoch",
-                "start_low",
-                "records",
-                "headroom_seconds",
-                "passed_by",
-                "stood",
-            ),
-            kind=F.col("stood"),
-            verdict=_verdict(),
-            offset_first=F.col("offset"),
-            offset_last=F.col("start_low") - 1,
-            at=F.coalesce("expired_micros", "committed_micros"),
-            cause=F.format_string(
-                "committed offset %s was below log start %s by %s records%s",
-                "offset",
-                "start_low",
-                "records",
-                _removed(),
-            ),
-        ),
+        findings(found, _BELOW_LOG_START),
         count(stood),
     )
+
+
+_BELOW_OLDEST_EPOCH = Cases(
+    *_expired(
+        "epoch {committed_epoch} was committed; the oldest epoch left in the log was {oldest_epoch}"
+    ),
+    evidence="committed_epoch, oldest_epoch, start_low, headroom_seconds, passed_by, stood",
+    offset_first="offset",
+    offset_last="offset",
+    at="coalesce(expired_micros, committed_micros)",
+)
 
 
 def committed_epoch_expired(trace: Trace) -> CheckOutcome:
@@ -91,45 +103,8 @@ def committed_epoch_expired(trace: Trace) -> CheckOutcome:
         offset="start_low - 1",
     )
     return CheckOutcome(
-        findings(
-            found,
-            evidence=(
-                "committed_epoch",
-                "oldest_epoch",
-                "start_low",
-                "headroom_seconds",
-                "passed_by",
-                "stood",
-            ),
-            kind=F.col("stood"),
-            verdict=_verdict(),
-            offset_first=F.col("offset"),
-            offset_last=F.col("offset"),
-            at=F.coalesce("expired_micros", "committed_micros"),
-            cause=F.format_string(
-                "epoch %s was committed; the oldest epoch left in the log was %s%s",
-                "committed_epoch",
-                "oldest_epoch",
-                _removed(),
-            ),
-        ),
+        findings(found, _BELOW_OLDEST_EPOCH),
         count(reported),
-    )
-
-
-def _verdict() -> Column:
-    is_planned = F.col("retention_ms").isNotNull() | F.col("deletes")
-    return (
-        F.when(~is_planned, "violation")
-        .when(F.col("passed_by") == "", "undecided")
-        .otherwise("permitted")
-    )
-
-
-def _removed() -> Column:
-    """By what, for the end of a cause; empty where nothing reports it."""
-    return F.when(F.col("passed_by") == "", "").otherwise(
-        F.concat(F.lit("; removed "), "passed_by")
     )
 
 
@@ -237,10 +212,16 @@ def _standing_commits(trace: Trace) -> Frame:
 
 
 CHECKS = (
-    CheckDefinition("D8", commit_expired, needs=("committed_offsets", "log_starts", "leaderships")),
+    CheckDefinition(
+        "D8",
+        commit_expired,
+        needs=("committed_offsets", "log_starts", "leaderships"),
+        cases=_BELOW_LOG_START,
+    ),
     CheckDefinition(
         "E5",
         committed_epoch_expired,
         needs=("committed_offsets", "log_starts", "leaderships", "epoch_checkpoints"),
+        cases=_BELOW_OLDEST_EPOCH,
     ),
 )

@@ -1,6 +1,7 @@
 """Members of groups: where they start, and whether one partition has two owners."""
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count
+from analysis.checks.cases import AT_COMMIT, Cases, findings, permitted, undecided, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.assignments import ASSIGNMENT, assignments, commits_at_start
@@ -14,6 +15,17 @@ from contract.outcomes import Outcome
 from contract.tables import MICROS_PER_SECOND
 
 _MICROS_PER_MS = MICROS_PER_SECOND // 1000
+
+
+_NOT_THE_OWNER = Cases(
+    violation(
+        "not the owner",
+        "{member} committed while {owner} owned the partition",
+        undecided_if="committed_by_owner > 0",
+    ),
+    evidence="member, generation, owner, owned_micros, committed_epoch, committed_by_owner",
+    **AT_COMMIT,
+)
 
 
 def commit_from_old_generation(trace: Trace) -> CheckOutcome:
@@ -91,25 +103,23 @@ def commit_from_old_generation(trace: Trace) -> CheckOutcome:
         .agg(F.count_if(F.col("owner_micros") > F.col("owned_micros")).alias("committed_by_owner"))
     )
     return CheckOutcome(
-        findings(
-            found,
-            evidence=(
-                "member",
-                "generation",
-                "owner",
-                "owned_micros",
-                "committed_epoch",
-                "committed_by_owner",
-            ),
-            kind=F.lit("not the owner"),
-            verdict=F.when(F.col("committed_by_owner") > 0, "undecided").otherwise("violation"),
-            offset_first=F.col("offset"),
-            offset_last=F.col("offset"),
-            at=F.col("committed_micros"),
-            cause=F.format_string("%s committed while %s owned the partition", "member", "owner"),
-        ),
+        findings(found, _NOT_THE_OWNER),
         count(commits),
     )
+
+
+_OVERLAP = "{member} received records for {overlap_ms:.0f} ms after {other} had received its first"
+_TWO_OWNERS = Cases(
+    violation(
+        "one generation",
+        "{member} and {other} were both assigned the partition in generation {generation}",
+        when="is_same",
+    ),
+    undecided("overlap", _OVERLAP, when="is_close"),
+    violation("overlap", _OVERLAP, permitted_if="faults > 0"),
+    evidence="member, generation, other, other_generation, overlap_ms, faults",
+    at="at_micros",
+)
 
 
 def double_ownership(trace: Trace) -> CheckOutcome:
@@ -174,38 +184,38 @@ def double_ownership(trace: Trace) -> CheckOutcome:
             "until_micros",
         )
         .agg(F.count("injected_micros").alias("faults"))
-        .selectExpr("*", f"(until_micros - at_micros) / {_MICROS_PER_MS} as overlap_ms")
+        .selectExpr(
+            "*",
+            f"(until_micros - at_micros) / {_MICROS_PER_MS} as overlap_ms",
+            f"until_micros - at_micros <= {trace.clock_micros} as is_close",
+        )
     )
-    is_close = F.col("overlap_ms") * _MICROS_PER_MS <= trace.clock_micros
     return CheckOutcome(
-        findings(
-            overlaps,
-            evidence=("member", "generation", "other", "other_generation", "overlap_ms", "faults"),
-            kind=F.when(F.col("is_same"), "one generation").otherwise("overlap"),
-            verdict=F.when(F.col("is_same"), "violation")
-            .when(is_close, "undecided")
-            .when(F.col("faults") > 0, "permitted")
-            .otherwise("violation"),
-            at=F.col("at_micros"),
-            cause=F.when(
-                F.col("is_same"),
-                F.format_string(
-                    "%s and %s were both assigned the partition in generation %s",
-                    "member",
-                    "other",
-                    "generation",
-                ),
-            ).otherwise(
-                F.format_string(
-                    "%s received records for %.0f ms after %s had received its first",
-                    "member",
-                    "overlap_ms",
-                    "other",
-                )
-            ),
-        ),
+        findings(overlaps, _TWO_OWNERS),
         count(pairs),
     )
+
+
+_IS_AHEAD = "start > committed_offset"
+_BEGAN = "the member began at {start}, but the group had committed {committed_offset}"
+_ABORTED = f"{_BEGAN}; an aborted transaction had committed that position"
+_BEGAN_ELSEWHERE = Cases(
+    permitted(
+        "{reset_cause}", f"{_BEGAN}; a reset moved the position", when="reset_cause is not null"
+    ),
+    violation(
+        "ahead",
+        _ABORTED,
+        when=f"{_IS_AHEAD} and is_aborted",
+    ),
+    violation("behind", _ABORTED, when="is_aborted"),
+    violation("ahead", _BEGAN, when=_IS_AHEAD),
+    violation("behind", _BEGAN),
+    evidence="member, start, committed_offset, committed_epoch, reset_cause, records",
+    offset_first="least(start, committed_offset)",
+    offset_last="greatest(start, committed_offset)",
+    at="coalesce(first_micros, from_micros)",
+)
 
 
 def start_mismatch(trace: Trace) -> CheckOutcome:
@@ -247,35 +257,8 @@ def start_mismatch(trace: Trace) -> CheckOutcome:
     found = _with_aborted(_with_gaps(trace.engine.materialized(reported), trace), trace).where(
         "start < committed_offset or reset_cause is not null or records > 0 or is_aborted"
     )
-    is_ahead = F.col("start") > F.col("committed_offset")
     return CheckOutcome(
-        findings(
-            found,
-            evidence=(
-                "member",
-                "start",
-                "committed_offset",
-                "committed_epoch",
-                "reset_cause",
-                "records",
-            ),
-            kind=F.coalesce("reset_cause", F.when(is_ahead, "ahead").otherwise("behind")),
-            verdict=F.when(F.col("reset_cause").isNotNull(), "permitted").otherwise("violation"),
-            offset_first=F.least("start", "committed_offset"),
-            offset_last=F.greatest("start", "committed_offset"),
-            at=F.coalesce("first_micros", "from_micros"),
-            cause=F.format_string(
-                "the member began at %s, but the group had committed %s%s",
-                "start",
-                "committed_offset",
-                F.when(F.col("reset_cause").isNotNull(), F.lit("; a reset moved the position"))
-                .when(
-                    F.col("is_aborted"),
-                    F.lit("; an aborted transaction had committed that position"),
-                )
-                .otherwise(""),
-            ),
-        ),
+        findings(found, _BEGAN_ELSEWHERE),
         count(begun),
     )
 
@@ -330,8 +313,16 @@ def _with_aborted(apart: Frame, trace: Trace) -> Frame:
 
 CHECKS = (
     CheckDefinition(
-        "D4", commit_from_old_generation, needs=("group_events", "commits", "committed_offsets")
+        "D4",
+        commit_from_old_generation,
+        needs=("group_events", "commits", "committed_offsets"),
+        cases=_NOT_THE_OWNER,
     ),
-    CheckDefinition("D5", double_ownership, needs=("group_events", "polls")),
-    CheckDefinition("D7", start_mismatch, needs=("group_events", "committed_offsets", "polls")),
+    CheckDefinition("D5", double_ownership, needs=("group_events", "polls"), cases=_TWO_OWNERS),
+    CheckDefinition(
+        "D7",
+        start_mismatch,
+        needs=("group_events", "committed_offsets", "polls"),
+        cases=_BEGAN_ELSEWHERE,
+    ),
 )

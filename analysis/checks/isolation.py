@@ -4,7 +4,8 @@ G0 and G1c are Adya's phenomena (Generalized Isolation Level Definitions, 2000),
 log as the versions of one object, as Jepsen's Kafka tests take them.
 """
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, count, count_records, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count, count_records
+from analysis.checks.cases import Cases, findings, permitted, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column, Window
 from analysis.engine.frames import Frame
@@ -16,6 +17,22 @@ from contract.outcomes import Isolation
 _LOG = ("topic", "partition")
 _TRANSACTION = ("producer", "transaction")
 _PAIR = ("first", "second")
+
+
+_WROTE_IN_TURN = (
+    "transactions {first.transaction} of {first.producer} and {second.transaction} of"
+    " {second.producer} each wrote directly after a write of the other"
+)
+_CYCLE = Cases(
+    permitted(
+        "in one partition",
+        _WROTE_IN_TURN,
+        when="topic = back_topic and partition = back_partition",
+    ),
+    permitted("in two partitions", _WROTE_IN_TURN),
+    evidence="first, second, back_topic, back_partition, back_offset",
+    offset_first="offset",
+)
 
 
 def write_cycle(trace: Trace) -> CheckOutcome:
@@ -32,24 +49,23 @@ def write_cycle(trace: Trace) -> CheckOutcome:
     cycles = edges.join(back, on=list(_PAIR), how="inner").where(_is_in_order())
     committed = ends(trace).where("reported = 'committed'")
     return CheckOutcome(
-        findings(
-            cycles,
-            evidence=(*_PAIR, "back_topic", "back_partition", "back_offset"),
-            kind=F.when(
-                F.expr("topic = back_topic and partition = back_partition"), "in one partition"
-            ).otherwise("in two partitions"),
-            verdict=F.lit("permitted"),
-            offset_first=F.col("offset"),
-            cause=F.format_string(
-                "transactions %s of %s and %s of %s each wrote directly after a write of the other",
-                "first.transaction",
-                "first.producer",
-                "second.transaction",
-                "second.producer",
-            ),
-        ),
+        findings(cycles, _CYCLE),
         count(committed),
     )
+
+
+_READ = (
+    "transaction {second.transaction} of {second.producer} read a write of transaction"
+    " {first.transaction} of {first.producer}: {kind}"
+)
+_IS_UNCOMMITTED = f"greatest(isolation, _level) != '{Isolation.READ_COMMITTED}'"
+_READ_IN_A_CIRCLE = Cases(
+    permitted("read, then written before", _READ),
+    violation("read each other", _READ, permitted_if=_IS_UNCOMMITTED),
+    violation("read itself", _READ, permitted_if=_IS_UNCOMMITTED),
+    evidence="first, second",
+    offset_first="offset",
+)
 
 
 def circular_information(trace: Trace) -> CheckOutcome:
@@ -77,27 +93,21 @@ def circular_information(trace: Trace) -> CheckOutcome:
         .withColumn("kind", F.lit("read, then written before"))
     )
     found = each_other.unionByName(itself).unionByName(before)
-    is_hidden = F.greatest("isolation", "_level") == str(Isolation.READ_COMMITTED)
     return CheckOutcome(
-        findings(
-            found,
-            evidence=_PAIR,
-            kind=F.col("kind"),
-            verdict=F.when(
-                is_hidden & (F.col("kind") != "read, then written before"), "violation"
-            ).otherwise("permitted"),
-            offset_first=F.col("offset"),
-            cause=F.format_string(
-                "transaction %s of %s read a write of transaction %s of %s: %s",
-                "second.transaction",
-                "second.producer",
-                "first.transaction",
-                "first.producer",
-                "kind",
-            ),
-        ),
+        findings(found, _READ_IN_A_CIRCLE),
         count(reads),
     )
+
+
+_TOO_EARLY = Cases(
+    violation(
+        "before its commit",
+        "{records} values of transaction {transaction} of {producer} were delivered before its"
+        " commit began",
+        undecided_if="not _is_sure",
+    ),
+    evidence="records, producer, transaction, commit_micros",
+)
 
 
 def precommitted_read(trace: Trace) -> CheckOutcome:
@@ -138,18 +148,7 @@ def precommitted_read(trace: Trace) -> CheckOutcome:
         )
     )
     return CheckOutcome(
-        findings(
-            found,
-            evidence=("records", *_TRANSACTION, "commit_micros"),
-            kind=F.lit("before its commit"),
-            verdict=F.when(F.col("_is_sure"), "violation").otherwise("undecided"),
-            cause=F.format_string(
-                "%s values of transaction %s of %s were delivered before its commit began",
-                "records",
-                "transaction",
-                "producer",
-            ),
-        ),
+        findings(found, _TOO_EARLY),
         count_records(judged),
     )
 
@@ -215,9 +214,14 @@ def _read_edges(trace: Trace) -> Frame:
 
 
 CHECKS = (
-    CheckDefinition("C1", write_cycle, needs=("transactions", "sends")),
+    CheckDefinition("C1", write_cycle, needs=("transactions", "sends"), cases=_CYCLE),
     CheckDefinition(
-        "C2", circular_information, needs=("transactions", "sends", "committed_offsets")
+        "C2",
+        circular_information,
+        needs=("transactions", "sends", "committed_offsets"),
+        cases=_READ_IN_A_CIRCLE,
     ),
-    CheckDefinition("C3", precommitted_read, needs=("transactions", "sends", "polls")),
+    CheckDefinition(
+        "C3", precommitted_read, needs=("transactions", "sends", "polls"), cases=_TOO_EARLY
+    ),
 )

@@ -3,7 +3,7 @@
 import pyarrow as pa
 
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, count_records
-from analysis.checks.outages import outages, unavailable
+from analysis.checks.outages import UNAVAILABLE, outages, unavailable
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column, Window
 from analysis.engine.frames import Frame
@@ -295,7 +295,9 @@ def _is_all() -> Column:
 
 
 CHECKS = (
-    CheckDefinition("H1", produce_unavailable, needs=("sends", "leaderships")),
-    CheckDefinition("H2", fetch_unavailable, needs=("polls", "sends", "leaderships")),
-    CheckDefinition("H3", commit_unavailable, needs=("commits", "leaderships")),
+    CheckDefinition("H1", produce_unavailable, needs=("sends", "leaderships"), cases=UNAVAILABLE),
+    CheckDefinition(
+        "H2", fetch_unavailable, needs=("polls", "sends", "leaderships"), cases=UNAVAILABLE
+    ),
+    CheckDefinition("H3", commit_unavailable, needs=("commits", "leaderships"), cases=UNAVAILABLE),
 )

@@ -4,7 +4,8 @@ Batches are compared, never records: a follower appends what it fetched as it is
 same on all replicas to its checksum.
 """
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count
+from analysis.checks.cases import Cases, by_election, findings, undecided, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
@@ -12,8 +13,6 @@ from analysis.facts.acknowledgements import lost
 from analysis.facts.creations import created_once
 from analysis.facts.deliveries import deliveries
 from analysis.facts.elections import (
-    IF_PERMITTED,
-    after_cause,
     permitted_from,
     with_permit,
     with_timelines,
@@ -34,6 +33,16 @@ _BATCH = (
     "record_count",
     "size_bytes",
     "checksum",
+)
+
+
+_DIFFERS = Cases(
+    violation(
+        "differs",
+        "{batches} batches of epochs {to_json(epochs)}, committed on other replicas, are missing on"
+        " brokers {to_json(without)}",
+    ),
+    evidence="without, batches, epochs",
 )
 
 
@@ -81,20 +90,19 @@ def log_divergence(trace: Trace) -> CheckOutcome:
         )
     )
     return CheckOutcome(
-        findings(
-            found,
-            evidence=("without", "batches", "epochs"),
-            kind=F.lit("differs"),
-            verdict=F.lit("violation"),
-            cause=F.format_string(
-                "%s batches of epochs %s, committed on other replicas, are missing on brokers %s",
-                "batches",
-                F.to_json("epochs"),
-                F.to_json("without"),
-            ),
-        ),
+        findings(found, _DIFFERS),
         count(judged),
     )
+
+
+_LACKING = Cases(
+    *by_election(
+        "incomplete",
+        "broker {leader} began epoch {next_epoch} at {next_start}, but epoch {leader_epoch} had"
+        " committed up to {committed}",
+    ),
+    evidence="leader, next_epoch, next_start, leader_epoch, committed, permit",
+)
 
 
 def leader_completeness(trace: Trace) -> CheckOutcome:
@@ -133,25 +141,28 @@ def leader_completeness(trace: Trace) -> CheckOutcome:
         .selectExpr("*", "next_start as offset_first", "committed - 1 as offset_last")
     )
     return CheckOutcome(
-        findings(
-            found,
-            evidence=("leader", "next_epoch", "next_start", "leader_epoch", "committed", "permit"),
-            kind=F.lit("incomplete"),
-            verdict=F.expr(IF_PERMITTED),
-            cause=F.concat(
-                F.format_string(
-                    "broker %s began epoch %s at %s, but epoch %s had committed up to %s",
-                    "leader",
-                    "next_epoch",
-                    "next_start",
-                    "leader_epoch",
-                    "committed",
-                ),
-                after_cause(),
-            ),
-        ),
+        findings(found, _LACKING),
         count(followed),
     )
+
+
+_ENDS_AT = "broker {broker} is in the ISR in epoch {leader_epoch}, but its log ends at"
+_BEHIND = Cases(
+    undecided(
+        "no replica",
+        f"{_ENDS_AT} an unknown offset; the high watermark was {{high_watermark}}",
+    ),
+    violation(
+        "behind", f"{_ENDS_AT} {{log_end_offset}}; the high watermark was {{high_watermark}}"
+    ),
+    violation(
+        "hole",
+        "broker {broker} is in the ISR in epoch {leader_epoch} but lacks offsets {offset_first} to"
+        " {offset_last}, which other members of the ISR have below high watermark"
+        " {high_watermark}",
+    ),
+    evidence="broker, leader_epoch, log_end_offset, high_watermark",
+)
 
 
 def isr_incomplete(trace: Trace) -> CheckOutcome:
@@ -188,33 +199,7 @@ def isr_incomplete(trace: Trace) -> CheckOutcome:
     )
     lacking = behind.unionByName(_holes(trace, members).withColumn("kind", F.lit("hole")))
     return CheckOutcome(
-        findings(
-            lacking,
-            evidence=("broker", "leader_epoch", "log_end_offset", "high_watermark"),
-            kind=F.col("kind"),
-            verdict=F.when(F.col("kind") == "no replica", "undecided").otherwise("violation"),
-            cause=F.when(
-                F.col("kind") == "hole",
-                F.format_string(
-                    "broker %s is in the ISR in epoch %s but lacks offsets %s to %s, which other"
-                    " members of the ISR have below high watermark %s",
-                    "broker",
-                    "leader_epoch",
-                    "offset_first",
-                    "offset_last",
-                    "high_watermark",
-                ),
-            ).otherwise(
-                F.format_string(
-                    "broker %s is in the ISR in epoch %s, but its log ends at %s; the high"
-                    " watermark was %s",
-                    "broker",
-                    "leader_epoch",
-                    F.coalesce(F.col("log_end_offset").cast("string"), F.lit("an unknown offset")),
-                    "high_watermark",
-                )
-            ),
-        ),
+        findings(lacking, _BEHIND),
         count(members),
     )
 
@@ -360,9 +345,16 @@ def _committed(trace: Trace) -> Frame:
 
 
 CHECKS = (
-    CheckDefinition("G1", log_divergence, needs=("replica_batches", "log_starts", "leaderships")),
     CheckDefinition(
-        "G2", leader_completeness, needs=("epoch_checkpoints", "leaderships", "log_starts")
+        "G1", log_divergence, needs=("replica_batches", "log_starts", "leaderships"), cases=_DIFFERS
     ),
-    CheckDefinition("G3", isr_incomplete, needs=("leaderships", "samples", "log_starts")),
+    CheckDefinition(
+        "G2",
+        leader_completeness,
+        needs=("epoch_checkpoints", "leaderships", "log_starts"),
+        cases=_LACKING,
+    ),
+    CheckDefinition(
+        "G3", isr_incomplete, needs=("leaderships", "samples", "log_starts"), cases=_BEHIND
+    ),
 )

@@ -5,12 +5,20 @@ from analysis.checks.base import (
     CheckOutcome,
     Totals,
     count_records,
-    findings,
     spans,
+)
+from analysis.checks.cases import (
+    DECIDED,
+    Cases,
+    decided,
+    findings,
+    permitted,
+    place,
+    undecided,
+    violation,
 )
 from analysis.checks.summaries import summary_of_losses
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.columns import Column
 from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.acknowledgements import lost
@@ -31,30 +39,55 @@ from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
 _HEARD_MICROS = HEARD_SECONDS * MICROS_PER_SECOND
-_CAUSE = """
-    case
-        when answered_micros <= created_micros + {clock} then 'deleted with its topic'
-        when later is not null or truncated_to is not null then 'truncated'
-        when is_tail then 'tail truncated'
-        when offset < log_start and subscribed > 0 and missed <= 0 then 'expired'
-        when offset < log_start then 'expired_unread'
-        else 'unexplained'
-    end
-"""
-_VERDICT = """
-    case
-        when cause in ('deleted with its topic', 'tail truncated') then 'permitted'
-        when cause = 'truncated' then case
-            when permit is not null or acks != 'all' then 'permitted'
-            when is_unreported then 'undecided'
-            else 'violation'
-        end
-        when cause = 'expired_unread' then
-            if(retention_ms is not null or deletes or is_ordered, 'permitted', 'violation')
-        when answered_micros <= created_micros + {heard} or is_maybe_older then 'undecided'
-        else 'violation'
-    end
-"""
+_IS_TRUNCATED = "(later is not null or truncated_to is not null)"
+_IS_UNREAD = "offset < log_start and not coalesce(subscribed > 0 and missed <= 0, false)"
+_IS_LEFT = "coalesce(offset >= log_start, true)"
+_GUESS = "{if(known_by = 'guess', ' (assumed: the epoch at that time)', '')}"
+_BROKER = (
+    "{if(truncated_to is null, '',"
+    " format_string(' when broker %s truncated its log to %s', broker, truncated_to))}"
+)
+_LOST = (
+    "{records} records acknowledged (acks={acks}) under epoch {acknowledged_epoch}"
+    f"{_GUESS}: {{kind}}{_BROKER}"
+)
+_UNREAD = f"{_LOST}{place(deletion_in_words())}"
+_NOT_DECODED = "; not all records of this log were decoded"
+_NOT_SURVIVING = Cases(
+    permitted(
+        "deleted with its topic",
+        f"{_LOST}, created again at metadata offset {{created_at}}",
+        when="is_of_old_topic",
+    ),
+    permitted(
+        "truncated",
+        f"{_LOST}; {place(permit_in_words('permitted_by'))}",
+        when=f"{_IS_TRUNCATED} and permit is not null",
+    ),
+    permitted(
+        "truncated",
+        f"{_LOST}; acks={{acks}} does not wait for replication",
+        when=f"{_IS_TRUNCATED} and acks != 'all'",
+    ),
+    undecided("truncated", _LOST, when=f"{_IS_TRUNCATED} and is_unreported"),
+    undecided("truncated", f"{_LOST}{_NOT_DECODED}", when=f"{_IS_TRUNCATED} and is_unmatched"),
+    violation("truncated", _LOST, when=_IS_TRUNCATED),
+    permitted("tail truncated", _LOST, when="is_tail"),
+    permitted(
+        "expired_unread",
+        _UNREAD,
+        when=f"{_IS_UNREAD} and (retention_ms is not null or deletes or is_ordered)",
+    ),
+    undecided("expired_unread", f"{_UNREAD}{_NOT_DECODED}", when=f"{_IS_UNREAD} and is_unmatched"),
+    violation("expired_unread", _UNREAD, when=_IS_UNREAD),
+    undecided("unexplained", _LOST, when=f"{_IS_LEFT} and is_maybe_older"),
+    undecided("unexplained", f"{_LOST}{_NOT_DECODED}", when=f"{_IS_LEFT} and is_unmatched"),
+    violation("unexplained", _LOST, when=_IS_LEFT),
+    evidence="records, acks, acknowledged_epoch, broker, known_by, held_by, producer,"
+    " truncated_to, truncated_micros, later_epoch, later_start, groups_missed,"
+    " permitted_by, deletion",
+)
+"""What was deleted after every group had it is no finding."""
 _MAY_BE_TRUNCATED = """
     coalesce(offset >= log_start, true)
     or exists(timeline, one -> one.leader_epoch > acknowledged_epoch
@@ -66,12 +99,13 @@ _IS_TAIL = """
         and answered_micros <= one.injected_micros + {clock}
         and offset >= coalesce(one.log_end, 0))
 """
-_IS_MAYBE_OLDER = """
-    known_by = 'guess' and acks != 'all'
-    and exists(timeline, one -> one.leader_epoch = acknowledged_epoch and one.leader_epoch > 0
-        and coalesce(one.start_low, 0) <= offset)
+_IS_MAYBE_OLDER = f"""
+    answered_micros <= created_micros + {_HEARD_MICROS}
+    or known_by = 'guess' and acks != 'all' and exists(timeline,
+        one -> one.leader_epoch = acknowledged_epoch and one.leader_epoch > 0
+            and coalesce(one.start_low, 0) <= offset)
 """
-"""A leader that was deposed may have acknowledged, and then truncated them."""
+"""The old topic, or a leader that was deposed and then truncated them, may have acknowledged."""
 _STARTS = """
     array_distinct(concat(array(offset), filter(
         concat(
@@ -85,12 +119,10 @@ _STARTS = """
 
 These are the gap of a log without records, and the ends of logs whose tails were truncated."""
 _LAST = "coalesce(array_min(filter(starts, one -> one > offset)) - 1, last_offset)"
-_IS_UNMATCHED = (
-    "verdict = 'violation' and coalesce(offset between unmatched_first and unmatched_last, false)"
-)
+_IS_UNMATCHED = "coalesce(offset between unmatched_first and unmatched_last, false)"
 _IS_ORDERED = "ordered_micros <= coalesce(deletion.at_micros, ordered_micros)"
 _KEYS = (
-    "cause",
+    *DECIDED,
     "acks",
     "acknowledged_epoch",
     "broker",
@@ -103,24 +135,6 @@ _KEYS = (
     "permitted_by",
     "deletion",
     "created_at",
-    "is_unmatched",
-    "verdict",
-)
-_EVIDENCE = (
-    "records",
-    "acks",
-    "acknowledged_epoch",
-    "broker",
-    "known_by",
-    "held_by",
-    "producer",
-    "truncated_to",
-    "truncated_micros",
-    "later_epoch",
-    "later_start",
-    "groups_missed",
-    "permitted_by",
-    "deletion",
 )
 
 
@@ -152,23 +166,16 @@ def lost_record(trace: Trace) -> CheckOutcome:
         producer=F.min("producer"),
         truncated_micros=F.min("truncated_micros"),
     )
-    reported = findings(
-        found,
-        evidence=_EVIDENCE,
-        kind=F.col("cause"),
-        verdict=F.col("verdict"),
-        cause=_in_words(),
-    )
-    totals = (*_LOG, "verdict", "acks", "cause", "later_epoch", "later_start")
+    totals = (*_LOG, "verdict", "acks", "kind", "later_epoch", "later_start")
     return CheckOutcome(
-        reported,
+        findings(found, _NOT_SURVIVING),
         count_records(acknowledged_sends(trace)),
         Totals(found.select(*totals, "records"), summary_of_losses),
     )
 
 
 def _judged(trace: Trace) -> Frame:
-    """Lost records with their cause and verdict; without those that expired after all had them."""
+    """Lost records, by their cases."""
     clock = trace.clock_micros
     # Below the log start a record is missing anyway: an assumed epoch must be certain.
     is_sure = (
@@ -183,11 +190,11 @@ def _judged(trace: Trace) -> Frame:
         .withColumn("truncated_to", F.expr(f"if({_MAY_BE_TRUNCATED}, truncated_to, null)"))
         .withColumn("_to", F.expr(f"coalesce(later.leader_epoch, {then}.leader_epoch)"))
     )
-    permitted = with_permit(events, trace, after="acknowledged_epoch", to="_to", offset="offset")
-    permitted = with_deletion(permitted, trace, offset="offset")
+    events = with_permit(events, trace, after="acknowledged_epoch", to="_to", offset="offset")
+    events = with_deletion(events, trace, offset="offset")
     again = creations(trace).where("is_last and creation > 0")
-    return (
-        permitted.join(trace.topics, on="topic", how="left")
+    events = (
+        events.join(trace.topics, on="topic", how="left")
         .join(again.select(*_LOG, "created_micros", "created_at"), [*_LOG], how="left")
         .join(_orders(trace), on="topic", how="left")
         .join(logs_without_records(trace), on=list(_LOG), how="left")
@@ -197,35 +204,31 @@ def _judged(trace: Trace) -> Frame:
         .withColumn("last_offset", F.expr(_LAST))
         .withColumn("is_tail", F.expr(_IS_TAIL.format(clock=clock)))
         .withColumn("is_ordered", F.expr(_IS_ORDERED))
+        .withColumn("is_of_old_topic", F.expr(f"answered_micros <= created_micros + {clock}"))
         .withColumn("is_maybe_older", F.expr(_IS_MAYBE_OLDER))
         .withColumn("missed", F.expr("subscribed - groups_had"))
-        .withColumn("cause", F.expr(_CAUSE.format(clock=clock)))
-        .where("cause != 'expired'")
-        .withColumn("verdict", F.expr(_VERDICT.format(heard=_HEARD_MICROS)))
         .withColumn("is_unmatched", F.expr(_IS_UNMATCHED))
-        .selectExpr(
-            *_LOG,
-            "offset",
-            "last_offset",
-            "cause",
-            "acks",
-            "acknowledged_epoch",
-            "acknowledged_by as broker",
-            "known_by",
-            "held_by",
-            "truncated_to",
-            "later.leader_epoch as later_epoch",
-            "later.start_high as later_start",
-            "if(cause = 'expired_unread', missed, null) as groups_missed",
-            "if(cause = 'truncated', permit, null) as permitted_by",
-            "if(cause = 'expired_unread', deletion, null) as deletion",
-            "if(cause = 'deleted with its topic', created_at, null) as created_at",
-            "is_unmatched",
-            "if(is_unmatched, 'undecided', verdict) as verdict",
-            "producer",
-            "answered_micros",
-            "truncated_micros",
-        )
+    )
+    return decided(events, _NOT_SURVIVING).selectExpr(
+        *_LOG,
+        "offset",
+        "last_offset",
+        *DECIDED,
+        "acks",
+        "acknowledged_epoch",
+        "acknowledged_by as broker",
+        "known_by",
+        "held_by",
+        "truncated_to",
+        "later.leader_epoch as later_epoch",
+        "later.start_high as later_start",
+        "if(kind = 'expired_unread', missed, null) as groups_missed",
+        "if(kind = 'truncated', permit, null) as permitted_by",
+        "if(kind = 'expired_unread', deletion, null) as deletion",
+        "if(kind = 'deleted with its topic', created_at, null) as created_at",
+        "producer",
+        "answered_micros",
+        "truncated_micros",
     )
 
 
@@ -253,41 +256,11 @@ def _with_readers(gone: Frame, trace: Trace) -> Frame:
     )
 
 
-def _in_words() -> Column:
-    guess = F.when(
-        F.col("known_by") == "guess", F.lit(" (assumed: the epoch at that time)")
-    ).otherwise("")
-    truncated = F.when(
-        F.col("truncated_to").isNotNull(),
-        F.format_string(" when broker %s truncated its log to %s", "broker", "truncated_to"),
-    ).otherwise("")
-    permit = F.when(
-        F.col("permitted_by").isNotNull(),
-        F.concat(F.lit("; "), permit_in_words("permitted_by")),
-    ).otherwise(
-        F.when(
-            F.expr("cause = 'truncated' and acks != 'all'"),
-            F.format_string("; acks=%s does not wait for replication", "acks"),
-        ).otherwise("")
-    )
-    again = F.when(
-        F.col("created_at").isNotNull(),
-        F.format_string(", created again at metadata offset %s", "created_at"),
-    ).otherwise("")
-    doubt = F.when(F.col("is_unmatched"), "; not all records of this log were decoded")
-    reported = F.format_string(
-        "%s records acknowledged (acks=%s) under epoch %s%s: %s",
-        "records",
-        "acks",
-        "acknowledged_epoch",
-        guess,
-        "cause",
-    )
-    return F.concat(reported, truncated, permit, deletion_in_words(), again, doubt.otherwise(""))
-
-
 CHECKS = (
     CheckDefinition(
-        "A1", lost_record, needs=("sends", "log_starts", "epoch_checkpoints", "leaderships")
+        "A1",
+        lost_record,
+        needs=("sends", "log_starts", "epoch_checkpoints", "leaderships"),
+        cases=_NOT_SURVIVING,
     ),
 )

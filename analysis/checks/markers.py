@@ -1,6 +1,7 @@
 """Whether each transaction is ended by its own markers, the same way in all partitions."""
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count
+from analysis.checks.cases import Cases, findings, permitted, undecided, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
@@ -18,6 +19,25 @@ OPEN_SECONDS_MAX = 900
 _LOG = ("topic", "partition")
 _TRANSACTION = ("producer", "transaction")
 _CLOSED = "'Empty', 'CompleteCommit', 'CompleteAbort', 'Dead'"
+
+
+_IS_ENDED = "closed_micros is not null"
+_HAS_NO_MARKER = (
+    "{records} writes of transaction {transaction} of {producer} have no marker, {seconds:.0f} s"
+    " after it"
+)
+_HANGING = Cases(
+    violation(
+        "ended without a marker",
+        f"{_HAS_NO_MARKER} was ended",
+        when=f"{_IS_ENDED} and seconds > {OWED_SECONDS}",
+    ),
+    undecided("ended without a marker", f"{_HAS_NO_MARKER} was ended", when=_IS_ENDED),
+    violation("open", f"{_HAS_NO_MARKER} began", when=f"seconds > {OPEN_SECONDS_MAX}"),
+    permitted("open", f"{_HAS_NO_MARKER} began"),
+    evidence="records, producer, transaction, seconds, closed_micros",
+    at="begun_micros",
+)
 
 
 def hanging_transaction(trace: Trace) -> CheckOutcome:
@@ -73,28 +93,31 @@ def hanging_transaction(trace: Trace) -> CheckOutcome:
             (F.col("_last") - F.coalesce("closed_micros", "begun_micros")) / MICROS_PER_SECOND,
         )
     )
-    is_closed = F.col("closed_micros").isNotNull()
-    limit = F.when(is_closed, OWED_SECONDS).otherwise(OPEN_SECONDS_MAX)
     return CheckOutcome(
-        findings(
-            found,
-            evidence=("records", *_TRANSACTION, "seconds", "closed_micros"),
-            kind=F.when(is_closed, "ended without a marker").otherwise("open"),
-            verdict=F.when(F.col("seconds") > limit, "violation")
-            .when(is_closed, "undecided")
-            .otherwise("permitted"),
-            at=F.col("begun_micros"),
-            cause=F.format_string(
-                "%s writes of transaction %s of %s have no marker, %.0f s after it %s",
-                "records",
-                "transaction",
-                "producer",
-                "seconds",
-                F.when(is_closed, "was ended").otherwise("began"),
-            ),
-        ),
+        findings(found, _HANGING),
         count(held.select(*_LOG, *_TRANSACTION).distinct()),
     )
+
+
+_IS_TRIED_ONCE = f"reported = 'refused' and waited_micros < {RETRY_MICROS}"
+_ENDED = (
+    "transaction {transaction} of {producer} ended with {if(_least != marker, 'commit and abort',"
+    " marker)} markers; the outcome at its client: {reported}"
+)
+_CONTRADICTED = Cases(
+    violation("split", _ENDED, when="_is_split"),
+    violation("mixed", _ENDED, when="_least != marker"),
+    undecided("contrary", _ENDED, when=f"marker = 'commit' and {_IS_TRIED_ONCE}"),
+    violation(
+        "contrary",
+        _ENDED,
+        when="marker = 'commit' and (reported = 'aborted' or commit_micros is null)"
+        " or marker != 'commit' and reported = 'committed'",
+    ),
+    evidence="producer, transaction, marker, reported, commit_micros",
+    offset_first="first",
+    offset_last="last",
+)
 
 
 def misapplied_marker(trace: Trace) -> CheckOutcome:
@@ -133,43 +156,26 @@ def misapplied_marker(trace: Trace) -> CheckOutcome:
             F.max("_is_split").alias("_is_split"),
         )
     )
-    is_mixed = F.col("_least") != F.col("marker")
-    is_commit = F.col("marker") == "commit"
-    is_tried_once = F.expr(f"reported = 'refused' and waited_micros < {RETRY_MICROS}")
-    is_contrary = (is_commit & ((F.col("reported") == "aborted") | is_tried_once)) | (
-        ~is_commit & (F.col("reported") == "committed")
+    found = ended.join(asked, on=list(_TRANSACTION), how="left").selectExpr(
+        "*", "_at.topic", "_at.partition", "_at._first as first", "_at._last as last"
     )
-    is_unasked = is_commit & F.col("commit_micros").isNull()
-    found = (
-        ended.join(asked, on=list(_TRANSACTION), how="left")
-        .withColumn(
-            "kind",
-            F.when(F.col("_is_split"), "split")
-            .when(is_mixed, "mixed")
-            .when(is_contrary | is_unasked, "contrary"),
-        )
-        .where("kind is not null")
-        .selectExpr("*", "_at.topic", "_at.partition", "_at._first as first", "_at._last as last")
-    )
-    is_unclear = (F.col("kind") == "contrary") & is_tried_once
     return CheckOutcome(
-        findings(
-            found,
-            evidence=(*_TRANSACTION, "marker", "reported", "commit_micros"),
-            kind=F.col("kind"),
-            verdict=F.when(is_unclear, "undecided").otherwise("violation"),
-            offset_first=F.col("first"),
-            offset_last=F.col("last"),
-            cause=F.format_string(
-                "transaction %s of %s ended with %s markers; the outcome at its client: %s",
-                "transaction",
-                "producer",
-                F.when(is_mixed, "commit and abort").otherwise(F.col("marker")),
-                "reported",
-            ),
-        ),
+        findings(found, _CONTRADICTED),
         count(ended),
     )
+
+
+_ITS_WRITES = (
+    "transaction {transaction} of {producer} committed offsets of group {group}, but {records} of"
+    " its writes are"
+)
+_NO_OUTPUT = Cases(
+    violation("aborted", f"{_ITS_WRITES} aborted"),
+    permitted("lost", f"{_ITS_WRITES} lost; {{permitted_by}}", when="permitted_by is not null"),
+    violation("lost", f"{_ITS_WRITES} lost"),
+    undecided("not ended", f"{_ITS_WRITES} not ended"),
+    evidence="records, producer, transaction, permitted_by",
+)
 
 
 def offsets_without_output(trace: Trace) -> CheckOutcome:
@@ -213,25 +219,21 @@ def offsets_without_output(trace: Trace) -> CheckOutcome:
         )
     )
     return CheckOutcome(
-        findings(
-            found,
-            evidence=("records", *_TRANSACTION, "permitted_by"),
-            kind=F.col("kind"),
-            verdict=F.when(F.col("permitted_by").isNotNull(), "permitted")
-            .when(F.col("kind") == "not ended", "undecided")
-            .otherwise("violation"),
-            cause=F.format_string(
-                "transaction %s of %s committed offsets of group %s, but %s of its writes are %s%s",
-                "transaction",
-                "producer",
-                "group",
-                "records",
-                "kind",
-                F.coalesce(F.concat(F.lit("; "), "permitted_by"), F.lit("")),
-            ),
-        ),
+        findings(found, _NO_OUTPUT),
         count(written.select(*_TRANSACTION).distinct()),
     )
+
+
+_ITS_OFFSETS = (
+    "transaction {transaction} of {producer} committed {records} writes, but the offsets that it"
+    " sent are"
+)
+_NO_OFFSETS = Cases(
+    violation("not stored", f"{_ITS_OFFSETS} not stored", when="_stored is null"),
+    violation("aborted", f"{_ITS_OFFSETS} aborted", when="_aborts > 0"),
+    undecided("not ended", f"{_ITS_OFFSETS} not ended"),
+    evidence="records, producer, transaction",
+)
 
 
 def output_without_offsets(trace: Trace) -> CheckOutcome:
@@ -268,25 +270,8 @@ def output_without_offsets(trace: Trace) -> CheckOutcome:
         .crossJoin(reported)
     )
     found = judged.where("coalesce(_commits, 0) < coalesce(_stored, 1)")
-    kind = (
-        F.when(F.col("_stored").isNull(), "not stored")
-        .when(F.col("_aborts") > 0, "aborted")
-        .otherwise("not ended")
-    )
     return CheckOutcome(
-        findings(
-            found,
-            evidence=("records", *_TRANSACTION),
-            kind=kind,
-            verdict=F.when(kind == "not ended", "undecided").otherwise("violation"),
-            cause=F.format_string(
-                "transaction %s of %s committed %s writes, but the offsets that it sent are %s",
-                "transaction",
-                "producer",
-                "records",
-                kind,
-            ),
-        ),
+        findings(found, _NO_OFFSETS),
         count(judged),
     )
 
@@ -310,16 +295,24 @@ CHECKS = (
         "C5",
         hanging_transaction,
         needs=("transactions", "sends", "replica_records", "replica_batches"),
+        cases=_HANGING,
     ),
-    CheckDefinition("C6", misapplied_marker, needs=("transactions", "sends", "replica_batches")),
+    CheckDefinition(
+        "C6",
+        misapplied_marker,
+        needs=("transactions", "sends", "replica_batches"),
+        cases=_CONTRADICTED,
+    ),
     CheckDefinition(
         "C7",
         offsets_without_output,
         needs=("transactions", "sends", "committed_offsets", "replica_batches"),
+        cases=_NO_OUTPUT,
     ),
     CheckDefinition(
         "C8",
         output_without_offsets,
         needs=("transactions", "sends", "committed_offsets", "replica_batches"),
+        cases=_NO_OFFSETS,
     ),
 )

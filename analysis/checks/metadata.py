@@ -1,6 +1,7 @@
 """Whether the metadata log, and what servers make of it, keeps its own rules."""
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count
+from analysis.checks.cases import Cases, findings, permitted, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
@@ -10,6 +11,18 @@ from analysis.facts.reported import in_order
 from analysis.facts.trace import Trace
 
 _LOG = ("topic", "partition")
+
+
+_REGRESSED = Cases(
+    violation("leader epoch", "broker {broker} leads in epoch {epoch}, after epoch {epoch_before}"),
+    violation("two leaders", "broker {broker} leads in epoch {epoch}, in which another broker led"),
+    violation("partition epoch", "the partition epoch did not grow in epoch {epoch}"),
+    violation(
+        "log", "in the log of broker {broker}, epoch {epoch} comes after epoch {epoch_before}"
+    ),
+    violation("reported", "broker {broker} reported epoch {epoch} after epoch {epoch_before}"),
+    evidence="broker, epoch, epoch_before, metadata_offset",
+)
 
 
 def epoch_regressed(trace: Trace) -> CheckOutcome:
@@ -71,31 +84,21 @@ def epoch_regressed(trace: Trace) -> CheckOutcome:
     )
     judged = changed.select("topic").union(ranges.select("topic")).union(reported.select("topic"))
     return CheckOutcome(
-        findings(
-            regressed.unionByName(in_logs).unionByName(by_broker),
-            evidence=("broker", "epoch", "epoch_before", "metadata_offset"),
-            kind=F.col("kind"),
-            verdict=F.lit("violation"),
-            cause=F.expr(
-                """case kind
-                    when 'two leaders' then
-                        format_string('broker %s leads in epoch %s, in which another broker led',
-                            broker, epoch)
-                    when 'partition epoch' then
-                        format_string('the partition epoch did not grow in epoch %s', epoch)
-                    when 'log' then
-                        format_string('in the log of broker %s, epoch %s comes after epoch %s',
-                            broker, epoch, epoch_before)
-                    when 'reported' then
-                        format_string('broker %s reported epoch %s after epoch %s',
-                            broker, epoch, epoch_before)
-                    else format_string('broker %s leads in epoch %s, after epoch %s',
-                            broker, epoch, epoch_before)
-                end"""
-            ),
-        ),
+        findings(regressed.unionByName(in_logs).unionByName(by_broker), _REGRESSED),
         count(judged),
     )
+
+
+_ELIGIBLE = (
+    "metadata offset {metadata_offset}: eligible leaders {to_json(elr)}, ISR {to_json(isr)}: {kind}"
+)
+_INELIGIBLE = Cases(
+    violation("also in the ISR", _ELIGIBLE),
+    violation("no replica", _ELIGIBLE),
+    violation("not needed", _ELIGIBLE),
+    violation("passed over", _ELIGIBLE),
+    evidence="leader, leader_epoch, isr, elr, metadata_offset",
+)
 
 
 def eligible_leader_replicas(trace: Trace) -> CheckOutcome:
@@ -156,21 +159,20 @@ def eligible_leader_replicas(trace: Trace) -> CheckOutcome:
         .withColumn("kind", F.lit("passed over"))
     )
     return CheckOutcome(
-        findings(
-            broken.unionByName(passed_over),
-            evidence=("leader", "leader_epoch", "isr", "elr", "metadata_offset"),
-            kind=F.col("kind"),
-            verdict=F.lit("violation"),
-            cause=F.format_string(
-                "metadata offset %s: eligible leaders %s, ISR %s: %s",
-                "metadata_offset",
-                F.to_json("elr"),
-                F.to_json("isr"),
-                "kind",
-            ),
-        ),
+        findings(broken.unionByName(passed_over), _INELIGIBLE),
         count(judged),
     )
+
+
+_NOT_IN_ISR = (
+    "broker {leader} was elected in epoch {leader_epoch}, but was not in the ISR"
+    " {to_json(isr_before)} ({kind})"
+)
+_UNCLEAN = Cases(
+    violation("unconfigured", _NOT_IN_ISR),
+    permitted("{kind}", _NOT_IN_ISR),
+    evidence="leader, leader_epoch, isr_before, elr_before, metadata_offset",
+)
 
 
 def unclean_election_unconfigured(trace: Trace) -> CheckOutcome:
@@ -186,19 +188,7 @@ def unclean_election_unconfigured(trace: Trace) -> CheckOutcome:
     elected = elections(trace)
     found = elected.where("is_unclean").selectExpr("*", "at_micros as at", "epoch as leader_epoch")
     return CheckOutcome(
-        findings(
-            found,
-            evidence=("leader", "leader_epoch", "isr_before", "elr_before", "metadata_offset"),
-            kind=F.col("kind"),
-            verdict=F.expr("if(kind = 'unconfigured', 'violation', 'permitted')"),
-            cause=F.format_string(
-                "broker %s was elected in epoch %s, but was not in the ISR %s (%s)",
-                "leader",
-                "leader_epoch",
-                F.to_json("isr_before"),
-                "kind",
-            ),
-        ),
+        findings(found, _UNCLEAN),
         count(elected),
     )
 
@@ -218,7 +208,11 @@ def epoch_ranges(trace: Trace) -> Frame:
 
 
 CHECKS = (
-    CheckDefinition("G5", epoch_regressed, needs=("leaderships", "replica_batches")),
-    CheckDefinition("G8", eligible_leader_replicas, needs=("leaderships", "broker_states")),
-    CheckDefinition("G14", unclean_election_unconfigured, needs=("leaderships",)),
+    CheckDefinition(
+        "G5", epoch_regressed, needs=("leaderships", "replica_batches"), cases=_REGRESSED
+    ),
+    CheckDefinition(
+        "G8", eligible_leader_replicas, needs=("leaderships", "broker_states"), cases=_INELIGIBLE
+    ),
+    CheckDefinition("G14", unclean_election_unconfigured, needs=("leaderships",), cases=_UNCLEAN),
 )

@@ -1,6 +1,7 @@
 """Compare what clients report with what is stored, and with what brokers had to return."""
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count
+from analysis.checks.cases import Cases, findings, undecided, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.commit_reports import REPORT, asked_commits, stored_otherwise
@@ -16,6 +17,20 @@ _LOG = ("topic", "partition")
 _FAILED = (*PARTITION, "member", "seq", "at_micros", "position", "divergent_offset")
 
 
+_STORED_OTHERWISE = Cases(
+    violation(
+        "{kind}",
+        "{member} reported a commit of offset {asked_offset} with epoch {asked_epoch} as {outcome};"
+        " offset {stored_offset} with epoch {stored_epoch} is stored",
+        undecided_if=f"outcome = 'failed' and coalesce(took_micros >= {RETRY_MICROS}, true)",
+    ),
+    evidence="member, outcome, asked_offset, asked_epoch, stored_offset, stored_epoch",
+    offset_first="stored_offset",
+    offset_last="stored_offset",
+    at="stored_micros",
+)
+
+
 def commit_mismatch(trace: Trace) -> CheckOutcome:
     """A commit as its client reports it, and the stored commit, differ.
 
@@ -28,36 +43,35 @@ def commit_mismatch(trace: Trace) -> CheckOutcome:
     Evaluates: every commit that a client reports.
     Source: `GroupCoordinator.commitOffsets`; `ConsumerCoordinator.commitOffsetsSync`.
     """
-    may_be_retried = F.expr(f"outcome = 'failed' and coalesce(took_micros >= {RETRY_MICROS}, true)")
     return CheckOutcome(
-        findings(
-            stored_otherwise(trace).where("kind is not null"),
-            evidence=(
-                "member",
-                "outcome",
-                "asked_offset",
-                "asked_epoch",
-                "stored_offset",
-                "stored_epoch",
-            ),
-            kind=F.col("kind"),
-            verdict=F.when(may_be_retried, "undecided").otherwise("violation"),
-            offset_first=F.col("stored_offset"),
-            offset_last=F.col("stored_offset"),
-            at=F.col("stored_micros"),
-            cause=F.format_string(
-                "%s reported a commit of offset %s with epoch %s as %s; offset %s with epoch %s is"
-                " stored",
-                "member",
-                "asked_offset",
-                "asked_epoch",
-                "outcome",
-                "stored_offset",
-                "stored_epoch",
-            ),
-        ),
+        findings(stored_otherwise(trace).where("kind is not null"), _STORED_OTHERWISE),
         count(asked_commits(trace)),
     )
+
+
+_NO_DIVERGENCE = Cases(
+    undecided(
+        "unknown fork",
+        "the end of the position's epoch at that time is not known",
+        when="not is_above and (is_unreported or known_epoch < 0)",
+    ),
+    violation(
+        "newer epoch",
+        "the exception has divergent epoch {divergent_epoch}; expected an epoch not above the"
+        " requested one, {asked_epoch}",
+        when="is_above",
+    ),
+    violation(
+        "elsewhere",
+        "the exception has divergent offset {divergent_offset}, but epoch {known_epoch} ends at"
+        " {forked_at} in the log",
+    ),
+    evidence="member, position, known_epoch, divergent_offset, divergent_epoch,"
+    " asked_epoch, forked_at, start_high",
+    offset_first="divergent_offset",
+    offset_last="position",
+    at="at_micros",
+)
 
 
 def divergence_mismatch(trace: Trace) -> CheckOutcome:
@@ -103,46 +117,8 @@ def divergence_mismatch(trace: Trace) -> CheckOutcome:
     found = judged.withColumn("is_above", F.expr(is_above)).where(
         "is_above or not coalesce(may_be, false)"
     )
-    is_unsure = ~F.col("is_above") & (F.col("is_unreported") | (F.col("known_epoch") < 0))
     return CheckOutcome(
-        findings(
-            found,
-            evidence=(
-                "member",
-                "position",
-                "known_epoch",
-                "divergent_offset",
-                "divergent_epoch",
-                "asked_epoch",
-                "forked_at",
-                "start_high",
-            ),
-            kind=F.when(is_unsure, "unknown fork")
-            .when(F.col("is_above"), "newer epoch")
-            .otherwise("elsewhere"),
-            verdict=F.when(is_unsure, "undecided").otherwise("violation"),
-            offset_first=F.col("divergent_offset"),
-            offset_last=F.col("position"),
-            at=F.col("at_micros"),
-            cause=F.when(is_unsure, "the end of the position's epoch at that time is not known")
-            .when(
-                F.col("is_above"),
-                F.format_string(
-                    "the exception has divergent epoch %s; expected an epoch not above the"
-                    " requested one, %s",
-                    "divergent_epoch",
-                    "asked_epoch",
-                ),
-            )
-            .otherwise(
-                F.format_string(
-                    "the exception has divergent offset %s, but epoch %s ends at %s in the log",
-                    "divergent_offset",
-                    "known_epoch",
-                    "forked_at",
-                )
-            ),
-        ),
+        findings(found, _NO_DIVERGENCE),
         count(judged),
     )
 
@@ -212,8 +188,13 @@ def with_position_epochs(raised: Frame, trace: Trace) -> Frame:
 
 
 CHECKS = (
-    CheckDefinition("D9", commit_mismatch, needs=("commits", "committed_offsets")),
     CheckDefinition(
-        "F12", divergence_mismatch, needs=("group_events", "epoch_checkpoints", "log_starts")
+        "D9", commit_mismatch, needs=("commits", "committed_offsets"), cases=_STORED_OTHERWISE
+    ),
+    CheckDefinition(
+        "F12",
+        divergence_mismatch,
+        needs=("group_events", "epoch_checkpoints", "log_starts"),
+        cases=_NO_DIVERGENCE,
     ),
 )

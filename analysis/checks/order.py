@@ -4,7 +4,8 @@ The classes are those that Jepsen's Kafka tests distinguish (`nonmonotonic-send`
 `nonmonotonic-poll`); the forms within one poll or transaction are kinds of the same checks here.
 """
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, count_records, findings, spans
+from analysis.checks.base import CheckDefinition, CheckOutcome, count_records, spans
+from analysis.checks.cases import Cases, findings, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
@@ -29,6 +30,27 @@ _OWES_ORDER = """
         else 'undecided'
     end
 """
+
+
+_IN_TURN = (
+    "value {sequence} of {producer} is at offset {offset}; value {prev_sequence}, sent before it,"
+    " is at offset {prev_offset}"
+)
+_UNPROMISED = "promise = 'permitted'"
+_UNKNOWN = "promise = 'undecided' or not is_kept"
+_TURNED = Cases(
+    violation(
+        "within a transaction",
+        _IN_TURN,
+        when="is_within",
+        permitted_if=_UNPROMISED,
+        undecided_if=_UNKNOWN,
+    ),
+    violation("between sends", _IN_TURN, permitted_if=_UNPROMISED, undecided_if=_UNKNOWN),
+    evidence="producer, sequence, prev_sequence, prev_offset, acks, is_idempotent, in_flight_max",
+    offset_first="offset",
+    offset_last="prev_offset",
+)
 
 
 def nonmonotonic_send(trace: Trace) -> CheckOutcome:
@@ -91,30 +113,7 @@ def nonmonotonic_send(trace: Trace) -> CheckOutcome:
         .unionByName(_expired(trace, turned).withColumn("is_kept", F.lit(False)))
     )
     return CheckOutcome(
-        findings(
-            known,
-            evidence=(
-                "producer",
-                "sequence",
-                "prev_sequence",
-                "prev_offset",
-                "acks",
-                "is_idempotent",
-                "in_flight_max",
-            ),
-            kind=F.when(F.col("is_within"), "within a transaction").otherwise("between sends"),
-            verdict=F.expr("if(promise = 'owed', if(is_kept, 'violation', 'undecided'), promise)"),
-            offset_first=F.col("offset"),
-            offset_last=F.col("prev_offset"),
-            cause=F.format_string(
-                "value %s of %s is at offset %s; value %s, sent before it, is at offset %s",
-                "sequence",
-                "producer",
-                "offset",
-                "prev_sequence",
-                "prev_offset",
-            ),
-        ),
+        findings(known, _TURNED),
         count_records(acknowledged_sends(trace)),
     )
 
@@ -126,6 +125,16 @@ def _expired(trace: Trace, turned: Frame) -> Frame:
         .where("prev_offset < log_start")
         .drop("log_start")
     )
+
+
+_SKIPPED = Cases(
+    violation(
+        "{kind}",
+        "{member} skipped {records} records of the log within a session",
+        undecided_if="ended_as = 'unknown'",
+    ),
+    evidence="records, member",
+)
 
 
 def poll_skip(trace: Trace) -> CheckOutcome:
@@ -160,15 +169,7 @@ def poll_skip(trace: Trace) -> CheckOutcome:
     )
     found = spans(trace, owed, *PARTITION, "member", "kind", "ended_as", at=F.min("at_micros"))
     return CheckOutcome(
-        findings(
-            found,
-            evidence=("records", "member"),
-            kind=F.col("kind"),
-            verdict=F.when(F.col("ended_as") == "unknown", "undecided").otherwise("violation"),
-            cause=F.format_string(
-                "%s skipped %s records of the log within a session", "member", "records"
-            ),
-        ),
+        findings(found, _SKIPPED),
         trace.records("polls"),
     )
 
@@ -187,6 +188,18 @@ def _with_outcomes(skipped: Frame, trace: Trace) -> Frame:
     )
 
 
+_RECEIVED = "{member} received offset {first_offset} after offset {prev_offset} within a session"
+_BACK = Cases(
+    violation("within a poll", _RECEIVED, when="seq = prev_seq", permitted_if="is_permitted"),
+    violation("back to its commit", _RECEIVED, when="is_commit", permitted_if="is_permitted"),
+    violation("between polls", _RECEIVED, permitted_if="is_permitted"),
+    evidence="member, prev_offset, prev_epoch, first_epoch",
+    offset_first="first_offset",
+    offset_last="prev_offset",
+    at="at_micros",
+)
+
+
 def nonmonotonic_poll(trace: Trace) -> CheckOutcome:
     """Within a session, a record was delivered after one with a higher offset.
 
@@ -197,29 +210,13 @@ def nonmonotonic_poll(trace: Trace) -> CheckOutcome:
     """
     found = moved_back(trace)
     return CheckOutcome(
-        findings(
-            found,
-            evidence=("member", "prev_offset", "prev_epoch", "first_epoch"),
-            kind=F.when(F.col("seq") == F.col("prev_seq"), "within a poll")
-            .when(F.col("is_commit"), "back to its commit")
-            .otherwise("between polls"),
-            verdict=F.when(F.col("is_permitted"), "permitted").otherwise("violation"),
-            offset_first=F.col("first_offset"),
-            offset_last=F.col("prev_offset"),
-            at=F.col("at_micros"),
-            cause=F.format_string(
-                "%s received offset %s after offset %s within a session",
-                "member",
-                "first_offset",
-                "prev_offset",
-            ),
-        ),
+        findings(found, _BACK),
         trace.records("polls"),
     )
 
 
 CHECKS = (
-    CheckDefinition("B2", nonmonotonic_send, needs=("sends", "log_starts")),
-    CheckDefinition("B3", poll_skip, needs=("polls", "group_events")),
-    CheckDefinition("B4", nonmonotonic_poll, needs=("polls", "group_events")),
+    CheckDefinition("B2", nonmonotonic_send, needs=("sends", "log_starts"), cases=_TURNED),
+    CheckDefinition("B3", poll_skip, needs=("polls", "group_events"), cases=_SKIPPED),
+    CheckDefinition("B4", nonmonotonic_poll, needs=("polls", "group_events"), cases=_BACK),
 )

@@ -4,7 +4,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from analysis.checks.base import CheckOutcome, Totals, findings
+from analysis.checks.base import CheckOutcome, Totals
+from analysis.checks.cases import Cases, findings, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
@@ -22,7 +23,6 @@ RETRY_SECONDS = 10
 
 _LOG = ("topic", "partition")
 _SPANS = pa.schema({"since": pa.int64(), "until": pa.int64()})
-_TOLD = ("at", "records", "unanswered", "seconds", "unservable_seconds", "recovery_seconds")
 
 
 def outages(waits: Frame, *keys: str, answers: Frame | None = None) -> Frame:
@@ -88,6 +88,17 @@ def _unanswered_between(in_turn: Frame, answers: Frame, *keys: str) -> Frame:
         .select(*pause)
         .withColumn("_is_retry", F.lit(1))
     )
+
+
+UNAVAILABLE = Cases(
+    violation(
+        "unavailable",
+        "{records} operations waited for {seconds:.1f} s in total; no service was possible for"
+        " {unservable_seconds:.1f} s of it",
+        permitted_if=f"seconds - unservable_seconds <= {OWED_SECONDS}",
+    ),
+    evidence="records, unanswered, seconds, unservable_seconds, recovery_seconds, needs_insync",
+)
 
 
 def unavailable(
@@ -161,21 +172,8 @@ def unavailable(
             ),
         )
     )
-    owed = F.col("seconds") - F.col("unservable_seconds")
     return CheckOutcome(
-        findings(
-            reported,
-            evidence=(*_TOLD[1:], "needs_insync"),
-            kind=F.lit("unavailable"),
-            verdict=F.when(owed > OWED_SECONDS, "violation").otherwise("permitted"),
-            cause=F.format_string(
-                "%s operations waited for %.1f s in total; no service was possible for %.1f s of"
-                " it",
-                "records",
-                "seconds",
-                "unservable_seconds",
-            ),
-        ),
+        findings(reported, UNAVAILABLE),
         judged,
         Totals(reported.select(*_LOG, "seconds", "records"), _summary),
     )

@@ -1,12 +1,24 @@
 """Whether what a producer reported of its sends is what the log has."""
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, findings, spans
+from analysis.checks.base import CheckDefinition, CheckOutcome, spans
+from analysis.checks.cases import Cases, findings, undecided, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.facts import slices
 from analysis.facts.trace import Trace
 from contract.outcomes import REFUSED_SENDS
 
 _LOG = ("topic", "partition")
+
+
+_IN_LOG = (
+    "client of producer {producer} reported {records} sends as failed ({error}), but the log has"
+    " the records"
+)
+_FAILED_YET_WRITTEN = Cases(
+    violation("refused, yet written", _IN_LOG, when="is_refused"),
+    undecided("may be written", _IN_LOG),
+    evidence="records, producer, error",
+)
 
 
 def outcome_mismatch(trace: Trace) -> CheckOutcome:
@@ -37,21 +49,13 @@ def outcome_mismatch(trace: Trace) -> CheckOutcome:
         "is_refused", F.coalesce(F.col("error").isin(*sorted(REFUSED_SENDS)), F.lit(1) == 0)
     )
     return CheckOutcome(
-        findings(
-            found,
-            evidence=("records", "producer", "error"),
-            kind=F.when(F.col("is_refused"), "refused, yet written").otherwise("may be written"),
-            verdict=F.when(F.col("is_refused"), "violation").otherwise("undecided"),
-            cause=F.format_string(
-                "client of producer %s reported %s sends as failed (%s), but the log has the"
-                " records",
-                "producer",
-                "records",
-                "error",
-            ),
-        ),
+        findings(found, _FAILED_YET_WRITTEN),
         trace.records("sends"),
     )
 
 
-CHECKS = (CheckDefinition("A10", outcome_mismatch, needs=("sends", "log_starts")),)
+CHECKS = (
+    CheckDefinition(
+        "A10", outcome_mismatch, needs=("sends", "log_starts"), cases=_FAILED_YET_WRITTEN
+    ),
+)

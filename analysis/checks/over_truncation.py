@@ -1,6 +1,7 @@
 """Whether a replica was truncated further than its log diverged."""
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome
+from analysis.checks.cases import Cases, findings, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
@@ -8,6 +9,19 @@ from analysis.facts.trace import Trace
 from analysis.facts.truncated import CUT, replicated_above, survivors_above
 
 _LOG = ("topic", "partition")
+
+
+_TRUNCATED = Cases(
+    violation(
+        "{had}",
+        "broker {broker} truncated its log to {to_offset} and lost offsets {first} to {last} of"
+        " epoch {epoch}, which are on the surviving branch",
+    ),
+    evidence="broker, to_offset, epoch, records, had",
+    offset_first="first",
+    offset_last="last",
+    at="cut_micros",
+)
 
 
 def over_truncation(trace: Trace) -> CheckOutcome:
@@ -25,24 +39,7 @@ def over_truncation(trace: Trace) -> CheckOutcome:
     )
     found = own.union(_acknowledged_in_sync(trace))
     return CheckOutcome(
-        findings(
-            found.selectExpr("*", "last - first + 1 as records"),
-            evidence=("broker", "to_offset", "epoch", "records", "had"),
-            kind=F.col("had"),
-            verdict=F.lit("violation"),
-            offset_first=F.col("first"),
-            offset_last=F.col("last"),
-            at=F.col("cut_micros"),
-            cause=F.format_string(
-                "broker %s truncated its log to %s and lost offsets %s to %s of epoch %s, which"
-                " are on the surviving branch",
-                "broker",
-                "to_offset",
-                "first",
-                "last",
-                "epoch",
-            ),
-        ),
+        findings(found.selectExpr("*", "last - first + 1 as records"), _TRUNCATED),
         trace.rows["truncations"],
     )
 
@@ -76,5 +73,6 @@ CHECKS = (
         "F4",
         over_truncation,
         needs=("truncations", "epoch_checkpoints", "log_starts", "leaderships"),
+        cases=_TRUNCATED,
     ),
 )

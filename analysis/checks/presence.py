@@ -1,6 +1,7 @@
 """Where records are, and from when to when."""
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, count_records, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count_records
+from analysis.checks.cases import Cases, findings, permitted, undecided, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
@@ -14,6 +15,14 @@ from contract.outcomes import Isolation
 
 _LOG = ("topic", "partition")
 _BATCH = ("producer_id", "producer_epoch")
+
+
+_NOT_READ = "{records} acknowledged records are in the log; group {group} has not read them yet"
+_LATE = Cases(
+    permitted("never began", _NOT_READ, when="position is null"),
+    permitted("yet to come", _NOT_READ),
+    evidence="records, position, log_end",
+)
 
 
 def unseen_record(trace: Trace) -> CheckOutcome:
@@ -53,19 +62,23 @@ def unseen_record(trace: Trace) -> CheckOutcome:
     )
     owed = acknowledged_sends(trace).join(readers, on="topic", how="inner")
     return CheckOutcome(
-        findings(
-            late,
-            evidence=("records", "position", "log_end"),
-            kind=F.when(F.col("position").isNull(), "never began").otherwise("yet to come"),
-            verdict=F.lit("permitted"),
-            cause=F.format_string(
-                "%s acknowledged records are in the log; group %s has not read them yet",
-                "records",
-                "group",
-            ),
-        ),
+        findings(late, _LATE),
         count_records(owed.where(is_owed)),
     )
+
+
+_APPENDED = "value {value} was appended {appends} times"
+_APPENDED_AGAIN = Cases(
+    violation(
+        "without a producer id, though idempotent",
+        _APPENDED,
+        when="coalesce(is_idempotent, false) and producer_id < 0",
+    ),
+    permitted("without idempotence", _APPENDED, when="producer_id < 0"),
+    violation("in one producer epoch", _APPENDED, when="_ids = 1 and not _unreported"),
+    undecided("under another producer epoch", _APPENDED),
+    evidence="value, appends, producer_id",
+)
 
 
 def duplicate_append(trace: Trace) -> CheckOutcome:
@@ -114,27 +127,22 @@ def duplicate_append(trace: Trace) -> CheckOutcome:
         )
         .join(settings, on=[*_LOG, "value"], how="left")
     )
-    is_same = (F.col("_ids") == 1) & ~F.col("_unreported")
-    is_breach = F.coalesce("is_idempotent", F.expr("false")) & (F.col("producer_id") < 0)
-    kind = (
-        F.when(is_breach, "without a producer id, though idempotent")
-        .when(F.col("producer_id") < 0, "without idempotence")
-        .when(is_same, "in one producer epoch")
-        .otherwise("under another producer epoch")
-    )
     return CheckOutcome(
-        findings(
-            reported,
-            evidence=("value", "appends", "producer_id"),
-            kind=kind,
-            verdict=F.when(is_breach, "violation")
-            .when(F.col("producer_id") < 0, "permitted")
-            .when(is_same, "violation")
-            .otherwise("undecided"),
-            cause=F.format_string("value %s was appended %s times", "value", "appends"),
-        ),
+        findings(reported, _APPENDED_AGAIN),
         count_records(surviving),
     )
+
+
+_RECEIVED = (
+    "{member} received {records} records from offset {first_offset} on, below log start {log_start}"
+)
+_BELOW_LOG_START = Cases(
+    violation("fetched below the log start", _RECEIVED, when="is_after"),
+    permitted("may have been fetched before", _RECEIVED),
+    evidence="member, records, log_start, passed_micros",
+    offset_first="first_offset",
+    at="at_micros",
+)
 
 
 def expired_read(trace: Trace) -> CheckOutcome:
@@ -176,23 +184,7 @@ def expired_read(trace: Trace) -> CheckOutcome:
         .withColumn("is_after", F.expr("coalesce(_owned > passed_micros, false)"))
     )
     return CheckOutcome(
-        findings(
-            found,
-            evidence=("member", "records", "log_start", "passed_micros"),
-            kind=F.when(F.col("is_after"), "fetched below the log start").otherwise(
-                "may have been fetched before"
-            ),
-            verdict=F.when(F.col("is_after"), "violation").otherwise("permitted"),
-            offset_first=F.col("first_offset"),
-            at=F.col("at_micros"),
-            cause=F.format_string(
-                "%s received %s records from offset %s on, below log start %s",
-                "member",
-                "records",
-                "first_offset",
-                "log_start",
-            ),
-        ),
+        findings(found, _BELOW_LOG_START),
         given.agg(
             F.coalesce(F.sum(F.expr("last_offset - first_offset + 1")), F.lit(0)).alias("evaluated")
         ),
@@ -220,7 +212,7 @@ def _below(given: Frame, reported: Frame) -> Frame:
 
 
 CHECKS = (
-    CheckDefinition("A2", unseen_record, needs=("sends", "log_starts")),
-    CheckDefinition("A3", duplicate_append, needs=("replica_records",)),
-    CheckDefinition("A9", expired_read, needs=("polls", "samples")),
+    CheckDefinition("A2", unseen_record, needs=("sends", "log_starts"), cases=_LATE),
+    CheckDefinition("A3", duplicate_append, needs=("replica_records",), cases=_APPENDED_AGAIN),
+    CheckDefinition("A9", expired_read, needs=("polls", "samples"), cases=_BELOW_LOG_START),
 )

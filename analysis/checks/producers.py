@@ -6,7 +6,8 @@ has the raised one. So which epoch is low is decided by the order of the log, ne
 
 from functools import reduce
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, count_records, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count_records
+from analysis.checks.cases import DECIDED, Cases, decided, findings, permitted, undecided, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
@@ -16,10 +17,20 @@ from analysis.facts.transaction_outcomes import fenced
 
 _LOG = ("topic", "partition")
 _TRANSACTION = ("producer", "transaction")
-_FENCING = ("ProducerFencedException", "InvalidProducerEpochException")
+_FENCING = "'ProducerFencedException', 'InvalidProducerEpochException'"
 _NUMBERED = ("base_offset", "last_offset", "base_sequence")
 _SEQUENCES = 2**31
 """After the largest sequence number follows 0."""
+
+
+_APPENDED = Cases(
+    violation(
+        "appended",
+        "{batches} batches of producer id {producer_id}, epoch {producer_epoch}, were appended"
+        " after a batch of epoch {newer_epoch}",
+    ),
+    evidence="producer_id, producer_epoch, newer_epoch, batches",
+)
 
 
 def zombie_producer_accepted(trace: Trace) -> CheckOutcome:
@@ -49,19 +60,7 @@ def zombie_producer_accepted(trace: Trace) -> CheckOutcome:
             F.count(F.lit(1)).alias("batches"),
         )
     )
-    in_log = findings(
-        appended,
-        evidence=("producer_id", "producer_epoch", "newer_epoch", "batches"),
-        kind=F.lit("appended"),
-        verdict=F.lit("violation"),
-        cause=F.format_string(
-            "%s batches of producer id %s, epoch %s, were appended after a batch of epoch %s",
-            "batches",
-            "producer_id",
-            "producer_epoch",
-            "newer_epoch",
-        ),
-    )
+    in_log = findings(appended, _APPENDED)
     numbered = _numbered_batches(trace)
     each = [rows.select(F.lit(1).alias("records")) for rows in (batches, numbered)]
     return CheckOutcome(
@@ -121,23 +120,20 @@ def _numbered_batches(trace: Trace) -> Frame:
     )
 
 
+_GAP = Cases(
+    violation(
+        "gap",
+        "a batch of producer id {producer_id}, epoch {producer_epoch}, begins at sequence number"
+        " {base_sequence}, {ahead} above the expected one",
+    ),
+    evidence="producer_id, producer_epoch, base_sequence, ahead",
+    offset_first="base_offset",
+    offset_last="last_offset",
+)
+
+
 def _gaps(numbered: Frame) -> Frame:
-    return findings(
-        numbered.where(f"ahead > 0 and ahead < {_SEQUENCES // 2}"),
-        evidence=("producer_id", "producer_epoch", "base_sequence", "ahead"),
-        kind=F.lit("gap"),
-        verdict=F.lit("violation"),
-        offset_first=F.col("base_offset"),
-        offset_last=F.col("last_offset"),
-        cause=F.format_string(
-            "a batch of producer id %s, epoch %s, begins at sequence number %s, %s above the"
-            " expected one",
-            "producer_id",
-            "producer_epoch",
-            "base_sequence",
-            "ahead",
-        ),
-    )
+    return findings(numbered.where(f"ahead > 0 and ahead < {_SEQUENCES // 2}"), _GAP)
 
 
 def _acts_of_fenced(trace: Trace) -> Frame:
@@ -192,22 +188,30 @@ def _acts_of_fenced(trace: Trace) -> Frame:
     )
 
 
+_IS_UNSURE = "is_near or newer_epoch is null"
+_ACT = (
+    "{acts} times {act} by {producer} with epoch {producer_epoch}, begun after newer epoch"
+    " {coalesce(cast(newer_epoch as string), '(of another producer)')} was reported: {outcome}"
+    " ({coalesce(error, 'no error')})"
+)
+_ACTED = Cases(
+    violation("{act}", _ACT, when="outcome = 'ok'", undecided_if=_IS_UNSURE),
+    undecided("{act}", _ACT, when="outcome = 'unknown' and act != 'send'"),
+    permitted(
+        "refused with another error",
+        _ACT,
+        when=f"outcome = 'failed' and error not in ({_FENCING})",
+    ),
+    evidence="producer, transaction, transactional_id, producer_epoch, newer_epoch,"
+    " acts, outcome, error",
+)
+
+
 def _reported_acts(acts: Frame, clock_micros: int) -> Frame:
     """Findings of acts that were acknowledged, possibly, or refused with another error."""
-    after = F.col("began_micros") - F.col("raised_micros")
-    is_near = (F.col("worker") != F.col("raised_by")) & (after <= clock_micros)
-    is_taken = F.col("outcome") == "ok"
-    is_unclear = (F.col("outcome") == "unknown") & (F.col("act") != "send")
-    is_other = (F.col("outcome") == "failed") & ~F.col("error").isin(*_FENCING)
+    is_near = f"worker != raised_by and began_micros - raised_micros <= {clock_micros} as is_near"
     judged = (
-        acts.where(is_taken | is_unclear | is_other)
-        .withColumn("kind", F.when(is_other, "refused with another error").otherwise(F.col("act")))
-        .withColumn(
-            "verdict",
-            F.when(is_other, "permitted")
-            .when(is_unclear | is_near | F.col("newer_epoch").isNull(), "undecided")
-            .otherwise("violation"),
-        )
+        decided(acts.selectExpr("*", is_near), _ACTED)
         .groupBy(
             *_TRANSACTION,
             *_LOG,
@@ -217,8 +221,7 @@ def _reported_acts(acts: Frame, clock_micros: int) -> Frame:
             "act",
             "outcome",
             "error",
-            "kind",
-            "verdict",
+            *DECIDED,
         )
         .agg(
             F.min("first_offset").alias("offset_first"),
@@ -227,32 +230,14 @@ def _reported_acts(acts: Frame, clock_micros: int) -> Frame:
             F.min("began_micros").alias("at"),
         )
     )
-    return findings(
-        judged,
-        evidence=(
-            *_TRANSACTION,
-            "transactional_id",
-            "producer_epoch",
-            "newer_epoch",
-            "acts",
-            "outcome",
-            "error",
-        ),
-        kind=F.col("kind"),
-        verdict=F.col("verdict"),
-        cause=F.format_string(
-            "%s times %s by %s with epoch %s, begun after newer epoch %s was reported: %s (%s)",
-            "acts",
-            "act",
-            "producer",
-            "producer_epoch",
-            F.coalesce(F.col("newer_epoch").cast("string"), F.lit("(of another producer)")),
-            "outcome",
-            F.coalesce("error", F.lit("no error")),
-        ),
-    )
+    return findings(judged, _ACTED)
 
 
 CHECKS = (
-    CheckDefinition("G13", zombie_producer_accepted, needs=("replica_batches", "log_starts")),
+    CheckDefinition(
+        "G13",
+        zombie_producer_accepted,
+        needs=("replica_batches", "log_starts"),
+        cases=(*_APPENDED, *_ACTED, *_GAP),
+    ),
 )

@@ -1,6 +1,7 @@
 """Whether the controllers' own log keeps Raft's rules, and brokers report what it has (KIP-595)."""
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count
+from analysis.checks.cases import Cases, findings, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
@@ -8,6 +9,16 @@ from analysis.facts.trace import Trace
 
 _BATCH = ("base_offset", "last_offset", "metadata_epoch", "size_bytes", "checksum")
 _WHERE = ("servers", "metadata_epoch", "offset_first", "offset_last", "batches", "kind")
+
+
+_LOGS_DIFFER = Cases(
+    violation(
+        "{kind}",
+        "metadata logs of servers {to_json(servers)}, epoch {metadata_epoch}: {kind}",
+        permitted_if="kind = 'uncommitted tail'",
+    ),
+    evidence="servers, metadata_epoch, batches",
+)
 
 
 def metadata_divergence(trace: Trace) -> CheckOutcome:
@@ -29,18 +40,7 @@ def metadata_divergence(trace: Trace) -> CheckOutcome:
         .unionByName(_regressed(batches))
         .unionByName(_two_leaders(batches))
     )
-    logs = findings(
-        found,
-        evidence=("servers", "metadata_epoch", "batches"),
-        kind=F.col("kind"),
-        verdict=F.expr("if(kind = 'uncommitted tail', 'permitted', 'violation')"),
-        cause=F.format_string(
-            "metadata logs of servers %s, epoch %s: %s",
-            F.to_json("servers"),
-            "metadata_epoch",
-            "kind",
-        ),
-    )
+    logs = findings(found, _LOGS_DIFFER)
     return CheckOutcome(
         logs.unionByName(_unknown_leaderships(trace)),
         count(batches.join(pairs.select("server", "other"), on="server")),
@@ -137,6 +137,16 @@ def _two_leaders(batches: Frame) -> Frame:
     )
 
 
+_UNKNOWN_LEADERSHIP = Cases(
+    violation(
+        "unknown leadership",
+        "brokers {to_json(brokers)} reported broker {leader} as leader of epoch {leader_epoch},"
+        " which is in no metadata log",
+    ),
+    evidence="brokers, leader, leader_epoch",
+)
+
+
 def _unknown_leaderships(trace: Trace) -> Frame:
     reported = ("topic", "partition", "leader", "leader_epoch")
     unknown = (
@@ -146,18 +156,14 @@ def _unknown_leaderships(trace: Trace) -> Frame:
         .groupBy(*reported)
         .agg(F.min("at_micros").alias("at"), F.sort_array(F.collect_set("broker")).alias("brokers"))
     )
-    return findings(
-        unknown,
-        evidence=("brokers", "leader", "leader_epoch"),
-        kind=F.lit("unknown leadership"),
-        verdict=F.lit("violation"),
-        cause=F.format_string(
-            "brokers %s reported broker %s as leader of epoch %s, which is in no metadata log",
-            F.to_json("brokers"),
-            "leader",
-            "leader_epoch",
-        ),
-    )
+    return findings(unknown, _UNKNOWN_LEADERSHIP)
 
 
-CHECKS = (CheckDefinition("G12", metadata_divergence, needs=("metadata_batches", "leaderships")),)
+CHECKS = (
+    CheckDefinition(
+        "G12",
+        metadata_divergence,
+        needs=("metadata_batches", "leaderships"),
+        cases=(*_LOGS_DIFFER, *_UNKNOWN_LEADERSHIP),
+    ),
+)

@@ -1,13 +1,24 @@
 """Whether all readers see one log, and see it in time."""
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings, spans
+from analysis.checks.base import CheckDefinition, CheckOutcome, count, spans
+from analysis.checks.cases import (
+    DECIDED,
+    PERMIT,
+    UNKNOWN_ELECTION,
+    Cases,
+    by_election,
+    decided,
+    findings,
+    permitted,
+    undecided,
+    violation,
+)
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.columns import Column
 from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.absences import absences
 from analysis.facts.creations import creations
-from analysis.facts.elections import IF_PERMITTED, after_cause, with_permit, with_timelines
+from analysis.facts.elections import with_permit, with_timelines
 from analysis.facts.rivals import rivals, with_readers
 from analysis.facts.sessions import runs
 from analysis.facts.skipped_ranges import on_branch, passed
@@ -20,7 +31,51 @@ _AT = (*_LOG, "offset")
 _SLICE = (*_AT, "last_offset")
 _ANYWHERE = str(2**62)
 """A leader that brings old records back starts its epoch behind them."""
-_REWRITTEN = "rewritten by a truncation"
+
+
+def _of_values(what: str, kind: str = "") -> Cases:
+    """Several values at one offset, by what explains them.
+
+    Args:
+        what: the values, in words.
+        kind: of each case; empty if it is the explanation.
+    """
+    again, one_epoch = "the topic was created again", "under one epoch"
+    rewritten = "rewritten by a truncation"
+    offsets = f"{{records}} offsets have {what}, of epochs {{epoch_first}} to {{epoch_last}}"
+    is_unreported, is_free = "epoch_first < 0", "epoch_first >= 0 and not _is_owed"
+    return Cases(
+        permitted(kind or again, f"{offsets}: {again}", when="_again"),
+        violation(
+            kind or one_epoch,
+            f"{offsets}: {one_epoch}",
+            when="_is_double",
+            undecided_if=is_unreported,
+        ),
+        permitted(
+            kind or rewritten,
+            f"{offsets}: {rewritten}; {PERMIT}",
+            when="permit is not null",
+            undecided_if=is_unreported,
+        ),
+        undecided(
+            kind or rewritten,
+            f"{offsets}: {rewritten}; {UNKNOWN_ELECTION}",
+            when="is_unreported",
+            permitted_if=is_free,
+        ),
+        violation(
+            kind or rewritten,
+            f"{offsets}: {rewritten}",
+            permitted_if=is_free,
+            undecided_if=is_unreported,
+        ),
+        evidence="records, epoch_first, epoch_last, readers, permit",
+    )
+
+
+_SEVERAL_VALUES = _of_values("several values at one offset")
+_DIFFERENT_VALUES = _of_values("different values", kind="different values")
 
 
 def inconsistent_offset(trace: Trace) -> CheckOutcome:
@@ -35,10 +90,7 @@ def inconsistent_offset(trace: Trace) -> CheckOutcome:
     Evaluates: every delivery.
     Source: KIP-101: an epoch has one leader, which writes each offset once.
     """
-    judged = _judged(rivals(trace), trace)
-    return CheckOutcome(
-        _reported(trace, judged, "several values at one offset"), trace.records("polls")
-    )
+    return CheckOutcome(_reported(trace, rivals(trace), _SEVERAL_VALUES), trace.records("polls"))
 
 
 def divergent_readers(trace: Trace) -> CheckOutcome:
@@ -65,7 +117,7 @@ def divergent_readers(trace: Trace) -> CheckOutcome:
         .where("_least < _readers")
     )
     of_readers = read.join(apart, on=list(_AT), how="left_semi")
-    different = _reported(trace, _judged(of_readers, trace), "different values", by_readers=True)
+    different = _reported(trace, of_readers, _DIFFERENT_VALUES)
     shared = (
         runs(trace)
         .groupBy(*_LOG)
@@ -77,6 +129,16 @@ def divergent_readers(trace: Trace) -> CheckOutcome:
     )
     evaluated = shared.agg(F.coalesce(F.sum("_records"), F.lit(0)).alias("evaluated"))
     return CheckOutcome(different.unionByName(_given_to_one(trace)), evaluated)
+
+
+_CAME_BACK = Cases(
+    *by_election(
+        "came back",
+        "{records} records of epoch {leader_epoch} reappeared after epoch {other_epoch} had been"
+        " read {was}",
+    ),
+    evidence="records, leader_epoch, other_epoch, permit",
+)
 
 
 def resurrected_record(trace: Trace) -> CheckOutcome:
@@ -115,24 +177,19 @@ def resurrected_record(trace: Trace) -> CheckOutcome:
         at=F.min("at"),
     )
     return CheckOutcome(
-        findings(
-            found,
-            evidence=("records", "leader_epoch", "other_epoch", "permit"),
-            kind=F.lit("came back"),
-            verdict=F.expr(IF_PERMITTED),
-            cause=F.concat(
-                F.format_string(
-                    "%s records of epoch %s reappeared after epoch %s had been read %s",
-                    "records",
-                    "leader_epoch",
-                    "other_epoch",
-                    "was",
-                ),
-                after_cause(),
-            ),
-        ),
+        findings(found, _CAME_BACK),
         trace.records("polls"),
     )
+
+
+_LATE = "at offset {first_offset}, {seconds:.1f} s after the record there was acknowledged"
+_STAYED = Cases(
+    permitted("stood still", f"{{member}} received no record {_LATE}"),
+    permitted("caught up early", f"{{member}} reported that it had caught up {_LATE}"),
+    evidence="member, seconds, acks",
+    offset_first="first_offset",
+    at="at_micros",
+)
 
 
 def stale_read(trace: Trace) -> CheckOutcome:
@@ -168,24 +225,8 @@ def stale_read(trace: Trace) -> CheckOutcome:
         .drop("answered_micros")
         .distinct()
     )
-    is_stood = F.col("kind") == "stood still"
-    did = F.when(is_stood, "received no record").otherwise("reported that it had caught up")
     return CheckOutcome(
-        findings(
-            found,
-            evidence=("member", "seconds", "acks"),
-            kind=F.col("kind"),
-            verdict=F.lit("permitted"),
-            offset_first=F.col("first_offset"),
-            at=F.col("at_micros"),
-            cause=F.format_string(
-                "%s %s at offset %s, %.1f s after the record there was acknowledged",
-                "member",
-                did,
-                "first_offset",
-                "seconds",
-            ),
-        ),
+        findings(found, _STAYED),
         count(runs(trace)),
     )
 
@@ -266,7 +307,7 @@ def _back_beyond_ends(trace: Trace) -> Frame:
     )
 
 
-def _judged(rivals: Frame, trace: Trace) -> Frame:
+def _with_explanations(rivals: Frame, trace: Trace) -> Frame:
     """One row for each slice of offsets: its values' epochs, and what permits several."""
     again = creations(trace).where("is_last and creation > 0")
     of_slice = (
@@ -292,35 +333,15 @@ def _judged(rivals: Frame, trace: Trace) -> Frame:
         .join(again.select(*_LOG, "created_micros"), on=list(_LOG), how="left")
         .withColumn("_again", F.expr(f"_known_micros <= created_micros + {trace.clock_micros}"))
     )
-    return (
-        with_permit(of_slice, trace, after="epoch_first", to="epoch_last", offset="offset")
-        .withColumn("verdict", _verdict())
-        .withColumn(
-            "form",
-            F.when(F.col("_again"), "the topic was created again")
-            .when(F.col("_is_double"), "under one epoch")
-            .otherwise(_REWRITTEN),
-        )
-    )
+    return with_permit(of_slice, trace, after="epoch_first", to="epoch_last", offset="offset")
 
 
-def _verdict() -> Column:
-    return (
-        F.when(F.col("_again"), "permitted")
-        .when(F.col("epoch_first") < 0, "undecided")
-        .when(F.col("_is_double"), "violation")
-        .when(~F.col("_is_owed"), "permitted")
-        .otherwise(F.expr(IF_PERMITTED))
-    )
-
-
-def _reported(trace: Trace, judged: Frame, what: str, *, by_readers: bool = False) -> Frame:
+def _reported(trace: Trace, rivals: Frame, cases: Cases) -> Frame:
     found = spans(
         trace,
-        judged,
+        decided(_with_explanations(rivals, trace), cases),
         *_LOG,
-        "form",
-        "verdict",
+        *DECIDED,
         "epoch_first",
         "epoch_last",
         "groups",
@@ -328,22 +349,16 @@ def _reported(trace: Trace, judged: Frame, what: str, *, by_readers: bool = Fals
         "is_unreported",
         at=F.min("at"),
     )
-    return findings(
-        with_readers(found, trace),
-        evidence=("records", "epoch_first", "epoch_last", "readers", "permit"),
-        kind=F.lit(what) if by_readers else F.col("form"),
-        verdict=F.col("verdict"),
-        cause=F.concat(
-            F.format_string(
-                f"%s offsets have {what}, of epochs %s to %s: %s",
-                "records",
-                "epoch_first",
-                "epoch_last",
-                "form",
-            ),
-            F.when(F.col("form") == _REWRITTEN, after_cause()).otherwise(""),
-        ),
-    )
+    return findings(with_readers(found, trace), cases)
+
+
+_GIVEN_TO_ONE = Cases(
+    violation(
+        "delivered to one",
+        "group {group} skipped {records} records that group {other} received",
+    ),
+    evidence="records, other",
+)
 
 
 def _given_to_one(trace: Trace) -> Frame:
@@ -361,20 +376,19 @@ def _given_to_one(trace: Trace) -> Frame:
     again = slices.polls(trace).select("group", *_AT)
     only = given.join(again, on=["group", *_AT], how="left_anti")
     found = spans(trace, only, *_LOG, "group", "other", at=F.min("at_micros"))
-    return findings(
-        found,
-        evidence=("records", "other"),
-        kind=F.lit("delivered to one"),
-        verdict=F.lit("violation"),
-        cause=F.format_string(
-            "group %s skipped %s records that group %s received", "group", "records", "other"
-        ),
-    )
+    return findings(found, _GIVEN_TO_ONE)
 
 
 CHECKS = (
-    CheckDefinition("B1", inconsistent_offset, needs=("polls", "leaderships")),
-    CheckDefinition("B5", divergent_readers, needs=("polls", "group_events", "leaderships")),
-    CheckDefinition("A7", resurrected_record, needs=("polls", "sends")),
-    CheckDefinition("B6", stale_read, needs=("polls", "sends", "group_events")),
+    CheckDefinition(
+        "B1", inconsistent_offset, needs=("polls", "leaderships"), cases=_SEVERAL_VALUES
+    ),
+    CheckDefinition(
+        "B5",
+        divergent_readers,
+        needs=("polls", "group_events", "leaderships"),
+        cases=(*_DIFFERENT_VALUES, *_GIVEN_TO_ONE),
+    ),
+    CheckDefinition("A7", resurrected_record, needs=("polls", "sends"), cases=_CAME_BACK),
+    CheckDefinition("B6", stale_read, needs=("polls", "sends", "group_events"), cases=_STAYED),
 )

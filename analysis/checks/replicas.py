@@ -1,39 +1,49 @@
 """Which brokers may be in an ISR, and which may acknowledge."""
 
-from analysis.checks.base import (
-    CheckDefinition,
-    CheckOutcome,
-    count,
-    count_records,
+from analysis.checks.base import CheckDefinition, CheckOutcome, count, count_records, spans
+from analysis.checks.cases import (
+    DECIDED,
+    Cases,
+    by_election,
+    decided,
     findings,
-    spans,
+    permitted,
+    undecided,
+    violation,
 )
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.columns import Column, Window
+from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.acknowledgements import lost, survived_late
 from analysis.facts.creations import created_once
 from analysis.facts.deliveries import acknowledged_sends, deliveries
-from analysis.facts.elections import IF_PERMITTED, after_cause, with_permit
+from analysis.facts.elections import with_permit
 from analysis.facts.leader_epochs import leader_epochs
 from analysis.facts.trace import Trace
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
-_VERDICT_OF_LOST = """
-    case
-        when coalesce(known_by, 'guess') = 'guess' then
-            if(acks = 'all' and first_end <= answered_micros + {clock}
-               and (log_start is null or offset >= log_start), 'undecided', null)
-        when until_micros is null or answered_micros < until_micros - {clock} then null
-        when acks != 'all' then
-            if(answered_micros > until_micros + {clock}, 'permitted', null)
-        when answered_micros <= until_micros + {clock} or offset < log_start then 'undecided'
-        else 'violation'
-    end
-"""
-"""The verdict of a lost send; null: no finding. A record below the log start may have survived."""
+
+
+_BARRED = Cases(
+    violation(
+        "fenced",
+        "broker {broker} is in the ISR of metadata offset {metadata_offset}, although it was"
+        " fenced",
+    ),
+    violation(
+        "shutting down",
+        "broker {broker} joined the ISR at metadata offset {metadata_offset} during its controlled"
+        " shutdown",
+    ),
+    undecided(
+        "unknown broker",
+        "no registration of broker {broker} is known before metadata offset {metadata_offset}",
+    ),
+    evidence="broker, broker_epoch, isr, leader, leader_epoch, metadata_offset, fenced_micros",
+    at="at_micros",
+)
 
 
 def fenced_in_isr(trace: Trace) -> CheckOutcome:
@@ -68,46 +78,8 @@ def fenced_in_isr(trace: Trace) -> CheckOutcome:
         ),
     ).where("kind is not null")
     barred = barred.select(*members.columns, "broker_epoch", "fenced_micros", "kind")
-    is_reported = F.col("fenced_micros").isNotNull()
     return CheckOutcome(
-        findings(
-            barred.unionByName(unreported),
-            evidence=(
-                "broker",
-                "broker_epoch",
-                "isr",
-                "leader",
-                "leader_epoch",
-                "metadata_offset",
-                "fenced_micros",
-            ),
-            kind=F.col("kind"),
-            verdict=F.when(is_reported, "violation").otherwise("undecided"),
-            at=F.col("at_micros"),
-            cause=F.when(
-                F.col("kind") == "fenced",
-                F.format_string(
-                    "broker %s is in the ISR of metadata offset %s, although it was fenced",
-                    "broker",
-                    "metadata_offset",
-                ),
-            )
-            .when(
-                is_reported,
-                F.format_string(
-                    "broker %s joined the ISR at metadata offset %s during its controlled shutdown",
-                    "broker",
-                    "metadata_offset",
-                ),
-            )
-            .otherwise(
-                F.format_string(
-                    "no registration of broker %s is known before metadata offset %s",
-                    "broker",
-                    "metadata_offset",
-                )
-            ),
-        ),
+        findings(barred.unionByName(unreported), _BARRED),
         count(changes),
     )
 
@@ -161,6 +133,41 @@ def _batch_ends(trace: Trace) -> tuple[Frame, Frame]:
     return changes.where("leader >= 0"), brokers
 
 
+_ZOMBIE = "accepted_by_zombie"
+_IS_GUESS = "coalesce(known_by, 'guess') = 'guess'"
+_LATE = (
+    "{records} records were acknowledged (acks={acks}) by broker {broker} under epoch {epoch}, up"
+    " to {seconds_after:.3f} s after epoch {newer_epoch} began"
+)
+_PROOF = (
+    "{case known_by"
+    " when 'truncation' then format_string('lost when it truncated its log to %s', truncated_to)"
+    " when 'offset' then 'lost: their offsets hold other records'"
+    " else 'they are not in the surviving log' end}"
+)
+_LOST = f"{_LATE}; {_PROOF}"
+_ACCEPTED = Cases(
+    permitted(_ZOMBIE, f"{_LATE}; the new leader has them", when="known_by = 'survived'"),
+    undecided(
+        _ZOMBIE,
+        "{records} records were acknowledged (acks={acks}) after a leader change and then lost; the"
+        " epoch of the acknowledgement is not known",
+        when=f"{_IS_GUESS} and acks = 'all' and is_after_first and not is_below_log_start",
+    ),
+    permitted(
+        _ZOMBIE, _LOST, when=f"not {_IS_GUESS} and acks != 'all' and is_after and not is_close"
+    ),
+    violation(
+        _ZOMBIE,
+        _LOST,
+        when=f"not {_IS_GUESS} and acks = 'all' and is_after",
+        undecided_if="is_close or is_below_log_start",
+    ),
+    evidence="records, acks, broker, epoch, newer_epoch, seconds_after, known_by,"
+    " truncated_to, producer",
+)
+
+
 def served_under_fenced_epoch(trace: Trace) -> CheckOutcome:
     """A broker acknowledged or served a record under an epoch that was over by then.
 
@@ -178,6 +185,7 @@ def served_under_fenced_epoch(trace: Trace) -> CheckOutcome:
     Source: AlterPartition needs the controller, so a deposed leader can't commit alone.
     """
     first_end = leader_epochs(trace).groupBy(*_LOG).agg(F.min("until_micros").alias("first_end"))
+    clock = trace.clock_micros
     gone = (
         lost(trace)
         .where("answered_micros is not null")
@@ -193,21 +201,18 @@ def served_under_fenced_epoch(trace: Trace) -> CheckOutcome:
             "acknowledged_by as broker",
             "newer_epoch",
             "until_micros",
-            f"{_VERDICT_OF_LOST.format(clock=trace.clock_micros)} as verdict",
             "known_by",
             "truncated_to",
+            "coalesce(offset < log_start, false) as is_below_log_start",
+            f"first_end <= answered_micros + {clock} as is_after_first",
+            f"answered_micros >= until_micros - {clock} as is_after",
+            f"answered_micros <= until_micros + {clock} as is_close",
         )
-        .where("verdict is not null")
     )
-    survived = survived_late(trace).selectExpr(
-        "*",
-        "'permitted' as verdict",
-        "'survived' as known_by",
-        "cast(null as bigint) as truncated_to",
-    )
+    survived = survived_late(trace).withColumn("known_by", F.lit("survived"))
     found = spans(
         trace,
-        gone.unionByName(survived).selectExpr(
+        decided(gone.unionByName(survived, allowMissingColumns=True), _ACCEPTED).selectExpr(
             *_LOG,
             "offset",
             "last_offset",
@@ -215,7 +220,7 @@ def served_under_fenced_epoch(trace: Trace) -> CheckOutcome:
             "if(known_by = 'guess', null, epoch) as epoch",
             "if(known_by = 'guess', null, broker) as broker",
             "if(known_by = 'guess', null, newer_epoch) as newer_epoch",
-            "verdict",
+            *DECIDED,
             "known_by",
             "truncated_to",
             "producer",
@@ -229,31 +234,25 @@ def served_under_fenced_epoch(trace: Trace) -> CheckOutcome:
         "newer_epoch",
         "known_by",
         "truncated_to",
-        "verdict",
+        *DECIDED,
         at=F.min("answered_micros"),
         seconds_after=F.max("micros_after") / MICROS_PER_SECOND,
         producer=F.min("producer"),
     )
-    accepted = findings(
-        found,
-        evidence=(
-            "records",
-            "acks",
-            "broker",
-            "epoch",
-            "newer_epoch",
-            "seconds_after",
-            "known_by",
-            "truncated_to",
-            "producer",
-        ),
-        kind=F.lit("accepted_by_zombie"),
-        verdict=F.col("verdict"),
-        cause=_cause_of_late_acknowledgement(),
-    )
+    accepted = findings(found, _ACCEPTED)
     return CheckOutcome(
         accepted.unionByName(_served_by_zombies(trace)), count_records(acknowledged_sends(trace))
     )
+
+
+_SERVED = Cases(
+    *by_election(
+        "served_by_zombie",
+        "{records} records were polled up to {seconds_after:.3f} s after epoch {leader_epoch} of"
+        " broker {broker} had ended; the log has later epochs from offset {ends} on",
+    ),
+    evidence="records, leader_epoch, broker, ends, seconds_after, permit",
+)
 
 
 def _served_by_zombies(trace: Trace) -> Frame:
@@ -295,59 +294,15 @@ def _served_by_zombies(trace: Trace) -> Frame:
             ),
         )
     )
-    return findings(
-        served,
-        evidence=("records", "leader_epoch", "broker", "ends", "seconds_after", "permit"),
-        kind=F.lit("served_by_zombie"),
-        verdict=F.expr(IF_PERMITTED),
-        cause=F.concat(
-            F.format_string(
-                "%s records were polled up to %.3f s after epoch %s of broker %s had ended; the log"
-                " has later epochs from offset %s on",
-                "records",
-                "seconds_after",
-                "leader_epoch",
-                "broker",
-                "ends",
-            ),
-            after_cause(),
-        ),
-    )
-
-
-def _cause_of_late_acknowledgement() -> Column:
-    unreported = F.format_string(
-        "%s records were acknowledged (acks=%s) after a leader change and then lost; the epoch of"
-        " the acknowledgement is not known",
-        "records",
-        "acks",
-    )
-    proof = F.expr(
-        """
-        case known_by
-            when 'survived' then 'the new leader has them'
-            when 'truncation' then
-                format_string('lost when it truncated its log to %s', truncated_to)
-            when 'offset' then 'lost: their offsets hold other records'
-            else 'they are not in the surviving log'
-        end
-        """
-    )
-    reported = F.format_string(
-        "%s records were acknowledged (acks=%s) by broker %s under epoch %s, up to %.3f s after"
-        " epoch %s began; %s",
-        "records",
-        "acks",
-        "broker",
-        "epoch",
-        "seconds_after",
-        "newer_epoch",
-        proof,
-    )
-    return F.when(F.col("epoch").isNull(), unreported).otherwise(reported)
+    return findings(served, _SERVED)
 
 
 CHECKS = (
-    CheckDefinition("G7", fenced_in_isr, needs=("leaderships", "broker_states")),
-    CheckDefinition("G6", served_under_fenced_epoch, needs=("sends", "leaderships", "log_starts")),
+    CheckDefinition("G7", fenced_in_isr, needs=("leaderships", "broker_states"), cases=_BARRED),
+    CheckDefinition(
+        "G6",
+        served_under_fenced_epoch,
+        needs=("sends", "leaderships", "log_starts"),
+        cases=(*_ACCEPTED, *_SERVED),
+    ),
 )

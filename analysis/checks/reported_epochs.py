@@ -1,7 +1,7 @@
 """Whether brokers report leader epochs, and where they end, as their logs have them."""
 
 from analysis.checks.base import CheckDefinition, CheckOutcome
-from analysis.checks.responses import ERROR, JUDGED, OF_LEADERS, UNCOMPARED, outcome_of
+from analysis.checks.responses import ERROR, JUDGED, OF_LEADERS, RESPONSES, UNCOMPARED, outcome_of
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import literal
 from analysis.engine.frames import Frame
@@ -268,7 +268,7 @@ def _listed(trace: Trace) -> Frame:
 
 
 CHECKS = (
-    CheckDefinition("P2", wrong_epoch_end, needs=OF_LEADERS),
-    CheckDefinition("P3", wrong_diverging_epoch, needs=OF_LEADERS),
-    CheckDefinition("P4", wrong_reported_epoch, needs=OF_LEADERS),
+    CheckDefinition("P2", wrong_epoch_end, needs=OF_LEADERS, cases=RESPONSES),
+    CheckDefinition("P3", wrong_diverging_epoch, needs=OF_LEADERS, cases=RESPONSES),
+    CheckDefinition("P4", wrong_reported_epoch, needs=OF_LEADERS, cases=RESPONSES),
 )

@@ -1,6 +1,7 @@
 """How often a group was delivered records again."""
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome
+from analysis.checks.cases import Cases, findings, permitted
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.deliveries import deliveries
@@ -11,6 +12,14 @@ from contract.tables import MICROS_PER_SECOND
 _WHOLE_RUN = "whole run"
 _TIME = ("group", "time", "during")
 _INTERVAL_MICROS = 10 * MICROS_PER_SECOND
+
+
+_REPEATED = "{during}: {again} of {delivered} deliveries repeated a record"
+_AGAIN = Cases(
+    permitted(_WHOLE_RUN, _REPEATED, when=f"during = '{_WHOLE_RUN}'"),
+    permitted("while a fault held", _REPEATED),
+    evidence="during, delivered, again, amplification",
+)
 
 
 def reprocessing_amplification(trace: Trace) -> CheckOutcome:
@@ -39,18 +48,7 @@ def reprocessing_amplification(trace: Trace) -> CheckOutcome:
         "amplification", F.expr("round(delivered / nullif(delivered - again, 0), 3)")
     )
     return CheckOutcome(
-        findings(
-            found,
-            evidence=("during", "delivered", "again", "amplification"),
-            kind=F.when(F.col("during") == _WHOLE_RUN, _WHOLE_RUN).otherwise("while a fault held"),
-            verdict=F.lit("permitted"),
-            cause=F.format_string(
-                "%s: %s of %s deliveries repeated a record",
-                "during",
-                "again",
-                "delivered",
-            ),
-        ),
+        findings(found, _AGAIN),
         trace.records("polls"),
     )
 
@@ -92,4 +90,4 @@ def _within(rows: Frame, at: str, times: Frame) -> Frame:
     )
 
 
-CHECKS = (CheckDefinition("F8", reprocessing_amplification, needs=("polls",)),)
+CHECKS = (CheckDefinition("F8", reprocessing_amplification, needs=("polls",), cases=_AGAIN),)

@@ -1,6 +1,7 @@
 """Truncations and resets: noticed, missed, or for no reason."""
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count
+from analysis.checks.cases import Cases, findings, permitted, undecided, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
@@ -30,6 +31,17 @@ _IN_ORDER = "struct(at_micros, seq, first_place)"
 _FOREVER = "9223372036854775807"
 
 
+_RESET = Cases(
+    permitted("{cause}", "{cause}: the client raised an exception", when="to_offset is null"),
+    permitted("{cause}", "{cause}: from {from_offset} to {to_offset} (policy {policy})"),
+    evidence="policy, from_offset, from_epoch, to_offset, to_epoch, records, bytes,"
+    " seconds, skipped, log_line",
+    offset_first="from_offset",
+    offset_last="to_offset",
+    at="at_micros",
+)
+
+
 def reset(trace: Trace) -> CheckOutcome:
     """A client reset its position.
 
@@ -45,36 +57,44 @@ def reset(trace: Trace) -> CheckOutcome:
         "records", F.col("from_offset") - F.col("to_offset")
     )
     return CheckOutcome(
-        findings(
-            found,
-            evidence=(
-                "policy",
-                "from_offset",
-                "from_epoch",
-                "to_offset",
-                "to_epoch",
-                "records",
-                "bytes",
-                "seconds",
-                "skipped",
-                "log_line",
-            ),
-            kind=F.col("cause"),
-            verdict=F.lit("permitted"),
-            offset_first=F.col("from_offset"),
-            offset_last=F.col("to_offset"),
-            at=F.col("at_micros"),
-            cause=F.when(
-                F.col("to_offset").isNull(),
-                F.format_string("%s: the client raised an exception", "cause"),
-            ).otherwise(
-                F.format_string(
-                    "%s: from %s to %s (policy %s)", "cause", "from_offset", "to_offset", "policy"
-                )
-            ),
-        ),
+        findings(found, _RESET),
         members_judged(trace),
     )
+
+
+_UNJUSTIFIED = Cases(
+    undecided(
+        "{cause}",
+        "the position was within the log, but had no leader epoch to compare",
+        when="has_no_epoch",
+    ),
+    undecided(
+        "{cause}",
+        "the log start at that time may have been below or above the position",
+        when="coalesce(from_offset < start_high, true)",
+    ),
+    undecided(
+        "{cause}",
+        "the start of a newer leader epoch is not known",
+        when="timeline is null or may_be_off",
+    ),
+    undecided(
+        "{cause}",
+        "no sample of the leader before the reset has the log end",
+        when="end_before is null",
+    ),
+    undecided(
+        "{cause}",
+        "the position was above the log end in the last sample before, but not in a later one",
+        when="from_offset > end_before",
+    ),
+    violation("{cause}", "the position was on the surviving branch; no reset was expected"),
+    evidence="policy, from_offset, from_epoch, to_offset, start_low, start_high,"
+    " end_before, end_after, log_line",
+    offset_first="from_offset",
+    offset_last="to_offset",
+    at="at_micros",
+)
 
 
 def unjustified_reset(trace: Trace) -> CheckOutcome:
@@ -104,48 +124,21 @@ def unjustified_reset(trace: Trace) -> CheckOutcome:
     found = within.where(
         "if(has_no_epoch, coalesce(from_offset <= end_before, true), is_known and not is_off)"
     )
-    doubts = {
-        "the position was within the log, but had no leader epoch to compare": F.col(
-            "has_no_epoch"
-        ),
-        "the log start at that time may have been below or above the position": F.coalesce(
-            F.col("from_offset") < F.col("start_high"), F.lit(0) == 0
-        ),
-        "the start of a newer leader epoch is not known": (
-            F.col("timeline").isNull() | F.col("may_be_off")
-        ),
-        "no sample of the leader before the reset has the log end": F.col("end_before").isNull(),
-        "the position was above the log end in the last sample before, but not in a later one": (
-            F.col("from_offset") > F.col("end_before")
-        ),
-    }
-    doubt = F.coalesce(*(F.when(holds, F.lit(words)) for words, holds in doubts.items()))
     return CheckOutcome(
-        findings(
-            found.withColumn("doubt", doubt),
-            evidence=(
-                "policy",
-                "from_offset",
-                "from_epoch",
-                "to_offset",
-                "start_low",
-                "start_high",
-                "end_before",
-                "end_after",
-                "log_line",
-            ),
-            kind=F.col("cause"),
-            verdict=F.when(F.col("doubt").isNull(), "violation").otherwise("undecided"),
-            offset_first=F.col("from_offset"),
-            offset_last=F.col("to_offset"),
-            at=F.col("at_micros"),
-            cause=F.coalesce(
-                "doubt",
-                F.lit("the position was on the surviving branch; no reset was expected"),
-            ),
-        ),
+        findings(found, _UNJUSTIFIED),
         members_judged(trace),
     )
+
+
+_SILENT = Cases(
+    violation(
+        "silent",
+        "{records} records of epoch {gone_epoch} were read and then truncated; the group continued"
+        " in epoch {reached_epoch} without an error",
+        permitted_if=f"commit_epoch = '{CommitEpoch.NONE}' and is_resumed",
+    ),
+    evidence="records, gone_epoch, reached_epoch, went_on_at, commit_epoch",
+)
 
 
 def truncation_undetected(trace: Trace) -> CheckOutcome:
@@ -166,21 +159,8 @@ def truncation_undetected(trace: Trace) -> CheckOutcome:
     found = silent.join(
         noticed(trace, silent), on=[*PARTITION, "first_micros", "until_micros"], how="left_anti"
     )
-    is_none = (F.col("commit_epoch") == str(CommitEpoch.NONE)) & F.col("is_resumed")
     return CheckOutcome(
-        findings(
-            found,
-            evidence=("records", "gone_epoch", "reached_epoch", "went_on_at", "commit_epoch"),
-            kind=F.lit("silent"),
-            verdict=F.when(is_none, "permitted").otherwise("violation"),
-            cause=F.format_string(
-                "%s records of epoch %s were read and then truncated; the group continued in epoch"
-                " %s without an error",
-                "records",
-                "gone_epoch",
-                "reached_epoch",
-            ),
-        ),
+        findings(found, _SILENT),
         trace.records("polls"),
     )
 
@@ -260,9 +240,14 @@ def members_judged(trace: Trace) -> Frame:
 
 
 CHECKS = (
-    CheckDefinition("F5, F6, F9", reset, needs=("group_events",)),
+    CheckDefinition("F5, F6, F9", reset, needs=("group_events",), cases=_RESET),
     CheckDefinition(
-        "F7", unjustified_reset, needs=("group_events", "log_starts", "epoch_checkpoints")
+        "F7",
+        unjustified_reset,
+        needs=("group_events", "log_starts", "epoch_checkpoints"),
+        cases=_UNJUSTIFIED,
     ),
-    CheckDefinition("F2", truncation_undetected, needs=("polls", "group_events", "log_starts")),
+    CheckDefinition(
+        "F2", truncation_undetected, needs=("polls", "group_events", "log_starts"), cases=_SILENT
+    ),
 )

@@ -1,7 +1,7 @@
 """What the checks of the protocol have in common: the findings among responses of brokers."""
 
-from analysis.checks.base import CheckOutcome, count, findings
-from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.checks.base import CheckOutcome, count
+from analysis.checks.cases import Cases, findings, undecided, violation
 from analysis.engine.frames import Frame
 from analysis.facts.wire import NOT_COMPARED
 
@@ -32,23 +32,27 @@ ERROR = (
 """SQL: the error of a response in words."""
 
 
+RESPONSES = Cases(
+    undecided(
+        "{rule}",
+        "{api} version {version} to broker {broker}: what it has to return is not known exactly,"
+        " got {got}",
+        when="verdict = 'undecided'",
+    ),
+    violation(
+        "{rule}",
+        "{api} version {version} to broker {broker}: expected {expected}, got {got}",
+        when="verdict = 'violation'",
+    ),
+    evidence="worker, seq, broker, api, version, expected, got",
+    at="at_micros",
+)
+"""A rule that a response breaks, by what the checks of the protocol made of it."""
+
+
 def outcome_of(rows: Frame) -> CheckOutcome:
     """The findings among judged responses."""
     return CheckOutcome(
-        findings(
-            rows.where("verdict != ''"),
-            evidence=("worker", "seq", "broker", "api", "version", "expected", "got"),
-            kind=F.col("rule"),
-            verdict=F.col("verdict"),
-            at=F.col("at_micros"),
-            cause=F.concat(
-                F.format_string("%s version %s to broker %s: ", "api", "version", "broker"),
-                F.expr(
-                    "if(verdict = 'undecided', 'what it has to return is not known exactly',"
-                    " format_string('expected %s', expected))"
-                ),
-                F.format_string(", got %s", "got"),
-            ),
-        ),
+        findings(rows, RESPONSES),
         count(rows),
     )

@@ -1,6 +1,7 @@
 """Members, producers and replicas that did not progress, although no fault held any more."""
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count
+from analysis.checks.cases import Cases, findings, permitted, violation
 from analysis.checks.outages import OWED_SECONDS
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
@@ -13,6 +14,34 @@ from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
 _IS_HELD = "injected_micros <= at and (healed_micros is null or healed_micros > at)"
+
+
+_IS_EXCUSED = "kind != 'no fault'"
+_STOPPED = "the member stopped at {position}; the log ends at {log_end}"
+_STALLED = Cases(
+    violation(
+        "{kind}",
+        "the member was assigned no partition",
+        when="partition < 0",
+        permitted_if=_IS_EXCUSED,
+    ),
+    violation(
+        "{kind}",
+        "the member had no position to read from",
+        when="position is null",
+        permitted_if=_IS_EXCUSED,
+    ),
+    permitted(
+        "at an open transaction",
+        "the member stopped at {position}; the transaction that began at {open_at} was open; the"
+        " log ends at {log_end}",
+    ),
+    permitted("while a fault held", _STOPPED),
+    violation("no fault", _STOPPED),
+    evidence="member, position, log_end, open_at",
+    offset_first="position",
+    at="at_micros",
+)
 
 
 def stuck_consumer(trace: Trace) -> CheckOutcome:
@@ -44,33 +73,22 @@ def stuck_consumer(trace: Trace) -> CheckOutcome:
         .join(trace.log_bounds.select(*_LOG, "log_end"), on=list(_LOG), how="left")
     )
     return CheckOutcome(
-        findings(
-            found,
-            evidence=("member", "position", "log_end", "open_at"),
-            kind=F.col("kind"),
-            verdict=F.when(F.col("kind") == "no fault", "violation").otherwise("permitted"),
-            offset_first=F.col("position"),
-            at=F.col("at_micros"),
-            cause=F.when(F.col("partition") < 0, F.lit("the member was assigned no partition"))
-            .when(F.col("position").isNull(), F.lit("the member had no position to read from"))
-            .when(
-                is_open,
-                F.format_string(
-                    "the member stopped at %s; the transaction that began at %s was open; the log"
-                    " ends at %s",
-                    "position",
-                    "open_at",
-                    "log_end",
-                ),
-            )
-            .otherwise(
-                F.format_string(
-                    "the member stopped at %s; the log ends at %s", "position", "log_end"
-                )
-            ),
-        ),
+        findings(found, _STALLED),
         count(reported),
     )
+
+
+_LAST_VALUES = (
+    "the last {records} values of {producer} were not acknowledged, over {seconds:.1f} s;"
+    " {unanswered} received no answer"
+)
+_UNACKNOWLEDGED = Cases(
+    permitted("while a fault held", _LAST_VALUES, when="faults > 0"),
+    violation("no fault", _LAST_VALUES, when=f"seconds >= {OWED_SECONDS}"),
+    permitted("its worker was killed", _LAST_VALUES, when="not ended_by_itself"),
+    violation("no answer", _LAST_VALUES, undecided_if="ended_by_itself is null or has_failed"),
+    evidence="producer, records, unanswered, seconds, error, ended_by_itself",
+)
 
 
 def stuck_producer(trace: Trace) -> CheckOutcome:
@@ -112,33 +130,32 @@ def stuck_producer(trace: Trace) -> CheckOutcome:
         .where(f"seconds >= {OWED_SECONDS} or unanswered > 0")
         .join(_held(trace), on=F.expr(_IS_HELD), how="left")
         .groupBy(*key, *reported)
-        .agg(F.count("injected_micros").alias("faults"))
+        .agg(
+            F.count("injected_micros").alias("faults"),
+            F.lit(trace.run.error is not None).alias("has_failed"),
+        )
     )
-    is_long = F.col("seconds") >= OWED_SECONDS
-    is_whole = F.col("ended_by_itself") & F.lit(trace.run.error is None)
     return CheckOutcome(
-        findings(
-            stuck,
-            evidence=("producer", "records", "unanswered", "seconds", "error", "ended_by_itself"),
-            kind=F.when(F.col("faults") > 0, "while a fault held")
-            .when(is_long, "no fault")
-            .when(~F.col("ended_by_itself"), "its worker was killed")
-            .otherwise("no answer"),
-            verdict=F.when(F.col("faults") > 0, "permitted")
-            .when(is_long | is_whole, "violation")
-            .when(~F.col("ended_by_itself"), "permitted")
-            .otherwise("undecided"),
-            cause=F.format_string(
-                "the last %s values of %s were not acknowledged, over %.1f s; %s received no"
-                " answer",
-                "records",
-                "producer",
-                "seconds",
-                "unanswered",
-            ),
-        ),
+        findings(stuck, _UNACKNOWLEDGED),
         count(ends),
     )
+
+
+_OUT = (
+    "broker {broker} was not in the ISR {to_json(isr)} at the end, {seconds:.1f} s after it could"
+    " return"
+)
+_OUT_OF_ISR = Cases(
+    permitted("fenced", _OUT, when="is_fenced"),
+    violation(
+        "in service",
+        _OUT,
+        permitted_if=f"holding > 0 or seconds <= {OWED_SECONDS}",
+        undecided_if="is_fenced is null",
+    ),
+    evidence="broker, isr, is_fenced, holding, seconds",
+    at="since",
+)
 
 
 def never_caught_up(trace: Trace) -> CheckOutcome:
@@ -194,22 +211,7 @@ def never_caught_up(trace: Trace) -> CheckOutcome:
         )
     )
     return CheckOutcome(
-        findings(
-            reported,
-            evidence=("broker", "isr", "is_fenced", "holding", "seconds"),
-            kind=F.expr("if(is_fenced, 'fenced', 'in service')"),
-            verdict=F.expr(
-                "if(is_fenced or holding > 0 or seconds <= "
-                f"{OWED_SECONDS}, 'permitted', if(is_fenced is null, 'undecided', 'violation'))"
-            ),
-            at=F.col("since"),
-            cause=F.format_string(
-                "broker %s was not in the ISR %s at the end, %.1f s after it could return",
-                "broker",
-                F.to_json("isr"),
-                "seconds",
-            ),
-        ),
+        findings(reported, _OUT_OF_ISR),
         count(last),
     )
 
@@ -229,7 +231,9 @@ def _end(trace: Trace) -> Frame:
 
 
 CHECKS = (
-    CheckDefinition("H4", stuck_consumer, needs=("group_events",)),
-    CheckDefinition("H5", stuck_producer, needs=("sends",)),
-    CheckDefinition("H6", never_caught_up, needs=("leaderships", "broker_states")),
+    CheckDefinition("H4", stuck_consumer, needs=("group_events",), cases=_STALLED),
+    CheckDefinition("H5", stuck_producer, needs=("sends",), cases=_UNACKNOWLEDGED),
+    CheckDefinition(
+        "H6", never_caught_up, needs=("leaderships", "broker_states"), cases=_OUT_OF_ISR
+    ),
 )

@@ -9,7 +9,7 @@ def summary_of_losses(rows: list[dict[str, Any]]) -> str:
     """Such as `15 acknowledged records lost; permitted (acks=1): 15 truncated at epoch 1 start 9`.
 
     Args:
-        rows: with topic, partition, verdict, acks, cause, later_epoch, later_start, records.
+        rows: with topic, partition, verdict, acks, kind, later_epoch, later_start, records.
     """
     if not rows:
         return ""
@@ -29,7 +29,7 @@ def summary_of_losses(rows: list[dict[str, Any]]) -> str:
 
 
 def _cause(row: dict[str, Any], *, is_alone: bool) -> str:
-    if row["cause"] != "truncated" or row["later_epoch"] is None:
-        return str(row["cause"]).replace("_", " ")
+    if row["kind"] != "truncated" or row["later_epoch"] is None:
+        return str(row["kind"]).replace("_", " ")
     where = "" if is_alone else f" of {row['topic']}-{row['partition']}"
     return f"truncated at epoch {row['later_epoch']} start {row['later_start']:,}{where}"

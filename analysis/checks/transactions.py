@@ -3,9 +3,10 @@
 How a transaction ended is what its marker in the log says, else what its client was answered.
 """
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, count_records, findings, spans
+from analysis.checks.base import CheckDefinition, CheckOutcome, count_records, spans
+from analysis.checks.cases import DECIDED, Cases, decided, findings, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.columns import Column, Window
+from analysis.engine.columns import Window
 from analysis.facts import slices
 from analysis.facts.elections import permit_in_words
 from analysis.facts.progress import final_positions
@@ -20,6 +21,17 @@ _IS_PASSED = """
     and (offset < final_position or offset < position and answered_micros <= seen_micros)
 """
 """A write that was there when the group went past its offset, be it truncated since."""
+
+
+_UNTAKEN = Cases(
+    violation(
+        "{ended_as}",
+        "{records} values of transaction {transaction} of {producer} were delivered as committed:"
+        " {reason}",
+        undecided_if="ended_as = 'unknown'",
+    ),
+    evidence="records, producer, transaction, reason",
+)
 
 
 def aborted_read(trace: Trace) -> CheckOutcome:
@@ -52,21 +64,23 @@ def aborted_read(trace: Trace) -> CheckOutcome:
         at=F.min("polled_micros"),
     )
     return CheckOutcome(
-        findings(
-            found,
-            evidence=("records", *_TRANSACTION, "reason"),
-            kind=F.col("ended_as"),
-            verdict=F.when(F.col("ended_as") == "unknown", "undecided").otherwise("violation"),
-            cause=F.format_string(
-                "%s values of transaction %s of %s were delivered as committed: %s",
-                "records",
-                "transaction",
-                "producer",
-                "reason",
-            ),
-        ),
+        findings(found, _UNTAKEN),
         count_records(owed),
     )
+
+
+_SKIPPED = (
+    "{records} values of committed transaction {transaction} of {producer} were skipped; {seen}"
+    " others were delivered{coalesce(concat('; ', permitted_by), '')}"
+)
+_IS_PERMITTED = "offset is not null and _kept is null and permit is not null"
+_MISSED = Cases(
+    violation(
+        "torn", _SKIPPED, when="seen > 0", permitted_if=_IS_PERMITTED, undecided_if="offset is null"
+    ),
+    violation("hidden", _SKIPPED, permitted_if=_IS_PERMITTED, undecided_if="offset is null"),
+    evidence="records, producer, transaction, seen, permitted_by",
+)
 
 
 def torn_transaction(trace: Trace) -> CheckOutcome:
@@ -96,12 +110,14 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
     )
     kept = slices.surviving(trace).select(*_LOG, "value", F.lit(1).alias("_kept"))
     missed = (
-        with_later_permit(unread, trace)
-        .withColumn("seen", F.col("_passed") - F.col("_unread"))
-        .join(kept, on=[*_LOG, "value"], how="left")
-        .withColumn("verdict", _verdict_of_missed())
+        decided(
+            with_later_permit(unread, trace)
+            .withColumn("seen", F.col("_passed") - F.col("_unread"))
+            .join(kept, on=[*_LOG, "value"], how="left"),
+            _MISSED,
+        )
         .withColumn("permitted_by", F.when(F.col("verdict") == "permitted", permit_in_words()))
-        .groupBy("group", *_LOG, *_TRANSACTION, "verdict", "seen", "permitted_by")
+        .groupBy("group", *_LOG, *_TRANSACTION, *DECIDED, "seen", "permitted_by")
         .agg(
             F.min("offset").alias("offset_first"),
             F.max("last_offset").alias("offset_last"),
@@ -109,37 +125,17 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
         )
     )
     return CheckOutcome(
-        findings(
-            missed,
-            evidence=("records", *_TRANSACTION, "seen", "permitted_by"),
-            kind=F.when(F.col("seen") > 0, "torn").otherwise("hidden"),
-            verdict=F.col("verdict"),
-            cause=F.format_string(
-                "%s values of committed transaction %s of %s were skipped; %s others were"
-                " delivered%s",
-                "records",
-                "transaction",
-                "producer",
-                "seen",
-                F.coalesce(F.concat(F.lit("; "), "permitted_by"), F.lit("")),
-            ),
-        ),
+        findings(missed, _MISSED),
         count_records(passed),
     )
 
 
-def _verdict_of_missed() -> Column:
-    is_lost = F.col("_kept").isNull()
-    return (
-        F.when(F.col("offset").isNull(), "undecided")
-        .when(is_lost & F.col("permit").isNotNull(), "permitted")
-        .otherwise("violation")
-    )
-
-
 CHECKS = (
-    CheckDefinition("A8", aborted_read, needs=("transactions", "sends", "polls")),
+    CheckDefinition("A8", aborted_read, needs=("transactions", "sends", "polls"), cases=_UNTAKEN),
     CheckDefinition(
-        "C4", torn_transaction, needs=("transactions", "sends", "polls", "group_events")
+        "C4",
+        torn_transaction,
+        needs=("transactions", "sends", "polls", "group_events"),
+        cases=_MISSED,
     ),
 )

@@ -1,6 +1,7 @@
 """Truncations: which client noticed them, for what reason, and what was lost."""
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count
+from analysis.checks.cases import Cases, findings, permitted, undecided, violation
 from analysis.checks.mismatches import with_position_epochs
 from analysis.checks.resets import members_judged
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
@@ -28,6 +29,21 @@ _LOG = ("topic", "partition")
 _MICROS_PER_MS = MICROS_PER_SECOND // 1000
 _RAISED = "(?i)log_?truncation"
 _RESET = (*PARTITION, "member", "policy", "from_offset", "from_epoch", "to_offset", "at_micros")
+
+
+_NOTICED = (
+    "epoch {from_epoch} ends at {forked_at} in the log; the client detected the truncation at"
+    " {from_offset}, {latency_ms:.0f} ms after the next epoch began"
+)
+_DETECTED = Cases(
+    permitted("raised", _NOTICED, when="is_raised or to_offset is null"),
+    permitted("at the divergence", _NOTICED, when="is_exact"),
+    permitted("elsewhere", _NOTICED),
+    evidence="member, from_epoch, to_offset, forked_at, is_exact, records, latency_ms",
+    offset_first="forked_at",
+    offset_last="from_offset",
+    at="at_micros",
+)
 
 
 def truncation_detected(trace: Trace) -> CheckOutcome:
@@ -59,35 +75,43 @@ def truncation_detected(trace: Trace) -> CheckOutcome:
         )
     )
     return CheckOutcome(
-        findings(
-            known,
-            evidence=(
-                "member",
-                "from_epoch",
-                "to_offset",
-                "forked_at",
-                "is_exact",
-                "records",
-                "latency_ms",
-            ),
-            kind=F.when(F.col("is_raised") | F.col("to_offset").isNull(), "raised")
-            .when(F.col("is_exact"), "at the divergence")
-            .otherwise("elsewhere"),
-            verdict=F.lit("permitted"),
-            offset_first=F.col("forked_at"),
-            offset_last=F.col("from_offset"),
-            at=F.col("at_micros"),
-            cause=F.format_string(
-                "epoch %s ends at %s in the log; the client detected the truncation at %s, %.0f ms"
-                " after the next epoch began",
-                "from_epoch",
-                "forked_at",
-                "from_offset",
-                "latency_ms",
-            ),
-        ),
+        findings(known, _DETECTED),
         count(reads(trace)),
     )
+
+
+_IS_UNSURE = "(may_be_off or from_offset < start_high)"
+_IS_REMOVED = (
+    "coalesce(from_epoch < read_epoch and forked_at <= to_offset"
+    " and to_offset between start_low and start_high, false)"
+)
+_UNKNOWN = "the start of the log or of a newer epoch at that time is not known"
+_INTACT = (
+    "the record before the position is intact and has epoch {read_epoch}; the position had epoch"
+    " {from_epoch}"
+)
+_FALSE = Cases(
+    undecided(
+        "unread",
+        "no record that the group read shows whether the position was truncated",
+        when="read_epoch is null",
+    ),
+    undecided("removed epoch", _UNKNOWN, when=f"{_IS_UNSURE} and {_IS_REMOVED}"),
+    undecided("stale epoch", _UNKNOWN, when=f"{_IS_UNSURE} and from_epoch < read_epoch"),
+    undecided("position intact", _UNKNOWN, when=_IS_UNSURE),
+    permitted(
+        "removed epoch",
+        "retention had removed epoch {from_epoch}; the leader answered with the log start"
+        " {to_offset}, where the oldest larger epoch starts",
+        when=_IS_REMOVED,
+    ),
+    violation("stale epoch", _INTACT, when="from_epoch < read_epoch"),
+    violation("position intact", _INTACT),
+    evidence="member, policy, from_epoch, to_offset, read_epoch, start_high",
+    offset_first="coalesce(to_offset, from_offset)",
+    offset_last="from_offset",
+    at="at_micros",
+)
 
 
 def false_truncation(trace: Trace) -> CheckOutcome:
@@ -122,56 +146,29 @@ def false_truncation(trace: Trace) -> CheckOutcome:
     judged = (
         reports.join(read, on=[*PARTITION, "from_offset", "at_micros"], how="left")
         .where("from_offset between start_low and log_end")
-        .withColumn("is_unread", F.col("read_epoch").isNull())
         .withColumn("known_epoch", F.coalesce("read_epoch", "from_epoch"))
         .withColumn("is_off", is_overwritten("known_epoch", "from_offset", until))
         .withColumn("may_be_off", may_be_overwritten("known_epoch", "from_offset", until))
         .where("known_epoch < 0 or not is_off")
     )
-    is_unsure = F.expr("may_be_off or from_offset < start_high")
-    is_removed = F.expr(
-        "coalesce(from_epoch < read_epoch and forked_at <= to_offset"
-        " and to_offset between start_low and start_high, false)"
-    )
     return CheckOutcome(
-        findings(
-            judged,
-            evidence=("member", "policy", "from_epoch", "to_offset", "read_epoch", "start_high"),
-            kind=F.when(F.col("is_unread"), "unread")
-            .when(is_removed, "removed epoch")
-            .when(F.col("from_epoch") < F.col("read_epoch"), "stale epoch")
-            .otherwise("position intact"),
-            verdict=F.when(F.col("is_unread") | is_unsure, "undecided")
-            .when(is_removed, "permitted")
-            .otherwise("violation"),
-            offset_first=F.coalesce("to_offset", "from_offset"),
-            offset_last=F.col("from_offset"),
-            at=F.col("at_micros"),
-            cause=F.when(
-                F.col("is_unread"),
-                "no record that the group read shows whether the position was truncated",
-            )
-            .when(is_unsure, "the start of the log or of a newer epoch at that time is not known")
-            .when(
-                is_removed,
-                F.format_string(
-                    "retention had removed epoch %s; the leader answered with the log start %s,"
-                    " where the oldest larger epoch starts",
-                    "from_epoch",
-                    "to_offset",
-                ),
-            )
-            .otherwise(
-                F.format_string(
-                    "the record before the position is intact and has epoch %s; the position had"
-                    " epoch %s",
-                    "read_epoch",
-                    "from_epoch",
-                )
-            ),
-        ),
+        findings(judged, _FALSE),
         members_judged(trace),
     )
+
+
+_SILENT = Cases(
+    violation(
+        "silent",
+        "epoch {previous_epoch} ends at {forked_at} in the log; the position was {position} and"
+        " became valid again through {appended} new records",
+        permitted_if=f"commit_epoch = '{CommitEpoch.NONE}'",
+    ),
+    evidence="previous_epoch, forked_at, position, appended, epoch, went_on_at, commit_epoch",
+    offset_first="forked_at",
+    offset_last="position - 1",
+    at="at_micros",
+)
 
 
 def silent_revalidation(trace: Trace) -> CheckOutcome:
@@ -212,35 +209,24 @@ def silent_revalidation(trace: Trace) -> CheckOutcome:
         .selectExpr("*", "position - forked_at as appended")
     )
     return CheckOutcome(
-        findings(
-            found,
-            evidence=(
-                "previous_epoch",
-                "forked_at",
-                "position",
-                "appended",
-                "epoch",
-                "went_on_at",
-                "commit_epoch",
-            ),
-            kind=F.lit("silent"),
-            verdict=F.when(F.col("commit_epoch") == str(CommitEpoch.NONE), "permitted").otherwise(
-                "violation"
-            ),
-            offset_first=F.col("forked_at"),
-            offset_last=F.col("position") - 1,
-            at=F.col("at_micros"),
-            cause=F.format_string(
-                "epoch %s ends at %s in the log; the position was %s and became valid again through"
-                " %s new records",
-                "previous_epoch",
-                "forked_at",
-                "position",
-                "appended",
-            ),
-        ),
+        findings(found, _SILENT),
         count(passages),
     )
+
+
+_LOST = (
+    "epoch {epoch} reached {reached} and ends at {forked_at} in the log: {estimate} records; {lost}"
+    " acknowledged ones are lost"
+)
+_ABANDONED = Cases(
+    permitted("exact", _LOST, when="estimate = lost"),
+    permitted("more than acknowledged", _LOST, when="estimate > lost"),
+    permitted("less than acknowledged", _LOST),
+    evidence="epoch, forked_at, reached, reached_by, estimate, lost",
+    offset_first="forked_at",
+    offset_last="reached - 1",
+    at="until_micros",
+)
 
 
 def loss_estimate(trace: Trace) -> CheckOutcome:
@@ -274,26 +260,7 @@ def loss_estimate(trace: Trace) -> CheckOutcome:
         .withColumn("lost", F.coalesce("lost", F.lit(0)))
     )
     return CheckOutcome(
-        findings(
-            found,
-            evidence=("epoch", "forked_at", "reached", "reached_by", "estimate", "lost"),
-            kind=F.when(F.col("estimate") == F.col("lost"), "exact")
-            .when(F.col("estimate") > F.col("lost"), "more than acknowledged")
-            .otherwise("less than acknowledged"),
-            verdict=F.lit("permitted"),
-            offset_first=F.col("forked_at"),
-            offset_last=F.col("reached") - 1,
-            at=F.col("until_micros"),
-            cause=F.format_string(
-                "epoch %s reached %s and ends at %s in the log: %s records; %s acknowledged ones"
-                " are lost",
-                "epoch",
-                "reached",
-                "forked_at",
-                "estimate",
-                "lost",
-            ),
-        ),
+        findings(found, _ABANDONED),
         count(ended),
     )
 
@@ -341,17 +308,27 @@ def _reports(trace: Trace) -> Frame:
 
 CHECKS = (
     CheckDefinition(
-        "F1", truncation_detected, needs=("polls", "epoch_checkpoints", "log_starts", "leaderships")
+        "F1",
+        truncation_detected,
+        needs=("polls", "epoch_checkpoints", "log_starts", "leaderships"),
+        cases=_DETECTED,
     ),
     CheckDefinition(
-        "F3", false_truncation, needs=("group_events", "epoch_checkpoints", "log_starts")
+        "F3",
+        false_truncation,
+        needs=("group_events", "epoch_checkpoints", "log_starts"),
+        cases=_FALSE,
     ),
     CheckDefinition(
         "F10",
         silent_revalidation,
         needs=("polls", "epoch_checkpoints", "log_starts", "leaderships"),
+        cases=_SILENT,
     ),
     CheckDefinition(
-        "F11", loss_estimate, needs=("sends", "log_starts", "epoch_checkpoints", "leaderships")
+        "F11",
+        loss_estimate,
+        needs=("sends", "log_starts", "epoch_checkpoints", "leaderships"),
+        cases=_ABANDONED,
     ),
 )

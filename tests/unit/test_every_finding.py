@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.checks.base import FINDING_COLUMNS
+from analysis.checks.cases import FINDING_COLUMNS
 from analysis.verdict.collecting import (
     Collected,
     collect,
