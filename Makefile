@@ -15,8 +15,7 @@ SEED_OPTION := $(if $(SEED),--seed $(SEED))
 quoted = '$(subst ','\'',$(1))'
 
 .DEFAULT_GOAL := help
-.PHONY: help demo scenario nightly reproduction commit-epochs arbiter mutation lies torture mutants findings bench-tools bench-analysis scenarios-page results-page protocol-page report playground docker-image test lint format lock doctor clean
-.PHONY: help demo scenario nightly reproduction commit-epochs mutation lies torture mutants findings bench-tools bench-analysis scenarios-page results-page facts-page protocol-page report playground docker-image test lint format lock doctor clean
+.PHONY: help demo scenario nightly reproduction commit-epochs arbiter mutation lies torture mutants findings bench-tools bench-analysis scenarios-page results-page facts-page protocol-page report playground docker-image test lint format lock doctor clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
