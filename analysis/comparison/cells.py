@@ -19,7 +19,8 @@ _NOT_ZERO = "not 0"
 Value = int | str
 Key = tuple[str, str]
 """Where, and the measure."""
-THE_RUN: Key = ("the run", "verdict")
+VERDICT = "verdict"
+THE_RUN: Key = ("the run", VERDICT)
 Values = dict[Key, list[Value]]
 """The values of a story's groups in each cell."""
 
@@ -93,7 +94,7 @@ def _add(values: Values, folder: RunFolder, verdict: Verdict) -> None:
     values[THE_RUN].append(str(verdict.verdict))
     values[f"{prefix}the run", "error"].append("error" if folder.run().error else NONE)
     for name, result in verdict.checks.items():
-        values[f"{prefix}check {name}", "verdict"].append(str(result.verdict))
+        values[f"{prefix}check {name}", VERDICT].append(str(result.verdict))
     groups = {group.group: group for group in folder.plan().groups}
     resets = _resets(folder)
     for row in verdict.resumption:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from analysis.comparison.cells import CellValues, Value, Values, cells_of, values_of
+from analysis.comparison.cells import VERDICT, CellValues, Value, Values, cells_of, values_of
 from analysis.comparison.statistics import (
     ALPHA,
     Family,
@@ -35,7 +35,7 @@ from contract.run_folder import RunFolder, find_runs, has_runs
 from contract.verdicts import Verdict
 
 _BASES = [step / 20 for step in range(20)]
-_VERDICT = "verdict.json"
+_VERDICT_FILE = "verdict.json"
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def compare_stories(read: Sequence[StoryValues], comparison: Comparison) -> Resu
         permutations=len(family.permutations.chosen),
         is_exact=family.permutations.is_exact,
         constant=len(cells) - len(varying),
-        cells=sorted(tested, key=lambda cell: (cell.p_adjusted, cell.p, cell.where)),
+        cells=sorted(tested, key=_rank),
         detectable=found,
     )
 
@@ -150,6 +150,12 @@ def _mean(stories: list[list[Value]]) -> float:
     return sum(means) / len(means)
 
 
+def _rank(cell: Cell) -> tuple[float, float, bool, str]:
+    """Return the place of a cell: what groups did before the verdicts of checks about it."""
+    is_verdict = cell.measure == VERDICT
+    return cell.p_adjusted, cell.p, is_verdict, cell.where
+
+
 def _by_count(counted: tuple[Value, int]) -> tuple[int, str]:
     return -counted[1], str(counted[0])
 
@@ -186,7 +192,7 @@ def _folders(path: Path, run: PlannedRun) -> list[RunFolder]:
 
 
 def _verdict(folder: RunFolder) -> Verdict | None:
-    content = read_regular(folder.report / _VERDICT)
+    content = read_regular(folder.report / _VERDICT_FILE)
     try:
         return None if content is None else msgspec.json.decode(content, type=Verdict)
     except (msgspec.DecodeError, UnicodeDecodeError):

@@ -1,15 +1,20 @@
-"""The outputs of a comparison: a table for the terminal, Markdown, and a page."""
+"""The outputs of a comparison: lines for the terminal, Markdown, and a page."""
 
 import re
 from pathlib import Path
 
 import msgspec
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 from rich.text import Text
 
-from analysis.comparison.words import HEADS, cell_words, headline, sentences
+from analysis.comparison.words import (
+    HEADS,
+    cell_lines,
+    cell_words,
+    headline,
+    left_out,
+    sentences,
+)
 from analysis.report.page import environment
 from contract.comparisons import RESULT_FILE, Cell, Outcome, Result
 from contract.regular_files import replace_file
@@ -33,16 +38,12 @@ def write(folder: Path, result: Result) -> None:
 
 def show(result: Result, out: Console, *, is_verbose: bool) -> None:
     """Print the outcome and the cells that differ, or those that come nearest to it."""
-    rows = result.cells if is_verbose else _nearest(result)
-    if rows:
-        table = Table(*HEADS, box=None, pad_edge=False)
-        for cell in rows:
-            style = "bold" if cell.differs else None
-            table.add_row(*map(escape, cell_words(cell)), style=style)
-        out.print(table)
-    left = len(result.cells) - len(rows)
-    if left:
-        _print(out, f"{left} more cells vary and do not differ: {PAGE}")
+    shown = result.cells if is_verbose else _nearest(result)
+    for cell in shown:
+        for line in cell_lines(cell):
+            _print(out, line, style="bold" if cell.differs else "")
+    if left := left_out(result, len(shown)):
+        _print(out, f"{left}: {PAGE}")
     for line in sentences(result):
         _print(out, line)
     colour = _COLOURS[result.outcome]
@@ -97,8 +98,8 @@ def _asked(result: Result) -> str:
     return f"{result.scenario}, {given}" if given else result.scenario
 
 
-def _print(out: Console, line: str) -> None:
-    out.print(Text(line), soft_wrap=True, highlight=False)
+def _print(out: Console, line: str, *, style: str = "") -> None:
+    out.print(Text(line), style=style, soft_wrap=True, highlight=False)
 
 
 def _plain(text: str) -> str:

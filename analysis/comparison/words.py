@@ -53,6 +53,25 @@ def cell_words(cell: Cell) -> tuple[str, ...]:
     )
 
 
+def cell_lines(cell: Cell) -> tuple[str, str]:
+    """A cell in two lines, for a terminal."""
+    where, measure, a, b, event, share_a, share_b, p, corrected = cell_words(cell)
+    mark = "differs" if cell.differs else "varies"
+    return (
+        f"{mark}: {where}: {measure}: A {a}; B {b}",
+        f"    {event}: A {share_a}, B {share_b} stories; p {p}, corrected {corrected}",
+    )
+
+
+def left_out(result: Result, shown: int) -> str:
+    """How many of the cells after the first ones differ, and how many do not; empty for none."""
+    left = result.cells[shown:]
+    differ = sum(cell.differs for cell in left)
+    counts = {"differ": differ, "vary and do not differ": len(left) - differ}
+    parts = [f"{count} more {what}" for what, count in counts.items() if count]
+    return ", ".join(parts)
+
+
 def _stories(result: Result) -> str:
     return " and ".join(f"{count} stories of {side}" for side, count in result.judged.items())
 
