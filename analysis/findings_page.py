@@ -1,15 +1,19 @@
-"""The tables of docs/findings.md, from the docstrings of the checks (`make findings`)."""
+"""The tables of docs/findings.md, from the docstrings and cases of checks (`make findings`)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from analysis.checks.cases import Case
 from analysis.checks.described import FAMILIES, Description, described, in_order
 from analysis.checks.registry import CHECKS
 from analysis.verdict.others import OTHERS
 from contract.made_pages import MadePage
+from contract.verdicts import FindingVerdict
 
 _MADE = MadePage("findings.md", "make findings")
 PAGE = _MADE.path
-_HEAD = "| id | check | finds | permitted | undecided | source |\n|---|---|---|---|---|---|"
+_HEAD = (
+    "| id | check | finds | kinds | permitted | undecided | source |\n|---|---|---|---|---|---|---|"
+)
 
 
 def with_tables(page: str) -> str:
@@ -25,7 +29,15 @@ def _tables() -> Iterator[str]:
     """One section a family."""
     functions = {check: (one.id, one.judge) for check, one in CHECKS.items()} | OTHERS
     rows = sorted(
-        ((ids, str(check), described(function)) for check, (ids, function) in functions.items()),
+        (
+            (
+                ids,
+                str(check),
+                kinds(CHECKS[check].cases if check in CHECKS else ()),
+                described(made),
+            )
+            for check, (ids, made) in functions.items()
+        ),
         key=lambda row: in_order(row[0]),
     )
     for letter, title in FAMILIES.items():
@@ -33,10 +45,26 @@ def _tables() -> Iterator[str]:
         yield "\n".join([f"## {letter}. {title}\n", _HEAD, *of_family])
 
 
-def _row(ids: str, check: str, told: Description) -> str:
+def kinds(cases: Iterable[Case]) -> str:
+    """The kinds of a check's findings, each with the verdicts that it may have.
+
+    Such as `lost: violation, permitted; superseded: undecided`.
+    """
+    verdicts: dict[str, set[FindingVerdict]] = {}
+    for case in cases:
+        kind = case.kind if case.is_of_one_kind else f"*{case.kind.strip('{}')}*"
+        verdicts.setdefault(kind, set()).update(case.verdicts)
+    return "; ".join(
+        f"{kind}: {', '.join(verdict for verdict in FindingVerdict if verdict in of_kind)}"
+        for kind, of_kind in verdicts.items()
+    )
+
+
+def _row(ids: str, check: str, kinds: str, told: Description) -> str:
     parts = (told.definition, told.explanation, f"Evaluates {told.evaluates}")
     finds = " ".join(part for part in parts if part)
-    return f"| {ids} | {check} | {finds} | {told.permitted} | {told.undecided} | {told.source} |"
+    cells = (ids, check, finds, kinds, told.permitted, told.undecided, told.source)
+    return f"| {' | '.join(cells)} |"
 
 
 def main() -> None:

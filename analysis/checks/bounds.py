@@ -15,7 +15,6 @@ from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
 
-
 _REPORTED = (
     "the leader of epoch {leader_epoch} reported high watermark {offset_first} after a report of"
     " {offset_last} ({kind})"
@@ -71,10 +70,7 @@ def high_watermark_regressed(trace: Trace) -> CheckOutcome:
         to="leader_epoch",
         offset="offset_last - 1",
     )
-    return CheckOutcome(
-        findings(found, _WENT_BACK),
-        count(reported),
-    )
+    return CheckOutcome(findings(found, _WENT_BACK), count(reported))
 
 
 _OVERREACH = Cases(
@@ -119,10 +115,7 @@ def retention_overreach(trace: Trace) -> CheckOutcome:
         .unionByName(_too_young(trace, reported))
     )
     judged = reported.select("topic").union(trace["log_starts"].select("topic"))
-    return CheckOutcome(
-        findings(found, _OVERREACH),
-        count(judged),
-    )
+    return CheckOutcome(findings(found, _OVERREACH), count(judged))
 
 
 def _of_leaders(trace: Trace) -> Frame:
@@ -298,8 +291,7 @@ def min_insync_breached(trace: Trace) -> CheckOutcome:
         )
     )
     return CheckOutcome(
-        findings(found, _SMALL_ISR),
-        count_records(sends.join(asked, on="topic", how="left_semi")),
+        findings(found, _SMALL_ISR), count_records(sends.join(asked, on="topic", how="left_semi"))
     )
 
 

@@ -76,6 +76,20 @@ class Case:
     permitted_if: str = ""
     undecided_if: str = ""
 
+    @property
+    def verdicts(self) -> set[FindingVerdict]:
+        """All that a finding of this case may have."""
+        exceptions = {
+            FindingVerdict.PERMITTED: self.permitted_if,
+            FindingVerdict.UNDECIDED: self.undecided_if,
+        }
+        return {self.verdict} | {verdict for verdict, when in exceptions.items() if when}
+
+    @property
+    def is_of_one_kind(self) -> bool:
+        """Whether the kind is the same in each row."""
+        return not _PLACE.search(self.kind)
+
 
 class Cases:
     """The cases of a population of rows, in order: of each row the first that holds.
@@ -198,7 +212,7 @@ def _conditions(cases: Cases, columns: Iterable[str]) -> list[Column | None]:
 
 
 def _condition(case: Case, *, has_kind: bool) -> Column | None:
-    is_of_kind = F.col("kind") == case.kind if has_kind and not _PLACE.search(case.kind) else None
+    is_of_kind = F.col("kind") == case.kind if has_kind and case.is_of_one_kind else None
     if not case.when:
         return is_of_kind
     return F.expr(case.when) if is_of_kind is None else is_of_kind & F.expr(case.when)

@@ -22,7 +22,6 @@ from contract.outcomes import Isolation, Outcome
 _LOG = ("topic", "partition")
 _FOREVER = "9223372036854775807"
 
-
 _WENT_BACK = "the committed offset went back from {previous_offset} to {offset}"
 _BACK = Cases(
     permitted("{reset_cause}", f"{_WENT_BACK} after a reset", when="reset_cause is not null"),
@@ -91,10 +90,7 @@ def commit_regressed(trace: Trace) -> CheckOutcome:
             "arrays_overlap(unknown, array(offset, previous_offset)) as is_unknown",
         )
     )
-    return CheckOutcome(
-        findings(reported, _BACK),
-        count(pairs),
-    )
+    return CheckOutcome(findings(reported, _BACK), count(pairs))
 
 
 _BEYOND_PROCESSED = Cases(
@@ -127,10 +123,7 @@ def commit_beyond_processed(trace: Trace) -> CheckOutcome:
     found = _with_reset_to(_readable(trace.engine.materialized(beyond), trace), trace).where(
         "not (previous_offset is null and reset_cause <=> 'no_commit')"
     )
-    return CheckOutcome(
-        findings(found, _BEYOND_PROCESSED),
-        count(known),
-    )
+    return CheckOutcome(findings(found, _BEYOND_PROCESSED), count(known))
 
 
 _BEYOND_LOG = Cases(
@@ -190,10 +183,7 @@ def commit_beyond_log(trace: Trace) -> CheckOutcome:
         )
         .where("end is null or end < offset")
     )
-    return CheckOutcome(
-        findings(found, _BEYOND_LOG),
-        count(commits),
-    )
+    return CheckOutcome(findings(found, _BEYOND_LOG), count(commits))
 
 
 _LOST = Cases(
@@ -278,10 +268,7 @@ def lost_commit(trace: Trace) -> CheckOutcome:
         f" or coalesce(oldest_micros < began_micros - {trace.clock_micros + COMMIT_CLOCK_MICROS},"
         " false) as is_absent",
     )
-    return CheckOutcome(
-        findings(found, _LOST),
-        count(acknowledged),
-    )
+    return CheckOutcome(findings(found, _LOST), count(acknowledged))
 
 
 def _with_unclean_elections(lost: Frame, trace: Trace) -> Frame:

@@ -26,7 +26,6 @@ _IS_AHEAD = (
 The next delivery may have a lower offset, as after a truncation. It then proves nothing."""
 _BEGINS_SESSION = "change in ('opened', 'assigned', 'revoked', 'failed')"
 
-
 _AT_POSITION = "{member} reported {change} at position {position}: {kind}"
 _POSITIONS = Cases(
     undecided("position behind", _AT_POSITION),

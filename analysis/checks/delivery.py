@@ -16,7 +16,6 @@ from contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")
 
-
 _HAS_NO_EPOCH = f"is_replaced and commit_epoch = '{CommitEpoch.NONE}'"
 _IS_INEXACT = (
     f"truncated_to is not null and coalesce(commit_epoch, '{CommitEpoch.RECORD}')"
@@ -98,10 +97,7 @@ def skipped_record(trace: Trace) -> CheckOutcome:
         "is_gapped",
         "leader_epoch",
     )
-    return CheckOutcome(
-        findings(found, _SKIPS),
-        trace.records("polls"),
-    )
+    return CheckOutcome(findings(found, _SKIPS), trace.records("polls"))
 
 
 _REPEATS = Cases(
@@ -165,10 +161,7 @@ def duplicate_delivery(trace: Trace) -> CheckOutcome:
         .select(*again.columns)
     )
     found = spans(trace, again.union(several), *PARTITION, "deliveries", "kind")
-    return CheckOutcome(
-        findings(found, _REPEATS),
-        trace.records("polls"),
-    )
+    return CheckOutcome(findings(found, _REPEATS), trace.records("polls"))
 
 
 _PHANTOM = Cases(violation("phantom", "no producer intended this value"), evidence="records, value")
@@ -215,10 +208,7 @@ def corrupted_record(trace: Trace) -> CheckOutcome:
 
 def _each_poll(trace: Trace, polls: Frame, cases: Cases) -> CheckOutcome:
     found = spans(trace, polls, *PARTITION, at=F.min("polled_micros"), value=F.min("value"))
-    return CheckOutcome(
-        findings(found, cases),
-        trace.records("polls"),
-    )
+    return CheckOutcome(findings(found, cases), trace.records("polls"))
 
 
 CHECKS = (

@@ -8,7 +8,6 @@ from analysis.facts.trace import Trace
 
 _LOG = ("topic", "partition")
 
-
 _CHECKPOINT = (
     "leader-epoch-checkpoint of broker {broker}, epoch {leader_epoch} with offsets {base_offset} to"
     " {last_offset}: {kind}"
@@ -112,10 +111,7 @@ def epoch_cache_mismatch(trace: Trace) -> CheckOutcome:
         .unionByName(beyond)
         .selectExpr("*", "base_offset as offset_first", "last_offset as offset_last")
     )
-    return CheckOutcome(
-        findings(found, _CHECKPOINT_DIFFERS),
-        count(judged),
-    )
+    return CheckOutcome(findings(found, _CHECKPOINT_DIFFERS), count(judged))
 
 
 CHECKS = (

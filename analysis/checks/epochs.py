@@ -28,7 +28,6 @@ from contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")
 
-
 _IS_CHOSEN = (
     f"coalesce(commit_epoch, '{CommitEpoch.RECORD}') not in ({', '.join(map(literal, OF_RECORDS))})"
 )
@@ -78,10 +77,7 @@ def record_epoch_regressed(trace: Trace) -> CheckOutcome:
         .withColumnRenamed("first_offset", "offset")
         .withColumn("is_close", F.expr(f"at_micros - previous_at_micros <= {trace.clock_micros}"))
     )
-    return CheckOutcome(
-        findings(found, _FELL),
-        trace.records("polls"),
-    )
+    return CheckOutcome(findings(found, _FELL), trace.records("polls"))
 
 
 _EPOCHS = "committed_epoch, record_epoch, led_epoch, commit_epoch"
@@ -206,8 +202,7 @@ def committed_epoch_regressed(trace: Trace) -> CheckOutcome:
         " and offset >= previous_offset"
     )
     return CheckOutcome(
-        findings(pairs.where("committed_epoch < previous_epoch"), _REGRESSED),
-        count(pairs),
+        findings(pairs.where("committed_epoch < previous_epoch"), _REGRESSED), count(pairs)
     )
 
 
@@ -249,10 +244,7 @@ def committed_epoch_unknown(trace: Trace) -> CheckOutcome:
         .where(f"began_micros is null or began_micros > committed_micros + {COMMIT_CLOCK_MICROS}")
         .selectExpr("*", f"began_micros <= committed_micros + {trace.clock_micros} as is_close")
     )
-    return CheckOutcome(
-        findings(found, _UNKNOWN),
-        count(reported),
-    )
+    return CheckOutcome(findings(found, _UNKNOWN), count(reported))
 
 
 _IS_LATE = "led_epoch > committed_epoch"
@@ -310,17 +302,11 @@ def orphan_commit(trace: Trace) -> CheckOutcome:
         to="later_epoch",
         offset="forked_at",
     )
-    return CheckOutcome(
-        findings(found, _ORPHAN),
-        count(judged),
-    )
+    return CheckOutcome(findings(found, _ORPHAN), count(judged))
 
 
 def _compare(known: Frame, cases: Cases) -> CheckOutcome:
-    return CheckOutcome(
-        findings(known, cases),
-        count(known),
-    )
+    return CheckOutcome(findings(known, cases), count(known))
 
 
 def _known(trace: Trace) -> Frame:

@@ -10,7 +10,6 @@ from contract.tables import MICROS_PER_SECOND
 SKEW_SECONDS = 1
 """Nodes whose clocks may be further apart leave the run undecided."""
 
-
 _INEFFECTIVE = Cases(
     undecided("not landed", "the fault {fault} {target} showed no effect"),
     evidence="fault, target, evidence",
@@ -26,8 +25,7 @@ def fault_landed(trace: Trace) -> CheckOutcome:
     Source: CONTRIBUTING.md, A fault: the evidence is measured on the cluster.
     """
     return CheckOutcome(
-        findings(trace["faults"].where("not landed"), _INEFFECTIVE),
-        trace.rows["faults"],
+        findings(trace["faults"].where("not landed"), _INEFFECTIVE), trace.rows["faults"]
     )
 
 
@@ -49,8 +47,7 @@ def phase_overrun(trace: Trace) -> CheckOutcome:
         "seconds", (F.col("ended_micros") - F.col("began_micros")) / MICROS_PER_SECOND
     )
     return CheckOutcome(
-        findings(took.where("seconds > limit_seconds"), _OVERRUN),
-        trace.rows["phases"],
+        findings(took.where("seconds > limit_seconds"), _OVERRUN), trace.rows["phases"]
     )
 
 

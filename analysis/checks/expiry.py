@@ -16,7 +16,6 @@ _LOG = ("topic", "partition")
 _KEY = (*PARTITION, "offset", "committed_epoch", "committed_micros", "stood_micros")
 _AT_END = "9223372036854775807"
 
-
 _IS_PLANNED = "(retention_ms is not null or coalesce(deletes, true))"
 
 
@@ -58,10 +57,7 @@ def commit_expired(trace: Trace) -> CheckOutcome:
         trace,
         offset="offset",
     )
-    return CheckOutcome(
-        findings(found, _BELOW_LOG_START),
-        count(stood),
-    )
+    return CheckOutcome(findings(found, _BELOW_LOG_START), count(stood))
 
 
 _BELOW_OLDEST_EPOCH = Cases(
@@ -102,10 +98,7 @@ def committed_epoch_expired(trace: Trace) -> CheckOutcome:
         trace,
         offset="start_low - 1",
     )
-    return CheckOutcome(
-        findings(found, _BELOW_OLDEST_EPOCH),
-        count(reported),
-    )
+    return CheckOutcome(findings(found, _BELOW_OLDEST_EPOCH), count(reported))
 
 
 def _with_passing(expired: Frame, trace: Trace, *, offset: str) -> Frame:

@@ -16,7 +16,6 @@ from contract.tables import MICROS_PER_SECOND
 
 _MICROS_PER_MS = MICROS_PER_SECOND // 1000
 
-
 _NOT_THE_OWNER = Cases(
     violation(
         "not the owner",
@@ -102,10 +101,7 @@ def commit_from_old_generation(trace: Trace) -> CheckOutcome:
         .groupBy(*key, "owner", "owned_micros")
         .agg(F.count_if(F.col("owner_micros") > F.col("owned_micros")).alias("committed_by_owner"))
     )
-    return CheckOutcome(
-        findings(found, _NOT_THE_OWNER),
-        count(commits),
-    )
+    return CheckOutcome(findings(found, _NOT_THE_OWNER), count(commits))
 
 
 _OVERLAP = "{member} received records for {overlap_ms:.0f} ms after {other} had received its first"
@@ -190,10 +186,7 @@ def double_ownership(trace: Trace) -> CheckOutcome:
             f"until_micros - at_micros <= {trace.clock_micros} as is_close",
         )
     )
-    return CheckOutcome(
-        findings(overlaps, _TWO_OWNERS),
-        count(pairs),
-    )
+    return CheckOutcome(findings(overlaps, _TWO_OWNERS), count(pairs))
 
 
 _IS_AHEAD = "start > committed_offset"
@@ -257,10 +250,7 @@ def start_mismatch(trace: Trace) -> CheckOutcome:
     found = _with_aborted(_with_gaps(trace.engine.materialized(reported), trace), trace).where(
         "start < committed_offset or reset_cause is not null or records > 0 or is_aborted"
     )
-    return CheckOutcome(
-        findings(found, _BEGAN_ELSEWHERE),
-        count(begun),
-    )
+    return CheckOutcome(findings(found, _BEGAN_ELSEWHERE), count(begun))
 
 
 def _with_gaps(apart: Frame, trace: Trace) -> Frame:

@@ -18,7 +18,6 @@ _LOG = ("topic", "partition")
 _TRANSACTION = ("producer", "transaction")
 _PAIR = ("first", "second")
 
-
 _WROTE_IN_TURN = (
     "transactions {first.transaction} of {first.producer} and {second.transaction} of"
     " {second.producer} each wrote directly after a write of the other"
@@ -48,10 +47,7 @@ def write_cycle(trace: Trace) -> CheckOutcome:
     back = edges.toDF("second", "first", *(f"back_{name}" for name in edges.columns[2:]))
     cycles = edges.join(back, on=list(_PAIR), how="inner").where(_is_in_order())
     committed = ends(trace).where("reported = 'committed'")
-    return CheckOutcome(
-        findings(cycles, _CYCLE),
-        count(committed),
-    )
+    return CheckOutcome(findings(cycles, _CYCLE), count(committed))
 
 
 _READ = (
@@ -93,10 +89,7 @@ def circular_information(trace: Trace) -> CheckOutcome:
         .withColumn("kind", F.lit("read, then written before"))
     )
     found = each_other.unionByName(itself).unionByName(before)
-    return CheckOutcome(
-        findings(found, _READ_IN_A_CIRCLE),
-        count(reads),
-    )
+    return CheckOutcome(findings(found, _READ_IN_A_CIRCLE), count(reads))
 
 
 _TOO_EARLY = Cases(
@@ -147,10 +140,7 @@ def precommitted_read(trace: Trace) -> CheckOutcome:
             F.max(is_sure).alias("_is_sure"),
         )
     )
-    return CheckOutcome(
-        findings(found, _TOO_EARLY),
-        count_records(judged),
-    )
+    return CheckOutcome(findings(found, _TOO_EARLY), count_records(judged))
 
 
 def _is_in_order() -> Column:

@@ -35,7 +35,6 @@ _BATCH = (
     "checksum",
 )
 
-
 _DIFFERS = Cases(
     violation(
         "differs",
@@ -89,10 +88,7 @@ def log_divergence(trace: Trace) -> CheckOutcome:
             F.sort_array(F.collect_set("leader_epoch")).alias("epochs"),
         )
     )
-    return CheckOutcome(
-        findings(found, _DIFFERS),
-        count(judged),
-    )
+    return CheckOutcome(findings(found, _DIFFERS), count(judged))
 
 
 _LACKING = Cases(
@@ -140,10 +136,7 @@ def leader_completeness(trace: Trace) -> CheckOutcome:
         .join(of_present_topic(elected, trace, "at"), [*_LOG, "next_epoch"], "left")
         .selectExpr("*", "next_start as offset_first", "committed - 1 as offset_last")
     )
-    return CheckOutcome(
-        findings(found, _LACKING),
-        count(followed),
-    )
+    return CheckOutcome(findings(found, _LACKING), count(followed))
 
 
 _ENDS_AT = "broker {broker} is in the ISR in epoch {leader_epoch}, but its log ends at"
@@ -198,10 +191,7 @@ def isr_incomplete(trace: Trace) -> CheckOutcome:
         "if(log_end_offset is null, 'no replica', 'behind') as kind",
     )
     lacking = behind.unionByName(_holes(trace, members).withColumn("kind", F.lit("hole")))
-    return CheckOutcome(
-        findings(lacking, _BEHIND),
-        count(members),
-    )
+    return CheckOutcome(findings(lacking, _BEHIND), count(members))
 
 
 def _holes(trace: Trace, members: Frame) -> Frame:

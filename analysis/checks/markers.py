@@ -20,7 +20,6 @@ _LOG = ("topic", "partition")
 _TRANSACTION = ("producer", "transaction")
 _CLOSED = "'Empty', 'CompleteCommit', 'CompleteAbort', 'Dead'"
 
-
 _IS_ENDED = "closed_micros is not null"
 _HAS_NO_MARKER = (
     "{records} writes of transaction {transaction} of {producer} have no marker, {seconds:.0f} s"
@@ -94,8 +93,7 @@ def hanging_transaction(trace: Trace) -> CheckOutcome:
         )
     )
     return CheckOutcome(
-        findings(found, _HANGING),
-        count(held.select(*_LOG, *_TRANSACTION).distinct()),
+        findings(found, _HANGING), count(held.select(*_LOG, *_TRANSACTION).distinct())
     )
 
 
@@ -159,10 +157,7 @@ def misapplied_marker(trace: Trace) -> CheckOutcome:
     found = ended.join(asked, on=list(_TRANSACTION), how="left").selectExpr(
         "*", "_at.topic", "_at.partition", "_at._first as first", "_at._last as last"
     )
-    return CheckOutcome(
-        findings(found, _CONTRADICTED),
-        count(ended),
-    )
+    return CheckOutcome(findings(found, _CONTRADICTED), count(ended))
 
 
 _ITS_WRITES = (
@@ -219,8 +214,7 @@ def offsets_without_output(trace: Trace) -> CheckOutcome:
         )
     )
     return CheckOutcome(
-        findings(found, _NO_OUTPUT),
-        count(written.select(*_TRANSACTION).distinct()),
+        findings(found, _NO_OUTPUT), count(written.select(*_TRANSACTION).distinct())
     )
 
 
@@ -270,10 +264,7 @@ def output_without_offsets(trace: Trace) -> CheckOutcome:
         .crossJoin(reported)
     )
     found = judged.where("coalesce(_commits, 0) < coalesce(_stored, 1)")
-    return CheckOutcome(
-        findings(found, _NO_OFFSETS),
-        count(judged),
-    )
+    return CheckOutcome(findings(found, _NO_OFFSETS), count(judged))
 
 
 def _stored(trace: Trace) -> Frame:

@@ -12,7 +12,6 @@ from analysis.facts.trace import Trace
 
 _LOG = ("topic", "partition")
 
-
 _REGRESSED = Cases(
     violation("leader epoch", "broker {broker} leads in epoch {epoch}, after epoch {epoch_before}"),
     violation("two leaders", "broker {broker} leads in epoch {epoch}, in which another broker led"),
@@ -84,8 +83,7 @@ def epoch_regressed(trace: Trace) -> CheckOutcome:
     )
     judged = changed.select("topic").union(ranges.select("topic")).union(reported.select("topic"))
     return CheckOutcome(
-        findings(regressed.unionByName(in_logs).unionByName(by_broker), _REGRESSED),
-        count(judged),
+        findings(regressed.unionByName(in_logs).unionByName(by_broker), _REGRESSED), count(judged)
     )
 
 
@@ -158,10 +156,7 @@ def eligible_leader_replicas(trace: Trace) -> CheckOutcome:
         .withColumnRenamed("at_micros", "at")
         .withColumn("kind", F.lit("passed over"))
     )
-    return CheckOutcome(
-        findings(broken.unionByName(passed_over), _INELIGIBLE),
-        count(judged),
-    )
+    return CheckOutcome(findings(broken.unionByName(passed_over), _INELIGIBLE), count(judged))
 
 
 _NOT_IN_ISR = (
@@ -187,10 +182,7 @@ def unclean_election_unconfigured(trace: Trace) -> CheckOutcome:
     """
     elected = elections(trace)
     found = elected.where("is_unclean").selectExpr("*", "at_micros as at", "epoch as leader_epoch")
-    return CheckOutcome(
-        findings(found, _UNCLEAN),
-        count(elected),
-    )
+    return CheckOutcome(findings(found, _UNCLEAN), count(elected))
 
 
 def epoch_ranges(trace: Trace) -> Frame:

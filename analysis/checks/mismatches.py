@@ -16,7 +16,6 @@ from analysis.facts.transaction_outcomes import RETRY_MICROS
 _LOG = ("topic", "partition")
 _FAILED = (*PARTITION, "member", "seq", "at_micros", "position", "divergent_offset")
 
-
 _STORED_OTHERWISE = Cases(
     violation(
         "{kind}",
@@ -117,10 +116,7 @@ def divergence_mismatch(trace: Trace) -> CheckOutcome:
     found = judged.withColumn("is_above", F.expr(is_above)).where(
         "is_above or not coalesce(may_be, false)"
     )
-    return CheckOutcome(
-        findings(found, _NO_DIVERGENCE),
-        count(judged),
-    )
+    return CheckOutcome(findings(found, _NO_DIVERGENCE), count(judged))
 
 
 _MAY_DIVERGE = (

@@ -31,7 +31,6 @@ _OWES_ORDER = """
     end
 """
 
-
 _IN_TURN = (
     "value {sequence} of {producer} is at offset {offset}; value {prev_sequence}, sent before it,"
     " is at offset {prev_offset}"
@@ -112,10 +111,7 @@ def nonmonotonic_send(trace: Trace) -> CheckOutcome:
         .withColumn("is_kept", F.lit(True))
         .unionByName(_expired(trace, turned).withColumn("is_kept", F.lit(False)))
     )
-    return CheckOutcome(
-        findings(known, _TURNED),
-        count_records(acknowledged_sends(trace)),
-    )
+    return CheckOutcome(findings(known, _TURNED), count_records(acknowledged_sends(trace)))
 
 
 def _expired(trace: Trace, turned: Frame) -> Frame:
@@ -127,12 +123,11 @@ def _expired(trace: Trace, turned: Frame) -> Frame:
     )
 
 
+_PASSED = "{member} skipped {records} records of the log within a session"
+_HAS_NO_MARKER = "ended_as = 'unknown'"
 _SKIPPED = Cases(
-    violation(
-        "{kind}",
-        "{member} skipped {records} records of the log within a session",
-        undecided_if="ended_as = 'unknown'",
-    ),
+    violation("within a poll", _PASSED, undecided_if=_HAS_NO_MARKER),
+    violation("between polls", _PASSED, undecided_if=_HAS_NO_MARKER),
     evidence="records, member",
 )
 
@@ -168,10 +163,7 @@ def poll_skip(trace: Trace) -> CheckOutcome:
         "ended_as not in ('aborted', 'failed')"
     )
     found = spans(trace, owed, *PARTITION, "member", "kind", "ended_as", at=F.min("at_micros"))
-    return CheckOutcome(
-        findings(found, _SKIPPED),
-        trace.records("polls"),
-    )
+    return CheckOutcome(findings(found, _SKIPPED), trace.records("polls"))
 
 
 def _with_outcomes(skipped: Frame, trace: Trace) -> Frame:
@@ -209,10 +201,7 @@ def nonmonotonic_poll(trace: Trace) -> CheckOutcome:
     Source: `KafkaConsumer`: the position moves past each record that poll returns.
     """
     found = moved_back(trace)
-    return CheckOutcome(
-        findings(found, _BACK),
-        trace.records("polls"),
-    )
+    return CheckOutcome(findings(found, _BACK), trace.records("polls"))
 
 
 CHECKS = (

@@ -9,7 +9,6 @@ from contract.outcomes import REFUSED_SENDS
 
 _LOG = ("topic", "partition")
 
-
 _IN_LOG = (
     "client of producer {producer} reported {records} sends as failed ({error}), but the log has"
     " the records"
@@ -48,10 +47,7 @@ def outcome_mismatch(trace: Trace) -> CheckOutcome:
     ).withColumn(
         "is_refused", F.coalesce(F.col("error").isin(*sorted(REFUSED_SENDS)), F.lit(1) == 0)
     )
-    return CheckOutcome(
-        findings(found, _FAILED_YET_WRITTEN),
-        trace.records("sends"),
-    )
+    return CheckOutcome(findings(found, _FAILED_YET_WRITTEN), trace.records("sends"))
 
 
 CHECKS = (

@@ -10,13 +10,13 @@ from analysis.facts.truncated import CUT, replicated_above, survivors_above
 
 _LOG = ("topic", "partition")
 
-
+_OFFSETS = (
+    "broker {broker} truncated its log to {to_offset} and lost offsets {first} to {last} of epoch"
+    " {epoch}, which are on the surviving branch"
+)
 _TRUNCATED = Cases(
-    violation(
-        "{had}",
-        "broker {broker} truncated its log to {to_offset} and lost offsets {first} to {last} of"
-        " epoch {epoch}, which are on the surviving branch",
-    ),
+    violation("wrote", _OFFSETS, when="had = 'wrote'"),
+    violation("acknowledged in sync", _OFFSETS),
     evidence="broker, to_offset, epoch, records, had",
     offset_first="first",
     offset_last="last",

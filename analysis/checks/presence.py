@@ -16,7 +16,6 @@ from contract.outcomes import Isolation
 _LOG = ("topic", "partition")
 _BATCH = ("producer_id", "producer_epoch")
 
-
 _NOT_READ = "{records} acknowledged records are in the log; group {group} has not read them yet"
 _LATE = Cases(
     permitted("never began", _NOT_READ, when="position is null"),
@@ -61,10 +60,7 @@ def unseen_record(trace: Trace) -> CheckOutcome:
         )
     )
     owed = acknowledged_sends(trace).join(readers, on="topic", how="inner")
-    return CheckOutcome(
-        findings(late, _LATE),
-        count_records(owed.where(is_owed)),
-    )
+    return CheckOutcome(findings(late, _LATE), count_records(owed.where(is_owed)))
 
 
 _APPENDED = "value {value} was appended {appends} times"
@@ -127,10 +123,7 @@ def duplicate_append(trace: Trace) -> CheckOutcome:
         )
         .join(settings, on=[*_LOG, "value"], how="left")
     )
-    return CheckOutcome(
-        findings(reported, _APPENDED_AGAIN),
-        count_records(surviving),
-    )
+    return CheckOutcome(findings(reported, _APPENDED_AGAIN), count_records(surviving))
 
 
 _RECEIVED = (

@@ -22,7 +22,6 @@ _NUMBERED = ("base_offset", "last_offset", "base_sequence")
 _SEQUENCES = 2**31
 """After the largest sequence number follows 0."""
 
-
 _APPENDED = Cases(
     violation(
         "appended",

@@ -1,7 +1,15 @@
 """Whether brokers validate and report leader epochs on the wire as the documents say."""
 
 from analysis.checks.base import CheckDefinition, CheckOutcome
-from analysis.checks.responses import ERROR, JUDGED, OF_LEADERS, RESPONSES, UNCOMPARED, outcome_of
+from analysis.checks.responses import (
+    BROKEN,
+    ERROR,
+    JUDGED,
+    OF_LEADERS,
+    RESPONSES,
+    UNCOMPARED,
+    outcome_of,
+)
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import literal
 from analysis.engine.frames import Frame
@@ -130,5 +138,5 @@ def _throttled(trace: Trace) -> Frame:
 
 CHECKS = (
     CheckDefinition("P1", wrong_epoch_error, needs=OF_LEADERS, cases=RESPONSES),
-    CheckDefinition("P5", malformed_response, needs=("wire_calls",), cases=RESPONSES),
+    CheckDefinition("P5", malformed_response, needs=("wire_calls",), cases=(BROKEN,)),
 )

@@ -1,7 +1,7 @@
 """Whether the controllers' own log keeps Raft's rules, and brokers report what it has (KIP-595)."""
 
 from analysis.checks.base import CheckDefinition, CheckOutcome, count
-from analysis.checks.cases import Cases, findings, violation
+from analysis.checks.cases import Cases, findings, permitted, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
@@ -10,13 +10,13 @@ from analysis.facts.trace import Trace
 _BATCH = ("base_offset", "last_offset", "metadata_epoch", "size_bytes", "checksum")
 _WHERE = ("servers", "metadata_epoch", "offset_first", "offset_last", "batches", "kind")
 
-
+_LOGS = "metadata logs of servers {to_json(servers)}, epoch {metadata_epoch}: {kind}"
 _LOGS_DIFFER = Cases(
-    violation(
-        "{kind}",
-        "metadata logs of servers {to_json(servers)}, epoch {metadata_epoch}: {kind}",
-        permitted_if="kind = 'uncommitted tail'",
-    ),
+    violation("not matching", _LOGS),
+    violation("one offset, two batches", _LOGS),
+    violation("epoch regressed", _LOGS),
+    violation("two leaders", _LOGS),
+    permitted("uncommitted tail", _LOGS),
     evidence="servers, metadata_epoch, batches",
 )
 

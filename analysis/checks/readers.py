@@ -176,10 +176,7 @@ def resurrected_record(trace: Trace) -> CheckOutcome:
         "group",
         at=F.min("at"),
     )
-    return CheckOutcome(
-        findings(found, _CAME_BACK),
-        trace.records("polls"),
-    )
+    return CheckOutcome(findings(found, _CAME_BACK), trace.records("polls"))
 
 
 _LATE = "at offset {first_offset}, {seconds:.1f} s after the record there was acknowledged"
@@ -225,10 +222,7 @@ def stale_read(trace: Trace) -> CheckOutcome:
         .drop("answered_micros")
         .distinct()
     )
-    return CheckOutcome(
-        findings(found, _STAYED),
-        count(runs(trace)),
-    )
+    return CheckOutcome(findings(found, _STAYED), count(runs(trace)))
 
 
 def _back(trace: Trace) -> Frame:

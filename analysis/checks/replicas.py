@@ -25,7 +25,6 @@ from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
 
-
 _BARRED = Cases(
     violation(
         "fenced",
@@ -78,10 +77,7 @@ def fenced_in_isr(trace: Trace) -> CheckOutcome:
         ),
     ).where("kind is not null")
     barred = barred.select(*members.columns, "broker_epoch", "fenced_micros", "kind")
-    return CheckOutcome(
-        findings(barred.unionByName(unreported), _BARRED),
-        count(changes),
-    )
+    return CheckOutcome(findings(barred.unionByName(unreported), _BARRED), count(changes))
 
 
 def _batch_ends(trace: Trace) -> tuple[Frame, Frame]:

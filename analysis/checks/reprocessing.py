@@ -13,7 +13,6 @@ _WHOLE_RUN = "whole run"
 _TIME = ("group", "time", "during")
 _INTERVAL_MICROS = 10 * MICROS_PER_SECOND
 
-
 _REPEATED = "{during}: {again} of {delivered} deliveries repeated a record"
 _AGAIN = Cases(
     permitted(_WHOLE_RUN, _REPEATED, when=f"during = '{_WHOLE_RUN}'"),
@@ -47,10 +46,7 @@ def reprocessing_amplification(trace: Trace) -> CheckOutcome:
     found = again.join(delivered, on=list(_TIME), how="inner").withColumn(
         "amplification", F.expr("round(delivered / nullif(delivered - again, 0), 3)")
     )
-    return CheckOutcome(
-        findings(found, _AGAIN),
-        trace.records("polls"),
-    )
+    return CheckOutcome(findings(found, _AGAIN), trace.records("polls"))
 
 
 def _times(trace: Trace) -> Frame:

@@ -30,7 +30,6 @@ _LOG = ("topic", "partition")
 _IN_ORDER = "struct(at_micros, seq, first_place)"
 _FOREVER = "9223372036854775807"
 
-
 _RESET = Cases(
     permitted("{cause}", "{cause}: the client raised an exception", when="to_offset is null"),
     permitted("{cause}", "{cause}: from {from_offset} to {to_offset} (policy {policy})"),
@@ -56,10 +55,7 @@ def reset(trace: Trace) -> CheckOutcome:
     found = with_skips(with_history(resets_of(trace), trace), trace).withColumn(
         "records", F.col("from_offset") - F.col("to_offset")
     )
-    return CheckOutcome(
-        findings(found, _RESET),
-        members_judged(trace),
-    )
+    return CheckOutcome(findings(found, _RESET), members_judged(trace))
 
 
 _UNJUSTIFIED = Cases(
@@ -124,10 +120,7 @@ def unjustified_reset(trace: Trace) -> CheckOutcome:
     found = within.where(
         "if(has_no_epoch, coalesce(from_offset <= end_before, true), is_known and not is_off)"
     )
-    return CheckOutcome(
-        findings(found, _UNJUSTIFIED),
-        members_judged(trace),
-    )
+    return CheckOutcome(findings(found, _UNJUSTIFIED), members_judged(trace))
 
 
 _SILENT = Cases(
@@ -159,10 +152,7 @@ def truncation_undetected(trace: Trace) -> CheckOutcome:
     found = silent.join(
         noticed(trace, silent), on=[*PARTITION, "first_micros", "until_micros"], how="left_anti"
     )
-    return CheckOutcome(
-        findings(found, _SILENT),
-        trace.records("polls"),
-    )
+    return CheckOutcome(findings(found, _SILENT), trace.records("polls"))
 
 
 def _truncated_reads(trace: Trace) -> Frame:

@@ -31,7 +31,12 @@ ERROR = (
 )
 """SQL: the error of a response in words."""
 
-
+BROKEN = violation(
+    "{rule}",
+    "{api} version {version} to broker {broker}: expected {expected}, got {got}",
+    when="verdict = 'violation'",
+)
+"""A response breaks a rule of docs/protocol.md."""
 RESPONSES = Cases(
     undecided(
         "{rule}",
@@ -39,20 +44,13 @@ RESPONSES = Cases(
         " got {got}",
         when="verdict = 'undecided'",
     ),
-    violation(
-        "{rule}",
-        "{api} version {version} to broker {broker}: expected {expected}, got {got}",
-        when="verdict = 'violation'",
-    ),
+    BROKEN,
     evidence="worker, seq, broker, api, version, expected, got",
     at="at_micros",
 )
-"""A rule that a response breaks, by what the checks of the protocol made of it."""
+"""What a response may break, by what the checks of the protocol made of it."""
 
 
 def outcome_of(rows: Frame) -> CheckOutcome:
     """The findings among judged responses."""
-    return CheckOutcome(
-        findings(rows, RESPONSES),
-        count(rows),
-    )
+    return CheckOutcome(findings(rows, RESPONSES), count(rows))

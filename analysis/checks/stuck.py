@@ -15,7 +15,6 @@ from contract.tables import MICROS_PER_SECOND
 _LOG = ("topic", "partition")
 _IS_HELD = "injected_micros <= at and (healed_micros is null or healed_micros > at)"
 
-
 _IS_EXCUSED = "kind != 'no fault'"
 _STOPPED = "the member stopped at {position}; the log ends at {log_end}"
 _STALLED = Cases(
@@ -72,10 +71,7 @@ def stuck_consumer(trace: Trace) -> CheckOutcome:
         )
         .join(trace.log_bounds.select(*_LOG, "log_end"), on=list(_LOG), how="left")
     )
-    return CheckOutcome(
-        findings(found, _STALLED),
-        count(reported),
-    )
+    return CheckOutcome(findings(found, _STALLED), count(reported))
 
 
 _LAST_VALUES = (
@@ -135,10 +131,7 @@ def stuck_producer(trace: Trace) -> CheckOutcome:
             F.lit(trace.run.error is not None).alias("has_failed"),
         )
     )
-    return CheckOutcome(
-        findings(stuck, _UNACKNOWLEDGED),
-        count(ends),
-    )
+    return CheckOutcome(findings(stuck, _UNACKNOWLEDGED), count(ends))
 
 
 _OUT = (
@@ -210,10 +203,7 @@ def never_caught_up(trace: Trace) -> CheckOutcome:
             / MICROS_PER_SECOND,
         )
     )
-    return CheckOutcome(
-        findings(reported, _OUT_OF_ISR),
-        count(last),
-    )
+    return CheckOutcome(findings(reported, _OUT_OF_ISR), count(last))
 
 
 def _held(trace: Trace) -> Frame:

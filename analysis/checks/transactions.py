@@ -22,7 +22,6 @@ _IS_PASSED = """
 """
 """A write that was there when the group went past its offset, be it truncated since."""
 
-
 _UNTAKEN = Cases(
     violation(
         "{ended_as}",
@@ -63,10 +62,7 @@ def aborted_read(trace: Trace) -> CheckOutcome:
         "reason",
         at=F.min("polled_micros"),
     )
-    return CheckOutcome(
-        findings(found, _UNTAKEN),
-        count_records(owed),
-    )
+    return CheckOutcome(findings(found, _UNTAKEN), count_records(owed))
 
 
 _SKIPPED = (
@@ -124,10 +120,7 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
             F.sum("records").alias("records"),
         )
     )
-    return CheckOutcome(
-        findings(missed, _MISSED),
-        count_records(passed),
-    )
+    return CheckOutcome(findings(missed, _MISSED), count_records(passed))
 
 
 CHECKS = (

@@ -30,7 +30,6 @@ _MICROS_PER_MS = MICROS_PER_SECOND // 1000
 _RAISED = "(?i)log_?truncation"
 _RESET = (*PARTITION, "member", "policy", "from_offset", "from_epoch", "to_offset", "at_micros")
 
-
 _NOTICED = (
     "epoch {from_epoch} ends at {forked_at} in the log; the client detected the truncation at"
     " {from_offset}, {latency_ms:.0f} ms after the next epoch began"
@@ -74,10 +73,7 @@ def truncation_detected(trace: Trace) -> CheckOutcome:
             "coalesce(to_offset = forked_at, false) as is_exact",
         )
     )
-    return CheckOutcome(
-        findings(known, _DETECTED),
-        count(reads(trace)),
-    )
+    return CheckOutcome(findings(known, _DETECTED), count(reads(trace)))
 
 
 _IS_UNSURE = "(may_be_off or from_offset < start_high)"
@@ -151,10 +147,7 @@ def false_truncation(trace: Trace) -> CheckOutcome:
         .withColumn("may_be_off", may_be_overwritten("known_epoch", "from_offset", until))
         .where("known_epoch < 0 or not is_off")
     )
-    return CheckOutcome(
-        findings(judged, _FALSE),
-        members_judged(trace),
-    )
+    return CheckOutcome(findings(judged, _FALSE), members_judged(trace))
 
 
 _SILENT = Cases(
@@ -208,10 +201,7 @@ def silent_revalidation(trace: Trace) -> CheckOutcome:
         .join(trace.groups.select("group", "commit_epoch"), on="group", how="left")
         .selectExpr("*", "position - forked_at as appended")
     )
-    return CheckOutcome(
-        findings(found, _SILENT),
-        count(passages),
-    )
+    return CheckOutcome(findings(found, _SILENT), count(passages))
 
 
 _LOST = (
@@ -259,10 +249,7 @@ def loss_estimate(trace: Trace) -> CheckOutcome:
         )
         .withColumn("lost", F.coalesce("lost", F.lit(0)))
     )
-    return CheckOutcome(
-        findings(found, _ABANDONED),
-        count(ended),
-    )
+    return CheckOutcome(findings(found, _ABANDONED), count(ended))
 
 
 def _reports(trace: Trace) -> Frame:

@@ -24,8 +24,9 @@ from micro import (
     truncated,
 )
 
+from analysis.checks.registry import CHECKS
 from contract.checks import Check
-from contract.verdicts import CheckResult
+from contract.verdicts import CheckResult, Finding
 
 # Epoch 0 ends at 2; epoch 1 rewrote 2 and 3. The group read 0-3 of epoch 0, then went on from 4.
 TRUNCATED = {
@@ -198,6 +199,16 @@ def result(make_trace: TraceMaker, check: Check, rows: dict[str, Any], **plan: A
 
 
 def explained(told: CheckResult) -> CheckResult:
-    """What a check found: each finding is of a kind, and has its cause."""
-    assert all(one.kind and one.cause for one in told.examples)
+    """What a check found: each finding has its cause, and is one of the check's cases."""
+    assert all(one.cause and is_declared(one) for one in told.examples)
     return told
+
+
+def is_declared(finding: Finding) -> bool:
+    """Whether the check has such a case; those of `analysis.verdict.others` declare none."""
+    check = CHECKS.get(Check(finding.check))
+    return check is None or any(
+        finding.verdict in case.verdicts and (finding.kind == case.kind or not case.is_of_one_kind)
+        for case in check.cases
+        if finding.kind
+    )

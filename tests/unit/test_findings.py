@@ -12,6 +12,7 @@ from analysis.checks.registry import CHECKS
 from analysis.findings_page import PAGE, with_tables
 from analysis.verdict.others import OTHERS
 from contract.checks import Check
+from contract.verdicts import FindingVerdict
 
 FUNCTIONS = {check: one.judge for check, one in CHECKS.items()} | {
     check: function for check, (_, function) in OTHERS.items()
@@ -69,6 +70,18 @@ def test_every_check_is_described(check: Check) -> None:
     assert re.fullmatch(r"[A-Z].*[^.]\.", told.definition), "one sentence"
     assert ". " not in told.definition
     assert "|" not in repr(told), "it stands in a table"
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_a_docstring_has_the_verdicts_of_the_cases(check: Check) -> None:
+    told = described(CHECKS[check].judge)
+    verdicts = {verdict for case in CHECKS[check].cases for verdict in case.verdicts}
+    sections = {
+        FindingVerdict.PERMITTED: told.permitted,
+        FindingVerdict.UNDECIDED: told.undecided,
+    }
+    assert verdicts, "it has no cases"
+    assert verdicts - {FindingVerdict.VIOLATION} == {one for one in sections if sections[one]}
 
 
 def test_a_docstring_is_read_by_its_labels() -> None:
