@@ -289,6 +289,30 @@ class Sampled(Event, frozen=True, kw_only=True):
     asked_micros: WallMicros | None = None
 
 
+class QuorumSampled(Event, frozen=True, kw_only=True):
+    """The response of the metadata quorum's leader to a DescribeQuorum; other servers refuse it.
+
+    server: the controller that responded, by which it leads.
+    high_watermark: -1 until it has committed an entry of its epoch.
+    voters, log_ends: parallel: each voter's log end, as far as it has fetched; -1: not yet.
+    observers: the other servers that fetch from it.
+    """
+
+    server: Int32
+    leader: Int32
+    leader_epoch: Int32
+    high_watermark: Int64
+    voters: list[Int32]
+    log_ends: list[Int64]
+    observers: list[Int32]
+    asked_micros: WallMicros
+
+    def __post_init__(self) -> None:
+        """Refuse lists that are not parallel."""
+        if len(self.voters) != len(self.log_ends):
+            raise ValueError("voters and log_ends differ in length")
+
+
 class WireAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What one request asked about one partition, and what the response says of it.
 

@@ -28,6 +28,7 @@ TABLES_OF_HISTORIES = (
     "phases",
     "waits",
     "samples",
+    "quorum_samples",
     "wire_calls",
     "clocks",
     "histories",

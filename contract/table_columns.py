@@ -72,6 +72,11 @@ def int32s(name: str, about: str = "") -> Column:
     return Column(name, pa.list_(pa.int32()), about)
 
 
+def int64s(name: str, about: str = "") -> Column:
+    """Declare a column of lists of 64-bit integers."""
+    return Column(name, pa.list_(pa.int64()), about)
+
+
 WORKER = string("worker", "whose history or log has it")
 PARTITION = (string("topic"), int32("partition"))
 REPLICA = (int32("broker", "the broker of the replica"), *PARTITION)

@@ -9,6 +9,7 @@ from contract.table_columns import (
     int32,
     int32s,
     int64,
+    int64s,
     string,
     table,
 )
@@ -63,6 +64,19 @@ TABLES_OF_RUN = {
         int32s("isr"),
         int64("log_start_offset", "-1 unless that broker leads"),
         int64("log_end_offset", "its high watermark; -1 unless it leads"),
+        int64("at_micros", "when the response was recorded"),
+        int64("asked_micros", "when the request was sent, by the same clock"),
+    ),
+    "quorum_samples": table(
+        "One row per response of the metadata quorum's leader to a DescribeQuorum, by which it"
+        " leads: other controllers refuse it. Source: the observer's history.",
+        int32("server", "the controller that responded"),
+        int32("leader", "as it reports it: itself"),
+        int32("leader_epoch", "of the quorum"),
+        int64("high_watermark", "-1 until an entry of the epoch is committed"),
+        int32s("voters"),
+        int64s("log_ends", "of each of `voters`, as far as the leader knows; -1: it has not"),
+        int32s("observers", "the other servers that fetch from the leader"),
         int64("at_micros", "when the response was recorded"),
         int64("asked_micros", "when the request was sent, by the same clock"),
     ),

@@ -97,6 +97,18 @@ TABLES_OF_SERVERS = {
         int32("leader", "the controller that was elected; null if the batch has none"),
         int64("at_micros", "on the active controller's clock"),
     ),
+    "cut_metadata_batches": table(
+        "One row per batch that a server's metadata log held just before a fault on the server was"
+        " healed (or its disk was wiped), and does not hold at the end. Source: the folder `kept`.",
+        int32("server"),
+        int64("base_offset"),
+        int64("last_offset"),
+        int32("metadata_epoch", "of the controllers' quorum"),
+        int64("size_bytes"),
+        int64("checksum", "CRC of the batch"),
+        int32("leader", "the controller that was elected; null if the batch has none"),
+        int64("taken_micros", "when the log was copied"),
+    ),
     "truncations": table(
         "One row per truncation of a replica. Source: the servers' logs.",
         *REPLICA,

@@ -25,20 +25,22 @@ def metadata_divergence(trace: Trace) -> CheckOutcome:
     """Two servers' metadata logs differ, or a broker reported a leadership that no log has.
 
     Logs that share a batch are the same before it; an offset and epoch name one batch; epochs grow
-    with the offset; an epoch has one leader. A leadership that a broker reported was committed, so
-    the metadata log has it.
+    with the offset; an epoch has one leader, also by its own report, and in what a log held before
+    it was truncated. A leadership that a broker reported was committed, so the metadata log has it.
 
     Permitted: a tail behind the last shared batch: its server had not rejoined when the run ended.
     Evaluates: every batch of each metadata log, against each log that shares batches with it.
     Source: KIP-595; Raft, Log Matching.
     """
     batches = trace["metadata_batches"].select("server", *_BATCH, "leader")
+    cut = trace["cut_metadata_batches"].select("server", *_BATCH, "leader")
+    every = batches.unionByName(cut)
     pairs = trace.shared("metadata_pairs", lambda: _pairs(batches))
     found = (
         _unmatched(batches, pairs)
-        .unionByName(_ambiguous(batches))
+        .unionByName(_ambiguous(every))
         .unionByName(_regressed(batches))
-        .unionByName(_two_leaders(batches))
+        .unionByName(_two_leaders(every, trace))
     )
     logs = findings(found, _LOGS_DIFFER)
     return CheckOutcome(
@@ -121,15 +123,24 @@ def _regressed(batches: Frame) -> Frame:
     )
 
 
-def _two_leaders(batches: Frame) -> Frame:
+def _two_leaders(batches: Frame, trace: Trace) -> Frame:
+    """Epochs that several controllers led, by the entries that they wrote or by their reports."""
+    reported = trace["quorum_samples"].selectExpr(
+        "leader_epoch as metadata_epoch",
+        "leader",
+        "cast(null as bigint) as base_offset",
+        "cast(null as bigint) as last_offset",
+    )
     return (
         batches.where("leader is not null")
+        .select("metadata_epoch", "leader", "base_offset", "last_offset")
+        .unionByName(reported)
         .groupBy("metadata_epoch")
         .agg(
             F.sort_array(F.collect_set("leader")).alias("servers"),
             F.min("base_offset").alias("offset_first"),
             F.max("last_offset").alias("offset_last"),
-            F.count(F.lit(1)).alias("batches"),
+            F.count("base_offset").alias("batches"),
         )
         .where("size(servers) > 1")
         .withColumn("kind", F.lit("two leaders"))

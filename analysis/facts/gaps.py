@@ -17,7 +17,7 @@ from contract.run_folder import GENERATED
 from contract.tables import TABLES
 
 _BY_DRIVER = ("faults", "phases", "waits", "clocks")
-_BY_OBSERVER = ("samples", "transactions")
+_BY_OBSERVER = ("samples", "quorum_samples", "transactions")
 _BY_CLIENTS = ("sends", "polls", "commits", "group_events", "transactions")
 _BY_ANYBODY = (*_BY_DRIVER, *_BY_OBSERVER, *_BY_CLIENTS)
 _OF_ROLES = {"driver": _BY_DRIVER, "observer_worker": _BY_OBSERVER}

@@ -5,7 +5,10 @@ import msgspec
 from contract.clients import Client
 from contract.outcomes import Isolation, Manner, Outcome, TransactionChange
 from contract.tagged import decoder_of
-from harness.clients import observer_commands  # noqa: F401 - the decoder reads these too
+from harness.clients import (  # the decoder reads these too
+    observer_commands,  # noqa: F401
+    quorum_commands,  # noqa: F401
+)
 from harness.clients.command import Command
 
 

@@ -175,6 +175,7 @@ class CallBroker(Command, frozen=True, kw_only=True):
     Each is also written to the history as a `WireCalled`.
 
     topic_names: by topic id, of the topics that requests name by id.
+    timeout_seconds: for the connection and for each read of a response.
     """
 
     broker: int
@@ -182,6 +183,7 @@ class CallBroker(Command, frozen=True, kw_only=True):
     port: int
     requests: list[WireRequest]
     topic_names: dict[str, str]
+    timeout_seconds: float = 10.0
 
 
 class TruncateTail(Command, frozen=True, kw_only=True):

@@ -21,6 +21,8 @@ from harness.clients.commands import WorkerPlan
 from harness.clients.extra_member import join_and_leave
 from harness.clients.history import HistoryWriter
 from harness.clients.observer_commands import PartitionState, TruncateTailResult, WireResult
+from harness.clients.quorum_commands import DescribeQuorum, WatchQuorum
+from harness.clients.quorum_sampling import QuorumSampling
 from harness.clients.views import (
     brokers_seen_by,
     controller_seen_by,
@@ -51,6 +53,7 @@ class ObserverRole(Role):
         self._admin = AdminClient(plan.bootstrap)
         self._ending = threading.Event()
         self._watchers: list[threading.Thread] = []
+        self._quorum = QuorumSampling(history, self._ending)
 
     def carry_out(self, command: Command) -> Any:  # noqa: PLR0911 - one a command
         """Observe, administer, truncate a tail or decode."""
@@ -93,8 +96,15 @@ class ObserverRole(Role):
                 return [self._call(command, asked) for asked in command.requests]
             case commands.DescribeTransactions(transactional_ids=transactional_ids):
                 return [self._describe(name) for name in transactional_ids]
+            case DescribeQuorum() | WatchQuorum():
+                return self._observe_quorum(command)
             case _:
                 return self._administer_topic(command)
+
+    def _observe_quorum(self, command: DescribeQuorum | WatchQuorum) -> Any:
+        if isinstance(command, DescribeQuorum):
+            return self._quorum.describe(command)
+        return self._start(self._quorum.watchers(command))
 
     def _administer_topic(self, command: Command) -> Any:  # noqa: PLR0911 - one a command
         match command:
@@ -137,7 +147,9 @@ class ObserverRole(Role):
         self._history.write(Sampled, broker=broker, asked_micros=asked_micros, **fields)
 
     def _call(self, command: commands.CallBroker, asked: WireRequest) -> Any:
-        made = exchange(Broker(command.address, command.port), asked)
+        made = exchange(
+            Broker(command.address, command.port), asked, timeout_seconds=command.timeout_seconds
+        )
         response = made.response
         self._history.write(
             WireCalled,
@@ -179,13 +191,20 @@ class ObserverRole(Role):
         return msgspec.to_builtins(state)
 
     def _watch(self, command: commands.Watch) -> int:
-        for broker_id, address, port in command.brokers:
-            watcher = threading.Thread(
-                target=self._watch_broker, args=(broker_id, Broker(address, port), command)
-            )
-            self._watchers.append(watcher)
+        return self._start(
+            [
+                threading.Thread(
+                    target=self._watch_broker, args=(broker, Broker(address, port), command)
+                )
+                for broker, address, port in command.brokers
+            ]
+        )
+
+    def _start(self, watchers: list[threading.Thread]) -> int:
+        self._watchers += watchers
+        for watcher in watchers:
             watcher.start()
-        return len(command.brokers)
+        return len(watchers)
 
     def _watch_broker(self, broker_id: int, broker: Broker, command: commands.Watch) -> None:
         """Sample one broker until the end: partitions that it leads, and changes of others."""

@@ -3,6 +3,7 @@
 from typing import Any
 
 from harness.clients.observer_commands import PartitionState
+from harness.clients.quorum_commands import QuorumState
 from harness.java.jvm import java_class, java_list
 from harness.wire.request import Broker, ask
 
@@ -74,14 +75,36 @@ def controller_seen_by(broker: Broker) -> int:
     Raises:
         OSError: it can't be reached.
     """
+    found = _described(broker)
+    return -1 if found is None else int(found.leaderId())
+
+
+def quorum_seen_by(controller: Broker) -> QuorumState | None:
+    """Return the metadata quorum according to a controller; None if it does not lead it.
+
+    Raises:
+        OSError: it can't be reached.
+    """
+    found = _described(controller)
+    if found is None or found.errorCode() != _NO_ERROR:
+        return None
+    return QuorumState(
+        leader=int(found.leaderId()),
+        leader_epoch=int(found.leaderEpoch()),
+        high_watermark=int(found.highWatermark()),
+        log_ends={int(one.replicaId()): int(one.logEndOffset()) for one in found.currentVoters()},
+        observers=sorted(int(one.replicaId()) for one in found.observers()),
+    )
+
+
+def _described(server: Broker) -> Any:
+    """Return what a server's DescribeQuorum response says of the metadata log; None if nothing."""
     partition = java_class(f"{_MESSAGES}.DescribeQuorumRequestData$PartitionData")()
     topic = java_class(f"{_MESSAGES}.DescribeQuorumRequestData$TopicData")()
     topic.setTopicName(_METADATA_TOPIC).setPartitions(java_list([partition.setPartitionIndex(0)]))
     request = java_class(f"{_MESSAGES}.DescribeQuorumRequestData")().setTopics(java_list([topic]))
-    answer = _ask(broker, "DESCRIBE_QUORUM", request)
-    if answer.topics().isEmpty():
-        return -1
-    return int(answer.topics().get(0).partitions().get(0).leaderId())
+    answer = _ask(server, "DESCRIBE_QUORUM", request)
+    return None if answer.topics().isEmpty() else answer.topics().get(0).partitions().get(0)
 
 
 def coordinator_seen_by(broker: Broker, key: str, *, of_transactions: bool) -> int:

@@ -10,6 +10,7 @@ _LEFT_ON_THE_NODE = (".index", ".timeindex", ".txnindex", ".lock")
 """Files of a log directory whose content the segments have too."""
 _OF_ITS_OWN = "__"
 """Topics with such names are Kafka's own."""
+_METADATA_LOG = "__cluster_metadata-0"
 _COPY_SECONDS = 60
 
 
@@ -19,7 +20,7 @@ def copy_log_directory(kafka: KafkaService, server: int, target: Path) -> None:
 
 
 def keep_log_directory(kafka: KafkaService, server: int, kept: Path) -> None:
-    """Copy a server's replicas of users' topics now, before it may truncate them.
+    """Copy a server's metadata log and replicas of users' topics now, before it may truncate them.
 
     Args:
         kafka: the cluster.
@@ -38,7 +39,8 @@ def keep_log_directory(kafka: KafkaService, server: int, kept: Path) -> None:
         _copy(node, still, target)
         node.remove(still)
     for path in target.rglob(f"{_OF_ITS_OWN}*/*"):
-        path.unlink()
+        if path.parent.name != _METADATA_LOG or path.suffix != ".log":
+            path.unlink()
 
 
 def _copy(node: Node, source: Path, target: Path) -> None:

@@ -15,6 +15,7 @@ from contract.events import (
     GroupChanged,
     PhaseEntered,
     Polled,
+    QuorumSampled,
     Sampled,
     SendsIntended,
     Sent,
@@ -88,6 +89,8 @@ def _observed(worker: str, event: Event, rows: Rows) -> None:
             rows.add("clocks", **_row(event, without="seq"))
         case Sampled():
             rows.add("samples", **_row(event, without="seq"))
+        case QuorumSampled():
+            rows.add("quorum_samples", **_row(event, without="seq"))
         case WireCalled():
             _wire_calls(worker, event, rows)
 

@@ -7,11 +7,10 @@ from typing import Any
 from contract.errors import WorkerError
 from harness.decode.coordinator import CommittedOffsets
 from harness.decode.cut import decode_cut
-from harness.decode.metadata_log import METADATA_TOPIC, MetadataLog
+from harness.decode.metadata_log import METADATA_TOPIC, MetadataLog, metadata_batches
 from harness.decode.replica_files import Replica, replicas
-from harness.decode.segments import batches, open_segment, value_of
+from harness.decode.segments import batches, control_kind, open_segment, value_of
 from harness.decode.tables import Rows, write_table
-from harness.java.jvm import first_java_class
 
 OFFSETS_TOPIC = "__consumer_offsets"
 _MICROS_PER_MS = 1000
@@ -31,7 +30,7 @@ def decode_segments(segments: Path, tables: Path, *, kept: Path) -> dict[str, in
     for replica in replicas(segments):
         if replica.topic == METADATA_TOPIC:
             in_order = list(batches(replica, rows))
-            rows.extend("metadata_batches", _metadata_batches(replica.broker, in_order))
+            rows.extend("metadata_batches", metadata_batches(replica.broker, in_order))
             metadata.offer(list(_records(in_order)))
         elif replica.topic == OFFSETS_TOPIC:
             _decode_offsets(replica, committed, rows)
@@ -50,6 +49,7 @@ def decode_segments(segments: Path, tables: Path, *, kept: Path) -> dict[str, in
         "epoch_checkpoints",
         "log_starts",
         "metadata_batches",
+        "cut_metadata_batches",
         "unread_segments",
         "cut_batches",
         "cut_records",
@@ -104,7 +104,7 @@ def _decode_offsets(replica: Replica, committed: CommittedOffsets, rows: Rows) -
         for record in batch:
             if not batch.isControlBatch():
                 committed.add(replica.broker, replica.partition, batch, record)
-            elif (marker := _control_type(record)) in ("commit", "abort"):
+            elif (marker := control_kind(record)) in ("commit", "abort"):
                 committed.end(replica.broker, replica.partition, int(batch.producerId()), marker)
 
 
@@ -119,7 +119,7 @@ def _decode_replica(replica: Replica, segments: Path, rows: Rows) -> None:
         for record in batch:
             count += 1
             if control:
-                control_type = _control_type(record)
+                control_type = control_kind(record)
             else:
                 rows.add(
                     "replica_records",
@@ -157,41 +157,6 @@ def _decode_replica(replica: Replica, segments: Path, rows: Rows) -> None:
     )
     for epoch, start in _epoch_checkpoint(replica.folder / "leader-epoch-checkpoint"):
         rows.add("epoch_checkpoints", **key, leader_epoch=epoch, start_offset=start)
-
-
-def _metadata_batches(server: int, in_order: Iterable[Any]) -> Iterator[dict[str, Any]]:
-    for batch in in_order:
-        yield {
-            "server": server,
-            "base_offset": int(batch.baseOffset()),
-            "last_offset": int(batch.lastOffset()),
-            "metadata_epoch": int(batch.partitionLeaderEpoch()),
-            "size_bytes": int(batch.sizeInBytes()),
-            "checksum": int(batch.checksum()),
-            "leader": _elected(batch) if batch.isControlBatch() else None,
-            "at_micros": int(batch.maxTimestamp()) * _MICROS_PER_MS,
-        }
-
-
-def _elected(batch: Any) -> int | None:
-    """Return the controller that a control batch names as the quorum's leader, or None."""
-    control = first_java_class(
-        "org.apache.kafka.common.record.internal.ControlRecordUtils",
-        "org.apache.kafka.common.record.ControlRecordUtils",
-    )
-    for record in batch:
-        if _control_type(record) == "leader_change":
-            return int(control.deserializeLeaderChangeMessage(record).leaderId())
-    return None
-
-
-def _control_type(record: Any) -> str:
-    """Return a control record's type, e.g. `commit` or `abort`."""
-    kinds = first_java_class(
-        "org.apache.kafka.common.record.internal.ControlRecordType",
-        "org.apache.kafka.common.record.ControlRecordType",
-    )
-    return str(kinds.parse(record.key()).name()).lower()
 
 
 def _checkpoint_lines(path: Path) -> list[str]:

@@ -1,9 +1,10 @@
 """Leaderships and brokers over time, replayed from `__cluster_metadata` by a controller's rules."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from harness.java.jvm import java_class
+from harness.decode.segments import control_kind
+from harness.java.jvm import first_java_class, java_class
 
 METADATA_TOPIC = "__cluster_metadata"
 _MICROS_PER_MS = 1000
@@ -131,3 +132,30 @@ def _broker_change(kind: str, message: Any) -> dict[str, Any] | None:
         if int(message.inControlledShutdown()):
             change["in_controlled_shutdown"] = True
     return change
+
+
+def metadata_batches(server: int, in_order: Iterable[Any]) -> Iterator[dict[str, Any]]:
+    """Yield rows of the table `metadata_batches`, in the order of a server's log."""
+    for batch in in_order:
+        yield {
+            "server": server,
+            "base_offset": int(batch.baseOffset()),
+            "last_offset": int(batch.lastOffset()),
+            "metadata_epoch": int(batch.partitionLeaderEpoch()),
+            "size_bytes": int(batch.sizeInBytes()),
+            "checksum": int(batch.checksum()),
+            "leader": _elected(batch) if batch.isControlBatch() else None,
+            "at_micros": int(batch.maxTimestamp()) * _MICROS_PER_MS,
+        }
+
+
+def _elected(batch: Any) -> int | None:
+    """Return the controller that a control batch names as the quorum's leader, or None."""
+    control = first_java_class(
+        "org.apache.kafka.common.record.internal.ControlRecordUtils",
+        "org.apache.kafka.common.record.ControlRecordUtils",
+    )
+    for record in batch:
+        if control_kind(record) == "leader_change":
+            return int(control.deserializeLeaderChangeMessage(record).leaderId())
+    return None

@@ -53,6 +53,15 @@ def value_of(record: Any) -> str | None:
     return str(utf8(record.value())) if record.hasValue() else None
 
 
+def control_kind(record: Any) -> str:
+    """Return a control record's type, e.g. `commit` or `abort`."""
+    kinds = first_java_class(
+        "org.apache.kafka.common.record.internal.ControlRecordType",
+        "org.apache.kafka.common.record.ControlRecordType",
+    )
+    return str(kinds.parse(record.key()).name()).lower()
+
+
 def open_segment(segment: Path, *, mutable: bool) -> Any:
     """Open a segment as `FileRecords`, which moved to an `internal` package in 4.x."""
     file_records = first_java_class(

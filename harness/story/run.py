@@ -30,6 +30,7 @@ from harness.story.consumers import Consumers, members_of
 from harness.story.groups import Groups
 from harness.story.injections import Injections
 from harness.story.phases import Phases
+from harness.story.quorum import Quorum
 from harness.story.topics import new_topic
 from harness.story.transactions import Transactions
 from harness.story.wire import Wire
@@ -51,6 +52,7 @@ class Run:
         groups: members and committed offsets of groups.
         transactions: transactional producers, step by step.
         wire: single requests to single brokers.
+        quorum: the controllers' quorum, each controller by itself.
         observer: the state of the cluster.
         plan: what the scenario is to do.
         phases: reports the phases.
@@ -77,6 +79,7 @@ class Run:
         self.groups = Groups(self.observer)
         self.transactions = Transactions(consumers.java)
         self.wire = Wire(self.observer)
+        self.quorum = Quorum(self.observer)
         self.phases = phases
         self.plan = plan
         self._history = history

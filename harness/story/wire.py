@@ -13,14 +13,16 @@ from harness.clients.observer_commands import CallBroker, WireResult
 from harness.wire.requests import NO_ID, Request, WireRequest, api_versions
 
 _CALL_SECONDS = 60
+_ANSWERED_SECONDS = 10.0
 
 
 class Wire:
     """Sends requests by the observer's worker, which records each with its response."""
 
-    def __init__(self, observer: Observer) -> None:
-        """Use the observer's worker."""
+    def __init__(self, observer: Observer, *, port: int = CLIENT_PORT) -> None:
+        """Use the observer's worker; `port` is that of the servers' listener."""
         self._observer = observer
+        self._port = port
         self._versions: dict[int, dict[int, range]] = {}
         self._topic_ids: dict[str, str] = {}
 
@@ -55,15 +57,25 @@ class Wire:
             }
         return self._versions[broker].get(API_KEYS[api], range(0))
 
-    def call(self, broker: int, requests: Iterable[WireRequest]) -> list[WireResult]:
-        """Send requests to a broker, one after the other; return the result of each."""
+    def call(
+        self,
+        broker: int,
+        requests: Iterable[WireRequest],
+        *,
+        timeout_seconds: float = _ANSWERED_SECONDS,
+    ) -> list[WireResult]:
+        """Send requests to a broker, one after the other; return the result of each.
+
+        One that is not answered in time is recorded as failed.
+        """
         found = self._observer.worker.call(
             CallBroker(
                 broker=broker,
                 address=self._observer.kafka.host(broker).address,
-                port=CLIENT_PORT,
+                port=self._port,
                 requests=list(requests),
                 topic_names={of: topic for topic, of in self._topic_ids.items() if of != NO_ID},
+                timeout_seconds=timeout_seconds,
             ),
             timeout_seconds=_CALL_SECONDS,
         )

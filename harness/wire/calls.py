@@ -15,8 +15,6 @@ from harness.java.jvm import java_class
 from harness.wire.request import Broker, ask
 from harness.wire.requests import WireRequest
 
-_TIMEOUT_SECONDS = 10.0
-
 
 @dataclass(frozen=True)
 class Exchange:
@@ -36,7 +34,7 @@ class Exchange:
     began_micros: int
 
 
-def exchange(broker: Broker, asked: WireRequest) -> Exchange:
+def exchange(broker: Broker, asked: WireRequest, *, timeout_seconds: float) -> Exchange:
     """Send a request and wait for its response; a failed exchange is returned, too.
 
     Raises:
@@ -49,7 +47,7 @@ def exchange(broker: Broker, asked: WireRequest) -> Exchange:
     failure: str | None = None
     try:
         found = ask(
-            broker, asked.api, message, version=asked.version, timeout_seconds=_TIMEOUT_SECONDS
+            broker, asked.api, message, version=asked.version, timeout_seconds=timeout_seconds
         )
         response = _fields(found, asked.version)
     except OSError as error:

@@ -1,0 +1,326 @@
+"""Whether the controllers commit and truncate their own log as Raft requires (KIP-595)."""
+
+from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Window
+from analysis.engine.frames import Frame
+from analysis.facts.trace import Trace
+
+_BATCH = ("base_offset", "last_offset", "metadata_epoch", "size_bytes", "checksum")
+_MAJORITY = "element_at(sort_array(log_ends, false), cast(size(log_ends) div 2 as int) + 1)"
+"""SQL: the offset up to which a majority of the voters has the log; the leader counts."""
+_METADATA_TOPIC = "__cluster_metadata"
+
+
+def metadata_lost(trace: Trace) -> CheckOutcome:
+    """Metadata that was committed is not in the metadata logs at the end.
+
+    Committed is what lies below a high watermark that a leader reported. Its newest entry is of the
+    leader's epoch. So a log that reaches the high watermark has an entry of that epoch just below
+    it. What the leader's log held there before a fault was healed is in a log at the end.
+
+    Undecided: a minority of the last known voters has it at the end.
+    Evaluates: every high watermark that a leader reported.
+    Source: KIP-595; Raft, Leader Completeness; `LeaderState.maybeUpdateHighWatermark`.
+    """
+    committed = _committed(trace)
+    against = trace.shared("committed_metadata", lambda: _against_logs(committed, trace))
+    found = _overwritten(against).unionByName(_few(against, trace)).unionByName(_removed(trace))
+    return CheckOutcome(
+        findings(
+            found,
+            evidence=("servers", "leader", "metadata_epoch", "high_watermark", "got"),
+            kind=F.col("kind"),
+            verdict=F.expr("if(kind = 'on a minority', 'undecided', 'violation')"),
+            offset_last=F.expr("high_watermark - 1"),
+            at=F.col("at_micros"),
+            cause=F.format_string(
+                "controller %s reported high watermark %s in epoch %s; at the end, servers %s: %s,"
+                " %s",
+                "leader",
+                "high_watermark",
+                "metadata_epoch",
+                F.to_json("servers"),
+                "kind",
+                "got",
+            ),
+        ),
+        count(trace["quorum_samples"].where("high_watermark > 0")),
+    )
+
+
+_LOST = (
+    "servers",
+    "leader",
+    "metadata_epoch",
+    "high_watermark",
+    "at_micros",
+    "kind",
+    "got",
+)
+
+
+def _committed(trace: Trace) -> Frame:
+    """(leader, metadata_epoch, high_watermark, at_micros): the highest of each epoch."""
+    return (
+        trace["quorum_samples"]
+        .where("high_watermark > 0")
+        .groupBy("leader", F.col("leader_epoch").alias("metadata_epoch"))
+        .agg(
+            F.max("high_watermark").alias("high_watermark"),
+            F.expr("min_by(at_micros, -high_watermark)").alias("at_micros"),
+        )
+    )
+
+
+def _epoch_starts(trace: Trace) -> Frame:
+    """(metadata_epoch, start): where each epoch began, by the entry of its leader."""
+    columns = ("metadata_epoch", "base_offset", "leader")
+    every = trace["metadata_batches"].select(*columns)
+    return (
+        every.unionByName(trace["cut_metadata_batches"].select(*columns))
+        .where("leader is not null")
+        .groupBy("metadata_epoch")
+        .agg(F.min("base_offset").alias("start"))
+    )
+
+
+def _against_logs(committed: Frame, trace: Trace) -> Frame:
+    """Each committed offset and each log, with its end and the epoch just below the offset."""
+    batches = trace["metadata_batches"].selectExpr(
+        "server", "base_offset", "last_offset", "metadata_epoch as found_epoch"
+    )
+    return (
+        committed.crossJoin(batches)
+        .groupBy("leader", "metadata_epoch", "high_watermark", "at_micros", "server")
+        .agg(
+            F.expr("max(last_offset) + 1").alias("log_end"),
+            F.expr(
+                "max_by(found_epoch, base_offset) filter (where base_offset < high_watermark)"
+            ).alias("found_epoch"),
+        )
+        .join(_epoch_starts(trace), on="metadata_epoch", how="left")
+    )
+
+
+def _overwritten(against: Frame) -> Frame:
+    """Logs that reach the offset with an entry of another epoch below it."""
+    return (
+        against.where("log_end >= high_watermark")
+        .where(
+            "found_epoch > metadata_epoch or (found_epoch < metadata_epoch"
+            " and coalesce(start < high_watermark, true))"
+        )
+        .withColumn("servers", F.array("server"))
+        .withColumn("kind", F.lit("overwritten"))
+        .withColumn("got", F.format_string("epoch %s just below it", "found_epoch"))
+        .select(*_LOST)
+    )
+
+
+def _few(against: Frame, trace: Trace) -> Frame:
+    """Committed offsets that no log reaches, or only those of a minority of the voters."""
+    newest = trace["quorum_samples"].agg(F.expr("max_by(voters, at_micros)").alias("voters"))
+    return (
+        against.crossJoin(newest)
+        .groupBy("leader", "metadata_epoch", "high_watermark", "at_micros", "voters")
+        .agg(
+            F.expr(
+                "sort_array(collect_set(server) filter (where log_end >= high_watermark"
+                " and array_contains(voters, server)))"
+            ).alias("servers"),
+            F.max("log_end").alias("log_end"),
+        )
+        .where("size(servers) * 2 <= size(voters)")
+        .withColumn("kind", F.expr("if(log_end < high_watermark, 'in no log', 'on a minority')"))
+        .withColumn("got", F.format_string("of voters %s", F.to_json("voters")))
+        .select(*_LOST)
+    )
+
+
+def _removed(trace: Trace) -> Frame:
+    """Batches that a leader's log held below its high watermark, and that no log has at the end."""
+    reported = trace["quorum_samples"].selectExpr(
+        "server", "leader", "leader_epoch", "high_watermark", "at_micros"
+    )
+    return (
+        trace["cut_metadata_batches"]
+        .join(trace["metadata_batches"].select(*_BATCH), on=list(_BATCH), how="left_anti")
+        .select("server", "last_offset", "metadata_epoch", "taken_micros")
+        .join(reported, on="server", how="inner")
+        .where("at_micros <= taken_micros and last_offset < high_watermark")
+        .where("metadata_epoch <= leader_epoch")
+        .groupBy("server", "leader", "leader_epoch")
+        .agg(
+            F.max("high_watermark").alias("high_watermark"),
+            F.min("at_micros").alias("at_micros"),
+            F.count_distinct("last_offset").alias("_batches"),
+        )
+        .withColumn("servers", F.array("server"))
+        .withColumn("kind", F.lit("truncated"))
+        .withColumn("got", F.format_string("%s batches that no log has", "_batches"))
+        .withColumnRenamed("leader_epoch", "metadata_epoch")
+        .select(*_LOST)
+    )
+
+
+def early_high_watermark(trace: Trace) -> CheckOutcome:
+    """A leader's high watermark was above what a majority has, or moved before its own epoch did.
+
+    A leader reports its high watermark and how far each voter has fetched in one response. It is
+    compared in each response in which the high watermark is higher than in the one before. A rule
+    about the order in time can't be proved by samples: the result is that none refutes it.
+
+    Undecided: the voters changed, or one of them lost its log, since the response before.
+    Evaluates: every response of a leader with a high watermark.
+    Source: KIP-595; `LeaderState.maybeUpdateHighWatermark`.
+    """
+    in_epoch = Window.partitionBy("server", "leader_epoch").orderBy("at_micros")
+    sampled = (
+        trace["quorum_samples"]
+        .withColumn("_before", F.lag("high_watermark").over(in_epoch))
+        .withColumn("_voters", F.lag("voters").over(in_epoch))
+        .withColumn("_least", F.lag(F.expr("array_min(log_ends)")).over(in_epoch))
+        .where("high_watermark >= 0")
+        .withColumn("majority", F.expr(_MAJORITY))
+        .join(
+            _epoch_starts(trace).withColumnRenamed("metadata_epoch", "leader_epoch"),
+            on="leader_epoch",
+            how="left",
+        )
+    )
+    moved = sampled.where("_before is null or high_watermark > _before").withColumn(
+        "kind",
+        F.expr(
+            "case when high_watermark <= start then 'before an entry of the epoch'"
+            " when high_watermark > majority then 'not on a majority' end"
+        ),
+    )
+    return CheckOutcome(
+        findings(
+            moved.where("kind is not null").withColumn(
+                "has_changed",
+                F.expr(
+                    "coalesce(to_json(voters) != to_json(_voters)"
+                    " or array_min(log_ends) < _least, false)"
+                ),
+            ),
+            evidence=("leader", "leader_epoch", "high_watermark", "voters", "log_ends", "start"),
+            kind=F.col("kind"),
+            verdict=F.expr(
+                "if(kind = 'not on a majority' and has_changed, 'undecided', 'violation')"
+            ),
+            offset_last=F.expr("high_watermark - 1"),
+            at=F.col("at_micros"),
+            cause=F.format_string(
+                "controller %s reported high watermark %s in epoch %s, which began at offset %s;"
+                " of voters %s the logs ended at %s",
+                "leader",
+                "high_watermark",
+                "leader_epoch",
+                "start",
+                F.to_json("voters"),
+                F.to_json("log_ends"),
+            ),
+        ),
+        count(sampled),
+    )
+
+
+def metadata_truncation(trace: Trace) -> CheckOutcome:
+    """A server's metadata log held entries that were truncated, or were truncated elsewhere.
+
+    A log that departs from the leader's is truncated to the end of the largest epoch that both
+    have, in as many rounds as it needs. It held the entries just before a fault on its server was
+    healed, and does not hold them at the end; below them both logs are equal.
+
+    Permitted: the lowest round ends where the log departs. The entries were not committed
+        (`metadata_lost`).
+    Undecided: no round is logged, or an earlier one was lower than the last.
+    Evaluates: every copy of a metadata log that held such entries.
+    Source: KIP-595, Fetch; `ReplicatedLog.truncateToEndOffset`.
+    """
+    copies = (
+        trace["cut_metadata_batches"]
+        .groupBy("server", "taken_micros")
+        .agg(
+            F.min("base_offset").alias("departs"),
+            F.expr("max(last_offset) + 1").alias("held_to"),
+            F.min("metadata_epoch").alias("epoch"),
+            F.count(F.lit(1)).alias("batches"),
+        )
+    )
+    rounds = (
+        trace["truncations"]
+        .where(f"topic = '{_METADATA_TOPIC}'")
+        .selectExpr("broker as server", "to_offset", "at_micros")
+    )
+    truncated = (
+        copies.select("server", "taken_micros")
+        .join(rounds, on="server", how="inner")
+        .where(f"at_micros >= taken_micros - {trace.clock_micros}")
+        .groupBy("server", "taken_micros")
+        .agg(
+            F.min("to_offset").alias("lowest"),
+            F.expr("max_by(to_offset, at_micros)").alias("final_round"),
+            F.count(F.lit(1)).alias("rounds"),
+            F.min("at_micros").alias("at_micros"),
+        )
+    )
+    judged = (
+        copies.join(truncated, on=["server", "taken_micros"], how="left")
+        .join(_successors(copies, trace), on=["server", "taken_micros"], how="left")
+        .withColumn(
+            "kind",
+            F.expr(
+                "case when lowest is null then 'not logged' when lowest = departs then 'exact'"
+                " when lowest > departs then 'too little'"
+                " when lowest < final_round then 'too much, then less' else 'too much' end"
+            ),
+        )
+    )
+    return CheckOutcome(
+        findings(
+            judged,
+            evidence=("server", "epoch", "epochs_there", "batches", "rounds", "lowest"),
+            kind=F.col("kind"),
+            verdict=F.expr(
+                "case kind when 'exact' then 'permitted' when 'too little' then 'violation'"
+                " when 'too much' then 'violation' else 'undecided' end"
+            ),
+            offset_first=F.col("departs"),
+            offset_last=F.expr("held_to - 1"),
+            at=F.coalesce("at_micros", "taken_micros"),
+            cause=F.format_string(
+                "the metadata log of server %s held epoch %s from offset %s to %s, where it has"
+                " epochs %s at the end: truncated to %s in %s rounds",
+                "server",
+                "epoch",
+                "departs",
+                F.expr("held_to - 1"),
+                F.coalesce(F.to_json("epochs_there"), F.lit("[]")),
+                "lowest",
+                F.coalesce("rounds", F.lit(0)),
+            ),
+        ),
+        count(copies),
+    )
+
+
+def _successors(copies: Frame, trace: Trace) -> Frame:
+    """(server, taken_micros, epochs_there): the epochs of a log at the end, where it departed."""
+    at_end = trace["metadata_batches"].select("server", "base_offset", "metadata_epoch")
+    return (
+        copies.select("server", "taken_micros", "departs", "held_to")
+        .join(at_end, on="server", how="inner")
+        .where("base_offset >= departs and base_offset < held_to")
+        .groupBy("server", "taken_micros")
+        .agg(F.sort_array(F.collect_set("metadata_epoch")).alias("epochs_there"))
+    )
+
+
+CHECKS = (
+    CheckDefinition("G13", metadata_lost, needs=("quorum_samples", "metadata_batches")),
+    CheckDefinition("G14", early_high_watermark, needs=("quorum_samples",)),
+    CheckDefinition("G15", metadata_truncation, needs=("cut_metadata_batches",)),
+)

@@ -1,0 +1,46 @@
+"""Divide the metadata quorum: packets between a voter and the other voters are dropped."""
+
+from collections.abc import Sequence
+
+from cluster.nodes.traffic import Direction, Traffic
+from harness.faults.broker_fault import timeouts_of_silence
+from harness.faults.cut import Cut, Links, await_packets, traffic_with
+from harness.faults.fault import Evidence, Field
+from harness.faults.targets import Target
+
+_DIRECTIONS: dict[Links, Sequence[Direction]] = {
+    Links.BOTH: (Direction.IN, Direction.OUT),
+    Links.IN: (Direction.IN,),
+    Links.OUT: (Direction.OUT,),
+}
+
+
+class Divide(Cut):
+    """A voter is cut off from the other voters only; brokers and clients still reach it."""
+
+    def __init__(self, target: Target, links: Links) -> None:
+        """Of the links, both, in or out. The target is resolved just before the injection."""
+        super().__init__(target, links)
+        self._directions = _DIRECTIONS[links]
+        self.verb = f"divide {links}"
+
+    def prove_broker(self, field: Field, broker: int) -> Evidence:
+        """Landed when packets were dropped and none passed."""
+        node, rules = field.kafka.host(broker), self._rules(field, broker)
+        counted = await_packets(
+            field, {node: rules}, what=f"packets between voter {broker} and others to be dropped"
+        )[node]
+        return Evidence(
+            landed=counted.are_all_dropped,
+            facts={
+                "broker": broker,
+                "rules": [rule.name for rule in rules],
+                "dropped_packets": counted.dropped,
+                "passed_packets": counted.passed,
+            },
+            forced_ms=timeouts_of_silence(field, broker),
+        )
+
+    def _rules(self, field: Field, broker: int) -> list[Traffic]:
+        voters = [i for i in field.kafka.topology.controller_ids if i != broker]
+        return traffic_with([field.kafka.host(i).address for i in voters], self._directions)

@@ -1,0 +1,155 @@
+"""The metadata quorum: its leader, writes to single controllers, and what its voters have."""
+
+from itertools import count
+
+import msgspec
+
+from cluster.kafka.topology import CONTROLLER_PORT
+from harness.clients.observer import Observer
+from harness.clients.quorum_commands import DescribeQuorum, QuorumState, WatchQuorum
+from harness.story.wire import Wire
+from harness.wire.quorum_requests import alter_quota
+
+_STATE_SECONDS = 60
+_SAMPLE_INTERVAL_MS = 250
+_UNANSWERED_SECONDS = 0.3
+_WRITES = 2
+
+
+class Quorum:
+    """Asks each controller for itself, by its own listener.
+
+    Attributes:
+        wire: single requests to single controllers.
+    """
+
+    def __init__(self, observer: Observer) -> None:
+        """Use the observer's worker."""
+        self._observer = observer
+        self._numbers = count()
+        self.wire = Wire(observer, port=CONTROLLER_PORT)
+
+    @property
+    def controllers(self) -> list[int]:
+        """The ids of the controllers."""
+        return self._observer.kafka.topology.controller_ids
+
+    def watch(self) -> None:
+        """Sample every controller four times a second, until the end."""
+        controllers = [(i, self._address(i), CONTROLLER_PORT) for i in self.controllers]
+        self._observer.worker.call(
+            WatchQuorum(controllers=controllers, interval_ms=_SAMPLE_INTERVAL_MS)
+        )
+
+    def seen_by(self, controller: int) -> QuorumState | None:
+        """Return the quorum according to a controller; None if it does not lead or respond."""
+        kafka = self._observer.kafka
+        if not kafka.is_running(controller) or kafka.host(controller).is_paused:
+            return None
+        found = self._observer.worker.call(
+            DescribeQuorum(
+                server=controller, address=self._address(controller), port=CONTROLLER_PORT
+            )
+        )
+        return msgspec.convert(found, QuorumState | None)
+
+    def await_leader(self, *, above: int = -1) -> QuorumState:
+        """Wait until a controller leads in a newer epoch and has committed an entry of it.
+
+        Raises:
+            WaitTimeoutError: none does.
+        """
+
+        def probe() -> QuorumState | None:
+            newest = self._newest()
+            return newest if newest is not None and newest.leader_epoch > above else None
+
+        return self._observer.await_that(
+            probe,
+            what=f"a leader of the quorum in an epoch above {above}, with a high watermark",
+            timeout_seconds=_STATE_SECONDS,
+        )
+
+    def await_commit(self, *, beyond: int) -> QuorumState:
+        """Wait until the high watermark is above an offset.
+
+        Raises:
+            WaitTimeoutError: it is not.
+        """
+
+        def probe() -> QuorumState | None:
+            newest = self._newest()
+            return newest if newest is not None and newest.high_watermark > beyond else None
+
+        return self._observer.await_that(
+            probe,
+            what=f"metadata beyond offset {beyond} to be committed",
+            timeout_seconds=_STATE_SECONDS,
+        )
+
+    def write(self, controller: int) -> None:
+        """Send metadata to one controller without waiting until it is committed.
+
+        It is the quota of a user whom nobody is.
+        """
+        user = f"nobody-{next(self._numbers)}"
+        self.wire.call(controller, [alter_quota(user)], timeout_seconds=_UNANSWERED_SECONDS)
+
+    def diverge(self, leader: int) -> QuorumState:
+        """Write to a leader that the others don't fetch from, until its log ends beyond theirs.
+
+        A Fetch that the leader held open takes the first of these entries along, even if the other
+        voter can't send another one. So at least two are written. Returns the leader's view.
+
+        Raises:
+            WaitTimeoutError: the leader resigned first, or the others still fetch.
+        """
+        for _ in range(_WRITES):
+            self.write(leader)
+        last: list[QuorumState | None] = [None]
+
+        def probe() -> QuorumState | None:
+            last[0] = state = self.seen_by(leader)
+            if state is None:
+                return None
+            others = [end for voter, end in state.log_ends.items() if voter != leader]
+            return state if state.log_ends[leader] > max(others) + 1 else None
+
+        return self._observer.await_that(
+            probe,
+            what=f"the log of controller {leader} to end beyond those of the other voters",
+            timeout_seconds=_STATE_SECONDS / 6,
+            last_seen=lambda: last[0],
+        )
+
+    def await_agreement(self) -> QuorumState:
+        """Wait until every voter has fetched what was committed when the wait began.
+
+        Raises:
+            WaitTimeoutError: some have not.
+        """
+        first = self.await_leader()
+        last: list[QuorumState] = [first]
+
+        def probe() -> QuorumState | None:
+            state = self._newest()
+            if state is None:
+                return None
+            last[0] = state
+            return state if min(state.log_ends.values()) >= first.high_watermark else None
+
+        return self._observer.await_that(
+            probe,
+            what=f"all voters to have the metadata up to offset {first.high_watermark}",
+            timeout_seconds=_STATE_SECONDS,
+            last_seen=lambda: last[0],
+        )
+
+    def _newest(self) -> QuorumState | None:
+        """Return the view of the newest leader; None while it has committed nothing."""
+        found = [state for i in self.controllers if (state := self.seen_by(i)) is not None]
+        newest = max(found, key=lambda state: state.leader_epoch, default=None)
+        return newest if newest is not None and newest.high_watermark >= 0 else None
+
+    def _address(self, controller: int) -> str:
+        return self._observer.kafka.host(controller).address

@@ -1,0 +1,141 @@
+"""Is committed metadata kept, and the rest truncated exactly, when the quorum is divided?
+
+Cluster: 1 broker, 3 or 5 controllers; one topic.
+Load:    metadata that is written to single controllers, to the deposed leader among them.
+Fault:   the quorum's leader gets entries that no other voter has. It is deposed and comes back.
+         isolated      it is cut off from the other voters in both directions.
+         one_way_in    packets from the other voters to it are dropped.
+         one_way_out   packets from it to the other voters are dropped.
+         paused        the others are paused, so that they don't fetch; then it is paused until
+                       one of them leads, and resumed.
+         wiped         as isolated; then a follower's disk is wiped, and it starts empty.
+         rolling_kill  three times: as isolated, and it is killed before it is connected again.
+Expect:  the deposed leader truncates its log to where it departs from its successor's, and no
+         entry is lost that was committed. An epoch has one leader. No sample of a leader's view
+         refutes that its high watermark moves only over what a majority of the voters has, an
+         entry of its own epoch among it.
+Source:  KIP-595.
+"""
+
+from dataclasses import replace
+
+from ducktape.mark import matrix
+
+from cluster.kafka.topology import Topology
+from contract.checks import Check
+from contract.run_folder import Expectation, TopicPlan
+from contract.stages import Stage
+from harness.faults.cut import Links
+from harness.faults.divide import Divide
+from harness.faults.kill import Kill
+from harness.faults.pause import Pause
+from harness.faults.quorum_targets import OtherVoters, Voter
+from harness.faults.wipe_voter import WipeVoter
+from harness.story.run import Run
+from harness.story.scenario import Scenario
+
+RECORDS = 50
+KILLS = 3
+LINKS = {"isolated": Links.BOTH, "one_way_in": Links.IN, "one_way_out": Links.OUT}
+
+
+class QuorumDivergenceScenario(Scenario):
+    """The leader of the quorum is divided from it with entries of its own."""
+
+    topology = Topology(brokers=1, controllers=5)
+    orders = TopicPlan(
+        topic="orders", partitions=1, replication=1, min_insync=1, unclean_election=False
+    )
+    expects = (Expectation(check=Check.METADATA_TRUNCATION, verdict="permitted"),)
+    must_judge = (
+        Check.METADATA_LOST,
+        Check.METADATA_TRUNCATION,
+        Check.METADATA_DIVERGENCE,
+        Check.EARLY_HIGH_WATERMARK,
+        Check.FAULT_LANDED,
+        Check.HISTORY_COMPLETE,
+    )
+    answer = (
+        "{metadata_lost.rows + metadata_truncation.rows verdict=violation?No|Yes}: after"
+        " {metadata_truncation.rows:divergence} of a metadata log, {metadata_lost.rows} with loss"
+        " of committed entries, the log was truncated elsewhere than where it departs from the"
+        " quorum's {metadata_truncation.rows verdict=violation:time}. {quorum_samples.rows:sample}"
+        " of leaders refuted the rule of the high watermark {early_high_watermark.rows:time}."
+    )
+
+    @matrix(
+        recipe=["isolated", "one_way_in", "one_way_out", "paused", "wiped", "rolling_kill"],
+        controllers=[3, 5],
+    )
+    def test_quorum_divergence(self, recipe: str, controllers: int) -> None:
+        with self.running(
+            topics=[self.orders],
+            topology=replace(self.topology, controllers=controllers),
+            expects=self.expects,
+        ) as run:
+            run.create(assignment=[1])
+            run.watch()
+            run.quorum.watch()
+            run.produce("orders", count=RECORDS, producer="before")
+            match recipe:
+                case "paused":
+                    self.pause_leader(run)
+                case "wiped":
+                    self.divide_leader(run, Links.BOTH)
+                    self.wipe_follower(run)
+                case "rolling_kill":
+                    for _ in range(KILLS):
+                        self.kill_leader(run)
+                case _:
+                    self.divide_leader(run, LINKS[recipe])
+            run.settle()
+            run.produce("orders", count=RECORDS, producer="after")
+
+    def divide_leader(self, run: Run, links: Links) -> None:
+        """Cut the leader off, let its log diverge, and connect it again."""
+        deposed = run.quorum.await_leader()
+        with run.fault(Divide(Voter(deposed.leader), links)):
+            run.quorum.diverge(deposed.leader)
+            self.succeed(run, deposed.leader_epoch)
+        self.agree(run)
+
+    def pause_leader(self, run: Run) -> None:
+        """Pause the followers, let the leader's log diverge, and exchange the pauses."""
+        deposed = run.quorum.await_leader()
+        followers = run.inject(Pause(OtherVoters(deposed.leader)))
+        run.quorum.diverge(deposed.leader)
+        leader = run.inject(Pause(Voter(deposed.leader)))
+        followers.heal()
+        self.succeed(run, deposed.leader_epoch)
+        leader.heal()
+        self.agree(run)
+
+    def wipe_follower(self, run: Run) -> None:
+        """Remove a follower's disk, commit without it, and let it return."""
+        state = run.quorum.await_leader()
+        follower = self.random.choice([one for one in state.log_ends if one != state.leader])
+        with run.fault(WipeVoter(Voter(follower))):
+            run.quorum.write(state.leader)
+            run.quorum.await_commit(beyond=state.log_ends[follower])
+        self.agree(run)
+
+    def kill_leader(self, run: Run) -> None:
+        """Cut the leader off, let its log diverge, kill it, and start it again."""
+        deposed = run.quorum.await_leader()
+        cut = run.inject(Divide(Voter(deposed.leader), Links.BOTH))
+        run.quorum.diverge(deposed.leader)
+        with run.fault(Kill(Voter(deposed.leader))):
+            cut.heal()
+            self.succeed(run, deposed.leader_epoch)
+        self.agree(run)
+
+    def succeed(self, run: Run, epoch: int) -> None:
+        """Wait for a leader of a newer epoch, and until it has committed what it was sent."""
+        successor = run.quorum.await_leader(above=epoch)
+        run.quorum.write(successor.leader)
+        run.quorum.await_commit(beyond=successor.high_watermark)
+
+    def agree(self, run: Run) -> None:
+        """Wait until all voters have what is committed."""
+        run.phases.enter(Stage.HEALED, "all voters fetch what is committed")
+        run.quorum.await_agreement()
