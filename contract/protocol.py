@@ -5,10 +5,11 @@ A check reports a rule by its name, as the kind of its finding. docs/protocol.md
 """
 
 import enum
-from collections.abc import Mapping
-from dataclasses import dataclass
 
 from contract.checks import Check
+from contract.protocol_rule import ProtocolRule, Source, Versions
+
+__all__ = ["API_KEYS", "RULES", "ProtocolRule", "Rule", "Source", "Versions"]
 
 
 class Rule(enum.StrEnum):
@@ -35,45 +36,6 @@ class Rule(enum.StrEnum):
     SCHEMA = "schema"
 
 
-@dataclass(frozen=True)
-class Versions:
-    """Versions of an API, by their numbers; `last` is None where all newer ones are included."""
-
-    first: int
-    last: int | None = None
-
-    def __str__(self) -> str:
-        """Return them as Kafka's schemas write them: `9+` or `0-8`."""
-        return f"{self.first}+" if self.last is None else f"{self.first}-{self.last}"
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where a rule or a statement is written: a document, and the place in it."""
-
-    document: str
-    place: str
-
-
-@dataclass(frozen=True)
-class ProtocolRule:
-    """A rule.
-
-    Attributes:
-        says: the rule, in one sentence.
-        source: the document that promises it.
-        code: the class and method of Kafka's source that does it.
-        versions: by API; empty: every version of every API.
-        check: judges it.
-    """
-
-    says: str
-    source: Source
-    code: str
-    versions: Mapping[str, Versions]
-    check: Check
-
-
 _FETCH, _LIST, _END = "FETCH", "LIST_OFFSETS", "OFFSET_FOR_LEADER_EPOCH"
 API_KEYS = {_FETCH: 1, _LIST: 2, "METADATA": 3, _END: 23}
 """By the name of an API: its number, which no release changes."""
@@ -94,7 +56,7 @@ _KIP_595 = Source("KIP-595", "Fetch")
 _DIVERGENCE_CODE = "Partition.readRecords"
 _DIVERGENCE_VERSIONS = {_FETCH: Versions(FIRST_WITH_LAST_FETCHED)}
 
-RULES: dict[Rule, ProtocolRule] = {
+RULES: dict[enum.StrEnum, ProtocolRule] = {
     Rule.OLDER_EPOCH: ProtocolRule(
         "A request whose current leader epoch is older than the broker's is refused with"
         " FENCED_LEADER_EPOCH.",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from contract.made_pages import MadePage
-from contract.protocol import RULES, ProtocolRule, Rule
+from contract.protocol import RULES, ProtocolRule
 from contract.protocol_statements import STATEMENTS, Coverage, Statement
 
 _MADE = MadePage("protocol.md", "make protocol-page")
@@ -39,7 +39,7 @@ def _tables() -> Iterator[str]:
     yield from map(_statement, STATEMENTS)
 
 
-def _rule(name: Rule, rule: ProtocolRule) -> str:
+def _rule(name: str, rule: ProtocolRule) -> str:
     versions = "; ".join(f"{_API_NAMES[api]} {one}" for api, one in rule.versions.items())
     source = f"{rule.source.document}, {rule.source.place}"
     return (

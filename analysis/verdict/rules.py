@@ -1,5 +1,6 @@
 """Which rules of the protocol a run has responses for, and whether these fulfil them."""
 
+import enum
 from collections.abc import Iterable
 from functools import reduce
 from typing import Any
@@ -12,7 +13,7 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.trace import Trace
 from contract.errors import TableError
-from contract.protocol import API_KEYS, RULES, Rule, Versions
+from contract.protocol import API_KEYS, RULES, Versions
 from contract.verdicts import RuleRow
 
 NOT_ASKED, NOT_APPLICABLE = "not asked", "not applicable"
@@ -66,7 +67,7 @@ def unasked(rows: Iterable[RuleRow], must_judge: Iterable[str]) -> list[str]:
 
 
 def _row(
-    rule: Rule, api: str, counted: dict[str, Any] | None, supported: dict[int, Versions]
+    rule: enum.StrEnum, api: str, counted: dict[str, Any] | None, supported: dict[int, Versions]
 ) -> RuleRow:
     if counted is None:
         spoken = supported.get(API_KEYS.get(api, -1))
