@@ -71,6 +71,7 @@ class Check(enum.StrEnum):
     WRONG_DIVERGING_EPOCH = "wrong_diverging_epoch"
     WRONG_REPORTED_EPOCH = "wrong_reported_epoch"
     MALFORMED_RESPONSE = "malformed_response"
+    WRONG_QUORUM_RESPONSE = "wrong_quorum_response"
     FAULT_LANDED = "fault_landed"
     HISTORY_COMPLETE = "history_complete"
     HISTORY_CONSISTENT = "history_consistent"

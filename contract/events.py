@@ -318,7 +318,8 @@ class WireAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     None: the request or the response has no such field at its version, or there is no response.
 
-    current_leader_epoch: of the request; -1 where the client gives none.
+    current_leader_epoch: of the request; -1 where the client gives none. The candidate's epoch of a
+        Vote.
     asked_epoch: the epoch of an OffsetForLeaderEpoch, or the last fetched epoch of a Fetch.
     asked_offset: the fetch offset of a Fetch.
     asked_timestamp: of a ListOffsets; -1: latest, -2: earliest.

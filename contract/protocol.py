@@ -8,6 +8,7 @@ import enum
 
 from contract.checks import Check
 from contract.protocol_rule import ProtocolRule, Source, Versions
+from contract.quorum_rules import QUORUM_API_KEYS, QUORUM_RULES
 
 __all__ = ["API_KEYS", "RULES", "ProtocolRule", "Rule", "Source", "Versions"]
 
@@ -37,7 +38,7 @@ class Rule(enum.StrEnum):
 
 
 _FETCH, _LIST, _END = "FETCH", "LIST_OFFSETS", "OFFSET_FOR_LEADER_EPOCH"
-API_KEYS = {_FETCH: 1, _LIST: 2, "METADATA": 3, _END: 23}
+API_KEYS = {_FETCH: 1, _LIST: 2, "METADATA": 3, _END: 23} | QUORUM_API_KEYS
 """By the name of an API: its number, which no release changes."""
 VALIDATED: dict[str, int] = {_FETCH: 9, _LIST: 4, _END: 2}
 """By API: the first version whose request has the current leader epoch."""
@@ -198,4 +199,4 @@ RULES: dict[enum.StrEnum, ProtocolRule] = {
         {},
         Check.MALFORMED_RESPONSE,
     ),
-}
+} | QUORUM_RULES

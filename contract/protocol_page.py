@@ -17,6 +17,9 @@ _API_NAMES = {
     "LIST_OFFSETS": "ListOffsets",
     "METADATA": "Metadata",
     "OFFSET_FOR_LEADER_EPOCH": "OffsetForLeaderEpoch",
+    "VOTE": "Vote",
+    "BEGIN_QUORUM_EPOCH": "BeginQuorumEpoch",
+    "END_QUORUM_EPOCH": "EndQuorumEpoch",
 }
 
 

@@ -91,7 +91,10 @@ TABLES_OF_RUN = {
         int32("api_key"),
         int32("version", "of request and response"),
         *PARTITION,
-        int32("current_leader_epoch", "in the request; -1: the client gives none"),
+        int32(
+            "current_leader_epoch",
+            "in the request; -1: the client gives none; of a Vote, the candidate's",
+        ),
         int32(
             "asked_epoch",
             "of an OffsetForLeaderEpoch; the last fetched epoch of a Fetch, -1: none",
@@ -99,11 +102,11 @@ TABLES_OF_RUN = {
         int64("asked_offset", "the fetch offset of a Fetch"),
         int64("asked_timestamp", "of a ListOffsets; -1: latest, -2: earliest"),
         int32("error_code", "of the partition, or of the whole response"),
-        int32("leader", "of a Metadata"),
+        int32("leader", "of a Metadata, or of the quorum in the response of a controller"),
         int32(
             "epoch",
             "in the response: of the end offset (OffsetForLeaderEpoch), of the offset"
-            " (ListOffsets), of the leader (Metadata)",
+            " (ListOffsets), of the leader (Metadata, or the response of a controller)",
         ),
         int64("offset", "in the response: the end offset, or the offset of a ListOffsets"),
         int32("diverging_epoch", "of a Fetch; -1: no divergence"),

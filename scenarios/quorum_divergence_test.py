@@ -18,11 +18,13 @@ Source:  KIP-595.
 """
 
 from dataclasses import replace
+from functools import partial
 
 from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
+from contract.quorum_rules import FIRST_WITH_QUORUM
 from contract.run_folder import Expectation, TopicPlan
 from contract.stages import Stage
 from harness.faults.cut import Links
@@ -33,9 +35,18 @@ from harness.faults.quorum_targets import OtherVoters, Voter
 from harness.faults.wipe_voter import WipeVoter
 from harness.story.run import Run
 from harness.story.scenario import Scenario
+from harness.wire.quorum_requests import (
+    NOBODY,
+    begin_quorum_epoch,
+    end_quorum_epoch,
+    fetch_metadata,
+    vote,
+)
 
 RECORDS = 50
 KILLS = 3
+BEYOND = 1_000_000
+"""How far beyond the log end a Fetch of the quorum's leader asks."""
 LINKS = {"isolated": Links.BOTH, "one_way_in": Links.IN, "one_way_out": Links.OUT}
 
 
@@ -52,6 +63,7 @@ class QuorumDivergenceScenario(Scenario):
         Check.METADATA_TRUNCATION,
         Check.METADATA_DIVERGENCE,
         Check.EARLY_HIGH_WATERMARK,
+        Check.WRONG_QUORUM_RESPONSE,
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,
     )
@@ -90,6 +102,7 @@ class QuorumDivergenceScenario(Scenario):
                     self.divide_leader(run, LINKS[recipe])
             run.settle()
             run.produce("orders", count=RECORDS, producer="after")
+            self.ask(run)
 
     def divide_leader(self, run: Run, links: Links) -> None:
         """Cut the leader off, let its log diverge, and connect it again."""
@@ -139,3 +152,30 @@ class QuorumDivergenceScenario(Scenario):
         """Wait until all voters have what is committed."""
         run.phases.enter(Stage.HEALED, "all voters fetch what is committed")
         run.quorum.await_agreement()
+
+    def ask(self, run: Run) -> None:
+        """Send requests of old and of later epochs, and of other places, to each controller.
+
+        No Vote, BeginQuorumEpoch or EndQuorumEpoch is of a later epoch: it would be followed.
+        """
+        run.phases.enter(Stage.STEADY, "requests to every controller")
+        state = run.quorum.await_agreement()
+        epoch, end = state.leader_epoch, state.high_watermark
+        for controller in state.log_ends:
+            ask = partial(run.quorum.wire.call_each_version, controller)
+            fetch = partial(ask, fetch_metadata, since=FIRST_WITH_QUORUM)
+            for current in (epoch, epoch - 1, epoch + 1):
+                fetch(current_leader_epoch=current, last_fetched_epoch=0, offset=end)
+            ask(vote, epoch=epoch - 1, candidate=state.leader)
+            ask(begin_quorum_epoch, epoch=epoch - 1, leader=state.leader)
+            ask(end_quorum_epoch, epoch=epoch - 1, leader=state.leader)
+        fetch = partial(
+            run.quorum.wire.call_each_version,
+            state.leader,
+            fetch_metadata,
+            since=FIRST_WITH_QUORUM,
+            current_leader_epoch=epoch,
+        )
+        for last_fetched, offset in ((epoch, end), (epoch, end + BEYOND), (epoch - 1, end)):
+            fetch(last_fetched_epoch=last_fetched, offset=offset)
+        fetch(last_fetched_epoch=epoch, offset=end, replica=NOBODY)

@@ -137,7 +137,7 @@ def _metadata_batches(universe: Universe) -> None:
             server=server,
             base_offset=offsets,
             last_offset=offsets,
-            metadata_epoch=1,
+            metadata_epoch=universe.index + 1,
             size_bytes=_METADATA_BATCH_BYTES,
             checksum=checksums,
             at_micros=at,

@@ -19,13 +19,13 @@ def metadata_lost(trace: Trace) -> CheckOutcome:
     leader's epoch. So a log that reaches the high watermark has an entry of that epoch just below
     it. What the leader's log held there before a fault was healed is in a log at the end.
 
-    Undecided: a minority of the last known voters has it at the end.
+    Undecided: a minority of the leader's voters has it at the end.
     Evaluates: every high watermark that a leader reported.
     Source: KIP-595; Raft, Leader Completeness; `LeaderState.maybeUpdateHighWatermark`.
     """
     committed = _committed(trace)
     against = trace.shared("committed_metadata", lambda: _against_logs(committed, trace))
-    found = _overwritten(against).unionByName(_few(against, trace)).unionByName(_removed(trace))
+    found = _overwritten(against).unionByName(_few(against)).unionByName(_removed(trace))
     return CheckOutcome(
         findings(
             found,
@@ -61,7 +61,7 @@ _LOST = (
 
 
 def _committed(trace: Trace) -> Frame:
-    """(leader, metadata_epoch, high_watermark, at_micros): the highest of each epoch."""
+    """(leader, metadata_epoch, high_watermark, at_micros, voters): the highest of each epoch."""
     return (
         trace["quorum_samples"]
         .where("high_watermark > 0")
@@ -69,6 +69,7 @@ def _committed(trace: Trace) -> Frame:
         .agg(
             F.max("high_watermark").alias("high_watermark"),
             F.expr("min_by(at_micros, -high_watermark)").alias("at_micros"),
+            F.expr("min_by(voters, -high_watermark)").alias("voters"),
         )
     )
 
@@ -86,13 +87,14 @@ def _epoch_starts(trace: Trace) -> Frame:
 
 
 def _against_logs(committed: Frame, trace: Trace) -> Frame:
-    """Each committed offset and each log, with its end and the epoch just below the offset."""
+    """Each committed offset and each voter's log, with its end and the epoch below the offset."""
     batches = trace["metadata_batches"].selectExpr(
         "server", "base_offset", "last_offset", "metadata_epoch as found_epoch"
     )
     return (
         committed.crossJoin(batches)
-        .groupBy("leader", "metadata_epoch", "high_watermark", "at_micros", "server")
+        .where("array_contains(voters, server)")
+        .groupBy("leader", "metadata_epoch", "high_watermark", "at_micros", "voters", "server")
         .agg(
             F.expr("max(last_offset) + 1").alias("log_end"),
             F.expr(
@@ -111,28 +113,25 @@ def _overwritten(against: Frame) -> Frame:
             "found_epoch > metadata_epoch or (found_epoch < metadata_epoch"
             " and coalesce(start < high_watermark, true))"
         )
-        .withColumn("servers", F.array("server"))
+        .groupBy("leader", "metadata_epoch", "high_watermark", "at_micros", "found_epoch")
+        .agg(F.sort_array(F.collect_set("server")).alias("servers"))
         .withColumn("kind", F.lit("overwritten"))
         .withColumn("got", F.format_string("epoch %s just below it", "found_epoch"))
         .select(*_LOST)
     )
 
 
-def _few(against: Frame, trace: Trace) -> Frame:
-    """Committed offsets that no log reaches, or only those of a minority of the voters."""
-    newest = trace["quorum_samples"].agg(F.expr("max_by(voters, at_micros)").alias("voters"))
+def _few(against: Frame) -> Frame:
+    """Committed offsets that the log of no voter reaches, or those of a minority."""
     return (
-        against.crossJoin(newest)
+        against.withColumn("reaches", F.expr("log_end >= high_watermark"))
         .groupBy("leader", "metadata_epoch", "high_watermark", "at_micros", "voters")
         .agg(
-            F.expr(
-                "sort_array(collect_set(server) filter (where log_end >= high_watermark"
-                " and array_contains(voters, server)))"
-            ).alias("servers"),
-            F.max("log_end").alias("log_end"),
+            F.sort_array(F.collect_set(F.expr("if(reaches, server, null)"))).alias("servers"),
+            F.count_if("reaches").alias("reached"),
         )
-        .where("size(servers) * 2 <= size(voters)")
-        .withColumn("kind", F.expr("if(log_end < high_watermark, 'in no log', 'on a minority')"))
+        .where("reached * 2 <= size(voters)")
+        .withColumn("kind", F.expr("if(reached = 0, 'in no log', 'on a minority')"))
         .withColumn("got", F.format_string("of voters %s", F.to_json("voters")))
         .select(*_LOST)
     )
@@ -320,7 +319,7 @@ def _successors(copies: Frame, trace: Trace) -> Frame:
 
 
 CHECKS = (
-    CheckDefinition("G13", metadata_lost, needs=("quorum_samples", "metadata_batches")),
-    CheckDefinition("G14", early_high_watermark, needs=("quorum_samples",)),
-    CheckDefinition("G15", metadata_truncation, needs=("cut_metadata_batches",)),
+    CheckDefinition("G15", metadata_lost, needs=("quorum_samples", "metadata_batches")),
+    CheckDefinition("G16", early_high_watermark, needs=("quorum_samples",)),
+    CheckDefinition("G17", metadata_truncation, needs=("cut_metadata_batches",)),
 )

@@ -9,6 +9,7 @@ from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts.state import of_present_topic, timelines, with_log_starts
 from analysis.facts.trace import Trace
+from contract.quorum_rules import METADATA_LOG
 
 FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH = 74, 75
 NOT_LEADER_OR_FOLLOWER, OFFSET_OUT_OF_RANGE = 6, 1
@@ -24,6 +25,8 @@ _NOT_COMPARED = ", ".join(map(str, NOT_COMPARED))
 def wire_calls(trace: Trace) -> Frame:
     """Rows of `wire_calls` about partitions, with epoch_low, epoch_high, leads and known_epoch.
 
+    Without the metadata log, whose leaders and epochs are those of the quorum.
+
     epoch_low, epoch_high: the bounds of the broker's leader epoch of the partition; null: unknown.
     leads: whether the broker leads it in the epoch `epoch_high`.
     known_epoch: the broker's epoch, by its bounds, or because it accepted that of the request.
@@ -32,7 +35,8 @@ def wire_calls(trace: Trace) -> Frame:
 
 
 def _wire_calls(trace: Trace) -> Frame:
-    calls = of_present_topic(trace["wire_calls"].where("topic is not null"), trace, "began_micros")
+    of_brokers = trace["wire_calls"].where(f"topic != '{METADATA_LOG}'")
+    calls = of_present_topic(of_brokers, trace, "began_micros")
     led = of_present_topic(trace["leaderships"], trace, "at_micros").select(
         *_LOG,
         F.col("leader_epoch").alias("led_epoch"),

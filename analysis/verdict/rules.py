@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from analysis.checks.protocol import judged_errors, judged_schemas
+from analysis.checks.quorum_wire import judged_quorum
 from analysis.checks.reported_epochs import judged_divergences, judged_ends, judged_reports
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
@@ -17,7 +18,14 @@ from contract.protocol import API_KEYS, RULES, Versions
 from contract.verdicts import RuleRow
 
 NOT_ASKED, NOT_APPLICABLE = "not asked", "not applicable"
-_JUDGED = (judged_errors, judged_ends, judged_divergences, judged_reports, judged_schemas)
+_JUDGED = (
+    judged_errors,
+    judged_ends,
+    judged_divergences,
+    judged_reports,
+    judged_schemas,
+    judged_quorum,
+)
 
 
 def rule_rows(trace: Trace) -> list[RuleRow]:

@@ -8,6 +8,7 @@ import msgspec
 from cluster.kafka.topology import CLIENT_PORT
 from contract.errors import WorkerError
 from contract.protocol import API_KEYS
+from contract.quorum_rules import METADATA_LOG, METADATA_LOG_ID
 from harness.clients.observer import Observer
 from harness.clients.observer_commands import CallBroker, WireResult
 from harness.wire.requests import NO_ID, Request, WireRequest, api_versions
@@ -24,7 +25,7 @@ class Wire:
         self._observer = observer
         self._port = port
         self._versions: dict[int, dict[int, range]] = {}
-        self._topic_ids: dict[str, str] = {}
+        self._topic_ids: dict[str, str] = {METADATA_LOG: METADATA_LOG_ID}
 
     def topic_id(self, topic: str) -> str:
         """Return a topic's id, which newer versions have instead of its name.

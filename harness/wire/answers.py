@@ -47,6 +47,8 @@ _SIDES: dict[str, tuple[_Side | None, _Side]] = {
                 "diverging_epoch": "divergingEpoch.epoch",
                 "diverging_offset": "divergingEpoch.endOffset",
                 "record_bytes": "recordsSizeInBytes",
+                "leader": "currentLeader.leaderId",
+                "epoch": "currentLeader.leaderEpoch",
             },
         ),
     ),
@@ -87,6 +89,32 @@ _SIDES: dict[str, tuple[_Side | None, _Side]] = {
             {"error_code": "errorCode", "leader": "leaderId", "epoch": "leaderEpoch"},
         ),
     ),
+}
+_OF_QUORUM = _Side(
+    "topics",
+    "topicName",
+    "partitionIndex",
+    {"error_code": "errorCode", "leader": "leaderId", "epoch": "leaderEpoch"},
+)
+_EPOCH_OF_LEADER = _Side(
+    "topics", "topicName", "partitionIndex", {"current_leader_epoch": "leaderEpoch"}
+)
+_SIDES |= {
+    "VOTE": (
+        _Side(
+            "topics",
+            "topicName",
+            "partitionIndex",
+            {
+                "current_leader_epoch": "candidateEpoch",
+                "asked_epoch": "lastOffsetEpoch",
+                "asked_offset": "lastOffset",
+            },
+        ),
+        _OF_QUORUM,
+    ),
+    "BEGIN_QUORUM_EPOCH": (_EPOCH_OF_LEADER, _OF_QUORUM),
+    "END_QUORUM_EPOCH": (_EPOCH_OF_LEADER, _OF_QUORUM),
 }
 _FIRST_DIVERGING_VERSION = 12
 

@@ -1,8 +1,14 @@
 """Requests to controllers, in the names of Kafka's message schemas; they need no JVM."""
 
-from harness.wire.requests import WireRequest
+from typing import Any
+
+from contract.quorum_rules import METADATA_LOG, METADATA_LOG_ID
+from harness.wire.requests import NO_ID, WireRequest, fetch
 
 _QUOTA = 1_000_000_000.0
+NOBODY = 9999
+"""The replica id of no server."""
+_FIRST_WITH_REPLICA_STATE = 15
 
 
 def alter_quota(user: str, *, version: int = 1) -> WireRequest:
@@ -13,3 +19,68 @@ def alter_quota(user: str, *, version: int = 1) -> WireRequest:
     }
     fields = {"entries": [entry], "validateOnly": False}
     return WireRequest(api="ALTER_CLIENT_QUOTAS", version=version, fields=fields)
+
+
+def fetch_metadata(
+    *,
+    version: int,
+    current_leader_epoch: int,
+    last_fetched_epoch: int,
+    offset: int,
+    replica: int | None = None,
+) -> WireRequest:
+    """A Fetch of the metadata log which returns at once; a consumer's, or a replica's."""
+    asked = fetch(
+        topic=METADATA_LOG,
+        topic_id=METADATA_LOG_ID,
+        version=version,
+        offset=offset,
+        current_leader_epoch=current_leader_epoch,
+        last_fetched_epoch=last_fetched_epoch,
+    )
+    if replica is None:
+        return asked
+    fields = {name: value for name, value in asked.fields.items() if name != "replicaId"}
+    if version < _FIRST_WITH_REPLICA_STATE:
+        fields["replicaId"] = replica
+    else:
+        fields["replicaState"] = {"replicaId": replica, "replicaEpoch": -1}
+    return WireRequest(api="FETCH", version=version, fields=fields)
+
+
+def vote(*, version: int, epoch: int, candidate: int) -> WireRequest:
+    """A Vote for a candidate with an empty log."""
+    asked = {
+        "candidateEpoch": epoch,
+        "candidateId": candidate,
+        "candidateDirectoryId": NO_ID,
+        "voterDirectoryId": NO_ID,
+        "lastOffsetEpoch": 0,
+        "lastOffset": 0,
+        "preVote": False,
+    }
+    return _of_quorum("VOTE", version, asked)
+
+
+def begin_quorum_epoch(*, version: int, epoch: int, leader: int) -> WireRequest:
+    """A BeginQuorumEpoch of a leader."""
+    asked = {"leaderId": leader, "leaderEpoch": epoch, "voterDirectoryId": NO_ID}
+    return _of_quorum("BEGIN_QUORUM_EPOCH", version, asked)
+
+
+def end_quorum_epoch(*, version: int, epoch: int, leader: int) -> WireRequest:
+    """An EndQuorumEpoch of a leader without preferred successors."""
+    asked: dict[str, Any] = {"leaderId": leader, "leaderEpoch": epoch}
+    asked |= {"preferredSuccessors": [], "preferredCandidates": []}
+    return _of_quorum("END_QUORUM_EPOCH", version, asked)
+
+
+def _of_quorum(api: str, version: int, asked: dict[str, Any]) -> WireRequest:
+    partition = {"partitionIndex": 0, **asked}
+    fields = {
+        "clusterId": None,
+        "voterId": -1,
+        "topics": [{"topicName": METADATA_LOG, "partitions": [partition]}],
+        "leaderEndpoints": [],
+    }
+    return WireRequest(api=api, version=version, fields=fields)

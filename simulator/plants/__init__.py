@@ -7,6 +7,7 @@ from simulator.plants import (
     harness,
     order,
     protocol,
+    quorum,
     replicas,
     transactions,
     truncations,
@@ -23,6 +24,7 @@ _FAMILIES = (
     replicas,
     harness,
     protocol,
+    quorum,
 )
 PLANTS: dict[str, Plant] = {
     name: plant for family in _FAMILIES for name, plant in family.PLANTS.items()
