@@ -26,8 +26,9 @@ METADATA_LOG = "__cluster_metadata"
 """The topic of the metadata log, which has one partition."""
 METADATA_LOG_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
 """Its topic id, as Kafka writes it (`Uuid.METADATA_TOPIC_ID`)."""
-FIRST_WITH_QUORUM = 12
-"""The first version of Fetch that a controller can serve: it has the last fetched epoch."""
+FIRST_WITH_QUORUM = 13
+"""The first version of Fetch that a controller serves: it has topic ids, by which the metadata log
+is asked for (`RaftUtil.hasValidTopicPartition`)."""
 _FETCH, _VOTE, _BEGIN, _END = "FETCH", "VOTE", "BEGIN_QUORUM_EPOCH", "END_QUORUM_EPOCH"
 QUORUM_API_KEYS = {_VOTE: 52, _BEGIN: 53, _END: 54}
 

@@ -10,11 +10,13 @@ Fault:   the quorum's leader gets entries that no other voter has. It is deposed
                        one of them leads, and resumed.
          wiped         as isolated; then a follower's disk is wiped, and it starts empty.
          rolling_kill  three times: as isolated, and it is killed before it is connected again.
+         voters        as isolated, after one of the controllers was added as a voter; then the
+                       deposed leader is removed from the voters (KIP-853).
 Expect:  the deposed leader truncates its log to where it departs from its successor's, and no
          entry is lost that was committed. An epoch has one leader. No sample of a leader's view
          refutes that its high watermark moves only over what a majority of the voters has, an
          entry of its own epoch among it.
-Source:  KIP-595.
+Source:  KIP-595, KIP-853.
 """
 
 from dataclasses import replace
@@ -76,13 +78,22 @@ class QuorumDivergenceScenario(Scenario):
     )
 
     @matrix(
-        recipe=["isolated", "one_way_in", "one_way_out", "paused", "wiped", "rolling_kill"],
+        recipe=[
+            "isolated",
+            "one_way_in",
+            "one_way_out",
+            "paused",
+            "wiped",
+            "rolling_kill",
+            "voters",
+        ],
         controllers=[3, 5],
     )
     def test_quorum_divergence(self, recipe: str, controllers: int) -> None:
+        spares = 1 if recipe == "voters" else 0
         with self.running(
             topics=[self.orders],
-            topology=replace(self.topology, controllers=controllers),
+            topology=replace(self.topology, controllers=controllers, spares=spares),
             expects=self.expects,
         ) as run:
             run.create(assignment=[1])
@@ -98,18 +109,30 @@ class QuorumDivergenceScenario(Scenario):
                 case "rolling_kill":
                     for _ in range(KILLS):
                         self.kill_leader(run)
+                case "voters":
+                    self.change_voters(run)
                 case _:
                     self.divide_leader(run, LINKS[recipe])
             run.settle()
             run.produce("orders", count=RECORDS, producer="after")
             self.ask(run)
 
-    def divide_leader(self, run: Run, links: Links) -> None:
-        """Cut the leader off, let its log diverge, and connect it again."""
+    def divide_leader(self, run: Run, links: Links) -> int:
+        """Cut the leader off, let its log diverge, and connect it again; returns its id."""
         deposed = run.quorum.await_leader()
         with run.fault(Divide(Voter(deposed.leader), links)):
             run.quorum.diverge(deposed.leader)
             self.succeed(run, deposed.leader_epoch)
+        self.agree(run)
+        return deposed.leader
+
+    def change_voters(self, run: Run) -> None:
+        """Add the spare controller, divide the leader, and remove it from the voters."""
+        run.phases.enter(Stage.STEADY, "a controller becomes a voter")
+        run.quorum.add_voter(run.kafka.topology.controller_ids[-1])
+        deposed = self.divide_leader(run, Links.BOTH)
+        run.phases.enter(Stage.HEALED, "the deposed leader is removed from the voters")
+        run.quorum.remove_voter(deposed)
         self.agree(run)
 
     def pause_leader(self, run: Run) -> None:

@@ -1,5 +1,6 @@
 """Server properties and log configuration, for faults that take effect and heal in seconds."""
 
+import base64
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -92,12 +93,11 @@ def server_properties(
     advertised: dict[str, int] = {}
     if server_id in topology.broker_ids:
         advertised = {"CLIENT": CLIENT_PORT, "REPLICATION": REPLICATION_PORT}
-    voters = ",".join(f"{i}@{addresses[i]}:{CONTROLLER_PORT}" for i in topology.controller_ids)
     copies = min(3, topology.brokers)
     properties = {
         "node.id": str(server_id),
         "process.roles": topology.roles(server_id),
-        "controller.quorum.voters": voters,
+        **_quorum(topology, addresses),
         "controller.listener.names": "CONTROLLER",
         "listeners": _endpoints(address, {**advertised, **listeners}),
         "listener.security.protocol.map": (
@@ -114,6 +114,41 @@ def server_properties(
         properties["inter.broker.listener.name"] = "REPLICATION"
     properties.update(topology.settings)
     return "".join(f"{key}={value}\n" for key, value in sorted(properties.items()))
+
+
+def _quorum(topology: Topology, addresses: Mapping[int, str]) -> dict[str, str]:
+    """How servers find the quorum: its voters, or, where these can change, all controllers."""
+    at = {i: f"{addresses[i]}:{CONTROLLER_PORT}" for i in topology.controller_ids}
+    if topology.spares:
+        return {"controller.quorum.bootstrap.servers": ",".join(at.values())}
+    return {"controller.quorum.voters": ",".join(f"{i}@{where}" for i, where in at.items())}
+
+
+def format_options(
+    topology: Topology, *, server_id: int, addresses: Mapping[int, str]
+) -> list[str]:
+    """Options of `kafka-storage format`: feature levels, and the voters of a dynamic quorum.
+
+    Each voter's directory id is that of `directory_id`; a spare one has an id of its own.
+    """
+    options = [
+        word
+        for name, level in topology.features.items()
+        for word in ("--feature", f"{name}={level}")
+    ]
+    if topology.spares and server_id in topology.voter_ids:
+        voters = ",".join(
+            f"{i}@{addresses[i]}:{CONTROLLER_PORT}:{directory_id(i)}" for i in topology.voter_ids
+        )
+        return [*options, "--initial-controllers", voters]
+    if topology.spares and server_id in topology.controller_ids:
+        return [*options, "--no-initial-controllers"]
+    return options
+
+
+def directory_id(voter_id: int) -> str:
+    """Return the directory id of a voter of a dynamic quorum, as Kafka writes it."""
+    return base64.urlsafe_b64encode(b"fencepost%7d" % voter_id).decode().rstrip("=")
 
 
 def property_value(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from ducktape.services.service import Service
 
 from cluster.ducktape import node_of
-from cluster.kafka.config import LOG_CONFIGS, server_properties, setting_ms
+from cluster.kafka.config import LOG_CONFIGS, format_options, server_properties, setting_ms
 from cluster.kafka.java import java_options
 from cluster.kafka.topology import CLIENT_PORT, Topology
 from cluster.nodes.node import Node, NodeProcess
@@ -18,6 +18,7 @@ from contract.errors import NodeError
 
 _STOP_SECONDS = 30
 _LOG_TAIL_BYTES = 2000
+_DIRECTORY_ID = "directory.id="
 _CLUSTER_ID = "fencepost-cluster-000Q"
 
 
@@ -73,6 +74,18 @@ class KafkaService(Service):  # type: ignore[misc]
         """The server's log directory, on its node."""
         return self._home(server_id) / "data"
 
+    def directory_id(self, server_id: int) -> str:
+        """The id of the server's log directory, by its `meta.properties`.
+
+        Raises:
+            NodeError: it is not formatted, or has no id.
+        """
+        lines = self._hosts[server_id].read(self.data(server_id) / "meta.properties").decode()
+        found = [line for line in lines.splitlines() if line.startswith(_DIRECTORY_ID)]
+        if not found:
+            raise NodeError(f"the log directory of server {server_id} has no id")
+        return found[0].removeprefix(_DIRECTORY_ID)
+
     def log_file(self, server_id: int) -> Path:
         """The server's log, on its node."""
         return self._home(server_id) / "server.log"
@@ -101,8 +114,7 @@ class KafkaService(Service):  # type: ignore[misc]
         if fresh:
             self._configure(server_id)
             form = [*java, "kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", properties]
-            for name, level in self.topology.features.items():
-                form += ["--feature", f"{name}={level}"]
+            form += format_options(self.topology, server_id=server_id, addresses=self._addresses)
             script = f"{shlex.join(form)} && {script}"
         self._processes[server_id] = node.spawn(
             ["sh", "-c", script], log=self.log_file(server_id), cwd=home
@@ -179,12 +191,16 @@ class KafkaService(Service):  # type: ignore[misc]
     def _home(self, server_id: int) -> Path:
         return self._hosts[server_id].folder / "kafka"
 
+    @property
+    def _addresses(self) -> dict[int, str]:
+        return {i: host.address for i, host in self._hosts.items()}
+
     def _configure(self, server_id: int) -> None:
         node, home = self._hosts[server_id], self._home(server_id)
         properties = server_properties(
             self.topology,
             server_id=server_id,
-            addresses={i: host.address for i, host in self._hosts.items()},
+            addresses=self._addresses,
             data=self.data(server_id),
         )
         files = {"server.properties": properties, **LOG_CONFIGS}

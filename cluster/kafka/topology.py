@@ -19,6 +19,8 @@ class Topology:
         controllers: how many further nodes are controllers only, with ids 101, 102, ...;
             0: brokers are controllers too (combined mode).
         combined: in combined mode, which brokers are controllers; all of them if empty.
+        spares: how many of the controllers, the last ones, do not vote at first. With any, the
+            quorum is dynamic (KIP-853): its voters can be added and removed.
         settings: further server properties, the same on every node.
         features: feature levels with which log directories are formatted, where they are not
             the release's own, e.g. `eligible.leader.replicas.version: 0`.
@@ -27,6 +29,7 @@ class Topology:
     brokers: int
     controllers: int = 0
     combined: tuple[int, ...] = ()
+    spares: int = 0
     settings: Mapping[str, str] = field(default_factory=dict)
     features: Mapping[str, int] = field(default_factory=dict)
 
@@ -42,10 +45,16 @@ class Topology:
 
     @property
     def controller_ids(self) -> list[int]:
-        """Ids of the voters of the metadata quorum."""
+        """Ids of the controllers: the voters of the metadata quorum, and the spare ones."""
         if self.controllers == 0:
             return list(self.combined) or self.broker_ids
         return [_FIRST_CONTROLLER_ID + index for index in range(self.controllers)]
+
+    @property
+    def voter_ids(self) -> list[int]:
+        """Ids of the controllers that vote from the beginning."""
+        ids = self.controller_ids
+        return ids[: len(ids) - self.spares]
 
     @property
     def server_ids(self) -> list[int]:

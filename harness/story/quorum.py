@@ -1,18 +1,22 @@
 """The metadata quorum: its leader, writes to single controllers, and what its voters have."""
 
+from collections.abc import Callable
 from itertools import count
 
 import msgspec
 
 from cluster.kafka.topology import CONTROLLER_PORT
+from contract.errors import WorkerError
 from harness.clients.observer import Observer
 from harness.clients.quorum_commands import DescribeQuorum, QuorumState, WatchQuorum
 from harness.story.wire import Wire
-from harness.wire.quorum_requests import alter_quota
+from harness.wire.quorum_requests import add_voter, alter_quota, remove_voter
+from harness.wire.requests import WireRequest
 
 _STATE_SECONDS = 60
 _SAMPLE_INTERVAL_MS = 250
 _UNANSWERED_SECONDS = 0.3
+_CHANGE_SECONDS = 40.0
 _WRITES = 2
 
 
@@ -51,7 +55,7 @@ class Quorum:
                 server=controller, address=self._address(controller), port=CONTROLLER_PORT
             )
         )
-        return msgspec.convert(found, QuorumState | None)
+        return msgspec.convert(found, QuorumState | None, strict=False)
 
     def await_leader(self, *, above: int = -1) -> QuorumState:
         """Wait until a controller leads in a newer epoch and has committed an entry of it.
@@ -143,6 +147,44 @@ class Quorum:
             what=f"all voters to have the metadata up to offset {first.high_watermark}",
             timeout_seconds=_STATE_SECONDS,
             last_seen=lambda: last[0],
+        )
+
+    def add_voter(self, controller: int) -> QuorumState:
+        """Let a spare controller vote (KIP-853), and wait until the leader counts it as a voter.
+
+        Raises:
+            WorkerError: the leader refused.
+            WaitTimeoutError: it does not become a voter.
+        """
+        directory = self._observer.kafka.directory_id(controller)
+        self._change(add_voter(controller, directory, self._address(controller), CONTROLLER_PORT))
+        return self._await_voters(lambda voters: controller in voters, f"{controller} to vote")
+
+    def remove_voter(self, controller: int) -> QuorumState:
+        """Let a controller vote no more (KIP-853), and wait until the leader does not count it.
+
+        Raises:
+            WorkerError: the leader refused.
+            WaitTimeoutError: it goes on voting.
+        """
+        directory = self._observer.kafka.directory_id(controller)
+        self._change(remove_voter(controller, directory))
+        what = f"{controller} not to vote any more"
+        return self._await_voters(lambda voters: controller not in voters, what)
+
+    def _change(self, request: WireRequest) -> None:
+        leader = self.await_leader().leader
+        (result,) = self.wire.call(leader, [request], timeout_seconds=_CHANGE_SECONDS)
+        if result.response is None or result.response["errorCode"]:
+            raise WorkerError(f"controller {leader} refused {request.api}: {result}")
+
+    def _await_voters(self, are_met: Callable[[set[int]], bool], what: str) -> QuorumState:
+        def probe() -> QuorumState | None:
+            newest = self._newest()
+            return newest if newest is not None and are_met(set(newest.log_ends)) else None
+
+        return self._observer.await_that(
+            probe, what=f"controller {what}", timeout_seconds=_STATE_SECONDS
         )
 
     def _newest(self) -> QuorumState | None:

@@ -17,7 +17,8 @@ class _Side:
         topics: the list of topics.
         topic: the name of a topic.
         partition: the number of a partition, in the topic's list `partitions`.
-        columns: fields of a partition, by the field of `WireAnswer`; a nested one as `a.b`.
+        columns: fields of a partition, by the field of `WireAnswer`; a nested one as `a.b`, and one
+            that has another name in other releases as `a|b`.
     """
 
     topics: str
@@ -106,7 +107,7 @@ _SIDES |= {
             "topicName",
             "partitionIndex",
             {
-                "current_leader_epoch": "candidateEpoch",
+                "current_leader_epoch": "candidateEpoch|replicaEpoch",
                 "asked_epoch": "lastOffsetEpoch",
                 "asked_offset": "lastOffset",
             },
@@ -173,7 +174,8 @@ def _partitions(
 
 def _columns(partition: Fields, side: _Side) -> dict[str, Any]:
     found = {}
-    for column, name in side.columns.items():
+    for column, names in side.columns.items():
+        name = next((one for one in names.split("|") if one in partition), names)
         outer, _, inner = name.partition(".")
         value = partition.get(outer)
         if value is not None and inner:

@@ -6,6 +6,7 @@ from contract.quorum_rules import METADATA_LOG, METADATA_LOG_ID
 from harness.wire.requests import NO_ID, WireRequest, fetch
 
 _QUOTA = 1_000_000_000.0
+_CHANGE_MS = 30_000
 NOBODY = 9999
 """The replica id of no server."""
 _FIRST_WITH_REPLICA_STATE = 15
@@ -49,11 +50,14 @@ def fetch_metadata(
 
 
 def vote(*, version: int, epoch: int, candidate: int) -> WireRequest:
-    """A Vote for a candidate with an empty log."""
+    """A Vote for a candidate with an empty log. Kafka 4 calls the candidate a replica (KIP-996)."""
     asked = {
         "candidateEpoch": epoch,
         "candidateId": candidate,
         "candidateDirectoryId": NO_ID,
+        "replicaEpoch": epoch,
+        "replicaId": candidate,
+        "replicaDirectoryId": NO_ID,
         "voterDirectoryId": NO_ID,
         "lastOffsetEpoch": 0,
         "lastOffset": 0,
@@ -73,6 +77,24 @@ def end_quorum_epoch(*, version: int, epoch: int, leader: int) -> WireRequest:
     asked: dict[str, Any] = {"leaderId": leader, "leaderEpoch": epoch}
     asked |= {"preferredSuccessors": [], "preferredCandidates": []}
     return _of_quorum("END_QUORUM_EPOCH", version, asked)
+
+
+def add_voter(voter: int, directory: str, address: str, port: int) -> WireRequest:
+    """An AddRaftVoter (KIP-853); the controller fetches already."""
+    fields = {
+        "clusterId": None,
+        "timeoutMs": _CHANGE_MS,
+        "voterId": voter,
+        "voterDirectoryId": directory,
+        "listeners": [{"name": "CONTROLLER", "host": address, "port": port}],
+    }
+    return WireRequest(api="ADD_RAFT_VOTER", version=0, fields=fields)
+
+
+def remove_voter(voter: int, directory: str) -> WireRequest:
+    """A RemoveRaftVoter (KIP-853)."""
+    fields = {"clusterId": None, "voterId": voter, "voterDirectoryId": directory}
+    return WireRequest(api="REMOVE_RAFT_VOTER", version=0, fields=fields)
 
 
 def _of_quorum(api: str, version: int, asked: dict[str, Any]) -> WireRequest:
