@@ -3,7 +3,7 @@
 Cluster: 1 broker, 3 or 5 controllers; one topic.
 Load:    metadata that is written to single controllers, to the deposed leader among them.
 Fault:   the quorum's leader gets entries that no other voter has. It is deposed and comes back.
-         isolated      it is cut off from the other voters in both directions.
+         isolated      it is partitioned from the other voters in both directions.
          one_way_in    packets from the other voters to it are dropped.
          one_way_out   packets from it to the other voters are dropped.
          paused        the others are paused, so that they don't fetch; then it is paused until
@@ -118,7 +118,7 @@ class QuorumDivergenceScenario(Scenario):
             self.ask(run)
 
     def divide_leader(self, run: Run, links: Links) -> int:
-        """Cut the leader off, let its log diverge, and connect it again; returns its id."""
+        """Partition the leader, let its log diverge, and connect it again; returns its id."""
         deposed = run.quorum.await_leader()
         with run.fault(Divide(Voter(deposed.leader), links)):
             run.quorum.diverge(deposed.leader)
@@ -156,7 +156,7 @@ class QuorumDivergenceScenario(Scenario):
         self.agree(run)
 
     def kill_leader(self, run: Run) -> None:
-        """Cut the leader off, let its log diverge, kill it, and start it again."""
+        """Partition the leader, let its log diverge, kill it, and start it again."""
         deposed = run.quorum.await_leader()
         cut = run.inject(Divide(Voter(deposed.leader), Links.BOTH))
         run.quorum.diverge(deposed.leader)

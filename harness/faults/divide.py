@@ -16,7 +16,7 @@ _DIRECTIONS: dict[Links, Sequence[Direction]] = {
 
 
 class Divide(Cut):
-    """A voter is cut off from the other voters only; brokers and clients still reach it."""
+    """A voter is partitioned from the other voters only; brokers and clients still reach it."""
 
     def __init__(self, target: Target, links: Links) -> None:
         """Of the links, both, in or out. The target is resolved just before the injection."""

@@ -94,9 +94,9 @@ class Quorum:
     def write(self, controller: int) -> None:
         """Send metadata to one controller without waiting until it is committed.
 
-        It is the quota of a user whom nobody is.
+        It is the quota of a user that does not exist.
         """
-        user = f"nobody-{next(self._numbers)}"
+        user = f"user-{next(self._numbers)}"
         self.wire.call(controller, [alter_quota(user)], timeout_seconds=_UNANSWERED_SECONDS)
 
     def diverge(self, leader: int) -> QuorumState:

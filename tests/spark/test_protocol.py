@@ -257,7 +257,7 @@ def test_the_verdict_has_the_responses_about_each_rule(
     assert by_rule.pop(Rule.VERSION_WITHOUT_EPOCH) == ["holds", "holds", "not asked"]
     assert by_rule.pop(Rule.FOLLOWER) == ["not asked", "not asked", "holds"]
     assert {verdict for verdicts in by_rule.values() for verdict in verdicts} == {"holds"}
-    assert set(by_rule) | {Rule.VERSION_WITHOUT_EPOCH, Rule.FOLLOWER} == set(RULES)
+    assert set(by_rule) | {Rule.VERSION_WITHOUT_EPOCH, Rule.FOLLOWER} == set(Rule)
 
 
 def test_a_rule_without_a_response_leaves_the_run_undecided(
@@ -292,4 +292,4 @@ def test_a_version_that_no_broker_supports_is_not_applicable(
 
 
 def test_every_rule_has_a_changed_field() -> None:
-    assert {lie.rule for lie in LIES} == set(Rule) == set(RULES)
+    assert {lie.rule for lie in LIES} == set(Rule) <= set(RULES)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from conftest import TraceMaker
 from histories import result
-from micro import Row
+from micro import Row, led
 
 from contract.checks import Check
 from contract.quorum_rules import QuorumRule
@@ -92,7 +92,7 @@ DIVIDED: dict[str, list[Row]] = {
     "cut_metadata_batches": [cut(101, 4, 1), cut(101, 5, 1)],
     "quorum_samples": SAMPLES,
     "truncations": [truncated(4)],
-    "leaderships": [],
+    "leaderships": [led(0, at=10)],
 }
 
 
