@@ -23,6 +23,11 @@ DIVIDED = 5.0
 """When the second leader is elected; the first one is connected again at second 10."""
 
 
+def of_its_own(h: History, epoch: int) -> int:
+    """An epoch of a history's quorum: no other history's, as leaders are compared by epoch."""
+    return h.index * 10 + epoch
+
+
 def batch(h: History, table: str, server: int, offset: int, epoch: int, **columns: Any) -> None:
     """One entry of a server's metadata log."""
     h.add(
@@ -30,7 +35,7 @@ def batch(h: History, table: str, server: int, offset: int, epoch: int, **column
         server=h.broker(server),
         base_offset=offset,
         last_offset=offset,
-        metadata_epoch=epoch,
+        metadata_epoch=of_its_own(h, epoch),
         size_bytes=100,
         checksum=offset * 100 + epoch,
         **columns,
@@ -82,7 +87,7 @@ def reported(
         "quorum_samples",
         server=h.broker(leader),
         leader=h.broker(leader),
-        leader_epoch=epoch,
+        leader_epoch=of_its_own(h, epoch),
         high_watermark=high_watermark,
         voters=[h.broker(one) for one in VOTERS],
         log_ends=list(ends),
@@ -94,8 +99,13 @@ def reported(
 
 def called(h: History, server: int, api: str, asked: int, error: int, **columns: Any) -> None:
     """A request to a controller about the metadata log at second 30, and its response."""
+    epochs = {
+        name: of_its_own(h, columns[name])
+        for name in ("epoch", "asked_epoch", "diverging_epoch")
+        if columns.get(name, -1) >= 0
+    }
     values: dict[str, Any] = {
-        "worker": "observer",
+        "worker": h.own("observer"),
         "seq": len(h.rows["wire_calls"]) + 1,
         "broker": h.broker(server),
         "api": api,
@@ -103,17 +113,17 @@ def called(h: History, server: int, api: str, asked: int, error: int, **columns:
         "version": 17,
         "topic": METADATA,
         "partition": 0,
-        "current_leader_epoch": asked,
+        "current_leader_epoch": of_its_own(h, asked),
         "error_code": error,
         "leader": h.broker(2),
-        "epoch": 2,
+        "epoch": of_its_own(h, 2),
         "throttle_ms": 0,
         "request": "{}",
         "response": "{}",
         "began_micros": h.at(30.0),
         "at_micros": h.at(30.001),
     }
-    h.add("wire_calls", **(values | columns))
+    h.add("wire_calls", **(values | columns | epochs))
 
 
 def divided(h: History) -> None:
@@ -135,7 +145,6 @@ def divided(h: History) -> None:
         "early_high_watermark": NONE,
         "metadata_divergence": NONE,
     },
-    alone=True,
 )
 def quorum_is_divided(h: History) -> None:
     divided(h)
@@ -147,7 +156,6 @@ def quorum_is_divided(h: History) -> None:
     "A leader reported high watermark 8 of its epoch 1, of which all logs have only up to 5.",
     source=RAFT,
     expects={"metadata_lost": VIOLATION},
-    alone=True,
 )
 def committed_metadata_is_overwritten(h: History) -> None:
     divided(h)
@@ -158,7 +166,6 @@ def committed_metadata_is_overwritten(h: History) -> None:
     "The last high watermark is 14, and every voter's log ends at 10.",
     source=RAFT,
     expects={"metadata_lost": VIOLATION},
-    alone=True,
 )
 def committed_metadata_is_in_no_log(h: History) -> None:
     divided(h)
@@ -169,7 +176,6 @@ def committed_metadata_is_in_no_log(h: History) -> None:
     "The last high watermark is 12; at the end one voter's log reaches it, the others end at 10.",
     source=RAFT + "; a log may not have been collected to its end",
     expects={"metadata_lost": UNDECIDED},
-    alone=True,
 )
 def committed_metadata_is_in_one_log(h: History) -> None:
     divided(h)
@@ -182,7 +188,6 @@ def committed_metadata_is_in_one_log(h: History) -> None:
     "A divided leader held offset 6 below its high watermark 7; no log has it at the end.",
     source=RAFT,
     expects={"metadata_lost": VIOLATION},
-    alone=True,
 )
 def committed_entry_is_truncated(h: History) -> None:
     divided(h)
@@ -195,7 +200,6 @@ def committed_entry_is_truncated(h: History) -> None:
     "A leader's high watermark went from 7 to 9 while one other voter has 7 and one 8.",
     source="KIP-595; LeaderState.maybeUpdateHighWatermark: a majority must have it",
     expects={"early_high_watermark": VIOLATION},
-    alone=True,
 )
 def high_watermark_on_a_minority(h: History) -> None:
     divided(h)
@@ -206,7 +210,6 @@ def high_watermark_on_a_minority(h: History) -> None:
     "The leader of epoch 2, which began at offset 6, first reports high watermark 6.",
     source="KIP-595: an entry of the leader's own epoch has to be on a majority first",
     expects={"early_high_watermark": VIOLATION},
-    alone=True,
 )
 def high_watermark_before_its_epoch(h: History) -> None:
     served(h)
@@ -218,7 +221,6 @@ def high_watermark_before_its_epoch(h: History) -> None:
     "A voter's disk was wiped: its log end falls from 9 to 0 while the high watermark rises to 9.",
     source="KIP-595: what the other voters had in between is not sampled",
     expects={"early_high_watermark": UNDECIDED},
-    alone=True,
 )
 def high_watermark_while_a_voter_is_wiped(h: History) -> None:
     divided(h)
@@ -230,7 +232,6 @@ def high_watermark_while_a_voter_is_wiped(h: History) -> None:
     "A follower that departs at offset 6 truncates to 4, and fetches 4 and 5 again.",
     source="KIP-595, Fetch: it truncates to the end of the largest common epoch",
     expects={"metadata_truncation": VIOLATION, "metadata_lost": NONE},
-    alone=True,
 )
 def metadata_is_truncated_too_far(h: History) -> None:
     divided(h)
@@ -243,7 +244,6 @@ def metadata_is_truncated_too_far(h: History) -> None:
     " departs.",
     source="KIP-595, Fetch: it may take several rounds",
     expects={"metadata_truncation": PERMITTED},
-    alone=True,
 )
 def metadata_is_truncated_in_two_rounds(h: History) -> None:
     divided(h)
@@ -257,7 +257,6 @@ def metadata_is_truncated_in_two_rounds(h: History) -> None:
     "A follower held entries that it lacks at the end; its log has no truncation.",
     source="taxonomy, undecided: what happened to them is not known",
     expects={"metadata_truncation": UNDECIDED},
-    alone=True,
 )
 def truncation_of_metadata_is_not_logged(h: History) -> None:
     divided(h)
@@ -268,7 +267,6 @@ def truncation_of_metadata_is_not_logged(h: History) -> None:
     "Controllers 1 and 2 each report that they lead epoch 2.",
     source="KIP-595: an epoch has one leader",
     expects={"metadata_divergence": VIOLATION},
-    alone=True,
 )
 def two_controllers_report_that_they_lead(h: History) -> None:
     divided(h)
@@ -280,7 +278,6 @@ def two_controllers_report_that_they_lead(h: History) -> None:
     " ends at 6; old votes and epochs are refused.",
     source=FETCH,
     expects={"wrong_quorum_response": NONE, "malformed_response": NONE, "wrong_epoch_error": NONE},
-    alone=True,
 )
 def controllers_validate_epochs(h: History) -> None:
     divided(h)
@@ -303,7 +300,6 @@ def controllers_validate_epochs(h: History) -> None:
     "The leader of epoch 2 answers a Fetch after epoch 1 at offset 8 without a divergence.",
     source=FETCH,
     expects={"wrong_quorum_response": VIOLATION},
-    alone=True,
 )
 def leader_hides_a_divergence_of_metadata(h: History) -> None:
     divided(h)
@@ -315,7 +311,6 @@ def leader_hides_a_divergence_of_metadata(h: History) -> None:
     "A voter that never showed its epoch refuses epoch 2 as unknown.",
     source="taxonomy, undecided: it may not have heard of the epoch",
     expects={"wrong_quorum_response": NOT_VIOLATION},
-    alone=True,
 )
 def voter_may_not_know_the_epoch(h: History) -> None:
     served(h)

@@ -1,5 +1,6 @@
 """What the controllers' quorum commits, truncates and returns; one changed field breaks a rule."""
 
+import json
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ from conftest import TraceMaker
 from histories import result
 from micro import Row, led
 
+from analysis.checks.registry import CHECKS
 from contract.checks import Check
 from contract.quorum_rules import QuorumRule
 from contract.verdicts import CheckVerdict
@@ -244,26 +246,32 @@ WRONG: list[tuple[str, Row]] = [
 ]
 
 
-def kinds(make_trace: TraceMaker, *calls: Row) -> tuple[CheckVerdict, set[str]]:
-    found = result(make_trace, Check.WRONG_QUORUM_RESPONSE, {**DIVIDED, "wire_calls": list(calls)})
-    return found.verdict, {one.kind for one in found.examples}
+def kinds(make_trace: TraceMaker, calls: list[Row]) -> dict[int, set[tuple[str, str]]]:
+    """By the number of a call: the kinds and verdicts of what is found of it."""
+    numbered = [row | {"seq": seq} for seq, row in enumerate(calls)]
+    trace = make_trace({**DIVIDED, "wire_calls": numbered})
+    found: dict[int, set[tuple[str, str]]] = {}
+    for row in CHECKS[Check.WRONG_QUORUM_RESPONSE].judge(trace).findings.collect():
+        seq = json.loads(row["evidence"])["seq"]
+        found.setdefault(seq, set()).add((row["kind"], row["verdict"]))
+    return found
 
 
 def test_what_controllers_return_holds_every_rule(make_trace: TraceMaker) -> None:
-    calls = [row | {"seq": seq} for seq, (row, _) in enumerate(RIGHT.values())]
-    assert kinds(make_trace, *calls) == (HOLDS, set())
+    assert kinds(make_trace, [row for row, _ in RIGHT.values()]) == {}
 
 
-@pytest.mark.parametrize(("name", "changed"), WRONG)
-def test_one_field_breaks_its_rule(make_trace: TraceMaker, name: str, changed: Row) -> None:
-    row, rule = RIGHT[name]
-    assert kinds(make_trace, row | changed) == (VIOLATED, {rule})
+def test_one_field_breaks_its_rule(make_trace: TraceMaker) -> None:
+    found = kinds(make_trace, [RIGHT[name][0] | changed for name, changed in WRONG])
+    expected = [{(str(RIGHT[name][1]), "violation")} for name, _ in WRONG]
+    assert found == dict(enumerate(expected))
 
 
-@pytest.mark.parametrize("changed", [{"leader": 101}, {"epoch": 1}, {"epoch": 1, "leader": 101}])
-def test_a_response_has_the_epoch_and_its_leader(make_trace: TraceMaker, changed: Row) -> None:
+def test_a_response_has_the_epoch_and_its_leader(make_trace: TraceMaker) -> None:
     row, _ = RIGHT["begin"]
-    assert kinds(make_trace, row | changed) == (VIOLATED, {QuorumRule.CURRENT_LEADER})
+    others = [{"leader": 101}, {"epoch": 1}, {"epoch": 1, "leader": 101}]
+    found = kinds(make_trace, [row | other for other in others])
+    assert found == {seq: {(str(QuorumRule.CURRENT_LEADER), "violation")} for seq in range(3)}
 
 
 def test_every_rule_has_a_response_that_breaks_it() -> None:
@@ -273,4 +281,4 @@ def test_every_rule_has_a_response_that_breaks_it() -> None:
 
 def test_an_epoch_that_the_voter_has_not_shown_is_undecided(make_trace: TraceMaker) -> None:
     row = call(101, "FETCH", 2, UNKNOWN, **FITTING, epoch=None, leader=None)
-    assert kinds(make_trace, row)[0] is UNDECIDED
+    assert kinds(make_trace, [row]) == {0: {(str(QuorumRule.NOT_LEADER), "undecided")}}
