@@ -130,21 +130,24 @@ class Quorum:
         """Wait until every voter has fetched what was committed when the wait began.
 
         Raises:
+            NodeError: a controller has ended; shows the end of its log.
             WaitTimeoutError: some have not.
         """
-        first = self.await_leader()
-        last: list[QuorumState] = [first]
+        goal: list[int] = []
+        last: list[QuorumState | None] = [None]
 
         def probe() -> QuorumState | None:
-            state = self._newest()
+            for controller in self.controllers:
+                self._observer.kafka.require_running(controller)
+            last[0] = state = self._newest()
             if state is None:
                 return None
-            last[0] = state
-            return state if min(state.log_ends.values()) >= first.high_watermark else None
+            goal.append(state.high_watermark)
+            return state if min(state.log_ends.values()) >= goal[0] else None
 
         return self._observer.await_that(
             probe,
-            what=f"all voters to have the metadata up to offset {first.high_watermark}",
+            what="all voters to have the metadata that is committed",
             timeout_seconds=_STATE_SECONDS,
             last_seen=lambda: last[0],
         )
