@@ -15,7 +15,7 @@ SEED_OPTION := $(if $(SEED),--seed $(SEED))
 quoted = '$(subst ','\'',$(1))'
 
 .DEFAULT_GOAL := help
-.PHONY: help demo scenario nightly reproduction commit-epochs arbiter mutation lies torture mutants findings bench-tools bench-analysis scenarios-page results-page facts-page protocol-page report playground docker-image test lint format lock doctor clean
+.PHONY: help demo scenario nightly reproduction commit-epochs arbiter mutation lies torture mutants findings bench-tools bench-analysis scenarios-page results-page facts-page protocol protocol-page report playground docker-image test lint format lock doctor clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -69,6 +69,10 @@ results-page: $(READY) ## Every trace table and column, from their declarations;
 
 facts-page: $(READY) ## Every fact and its columns, from their declarations; writes the tables of docs/facts.md
 	.venv/bin/python -m analysis.facts_page
+
+protocol: $(READY) ## The verdict on each rule of the protocol, on three Kafka versions (at most 20 minutes); writes docs/protocol.md
+	$(FENCEPOST) nightly --suite protocol --cluster $(CLUSTER) --results $(call quoted,$(RESULTS)) $(SEED_OPTION) $(if $(FRESH),--fresh) || test $$? -le 2
+	.venv/bin/python -m bench.protocol $(call quoted,$(RESULTS))
 
 protocol-page: $(READY) ## The rules of the protocol, from contract/protocol.py; writes the tables of docs/protocol.md
 	.venv/bin/python -m contract.protocol_page

@@ -14,7 +14,7 @@ from statistics import median
 import msgspec
 
 from contract.errors import FencepostError, UsageError
-from contract.nights import NightRow, NightSummary
+from contract.nights import SUMMARY_FILE, NightRow, NightSummary
 from contract.verdicts import RunVerdict
 
 SUITE = "reproduction"
@@ -66,10 +66,20 @@ def newest(results: Path) -> NightSummary:
     Raises:
         UsageError: there is none.
     """
-    found = sorted(results.glob(f"nightly/{SUITE}-*/report/summary.json"))
+    file = newest_night(results, SUITE) / "report" / SUMMARY_FILE
+    return msgspec.json.decode(file.read_bytes(), type=NightSummary)
+
+
+def newest_night(results: Path, suite: str) -> Path:
+    """The folder of the newest finished night of a suite, which has a target of its name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    found = sorted(results.glob(f"nightly/{suite}-*/report/{SUMMARY_FILE}"))
     if not found:
-        raise UsageError(f"no finished night of suite {SUITE} below {results}: make reproduction")
-    return msgspec.json.decode(found[-1].read_bytes(), type=NightSummary)
+        raise UsageError(f"no finished night of suite {suite} below {results}: make {suite}")
+    return found[-1].parents[1]
 
 
 def main() -> None:

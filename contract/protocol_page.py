@@ -12,7 +12,7 @@ _RULES_HEAD = """\
 | rule | what it says | document | Kafka's source | versions | check |
 |---|---|---|---|---|---|"""
 _STATEMENTS_HEAD = "| place | statement | | by | scenario, or why not |\n|---|---|---|---|---|"
-_API_NAMES = {
+API_NAMES = {
     "FETCH": "Fetch",
     "LIST_OFFSETS": "ListOffsets",
     "METADATA": "Metadata",
@@ -43,7 +43,7 @@ def _tables() -> Iterator[str]:
 
 
 def _rule(name: str, rule: ProtocolRule) -> str:
-    versions = "; ".join(f"{_API_NAMES[api]} {one}" for api, one in rule.versions.items())
+    versions = "; ".join(f"{API_NAMES[api]} {one}" for api, one in rule.versions.items())
     source = f"{rule.source.document}, {rule.source.place}"
     return (
         f"| {name} | {rule.says} | {source} | `{rule.code}` | {versions or 'all'} | {rule.check} |"

@@ -1,0 +1,162 @@
+"""The verdict on each rule of the protocol, by Kafka version: `python -m bench.protocol RESULTS`.
+
+Reads the verdicts of the newest night of suite `protocol` below a results folder, prints a table of
+rules and versions, and writes it to docs/protocol.md. Exits with 1 if a rule is violated, else with
+2 if one is open.
+"""
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from analysis.verdict.rules import NOT_APPLICABLE, NOT_ASKED
+from bench.reproduction import newest_night
+from contract.errors import FencepostError, UsageError
+from contract.made_pages import MadePage
+from contract.protocol import RULES, Rule
+from contract.protocol_page import API_NAMES
+from contract.run_folder import RunDescription, find_runs
+from contract.verdicts import RuleRow, Verdict
+
+SUITE = "protocol"
+PAGE = MadePage("protocol.md", "make protocol")
+_HOLDS, _VIOLATED, _UNDECIDED = "holds", "violated", "undecided"
+_SHORT = 10
+"""Digits of a commit."""
+_WORST_FIRST = (_VIOLATED, _UNDECIDED, NOT_ASKED, _HOLDS, NOT_APPLICABLE)
+
+
+@dataclass(frozen=True)
+class JudgedRun:
+    """A run, and its verdict."""
+
+    run: RunDescription
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What the runs on one Kafka version say of a rule: the worst verdict of their APIs."""
+
+    verdict: str
+    responses: int
+    missing: str = ""
+
+    def __str__(self) -> str:
+        """Return `holds (72)`, or why there is no response."""
+        if self.verdict == NOT_APPLICABLE:
+            return f"{self.verdict} {self.missing}"
+        return f"{self.verdict} ({self.responses})" if self.responses else self.verdict
+
+
+def cells(runs: Iterable[JudgedRun]) -> dict[str, dict[Rule, Cell]]:
+    """By Kafka version, oldest first, and rule: its cell."""
+    rows: dict[str, list[RuleRow]] = {}
+    for one in runs:
+        rows.setdefault(one.verdict.kafka, []).extend(one.verdict.rules)
+    return {
+        kafka: {rule: _cell(rule, [row for row in found if row.rule == rule]) for rule in RULES}
+        for kafka, found in sorted(rows.items(), key=lambda item: _number(item[0]))
+    }
+
+
+def _cell(rule: Rule, rows: Sequence[RuleRow]) -> Cell:
+    """An API without a response leaves a rule open only if no other API has one."""
+    answered = [row for row in rows if row.responses]
+    verdicts = {row.verdict for row in answered or rows} or {NOT_ASKED}
+    verdict = next(one for one in _WORST_FIRST if one in verdicts)
+    return Cell(verdict, sum(row.responses for row in answered), _missing(rule))
+
+
+def _missing(rule: Rule) -> str:
+    """Which versions of the APIs a rule is about: before the first, or after the last."""
+    return " and ".join(
+        f"before {API_NAMES[api]} {versions.first}"
+        if versions.last is None
+        else f"after {API_NAMES[api]} {versions.last}"
+        for api, versions in RULES[rule].versions.items()
+    )
+
+
+def table(found: Mapping[str, Mapping[Rule, Cell]]) -> str:
+    """Return the table: a line for each rule, a column for each Kafka version."""
+    head = _line("rule", *(f"Kafka {kafka}" for kafka in found))
+    lines = (_line(rule, *(str(one[rule]) for one in found.values())) for rule in RULES)
+    return "\n".join([head, "|---" * (len(found) + 1) + "|", *lines])
+
+
+def made(runs: Sequence[JudgedRun]) -> str:
+    """Return the runs in words, and the table."""
+    days = sorted({_day(one.run.started_micros) for one in runs})
+    commits = sorted({_short(one.run.git_head) for one in runs})
+    told = ", ".join(
+        f"{one.verdict.scenario} on Kafka {one.verdict.kafka} (seed {one.verdict.seed},"
+        f" {one.verdict.verdict})"
+        for one in sorted(runs, key=lambda one: (one.verdict.scenario, _number(one.verdict.kafka)))
+    )
+    found = cells(runs)
+    return (
+        f"{' and '.join(days)}, commit {', '.join(commits)}; {told}. In parentheses: the number of"
+        f" responses that are about the rule.\n\n{table(found)}"
+    )
+
+
+def read(night: Path) -> list[JudgedRun]:
+    """Return the judged runs of a night.
+
+    Raises:
+        RunFolderError: there is none.
+        UsageError: one could not be judged.
+    """
+    found = []
+    for folder in find_runs(night):
+        file = folder.report / "verdict.json"
+        if not file.exists():
+            raise UsageError(f"{folder.path} has no verdict: fencepost analyze {night}")
+        found.append(JudgedRun(folder.run(), msgspec.json.decode(file.read_bytes(), type=Verdict)))
+    return found
+
+
+def status(found: Mapping[str, Mapping[Rule, Cell]]) -> int:
+    """Return the exit code: 1 if a rule is violated, 2 if one is open, else 0."""
+    verdicts = {cell.verdict for one in found.values() for cell in one.values()}
+    if _VIOLATED in verdicts:
+        return 1
+    return 2 if verdicts & {_UNDECIDED, NOT_ASKED} else 0
+
+
+def main() -> None:
+    """Print the table, and write it."""
+    try:
+        runs = read(newest_night(Path(sys.argv[1]), SUITE))
+        text = made(runs)
+        PAGE.path.write_text(PAGE.filled(PAGE.path.read_text(), text))
+    except FencepostError as error:
+        sys.exit(f"error: {error}")
+    print(f"{text}\nwrote {PAGE.path}")
+    sys.exit(status(cells(runs)))
+
+
+def _short(git_head: str) -> str:
+    commit, plus, changes = git_head.partition("+")
+    return commit[:_SHORT] + plus + changes
+
+
+def _day(micros: int) -> str:
+    return datetime.fromtimestamp(micros / 1_000_000, UTC).date().isoformat()
+
+
+def _number(kafka: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in kafka.split("."))
+
+
+def _line(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    main()
