@@ -17,7 +17,7 @@ from analysis.verdict.rules import NOT_APPLICABLE, NOT_ASKED
 from bench.reproduction import newest_night
 from contract.errors import FencepostError, UsageError
 from contract.made_pages import MadePage
-from contract.protocol import RULES, Rule
+from contract.protocol import RULES, ProtocolRule
 from contract.protocol_page import API_NAMES
 from contract.run_folder import RunDescription, find_runs
 from contract.verdicts import RuleRow, Verdict
@@ -53,18 +53,21 @@ class Cell:
         return f"{self.verdict} ({self.responses})" if self.responses else self.verdict
 
 
-def cells(runs: Iterable[JudgedRun]) -> dict[str, dict[Rule, Cell]]:
+def cells(runs: Iterable[JudgedRun]) -> dict[str, dict[str, Cell]]:
     """By Kafka version, oldest first, and rule: its cell."""
     rows: dict[str, list[RuleRow]] = {}
     for one in runs:
         rows.setdefault(one.verdict.kafka, []).extend(one.verdict.rules)
     return {
-        kafka: {rule: _cell(rule, [row for row in found if row.rule == rule]) for rule in RULES}
+        kafka: {
+            str(rule): _cell(declared, [row for row in found if row.rule == rule])
+            for rule, declared in RULES.items()
+        }
         for kafka, found in sorted(rows.items(), key=lambda item: _number(item[0]))
     }
 
 
-def _cell(rule: Rule, rows: Sequence[RuleRow]) -> Cell:
+def _cell(rule: ProtocolRule, rows: Sequence[RuleRow]) -> Cell:
     """An API without a response leaves a rule open only if no other API has one."""
     answered = [row for row in rows if row.responses]
     verdicts = {row.verdict for row in answered or rows} or {NOT_ASKED}
@@ -72,17 +75,17 @@ def _cell(rule: Rule, rows: Sequence[RuleRow]) -> Cell:
     return Cell(verdict, sum(row.responses for row in answered), _missing(rule))
 
 
-def _missing(rule: Rule) -> str:
+def _missing(rule: ProtocolRule) -> str:
     """Which versions of the APIs a rule is about: before the first, or after the last."""
     return " and ".join(
         f"before {API_NAMES[api]} {versions.first}"
         if versions.last is None
         else f"after {API_NAMES[api]} {versions.last}"
-        for api, versions in RULES[rule].versions.items()
+        for api, versions in rule.versions.items()
     )
 
 
-def table(found: Mapping[str, Mapping[Rule, Cell]]) -> str:
+def table(found: Mapping[str, Mapping[str, Cell]]) -> str:
     """Return the table: a line for each rule, a column for each Kafka version."""
     head = _line("rule", *(f"Kafka {kafka}" for kafka in found))
     lines = (_line(rule, *(str(one[rule]) for one in found.values())) for rule in RULES)
@@ -121,7 +124,7 @@ def read(night: Path) -> list[JudgedRun]:
     return found
 
 
-def status(found: Mapping[str, Mapping[Rule, Cell]]) -> int:
+def status(found: Mapping[str, Mapping[str, Cell]]) -> int:
     """Return the exit code: 1 if a rule is violated, 2 if one is open, else 0."""
     verdicts = {cell.verdict for one in found.values() for cell in one.values()}
     if _VIOLATED in verdicts:

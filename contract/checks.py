@@ -72,6 +72,7 @@ class Check(enum.StrEnum):
     WRONG_REPORTED_EPOCH = "wrong_reported_epoch"
     MALFORMED_RESPONSE = "malformed_response"
     WRONG_QUORUM_RESPONSE = "wrong_quorum_response"
+    WRONG_AUTHORIZATION = "wrong_authorization"
     FAULT_LANDED = "fault_landed"
     HISTORY_COMPLETE = "history_complete"
     HISTORY_CONSISTENT = "history_consistent"

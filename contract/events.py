@@ -318,11 +318,14 @@ class WireAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     None: the request or the response has no such field at its version, or there is no response.
 
+    asked_replica: the broker that the request says it is from; -1: a consumer.
     current_leader_epoch: of the request; -1 where the client gives none. The candidate's epoch of a
         Vote.
     asked_epoch: the epoch of an OffsetForLeaderEpoch, or the last fetched epoch of a Fetch.
     asked_offset: the fetch offset of a Fetch.
     asked_timestamp: of a ListOffsets; -1: latest, -2: earliest.
+    is_retriable: whether the exception of the response's error is a `RetriableException` of the
+        client library; None without an error.
     epoch, offset: of the response: an epoch with its end offset (OffsetForLeaderEpoch), an offset
         with its epoch (ListOffsets), or a partition's leader epoch (Metadata).
     diverging_epoch, diverging_offset: of a Fetch; -1 where the response reports no divergence.
@@ -331,11 +334,13 @@ class WireAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     topic: str
     partition: Int32
+    asked_replica: Int32 | None = None
     current_leader_epoch: Int32 | None = None
     asked_epoch: Int32 | None = None
     asked_offset: Int64 | None = None
     asked_timestamp: Int64 | None = None
     error_code: Int32 | None = None
+    is_retriable: bool | None = None
     leader: Int32 | None = None
     epoch: Int32 | None = None
     offset: Int64 | None = None
@@ -350,10 +355,12 @@ class WireCalled(Event, frozen=True, kw_only=True):
     request, response: as JSON, by Kafka's own converters of that version.
     failure: why there is no response that could be decoded.
     throttle_ms: of the response; None where that version has none.
+    principal: as which the worker logged in, e.g. `User:reader`; None: without a login.
     began_micros: the worker's wall clock when it sent the request.
     """
 
     broker: Int32
+    principal: str | None = None
     api: str
     api_key: Int32
     version: Int32

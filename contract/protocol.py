@@ -22,6 +22,11 @@ class Rule(enum.StrEnum):
     NO_EPOCH = "no epoch"
     VERSION_WITHOUT_EPOCH = "version without epoch"
     FOLLOWER = "follower"
+    REPLICA = "replica"
+    RETRIABLE = "retriable"
+    DESCRIBE = "describe on the topic"
+    CLUSTER_ACTION = "cluster action"
+    UNAUTHORIZED = "unauthorized"
     END_OF_LATEST = "end of the latest epoch"
     END_OF_KNOWN = "end of a known epoch"
     END_OF_SKIPPED = "end of a skipped epoch"
@@ -44,6 +49,8 @@ VALIDATED: dict[str, int] = {_FETCH: 9, _LIST: 4, _END: 2}
 """By API: the first version whose request has the current leader epoch."""
 FIRST_WITH_LAST_FETCHED = 12
 FIRST_WITH_METADATA_EPOCH = 7
+FIRST_WITH_REPLICA = 3
+"""The first version of OffsetForLeaderEpoch that says which replica it is from."""
 
 _KIP_320 = "KIP-320"
 _HANDLING = Source(_KIP_320, "Leader Fetch Handling")
@@ -53,6 +60,8 @@ _KIP_101 = Source("KIP-101", "response of OffsetsForLeaderEpoch")
 _KIP_279 = Source("KIP-279", "response of OffsetsForLeaderEpoch")
 _ENDS_CODE = "LeaderEpochFileCache.endOffsetFor"
 _ENDS_VERSIONS = {_END: Versions(0)}
+_ACLS = Source(_KIP_320, "ACL Changes")
+_ACLS_CODE = "KafkaApis.handleOffsetForLeaderEpochRequest"
 _KIP_595 = Source("KIP-595", "Fetch")
 _DIVERGENCE_CODE = "Partition.readRecords"
 _DIVERGENCE_VERSIONS = {_FETCH: Versions(FIRST_WITH_LAST_FETCHED)}
@@ -102,6 +111,43 @@ RULES: dict[enum.StrEnum, ProtocolRule] = {
         "Partition.getLocalLog",
         _WITH_EPOCH,
         Check.WRONG_EPOCH_ERROR,
+    ),
+    Rule.REPLICA: ProtocolRule(
+        "A leader refuses another epoch than its own to a replica as to a consumer.",
+        Source(_KIP_320, "Replica Handling"),
+        "Partition.checkCurrentLeaderEpoch",
+        {_FETCH: Versions(VALIDATED[_FETCH]), _END: Versions(FIRST_WITH_REPLICA)},
+        Check.WRONG_EPOCH_ERROR,
+    ),
+    Rule.RETRIABLE: ProtocolRule(
+        "The error with which a wrong epoch is refused has a retriable exception in the client"
+        " library of the release.",
+        Source(_KIP_320, "API Changes"),
+        "FencedLeaderEpochException",
+        _WITH_EPOCH,
+        Check.WRONG_EPOCH_ERROR,
+    ),
+    Rule.DESCRIBE: ProtocolRule(
+        "Describe on the topic suffices for OffsetForLeaderEpoch.",
+        _ACLS,
+        _ACLS_CODE,
+        _ENDS_VERSIONS,
+        Check.WRONG_AUTHORIZATION,
+    ),
+    Rule.CLUSTER_ACTION: ProtocolRule(
+        "ClusterAction on the cluster suffices for OffsetForLeaderEpoch.",
+        _ACLS,
+        _ACLS_CODE,
+        _ENDS_VERSIONS,
+        Check.WRONG_AUTHORIZATION,
+    ),
+    Rule.UNAUTHORIZED: ProtocolRule(
+        "An OffsetForLeaderEpoch of a principal with neither is refused with"
+        " TOPIC_AUTHORIZATION_FAILED.",
+        _ACLS,
+        _ACLS_CODE,
+        _ENDS_VERSIONS,
+        Check.WRONG_AUTHORIZATION,
     ),
     Rule.END_OF_LATEST: ProtocolRule(
         "The latest epoch ends at the log end.",

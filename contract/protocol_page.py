@@ -1,17 +1,28 @@
 """The tables of docs/protocol.md: the rules and the other statements (`make protocol-page`)."""
 
+from collections import Counter
 from collections.abc import Iterator
+from itertools import groupby
 
 from contract.made_pages import MadePage
 from contract.protocol import RULES, ProtocolRule
-from contract.protocol_statements import STATEMENTS, Coverage, Statement
+from contract.protocol_statements import (
+    IN_BOTH_TEXTS,
+    RULES_WITH_STATEMENTS,
+    SECOND_LIST,
+    STATEMENTS,
+    compared,
+)
+from contract.statement import Coverage, Statement, numbers
 
 _MADE = MadePage("protocol.md", "make protocol-page")
 PAGE = _MADE.path
 _RULES_HEAD = """\
-| rule | what it says | document | Kafka's source | versions | check |
+| rule | what it says | document | Kafka's source | versions | check | second list |
+|---|---|---|---|---|---|---|"""
+_STATEMENTS_HEAD = """\
+| place | statement | | by | scenario, or why not | second list |
 |---|---|---|---|---|---|"""
-_STATEMENTS_HEAD = "| place | statement | | by | scenario, or why not |\n|---|---|---|---|---|"
 API_NAMES = {
     "FETCH": "Fetch",
     "LIST_OFFSETS": "ListOffsets",
@@ -36,23 +47,48 @@ def _tables() -> Iterator[str]:
     yield f"## {len(RULES)} rules\n"
     yield _RULES_HEAD
     yield from (_rule(name, rule) for name, rule in RULES.items())
-    open_ones = sum(one.coverage is Coverage.NOT_COVERED for one in STATEMENTS)
-    yield f"\n## {len(STATEMENTS)} other statements of KIP-320, {open_ones} of them not covered\n"
-    yield _STATEMENTS_HEAD
-    yield from map(_statement, STATEMENTS)
+    for document, rows in groupby(STATEMENTS, key=lambda one: one.document):
+        found = list(rows)
+        counts = Counter(one.coverage for one in found)
+        told = ", ".join(f"{counts[one]} {one}" for one in Coverage if counts[one])
+        yield f"\n## {document}: {len(found)} rows of statements without a rule\n"
+        yield f"{told}.\n"
+        yield _STATEMENTS_HEAD
+        yield from map(_statement, found)
+    yield "\n## How the lists compare\n"
+    yield _comparison()
+
+
+def _comparison() -> str:
+    found = compared(len(RULES))
+    rows = sum(SECOND_LIST.values())
+    return f"""\
+The statements were listed twice. The second list was made from the texts alone, by someone who had
+not seen the first. It has {rows} rows; {IN_BOTH_TEXTS} statements of KIP-320 have two, since they
+are in two texts. Each row belongs to one rule or one row of the tables above, whose last column
+counts them.
+
+| | |
+|---|---|
+| rows of the second list whose rule or statement was in the first | {found.in_both} |
+| rows of the second list that the first lacked | {found.only_second} |
+| rules and statements of the first list without a row in the second | {found.only_first} |"""
 
 
 def _rule(name: str, rule: ProtocolRule) -> str:
     versions = "; ".join(f"{API_NAMES[api]} {one}" for api, one in rule.versions.items())
     source = f"{rule.source.document}, {rule.source.place}"
+    rows = len(list(numbers(RULES_WITH_STATEMENTS.get(name, ""))))
     return (
         f"| {name} | {rule.says} | {source} | `{rule.code}` | {versions or 'all'} | {rule.check} |"
+        f" {rows} |"
     )
 
 
 def _statement(one: Statement) -> str:
     by = ", ".join(one.by)
-    return f"| {one.place} | {one.says} | {one.coverage} | {by} | {one.note} |"
+    rows = len(list(numbers(one.second)))
+    return f"| {one.place} | {one.says} | {one.coverage} | {by} | {one.note} | {rows} |"
 
 
 def main() -> None:

@@ -87,10 +87,15 @@ TABLES_OF_RUN = {
         WORKER,
         int64("seq", "of the request in its history"),
         int32("broker", "to which the request was sent"),
+        string(
+            "principal",
+            "as which the observer logged in, e.g. `User:reader`; null: without a login",
+        ),
         string("api", "its name in `ApiKeys`"),
         int32("api_key"),
         int32("version", "of request and response"),
         *PARTITION,
+        int32("asked_replica", "the broker that the request says it is from; -1: a consumer"),
         int32(
             "current_leader_epoch",
             "in the request; -1: the client gives none; of a Vote, the candidate's",
@@ -102,6 +107,10 @@ TABLES_OF_RUN = {
         int64("asked_offset", "the fetch offset of a Fetch"),
         int64("asked_timestamp", "of a ListOffsets; -1: latest, -2: earliest"),
         int32("error_code", "of the partition, or of the whole response"),
+        boolean(
+            "is_retriable",
+            "whether the client library has a retriable exception for the error; null without one",
+        ),
         int32("leader", "of a Metadata, or of the quorum in the response of a controller"),
         int32(
             "epoch",

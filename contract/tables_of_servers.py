@@ -44,6 +44,20 @@ TABLES_OF_SERVERS = {
         _METADATA_OFFSET,
         int64("at_micros"),
     ),
+    "acls": table(
+        "One row per access control entry, by the names of Kafka's enums. Source:"
+        " `__cluster_metadata`, the longest log (AccessControlEntryRecord,"
+        " RemoveAccessControlEntryRecord).",
+        string("resource_type", "e.g. TOPIC, CLUSTER"),
+        string("resource_name"),
+        string("pattern_type", "LITERAL or PREFIXED"),
+        string("principal", "e.g. `User:reader`"),
+        string("operation", "e.g. DESCRIBE, CLUSTER_ACTION"),
+        string("permission", "ALLOW or DENY"),
+        _METADATA_OFFSET,
+        int64("at_micros", "when it was created"),
+        int64("removed_micros", "null if never"),
+    ),
     "replica_batches": table(
         "One row per batch of a replica at the end. Source: segments.",
         *REPLICA,

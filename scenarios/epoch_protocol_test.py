@@ -1,14 +1,17 @@
 """Does each broker validate and report leader epochs on the wire as KIP-320 says?
 
-Cluster: 3 brokers; one topic of one partition with 3 replicas. Its leader changes three times, all
-         replicas being in sync; nothing is written in the third epoch, which the others skip.
+Cluster: 3 brokers with an authorizer; one topic of one partition with 3 replicas. Its leader
+         changes three times, all replicas being in sync; nothing is written in the third epoch,
+         which the others skip.
 Load:    50 records in each other epoch. Then requests, each at every version that the broker
-         supports, to the leader and to both followers.
+         supports, to the leader and to both followers; some as of a replica, and some of principals
+         with Describe on the topic, with ClusterAction on the cluster, and with neither.
 Fault:   none but the leader changes. At the end DeleteRecords removes the first epoch.
 Expect:  Fetch, ListOffsets and OffsetForLeaderEpoch with an older current leader epoch are refused
          with FENCED_LEADER_EPOCH, with a newer one with UNKNOWN_LEADER_EPOCH, by a follower too.
          Without an epoch, and at versions from before KIP-320, nothing is validated. End offsets,
-         diverging epochs and reported epochs are those of the leader's log.
+         diverging epochs and reported epochs are those of the leader's log. OffsetForLeaderEpoch
+         needs Describe on the topic or ClusterAction on the cluster.
 Source:  KIP-320; KIP-595 (diverging epochs of Fetch).
 """
 
@@ -21,7 +24,11 @@ from msgspec.structs import replace
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.events import NO_EPOCH
-from contract.protocol import FIRST_WITH_LAST_FETCHED, FIRST_WITH_METADATA_EPOCH
+from contract.protocol import (
+    FIRST_WITH_LAST_FETCHED,
+    FIRST_WITH_METADATA_EPOCH,
+    FIRST_WITH_REPLICA,
+)
 from contract.stages import Stage
 from harness.faults.elect import Elect
 from harness.faults.reassign import Reassign
@@ -29,15 +36,21 @@ from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
 from harness.wire.requests import (
+    CLUSTER_ACTION,
+    DESCRIBE,
     EARLIEST,
     LATEST,
     Request,
     fetch,
     list_offsets,
     metadata,
+    of_replica,
     offset_for_leader_epoch,
 )
 
+ORDERS = replace(durable_topic("orders", partitions=1), deletes=True)
+READER, REPLICA, STRANGER = "reader", "replica", "stranger"
+"""Principals: with Describe on the topic, with ClusterAction on the cluster, with neither."""
 PER_EPOCH = 50
 LOG_START = PER_EPOCH + 10
 """Where the log starts after the deletion: within the second epoch."""
@@ -69,17 +82,32 @@ class Epochs(NamedTuple):
         ]
 
 
+def write_epochs(run: Run) -> Epochs:
+    """Write the first, second and last epoch, and leave the third without a record."""
+    run.phases.enter(Stage.WARM_UP, "the leader changes, and each epoch is written")
+    epochs: list[int] = []
+    for leader, is_skipped in ((1, False), (2, False), (3, True), (1, False)):
+        if epochs:
+            others = [broker for broker in (1, 2, 3) if broker != leader]
+            run.inject(Reassign("orders", 0, replicas=[leader, *others]))
+            run.inject(Elect("orders", 0, unclean=False))
+        epochs.append(run.leader_epoch("orders", 0))
+        if not is_skipped:
+            run.produce("orders", count=PER_EPOCH, producer=f"epoch-{epochs[-1]}")
+    return Epochs(*epochs)
+
+
 class EpochProtocolScenario(Scenario):
     """A log of four epochs, and what its brokers say of them."""
 
-    topology = Topology(brokers=3)
-    orders = replace(durable_topic("orders", partitions=1), deletes=True)
+    topology = Topology(brokers=3, principals=(READER, REPLICA, STRANGER))
     must_judge = (
         Check.WRONG_EPOCH_ERROR,
         Check.WRONG_EPOCH_END,
         Check.WRONG_DIVERGING_EPOCH,
         Check.WRONG_REPORTED_EPOCH,
         Check.MALFORMED_RESPONSE,
+        Check.WRONG_AUTHORIZATION,
         Check.LOST_RECORD,
         Check.EPOCH_CACHE_MISMATCH,
         Check.FAULT_LANDED,
@@ -87,43 +115,35 @@ class EpochProtocolScenario(Scenario):
     )
     answer = (
         "{wrong_epoch_error.rows + wrong_epoch_end.rows + wrong_diverging_epoch.rows"
-        " + wrong_reported_epoch.rows + malformed_response.rows?No|Yes}:"
+        " + wrong_reported_epoch.rows + malformed_response.rows + wrong_authorization.rows"
+        "?No|Yes}:"
         " of {wire_calls.rows:response} about a partition,"
         " {wrong_epoch_error.rows} validated the leader epoch otherwise than KIP-320 says,"
         " {wrong_epoch_end.rows + wrong_diverging_epoch.rows} had another end than the log,"
-        " {wrong_reported_epoch.rows} another epoch, and {malformed_response.rows} were malformed."
+        " {wrong_reported_epoch.rows} another epoch, {malformed_response.rows} were malformed, and"
+        " {wrong_authorization.rows} refused or served the wrong principal."
     )
 
     def test_epoch_protocol(self) -> None:
-        with self.running(topics=[self.orders]) as run:
+        with self.running(topics=[ORDERS]) as run:
             run.create(assignment=[1, 2, 3])
+            run.wire.allow(1, READER, DESCRIBE, topic="orders")
+            run.wire.allow(1, REPLICA, CLUSTER_ACTION)
             run.watch()
-            epochs = self.write_epochs(run)
+            epochs = write_epochs(run)
             run.phases.enter(Stage.STEADY, "requests to every broker")
-            run.log_ends(self.orders)
+            run.log_ends(ORDERS)
             for broker in run.kafka.topology.broker_ids:
                 self.validate(run, broker, epochs)
                 self.report(run, broker)
+            self.validate_replicas(run, epochs)
+            self.authorize(run, epochs)
             self.ask_ends(run, epochs)
             run.phases.enter(Stage.STEADY, "requests after the first epoch was removed")
             run.observer.delete_records("orders", 0, before_offset=LOG_START)
             self.ask_ends(run, epochs)
             self.report(run, 1)
             run.settle()
-
-    def write_epochs(self, run: Run) -> Epochs:
-        """Write the first, second and last epoch, and leave the third without a record."""
-        run.phases.enter(Stage.WARM_UP, "the leader changes, and each epoch is written")
-        epochs: list[int] = []
-        for leader, is_skipped in ((1, False), (2, False), (3, True), (1, False)):
-            if epochs:
-                others = [broker for broker in (1, 2, 3) if broker != leader]
-                run.inject(Reassign("orders", 0, replicas=[leader, *others]))
-                run.inject(Elect("orders", 0, unclean=False))
-            epochs.append(run.leader_epoch("orders", 0))
-            if not is_skipped:
-                run.produce("orders", count=PER_EPOCH, producer=f"epoch-{epochs[-1]}")
-        return Epochs(*epochs)
 
     def validate(self, run: Run, broker: int, epochs: Epochs) -> None:
         """Give each current leader epoch in each API.
@@ -136,6 +156,22 @@ class EpochProtocolScenario(Scenario):
         given = (epochs.current, NO_EPOCH, epochs.skipped, epochs.unknown)
         for epoch, request in product(given, requests):
             run.wire.call_each_version(broker, request, topic="orders", current_leader_epoch=epoch)
+
+    def validate_replicas(self, run: Run, epochs: Epochs) -> None:
+        """Give the leader a wrong epoch as broker 2."""
+        fetch_by_id = partial(fetch, topic_id=run.wire.topic_id("orders"))
+        first_end = partial(offset_for_leader_epoch, epoch=epochs.first)
+        ask = partial(run.wire.call_each_version, 1, topic="orders")
+        for epoch in (epochs.skipped, epochs.unknown):
+            ask(of_replica(fetch_by_id, 2), current_leader_epoch=epoch)
+            since = FIRST_WITH_REPLICA
+            ask(of_replica(first_end, 2), since=since, current_leader_epoch=epoch)
+
+    def authorize(self, run: Run, epochs: Epochs) -> None:
+        """Ask the leader as each principal."""
+        ask = partial(run.wire.call_each_version, 1, offset_for_leader_epoch, topic="orders")
+        for principal in self.topology.principals:
+            ask(principal=principal, epoch=epochs.first)
 
     def report(self, run: Run, broker: int) -> None:
         """Ask for the epochs of the leader, of the log's bounds and of the first record."""

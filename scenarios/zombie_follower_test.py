@@ -7,7 +7,7 @@ Fault:   a follower of orders-0 falls behind, by one of six recipes.
          controllers   it is partitioned from the controller only, and continues to fetch.
          stale   as before; then the leader changes, while the old one is alive: the follower
                  continues to fetch from it under its stale epoch, until its log shows that it was
-                 refused.
+                 refused. Then the observer fetches as this follower from both leaders.
          both    it is partitioned from every server.
          wipe    it loses its disk.
          fill    its disk is full, so that its server shuts down.
@@ -17,11 +17,15 @@ Expect:  no fenced broker is in an ISR of a partition that is led, though it may
 Source:  KAFKA-6880, KIP-320, KIP-841, KIP-903.
 """
 
+from functools import partial
+
 from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
+from contract.protocol import VALIDATED
 from contract.stages import Stage
+from harness.clients.observer_commands import PartitionState
 from harness.faults.broker_fault import BrokerFault
 from harness.faults.cut import Cut, Links
 from harness.faults.elect import Elect
@@ -34,6 +38,7 @@ from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
 from harness.story.workload import reader
+from harness.wire.requests import fetch, list_offsets, of_replica
 
 RECORDS_PER_SECOND = 2000
 WITHOUT_IT = 500
@@ -48,6 +53,8 @@ RECIPES: dict[str, BrokerFault] = {
     "fill": Fill(FOLLOWER),
 }
 REFUSED_SECONDS = 30
+_LIST_VERSION = 9
+"""Of a request that every release supports."""
 
 
 class ZombieFollowerScenario(Scenario):
@@ -126,6 +133,28 @@ class ZombieFollowerScenario(Scenario):
             timeout_seconds=REFUSED_SECONDS,
             recent=lambda: run.kafka.log_tail(follower),
         )
+        self.fetch_as(run, follower, epoch, before)
+
+    def fetch_as(self, run: Run, follower: int, epoch: int, before: PartitionState) -> None:
+        """Fetch as the follower from the new leader and from the old one, with its stale epoch.
+
+        By accepting their own epoch first, both show that they have it.
+        """
+        seen = run.observer.await_state(
+            "orders", 0, lambda one: one.leader_epoch == epoch, what="the new leader of orders-0"
+        )
+        own = list_offsets(topic="orders", version=_LIST_VERSION, current_leader_epoch=epoch)
+        stale = of_replica(partial(fetch, topic_id=run.wire.topic_id("orders")), follower)
+        for broker in (seen.leader, before.leader):
+            run.wire.call(broker, [own])
+            for current in (before.leader_epoch, epoch + 1):
+                run.wire.call_each_version(
+                    broker,
+                    stale,
+                    topic="orders",
+                    since=VALIDATED["FETCH"],
+                    current_leader_epoch=current,
+                )
 
     def log(self, run: Run, broker: int) -> str:
         """Return a broker's log so far."""

@@ -6,14 +6,31 @@ from simulator.universe import Change, Universe
 
 _ASKED_SECONDS = 58.0
 _ASKING_MICROS = 400
+_PERMITTED_SECONDS = 0.6
 _METADATA, _LIST_OFFSETS, _OFFSET_FOR_LEADER_EPOCH, _FETCH = 12, 9, 4, 12
 """Versions."""
-FENCED, UNKNOWN, OUT_OF_RANGE = 74, 75, 1
-"""Kafka's numbers of FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH and OFFSET_OUT_OF_RANGE."""
+FENCED, UNKNOWN, OUT_OF_RANGE, UNAUTHORIZED = 74, 75, 1, 29
+"""Kafka's numbers of FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, OFFSET_OUT_OF_RANGE and
+TOPIC_AUTHORIZATION_FAILED."""
 
 
 def write_wire_calls(universe: Universe) -> None:
-    """Ask the leader of each partition at each API that has leader epochs."""
+    """Ask the leader of each partition at each API that has leader epochs.
+
+    One principal may describe the topic, and another may not.
+    """
+    reader, stranger = (f"User:{name}-{universe.index}" for name in ("reader", "stranger"))
+    universe.write(
+        "acls",
+        resource_type="TOPIC",
+        resource_name=universe.topic,
+        pattern_type="LITERAL",
+        principal=reader,
+        operation="DESCRIBE",
+        permission="ALLOW",
+        metadata_offset=0,
+        at_micros=universe.at(_PERMITTED_SECONDS),
+    )
     for partition in range(universe.partitions):
         now = universe.led_at(partition, universe.at(_ASKED_SECONDS))
         log = universe.the_log()
@@ -60,6 +77,19 @@ def write_wire_calls(universe: Universe) -> None:
             record_bytes=0,
             **unknown,
         )
+        for number, (principal, error) in enumerate(((reader, 0), (stranger, UNAUTHORIZED)), 6):
+            _write(
+                universe,
+                now,
+                number,
+                "OFFSET_FOR_LEADER_EPOCH",
+                _OFFSET_FOR_LEADER_EPOCH,
+                principal=principal,
+                error_code=error,
+                epoch=-1,
+                offset=-1,
+                **(unknown | {"current_leader_epoch": -1}),
+            )
 
 
 def _write(
@@ -73,6 +103,7 @@ def _write(
         "topic": universe.topic,
         "partition": now.partition,
         "error_code": 0,
+        "is_retriable": True,
         "throttle_ms": 0,
         "request": "{}",
         "response": "{}",

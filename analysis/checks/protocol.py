@@ -17,6 +17,7 @@ from analysis.facts.trace import Trace
 from analysis.facts.wire import FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, wire_calls
 from contract.protocol import VALIDATED, Rule
 
+_UNAUTHORIZED = 29
 _FENCED, _UNKNOWN = FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH
 _VALIDATED = ", ".join(map(literal, VALIDATED))
 _OLDER = "coalesce(current_leader_epoch < epoch_low, false)"
@@ -34,21 +35,28 @@ def wrong_epoch_error(trace: Trace) -> CheckOutcome:
 
     Undecided: the epoch changed meanwhile, or the broker has not shown it yet, or it returned an
         error of the topic, of authorization or of its disk, which come first.
-    Evaluates: every partition of a Fetch, ListOffsets and OffsetForLeaderEpoch with a response.
-    Source: KIP-320, Leader Fetch Handling; `Partition.checkCurrentLeaderEpoch`.
+    Evaluates: every partition of a Fetch, ListOffsets and OffsetForLeaderEpoch with a response, but
+        for those of a principal that is not authorized; and each refusal of a wrong epoch, by
+        the exception of its error in the client library.
+    Source: KIP-320, Leader Fetch Handling, API Changes; `Partition.checkCurrentLeaderEpoch`.
     """
-    return outcome_of(judged_errors(trace))
+    return outcome_of(judged_errors(trace).unionByName(judged_exceptions(trace)))
 
 
 def judged_errors(trace: Trace) -> Frame:
     """Judge each response of an API that validates the leader epoch."""
-    return trace.shared("judged_errors", lambda: _errors(trace).select(*JUDGED))
+    return _errors(trace).select(*JUDGED)
 
 
 def _errors(trace: Trace) -> Frame:
+    return trace.shared("judged_errors", lambda: _compared(trace))
+
+
+def _compared(trace: Trace) -> Frame:
     return (
         wire_calls(trace)
         .where(f"api in ({_VALIDATED}) and error_code is not null")
+        .where(f"principal is null or error_code != {_UNAUTHORIZED}")
         .withColumn("is_given", F.expr("coalesce(current_leader_epoch >= 0, false)"))
         .withColumn("is_refused", F.expr(f"error_code in ({_FENCED}, {_UNKNOWN})"))
         .withColumn(
@@ -56,6 +64,8 @@ def _errors(trace: Trace) -> Frame:
             F.expr(f"""case
                 when current_leader_epoch is null then {literal(Rule.VERSION_WITHOUT_EPOCH)}
                 when not is_given then {literal(Rule.NO_EPOCH)}
+                when leads and coalesce(asked_replica >= 0, false) and ({_OLDER} or {_NEWER})
+                    then {literal(Rule.REPLICA)}
                 when not leads and ({_OLDER} or {_NEWER}) then {literal(Rule.FOLLOWER)}
                 when {_OLDER} then {literal(Rule.OLDER_EPOCH)}
                 when {_NEWER} then {literal(Rule.NEWER_EPOCH)}
@@ -80,6 +90,20 @@ def _errors(trace: Trace) -> Frame:
                 when {_MAY_ACCEPT} and (is_refused or epoch_high is null) then 'undecided'
                 else '' end"""),
         )
+    )
+
+
+def judged_exceptions(trace: Trace) -> Frame:
+    """Judge each refusal of a wrong epoch by the exception that the client library has for it."""
+    return (
+        _errors(trace)
+        .where(f"is_given and ({_OLDER} or {_NEWER}) and error_code not in (0, {UNCOMPARED})")
+        .where("is_retriable is not null")
+        .withColumn("rule", F.lit(Rule.RETRIABLE))
+        .withColumn("expected", F.lit("a retriable exception"))
+        .withColumn("got", F.expr(f"concat({ERROR}, if(is_retriable, '', ', not retriable'))"))
+        .withColumn("verdict", F.expr("if(is_retriable, '', 'violation')"))
+        .select(*JUDGED)
     )
 
 

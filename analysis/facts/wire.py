@@ -13,7 +13,7 @@ from contract.quorum_rules import METADATA_LOG
 
 FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH = 74, 75
 NOT_LEADER_OR_FOLLOWER, OFFSET_OUT_OF_RANGE = 6, 1
-NOT_COMPARED = (3, 29, 35, 56, 100, 103)
+NOT_COMPARED = (3, 29, 31, 35, 56, 100, 103)
 """Errors that a broker returns before it compares epochs: of topics, authorization and disks."""
 
 _LOG = ("topic", "partition")

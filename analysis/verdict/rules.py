@@ -1,13 +1,14 @@
 """Which rules of the protocol a run has responses for, and whether these fulfil them."""
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import reduce
 from typing import Any
 
 import msgspec
 
-from analysis.checks.protocol import judged_errors, judged_schemas
+from analysis.checks.authorization import judged_authorizations
+from analysis.checks.protocol import judged_errors, judged_exceptions, judged_schemas
 from analysis.checks.quorum_wire import judged_quorum
 from analysis.checks.reported_epochs import judged_divergences, judged_ends, judged_reports
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
@@ -20,6 +21,7 @@ from contract.verdicts import RuleRow
 NOT_ASKED, NOT_APPLICABLE = "not asked", "not applicable"
 _JUDGED = (
     judged_errors,
+    judged_exceptions,
     judged_ends,
     judged_divergences,
     judged_reports,
@@ -33,10 +35,7 @@ def rule_rows(trace: Trace) -> list[RuleRow]:
     if not trace.rows["wire_calls"]:
         return []
     try:
-        judged = reduce(
-            Frame.union,
-            [one(trace).select("rule", "api", "version", "verdict") for one in _JUDGED],
-        )
+        judged = reduce(Frame.union, _judged(trace))
         counted = (
             judged.groupBy("rule", "api")
             .agg(
@@ -57,6 +56,13 @@ def rule_rows(trace: Trace) -> list[RuleRow]:
         for rule, declared in RULES.items()
         for api in declared.versions or sorted(api for name, api in found if name == str(rule))
     ]
+
+
+def _judged(trace: Trace) -> Iterator[Frame]:
+    """Yield the judged responses of each check, but for those of a table that a run may lack."""
+    judges = (*_JUDGED, *(() if trace.problem("acls") else (judged_authorizations,)))
+    for one in judges:
+        yield one(trace).select("rule", "api", "version", "verdict")
 
 
 def unasked(rows: Iterable[RuleRow], must_judge: Iterable[str]) -> list[str]:

@@ -8,7 +8,7 @@ from bench.lies.stories import PROTOCOL
 from contract.checks import Check
 
 _lie = partial(Lie, table="wire_calls", story=PROTOCOL)
-_FENCED, _UNKNOWN = 74, 75
+_FENCED, _UNKNOWN, _UNAUTHORIZED = 74, 75, 29
 _NO_ERROR = 0
 
 
@@ -57,6 +57,21 @@ RESPONSES = (
     _lie("a broker reported an older epoch of the leader", Verb.ALTER,
          check=Check.WRONG_REPORTED_EPOCH,
          change=alter("wire_calls", of("METADATA", error_code=_NO_ERROR, epoch=3), epoch=1)),
+    _lie("a leader responded to a principal without a permission", Verb.ALTER,
+         check=Check.WRONG_AUTHORIZATION,
+         change=alter("wire_calls", having(principal="User:stranger"), error_code=_NO_ERROR)),
+    _lie("a leader refused a principal that may describe the topic", Verb.ALTER,
+         check=Check.WRONG_AUTHORIZATION,
+         change=alter("wire_calls", having(principal="User:reader", error_code=_NO_ERROR),
+                      error_code=_UNAUTHORIZED)),
+    _lie("a leader served the fetch of a replica with an older epoch", Verb.ALTER,
+         check=Check.WRONG_EPOCH_ERROR,
+         change=alter("wire_calls", of("FETCH", asked_replica=2, error_code=_FENCED),
+                      error_code=_NO_ERROR)),
+    _lie("the exception of an error of the epoch is not retriable", Verb.ALTER,
+         check=Check.WRONG_EPOCH_ERROR,
+         change=alter("wire_calls", of("LIST_OFFSETS", error_code=_UNKNOWN),
+                      is_retriable=False)),
     _lie("a response lacks the throttle time", Verb.ALTER, check=Check.MALFORMED_RESPONSE,
          change=alter("wire_calls", of("OFFSET_FOR_LEADER_EPOCH", error_code=_FENCED),
                       throttle_ms=None)),

@@ -5,7 +5,14 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from cluster.kafka.topology import CLIENT_PORT, CONTROLLER_PORT, REPLICATION_PORT, Topology
+from cluster.kafka.topology import (
+    CLIENT_PORT,
+    CONTROLLER_PORT,
+    PASSWORD,
+    REPLICATION_PORT,
+    SECURED_PORT,
+    Topology,
+)
 from contract.errors import UsageError
 
 _FAULT_SETTINGS = {
@@ -93,6 +100,8 @@ def server_properties(
     advertised: dict[str, int] = {}
     if server_id in topology.broker_ids:
         advertised = {"CLIENT": CLIENT_PORT, "REPLICATION": REPLICATION_PORT}
+        if topology.principals:
+            advertised["SECURED"] = SECURED_PORT
     copies = min(3, topology.brokers)
     properties = {
         "node.id": str(server_id),
@@ -112,6 +121,7 @@ def server_properties(
     if advertised:
         properties["advertised.listeners"] = _endpoints(address, advertised)
         properties["inter.broker.listener.name"] = "REPLICATION"
+    properties.update(_security(topology) if topology.principals else {})
     properties.update(topology.settings)
     return "".join(f"{key}={value}\n" for key, value in sorted(properties.items()))
 
@@ -149,6 +159,22 @@ def format_options(
 def directory_id(voter_id: int) -> str:
     """Return the directory id of a voter of a dynamic quorum, as Kafka writes it."""
     return base64.urlsafe_b64encode(b"fencepost%7d" % voter_id).decode().rstrip("=")
+
+
+def _security(topology: Topology) -> dict[str, str]:
+    """Settings of the listener `SECURED` and of the authorizer."""
+    users = " ".join(f'user_{name}="{PASSWORD}"' for name in topology.principals)
+    return {
+        "listener.security.protocol.map": (
+            "CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURED:SASL_PLAINTEXT"
+        ),
+        "listener.name.secured.sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.secured.plain.sasl.jaas.config": (
+            f"org.apache.kafka.common.security.plain.PlainLoginModule required {users};"
+        ),
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS",
+    }
 
 
 def property_value(text: str) -> str:

@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 CLIENT_PORT = 9092
 CONTROLLER_PORT = 9093
 REPLICATION_PORT = 9094
+SECURED_PORT = 9095
+PASSWORD = "fencepost"
+"""Of every principal: their listener shows what an authorizer permits, and protects nothing."""
 
 _FIRST_CONTROLLER_ID = 101
 
@@ -22,6 +25,8 @@ class Topology:
         spares: how many of the controllers, the last ones, do not vote at first. With any, the
             quorum is dynamic (KIP-853): its voters can be added and removed.
         settings: further server properties, the same on every node.
+        principals: users of a listener of their own, `SECURED`, where the authorizer permits only
+            what access control entries say. All other listeners are for a super user.
         features: feature levels with which log directories are formatted, where they are not
             the release's own, e.g. `eligible.leader.replicas.version: 0`.
     """
@@ -32,6 +37,7 @@ class Topology:
     spares: int = 0
     settings: Mapping[str, str] = field(default_factory=dict)
     features: Mapping[str, int] = field(default_factory=dict)
+    principals: tuple[str, ...] = ()
 
     @property
     def node_count(self) -> int:

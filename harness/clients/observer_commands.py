@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from harness.clients.command import Command
-from harness.wire.requests import WireRequest
+from harness.wire.requests import Login, WireRequest
 
 
 class NewTopic(msgspec.Struct, frozen=True, kw_only=True):
@@ -176,6 +176,7 @@ class CallBroker(Command, frozen=True, kw_only=True):
 
     topic_names: by topic id, of the topics that requests name by id.
     timeout_seconds: for the connection and for each read of a response.
+    login: with which each connection begins; None on a listener without one.
     """
 
     broker: int
@@ -184,6 +185,7 @@ class CallBroker(Command, frozen=True, kw_only=True):
     requests: list[WireRequest]
     topic_names: dict[str, str]
     timeout_seconds: float = 10.0
+    login: Login | None = None
 
 
 class TruncateTail(Command, frozen=True, kw_only=True):

@@ -34,7 +34,7 @@ from harness.clients.worker import Role, run_worker
 from harness.decode.logs import decode_segments, truncate_tail
 from harness.java.jvm import kafka_version, start_jvm
 from harness.wire.answers import answers
-from harness.wire.calls import exchange
+from harness.wire.calls import exchange, with_error_classes
 from harness.wire.request import Broker
 from harness.wire.requests import WireRequest
 
@@ -148,12 +148,15 @@ class ObserverRole(Role):
 
     def _call(self, command: commands.CallBroker, asked: WireRequest) -> Any:
         made = exchange(
-            Broker(command.address, command.port), asked, timeout_seconds=command.timeout_seconds
+            Broker(command.address, command.port, command.login),
+            asked,
+            timeout_seconds=command.timeout_seconds,
         )
         response = made.response
         self._history.write(
             WireCalled,
             broker=command.broker,
+            principal=None if login is None else f"User:{login.principal}",
             api=asked.api,
             api_key=made.api_key,
             version=asked.version,
@@ -162,12 +165,14 @@ class ObserverRole(Role):
             failure=made.failure,
             throttle_ms=None if response is None else response.get("throttleTimeMs"),
             began_micros=made.began_micros,
-            answers=answers(
-                asked.api,
-                asked.version,
-                made.request,
-                response,
-                topic_names=command.topic_names,
+            answers=with_error_classes(
+                answers(
+                    asked.api,
+                    asked.version,
+                    made.request,
+                    response,
+                    topic_names=command.topic_names,
+                )
             ),
         )
         return msgspec.to_builtins(WireResult(response=response, failure=made.failure))

@@ -40,10 +40,12 @@ def decode_segments(segments: Path, tables: Path, *, kept: Path) -> dict[str, in
     rows.extend("committed_offsets", committed.rows())
     rows.extend("leaderships", metadata.leaderships())
     rows.extend("broker_states", metadata.broker_states())
+    rows.extend("acls", metadata.acls())
     names = (
         "committed_offsets",
         "leaderships",
         "broker_states",
+        "acls",
         "replica_batches",
         "replica_records",
         "epoch_checkpoints",

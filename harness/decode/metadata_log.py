@@ -83,6 +83,22 @@ class MetadataLog:
             )
         return rows
 
+    def acls(self) -> list[dict[str, Any]]:
+        """Return rows of the table `acls`, in the order of the log."""
+        rows: dict[str, dict[str, Any]] = {}
+        for _, record, kind, message in self._messages():
+            at_micros = int(record.timestamp()) * _MICROS_PER_MS
+            if kind == "AccessControlEntryRecord":
+                metadata_offset = int(record.offset())
+                rows[str(message.id())] = {
+                    **_entry(message),
+                    "metadata_offset": metadata_offset,
+                    "at_micros": at_micros,
+                }
+            elif kind == "RemoveAccessControlEntryRecord":
+                rows[str(message.id())]["removed_micros"] = at_micros
+        return list(rows.values())
+
     def _messages(self) -> Iterator[tuple[Any, Any, str, Any]]:
         """Yield each record with its batch, the name of its class, and its message."""
         if not self._records:
@@ -97,6 +113,19 @@ class MetadataLog:
     def _end(records: list[tuple[Any, Any]]) -> tuple[int, int]:
         batch, record = records[-1]
         return int(batch.partitionLeaderEpoch()), int(record.offset())
+
+
+def _entry(message: Any) -> dict[str, str]:
+    """Return an access control entry in the names of Kafka's enums."""
+    found = {"resource_name": str(message.resourceName()), "principal": str(message.principal())}
+    for column, enum, code in (
+        ("resource_type", "resource.ResourceType", message.resourceType()),
+        ("pattern_type", "resource.PatternType", message.patternType()),
+        ("operation", "acl.AclOperation", message.operation()),
+        ("permission", "acl.AclPermissionType", message.permissionType()),
+    ):
+        found[column] = str(java_class(f"org.apache.kafka.common.{enum}").fromCode(code).name())
+    return found
 
 
 def _broker_change(kind: str, message: Any) -> dict[str, Any] | None:

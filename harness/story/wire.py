@@ -5,13 +5,20 @@ from typing import Any
 
 import msgspec
 
-from cluster.kafka.topology import CLIENT_PORT
+from cluster.kafka.topology import CLIENT_PORT, PASSWORD, SECURED_PORT
 from contract.errors import WorkerError
 from contract.protocol import API_KEYS
 from contract.quorum_rules import METADATA_LOG, METADATA_LOG_ID
 from harness.clients.observer import Observer
 from harness.clients.observer_commands import CallBroker, WireResult
-from harness.wire.requests import NO_ID, Request, WireRequest, api_versions
+from harness.wire.requests import (
+    NO_ID,
+    Login,
+    Request,
+    WireRequest,
+    api_versions,
+    create_acl,
+)
 
 _CALL_SECONDS = 60
 _ANSWERED_SECONDS = 10.0
@@ -63,27 +70,41 @@ class Wire:
         broker: int,
         requests: Iterable[WireRequest],
         *,
+        principal: str | None = None,
         timeout_seconds: float = _ANSWERED_SECONDS,
     ) -> list[WireResult]:
         """Send requests to a broker, one after the other; return the result of each.
 
         One that is not answered in time is recorded as failed.
+
+        Args:
+            broker: the receiver.
+            requests: what to send.
+            principal: of `Topology.principals`; None: the super user of the other listeners.
+            timeout_seconds: for the connection and for each read of a response.
         """
         found = self._observer.worker.call(
             CallBroker(
                 broker=broker,
                 address=self._observer.kafka.host(broker).address,
-                port=self._port,
+                port=self._port if principal is None else SECURED_PORT,
                 requests=list(requests),
                 topic_names={of: topic for topic, of in self._topic_ids.items() if of != NO_ID},
                 timeout_seconds=timeout_seconds,
+                login=None if principal is None else Login(principal=principal, password=PASSWORD),
             ),
             timeout_seconds=_CALL_SECONDS,
         )
         return msgspec.convert(found, list[WireResult])
 
     def call_each_version(
-        self, broker: int, request: Request, *, since: int = 0, **fields: Any
+        self,
+        broker: int,
+        request: Request,
+        *,
+        since: int = 0,
+        principal: str | None = None,
+        **fields: Any,
     ) -> None:
         """Send a request at each version of its API that the broker supports.
 
@@ -91,7 +112,23 @@ class Wire:
             broker: the receiver.
             request: of `harness.wire.requests`.
             since: the first version.
+            principal: as of `call`.
             fields: arguments of `request`.
         """
         versions = self.versions(broker, request(version=since, **fields).api)
-        self.call(broker, [request(version=one, **fields) for one in versions if one >= since])
+        requests = [request(version=one, **fields) for one in versions if one >= since]
+        self.call(broker, requests, principal=principal)
+
+    def allow(
+        self, broker: int, principal: str, operation: int, *, topic: str | None = None
+    ) -> None:
+        """Allow a principal an operation on a topic, or on the cluster.
+
+        Raises:
+            WorkerError: the broker refused it.
+        """
+        request = create_acl(principal=principal, operation=operation, topic=topic)
+        (result,) = self.call(broker, [request])
+        found = [] if result.response is None else result.response["results"]
+        if [one["errorCode"] for one in found] != [0]:
+            raise WorkerError(f"broker {broker} created no access control entry: {result}")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from contract.events import WireAnswer
+from harness.wire.requests import CONSUMER, FIRST_WITH_REPLICA_STATE
 
 Fields = Mapping[str, Any]
 
@@ -142,8 +143,9 @@ def answers(
     asked, answered = _SIDES[api]
     found: dict[tuple[str, int], dict[str, Any]] = {}
     if asked is not None:
+        sender = _sender(api, version, request)
         for key, partition in _partitions(request, asked, topic_names):
-            found[key] = _columns(partition, asked)
+            found[key] = {"asked_replica": sender, **_columns(partition, asked)}
     if response is not None:
         whole = response.get("errorCode") or None
         for key, partition in _partitions(response, answered, topic_names):
@@ -159,6 +161,14 @@ def answers(
         WireAnswer(topic=topic, partition=partition, **values)
         for (topic, partition), values in found.items()
     ]
+
+
+def _sender(api: str, version: int, request: Fields) -> int | None:
+    """Return the replica id of a request; a tagged field that has its default is not sent."""
+    is_nested = api == "FETCH" and version >= FIRST_WITH_REPLICA_STATE
+    fields = request.get("replicaState", {"replicaId": CONSUMER}) if is_nested else request
+    sender: int | None = fields.get("replicaId")
+    return sender
 
 
 def _partitions(

@@ -5,12 +5,16 @@ The fields have the names of Kafka's message schemas. See
 """
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from contract.errors import WorkerError
+from contract.events import WireAnswer
 from harness.java.jvm import java_class
 from harness.wire.request import Broker, ask
 from harness.wire.requests import WireRequest
@@ -74,6 +78,23 @@ def encoded(key: Any, asked: WireRequest) -> tuple[Any, dict[str, Any]]:
     except java_class("java.lang.RuntimeException") as error:
         said = str(error).partition("\n")[0]
         raise WorkerError(f"{asked.api} {asked.version}: {said}") from error
+
+
+def with_error_classes(answers: Iterable[WireAnswer]) -> list[WireAnswer]:
+    """Add to each answer with an error whether the client library has a retriable exception."""
+    return [
+        replace(answer, is_retriable=_is_retriable(answer.error_code))
+        if answer.error_code
+        else answer
+        for answer in answers
+    ]
+
+
+@cache
+def _is_retriable(code: int) -> bool:
+    error = java_class("org.apache.kafka.common.protocol.Errors").forCode(code)
+    retriable = java_class("org.apache.kafka.common.errors.RetriableException")
+    return isinstance(error.exception(), retriable)
 
 
 def _fields(message: Any, version: int) -> dict[str, Any]:

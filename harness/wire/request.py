@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.java.jvm import java_class
+from harness.wire.requests import Login
 
+_SASL_HANDSHAKE_VERSION, _SASL_AUTHENTICATE_VERSION = 1, 2
 _LENGTH = struct.Struct(">i")
 _correlation_ids = itertools.count(1)
 
@@ -22,17 +24,18 @@ class MalformedResponseError(OSError):
 
 @dataclass(frozen=True)
 class Broker:
-    """The address of a broker."""
+    """The address of a broker's listener, and who logs in there; None where nobody has to."""
 
     address: str
     port: int
+    login: Login | None = None
 
 
 def ask(broker: Broker, api: str, request: Any, *, version: int, timeout_seconds: float) -> Any:
     """Send one request and return the response's message.
 
     Args:
-        broker: the receiver; the connection is for this request only.
+        broker: the receiver; the connection is for this request and its login only.
         api: the name in `ApiKeys`, e.g. `METADATA`.
         request: the request's generated message, e.g. a `MetadataRequestData`.
         version: of request and response.
@@ -40,19 +43,43 @@ def ask(broker: Broker, api: str, request: Any, *, version: int, timeout_seconds
 
     Raises:
         MalformedResponseError: the response can't be decoded at this version.
-        OSError: the broker can't be reached or closes the connection.
+        OSError: the broker can't be reached, refuses the login or closes the connection.
     """
+    with socket.create_connection((broker.address, broker.port), timeout_seconds) as connection:
+        if broker.login is not None:
+            _log_in(connection, broker.login)
+        return _ask(connection, api, request, version=version)
+
+
+def _log_in(connection: socket.socket, login: Login) -> None:
+    """Log in by SASL/PLAIN (RFC 4616).
+
+    Raises:
+        ConnectionError: the broker refuses it.
+    """
+    handshake = java_class("org.apache.kafka.common.message.SaslHandshakeRequestData")()
+    handshake.setMechanism("PLAIN")
+    authenticate = java_class("org.apache.kafka.common.message.SaslAuthenticateRequestData")()
+    authenticate.setAuthBytes(f"\0{login.principal}\0{login.password}".encode())
+    for api, version, request in (
+        ("SASL_HANDSHAKE", _SASL_HANDSHAKE_VERSION, handshake),
+        ("SASL_AUTHENTICATE", _SASL_AUTHENTICATE_VERSION, authenticate),
+    ):
+        if error := int(_ask(connection, api, request, version=version).errorCode()):
+            raise ConnectionRefusedError(f"{api} of {login.principal} has error {error}")
+
+
+def _ask(connection: socket.socket, api: str, request: Any, *, version: int) -> Any:
+    """Send one request on a connection and return the response's message."""
     key = java_class("org.apache.kafka.common.protocol.ApiKeys").valueOf(api)
     header = java_class("org.apache.kafka.common.message.RequestHeaderData")()
     header.setRequestApiKey(key.id)
     header.setRequestApiVersion(version)
     header.setCorrelationId(next(_correlation_ids))
     header.setClientId("fencepost-observer")
-    payload = _encode(header, key.requestHeaderVersion(version)) + _encode(request, version)
-    with socket.create_connection((broker.address, broker.port), timeout_seconds) as connection:
-        connection.sendall(_LENGTH.pack(len(payload)) + payload)
-        (length,) = _LENGTH.unpack(_read(connection, _LENGTH.size))
-        answer = _read(connection, length)
+    payload = encode(header, key.requestHeaderVersion(version)) + encode(request, version)
+    send_frame(connection, payload)
+    answer = read_frame(connection)
     return decode(key, answer, version=version, correlation_id=int(header.correlationId()))
 
 
@@ -90,7 +117,8 @@ def decode(key: Any, answer: bytes, *, version: int, correlation_id: int) -> Any
     return message
 
 
-def _encode(message: Any, version: int) -> bytes:
+def encode(message: Any, version: int) -> bytes:
+    """Return a message's bytes at a version."""
     cache = java_class("org.apache.kafka.common.protocol.ObjectSerializationCache")()
     size = message.size(cache, version)
     buffer = java_class("java.nio.ByteBuffer").allocate(size)
@@ -98,6 +126,21 @@ def _encode(message: Any, version: int) -> bytes:
         java_class("org.apache.kafka.common.protocol.ByteBufferAccessor")(buffer), cache, version
     )
     return bytes(buffer.array())
+
+
+def read_frame(connection: socket.socket) -> bytes:
+    """Return the next request or response on a connection, without its length.
+
+    Raises:
+        ConnectionResetError: the other side closed the connection.
+    """
+    (length,) = _LENGTH.unpack(_read(connection, _LENGTH.size))
+    return _read(connection, length)
+
+
+def send_frame(connection: socket.socket, frame: bytes) -> None:
+    """Send a request or a response, with its length before it."""
+    connection.sendall(_LENGTH.pack(len(frame)) + frame)
 
 
 def _read(connection: socket.socket, length: int) -> bytes:

@@ -16,6 +16,19 @@ NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 """The topic id that stands for none, as Kafka writes it."""
 LATEST, EARLIEST = -1, -2
 _BYTES_MAX = 1 << 20
+FIRST_WITH_REPLICA_STATE = 15
+"""The first version of Fetch that has the replica's id in a structure of its own (KIP-903)."""
+_TOPIC, _CLUSTER, _LITERAL, _ALLOW = 2, 4, 3, 3
+_CLUSTER_NAME = "kafka-cluster"
+READ, DESCRIBE, CLUSTER_ACTION = 3, 8, 9
+"""Operations, by their codes in `AclOperation`."""
+
+
+class Login(msgspec.Struct, frozen=True, kw_only=True):
+    """A principal with its password, for SASL/PLAIN."""
+
+    principal: str
+    password: str
 
 
 class WireRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,6 +133,24 @@ def offset_for_leader_epoch(
     )
 
 
+def of_replica(request: Request, replica: int) -> Request:
+    """Make a request that says it is from a broker: a Fetch, or an OffsetForLeaderEpoch.
+
+    A leader that accepts the Fetch of a replica takes its fetch offset for that replica's log end.
+    """
+
+    def made(*, version: int, **asked: Any) -> WireRequest:
+        found = request(version=version, **asked)
+        fields = {name: value for name, value in found.fields.items() if name != "replicaId"}
+        if found.api == "FETCH" and version >= FIRST_WITH_REPLICA_STATE:
+            fields["replicaState"] = {"replicaId": replica, "replicaEpoch": -1}
+        else:
+            fields["replicaId"] = replica
+        return WireRequest(api=found.api, version=version, fields=fields)
+
+    return made
+
+
 def metadata(*, topic: str, version: int) -> WireRequest:
     """A Metadata about one topic, which does not create it; from version 4 on."""
     fields: dict[str, Any] = {
@@ -135,3 +166,17 @@ def api_versions() -> WireRequest:
     """Which versions of which APIs a broker supports."""
     fields = {"clientSoftwareName": "fencepost", "clientSoftwareVersion": "1"}
     return WireRequest(api="API_VERSIONS", version=3, fields=fields)
+
+
+def create_acl(*, principal: str, operation: int, topic: str | None = None) -> WireRequest:
+    """Allow a principal an operation on a topic, or on the cluster."""
+    entry = {
+        "resourceType": _CLUSTER if topic is None else _TOPIC,
+        "resourceName": _CLUSTER_NAME if topic is None else topic,
+        "resourcePatternType": _LITERAL,
+        "principal": f"User:{principal}",
+        "host": "*",
+        "operation": operation,
+        "permissionType": _ALLOW,
+    }
+    return WireRequest(api="CREATE_ACLS", version=3, fields={"creations": [entry]})

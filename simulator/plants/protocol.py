@@ -35,7 +35,15 @@ def wrong_epoch_error(universe: Universe, random: Random) -> list[Place]:
 def wrong_epoch_end(universe: Universe, random: Random) -> list[Place]:
     """The leader has an end offset for an epoch that is above its own."""
     values = {"epoch": 1, "offset": int(random.integers(1, 100))}
-    return _answered(universe, random, "wrong_epoch_end", values, api="OFFSET_FOR_LEADER_EPOCH")
+    return _answered(
+        universe,
+        random,
+        "wrong_epoch_end",
+        values,
+        api="OFFSET_FOR_LEADER_EPOCH",
+        error_code=0,
+        principal=None,
+    )
 
 
 def wrong_diverging_epoch(universe: Universe, random: Random) -> list[Place]:
@@ -47,6 +55,14 @@ def wrong_diverging_epoch(universe: Universe, random: Random) -> list[Place]:
 def wrong_reported_epoch(universe: Universe, random: Random) -> list[Place]:
     """A broker's metadata has the leader without its epoch."""
     return _answered(universe, random, "wrong_reported_epoch", {"epoch": -1}, api="METADATA")
+
+
+def wrong_authorization(universe: Universe, random: Random) -> list[Place]:
+    """The leader responds to a principal that may not describe the topic."""
+    values = {"error_code": 0}
+    return _answered(
+        universe, random, "wrong_authorization", values, principal=f"User:stranger-{universe.index}"
+    )
 
 
 def malformed_response(universe: Universe, random: Random) -> list[Place]:
@@ -62,4 +78,5 @@ PLANTS = {
     "wrong_diverging_epoch": Plant(PLAIN, wrong_diverging_epoch),
     "wrong_reported_epoch": Plant(PLAIN, wrong_reported_epoch),
     "malformed_response": Plant(PLAIN, malformed_response),
+    "wrong_authorization": Plant(PLAIN, wrong_authorization),
 }

@@ -95,6 +95,32 @@ class ClusterRows(HistoryRows):
             at_micros=self.at(at),
         )
 
+    def permitted(
+        self,
+        principal: str,
+        operation: str,
+        *,
+        at: float,
+        topic: str | None = "t",
+        permission: str = "ALLOW",
+        pattern_type: str = "LITERAL",
+        removed: float | None = None,
+    ) -> None:
+        """An access control entry in the metadata log; without a topic it is of the cluster."""
+        self._metadata_offset += 1
+        self.add(
+            "acls",
+            resource_type="CLUSTER" if topic is None else "TOPIC",
+            resource_name="kafka-cluster" if topic is None else self.own(topic),
+            pattern_type=pattern_type,
+            principal=self.own(principal),
+            operation=operation,
+            permission=permission,
+            metadata_offset=self.index * 1000 + self._metadata_offset,
+            at_micros=self.at(at),
+            removed_micros=None if removed is None else self.at(removed),
+        )
+
     def log(
         self,
         broker: int,
@@ -203,6 +229,7 @@ class ClusterRows(HistoryRows):
         error: int | None = 0,
         leader: int | None = None,
         failure: str | None = None,
+        principal: str | None = None,
         **columns: Any,
     ) -> None:
         """What a broker answered one request about one partition, at one version of its API.
@@ -215,6 +242,7 @@ class ClusterRows(HistoryRows):
             worker=self.own("w"),
             seq=self._next_seq(),
             broker=self.broker(broker),
+            principal=None if principal is None else self.own(principal),
             api=api,
             api_key=0,
             version=version,

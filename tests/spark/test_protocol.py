@@ -31,7 +31,8 @@ pytestmark = pytest.mark.spark
 RECORDED = Path(__file__).with_name("recorded")
 TOPIC = "orders"
 FETCH, LIST, END, METADATA = "FETCH", "LIST_OFFSETS", "OFFSET_FOR_LEADER_EPOCH", "METADATA"
-FENCED, UNKNOWN, NOT_LEADER, OUT_OF_RANGE = 74, 75, 6, 1
+FENCED, UNKNOWN, NOT_LEADER, OUT_OF_RANGE, UNAUTHORIZED = 74, 75, 6, 1, 29
+READER, REPLICA, STRANGER = "User:reader", "User:replica", "User:stranger"
 
 Row = dict[str, Any]
 Change = Callable[[Row], None]
@@ -46,6 +47,7 @@ class Lie:
     version: int
     asked: Row
     change: Change
+    is_retriable: bool = True
 
 
 def partition(**fields: Any) -> Change:
@@ -103,6 +105,21 @@ LIES = [
         partition(errorCode=NOT_LEADER)),
     Lie(Rule.FOLLOWER, END, 4, {"broker": 2, "current_leader_epoch": 4},
         partition(errorCode=NOT_LEADER)),
+    Lie(Rule.REPLICA, FETCH, 9, {"asked_replica": 2, "current_leader_epoch": 2},
+        partition(errorCode=0)),
+    Lie(Rule.REPLICA, FETCH, 18, {"asked_replica": 2, "current_leader_epoch": 4},
+        partition(errorCode=FENCED)),
+    Lie(Rule.REPLICA, END, 4, {"asked_replica": 2, "current_leader_epoch": 2},
+        partition(errorCode=UNKNOWN)),
+    Lie(Rule.RETRIABLE, FETCH, 9, {"current_leader_epoch": 2}, partition(errorCode=42),
+        is_retriable=False),
+    Lie(Rule.RETRIABLE, LIST, 11, {"current_leader_epoch": 4}, partition(errorCode=42),
+        is_retriable=False),
+    Lie(Rule.DESCRIBE, END, 4, {"principal": READER}, partition(errorCode=UNAUTHORIZED)),
+    Lie(Rule.CLUSTER_ACTION, END, 4, {"principal": REPLICA}, partition(errorCode=UNAUTHORIZED)),
+    Lie(Rule.UNAUTHORIZED, END, 4, {"principal": STRANGER}, partition(errorCode=31)),
+    Lie(Rule.UNAUTHORIZED, END, 4, {"principal": STRANGER},
+        partition(errorCode=0, leaderEpoch=0, endOffset=50)),
     Lie(Rule.END_OF_LATEST, END, 4, {"asked_epoch": 3, **AT_END}, partition(endOffset=149)),
     Lie(Rule.END_OF_LATEST, END, 4, {"asked_epoch": 3, **AT_END}, partition(endOffset=151)),
     Lie(Rule.END_OF_KNOWN, END, 4, {"asked_epoch": 0, **AT_END}, partition(endOffset=51)),
@@ -183,6 +200,7 @@ def changed(calls: list[Row], lie: Lie) -> list[Row]:
     lied = {
         **chosen,
         **told,
+        "is_retriable": lie.is_retriable,
         "throttle_ms": response.get("throttleTimeMs"),
         "response": json.dumps(response),
     }
@@ -237,7 +255,8 @@ def test_one_changed_field_breaks_the_rule_that_it_is_about(
     )
     assert expected - found == Counter()
     also = {LIES[number].rule for number, *_ in found - expected}
-    assert also <= {Rule.OLDER_EPOCH, Rule.NEWER_EPOCH}, "those have no epoch to report"
+    also -= {Rule.OLDER_EPOCH, Rule.NEWER_EPOCH}  # they have no epoch to report
+    assert also <= {Rule.RETRIABLE}, "another error than that of the epoch"
 
 
 def as_trace(

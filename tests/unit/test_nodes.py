@@ -169,6 +169,22 @@ def test_server_properties_of_a_broker_and_a_controller() -> None:
     assert "num.io.threads=9\n" in texts[1]
 
 
+def test_principals_have_a_listener_and_an_authorizer_of_their_own() -> None:
+    topology = Topology(brokers=1, controllers=1, principals=("reader", "stranger"))
+    addresses = {1: "10.0.0.1", 101: "10.0.0.2"}
+    broker, controller = (
+        server_properties(topology, server_id=one, addresses=addresses, data=Path("/data"))
+        for one in addresses
+    )
+    assert "SECURED://10.0.0.1:9095" in broker
+    assert "SECURED:SASL_PLAINTEXT" in broker
+    assert 'user_reader="fencepost" user_stranger="fencepost";' in broker
+    assert "SECURED://" not in controller
+    for text in (broker, controller):
+        assert "StandardAuthorizer\n" in text
+        assert "super.users=User:ANONYMOUS\n" in text
+
+
 def test_a_dead_sessions_folder_is_swept_and_a_living_ones_is_not(tmp_path: Path) -> None:
     nodes = tmp_path / ".nodes"
     dead, foreign = nodes / f"session-1@{socket.gethostname()}", nodes / "session-1@another-host"

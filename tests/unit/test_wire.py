@@ -7,7 +7,16 @@ import pytest
 
 from contract.events import WireAnswer
 from harness.wire.answers import answers
-from harness.wire.requests import fetch, list_offsets, metadata, offset_for_leader_epoch
+from harness.wire.requests import (
+    CLUSTER_ACTION,
+    DESCRIBE,
+    create_acl,
+    fetch,
+    list_offsets,
+    metadata,
+    of_replica,
+    offset_for_leader_epoch,
+)
 
 ID = "a-topic-id"
 NAMES = {ID: "t"}
@@ -78,13 +87,14 @@ def test_offsets_ends_and_leaders() -> None:
     row = {"partitionIndex": 0, "errorCode": 0, "leaderEpoch": 1, "offset": 60, "timestamp": -1}
     response = {"topics": [{"name": "t", "partitions": [row]}]}
     found = {"asked_timestamp": -2, "current_leader_epoch": 3, "epoch": 1, "offset": 60}
-    assert read("LIST_OFFSETS", 9, asked, response) == {**WHERE, "error_code": 0, **found}
+    consumer = {**WHERE, "asked_replica": -1}
+    assert read("LIST_OFFSETS", 9, asked, response) == {**consumer, "error_code": 0, **found}
     asked = offset_for_leader_epoch(topic="t", version=4, epoch=2).fields
     row = {"partition": 0, "errorCode": 0, "leaderEpoch": 1, "endOffset": 100}
     response = {"topics": [{"topic": "t", "partitions": [row]}]}
     found = {"asked_epoch": 2, "current_leader_epoch": -1, "epoch": 1, "offset": 100}
     assert read("OFFSET_FOR_LEADER_EPOCH", 4, asked, response) == {
-        **WHERE,
+        **consumer,
         "error_code": 0,
         **found,
     }
@@ -103,7 +113,12 @@ def test_a_partition_that_the_response_lacks_has_no_error_code() -> None:
     asked = offset_for_leader_epoch(topic="t", version=4, epoch=2).fields
     (answer,) = answers("OFFSET_FOR_LEADER_EPOCH", 4, asked, {"topics": []}, topic_names={})
     assert answer == WireAnswer(
-        topic="t", partition=0, current_leader_epoch=-1, asked_epoch=2, error_code=None
+        topic="t",
+        partition=0,
+        asked_replica=-1,
+        current_leader_epoch=-1,
+        asked_epoch=2,
+        error_code=None,
     )
 
 
@@ -111,3 +126,33 @@ def test_a_request_is_given_every_field_whatever_the_version() -> None:
     old, new = (fetch(topic="t", topic_id=ID, version=version) for version in (4, 18))
     assert old.fields == new.fields
     assert (old.api, old.version) == ("FETCH", 4)
+
+
+@pytest.mark.parametrize(
+    ("version", "sent"),
+    [(14, {"replicaId": 2}), (15, {"replicaState": {"replicaId": 2, "replicaEpoch": -1}})],
+)
+def test_a_fetch_of_a_replica_says_which_one(version: int, sent: dict[str, Any]) -> None:
+    asked = of_replica(fetch, 2)(topic="t", version=version, current_leader_epoch=3)
+    named = {name: asked.fields[name] for name in asked.fields if name.startswith("replica")}
+    assert named == sent
+    assert read("FETCH", version, asked.fields, None)["asked_replica"] == 2
+
+
+@pytest.mark.parametrize(("version", "sender"), [(14, {"replicaId": -1}), (15, {})])
+def test_a_fetch_of_a_consumer_has_no_replica(version: int, sender: dict[str, Any]) -> None:
+    """From version 15 on the replica is a tagged field, which is not sent by consumers."""
+    assert read("FETCH", version, {**FETCH, **sender}, None)["asked_replica"] == -1
+
+
+def test_an_end_offset_is_asked_for_by_a_replica() -> None:
+    asked = of_replica(offset_for_leader_epoch, 2)(topic="t", version=3, epoch=1)
+    assert read("OFFSET_FOR_LEADER_EPOCH", 3, asked.fields, None)["asked_replica"] == 2
+
+
+def test_an_entry_allows_an_operation_on_a_topic_or_on_the_cluster() -> None:
+    (topic,) = create_acl(principal="p", operation=DESCRIBE, topic="t").fields["creations"]
+    (cluster,) = create_acl(principal="p", operation=CLUSTER_ACTION).fields["creations"]
+    assert (topic["resourceName"], topic["principal"]) == ("t", "User:p")
+    assert cluster["resourceName"] == "kafka-cluster"
+    assert topic["resourceType"] != cluster["resourceType"]

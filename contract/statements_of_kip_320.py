@@ -1,0 +1,427 @@
+"""What KIP-320 says besides the rules, in two states of its page and an earlier draft."""
+
+from functools import partial
+
+from contract.statement import Coverage, Statement
+
+_of = partial(Statement, "KIP-320")
+_JUDGED = Coverage.JUDGED
+_NOT_APPLICABLE = Coverage.NOT_APPLICABLE
+_NOT_COVERED = Coverage.NOT_COVERED
+_SUPERSEDED = Coverage.SUPERSEDED
+
+STATEMENTS_OF_KIP_320 = (
+    _of(
+        "Status",
+        "The KIP solves KAFKA-6880; brokers have it since 2.1, consumers since 2.3; a"
+        " model of it was checked.",
+        _NOT_APPLICABLE,
+        note="older releases than 3.9 are not tested",
+        second="000: 1-3; 003: 1-3, 63",
+    ),
+    _of(
+        "Motivation",
+        "An unclean election can lose committed records.",
+        _JUDGED,
+        ("lost_record",),
+        note="unclean_election, where the loss is permitted and counted",
+        second="000: 4; 003: 4",
+    ),
+    _of(
+        "Motivation",
+        "A truncated position without an epoch is out of range; earliest then reads the"
+        " whole log again.",
+        _JUDGED,
+        (
+            "reset",
+            "reprocessing_amplification",
+        ),
+        note="commit_epoch, style `none`",
+        second="000: 5-6; 003: 5-6",
+    ),
+    _of(
+        "Motivation",
+        "Where the new log reaches beyond a position without an epoch, its consumer"
+        " skips records without an error.",
+        _JUDGED,
+        ("skipped_record",),
+        note="commit_epoch, style `none`",
+        second="000: 7; 003: 7",
+    ),
+    _of(
+        "Motivation",
+        "Reasons for the changes.",
+        _NOT_APPLICABLE,
+        note="they require nothing by themselves",
+        second="000: 8, 15, 23, 27, 62, 81, 101; 003: 8, 15, 23, 27, 58, 86, 104, 134, 136-137",
+    ),
+    _of(
+        "Motivation",
+        "A broker without a registration may fetch, but must not come into an ISR (KAFKA-6880).",
+        _JUDGED,
+        ("fenced_in_isr",),
+        note="zombie_follower; with KRaft the controller fences it",
+        second="000: 9-11; 003: 9-11",
+    ),
+    _of(
+        "Leader Fetch Handling",
+        "The leader does not add a replica to the ISR that the controller has marked offline.",
+        _JUDGED,
+        ("fenced_in_isr",),
+        note="zombie_follower; since KIP-841",
+        second="000: 26; 003: 26, 159",
+        is_first=True,
+    ),
+    _of(
+        "Leader Fetch Handling",
+        "A client may leave out the check for truncation.",
+        _JUDGED,
+        ("truncation_undetected",),
+        note="truncation_detection: librdkafka and kafka-python, opened again",
+        second="000: 22; 003: 22",
+    ),
+    _of(
+        "Consumer Handling",
+        "A consumer takes the current leader epoch from Metadata and sends it with each Fetch.",
+        _NOT_COVERED,
+        note="requests of clients are not recorded",
+        second="000: 28, 51; 003: 28",
+        is_first=True,
+    ),
+    _of(
+        "Consumer Handling",
+        "After a leader change a consumer checks for truncation before it fetches.",
+        _JUDGED,
+        (
+            "truncation_undetected",
+            "silent_revalidation",
+        ),
+        note="truncation_detection, commit_epoch",
+        second="000: 16, 29, 34; 003: 16, 29, 34",
+        is_first=True,
+    ),
+    _of(
+        "Consumer Handling",
+        "A consumer keeps the epoch of the last record.",
+        _JUDGED,
+        (
+            "committed_epoch_missing",
+            "committed_epoch_stale",
+        ),
+        note="commit_epoch, style `record`",
+        second="000: 30; 003: 30",
+    ),
+    _of(
+        "Consumer Handling",
+        "A consumer without a last consumed epoch skips that check.",
+        _JUDGED,
+        ("truncation_undetected",),
+        note="commit_epoch, style `none`",
+        second="000: 31; 003: 31",
+        is_first=True,
+    ),
+    _of(
+        "Consumer Handling",
+        "On FENCED_LEADER_EPOCH and UNKNOWN_LEADER_EPOCH a consumer updates its"
+        " metadata and retries; an application does not see these errors.",
+        _NOT_COVERED,
+        note="requests of clients are not recorded; by"
+        " `FetchCollector.handleInitializeErrors` it retries after UNKNOWN_LEADER_EPOCH"
+        " without an update",
+        second="000: 35-37, 71; 003: 35-36, 73, 142, 156",
+        is_first=True,
+    ),
+    _of(
+        "Consumer Handling",
+        "A fetch offset is out of range only below the log start, or after a seek.",
+        _JUDGED,
+        ("unjustified_reset",),
+        note="truncation_detection, retention_deletion",
+        second="000: 38; 003: 37, 147",
+        is_first=True,
+    ),
+    _of(
+        "Consumer Handling",
+        "With auto.offset.reset earliest or latest, a truncated position is reset to"
+        " the divergence, and the client logs it.",
+        _JUDGED,
+        (
+            "truncation_detected",
+            "skipped_record",
+        ),
+        note="truncation_detection",
+        second="000: 39, 42, 44; 003: 38, 41, 43",
+        is_first=True,
+    ),
+    _of(
+        "Consumer Handling",
+        "After several unclean elections the exact divergence may not be found.",
+        _NOT_COVERED,
+        note="no scenario has a second truncation before the check",
+        second="000: 40; 003: 39",
+    ),
+    _of(
+        "Consumer Handling",
+        "Without a reset policy, poll raises a LogTruncationException with the divergent offset.",
+        _JUDGED,
+        (
+            "divergence_mismatch",
+            "false_truncation",
+        ),
+        note="truncation_detection; the method is `divergentOffsets`",
+        second="000: 45-46, 48; 003: 44-45, 47, 64, 67-69, 160",
+        is_first=True,
+    ),
+    _of(
+        "API Changes",
+        "LogTruncationException is an OffsetOutOfRangeException, so that older code catches it.",
+        _NOT_COVERED,
+        note="the classes of the client library are not inspected",
+        second="003: 65-66, 161",
+    ),
+    _of(
+        "Consumer Handling",
+        "The application reverts its changes and rewinds.",
+        _NOT_APPLICABLE,
+        note="it is no behaviour of Kafka",
+        second="000: 47; 003: 46",
+    ),
+    _of(
+        "Consumer Handling",
+        "The first Fetch after a reset has the epoch that ListOffsets returned.",
+        _SUPERSEDED,
+        note="by `OffsetFetcherUtils.resetPositionIfNeeded` that epoch only raises the last"
+        " seen epoch of the metadata",
+        second="000: 50; 003: 157",
+    ),
+    _of(
+        "ListOffsets",
+        "A client can compare its log by the epoch of a ListOffsets response.",
+        _NOT_COVERED,
+        note="the Java consumer does not after a reset, by its source; an application can by"
+        " `offsetsForTimes` and `seek`, which no run does",
+        second="000: 119; 003: 119",
+    ),
+    _of(
+        "Consumer Handling",
+        "A consumer waits until its metadata has reached the epoch of the committed offset.",
+        _JUDGED,
+        ("unjustified_reset",),
+        note="stale_metadata",
+        second="000: 55-56; 003: 51-52",
+        is_first=True,
+    ),
+    _of(
+        "Replica Handling",
+        "A follower sends the new epoch when it looks for its truncation offset, and"
+        " when it fetches.",
+        _JUDGED,
+        (
+            "over_truncation",
+            "log_divergence",
+        ),
+        note="zombie_follower, by the logs; it truncates by the diverging epoch of a Fetch"
+        " (KIP-595)",
+        second="000: 12-13, 60-61, 63; 003: 12-13, 56-57, 59, 158",
+        is_first=True,
+    ),
+    _of(
+        "Replica Handling",
+        "A follower retries after either error.",
+        _JUDGED,
+        ("never_caught_up",),
+        note="zombie_follower, recipe `stale`: fenced, it waits for the new leader epoch",
+        second="000: 64-66; 003: 60-62",
+        is_first=True,
+    ),
+    _of(
+        "API Changes",
+        "A record, an OffsetAndMetadata and an OffsetAndTimestamp have the leader epoch.",
+        _JUDGED,
+        (
+            "record_epoch_regressed",
+            "inconsistent_offset",
+        ),
+        note="every scenario, of records; offsetsForTimes is not called",
+        second="000: 57, 72-74, 82; 003: 53, 74-76, 87, 162",
+        is_first=True,
+    ),
+    _of(
+        "API Changes",
+        "seek with an OffsetAndMetadata initializes offset and epoch; the next poll checks them.",
+        _NOT_COVERED,
+        note="no client under test calls it",
+        second="000: 58, 77-78, 83; 003: 54, 79-83, 88, 164",
+        is_first=True,
+    ),
+    _of(
+        "API Changes",
+        "nextOffsets has the next positions with their epochs, to be committed.",
+        _JUDGED,
+        (
+            "committed_epoch_missing",
+            "committed_epoch_stale",
+        ),
+        note="commit_epoch, style `application`, from 4.0 on (KIP-1094)",
+        second="000: 79-80; 003: 84-85",
+    ),
+    _of(
+        "Protocol Changes, OffsetCommit and TxnOffsetCommit",
+        "Commits have the epoch of the record that was fetched before.",
+        _JUDGED,
+        (
+            "committed_epoch_missing",
+            "committed_epoch_stale",
+            "commit_mismatch",
+        ),
+        note="commit_epoch, by what is stored",
+        second="000: 33, 54, 75, 106; 003: 33, 50, 77, 108",
+        is_first=True,
+    ),
+    _of(
+        "Protocol Changes, OffsetCommit and TxnOffsetCommit",
+        "Requests have the leader epoch of each offset.",
+        _NOT_COVERED,
+        note="no rule yet",
+        second="000: 105, 110; 003: 107, 111",
+    ),
+    _of(
+        "Protocol Changes, OffsetFetch",
+        "The response has the committed epoch.",
+        _NOT_COVERED,
+        note="no rule yet",
+        second="000: 112; 003: 113",
+        is_first=True,
+    ),
+    _of(
+        "Offset Schema Changes",
+        "A stored commit has the epoch from version 3 of OffsetCommitValue on.",
+        _JUDGED,
+        ("commit_mismatch",),
+        note="commit_epoch; the version itself is not compared",
+        second="000: 123; 003: 122",
+        is_first=True,
+    ),
+    _of(
+        "Offset Schema Changes",
+        "The order of the fields; the schema is no public API.",
+        _NOT_APPLICABLE,
+        note="Kafka's own class of the release reads them",
+        second="000: 124-125; 003: 123-124",
+    ),
+    _of(
+        "Offset Schema Changes",
+        "It is not written until the inter-broker version allows it.",
+        _NOT_APPLICABLE,
+        note="every release under test writes it",
+        second="003: 125-126",
+    ),
+    _of(
+        "Protocol Changes",
+        "Requests and responses have the fields of the KIP, from the version that it names on.",
+        _JUDGED,
+        ("schema",),
+        note="epoch_protocol; `tests/live/test_wire_bytes.py` finds the first version of the epoch",
+        second="000: 84, 86, 99; 003: 89, 91, 102",
+    ),
+    _of(
+        "Compatibility",
+        "Older versions of all changed APIs still work.",
+        _JUDGED,
+        (
+            "version without epoch",
+            "schema",
+        ),
+        note="epoch_protocol; KIP-896 removed the oldest in 4.0",
+        second="003: 130",
+    ),
+    _of(
+        "Protocol Changes",
+        "The place of each field; what does not change.",
+        _NOT_COVERED,
+        note="fields are those of the release's schemas, which are not compared with the text",
+        second="000: 88-90, 103, 107, 113; 003: 92-94, 106, 109, 114",
+    ),
+    _of(
+        "Protocol Changes",
+        "Names, types and orders of fields in other versions of the text.",
+        _SUPERSEDED,
+        note="the schemas of the releases have others",
+        second="000: 87, 94, 104, 108-109, 111, 114-115, 117, 121-122; 003: 110, 112, 115,"
+        " 117, 121",
+    ),
+    _of(
+        "Protocol Changes, Metadata",
+        "Producers do not use the epoch.",
+        _NOT_APPLICABLE,
+        note="left for later; KIP-951 gave them the leader",
+        second="000: 102; 003: 105",
+    ),
+    _of(
+        "Compatibility",
+        "With older message formats the epoch is -1, and nothing is checked.",
+        _NOT_APPLICABLE,
+        note="brokers of these releases write no older format",
+        second="000: 32, 43; 003: 32, 42, 131",
+        is_first=True,
+    ),
+    _of(
+        "Rejected Alternatives",
+        "Timestamps or expected epochs instead, or both epochs in a Fetch.",
+        _NOT_APPLICABLE,
+        note="rejected; KIP-595 added the last fetched epoch later",
+        second="003: 132-133, 135",
+    ),
+    _of(
+        "earlier draft",
+        "A Fetch after a truncation is refused with LOG_TRUNCATION.",
+        _SUPERSEDED,
+        note="OffsetForLeaderEpoch finds it; KIP-595 added the diverging epoch of Fetch",
+        second="003: 138-140, 143, 145-146, 165-169",
+        is_first=True,
+    ),
+    _of(
+        "earlier draft",
+        "auto.offset.reset has a third policy, `closest`.",
+        _SUPERSEDED,
+        note="earliest and latest reset to the divergence",
+        second="003: 148-153",
+        is_first=True,
+    ),
+    _of(
+        "earlier draft",
+        "Commits have the timestamp of the record that was fetched before.",
+        _SUPERSEDED,
+        note="the released KIP has the epoch only",
+        second="003: 163, 170-172",
+        is_first=True,
+    ),
+    _of(
+        "earlier draft",
+        "poll raises a TruncatedPartitionException once, and then continues.",
+        _SUPERSEDED,
+        note="LogTruncationException, until the position is reset",
+        second="003: 154-155",
+    ),
+)
+
+RULES_OF_KIP_320 = {
+    "leader epoch": "000: 14, 17; 003: 14, 17",
+    "older epoch": "000: 18, 25, 91, 96, 116, 120; 003: 18, 25, 95, 99, 116, 120",
+    "newer epoch": "000: 19, 92; 003: 19, 96, 141",
+    "no epoch": "000: 20-21; 003: 20-21, 144",
+    "version without epoch": "000: 85; 003: 90",
+    "follower": "000: 93; 003: 97",
+    "replica": "000: 59; 003: 55",
+    "retriable": "000: 67-70; 003: 70-72",
+    "end of a known epoch": "000: 76; 003: 78",
+    "end of a skipped epoch": "000: 41; 003: 40",
+    "epoch of the leader": "000: 100; 003: 103",
+    "epoch of an offset": "000: 49, 52-53, 118; 003: 48-49, 118",
+    "throttle time": "000: 98; 003: 101",
+    "schema": "000: 24, 95; 003: 24, 98",
+    "describe on the topic": "000: 97; 003: 100, 128, 173",
+    "cluster action": "003: 129",
+    "unauthorized": "003: 127",
+}
+"""By rule: the statements of the second list that it is about."""

@@ -1,0 +1,73 @@
+"""A TCP proxy between a client and brokers, which changes the response of each connection once.
+
+`lying_proxy.py PLAN`: a program of its own, since it decodes responses by Kafka's classes. The
+connections come one after the other, and the first is about the first lie.
+"""
+
+import socket
+import struct
+import sys
+from pathlib import Path
+
+import msgspec
+from wire_lies import WireLie, lies
+
+from cluster.kafka.topology import CLIENT_PORT, SECURED_PORT
+from harness.java.jvm import java_class, start_jvm
+from harness.wire.request import decode, encode, read_frame, send_frame
+from scenarios.epoch_protocol_test import Epochs
+
+_HEAD = struct.Struct(">hhi")
+"""What every request header begins with: API key, version, correlation id."""
+
+
+class ProxyPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """What the proxy needs to know: its own address, those of the brokers, and the topic."""
+
+    address: str
+    brokers: dict[int, str]
+    epochs: list[int]
+    topic_id: str
+    jars: list[str]
+    log: str
+
+
+def changed(lie: WireLie, request: bytes, response: bytes) -> bytes:
+    """Return a response as the lie has it; one of another API, as of a login, as it is."""
+    number, version, correlation_id = _HEAD.unpack_from(request)
+    key = java_class("org.apache.kafka.common.protocol.ApiKeys").valueOf(lie.request.api)
+    if number != int(key.id):
+        return response
+    message = decode(key, response, version=version, correlation_id=correlation_id)
+    lie.change(message)
+    header = java_class("org.apache.kafka.common.message.ResponseHeaderData")()
+    header.setCorrelationId(correlation_id)
+    return encode(header, key.responseHeaderVersion(version)) + encode(message, version)
+
+
+def serve(client: socket.socket, broker: socket.socket, lie: WireLie) -> None:
+    """Pass on requests and responses until the client closes the connection."""
+    while True:
+        try:
+            request = read_frame(client)
+        except ConnectionResetError:
+            return
+        send_frame(broker, request)
+        send_frame(client, changed(lie, request, read_frame(broker)))
+
+
+def main() -> None:
+    """Serve one connection for each lie."""
+    plan = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=ProxyPlan)
+    start_jvm(plan.jars, log=Path(plan.log))
+    with socket.create_server((plan.address, 0)) as server:
+        print(f"listening on {server.getsockname()[1]}", flush=True)
+        for lie in lies(Epochs(*plan.epochs), plan.topic_id):
+            port = CLIENT_PORT if lie.principal is None else SECURED_PORT
+            client, _ = server.accept()
+            with client, socket.create_connection((plan.brokers[lie.broker], port)) as broker:
+                serve(client, broker, lie)
+
+
+if __name__ == "__main__":
+    main()
