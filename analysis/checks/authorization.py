@@ -1,7 +1,7 @@
 """Whether brokers authorize requests about leader epochs as their access control entries say."""
 
 from analysis.checks.base import CheckDefinition, CheckOutcome
-from analysis.checks.responses import ERROR, JUDGED, OF_LEADERS, outcome_of
+from analysis.checks.responses import ERROR, JUDGED, OF_LEADERS, RESPONSES, outcome_of
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import literal
 from analysis.engine.frames import Frame
@@ -65,4 +65,4 @@ def _authorizations(trace: Trace) -> Frame:
     )
 
 
-CHECKS = (CheckDefinition("P6", wrong_authorization, needs=(*OF_LEADERS, "acls")),)
+CHECKS = (CheckDefinition("P6", wrong_authorization, needs=(*OF_LEADERS, "acls"), cases=RESPONSES),)

@@ -24,7 +24,7 @@ class MalformedResponseError(OSError):
 
 @dataclass(frozen=True)
 class Broker:
-    """The address of a broker's listener, and who logs in there; None where nobody has to."""
+    """The address of a broker's listener, and the login for it; None where it has none."""
 
     address: str
     port: int
