@@ -147,8 +147,9 @@ class ObserverRole(Role):
         self._history.write(Sampled, broker=broker, asked_micros=asked_micros, **fields)
 
     def _call(self, command: commands.CallBroker, asked: WireRequest) -> Any:
+        login = command.login
         made = exchange(
-            Broker(command.address, command.port, command.login),
+            Broker(command.address, command.port, login),
             asked,
             timeout_seconds=command.timeout_seconds,
         )
