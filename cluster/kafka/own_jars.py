@@ -122,7 +122,7 @@ def _client_jars(name: str) -> tuple[Jar, ...]:
             raise UsageError(f"{named} can't be read: {error.strerror}: {error.filename}") from None
         if classes is None:
             raise UsageError(
-                f"{named} has neither jars nor classes. Name a jar, or a folder of "
+                f"{named} has neither jars nor classes in {_CLASSES}. Name a jar, or a folder of "
                 "jars, or the folder that javac -d wrote to"
             )
         return _hashed([classes], named)

@@ -7,20 +7,21 @@ from pathlib import Path
 
 from contract.regular_files import replace_file
 
+_OF_KAFKA = "org/apache/kafka"
 _SOME_TIME = (1980, 1, 1, 0, 0, 0)
 
 
 def packed(folder: Path, cache: Path) -> Path | None:
-    """Pack all files below a folder into a jar; None if no class is among them.
+    """Pack all files below a folder into a jar; None if it has no class of Kafka in its place.
 
     Its name has the hash of its content, so that the same classes give the same jar.
 
     Raises:
         OSError: a file can't be read, or the cache can't be written.
     """
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    if not any(path.suffix == ".class" for path in files):
+    if not any((folder / _OF_KAFKA).rglob("*.class")):
         return None
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
     content = BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_STORED) as jar:
         for path in files:

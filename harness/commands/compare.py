@@ -13,7 +13,7 @@ from rich.text import Text
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.tether import tethered
 from contract.child import run_child
-from contract.comparisons import Side, write_comparison
+from contract.comparisons import EXIT_CODES, Side, write_comparison
 from contract.errors import AnalysisError, InterruptError
 from contract.nights import SUMMARY_FILE, PlannedRun, read_summary
 from contract.uris import local_folder
@@ -23,6 +23,7 @@ from harness.commands.outputs import AsJson
 from harness.commands.requirements import (
     DEFAULT_KAFKA,
     parameters_of,
+    require_kafka,
     require_pool,
     require_results,
     require_seed,
@@ -104,6 +105,10 @@ def compare(  # noqa: PLR0913 - the options of a command
         side: parse_build(text, default_kafka=DEFAULT_KAFKA)
         for side, text in ((Side.A, a), (Side.B, b))
     }
+    for choice in choices.values():
+        for key, version in (("kafka", choice.kafka), ("client", choice.client_version)):
+            if version:
+                require_kafka(version, option=f"{key}=VERSION")
     results = require_results(results)
     require_pool(cluster)
     builds = {side: fetched(choice) for side, choice in choices.items()}
@@ -130,8 +135,9 @@ def compare(  # noqa: PLR0913 - the options of a command
                 f"{len(night.state.runs) - left} runs are done and kept, {left} are left; nothing "
                 "was compared. The same command continues"
             ) from None
-        night.finish()
         code = _compare(night.path, is_verbose=is_verbose, as_json=as_json)
+        if code in EXIT_CODES.values():
+            night.finish()
     if not as_json:
         Console().print(Text(f"report: {night.path / 'report' / 'compare.html'}"), soft_wrap=True)
     raise typer.Exit(code)

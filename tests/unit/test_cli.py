@@ -107,6 +107,7 @@ def test_kafka_list_names_the_locked_versions() -> None:
         (("run", "baseline", "--kafka", "4.4.0", "--kafka-dir", "x"), 64, "give one"),
         (("nightly", "--kafka-dir", "docs"), 64, "no kafka_2.13 jar found there"),
         (("compare", "4.4.0", "kafka=4.4.0", *COMPARED), 64, "A build is kafka=VERSION"),
+        (("compare", "kafka=4.4.0", "kafka=../x", *COMPARED), 64, "kafka=VERSION takes a version"),
         (("compare", "kafka=4.4.0", "client-jars=docs", *COMPARED), 64, "neither jars nor"),
         (("compare", "kafka=4.4.0", "kafka=4.4.0", *COMPARED, "--parameters", "{"), 64, "not JSON"),
         (("compare", "kafka=4.4.0", "kafka=4.4.0"), 64, "Missing parameter: scenario"),
