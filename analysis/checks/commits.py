@@ -186,11 +186,18 @@ def commit_beyond_log(trace: Trace) -> CheckOutcome:
     return CheckOutcome(findings(found, _BEYOND_LOG), count(commits))
 
 
+_IS_LATER = "last_low > committed_micros"
+"""A later commit is stored, beyond the clock bound."""
+_IS_UNCOMPACTED = (
+    "(coalesce(gone_at is not null and last_at.offsets_offset <= gone_at.offsets_offset, false)"
+    " or coalesce(oldest_high < began_micros, false))"
+)
+"""Compaction did not remove it: another commit has its offset, or an older one is left."""
 _LOST = Cases(
     undecided(
         "superseded",
         "the commit was acknowledged but is not stored; compaction may have removed it",
-        when="is_later and not is_absent",
+        when=f"{_IS_LATER} and not {_IS_UNCOMPACTED}",
     ),
     permitted(
         "lost",
@@ -206,7 +213,7 @@ _LOST = Cases(
         "lost",
         "the commit was acknowledged but is not stored; an older one is, so compaction did not"
         " remove it",
-        when="is_later",
+        when=_IS_LATER,
     ),
     violation(
         "lost",
@@ -245,6 +252,10 @@ def lost_commit(trace: Trace) -> CheckOutcome:
         .agg(
             F.min("committed_micros").alias("oldest_micros"),
             F.max("committed_micros").alias("last_micros"),
+            F.expr(f"max(committed_micros) - {trace.clock_micros} as last_low"),
+            F.expr(
+                f"min(committed_micros) + {trace.clock_micros + COMMIT_CLOCK_MICROS} as oldest_high"
+            ),
             F.expr(f"max({IN_LOG}) as last_at"),
         )
     )
@@ -261,13 +272,7 @@ def lost_commit(trace: Trace) -> CheckOutcome:
         .join(newest, on=list(PARTITION), how="left")
         .join(elsewhere, on=[*PARTITION, "offset"], how="left")
     )
-    found = _with_unclean_elections(found, trace).selectExpr(
-        "*",
-        f"last_micros > committed_micros + {trace.clock_micros} as is_later",
-        "coalesce(gone_at is not null and last_at.offsets_offset <= gone_at.offsets_offset, false)"
-        f" or coalesce(oldest_micros < began_micros - {trace.clock_micros + COMMIT_CLOCK_MICROS},"
-        " false) as is_absent",
-    )
+    found = _with_unclean_elections(found, trace)
     return CheckOutcome(findings(found, _LOST), count(acknowledged))
 
 

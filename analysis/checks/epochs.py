@@ -217,7 +217,11 @@ _UNKNOWN = Cases(
         "the partition never had this leader epoch",
         when="began_micros is null",
     ),
-    violation("not begun", "the leader epoch began only after the commit", undecided_if="is_close"),
+    violation(
+        "not begun",
+        "the leader epoch began only after the commit",
+        undecided_if="began_low <= committed_micros",
+    ),
     evidence="committed_epoch, began_micros, oldest_epoch, commit_epoch",
     **AT_COMMIT,
 )
@@ -236,13 +240,15 @@ def committed_epoch_unknown(trace: Trace) -> CheckOutcome:
     oldest = trace["leaderships"].groupBy(*_LOG).agg(F.min("leader_epoch").alias("oldest_epoch"))
     found = (
         reported.join(
-            began.agg(F.min("at_micros").alias("began_micros")),
+            began.agg(
+                F.min("at_micros").alias("began_micros"),
+                F.expr(f"min(at_micros) - {trace.clock_micros} as began_low"),
+            ),
             on=[*_LOG, "committed_epoch"],
             how="left",
         )
         .join(oldest, on=list(_LOG), how="left")
         .where(f"began_micros is null or began_micros > committed_micros + {COMMIT_CLOCK_MICROS}")
-        .selectExpr("*", f"began_micros <= committed_micros + {trace.clock_micros} as is_close")
     )
     return CheckOutcome(findings(found, _UNKNOWN), count(reported))
 
