@@ -227,11 +227,11 @@ def early_high_watermark(trace: Trace) -> CheckOutcome:
 
 
 def metadata_truncation(trace: Trace) -> CheckOutcome:
-    """A server's metadata log held entries that were truncated, or were truncated elsewhere.
+    """A server truncated its metadata log, or not where it departs from that of the leader.
 
     A log that departs from the leader's is truncated to the end of the largest epoch that both
-    have, in as many rounds as it needs. It held the entries just before a fault on its server was
-    healed, and does not hold them at the end; below them both logs are equal.
+    have, in as many rounds as it needs. Where it departs is known by its first entry that it held
+    just before a fault on its server was healed, and does not hold at the end.
 
     Permitted: the lowest round ends where the log departs. The entries were not committed
         (`metadata_lost`).
@@ -249,23 +249,7 @@ def metadata_truncation(trace: Trace) -> CheckOutcome:
             F.count(F.lit(1)).alias("batches"),
         )
     )
-    rounds = (
-        trace["truncations"]
-        .where(f"topic = '{_METADATA_TOPIC}'")
-        .selectExpr("broker as server", "to_offset", "at_micros")
-    )
-    truncated = (
-        copies.select("server", "taken_micros")
-        .join(rounds, on="server", how="inner")
-        .where(f"at_micros >= taken_micros - {trace.clock_micros}")
-        .groupBy("server", "taken_micros")
-        .agg(
-            F.min("to_offset").alias("lowest"),
-            F.expr("max_by(to_offset, at_micros)").alias("final_round"),
-            F.count(F.lit(1)).alias("rounds"),
-            F.min("at_micros").alias("at_micros"),
-        )
-    )
+    truncated = _rounds(copies, trace)
     judged = (
         copies.join(truncated, on=["server", "taken_micros"], how="left")
         .join(_successors(copies, trace), on=["server", "taken_micros"], how="left")
@@ -303,6 +287,37 @@ def metadata_truncation(trace: Trace) -> CheckOutcome:
             ),
         ),
         count(copies),
+    )
+
+
+def _rounds(copies: Frame, trace: Trace) -> Frame:
+    """(server, taken_micros, lowest, final_round, rounds, at_micros): truncations after a copy.
+
+    Those before the server's next copy, if there are any.
+    """
+    of_server = Window.partitionBy("server").orderBy("taken_micros")
+    logged = (
+        trace["truncations"]
+        .where(f"topic = '{_METADATA_TOPIC}'")
+        .selectExpr("broker as server", "to_offset", "at_micros")
+    )
+    return (
+        copies.select("server", "taken_micros")
+        .withColumn("_next", F.lead("taken_micros").over(of_server))
+        .join(logged, on="server", how="inner")
+        .where(f"at_micros >= taken_micros - {trace.clock_micros}")
+        .withColumn("is_next", F.expr("coalesce(at_micros >= _next, false)"))
+        .withColumn(
+            "_has_some", F.min("is_next").over(Window.partitionBy("server", "taken_micros"))
+        )
+        .where("not is_next or _has_some")
+        .groupBy("server", "taken_micros")
+        .agg(
+            F.min("to_offset").alias("lowest"),
+            F.expr("max_by(to_offset, at_micros)").alias("final_round"),
+            F.count(F.lit(1)).alias("rounds"),
+            F.min("at_micros").alias("at_micros"),
+        )
     )
 
 

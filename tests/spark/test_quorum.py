@@ -170,6 +170,19 @@ def test_a_log_is_truncated_to_where_it_departs(
     assert (found.verdict, [one.kind for one in found.examples]) == (verdict, [kind])
 
 
+def test_each_copy_of_a_log_has_the_rounds_that_follow_it(make_trace: TraceMaker) -> None:
+    later = cut(101, 6, 2) | {"taken_micros": 3 * TAKEN}
+    rounds = [truncated(5), truncated(4, at=2 * TAKEN), truncated(6, at=4 * TAKEN)]
+    rows = {
+        **DIVIDED,
+        "cut_metadata_batches": [*DIVIDED["cut_metadata_batches"], later],
+        "truncations": rounds,
+    }
+    found = result(make_trace, Check.METADATA_TRUNCATION, rows)
+    assert {one.offset_first: one.evidence["rounds"] for one in found.examples} == {4: 2, 6: 1}
+    assert found.verdict is PERMITTED
+
+
 def test_an_epoch_has_one_leader_by_its_own_report_too(make_trace: TraceMaker) -> None:
     assert result(make_trace, Check.METADATA_DIVERGENCE, DIVIDED).verdict is HOLDS
     rows = {**DIVIDED, "quorum_samples": [*SAMPLES, sample(103, 2, -1, 0, 0, 7, at=8_000_000)]}
