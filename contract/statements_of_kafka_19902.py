@@ -131,8 +131,8 @@ STATEMENTS_OF_KAFKA_19902 = (
         "Code references",
         "Auto-commit and every manual commit are affected alike.",
         _OPEN,
-        note="a commit with given offsets has the caller's epoch: docs/commit-epoch.md,"
-        " styles; auto-commit is not in these runs",
+        note="a commit with given offsets has the caller's epoch (docs/commit-epoch.md,"
+        " styles); commit_hazards has each manner, auto-commit too: docs/arbiter.md",
         second="004: 99-100",
     ),
     _of(
@@ -172,21 +172,21 @@ STATEMENTS_OF_KAFKA_19902 = (
         "Option 1",
         "The leader is looked up whenever the position advances, and its epoch is committed.",
         _OPEN,
-        note="needs a patched client; the style `forced` shows what such an epoch does",
+        note="commit_hazards and prefetch_race run a patched consumer: docs/arbiter.md",
         second="004: 55-61, 77-78",
     ),
     _of(
         "Option 2",
         "The leader's epoch is looked up at the commit.",
         _OPEN,
-        note="needs a patched client; the style `metadata` commits that epoch",
+        note="commit_hazards runs a patched consumer: docs/arbiter.md",
         second="004: 62-68",
     ),
     _of(
         "Option 3",
         "The larger of both epochs is committed.",
         _OPEN,
-        note="needs a patched client; the style `max` commits that epoch",
+        note="commit_hazards runs a patched consumer: docs/arbiter.md",
         second="004: 69-76, 79-80",
     ),
     _of(

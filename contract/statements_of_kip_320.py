@@ -249,8 +249,12 @@ STATEMENTS_OF_KIP_320 = (
     _of(
         "API Changes",
         "seek with an OffsetAndMetadata initializes offset and epoch; the next poll checks them.",
-        _NOT_COVERED,
-        note="no client under test calls it",
+        _JUDGED,
+        (
+            "truncation_undetected",
+            "skipped_record",
+        ),
+        note="commit_hazards, manner `external`",
         second="000: 58, 77-78, 83; 003: 54, 79-83, 88, 164",
         is_first=True,
     ),
