@@ -317,12 +317,14 @@ class WireAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What one request asked about one partition, and what the response says of it.
 
     None: the request or the response has no such field at its version, or there is no response.
+    A response about no partition has no topic.
 
     asked_replica: the broker that the request says it is from; -1: a consumer.
     current_leader_epoch: of the request; -1 where the client gives none. The candidate's epoch of a
         Vote.
-    asked_epoch: the epoch of an OffsetForLeaderEpoch, or the last fetched epoch of a Fetch.
-    asked_offset: the fetch offset of a Fetch.
+    asked_epoch: the epoch of an OffsetForLeaderEpoch, the last fetched epoch of a Fetch, or the
+        committed epoch.
+    asked_offset: the fetch offset of a Fetch, or the offset that is committed.
     asked_timestamp: of a ListOffsets; -1: latest, -2: earliest.
     is_retriable: whether the exception of the response's error is a `RetriableException` of the
         client library; None without an error.
@@ -330,10 +332,16 @@ class WireAnswer(msgspec.Struct, frozen=True, kw_only=True):
         with its epoch (ListOffsets), or a partition's leader epoch (Metadata).
     diverging_epoch, diverging_offset: of a Fetch; -1 where the response reports no divergence.
     record_bytes: the size of the records of a Fetch.
+    group, member, generation: of the request; a member and its generation, or member epoch, of the
+        response to a JoinGroup or ConsumerGroupHeartbeat.
+    producer_id, producer_epoch: of the request, or granted by an InitProducerId.
+    topic_id: of the request, where it has ids instead of names.
+    metadata: of a commit, or of the response to an OffsetFetch.
+    is_stable: whether an OffsetFetch asks for stable offsets only.
     """
 
-    topic: str
-    partition: Int32
+    topic: str | None = None
+    partition: Int32 | None = None
     asked_replica: Int32 | None = None
     current_leader_epoch: Int32 | None = None
     asked_epoch: Int32 | None = None
@@ -347,6 +355,14 @@ class WireAnswer(msgspec.Struct, frozen=True, kw_only=True):
     diverging_epoch: Int32 | None = None
     diverging_offset: Int64 | None = None
     record_bytes: Int64 | None = None
+    group: str | None = None
+    member: str | None = None
+    generation: Int32 | None = None
+    producer_id: Int64 | None = None
+    producer_epoch: Int32 | None = None
+    topic_id: str | None = None
+    metadata: str | None = None
+    is_stable: bool | None = None
 
 
 class WireCalled(Event, frozen=True, kw_only=True):

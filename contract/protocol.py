@@ -7,6 +7,7 @@ A check reports a rule by its name, as the kind of its finding. docs/protocol.md
 import enum
 
 from contract.checks import Check
+from contract.commit_rules import COMMIT_API_KEYS, COMMIT_RULES
 from contract.protocol_rule import ProtocolRule, Source, Versions
 from contract.quorum_rules import QUORUM_API_KEYS, QUORUM_RULES
 
@@ -43,7 +44,7 @@ class Rule(enum.StrEnum):
 
 
 _FETCH, _LIST, _END = "FETCH", "LIST_OFFSETS", "OFFSET_FOR_LEADER_EPOCH"
-API_KEYS = {_FETCH: 1, _LIST: 2, "METADATA": 3, _END: 23} | QUORUM_API_KEYS
+API_KEYS = {_FETCH: 1, _LIST: 2, "METADATA": 3, _END: 23} | COMMIT_API_KEYS | QUORUM_API_KEYS
 """By the name of an API: its number, which no release changes."""
 VALIDATED: dict[str, int] = {_FETCH: 9, _LIST: 4, _END: 2}
 """By API: the first version whose request has the current leader epoch."""
@@ -245,4 +246,6 @@ RULES: dict[enum.StrEnum, ProtocolRule] = {
         {},
         Check.MALFORMED_RESPONSE,
     ),
-} | QUORUM_RULES
+    **COMMIT_RULES,
+    **QUORUM_RULES,
+}

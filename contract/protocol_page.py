@@ -27,10 +27,13 @@ API_NAMES = {
     "FETCH": "Fetch",
     "LIST_OFFSETS": "ListOffsets",
     "METADATA": "Metadata",
+    "OFFSET_COMMIT": "OffsetCommit",
+    "OFFSET_FETCH": "OffsetFetch",
     "OFFSET_FOR_LEADER_EPOCH": "OffsetForLeaderEpoch",
     "VOTE": "Vote",
     "BEGIN_QUORUM_EPOCH": "BeginQuorumEpoch",
     "END_QUORUM_EPOCH": "EndQuorumEpoch",
+    "TXN_OFFSET_COMMIT": "TxnOffsetCommit",
 }
 
 

@@ -36,6 +36,7 @@ class ProtocolRule:
         code: the class and method of Kafka's source that does it.
         versions: by API; empty: every version of every API.
         check: judges it.
+        since: the first major release with what the rule is about, where versions do not show that.
     """
 
     says: str
@@ -43,3 +44,4 @@ class ProtocolRule:
     code: str
     versions: Mapping[str, Versions]
     check: Check
+    since: int = 0

@@ -136,6 +136,12 @@ class RunDescription(msgspec.Struct, frozen=True, kw_only=True):
         return with_note(self.kafka, "" if self.build is None else self.build.note)
 
     @property
+    def release(self) -> int | None:
+        """The major release of Kafka; None of a generated history."""
+        major = self.kafka.partition(".")[0]
+        return int(major) if major.isdecimal() else None
+
+    @property
     def seconds(self) -> float | None:
         """How long the run took; None if it did not end, or if its times are damaged."""
         took = None if self.ended_micros is None else self.ended_micros - self.started_micros

@@ -33,11 +33,7 @@ STATEMENTS_OF_KAFKA_19902 = (
         "Problem chain, step 7",
         "An offset that is out of range is reset to earliest, and records are read again.",
         _CONFIRMED,
-        (
-            "reset",
-            "reprocessing_amplification",
-            "below the log start",
-        ),
+        ("reset", "reprocessing_amplification", "below the log start"),
         note="commit_epoch, style `none` with the log end below; retention_deletion, where"
         " the commit is below the log start",
         second="004: 3, 18, 28, 44, 47",
@@ -79,10 +75,7 @@ STATEMENTS_OF_KAFKA_19902 = (
         "The leader changes, retention removes the epoch, and a position restored from"
         " a commit is validated with its epoch.",
         _CONFIRMED,
-        (
-            "truncation_detected",
-            "retention_overreach",
-        ),
+        ("truncation_detected", "retention_overreach"),
         note="commit_epoch, retention_deletion",
         second="004: 21, 24-25, 35, 94",
     ),
@@ -146,10 +139,7 @@ STATEMENTS_OF_KAFKA_19902 = (
         "Steps to reproduce",
         "The consumer has to resume from its committed offset.",
         _CONFIRMED,
-        (
-            "unjustified_reset",
-            "start_mismatch",
-        ),
+        ("unjustified_reset", "start_mismatch"),
         note="every scenario with groups that are opened again",
         second="004: 42",
     ),

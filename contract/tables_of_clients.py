@@ -133,6 +133,24 @@ TABLES_OF_CLIENTS = {
             "of the transaction: commit, abort; null outside of one, or where none ends it",
         ),
         int32s("brokers", "whose replicas hold the record at the end; null where not known"),
+        int32("value_version", "of `OffsetCommitValue`; null in a tombstone"),
+        string("topic_id", "in the value; null where it has none"),
+        int64("marker_micros", "the marker's timestamp, to the millisecond; null without a marker"),
+    ),
+    "group_members": table(
+        "One row per partition that a stored state of a group's member has assigned; one without a"
+        " partition if it has none. Source: `__consumer_offsets`, all replicas, each record once"
+        " (GroupMetadata, ConsumerGroupCurrentMemberAssignment).",
+        string("group"),
+        string("protocol", "classic or consumer"),
+        string("member", "its id; empty: the group has no members"),
+        int32("generation", "of the group, or the member epoch; null where the member is removed"),
+        string("topic_id", "of an assigned partition; null with the classic protocol"),
+        int32("partition"),
+        int32("assignment_epoch", "the member epoch at which it was assigned; null where not kept"),
+        int32("offsets_partition", "of `__consumer_offsets`"),
+        int64("offsets_offset", "in that partition"),
+        int64("at_micros", "the record's timestamp, to the millisecond"),
     ),
     "group_events": table(
         "One row per change of a member. Source: consumers' histories.",

@@ -102,9 +102,10 @@ TABLES_OF_RUN = {
         ),
         int32(
             "asked_epoch",
-            "of an OffsetForLeaderEpoch; the last fetched epoch of a Fetch, -1: none",
+            "of an OffsetForLeaderEpoch; the last fetched epoch of a Fetch, or the committed epoch,"
+            " -1: none",
         ),
-        int64("asked_offset", "the fetch offset of a Fetch"),
+        int64("asked_offset", "the fetch offset of a Fetch, or the offset that is committed"),
         int64("asked_timestamp", "of a ListOffsets; -1: latest, -2: earliest"),
         int32("error_code", "of the partition, or of the whole response"),
         boolean(
@@ -115,9 +116,14 @@ TABLES_OF_RUN = {
         int32(
             "epoch",
             "in the response: of the end offset (OffsetForLeaderEpoch), of the offset"
-            " (ListOffsets), of the leader (Metadata, or the response of a controller)",
+            " (ListOffsets), of the leader (Metadata, or the response of a controller), of the"
+            " commit (OffsetFetch)",
         ),
-        int64("offset", "in the response: the end offset, or the offset of a ListOffsets"),
+        int64(
+            "offset",
+            "in the response: the end offset, the offset of a ListOffsets, or the committed one of"
+            " an OffsetFetch",
+        ),
         int32("diverging_epoch", "of a Fetch; -1: no divergence"),
         int64("diverging_offset", "end offset of that epoch; -1: no divergence"),
         int64("record_bytes", "size of the records of a Fetch"),
@@ -127,6 +133,14 @@ TABLES_OF_RUN = {
         string("response", "the same, without records; null if there is none"),
         int64("began_micros", "when the request was sent"),
         int64("at_micros", "when the response was there, by the same clock"),
+        string("group", "in the request"),
+        string("member", "id in the request, or that a group gave"),
+        int32("generation", "or member epoch, of the same"),
+        int64("producer_id", "in the request, or granted by an InitProducerId"),
+        int32("producer_epoch", "of the same"),
+        string("topic_id", "in the request, where it has ids instead of names"),
+        string("metadata", "of a commit, or of the response to an OffsetFetch"),
+        boolean("is_stable", "whether an OffsetFetch asks for stable offsets only"),
     ),
     "clocks": table(
         "One row per node, read when the servers and workers have started. Source: the driver's"

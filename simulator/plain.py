@@ -24,6 +24,7 @@ from simulator.stories import (
 )
 from simulator.universe import BrokerChange, Change, Universe, group_plan
 from simulator.wire import write_wire_calls
+from simulator.wire_commits import write_wire_commits
 
 RETENTION_MS = 20_000
 RETAINED_AT = 80.0
@@ -73,6 +74,7 @@ def plain_universe(index: int, seed: int, records: int, partitions: int) -> Univ
     )
     universe = _simulated(story, index, seed, records, partitions)
     write_wire_calls(universe)
+    write_wire_commits(universe)
     return universe
 
 

@@ -6,6 +6,7 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.elections import permit_in_words
+from analysis.facts.offsets import client_offsets
 from analysis.facts.trace import Trace
 from analysis.facts.transaction_outcomes import RETRY_MICROS, ends, offset_commits
 from analysis.facts.transactions import with_later_permit, writes
@@ -253,7 +254,7 @@ def output_without_offsets(trace: Trace) -> CheckOutcome:
         .agg(F.sum("records").alias("records"))
     )
     reported = (
-        trace["committed_offsets"]
+        client_offsets(trace)
         .where("producer_id is not null")
         .limit(1)
         .select(F.lit(1).alias("_reported"))

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from analysis.facts.gap import Gap
+from analysis.facts.offsets import client_offsets
 from analysis.facts.trace import Trace
 
 
@@ -78,5 +79,6 @@ def emptied(trace: Trace, roles: set[str]) -> Iterator[Gap]:
 def _has_rows(trace: Trace, implied: _Implied) -> bool:
     if not trace.rows[implied.by]:
         return False
-    found = trace.present(implied.by)
+    is_of_commits = implied.by == "committed_offsets"
+    found = client_offsets(trace) if is_of_commits else trace.present(implied.by)
     return not implied.where or bool(found.where(implied.where).limit(1).collect())

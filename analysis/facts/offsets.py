@@ -14,6 +14,7 @@ from contract.table_columns import boolean
 
 _STORED = of_table("committed_offsets")
 OFFSETS_TOPIC = "__consumer_offsets"
+_COMMIT_APIS = "'OFFSET_COMMIT', 'TXN_OFFSET_COMMIT'"
 IN_LOG = "struct(offsets_partition, offsets_offset, committed_micros)"
 """SQL: sorts the commits of a group, as they follow each other in the surviving log."""
 IS_STORED = "not is_tombstone and (producer_id is null or producer_id < 0 or marker <=> 'commit')"
@@ -42,13 +43,33 @@ def all_offsets(trace: Trace) -> Frame:
         .agg(F.max_by("isr", "metadata_offset").alias("_isr"))
     )
     return (
-        of_present_topic(trace["committed_offsets"], trace, "committed_micros")
+        of_present_topic(client_offsets(trace), trace, "committed_micros")
         .join(last_isr, on="offsets_partition", how="left")
         .withColumn(
             "survives",
             F.expr("coalesce(size(_isr) = 0 or arrays_overlap(brokers, _isr), true)"),
         )
     )
+
+
+@fact(*_STORED)
+def client_offsets(trace: Trace) -> Frame:
+    """Rows of `committed_offsets`, without those of groups that only single requests commit for.
+
+    A group of the plan has clients, and its commits are theirs.
+    """
+    stored = trace["committed_offsets"]
+    if trace.problem("wire_calls") or not trace.rows["wire_calls"]:
+        return stored
+    planned = trace.groups.select("group")
+    alone = (
+        trace["wire_calls"]
+        .where(f"api in ({_COMMIT_APIS}) and group is not null")
+        .select("group")
+        .distinct()
+        .join(planned, on=["group"], how="left_anti")
+    )
+    return stored.join(alone, on=["group"], how="left_anti")
 
 
 def last_commits(rows: Frame) -> Frame:

@@ -3,7 +3,7 @@
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.declared import of_table
-from analysis.facts.offsets import IN_LOG, IS_STORED, offsets_of
+from analysis.facts.offsets import IN_LOG, IS_STORED, client_offsets, offsets_of
 from analysis.facts.positions import PARTITION
 from analysis.facts.progress import never_delivered
 from analysis.facts.state import of_present_topic
@@ -89,7 +89,7 @@ def with_committed_epochs(resets: Frame, trace: Trace) -> Frame:
     """Let from_epoch be that of the group's commit at from_offset where the client kept none."""
     key = (*PARTITION, "member", "at_micros", "from_offset")
     stored = (
-        trace["committed_offsets"]
+        client_offsets(trace)
         .where("not is_tombstone and committed_epoch >= 0")
         .select(
             *PARTITION, F.col("offset").alias("from_offset"), "committed_epoch", "committed_micros"

@@ -2,7 +2,7 @@
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.facts.offsets import IS_STORED
+from analysis.facts.offsets import IS_STORED, client_offsets
 from analysis.facts.positions import PARTITION
 from analysis.facts.sessions import JUMPS, jumps
 from analysis.facts.trace import Trace, view
@@ -22,7 +22,7 @@ def moved_back(trace: Trace) -> Frame:
     """Rows of `jumps` that go back although reading did not start over."""
     back = jumps(trace).where("not is_anew and reset_to is null and first_offset <= prev_offset")
     stored = (
-        trace["committed_offsets"]
+        client_offsets(trace)
         .where(IS_STORED)
         .groupBy(*PARTITION, F.col("offset").alias("first_offset"))
         .agg(F.min("committed_micros").alias("_committed"))

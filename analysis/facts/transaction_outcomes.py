@@ -7,6 +7,7 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts.declared import of_table
+from analysis.facts.offsets import client_offsets
 from analysis.facts.trace import Trace, fact, view
 from contract.outcomes import Isolation
 from contract.table_columns import int32, int64, string
@@ -146,7 +147,7 @@ def offset_commits(trace: Trace) -> Frame:
         .select("producer_id", "producer_epoch", *_TRANSACTION, "began_micros")
     )
     stored = (
-        trace["committed_offsets"]
+        client_offsets(trace)
         .where("producer_id >= 0 and not is_tombstone")
         .select(
             "group",

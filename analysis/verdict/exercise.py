@@ -17,6 +17,7 @@ from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts.deliveries import deliveries
 from analysis.facts.leader_epochs import leader_epochs, small_isrs
+from analysis.facts.offsets import client_offsets
 from analysis.facts.trace import Trace
 from contract.checks import Check
 from contract.errors import TableError
@@ -50,7 +51,7 @@ def _changed_logs(trace: Trace) -> Frame:
 def _commits_across_epochs(trace: Trace) -> Frame:
     """Stored commits of partitions that had several leader epochs."""
     led = _leader_changes(trace).select(*_LOG)
-    return trace["committed_offsets"].join(led, on=list(_LOG), how="left_semi")
+    return client_offsets(trace).join(led, on=list(_LOG), how="left_semi")
 
 
 def _resumptions(trace: Trace) -> Frame:

@@ -8,9 +8,12 @@ from typing import Any
 import msgspec
 
 from analysis.checks.authorization import judged_authorizations
+from analysis.checks.commit_errors import judged_commits
+from analysis.checks.fetched_commits import judged_fetched
 from analysis.checks.protocol import judged_errors, judged_exceptions, judged_schemas
 from analysis.checks.quorum_wire import judged_quorum
 from analysis.checks.reported_epochs import judged_divergences, judged_ends, judged_reports
+from analysis.checks.stored_commits import judged_stored
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.trace import Trace
@@ -27,6 +30,9 @@ _JUDGED = (
     judged_reports,
     judged_schemas,
     judged_quorum,
+    judged_commits,
+    judged_stored,
+    judged_fetched,
 )
 
 
@@ -52,7 +58,7 @@ def rule_rows(trace: Trace) -> list[RuleRow]:
         return []
     found = {(row["rule"], row["api"]): dict(row) for row in counted}
     return [
-        _row(rule, api, found.get((str(rule), api)), supported)
+        _row(rule, api, found.get((str(rule), api)), supported, release=trace.run.release)
         for rule, declared in RULES.items()
         for api in declared.versions or sorted(api for name, api in found if name == str(rule))
     ]
@@ -81,11 +87,17 @@ def unasked(rows: Iterable[RuleRow], must_judge: Iterable[str]) -> list[str]:
 
 
 def _row(
-    rule: enum.StrEnum, api: str, counted: dict[str, Any] | None, supported: dict[int, Versions]
+    rule: enum.StrEnum,
+    api: str,
+    counted: dict[str, Any] | None,
+    supported: dict[int, Versions],
+    *,
+    release: int | None,
 ) -> RuleRow:
     if counted is None:
         spoken = supported.get(API_KEYS.get(api, -1))
         is_asked_for = spoken is None or _overlap(RULES[rule].versions[api], spoken)
+        is_asked_for &= release is None or release >= RULES[rule].since
         verdict = NOT_ASKED if is_asked_for else NOT_APPLICABLE
         return RuleRow(rule=str(rule), api=api, versions="", responses=0, verdict=verdict)
     verdict = "violated" if counted["violations"] else "holds"

@@ -3,6 +3,7 @@
 from typing import Any
 
 from harness.java.jvm import java_class
+from harness.wire.requests import NO_ID
 
 _OFFSET_COMMIT_KEYS = (0, 1)
 """The leading number of an offset commit's key; 2 is a group's metadata (`GroupMetadataKey`)."""
@@ -43,8 +44,11 @@ class CommittedOffsets:
         }
         if record.hasValue():
             value_bytes = record.value()
-            value = self._value_class(self._accessor(value_bytes), value_bytes.getShort())
+            value_version = int(value_bytes.getShort())
+            value = self._value_class(self._accessor(value_bytes), value_version)
             row |= {
+                "value_version": value_version,
+                "topic_id": _topic_id(value),
                 "offset": int(value.offset()),
                 "committed_epoch": int(value.leaderEpoch()),
                 "metadata": str(value.metadata()),
@@ -59,11 +63,23 @@ class CommittedOffsets:
             row |= {"producer_id": producer_id, "producer_epoch": int(batch.producerEpoch())}
             self._open.setdefault((broker, offsets_partition, producer_id), []).append(row)
 
-    def end(self, broker: int, offsets_partition: int, producer_id: int, marker: str) -> None:
+    def end(
+        self, broker: int, offsets_partition: int, batch: Any, record: Any, marker: str
+    ) -> None:
         """Apply a control record: it commits or aborts the producer id's open commits."""
+        producer_id = int(batch.producerId())
+        marker_micros = int(record.timestamp()) * _MICROS_PER_MS
         for row in self._open.pop((broker, offsets_partition, producer_id), []):
-            row["marker"] = marker
+            row |= {"marker": marker, "marker_micros": marker_micros}
 
     def rows(self) -> list[dict[str, Any]]:
         """Return rows of the table `committed_offsets`."""
         return [self._rows[identity] for identity in sorted(self._rows)]
+
+
+def _topic_id(value: Any) -> str | None:
+    """Return the topic id of a commit; None if it has none, or Kafka's class does not know it."""
+    if not hasattr(value, "topicId"):
+        return None
+    found = str(value.topicId())
+    return None if found == NO_ID else found

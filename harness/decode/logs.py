@@ -7,6 +7,7 @@ from typing import Any
 from contract.errors import WorkerError
 from harness.decode.coordinator import CommittedOffsets
 from harness.decode.cut import decode_cut
+from harness.decode.group_members import GroupMembers
 from harness.decode.metadata_log import METADATA_TOPIC, MetadataLog, metadata_batches
 from harness.decode.replica_files import Replica, replicas
 from harness.decode.segments import batches, control_kind, open_segment, value_of
@@ -27,22 +28,25 @@ def decode_segments(segments: Path, tables: Path, *, kept: Path) -> dict[str, in
     """
     rows = Rows()
     committed, metadata = CommittedOffsets(), MetadataLog()
+    members = GroupMembers()
     for replica in replicas(segments):
         if replica.topic == METADATA_TOPIC:
             in_order = list(batches(replica, rows))
             rows.extend("metadata_batches", metadata_batches(replica.broker, in_order))
             metadata.offer(list(_records(in_order)))
         elif replica.topic == OFFSETS_TOPIC:
-            _decode_offsets(replica, committed, rows)
+            _decode_offsets(replica, committed, members, rows)
         elif not replica.topic.startswith("__"):
             _decode_replica(replica, segments, rows)
     decode_cut(kept, rows)
     rows.extend("committed_offsets", committed.rows())
+    rows.extend("group_members", members.rows())
     rows.extend("leaderships", metadata.leaderships())
     rows.extend("broker_states", metadata.broker_states())
     rows.extend("acls", metadata.acls())
     names = (
         "committed_offsets",
+        "group_members",
         "leaderships",
         "broker_states",
         "acls",
@@ -101,13 +105,16 @@ def _records(in_order: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
                 yield batch, record
 
 
-def _decode_offsets(replica: Replica, committed: CommittedOffsets, rows: Rows) -> None:
+def _decode_offsets(
+    replica: Replica, committed: CommittedOffsets, members: GroupMembers, rows: Rows
+) -> None:
     for batch in batches(replica, rows):
         for record in batch:
             if not batch.isControlBatch():
+                members.add(replica.partition, batch, record)
                 committed.add(replica.broker, replica.partition, batch, record)
             elif (marker := control_kind(record)) in ("commit", "abort"):
-                committed.end(replica.broker, replica.partition, int(batch.producerId()), marker)
+                committed.end(replica.broker, replica.partition, batch, record, marker)
 
 
 def _decode_replica(replica: Replica, segments: Path, rows: Rows) -> None:

@@ -33,20 +33,25 @@ class Wire:
         self._port = port
         self._versions: dict[int, dict[int, range]] = {}
         self._topic_ids: dict[str, str] = {METADATA_LOG: METADATA_LOG_ID}
+        self._topic_names: dict[str, str] = {METADATA_LOG_ID: METADATA_LOG}
 
-    def topic_id(self, topic: str) -> str:
+    def topic_id(self, topic: str, *, is_new: bool = False) -> str:
         """Return a topic's id, which newer versions have instead of its name.
+
+        With `is_new` the topic was created again, and has another id.
 
         Raises:
             WorkerError: no broker knows the topic.
         """
-        if topic not in self._topic_ids:
+        if is_new or topic not in self._topic_ids:
             brokers = self._observer.kafka.answering_brokers()
             found = [self._observer.topic_id_seen_by(broker, topic) for broker in brokers]
             known = [one for one in found if one]
             if not known:
                 raise WorkerError(f"no broker knows the id of topic {topic}")
             self._topic_ids[topic] = known[0]
+            if known[0] != NO_ID:
+                self._topic_names[known[0]] = topic
         return self._topic_ids[topic]
 
     def versions(self, broker: int, api: str) -> range:
@@ -89,7 +94,7 @@ class Wire:
                 address=self._observer.kafka.host(broker).address,
                 port=self._port if principal is None else SECURED_PORT,
                 requests=list(requests),
-                topic_names={of: topic for topic, of in self._topic_ids.items() if of != NO_ID},
+                topic_names=self._topic_names,
                 timeout_seconds=timeout_seconds,
                 login=None if principal is None else Login(principal=principal, password=PASSWORD),
             ),

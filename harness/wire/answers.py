@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from contract.events import WireAnswer
+from harness.wire.commit_answers import commit_answers
 from harness.wire.requests import CONSUMER, FIRST_WITH_REPLICA_STATE
 
 Fields = Mapping[str, Any]
@@ -139,7 +140,7 @@ def answers(
         topic_names: by topic id, for versions that have ids instead of names.
     """
     if api not in _SIDES:
-        return []
+        return commit_answers(api, request, response, topic_names=topic_names)
     asked, answered = _SIDES[api]
     found: dict[tuple[str, int], dict[str, Any]] = {}
     if asked is not None:

@@ -8,6 +8,7 @@ from simulator.frames import NULL
 from simulator.plants.tools import PLAIN, Plant, Random, any_partition
 from simulator.universe import Place, Universe
 from simulator.wire import FENCED, UNKNOWN
+from simulator.wire_commits import COMMIT, FETCH, ILLEGAL_GENERATION
 
 _FAILURE = "MalformedResponseError: 4 bytes too many"
 
@@ -72,6 +73,25 @@ def malformed_response(universe: Universe, random: Random) -> list[Place]:
     return _answered(universe, random, "malformed_response", values, api="OFFSET_FOR_LEADER_EPOCH")
 
 
+def wrong_commit_error(universe: Universe, random: Random) -> list[Place]:
+    """A group that there is not refuses a commit as if it had another generation."""
+    values = {"error_code": ILLEGAL_GENERATION}
+    return _answered(universe, random, "wrong_commit_error", values, api=COMMIT)
+
+
+def wrong_stored_commit(universe: Universe, random: Random) -> list[Place]:
+    """A commit is accepted, and nothing of it is stored."""
+    found = _answered(universe, random, "wrong_stored_commit", {"error_code": 0}, api=COMMIT)
+    universe.expected.append(Place("wrong_commit_error", "violation", found[0].partition))
+    return found
+
+
+def wrong_fetched_commit(universe: Universe, random: Random) -> list[Place]:
+    """A commit is returned where none is stored."""
+    values = {"offset": int(random.integers(1, 100)), "epoch": 0}
+    return _answered(universe, random, "wrong_fetched_commit", values, api=FETCH)
+
+
 PLANTS = {
     "wrong_epoch_error": Plant(PLAIN, wrong_epoch_error),
     "wrong_epoch_end": Plant(PLAIN, wrong_epoch_end),
@@ -79,4 +99,7 @@ PLANTS = {
     "wrong_reported_epoch": Plant(PLAIN, wrong_reported_epoch),
     "malformed_response": Plant(PLAIN, malformed_response),
     "wrong_authorization": Plant(PLAIN, wrong_authorization),
+    "wrong_commit_error": Plant(PLAIN, wrong_commit_error),
+    "wrong_stored_commit": Plant(PLAIN, wrong_stored_commit),
+    "wrong_fetched_commit": Plant(PLAIN, wrong_fetched_commit),
 }

@@ -1,0 +1,359 @@
+"""Do brokers store and return the offsets of OffsetCommit and TxnOffsetCommit as KIP-1319 says?
+
+Cluster: 3 brokers; a topic of 2 partitions with 3 replicas, whose leader epoch advances once.
+Load:    `wire`: commits with and without a transaction, and OffsetFetch, each at every version that
+         the coordinator supports: of no member, of a member of each group protocol, of a member
+         with an older and with a newer generation, of a group that there is not; of a partition and
+         of a topic that there is not; of a producer with an older epoch.
+         `clients`: transactional Java producers that copy what a group reads, for a group of each
+         protocol, with the group's offsets in the transaction.
+         `recreated`: the same, of a topic that is deleted and created again: `before` has sent its
+         offsets, `after` has only read. Then commits by its old and its new id, and by its name.
+Fault:   `clients`: a group's coordinator is killed in a transaction; then successors take over, and
+         the old producers continue. `recreated`: the deletion.
+Expect:  accepted commits are stored with their epoch, and from TxnOffsetCommit version 6 on with
+         the topic's id; refused ones are not stored. Unknown topics are reported first, and for
+         their partitions only. GROUP_ID_NOT_FOUND and STALE_MEMBER_EPOCH are returned from version
+         6 on, ILLEGAL_GENERATION before. OffsetFetch returns what is stored. Old producers are
+         refused, and no transaction is torn.
+Source:  KIP-1319, KIP-320 (OffsetCommit, TxnOffsetCommit, OffsetFetch), KIP-848, KIP-447.
+"""
+
+import base64
+import dataclasses
+from collections.abc import Iterator
+from functools import partial
+
+from ducktape.mark import matrix
+from msgspec.structs import replace
+
+from cluster.kafka.topology import Topology
+from contract.checks import Check
+from contract.clients import Client
+from contract.commit_rules import (
+    COMMIT,
+    FIRST_WITH_GENERATION,
+    FIRST_WITH_MEMBER_EPOCHS,
+    FIRST_WITH_STABLE,
+    OFFSET_FETCH,
+    TXN_COMMIT,
+)
+from contract.events import NO_EPOCH
+from contract.outcomes import Isolation
+from contract.run_folder import Expectation, GroupPlan
+from contract.stages import Stage
+from harness.faults.elect import Elect
+from harness.faults.fence import TakeOver
+from harness.faults.kill import Kill
+from harness.faults.reassign import Reassign
+from harness.faults.recreate import Recreate
+from harness.faults.targets import CoordinatorOf
+from harness.story.run import Run
+from harness.story.scenario import Scenario
+from harness.story.topics import durable_topic
+from harness.story.transactions import require
+from harness.story.wire_commits import FIRST_WITHOUT_ADD_OFFSETS, Membership, WireCommits
+from harness.story.workload import reader
+from harness.wire.commits import Offset, offset_commit, offset_fetch
+from harness.wire.requests import NO_ID
+
+PER_EPOCH = 50
+FEW = 10
+NO_SUCH_PARTITION = 99
+SIMPLE, ABSENT = Membership(group="simple"), Membership(group="absent", member="m", generation=0)
+NO_MEMBER = "nobody"
+OF_WIRE = (Check.WRONG_COMMIT_ERROR, Check.WRONG_STORED_COMMIT, Check.WRONG_FETCHED_COMMIT)
+OF_TRANSACTIONS = (
+    Check.ZOMBIE_PRODUCER_ACCEPTED,
+    Check.TORN_TRANSACTION,
+    Check.HANGING_TRANSACTION,
+    Check.OFFSETS_WITHOUT_OUTPUT,
+    Check.OUTPUT_WITHOUT_OFFSETS,
+    Check.WRONG_FETCHED_COMMIT,
+)
+OF_RECREATED = (Check.UNJUSTIFIED_RESET, Check.RESET, Check.HANGING_TRANSACTION)
+PARTS = ("wire", "clients", "recreated")
+
+
+class TxnOffsetCommitScenario(Scenario):
+    """Requests of groups and transactions, each at every version."""
+
+    topology = Topology(brokers=3)
+    orders = durable_topic("orders", partitions=2)
+    copies = durable_topic("copies", partitions=1)
+    copiers = tuple(
+        replace(reader(name, "orders", client=client), isolation=Isolation.READ_COMMITTED)
+        for name, client in (("classic", Client.JAVA), ("consumer", Client.JAVA_CONSUMER))
+    )
+    lates = tuple(
+        replace(reader(name, "orders"), isolation=Isolation.READ_COMMITTED)
+        for name in ("before", "after")
+    )
+    check_reader = replace(reader("reader", "copies"), isolation=Isolation.READ_COMMITTED)
+    must_judge = (Check.FAULT_LANDED, Check.HISTORY_COMPLETE, Check.METADATA_DIVERGENCE)
+    answer = (
+        "{wrong_commit_error.rows verdict=violation + wrong_stored_commit.rows verdict=violation"
+        " + wrong_fetched_commit.rows verdict=violation?Yes|No}:"
+        " of {wire_calls.rows:response} about a partition or a member,"
+        " {wrong_commit_error.rows verdict=violation} had another error than Kafka's source says;"
+        " of what was committed, {wrong_stored_commit.rows verdict=violation} is stored otherwise,"
+        " and {wrong_fetched_commit.rows verdict=violation} was returned otherwise."
+    )
+
+    @matrix(part=list(PARTS))
+    def test_txn_offset_commit(self, part: str) -> None:
+        {"wire": self.wire, "clients": self.clients, "recreated": self.recreated}[part]()
+
+    def wire(self) -> None:
+        """Send each request at every version."""
+        with self.running(topics=[self.orders], must_judge=OF_WIRE) as run:
+            run.create(assignment=[1, 2, 3])
+            run.watch()
+            self.write(run)
+            commits = WireCommits(run.wire, run.observer)
+            run.phases.enter(Stage.STEADY, "commits without a transaction")
+            members = list(self.members(commits))
+            for member in members:
+                self.commit(commits, member)
+            run.phases.enter(Stage.STEADY, "commits in transactions")
+            for version in commits.versions(SIMPLE.group, TXN_COMMIT):
+                self.commit_in_transaction(commits, members, version)
+            run.settle()
+
+    def write(self, run: Run) -> None:
+        """Write partition 0 in two epochs, and remember them and the topic's id."""
+        run.phases.enter(Stage.WARM_UP, "both partitions are written")
+        epochs: list[int] = []
+        for leader in (1, 2):
+            if epochs:
+                others = [broker for broker in (1, 2, 3) if broker != leader]
+                run.inject(Reassign("orders", 0, replicas=[leader, *others]))
+                run.inject(Elect("orders", 0, unclean=False))
+            epochs.append(run.leader_epoch("orders", 0))
+            run.produce("orders", count=PER_EPOCH, producer=f"epoch-{epochs[-1]}")
+        run.produce("orders", count=PER_EPOCH, producer="other", partition=1)
+        self.epochs = epochs
+        self.topic_id = run.wire.topic_id("orders")
+        self.no_id = base64.urlsafe_b64encode(self.random.randbytes(16)).decode().rstrip("=")
+        self.made = 0
+
+    def members(self, commits: WireCommits) -> Iterator[Membership]:
+        """Join groups of both protocols; yield each member at its own generation and at others."""
+        yield SIMPLE
+        yield ABSENT
+        classic = commits.join_classic("classic")
+        yield classic
+        yield classic.at(classic.generation + 1)
+        yield Membership(group="classic", member=NO_MEMBER, generation=classic.generation)
+        if self.kafka_version >= (FIRST_WITH_MEMBER_EPOCHS,):
+            first = commits.join_consumer("consumer", "first", "orders")
+            commits.join_consumer("consumer", "second", "orders")
+            current = commits.await_newer(first)
+            yield current
+            yield first
+            yield dataclasses.replace(first, only=0)
+            yield dataclasses.replace(first, only=1)
+            yield current.at(current.generation + 1)
+
+    def offsets(self, name: str, *, only: int | None = None) -> list[Offset]:
+        """An offset of each partition, and of a partition and a topic that there are not.
+
+        With `only` there is one partition.
+        Each is another offset, with the epoch of the record before it.
+        """
+        self.made += 1
+        number = self.made % PER_EPOCH
+        at = partial(Offset, topic="orders", topic_id=self.topic_id, metadata=name)
+        offsets = [
+            at(partition=0, offset=number + 1, epoch=self.epochs[0]),
+            at(partition=1, offset=number + 1, epoch=self.epochs[0]),
+            at(partition=NO_SUCH_PARTITION, offset=1, epoch=NO_EPOCH),
+            Offset(topic="nothing", topic_id=self.no_id, offset=1, metadata=name),
+        ]
+        return offsets if only is None else [offsets[only]]
+
+    def commit(self, commits: WireCommits, by: Membership) -> None:
+        """Commit at each version, and fetch what is stored at each version."""
+        for version in commits.versions(by.group, COMMIT):
+            if version >= FIRST_WITH_GENERATION[COMMIT]:
+                offsets = self.offsets(f"{by} version {version}", only=by.only)
+                commits.send(
+                    by.group,
+                    offset_commit(
+                        group=by.group,
+                        member=by.member,
+                        generation=by.generation,
+                        offsets=offsets,
+                        version=version,
+                    ),
+                )
+        self.fetch(commits, by.group)
+
+    def fetch(self, commits: WireCommits, group: str, *, is_stable: bool = False) -> None:
+        """Fetch a group's offsets at each version."""
+        for version in commits.versions(group, OFFSET_FETCH):
+            if version < (FIRST_WITH_STABLE if is_stable else 1):
+                continue
+            request = offset_fetch(
+                group=group, offsets=self.offsets(""), version=version, is_stable=is_stable
+            )
+            commits.send(group, request)
+
+    def commit_in_transaction(
+        self, commits: WireCommits, members: list[Membership], version: int
+    ) -> None:
+        """Commit by each member in one transaction; then by a producer that was succeeded."""
+        producer = commits.initialize(f"version-{version}")
+        if version < FIRST_WITHOUT_ADD_OFFSETS:
+            for group in sorted({member.group for member in members}):
+                commits.add_group(producer, group)
+        for by in members:
+            if by == SIMPLE or version >= FIRST_WITH_GENERATION[TXN_COMMIT]:
+                name = f"{by} version {version} in a transaction"
+                commits.commit_in(producer, by, self.offsets(name, only=by.only), version=version)
+        known = self.offsets("")[:2]
+        self.fetch(commits, SIMPLE.group, is_stable=True)
+        commits.end(producer)
+        commits.await_stable(SIMPLE.group, known)
+        self.fetch(commits, SIMPLE.group)
+        commits.initialize(f"version-{version}")
+        name = f"zombie version {version}"
+        commits.commit_in(producer, SIMPLE, self.offsets(name), version=version)
+
+    # Part `clients`.
+
+    def clients(self) -> None:
+        """Copy in transactions of the Java client, through the end of a coordinator."""
+        copiers = [group for group in self.copiers if group in self.groups_here(self.copiers)]
+        names = [group.group for group in copiers]
+        groups = (*copiers, self.check_reader)
+        again = Expectation(check=Check.DUPLICATE_DELIVERY, groups=names, verdict="permitted")
+        with self.running(
+            topics=[self.orders, self.copies],
+            groups=groups,
+            expects=[again],
+            must_judge=OF_TRANSACTIONS,
+        ) as run:
+            run.create(assignment=[1, 2, 3])
+            run.watch()
+            commits = WireCommits(run.wire, run.observer)
+            run.phases.enter(Stage.WARM_UP, "each group's records are copied once")
+            self.fill(run)
+            run.open(copiers, incarnation=1)
+            for group in names:
+                require(run.transactions.open(f"{group}.old", transactional_id=group))
+                self.copy(run, group, "old", incarnation=1)
+                require(run.transactions.commit(f"{group}.old"))
+            self.fetch_of(run, commits, names)
+            run.phases.enter(Stage.HELD, "a coordinator ends in its group's transaction")
+            self.fill(run)
+            for group in names:
+                self.copy(run, group, "old", incarnation=1)
+                self.fetch(commits, group, is_stable=True)
+            with run.fault(Kill(CoordinatorOf(names[0]))):
+                for group in names:
+                    require(run.transactions.commit(f"{group}.old"))
+            run.settle()
+            run.phases.enter(Stage.HELD, "successors take over")
+            self.fill(run)
+            for group in names:
+                self.copy(run, group, "old", incarnation=1)
+            run.inject(TakeOver(tuple(names), by=lambda name: self.succeed(run, name)))
+            for group in names:
+                self.send_offsets(run, group, "old")
+                run.transactions.commit(f"{group}.old")
+            run.close([f"{group}#1" for group in names])
+            run.phases.enter(Stage.HEALED, "successors copy")
+            run.open(copiers, incarnation=2)
+            for group in names:
+                self.copy(run, group, "new", incarnation=2)
+                require(run.transactions.commit(f"{group}.new"))
+            self.fetch_of(run, WireCommits(run.wire, run.observer), names)
+            run.settle()
+            run.open([self.check_reader], incarnation=1)
+            run.read_to_end([self.check_reader])
+
+    def fill(self, run: Run) -> None:
+        """Write to both partitions."""
+        for partition in range(self.orders.partitions):
+            run.produce("orders", count=PER_EPOCH, producer=f"p{partition}", partition=partition)
+
+    def copy(self, run: Run, group: str, role: str, *, incarnation: int) -> None:
+        """Begin a transaction, and copy what was written last, with the group's offsets."""
+        producer = f"{group}.{role}"
+        require(
+            run.transactions.begin(producer),
+            run.transactions.copy(
+                producer,
+                member=f"{group}#{incarnation}",
+                topic=self.copies,
+                partition=0,
+                records=PER_EPOCH * self.orders.partitions,
+            ),
+        )
+
+    def send_offsets(self, run: Run, group: str, role: str) -> None:
+        """Send the positions of a group's member to its transaction; an error does not stop."""
+        run.transactions.copy(
+            f"{group}.{role}", member=f"{group}#1", topic=self.copies, partition=0, records=0
+        )
+
+    def succeed(self, run: Run, name: str) -> None:
+        """Open another producer of a transactional.id."""
+        require(run.transactions.open(f"{name}.new", transactional_id=name))
+
+    def fetch_of(self, run: Run, commits: WireCommits, groups: list[str]) -> None:
+        """Fetch what is stored of groups, once no transaction is pending."""
+        self.topic_id, self.no_id, self.epochs = run.wire.topic_id("orders"), NO_ID, [0]
+        self.made = 0
+        for group in groups:
+            commits.await_stable(group, self.offsets("")[:2])
+            self.fetch(commits, group)
+
+    # Part `recreated`.
+
+    def recreated(self) -> None:
+        """Replace a topic between what a group read and its commit."""
+        groups: tuple[GroupPlan, ...] = self.lates
+        with self.running(
+            topics=[self.orders, self.copies], groups=groups, must_judge=OF_RECREATED
+        ) as run:
+            run.create(assignment=[1, 2, 3])
+            run.watch()
+            run.phases.enter(Stage.WARM_UP, "both groups read")
+            self.fill(run)
+            self.topic_id, self.no_id, self.epochs = run.wire.topic_id("orders"), NO_ID, [0]
+            self.made = 0
+            run.open(groups, incarnation=1)
+            for name in ("before", "after"):
+                require(run.transactions.open(f"{name}.old", transactional_id=name))
+            self.copy(run, "before", "old", incarnation=1)
+            require(run.transactions.begin("after.old"))
+            run.consume(["after#1"])
+            run.phases.enter(Stage.HELD, "the topic is deleted and created again")
+            run.inject(Recreate("orders"))
+            run.produce("orders", count=FEW, producer="again")
+            commits = WireCommits(run.wire, run.observer)
+            old_id = self.topic_id
+            self.topic_id = run.wire.topic_id("orders", is_new=True)
+            run.phases.enter(Stage.HEALED, "both groups commit")
+            self.send_offsets(run, "after", "old")
+            for name in ("before", "after"):
+                run.transactions.commit(f"{name}.old")
+            for version in commits.versions(SIMPLE.group, TXN_COMMIT):
+                producer = commits.initialize(f"version-{version}")
+                if version < FIRST_WITHOUT_ADD_OFFSETS:
+                    commits.add_group(producer, SIMPLE.group)
+                for topic_id in (old_id, self.topic_id):
+                    name = f"version {version} of {topic_id}"
+                    offsets = [
+                        dataclasses.replace(one, topic_id=topic_id)
+                        for one in self.offsets(name)[:1]
+                    ]
+                    commits.commit_in(producer, SIMPLE, offsets, version=version)
+                commits.end(producer)
+            self.fetch_of(run, commits, [SIMPLE.group, "before", "after"])
+            run.close(["before#1", "after#1"])
+            run.settle()
+            run.open(groups, incarnation=2)
+            run.read_to_end(groups, incarnation=2)
