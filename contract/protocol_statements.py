@@ -12,13 +12,19 @@ from contract.statement import Coverage, Statement, numbers
 from contract.statements_of_kafka_19902 import STATEMENTS_OF_KAFKA_19902
 from contract.statements_of_kip_320 import RULES_OF_KIP_320, STATEMENTS_OF_KIP_320
 from contract.statements_of_kip_595 import RULES_OF_KIP_595, STATEMENTS_OF_KIP_595
+from contract.statements_of_kip_1319 import RULES_OF_KIP_1319, STATEMENTS_OF_KIP_1319
 
 __all__ = ["RULES_WITH_STATEMENTS", "STATEMENTS", "Coverage", "Statement"]
 
-STATEMENTS = (*STATEMENTS_OF_KIP_320, *STATEMENTS_OF_KIP_595, *STATEMENTS_OF_KAFKA_19902)
-RULES_WITH_STATEMENTS = RULES_OF_KIP_320 | RULES_OF_KIP_595
+STATEMENTS = (
+    *STATEMENTS_OF_KIP_320,
+    *STATEMENTS_OF_KIP_1319,
+    *STATEMENTS_OF_KIP_595,
+    *STATEMENTS_OF_KAFKA_19902,
+)
+RULES_WITH_STATEMENTS = RULES_OF_KIP_320 | RULES_OF_KIP_1319 | RULES_OF_KIP_595
 """By rule: the rows of the second list that it is about."""
-SECOND_LIST = {"000": 125, "002": 40, "003": 173, "004": 104}
+SECOND_LIST = {"000": 125, "001": 77, "002": 40, "003": 173, "004": 104}
 """By text: the number of rows of the second list."""
 IN_BOTH_TEXTS = 114
 """Rows of 000 that are rows of 003 too."""

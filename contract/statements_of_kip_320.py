@@ -32,10 +32,7 @@ STATEMENTS_OF_KIP_320 = (
         "A truncated position without an epoch is out of range; earliest then reads the"
         " whole log again.",
         _JUDGED,
-        (
-            "reset",
-            "reprocessing_amplification",
-        ),
+        ("reset", "reprocessing_amplification"),
         note="commit_epoch, style `none`",
         second="000: 5-6; 003: 5-6",
     ),
@@ -92,10 +89,7 @@ STATEMENTS_OF_KIP_320 = (
         "Consumer Handling",
         "After a leader change a consumer checks for truncation before it fetches.",
         _JUDGED,
-        (
-            "truncation_undetected",
-            "silent_revalidation",
-        ),
+        ("truncation_undetected", "silent_revalidation"),
         note="truncation_detection, commit_epoch",
         second="000: 16, 29, 34; 003: 16, 29, 34",
         is_first=True,
@@ -104,10 +98,7 @@ STATEMENTS_OF_KIP_320 = (
         "Consumer Handling",
         "A consumer keeps the epoch of the last record.",
         _JUDGED,
-        (
-            "committed_epoch_missing",
-            "committed_epoch_stale",
-        ),
+        ("committed_epoch_missing", "committed_epoch_stale"),
         note="commit_epoch, style `record`",
         second="000: 30; 003: 30",
     ),
@@ -145,10 +136,7 @@ STATEMENTS_OF_KIP_320 = (
         "With auto.offset.reset earliest or latest, a truncated position is reset to"
         " the divergence, and the client logs it.",
         _JUDGED,
-        (
-            "truncation_detected",
-            "skipped_record",
-        ),
+        ("truncation_detected", "skipped_record"),
         note="truncation_detection",
         second="000: 39, 42, 44; 003: 38, 41, 43",
         is_first=True,
@@ -164,10 +152,7 @@ STATEMENTS_OF_KIP_320 = (
         "Consumer Handling",
         "Without a reset policy, poll raises a LogTruncationException with the divergent offset.",
         _JUDGED,
-        (
-            "divergence_mismatch",
-            "false_truncation",
-        ),
+        ("divergence_mismatch", "false_truncation"),
         note="truncation_detection; the method is `divergentOffsets`",
         second="000: 45-46, 48; 003: 44-45, 47, 64, 67-69, 160",
         is_first=True,
@@ -216,10 +201,7 @@ STATEMENTS_OF_KIP_320 = (
         "A follower sends the new epoch when it looks for its truncation offset, and"
         " when it fetches.",
         _JUDGED,
-        (
-            "over_truncation",
-            "log_divergence",
-        ),
+        ("over_truncation", "log_divergence"),
         note="zombie_follower, by the logs; it truncates by the diverging epoch of a Fetch"
         " (KIP-595)",
         second="000: 12-13, 60-61, 63; 003: 12-13, 56-57, 59, 158",
@@ -238,10 +220,7 @@ STATEMENTS_OF_KIP_320 = (
         "API Changes",
         "A record, an OffsetAndMetadata and an OffsetAndTimestamp have the leader epoch.",
         _JUDGED,
-        (
-            "record_epoch_regressed",
-            "inconsistent_offset",
-        ),
+        ("record_epoch_regressed", "inconsistent_offset"),
         note="every scenario, of records; offsetsForTimes is not called",
         second="000: 57, 72-74, 82; 003: 53, 74-76, 87, 162",
         is_first=True,
@@ -250,10 +229,7 @@ STATEMENTS_OF_KIP_320 = (
         "API Changes",
         "seek with an OffsetAndMetadata initializes offset and epoch; the next poll checks them.",
         _JUDGED,
-        (
-            "truncation_undetected",
-            "skipped_record",
-        ),
+        ("truncation_undetected", "skipped_record"),
         note="commit_hazards, manner `external`",
         second="000: 58, 77-78, 83; 003: 54, 79-83, 88, 164",
         is_first=True,
@@ -262,10 +238,7 @@ STATEMENTS_OF_KIP_320 = (
         "API Changes",
         "nextOffsets has the next positions with their epochs, to be committed.",
         _JUDGED,
-        (
-            "committed_epoch_missing",
-            "committed_epoch_stale",
-        ),
+        ("committed_epoch_missing", "committed_epoch_stale"),
         note="commit_epoch, style `application`, from 4.0 on (KIP-1094)",
         second="000: 79-80; 003: 84-85",
     ),
@@ -273,11 +246,7 @@ STATEMENTS_OF_KIP_320 = (
         "Protocol Changes, OffsetCommit and TxnOffsetCommit",
         "Commits have the epoch of the record that was fetched before.",
         _JUDGED,
-        (
-            "committed_epoch_missing",
-            "committed_epoch_stale",
-            "commit_mismatch",
-        ),
+        ("committed_epoch_missing", "committed_epoch_stale", "commit_mismatch"),
         note="commit_epoch, by what is stored",
         second="000: 33, 54, 75, 106; 003: 33, 50, 77, 108",
         is_first=True,
@@ -285,26 +254,10 @@ STATEMENTS_OF_KIP_320 = (
     _of(
         "Protocol Changes, OffsetCommit and TxnOffsetCommit",
         "Requests have the leader epoch of each offset.",
-        _NOT_COVERED,
-        note="no rule yet",
-        second="000: 105, 110; 003: 107, 111",
-    ),
-    _of(
-        "Protocol Changes, OffsetFetch",
-        "The response has the committed epoch.",
-        _NOT_COVERED,
-        note="no rule yet",
-        second="000: 112; 003: 113",
-        is_first=True,
-    ),
-    _of(
-        "Offset Schema Changes",
-        "A stored commit has the epoch from version 3 of OffsetCommitValue on.",
         _JUDGED,
-        ("commit_mismatch",),
-        note="commit_epoch; the version itself is not compared",
-        second="000: 123; 003: 122",
-        is_first=True,
+        ("stored commit",),
+        note="txn_offset_commit, part `wire`",
+        second="000: 105, 110; 003: 107, 111",
     ),
     _of(
         "Offset Schema Changes",
@@ -332,10 +285,7 @@ STATEMENTS_OF_KIP_320 = (
         "Compatibility",
         "Older versions of all changed APIs still work.",
         _JUDGED,
-        (
-            "version without epoch",
-            "schema",
-        ),
+        ("version without epoch", "schema"),
         note="epoch_protocol; KIP-896 removed the oldest in 4.0",
         second="003: 130",
     ),
@@ -427,5 +377,7 @@ RULES_OF_KIP_320 = {
     "describe on the topic": "000: 97; 003: 100, 128, 173",
     "cluster action": "003: 129",
     "unauthorized": "003: 127",
+    "epoch of a commit": "000: 112; 003: 113",
+    "version of a stored commit": "000: 123; 003: 122",
 }
 """By rule: the statements of the second list that it is about."""
