@@ -143,3 +143,8 @@ def spans(trace: Trace, rows: Frame, *keys: str, **aggregates: Column) -> Frame:
         .drop("_span")
     )
     return trace.engine.materialized(found)
+
+
+def members_judged(trace: Trace) -> Frame:
+    """How many members were opened: each could have reset."""
+    return count(trace["group_events"].where("change = 'opened'"))

@@ -5,11 +5,11 @@ from analysis.checks.cases import Cases, by_election, findings, permitted, viola
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.facts.creations import created_once
 from analysis.facts.deliveries import acknowledged_sends
-from analysis.facts.elections import with_permit
 from analysis.facts.leader_epochs import HEARD_SECONDS, leader_epochs, small_isrs
-from analysis.facts.reported import ANSWER_MICROS, in_order
+from analysis.facts.permits import with_permit
+from analysis.facts.replicas import ANSWER_MICROS, in_order
+from analysis.facts.topics import created_once
 from analysis.facts.trace import Trace
 from contract.tables import MICROS_PER_SECOND
 

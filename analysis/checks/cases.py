@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column
 from analysis.engine.frames import Frame
-from analysis.facts.elections import permit_in_words
 from contract.verdicts import FindingVerdict
 
 FINDING_COLUMNS = (
@@ -48,8 +47,19 @@ def place(column: Column) -> str:
     return f"{{{column.sql}}}"
 
 
+def permit_in_words(permit: str = "permit") -> Column:
+    """Of rows of `with_permit`: the event; empty if there is none."""
+    return F.when(
+        F.col(permit).isNotNull(),
+        F.format_string(
+            "%s: broker %s, epoch %s, metadata offset %s",
+            *(f"{permit}.{name}" for name in ("permits", "leader", "epoch", "metadata_offset")),
+        ),
+    ).otherwise("")
+
+
 PERMIT = place(permit_in_words())
-"""Of rows of `analysis.facts.elections.with_permit`: the event that permits the loss."""
+"""Of rows of `analysis.facts.permits.with_permit`: the event that permits the loss."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +143,7 @@ def undecided(kind: str, cause: str, *, when: str = "", permitted_if: str = "") 
 
 
 def by_election(kind: str, cause: str) -> tuple[Case, ...]:
-    """The cases of a loss that an election may permit: see `analysis.facts.elections.with_permit`.
+    """The cases of a loss that an election may permit: see `analysis.facts.permits.with_permit`.
 
     Args:
         kind: of each.

@@ -8,14 +8,19 @@ from analysis.checks.base import CheckDefinition, CheckOutcome, count
 from analysis.checks.cases import AT_COMMIT, Cases, findings, permitted, undecided, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.facts.commit_reports import REPORT, stored_otherwise
-from analysis.facts.commits import COMMIT, COMMIT_CLOCK_MICROS, stored_commits
+from analysis.facts.commits import (
+    COMMIT,
+    COMMIT_CLOCK_MICROS,
+    REPORT,
+    stored_commits,
+    stored_otherwise,
+)
 from analysis.facts.elections import elections
-from analysis.facts.lookups import written_at
-from analysis.facts.offsets import IN_LOG, OFFSETS_TOPIC, all_offsets, offsets_of
-from analysis.facts.positions import PARTITION
+from analysis.facts.positions import IN_LOG, OFFSETS_TOPIC, PARTITION, all_offsets, offsets_of
 from analysis.facts.resets import IS_NOTICE
-from analysis.facts.state import fork_then, of_present_topic, timelines
+from analysis.facts.slices import written_at
+from analysis.facts.state import fork_then, timelines
+from analysis.facts.topics import of_present_topic
 from analysis.facts.trace import Trace
 from contract.outcomes import Isolation, Outcome
 

@@ -6,7 +6,7 @@ from analysis.checks.base import CheckDefinition, CheckOutcome
 from analysis.checks.cases import Cases, findings, permitted, undecided
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.facts.commit_reports import stored_otherwise
+from analysis.facts.commits import stored_otherwise
 from analysis.facts.gaps import INCOMPLETE, gaps
 from analysis.facts.trace import Trace
 from contract.errors import TableError

@@ -5,16 +5,15 @@ Two sources that contradict each other prove that one of them is wrong, not that
 
 from analysis.checks.base import CheckDefinition, CheckOutcome, count
 from analysis.checks.cases import Cases, findings, undecided
-from analysis.checks.logs import ends_of_replicas
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.deliveries import deliveries
-from analysis.facts.lookups import logged_at, written_at
-from analysis.facts.state import of_present_topic
+from analysis.facts.replicas import ends_of_replicas, unmatched
+from analysis.facts.slices import logged_at, written_at
+from analysis.facts.topics import of_present_topic
 from analysis.facts.trace import Trace
-from analysis.facts.unmatched import unmatched
 
 _LOG = ("topic", "partition")
 _MEMBER = ("group", "member", *_LOG)
@@ -153,7 +152,7 @@ def batches_against_records(trace: Trace) -> Frame:
     """Findings of replicas whose decoded batches and records differ: undecided, with their offsets.
 
     Without any batch there is nothing to compare: records alone may come from a trace that has no
-    batches at all, and `analysis.facts.emptied` finds where it should have some.
+    batches at all, and `analysis.facts.gaps` finds where it should have some.
     """
     return findings(unmatched(trace).where(F.lit(trace.rows["replica_batches"] > 0)), _BATCHES)
 

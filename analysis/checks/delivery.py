@@ -8,9 +8,8 @@ from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.commits import OF_RECORDS
 from analysis.facts.positions import PARTITION
-from analysis.facts.progress import repeated
-from analysis.facts.returns import moved_back
-from analysis.facts.skips import skips
+from analysis.facts.progress import repeated, skips
+from analysis.facts.sessions import moved_back
 from analysis.facts.trace import Trace
 from contract.outcomes import CommitEpoch
 

@@ -20,9 +20,10 @@ from analysis.engine.frames import Frame
 from analysis.facts.branches import reads
 from analysis.facts.commits import COMMIT, COMMIT_CLOCK_MICROS, OF_RECORDS, stored_commits
 from analysis.facts.deliveries import delivered_ranges
-from analysis.facts.elections import with_permit
+from analysis.facts.permits import with_permit
 from analysis.facts.positions import PARTITION
-from analysis.facts.state import kept_fork, of_present_topic, timelines
+from analysis.facts.state import kept_fork, timelines
+from analysis.facts.topics import of_present_topic
 from analysis.facts.trace import Trace
 from contract.outcomes import CommitEpoch
 

@@ -5,10 +5,14 @@ from analysis.checks.cases import Case, Cases, findings, permitted, undecided, v
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.assignments import commits_at_start
-from analysis.facts.deletions import deletion_in_words, with_deletion
-from analysis.facts.offsets import last_commits, offsets_of
-from analysis.facts.positions import PARTITION
-from analysis.facts.state import log_start_reports, timelines, with_log_starts
+from analysis.facts.positions import PARTITION, last_commits, offsets_of
+from analysis.facts.state import timelines
+from analysis.facts.topics import (
+    deletion_in_words,
+    log_start_reports,
+    with_deletion,
+    with_log_starts,
+)
 from analysis.facts.trace import Trace
 from contract.tables import MICROS_PER_SECOND
 

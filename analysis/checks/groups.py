@@ -7,8 +7,7 @@ from analysis.engine.frames import Frame
 from analysis.facts.assignments import ASSIGNMENT, assignments, commits_at_start
 from analysis.facts.commits import COMMIT_CLOCK_MICROS
 from analysis.facts.deliveries import deliveries
-from analysis.facts.offsets import all_offsets
-from analysis.facts.positions import PARTITION
+from analysis.facts.positions import PARTITION, all_offsets
 from analysis.facts.progress import never_delivered
 from analysis.facts.trace import Trace
 from contract.outcomes import Outcome

@@ -9,9 +9,9 @@ from analysis.engine.columns import Column, Window
 from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.deliveries import deliveries, sends
-from analysis.facts.high_watermarks import with_proofs
 from analysis.facts.leader_epochs import leader_epochs
-from analysis.facts.standstills import OUTAGE_SECONDS
+from analysis.facts.replicas import with_proofs
+from analysis.facts.sessions import OUTAGE_SECONDS
 from analysis.facts.trace import Trace
 from contract.outcomes import Isolation
 from contract.tables import MICROS_PER_SECOND

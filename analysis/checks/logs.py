@@ -10,15 +10,12 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts.acknowledgements import lost
-from analysis.facts.creations import created_once
 from analysis.facts.deliveries import deliveries
-from analysis.facts.elections import (
-    permitted_from,
-    with_permit,
-    with_timelines,
-)
 from analysis.facts.leader_epochs import HEARD_SECONDS, leader_epochs
-from analysis.facts.state import of_present_topic
+from analysis.facts.permits import permitted_from, with_permit
+from analysis.facts.replicas import ends_of_replicas
+from analysis.facts.state import with_timelines
+from analysis.facts.topics import created_once, of_present_topic
 from analysis.facts.trace import Trace
 from contract.tables import MICROS_PER_SECOND
 
@@ -222,25 +219,6 @@ def _holes(trace: Trace, members: Frame) -> Frame:
         .where("other != broker and base_offset <= offset_last and last_offset >= offset_first")
         .select(*holes.columns)
         .distinct()
-    )
-
-
-def ends_of_replicas(trace: Trace) -> Frame:
-    """Return the log start and the log end of each replica.
-
-    Columns: topic, partition, broker, log_start_offset, log_end_offset, batches_end (the offset
-    after its last batch; null if it has no batch).
-    """
-    replica = (*_LOG, "broker")
-    of_batches = (
-        trace["replica_batches"]
-        .groupBy(*replica)
-        .agg((F.max("last_offset") + 1).alias("batches_end"))
-    )
-    return (
-        trace["log_starts"]
-        .select(*replica, "log_start_offset", "log_end_offset")
-        .join(trace.shared("ends_of_batches", lambda: of_batches), on=list(replica), how="left")
     )
 
 

@@ -12,6 +12,7 @@ from analysis.checks.cases import (
     Cases,
     decided,
     findings,
+    permit_in_words,
     permitted,
     place,
     undecided,
@@ -22,19 +23,14 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.acknowledgements import lost
-from analysis.facts.creations import creations
-from analysis.facts.deletions import deletion_in_words, with_deletion
 from analysis.facts.deliveries import acknowledged_sends
-from analysis.facts.elections import (
-    permit_in_words,
-    tails_cut,
-    took_over,
-    with_permit,
-    with_timelines,
-)
+from analysis.facts.elections import tails_cut
 from analysis.facts.leader_epochs import HEARD_SECONDS
+from analysis.facts.permits import with_permit
+from analysis.facts.replicas import logs_without_records
+from analysis.facts.state import took_over, with_timelines
+from analysis.facts.topics import creations, deletion_in_words, with_deletion
 from analysis.facts.trace import Trace
-from analysis.facts.unmatched import logs_without_records
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")

@@ -1,15 +1,15 @@
 """Whether each transaction is ended by its own markers, the same way in all partitions."""
 
 from analysis.checks.base import CheckDefinition, CheckOutcome, count
-from analysis.checks.cases import Cases, findings, permitted, undecided, violation
+from analysis.checks.cases import Cases, findings, permit_in_words, permitted, undecided, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
-from analysis.facts.elections import permit_in_words
-from analysis.facts.offsets import client_offsets
+from analysis.facts.client_offsets import client_offsets
+from analysis.facts.permits import with_later_permit
 from analysis.facts.trace import Trace
 from analysis.facts.transaction_outcomes import RETRY_MICROS, ends, offset_commits
-from analysis.facts.transactions import with_later_permit, writes
+from analysis.facts.transactions import writes
 from contract.tables import MICROS_PER_SECOND
 
 OWED_SECONDS = 10

@@ -5,9 +5,9 @@ from analysis.checks.cases import Cases, findings, permitted, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.facts.creations import changes, created_once
 from analysis.facts.elections import elections
-from analysis.facts.reported import in_order
+from analysis.facts.replicas import in_order
+from analysis.facts.topics import changes, created_once
 from analysis.facts.trace import Trace
 
 _LOG = ("topic", "partition")

@@ -3,18 +3,14 @@
 from analysis.checks.base import CheckDefinition, CheckOutcome, count
 from analysis.checks.cases import Cases, findings, undecided, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.frames import Frame
-from analysis.facts.commit_reports import REPORT, asked_commits, stored_otherwise
-from analysis.facts.lookups import given_at
-from analysis.facts.offsets import offsets_of
-from analysis.facts.positions import PARTITION
-from analysis.facts.resets import with_log_ends
-from analysis.facts.state import of_present_topic, timelines, with_log_starts
+from analysis.facts.commits import asked_commits, stored_otherwise
+from analysis.facts.resets import with_log_ends, with_position_epochs
+from analysis.facts.state import timelines
+from analysis.facts.topics import of_present_topic, with_log_starts
 from analysis.facts.trace import Trace
 from analysis.facts.transaction_outcomes import RETRY_MICROS
 
 _LOG = ("topic", "partition")
-_FAILED = (*PARTITION, "member", "seq", "at_micros", "position", "divergent_offset")
 
 _STORED_OTHERWISE = Cases(
     violation(
@@ -136,51 +132,6 @@ _MAY_BE_END = (
     " and coalesce(end_before, end_after) is not null"
 )
 """Whether the divergent offset may be the log end, where the newest epoch ends."""
-
-
-def with_position_epochs(raised: Frame, trace: Trace) -> Frame:
-    """Return LogTruncationExceptions with the leader epoch of the consumer's position.
-
-    There are three sources of this epoch: the exception reports it; the group was delivered the
-    record before the position; the group committed the position with an epoch.
-
-    Columns: those of `_FAILED`, and
-        divergent_epoch: of the exception.
-        known_epoch: the epoch of the first of these sources that has one; -1: none has one.
-        asked_epoch: the largest epoch of these sources, which the client may have requested at
-            most; null: none has one.
-    """
-    before = raised.where("position is not null").selectExpr(
-        *_FAILED[:5], "at_micros as raised_micros", "position - 1 as offset"
-    )
-    read = (
-        given_at(before, trace)
-        .where("at_micros <= raised_micros and leader_epoch >= 0")
-        .groupBy(*REPORT)
-        .agg(F.max_by("leader_epoch", "at_micros").alias("read_epoch"))
-    )
-    committed = (
-        raised.select(*REPORT, "at_micros", F.col("position").alias("offset"))
-        .join(
-            offsets_of(trace).select(*PARTITION, "offset", "committed_epoch", "committed_micros"),
-            on=[*PARTITION, "offset"],
-            how="inner",
-        )
-        .where("committed_micros <= at_micros and committed_epoch >= 0")
-        .groupBy(*REPORT)
-        .agg(F.max_by("committed_epoch", "committed_micros").alias("stored_epoch"))
-    )
-    return (
-        raised.join(trace.engine.materialized(read), on=list(REPORT), how="left")
-        .join(committed, on=list(REPORT), how="left")
-        .selectExpr(
-            *_FAILED,
-            "divergent_epoch",
-            "greatest(position_epoch, read_epoch, stored_epoch) as asked_epoch",
-            "coalesce(if(position_epoch >= 0, position_epoch, null), read_epoch, stored_epoch, -1)"
-            " as known_epoch",
-        )
-    )
 
 
 CHECKS = (

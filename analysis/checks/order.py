@@ -13,9 +13,8 @@ from analysis.facts import slices
 from analysis.facts.deliveries import acknowledged_sends
 from analysis.facts.positions import PARTITION
 from analysis.facts.progress import deleted_records, was_deleted_from
-from analysis.facts.returns import moved_back
-from analysis.facts.skipped_ranges import on_branch, passed
-from analysis.facts.state import with_log_starts
+from analysis.facts.sessions import moved_back, on_branch, passed
+from analysis.facts.topics import with_log_starts
 from analysis.facts.trace import Trace
 from analysis.facts.transaction_outcomes import committed_readers
 from analysis.facts.transactions import writes

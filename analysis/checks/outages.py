@@ -9,9 +9,9 @@ from analysis.checks.cases import Cases, findings, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.facts.faulted import brokers_of, without_majority
+from analysis.facts.faults import brokers_of, without_majority
 from analysis.facts.leader_epochs import states
-from analysis.facts.standstills import OUTAGE_SECONDS
+from analysis.facts.sessions import OUTAGE_SECONDS
 from analysis.facts.trace import Trace
 from contract.tables import MICROS_PER_SECOND
 

@@ -5,8 +5,8 @@ from analysis.checks.cases import Cases, findings, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
+from analysis.facts.replicas import CUT, replicated_above, survivors_above
 from analysis.facts.trace import Trace
-from analysis.facts.truncated import CUT, replicated_above, survivors_above
 
 _LOG = ("topic", "partition")
 

@@ -6,10 +6,10 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts import slices
-from analysis.facts.creations import created_again
 from analysis.facts.deliveries import acknowledged_sends
 from analysis.facts.positions import PARTITION, positions
 from analysis.facts.sessions import runs
+from analysis.facts.topics import created_again
 from analysis.facts.trace import Trace
 from contract.outcomes import Isolation
 

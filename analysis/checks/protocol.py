@@ -7,14 +7,13 @@ from analysis.checks.responses import (
     JUDGED,
     OF_LEADERS,
     RESPONSES,
-    UNCOMPARED,
     outcome_of,
 )
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import literal
 from analysis.engine.frames import Frame
 from analysis.facts.trace import Trace
-from analysis.facts.wire import FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, wire_calls
+from analysis.facts.wire import FENCED_LEADER_EPOCH, UNCOMPARED, UNKNOWN_LEADER_EPOCH, wire_calls
 from contract.protocol import VALIDATED, Rule
 
 _UNAUTHORIZED = 29

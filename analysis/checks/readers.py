@@ -16,13 +16,18 @@ from analysis.checks.cases import (
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
-from analysis.facts.absences import absences
-from analysis.facts.creations import creations
-from analysis.facts.elections import with_permit, with_timelines
-from analysis.facts.rivals import rivals, with_readers
-from analysis.facts.sessions import runs
-from analysis.facts.skipped_ranges import on_branch, passed
-from analysis.facts.standstills import STALE_SECONDS, reported_ends, standstills
+from analysis.facts.branches import rivals, with_readers
+from analysis.facts.permits import with_permit
+from analysis.facts.sessions import (
+    STALE_SECONDS,
+    on_branch,
+    passed,
+    reported_ends,
+    runs,
+    standstills,
+)
+from analysis.facts.state import absences, with_timelines
+from analysis.facts.topics import creations
 from analysis.facts.trace import Trace
 from contract.tables import MICROS_PER_SECOND
 

@@ -16,10 +16,10 @@ from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.acknowledgements import lost, survived_late
-from analysis.facts.creations import created_once
 from analysis.facts.deliveries import acknowledged_sends, deliveries
-from analysis.facts.elections import with_permit
 from analysis.facts.leader_epochs import leader_epochs
+from analysis.facts.permits import with_permit
+from analysis.facts.topics import created_once
 from analysis.facts.trace import Trace
 from contract.tables import MICROS_PER_SECOND
 

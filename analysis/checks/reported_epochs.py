@@ -1,7 +1,7 @@
 """Whether brokers report leader epochs, and where they end, as their logs have them."""
 
 from analysis.checks.base import CheckDefinition, CheckOutcome
-from analysis.checks.responses import ERROR, JUDGED, OF_LEADERS, RESPONSES, UNCOMPARED, outcome_of
+from analysis.checks.responses import ERROR, JUDGED, OF_LEADERS, RESPONSES, outcome_of
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import literal
 from analysis.engine.frames import Frame
@@ -10,6 +10,7 @@ from analysis.facts.wire import (
     FENCED_LEADER_EPOCH,
     NOT_LEADER_OR_FOLLOWER,
     OFFSET_OUT_OF_RANGE,
+    UNCOMPARED,
     UNKNOWN_LEADER_EPOCH,
     wire_calls,
     with_cache,

@@ -1,28 +1,22 @@
 """Truncations and resets: noticed, missed, or for no reason."""
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, count
+from analysis.checks.base import CheckDefinition, CheckOutcome, members_judged
 from analysis.checks.cases import Cases, findings, permitted, undecided, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.deliveries import deliveries
 from analysis.facts.positions import PARTITION
+from analysis.facts.progress import with_skips
 from analysis.facts.resets import (
     noticed,
     resets_of,
     with_committed_epochs,
     with_history,
     with_log_ends,
-    with_skips,
 )
-from analysis.facts.state import (
-    has_begun,
-    is_overwritten,
-    may_be_overwritten,
-    of_present_topic,
-    timelines,
-    with_log_starts,
-)
+from analysis.facts.state import has_begun, is_overwritten, may_be_overwritten, timelines
+from analysis.facts.topics import of_present_topic, with_log_starts
 from analysis.facts.trace import Trace
 from contract.outcomes import CommitEpoch
 
@@ -222,11 +216,6 @@ def _went_on(trace: Trace, gone: Frame) -> Frame:
     return went_on.join(again, on=list(key), how="left").withColumn(
         "is_resumed", F.expr("next_member != gone_member or is_again is not null")
     )
-
-
-def members_judged(trace: Trace) -> Frame:
-    """How many members were opened: each could have reset."""
-    return count(trace["group_events"].where("change = 'opened'"))
 
 
 CHECKS = (

@@ -3,7 +3,6 @@
 from analysis.checks.base import CheckOutcome, count
 from analysis.checks.cases import Cases, findings, undecided, violation
 from analysis.engine.frames import Frame
-from analysis.facts.wire import NOT_COMPARED
 
 OF_LEADERS = ("wire_calls", "leaderships")
 """The tables that the checks of leader epochs need."""
@@ -22,7 +21,6 @@ JUDGED = (
     "verdict",
 )
 """Columns of judged responses: the rule that each is about, and its verdict, empty if it holds."""
-UNCOMPARED = ", ".join(map(str, NOT_COMPARED))
 ERROR = (
     "format_string('error %s', case error_code when 0 then '0 (NONE)'"
     " when 1 then '1 (OFFSET_OUT_OF_RANGE)' when 6 then '6 (NOT_LEADER_OR_FOLLOWER)'"

@@ -5,10 +5,10 @@ from analysis.checks.cases import Cases, findings, permitted, violation
 from analysis.checks.outages import OWED_SECONDS
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.facts.creations import changes
 from analysis.facts.deliveries import sends
-from analysis.facts.open_transactions import waiting
+from analysis.facts.topics import changes
 from analysis.facts.trace import Trace
+from analysis.facts.transactions import waiting
 from contract.stages import Stage
 from contract.tables import MICROS_PER_SECOND
 

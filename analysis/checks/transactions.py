@@ -4,15 +4,15 @@ How a transaction ended is what its marker in the log says, else what its client
 """
 
 from analysis.checks.base import CheckDefinition, CheckOutcome, count_records, spans
-from analysis.checks.cases import DECIDED, Cases, decided, findings, violation
+from analysis.checks.cases import DECIDED, Cases, decided, findings, permit_in_words, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.facts import slices
-from analysis.facts.elections import permit_in_words
+from analysis.facts.permits import with_later_permit
 from analysis.facts.progress import final_positions
 from analysis.facts.trace import Trace
 from analysis.facts.transaction_outcomes import committed_readers
-from analysis.facts.transactions import with_later_permit, writes
+from analysis.facts.transactions import writes
 
 _LOG = ("topic", "partition")
 _TRANSACTION = ("producer", "transaction")

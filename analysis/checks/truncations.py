@@ -1,26 +1,18 @@
 """Truncations: which client noticed them, for what reason, and what was lost."""
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, count
+from analysis.checks.base import CheckDefinition, CheckOutcome, count, members_judged
 from analysis.checks.cases import Cases, findings, permitted, undecided, violation
-from analysis.checks.mismatches import with_position_epochs
-from analysis.checks.resets import members_judged
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts.acknowledgements import lost
 from analysis.facts.branches import abandoned, reads
 from analysis.facts.leader_epochs import leader_epochs
-from analysis.facts.lookups import given_at
 from analysis.facts.positions import PARTITION
-from analysis.facts.resets import noticed
-from analysis.facts.state import (
-    fork_then,
-    is_overwritten,
-    may_be_overwritten,
-    of_present_topic,
-    timelines,
-    with_log_starts,
-)
+from analysis.facts.resets import noticed, with_position_epochs
+from analysis.facts.slices import given_at
+from analysis.facts.state import fork_then, is_overwritten, may_be_overwritten, timelines
+from analysis.facts.topics import of_present_topic, with_log_starts
 from analysis.facts.trace import Trace
 from contract.outcomes import CommitEpoch
 from contract.tables import MICROS_PER_SECOND

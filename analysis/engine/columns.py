@@ -1,9 +1,13 @@
 """Columns and windows: expressions in Spark's SQL."""
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Self
+
+_AS = re.compile(r"(?s)(.*\S)\s+as\s+`?(\w+)`?")
+_NAME = re.compile(r"(?:\w+\.)*(\w+)")
 
 
 def literal(value: Any) -> str:
@@ -139,6 +143,16 @@ class Case(Column):
     def otherwise(self, value: Any) -> Column:
         """The value if no branch holds."""
         return Column(f"{self.sql.removesuffix(' END')} ELSE {_operand(value)} END")
+
+
+def expression(text: str) -> Column:
+    """An expression in Spark's SQL, which may end with its name: `x + 1 as y`."""
+    text = text.strip()
+    if named := _AS.fullmatch(text):
+        return Column(f"({named[1]})", named[2])
+    if bare := _NAME.fullmatch(text):
+        return Column(text, bare[1])
+    return Column(f"({text})")
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
-from analysis.engine.columns import Column, text_of
-from analysis.engine.functions import expr
+from analysis.engine.columns import Column, expression, text_of
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
@@ -183,7 +182,7 @@ class Frame:
 
     def selectExpr(self, *wanted: str) -> "Frame":
         """These columns, in Spark's SQL."""
-        return self.listed(self.named(one if one == "*" else expr(one) for one in wanted))
+        return self.listed(self.named(one if one == "*" else expression(one) for one in wanted))
 
     def withColumn(self, name: str, column: Column) -> "Frame":
         """One column more, or another in its place."""

@@ -1,13 +1,10 @@
 """Functions of Spark's SQL as columns; each by the name that it has in `pyspark.sql.functions`."""
 
-import re
 from collections.abc import Callable
 from typing import Any
 
-from analysis.engine.columns import Case, Column, literal, quoted, text_of
+from analysis.engine.columns import Case, Column, expression, literal, quoted, text_of
 
-_AS = re.compile(r"(?s)(.*\S)\s+as\s+`?(\w+)`?")
-_NAME = re.compile(r"(?:\w+\.)*(\w+)")
 _WITH_LITERAL_FIRST = ("format_string", "concat_ws")
 
 
@@ -35,14 +32,7 @@ def lit(value: Any) -> Column:
     return value if isinstance(value, Column) else Column(literal(value))
 
 
-def expr(text: str) -> Column:
-    """An expression in Spark's SQL, which may end with its name: `x + 1 as y`."""
-    text = text.strip()
-    if named := _AS.fullmatch(text):
-        return Column(f"({named[1]})", named[2])
-    if bare := _NAME.fullmatch(text):
-        return Column(text, bare[1])
-    return Column(f"({text})")
+expr = expression
 
 
 def when(condition: Column, value: Any) -> Case:

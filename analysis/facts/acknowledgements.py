@@ -105,10 +105,7 @@ def lost(trace: Trace) -> Frame:
             " when 'offset' then before when 'guess' then guess end as leadership",
         )
         .selectExpr(
-            *gone.columns,
-            "log_start",
-            "known_by",
-            "held_by",
+            "*",
             "coalesce(seen_epoch, leadership.epoch) as acknowledged_epoch",
             "leadership.broker as acknowledged_by",
             "leadership.newer_epoch as newer_epoch",
@@ -142,13 +139,7 @@ def survived_late(trace: Trace) -> Frame:
         .groupBy(*_SEND, "last_offset", "acks", "producer", "answered_micros", "epoch")
         .agg(F.max(F.struct(*_LEADERSHIP)).alias("leadership"))
         .selectExpr(
-            *_LOG,
-            "offset",
-            "last_offset",
-            "acks",
-            "producer",
-            "answered_micros",
-            "epoch",
+            "*",
             "leadership.broker as broker",
             "leadership.newer_epoch as newer_epoch",
             "leadership.until_micros as until_micros",

@@ -5,8 +5,7 @@ from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts.declared import OF_GROUP, each
 from analysis.facts.deliveries import deliveries
-from analysis.facts.offsets import IN_LOG, all_offsets
-from analysis.facts.positions import PARTITION
+from analysis.facts.positions import IN_LOG, PARTITION, all_offsets
 from analysis.facts.trace import Trace, fact
 from contract.table_columns import int32, int64, string
 

@@ -7,8 +7,8 @@ what may be was so at some time.
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window, literal
 from analysis.engine.frames import Frame
-from analysis.facts.creations import creations
 from analysis.facts.declared import of_table
+from analysis.facts.topics import creations
 from analysis.facts.trace import Trace, fact
 from contract.commit_rules import COMMIT, OFFSET_FETCH, TXN_COMMIT
 from contract.table_columns import boolean, int32, string

@@ -48,17 +48,7 @@ def deliveries(trace: Trace) -> Frame:
 )
 def delivered_ranges(trace: Trace) -> Frame:
     """All that groups were given, in ranges of one poll, one leader epoch and one producer."""
-    return trace["polls"].selectExpr(
-        "group",
-        *_LOG,
-        "member",
-        "seq",
-        "polled_micros as at_micros",
-        "leader_epoch",
-        "first_offset",
-        "last_offset",
-        "first_place",
-    )
+    return trace["polls"].withColumnRenamed("polled_micros", "at_micros")
 
 
 @view(*of_table("sends"), int64("records", "how many values"))

@@ -11,9 +11,8 @@ allowed, but permits no loss: it led with every committed record, so only its di
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column, Window
 from analysis.engine.frames import Frame
-from analysis.facts.creations import changes, creations
 from analysis.facts.declared import LOG, each, structs
-from analysis.facts.state import timelines
+from analysis.facts.topics import changes
 from analysis.facts.trace import Trace, fact, view
 from contract.table_columns import boolean, int32, int32s, int64, string
 
@@ -50,13 +49,7 @@ _PERMITS = """
         end
     end
 """
-IF_PERMITTED = """
-    case when permit is not null then 'permitted'
-        when is_unreported then 'undecided' else 'violation' end
-"""
-"""SQL: the verdict on rows of `with_permit` that nothing else may permit."""
 _TAILS = ("cut tails", "cut tail")
-_PERMIT = ("epoch", "leader", "metadata_offset", "at_micros", "permits")
 
 
 @fact(
@@ -139,92 +132,6 @@ def elections(trace: Trace) -> Frame:
     )
 
 
-def with_permit(rows: Frame, trace: Trace, *, after: str, to: str, offset: str) -> Frame:
-    """Rows with the first election that permits their loss by truncation.
-
-    Adds `permit`, a struct of epoch, leader, metadata_offset, at_micros and permits (in words),
-    null if no election permits it; and `is_unreported`, whether an election in between is not
-    known, so that the absence of a permit proves nothing. An election that permits came after the
-    epoch that held the records, not after the one that took over, and started at or below the
-    offset: also where it is not known where it started.
-
-    Args:
-        rows: with topic, partition, of the present topic of that name.
-        trace: the run.
-        after: the epoch that held the records, in SQL; null if it is not known.
-        to: the epoch that took over without them, in SQL.
-        offset: the first offset that is lost, in SQL.
-    """
-    is_between = f"one.epoch > {after} and one.epoch <= {to}"
-    known = rows if "timeline" in rows.columns else with_timelines(rows, trace)
-    return (
-        known.join(_elections_of_log(trace), on=list(_LOG), how="left")
-        .withColumn(
-            "permit",
-            F.expr(
-                f"array_min(filter(_elections_permitting, one -> {is_between}"
-                f" and not {starts_above(offset)}))"
-            ),
-        )
-        .withColumn(
-            "is_unreported",
-            F.expr(
-                f"coalesce({after}, -1) < 0"
-                f" or not coalesce(exists(_elections_known, one -> one.epoch = {to}), false)"
-                f" or exists(_elections_known, one -> {is_between} and one.kind = 'unknown')"
-            ),
-        )
-        .select(*rows.columns, "permit", "is_unreported")
-    )
-
-
-def with_timelines(rows: Frame, trace: Trace) -> Frame:
-    """Rows with the `timeline` of their partition, null where nothing is known."""
-    return rows.join(timelines(trace), on=list(_LOG), how="left")
-
-
-def starts_above(offset: str) -> str:
-    """SQL: whether the election `one` surely started its epoch above an offset, as of a `timeline`.
-
-    False where it is not known where it started.
-    """
-    return (
-        "coalesce(exists(timeline, other -> other.leader_epoch = one.epoch"
-        f" and other.start_low > {offset}), false)"
-    )
-
-
-def took_over(epoch: str, offset: str) -> str:
-    """SQL: the first epoch after one that surely began without an offset, as of a `timeline`.
-
-    A struct (leader_epoch, start_low, start_high, from_micros, is_kept); null if there is none.
-    Epochs whose branch was abandoned itself do not count.
-    """
-    return (
-        f"array_min(filter(timeline, one -> one.leader_epoch > {epoch}"
-        f" and one.start_high <= {offset} and one.is_kept))"
-    )
-
-
-@fact(*LOG, int64("permitted_from"))
-def permitted_from(trace: Trace) -> Frame:
-    """From where on records may be gone with a permit.
-
-    The lowest start of an epoch whose election permits a loss; 0 where it is not known where it
-    started. Only partitions that had such an election.
-    """
-    start = "array_min(filter(timeline, one -> one.leader_epoch = epoch)).start_low"
-    permits = _of_present_topics(trace).where("permits is not null or kind = 'unknown'")
-    if permits.isEmpty():
-        return permits.selectExpr(*_LOG, "bigint(0) as permitted_from")
-    return (
-        with_timelines(permits.select(*_LOG, "epoch"), trace)
-        .selectExpr(*_LOG, f"coalesce({start}, 0) as start")
-        .groupBy(*_LOG)
-        .agg(F.min("start").alias("permitted_from"))
-    )
-
-
 @view(
     structs(
         "tails",
@@ -243,55 +150,6 @@ def tails_cut(trace: Trace) -> Frame:
         .selectExpr("target", "injected_micros", f"bigint(nullif({log_end}, '')) as log_end")
         .agg(F.collect_list(F.struct("target", "injected_micros", "log_end")).alias("tails"))
     )
-
-
-def permit_in_words(permit: str = "permit") -> Column:
-    """Of rows of `with_permit`: the event; empty if there is none."""
-    return F.when(
-        F.col(permit).isNotNull(),
-        F.format_string(
-            "%s: broker %s, epoch %s, metadata offset %s",
-            *(f"{permit}.{name}" for name in ("permits", "leader", "epoch", "metadata_offset")),
-        ),
-    ).otherwise("")
-
-
-def after_cause() -> Column:
-    """What follows a cause: the event that permits it, or that it is not known."""
-    return (
-        F.when(F.col("permit").isNotNull(), F.concat(F.lit("; "), permit_in_words()))
-        .when(F.col("is_unreported"), "; how the leader was elected is not known")
-        .otherwise("")
-    )
-
-
-@fact(
-    *LOG,
-    structs("_elections_known", int32("epoch"), string("kind")),
-    structs(
-        "_elections_permitting",
-        *each(int32, "epoch leader"),
-        *each(int64, "metadata_offset at_micros"),
-        string("permits"),
-    ),
-)
-def _elections_of_log(trace: Trace) -> Frame:
-    """The elections of the last creation of each partition."""
-    return (
-        _of_present_topics(trace)
-        .groupBy(*_LOG)
-        .agg(
-            F.collect_list(F.struct("epoch", "kind")).alias("_elections_known"),
-            F.collect_list(F.when(F.col("permits").isNotNull(), F.struct(*_PERMIT))).alias(
-                "_elections_permitting"
-            ),
-        )
-    )
-
-
-def _of_present_topics(trace: Trace) -> Frame:
-    present = creations(trace).where("is_last")
-    return elections(trace).join(present, on=[*_LOG, "creation"], how="left_semi")
 
 
 def _passing_over(trace: Trace) -> Frame:

@@ -1,15 +1,25 @@
-"""How far each group got, and how it ended."""
+"""What groups committed, how far each of them got, and from where on.
+
+A replica of `__consumer_offsets` on a broker that never returned may hold commits that its
+partition has lost. What a group resumes from is in the log of the last in-sync replicas.
+"""
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.facts.declared import OF_GROUP
+from analysis.facts.client_offsets import client_offsets
+from analysis.facts.declared import OF_GROUP, of_table
 from analysis.facts.deliveries import deliveries
-from analysis.facts.state import of_present_topic
-from analysis.facts.trace import Trace, view
+from analysis.facts.topics import of_present_topic, with_log_starts
+from analysis.facts.trace import IS_STORED, Trace, fact, view
+from contract.outcomes import ResetPolicy
 from contract.table_columns import boolean, int64, string
 
 PARTITION = ("group", "topic", "partition")
 _ENDINGS = ("caught_up", "stalled", "failed")
+_STORED = of_table("committed_offsets")
+OFFSETS_TOPIC = "__consumer_offsets"
+IN_LOG = "struct(offsets_partition, offsets_offset, committed_micros)"
+"""SQL: sorts the commits of a group, as they follow each other in the surviving log."""
 
 
 @view(
@@ -71,3 +81,114 @@ def positions(trace: Trace) -> Frame:
             (F.max_by("polled", last) == 1).alias("is_polled"),
         )
     )
+
+
+@view(*_STORED)
+def offsets_of(trace: Trace) -> Frame:
+    """Rows of `committed_offsets` in the surviving log, about topics as they are at the end."""
+    return all_offsets(trace).where("survives")
+
+
+@fact(
+    *_STORED,
+    boolean(
+        "survives",
+        "whether a replica in the last ISR of its partition holds it, or that is not known",
+    ),
+)
+def all_offsets(trace: Trace) -> Frame:
+    """Rows of `committed_offsets` about topics as they are at the end."""
+    last_isr = (
+        trace["leaderships"]
+        .where(f"topic = '{OFFSETS_TOPIC}'")
+        .groupBy(F.col("partition").alias("offsets_partition"))
+        .agg(F.max_by("isr", "metadata_offset").alias("_isr"))
+    )
+    return (
+        of_present_topic(client_offsets(trace), trace, "committed_micros")
+        .join(last_isr, on="offsets_partition", how="left")
+        .withColumn(
+            "survives",
+            F.expr("coalesce(size(_isr) = 0 or arrays_overlap(brokers, _isr), true)"),
+        )
+    )
+
+
+def last_commits(rows: Frame) -> Frame:
+    """The last of the stored commits, by group, topic, partition.
+
+    Offsets that a transaction sent count once its commit marker is stored.
+
+    Args:
+        rows: of `offsets_of`.
+
+    Returns:
+        group, topic, partition, committed_offset, committed_epoch, committed_micros.
+    """
+    return (
+        rows.where(IS_STORED)
+        .groupBy(*PARTITION)
+        .agg(
+            F.max_by("offset", F.expr(IN_LOG)).alias("committed_offset"),
+            F.max_by("committed_epoch", F.expr(IN_LOG)).alias("committed_epoch"),
+            F.max_by("committed_micros", F.expr(IN_LOG)).alias("committed_micros"),
+        )
+    )
+
+
+@fact(*OF_GROUP, int64("first_offset"))
+def beginnings(trace: Trace) -> Frame:
+    """Where each group that was delivered anything began.
+
+    That is its first position, the first offset delivered to it, or the one to which its last reset
+    for want of a commit put it before that delivery, whichever is lowest. A group with
+    `auto.offset.reset=earliest`, no commit and no reset before its first delivery began at the log
+    start of that time. On a partition of which nothing was delivered to it, it began at its first
+    position.
+    """
+    delivered = (
+        of_present_topic(deliveries(trace), trace, "at_micros")
+        .groupBy(*PARTITION)
+        .agg(F.min("first_offset").alias("delivered"), F.min("at_micros").alias("at_micros"))
+    )
+    assigned = (
+        of_present_topic(trace["group_events"], trace, "at_micros")
+        .where("change = 'assigned' and position is not null")
+        .groupBy(*PARTITION)
+        .agg(F.min_by("position", F.struct("at_micros", "seq")).alias("assigned"))
+    )
+    # What a group resumed from, or was reset to, before its first delivery.
+    led = (
+        offsets_of(trace)
+        .select(*PARTITION, F.col("committed_micros").alias("led_micros"))
+        .union(trace["resets"].select(*PARTITION, F.col("at_micros").alias("led_micros")))
+        .groupBy(*PARTITION)
+        .agg(F.min("led_micros").alias("led_micros"))
+    )
+    put = (
+        of_present_topic(trace["resets"], trace, "at_micros")
+        .where("cause = 'no_commit' and to_offset >= 0")
+        .select(*PARTITION, "to_offset", F.col("at_micros").alias("put_micros"))
+        .join(delivered.select(*PARTITION, "at_micros"), on=list(PARTITION), how="inner")
+        .where("put_micros <= at_micros")
+        .groupBy(*PARTITION)
+        .agg(F.max_by("to_offset", "put_micros").alias("put_to"))
+    )
+    policies = trace.groups.select("group", "reset")
+    is_at_start = f"reset = '{ResetPolicy.EARLIEST}' and coalesce(led_micros > at_micros, true)"
+    undelivered = assigned.join(
+        delivered.select("group").distinct(), on="group", how="left_semi"
+    ).join(delivered, on=list(PARTITION), how="left_anti")
+    began = (
+        with_log_starts(delivered, trace)
+        .join(assigned, on=list(PARTITION), how="left")
+        .join(led, on=list(PARTITION), how="left")
+        .join(put, on=list(PARTITION), how="left")
+        .join(policies, on="group", how="left")
+        .selectExpr(
+            *PARTITION,
+            f"least(delivered, assigned, put_to, if({is_at_start}, start_high, null))"
+            " as first_offset",
+        )
+    )
+    return began.union(undelivered.selectExpr(*PARTITION, "assigned as first_offset"))

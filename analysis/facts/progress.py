@@ -1,19 +1,33 @@
-"""Where groups began, what they went past, and what was delivered to them again."""
+"""What groups went past and why, and what was delivered to them again."""
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
-from analysis.facts.beginnings import beginnings
 from analysis.facts.declared import LOG, OF_GROUP, SLICE
 from analysis.facts.deliveries import deliveries
-from analysis.facts.positions import PARTITION, endings, positions
-from analysis.facts.state import of_present_topic, timelines, with_log_starts
+from analysis.facts.elections import elections
+from analysis.facts.positions import (
+    PARTITION,
+    beginnings,
+    endings,
+    last_commits,
+    offsets_of,
+    positions,
+)
+from analysis.facts.state import fork_then, timelines
+from analysis.facts.topics import of_present_topic, with_log_starts
 from analysis.facts.trace import Trace, fact, view
-from contract.outcomes import Isolation
-from contract.table_columns import int32, int64, string
+from contract.outcomes import CommitEpoch, Isolation
+from contract.table_columns import boolean, int32, int64, string
+from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
 _RECORD = ("offset", "last_offset", "records", "leader_epoch", "value")
+_RESET = (*PARTITION, "member", "at_micros", "to_offset", "cause", "policy")
+_LATE_MICROS = MICROS_PER_SECOND
+"""A client may write the line of a reset so long after it went on."""
+_NEVER = 2**62
+_FOREVER = str(2**63 - 1)
 
 
 @fact(*OF_GROUP, *SLICE, int32("leader_epoch"))
@@ -127,13 +141,7 @@ def final_positions(trace: Trace) -> Frame:
         .join(calm, on="group", how="left_semi")
         .join(last_read, on=list(PARTITION), how="left")
         .join(timelines(trace), on=list(_LOG), how="left")
-        .selectExpr(
-            *PARTITION,
-            "first_offset",
-            f"least(position, {since}) as final_position",
-            "position",
-            "seen_micros",
-        )
+        .selectExpr("*", f"least(position, {since}) as final_position")
     )
 
 
@@ -145,4 +153,212 @@ def repeated(trace: Trace) -> Frame:
         .groupBy(*PARTITION, "offset", "last_offset", "records", "value")
         .agg(F.count(F.lit(1)).alias("deliveries"), F.max("polled_micros").alias("last_micros"))
         .where("deliveries > 1")
+    )
+
+
+@view(
+    *OF_GROUP,
+    *SLICE,
+    int32("leader_epoch"),
+    string("commit_epoch", "of the group's plan"),
+    int64("committed_offset", "of its last commit"),
+    int32("committed_epoch"),
+    int64("committed_micros"),
+    int64("jumped_to", "the offset to which `auto.offset.reset=latest` led past it"),
+    int64(
+        "truncated_to",
+        "the offset to which the client went for a truncation that it placed above it",
+    ),
+    string(
+        "unclean_epochs",
+        "of several unclean elections, where that offset is the one that the leader then had to"
+        " return for the position's epoch, which was newer than the record's; else null",
+    ),
+    boolean(
+        "is_replaced",
+        "whether it took the place of a record that was delivered to the group before, and then"
+        " truncated; false where a reset led past it",
+    ),
+    boolean("is_gapped", "whether a history that has deliveries to the group lacks events"),
+)
+def skips(trace: Trace) -> Frame:
+    """Rows of `never_delivered`, each with what explains it."""
+    skipped = trace.engine.materialized(never_delivered(trace))
+    return (
+        skipped.join(trace.groups.select("group", "commit_epoch"), on="group", how="left")
+        .join(last_commits(offsets_of(trace)), on=list(PARTITION), how="left")
+        .join(_passed_by_resets(skipped, trace), [*PARTITION, "offset", "leader_epoch"], "left")
+        .join(_replaced(skipped, trace), on=[*PARTITION, "offset", "leader_epoch"], how="left")
+        .join(_gapped(trace), on="group", how="left")
+        .withColumn(
+            "is_replaced",
+            F.expr(
+                "coalesce(is_replaced, false) and jumped_to is null"
+                f" and (truncated_to is null or commit_epoch = '{CommitEpoch.NONE}')"
+            ),
+        )
+        .withColumn("is_gapped", F.coalesce("is_gapped", F.expr("false")))
+    )
+
+
+def _gapped(trace: Trace) -> Frame:
+    """(group, is_gapped): groups with a member in a history that lacks events."""
+    lacking = (
+        trace.present("histories").where("missing_seqs > 0 or malformed_lines > 0").select("worker")
+    )
+    return (
+        deliveries(trace)
+        .select("group", "worker")
+        .distinct()
+        .join(lacking, on="worker", how="left_semi")
+        .select("group", F.expr("true").alias("is_gapped"))
+        .distinct()
+    )
+
+
+def _passed_by_resets(skipped: Frame, trace: Trace) -> Frame:
+    """What a reset led past.
+
+    Columns: group, topic, partition, offset, leader_epoch, jumped_to, truncated_to, unclean_epochs.
+    """
+    is_latest = "cause in ('out_of_range', 'no_commit') and policy = 'latest'"
+    return (
+        skipped.select(*PARTITION, "offset", "leader_epoch")
+        .join(_ranges(trace), on=list(PARTITION), how="inner")
+        .where("offset >= covers_from and offset < to_offset")
+        .groupBy(*PARTITION, "offset", "leader_epoch")
+        .agg(
+            F.expr(f"max(to_offset) filter (where {is_latest})").alias("jumped_to"),
+            F.expr("max(to_offset) filter (where cause = 'truncation')").alias("truncated_to"),
+            F.expr(
+                "max(unclean_epochs) filter (where cause = 'truncation'"
+                " and leader_epoch < from_epoch and to_offset = answered)"
+            ).alias("unclean_epochs"),
+        )
+    )
+
+
+def _ranges(trace: Trace) -> Frame:
+    """Resets with covers_from: from there on, up to to_offset, they led past records.
+
+    That is the position that was reset; or where its branch ended, if a truncation had removed what
+    the group read last; but not below what the group had reached on the branch before. An epoch of
+    which the surviving branch has nothing parted from it where it started.
+
+    answered: where the first epoch newer than the position's started, which is the end that the
+    leader returns; unclean_epochs: those of the unclean elections from the position's epoch on, if
+    they are several.
+    """
+    resets = (
+        of_present_topic(trace["resets"], trace, "at_micros")
+        .where("to_offset is not null")
+        .groupBy(*_RESET)
+        .agg(F.max("from_offset").alias("from_offset"), F.max("from_epoch").alias("from_epoch"))
+    )
+    read = deliveries(trace).selectExpr(
+        *PARTITION,
+        "at_micros as read_micros",
+        "struct(at_micros, seq, last_place) as read_at",
+        "last_offset",
+        "leader_epoch as read_epoch",
+    )
+    until = f"at_micros + {trace.clock_micros}"
+    forked_at = fork_then("read_epoch", until)
+    parted_at = (
+        "array_min(transform(filter(timeline, one -> one.leader_epoch = read_epoch"
+        " and not one.is_kept), one -> one.start_high))"
+    )
+    before = (
+        resets.join(read, on=list(PARTITION), how="inner")
+        .where(
+            f"read_micros <= at_micros - {_LATE_MICROS}"
+            " or (read_micros <= at_micros and last_offset < to_offset)"
+        )
+        .groupBy(*_RESET, "read_epoch")
+        .agg(F.max("last_offset").alias("last_offset"), F.max("read_at").alias("read_at"))
+        .join(timelines(trace), on=list(_LOG), how="left")
+        .selectExpr("*", f"{forked_at} as left_at", f"{parted_at} as parted_at")
+        .selectExpr("*", "if(left_at is null, null, least(left_at, parted_at)) as forked_at")
+        .groupBy(*_RESET)
+        .agg(
+            F.expr(f"max(least(last_offset + 1, coalesce(forked_at, {_NEVER})))").alias("reached"),
+            F.max_by("forked_at", "read_at").alias("forked_at"),
+        )
+    )
+    return (
+        resets.join(before, on=list(_RESET), how="left")
+        .join(timelines(trace), on=list(_LOG), how="left")
+        .join(_unclean(trace), on=list(_LOG), how="left")
+        .withColumn("reached", F.coalesce("reached", F.lit(0)))
+        .withColumn(
+            "unclean",
+            F.expr(
+                "transform(filter(unclean, one -> one.epoch >= from_epoch"
+                f" and one.began_micros <= {until}), one -> one.epoch)"
+            ),
+        )
+        .selectExpr(
+            *PARTITION,
+            "to_offset",
+            "from_epoch",
+            "cause",
+            "policy",
+            f"if(from_epoch < 0, null, {fork_then('from_epoch', until)}) as answered",
+            "if(from_epoch >= 0 and size(unclean) > 1, to_json(array_sort(unclean)), null)"
+            " as unclean_epochs",
+            "greatest(reached, least(coalesce(from_offset, reached),"
+            f" coalesce(forked_at, {_NEVER}))) as covers_from",
+        )
+    )
+
+
+def _unclean(trace: Trace) -> Frame:
+    """(topic, partition, unclean): the elections out of the ISR that permit a loss, as structs."""
+    return (
+        elections(trace)
+        .where("is_unclean and permits is not null")
+        .groupBy(*_LOG)
+        .agg(
+            F.collect_list(F.struct("epoch", F.col("at_micros").alias("began_micros"))).alias(
+                "unclean"
+            )
+        )
+    )
+
+
+def _replaced(skipped: Frame, trace: Trace) -> Frame:
+    """(group, topic, partition, offset, leader_epoch, is_replaced): as of `skips`."""
+    older = (
+        of_present_topic(deliveries(trace), trace, "at_micros")
+        .where("leader_epoch >= 0")
+        .groupBy(*PARTITION, F.col("leader_epoch").alias("read_epoch"))
+        .agg(F.max("last_offset").alias("last_read"))
+        .join(timelines(trace), on=list(_LOG), how="left")
+        .selectExpr("*", f"{fork_then('read_epoch', _FOREVER)} as forked_at")
+        .select(*PARTITION, "read_epoch", "last_read", "forked_at")
+    )
+    return (
+        skipped.select(*PARTITION, "offset", "leader_epoch")
+        .join(older, on=list(PARTITION), how="inner")
+        .where("read_epoch < leader_epoch and offset >= forked_at and offset <= last_read")
+        .select(*PARTITION, "offset", "leader_epoch", F.expr("true").alias("is_replaced"))
+        .distinct()
+    )
+
+
+def with_skips(resets: Frame, trace: Trace) -> Frame:
+    """Add skipped: how many records from from_offset up to to_offset the group never got."""
+    key = (*PARTITION, "member", "at_micros", "from_offset")
+    jumps = resets.where("to_offset > from_offset").select(*key, "to_offset").distinct()
+    missed = (
+        never_delivered(trace)
+        .select(*PARTITION, "offset", "records")
+        .distinct()
+        .join(jumps, on=list(PARTITION), how="inner")
+        .where("offset >= from_offset and offset < to_offset")
+        .groupBy(*key)
+        .agg(F.sum("records").alias("skipped"))
+    )
+    return resets.join(missed, on=list(key), how="left").withColumn(
+        "skipped", F.coalesce("skipped", F.lit(0))
     )

@@ -7,19 +7,24 @@ the entries of elected leaders, their reports, and the responses of controllers.
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.facts.trace import Trace
+from analysis.facts.declared import of_table
+from analysis.facts.trace import Trace, fact, view
 from contract.quorum_rules import METADATA_LOG
+from contract.table_columns import boolean, int32, int64
 
 _CALL = ("worker", "seq")
 _LOG_END = "element_at(log_ends, cast(array_position(voters, voter) as int))"
 _REPLICA = "cast(nullif(regexp_extract(request, '\"replicaId\":(-?[0-9]+)', 1), '') as int)"
 
 
+@view(
+    int32("metadata_epoch"),
+    int32("leader"),
+    int64("start"),
+    int64("at_micros", "null where only a copy has the entry"),
+)
 def elected(trace: Trace) -> Frame:
-    """(metadata_epoch, leader, start, at_micros): by the entry that each elected leader wrote.
-
-    at_micros is null where only a copy has the entry.
-    """
+    """Leaders of the metadata log, by the entry that each wrote when it was elected."""
     columns = ("metadata_epoch", "leader", "base_offset", "at_micros")
     cut = trace.present("cut_metadata_batches").withColumn(
         "at_micros", F.expr("cast(null as bigint)")
@@ -32,17 +37,17 @@ def elected(trace: Trace) -> Frame:
     )
 
 
+@fact(
+    *of_table("wire_calls"),
+    int32("epoch_low", "the lower bound of the controller's epoch; null: unknown"),
+    int32("epoch_high", "the upper one"),
+    int32("led_by", "the leader of epoch_high; null: not known"),
+    boolean("is_known", "whether it had one epoch all the time"),
+    boolean("leads"),
+    boolean("is_voter", "whether asked_replica votes"),
+)
 def quorum_calls(trace: Trace) -> Frame:
-    """Rows of `wire_calls` about the metadata log, with what the controller knew.
-
-    Columns: epoch_low, epoch_high (bounds of its epoch; null: unknown), led_by (the leader of
-    epoch_high; null: not known), is_known (it had one epoch all the time), leads, asked_replica,
-    is_voter (whether that replica votes).
-    """
-    return trace.shared("quorum_calls", lambda: _quorum_calls(trace))
-
-
-def _quorum_calls(trace: Trace) -> Frame:
+    """Requests about the metadata log, with what the controller knew."""
     calls = trace["wire_calls"].where(f"topic = '{METADATA_LOG}' and response is not null")
     leaders = elected(trace).groupBy("metadata_epoch").agg(F.max("leader").alias("led_by"))
     newest = trace.present("quorum_samples").agg(

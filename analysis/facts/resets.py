@@ -2,12 +2,12 @@
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
+from analysis.facts.client_offsets import client_offsets
 from analysis.facts.declared import of_table
-from analysis.facts.offsets import IN_LOG, IS_STORED, client_offsets, offsets_of
-from analysis.facts.positions import PARTITION
-from analysis.facts.progress import never_delivered
-from analysis.facts.state import of_present_topic
-from analysis.facts.trace import Trace, view
+from analysis.facts.positions import IN_LOG, PARTITION, offsets_of
+from analysis.facts.slices import given_at
+from analysis.facts.topics import of_present_topic
+from analysis.facts.trace import IS_STORED, Trace, view
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
@@ -15,6 +15,8 @@ _LOG_CLOCK_MICROS = 1000
 """A line of a client's log has its time in milliseconds."""
 _LATE_MICROS = MICROS_PER_SECOND
 """A client may write the line or raise the exception so long after it went on."""
+_RAISED = (*PARTITION, "member", "seq")
+_FAILED = (*_RAISED, "at_micros", "position", "divergent_offset")
 IS_NOTICE = "(?i)truncat|out_?of_?range|no_?offset|offset_?reset"
 """Exceptions of clients about a position that is not valid, or that they do not have."""
 
@@ -177,19 +179,46 @@ def with_history(resets: Frame, trace: Trace) -> Frame:
     return resets.join(passed, on=list(key), how="left")
 
 
-def with_skips(resets: Frame, trace: Trace) -> Frame:
-    """Add skipped: how many records from from_offset up to to_offset the group never got."""
-    key = (*PARTITION, "member", "at_micros", "from_offset")
-    jumps = resets.where("to_offset > from_offset").select(*key, "to_offset").distinct()
-    missed = (
-        never_delivered(trace)
-        .select(*PARTITION, "offset", "records")
-        .distinct()
-        .join(jumps, on=list(PARTITION), how="inner")
-        .where("offset >= from_offset and offset < to_offset")
-        .groupBy(*key)
-        .agg(F.sum("records").alias("skipped"))
+def with_position_epochs(raised: Frame, trace: Trace) -> Frame:
+    """LogTruncationExceptions with the leader epoch of the consumer's position.
+
+    There are three sources of this epoch: the exception reports it; the group was delivered the
+    record before the position; the group committed the position with an epoch.
+
+    Columns: those of `_FAILED`, and
+        divergent_epoch: of the exception.
+        known_epoch: the epoch of the first of these sources that has one; -1: none has one.
+        asked_epoch: the largest epoch of these sources, which the client may have requested at
+            most; null: none has one.
+    """
+    before = raised.where("position is not null").selectExpr(
+        *_RAISED, "at_micros as raised_micros", "position - 1 as offset"
     )
-    return resets.join(missed, on=list(key), how="left").withColumn(
-        "skipped", F.coalesce("skipped", F.lit(0))
+    read = (
+        given_at(before, trace)
+        .where("at_micros <= raised_micros and leader_epoch >= 0")
+        .groupBy(*_RAISED)
+        .agg(F.max_by("leader_epoch", "at_micros").alias("read_epoch"))
+    )
+    committed = (
+        raised.select(*_RAISED, "at_micros", F.col("position").alias("offset"))
+        .join(
+            offsets_of(trace).select(*PARTITION, "offset", "committed_epoch", "committed_micros"),
+            on=[*PARTITION, "offset"],
+            how="inner",
+        )
+        .where("committed_micros <= at_micros and committed_epoch >= 0")
+        .groupBy(*_RAISED)
+        .agg(F.max_by("committed_epoch", "committed_micros").alias("stored_epoch"))
+    )
+    return (
+        raised.join(trace.engine.materialized(read), on=list(_RAISED), how="left")
+        .join(committed, on=list(_RAISED), how="left")
+        .selectExpr(
+            *_FAILED,
+            "divergent_epoch",
+            "greatest(position_epoch, read_epoch, stored_epoch) as asked_epoch",
+            "coalesce(if(position_epoch >= 0, position_epoch, null), read_epoch, stored_epoch, -1)"
+            " as known_epoch",
+        )
     )

@@ -6,11 +6,14 @@ raised. The order of records is promised between two such moments only.
 """
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.columns import Window
+from analysis.engine.columns import Column, Window
 from analysis.engine.frames import Frame
-from analysis.facts.declared import LOG, each
+from analysis.facts.client_offsets import client_offsets
+from analysis.facts.declared import LOG, SLICE, each
 from analysis.facts.deliveries import deliveries
-from analysis.facts.trace import Trace, fact
+from analysis.facts.slices import sliced
+from analysis.facts.topics import of_present_topic
+from analysis.facts.trace import IS_STORED, Trace, fact, view
 from contract.table_columns import MEMBER, boolean, int32, int64, string
 from contract.tables import MICROS_PER_SECOND
 
@@ -36,6 +39,18 @@ _LOG_CLOCK_MICROS = 1000
 """A line of a client's log has its time truncated to milliseconds."""
 _RESET_LATE_MICROS = MICROS_PER_SECOND
 """A client may hand over the line about a reset so long after it went on."""
+OUTAGE_SECONDS = 2
+"""A wait of this length is an outage; a shorter one may be a slow machine."""
+STALE_SECONDS = 2
+"""A reader that stands so long before a record that was acknowledged reads a stale log."""
+_STANDSTILL = (
+    *each(string, "group member"),
+    *LOG,
+    int64("first_offset"),
+    int64("since_micros", "its last poll before, or when it was assigned the partition"),
+    int64("until_micros", "its last such commit"),
+    int64("at_micros", "when it was given the run"),
+)
 
 
 @fact(*_RUN)
@@ -59,18 +74,12 @@ def runs(trace: Trace) -> Frame:
             F.min("at_micros").alias("at_micros"),
         )
         .withColumn("_before", before)
-        .select(
-            *_LIFE,
-            "seq",
-            "first_offset",
-            "last_offset",
-            "first_epoch",
-            "last_epoch",
-            "at_micros",
-            F.col("_before.seq").alias("prev_seq"),
-            F.col("_before.last_offset").alias("prev_offset"),
-            F.col("_before.last_epoch").alias("prev_epoch"),
-            F.col("_before.at_micros").alias("prev_micros"),
+        .selectExpr(
+            "*",
+            "_before.seq as prev_seq",
+            "_before.last_offset as prev_offset",
+            "_before.last_epoch as prev_epoch",
+            "_before.at_micros as prev_micros",
         )
     )
 
@@ -142,4 +151,114 @@ def ranges_passed(trace: Trace) -> Frame:
             "at_micros",
         )
         .where("gap_first <= gap_last")
+    )
+
+
+@view(
+    *JUMPS,
+    boolean("is_commit", "whether the group had committed that offset"),
+    boolean(
+        "is_permitted",
+        "it had, and the member went back there from one poll to the next, which a rebalance does"
+        " that is over within one poll",
+    ),
+)
+def moved_back(trace: Trace) -> Frame:
+    """Rows of `jumps` that go back although reading did not start over."""
+    back = jumps(trace).where("not is_anew and reset_to is null and first_offset <= prev_offset")
+    stored = (
+        client_offsets(trace)
+        .where(IS_STORED)
+        .groupBy("group", *_LOG, F.col("offset").alias("first_offset"))
+        .agg(F.min("committed_micros").alias("_committed"))
+    )
+    return (
+        back.join(stored, on=["group", *_LOG, "first_offset"], how="left")
+        .withColumn(
+            "is_commit", F.expr(f"coalesce(_committed <= at_micros + {trace.clock_micros}, false)")
+        )
+        .withColumn("is_permitted", F.expr("is_commit and seq != prev_seq"))
+    )
+
+
+@fact(
+    *LOG,
+    *each(string, "group member kind"),
+    *each(int32, "prev_epoch next_epoch"),
+    int64("at_micros"),
+    *SLICE,
+)
+def passed(trace: Trace) -> Frame:
+    """The offsets of `ranges_passed` in slices."""
+    return (
+        sliced(ranges_passed(trace), trace, "gap_first", "gap_last")
+        .drop("gap_first", "gap_last")
+        .withColumnsRenamed({"slice_first": "offset", "slice_last": "last_offset"})
+    )
+
+
+def on_branch() -> Column:
+    """Whether a record's `leader_epoch` fits between those of the records around what was passed.
+
+    One of another branch was appended later, or truncated before.
+    """
+    return F.expr(
+        "(prev_epoch < 0 or leader_epoch >= prev_epoch)"
+        " and (next_epoch < 0 or leader_epoch <= next_epoch)"
+    )
+
+
+@fact(*_STANDSTILL)
+def standstills(trace: Trace) -> Frame:
+    """Runs before which their member stood at their first offset for STALE_SECONDS or more.
+
+    That it did, and did not rest, is proved by its commits of that offset in between.
+    """
+    least = STALE_SECONDS * MICROS_PER_SECOND
+    began = (
+        trace["group_events"]
+        .where("change = 'assigned'")
+        .groupBy("member", *_LOG)
+        .agg(F.min("at_micros").alias("began_micros"))
+    )
+    waited = (
+        runs(trace)
+        .join(began, on=["member", *_LOG], how="left")
+        .withColumn("since_micros", F.coalesce("prev_micros", "began_micros"))
+        .where(f"at_micros - since_micros >= {least}")
+    )
+    commits = trace["commits"].select(
+        "member", *_LOG, F.col("offset").alias("first_offset"), "committed_micros"
+    )
+    return (
+        waited.join(commits, on=["member", *_LOG, "first_offset"], how="inner")
+        .where("committed_micros < at_micros")
+        .groupBy("group", "member", *_LOG, "first_offset", "since_micros", "at_micros")
+        .agg(F.max("committed_micros").alias("until_micros"))
+        .where(f"until_micros - since_micros >= {least}")
+    )
+
+
+@view(*_STANDSTILL)
+def reported_ends(trace: Trace) -> Frame:
+    """Positions at which members reported that they caught up.
+
+    A report is of one moment: since_micros is null, until_micros and at_micros are when it came.
+    """
+    return (
+        of_present_topic(
+            trace["group_events"].where("change = 'caught_up' and position is not null"),
+            trace,
+            "at_micros",
+        )
+        .select(
+            "group",
+            "member",
+            *_LOG,
+            F.col("position").alias("first_offset"),
+            F.lit(None).cast("bigint").alias("since_micros"),
+            F.col("at_micros").alias("until_micros"),
+            "at_micros",
+        )
+        .distinct()
     )

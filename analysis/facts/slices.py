@@ -132,6 +132,44 @@ def surviving(trace: Trace) -> Frame:
     )
 
 
+def given_at(points: Frame, trace: Trace) -> Frame:
+    """Points with each delivery to their group at their offset: its leader_epoch and at_micros.
+
+    Args:
+        points: with group, topic, partition, offset; without these two.
+        trace: the run.
+    """
+    by_offset = polls(trace).selectExpr(
+        "group", *_LOG, "offset", "leader_epoch", "polled_micros as at_micros"
+    )
+    return points.join(by_offset, on=["group", *_LOG, "offset"], how="inner")
+
+
+def logged_at(points: Frame, trace: Trace) -> Frame:
+    """(topic, partition, offset, leader_epoch): what the surviving log holds at points.
+
+    Args:
+        points: with topic, partition, offset.
+        trace: the run.
+    """
+    wanted = points.select(*_LOG, "offset").distinct()
+    held = surviving(trace).select(*_LOG, "offset", "leader_epoch")
+    return held.join(wanted, on=[*_LOG, "offset"], how="left_semi")
+
+
+def written_at(points: Frame, trace: Trace) -> Frame:
+    """(topic, partition, offset): where a transaction wrote what the surviving log holds.
+
+    Args:
+        points: with topic, partition, offset.
+        trace: the run.
+    """
+    wanted = points.select(*_LOG, "offset").distinct()
+    values = surviving(trace).join(wanted, on=[*_LOG, "offset"], how="left_semi")
+    written = sends(trace).where("transaction is not null").select("value")
+    return values.join(written, on="value", how="left_semi").select(*_LOG, "offset").distinct()
+
+
 def sliced(rows: Frame, trace: Trace, first: str, last: str) -> Frame:
     """Rows of ranges of offsets as rows of slices.
 

@@ -1,23 +1,19 @@
-"""A partition's state over time: where its log started, and where each leader epoch started.
+"""Which leader epochs a partition had over time, and where each of them started.
 
-An event is judged by what held at its time. What is known of that time has two bounds: a check
-accuses only where both agree. Sources are, in this order, the servers' own logs (exact), the
-leaders' samples, the metadata log, and the end of the run.
+An event is judged by what held at its time, as in `analysis.facts.topics`.
 """
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column, Window
 from analysis.engine.frames import Frame
-from analysis.facts.creations import created_again, creations
-from analysis.facts.declared import LOG, each, structs
+from analysis.facts.declared import LOG, OF_GROUP, each, structs
 from analysis.facts.deliveries import deliveries
+from analysis.facts.topics import of_present_topic
 from analysis.facts.trace import Trace, fact
-from contract.table_columns import boolean, int32, int64, string
+from contract.table_columns import boolean, int32, int64
 
 _LOG = ("topic", "partition")
 _EPOCH = (*_LOG, "leader_epoch")
-_OF_LEADER = "leader offset increment"
-"""Why a follower's log start advances: the leader's is there already."""
 _UNCACHED = """
     case when cached is not null then null
         when leader_epoch > _newest then log_end
@@ -27,64 +23,6 @@ _UNCACHED = """
 """Where an epoch started at the lowest that a surviving cache would have, but has not.
 
 It has no record on the surviving branch, so it ends where the next one starts."""
-
-
-def of_present_topic(rows: Frame, trace: Trace, at: str) -> Frame:
-    """Rows whose time, a column by its name, is not before their topic was created again."""
-    again = created_again(trace)
-    if trace.once("no topic was created again", again.isEmpty):
-        return rows
-    began = creations(trace).where("is_last").join(again, on=list(_LOG), how="left_semi")
-    return (
-        rows.join(began.select(*_LOG, "created_micros"), on=list(_LOG), how="left")
-        .where(f"created_micros is null or {at} >= created_micros")
-        .drop("created_micros")
-    )
-
-
-def with_log_starts(moments: Frame, trace: Trace) -> Frame:
-    """Add start_low and start_high: the bounds of the leader's log start at `at_micros`.
-
-    start_low is the highest that was reported until then. start_high is the lowest that was
-    reported since then, or at the end. It is also the highest of all replicas until then, where
-    the servers' logs have every advance up to the end.
-
-    Args:
-        moments: with topic, partition, at_micros; few.
-        trace: the run.
-    """
-    key = (*_LOG, "at_micros")
-    then = moments.select(*key).distinct()
-    known = (
-        then.join(log_start_reports(trace), on=list(_LOG), how="left")
-        .groupBy(*key)
-        .agg(
-            F.expr("max(log_start) filter (where is_low and first_micros <= at_micros)").alias(
-                "_low"
-            ),
-            F.expr(
-                "min(log_start) filter (where is_high"
-                f" and last_micros >= at_micros + {trace.clock_micros})"
-            ).alias("_high"),
-            F.expr(
-                "max(log_start) filter (where is_logged"
-                f" and first_micros <= at_micros + {trace.clock_micros})"
-            ).alias("_logged"),
-            F.expr("max(log_start) filter (where is_logged)").alias("_logged_last"),
-        )
-        .join(
-            trace.log_bounds.select(*_LOG, F.col("log_start").alias("_end")),
-            on=list(_LOG),
-            how="left",
-        )
-        .selectExpr(
-            *key,
-            "coalesce(_low, 0) as start_low",
-            "greatest(coalesce(_low, 0), least(_high, _end,"
-            " if(_logged_last >= _end, coalesce(_logged, 0), null))) as start_high",
-        )
-    )
-    return moments.join(known, on=list(key), how="left")
 
 
 @fact(
@@ -179,58 +117,6 @@ def _is_overwritten(epoch: str, offset: str, until: str, start: str) -> Column:
     )
 
 
-@fact(
-    *LOG,
-    int64("log_start"),
-    boolean("is_low", "the leader's was at least that from then on"),
-    boolean("is_high", "it was at most that until then"),
-    boolean("is_logged", "by a server's log"),
-    string("reason", "that the server logged"),
-    *each(int64, "first_micros last_micros"),
-)
-def log_start_reports(trace: Trace) -> Frame:
-    """Each log start that was reported, once a source."""
-    sampled = (
-        trace["samples"]
-        .where("broker = leader and log_start_offset >= 0")
-        .selectExpr(
-            *_LOG,
-            "log_start_offset as log_start",
-            "at_micros",
-            "true as is_low",
-            "true as is_high",
-            "false as is_logged",
-            "cast(null as string) as reason",
-        )
-    )
-    led = trace["leaderships"].selectExpr(
-        *_LOG, "leader as broker", "at_micros as led_micros", "leader_epoch"
-    )
-    changes = trace["log_start_changes"].select(
-        *_LOG, "broker", "log_start_offset", "reason", "at_micros"
-    )
-    led_then = (
-        changes.join(led.withColumnRenamed("broker", "leader"), on=list(_LOG))
-        .where("led_micros <= at_micros")
-        .groupBy(*changes.columns)
-        .agg(F.max_by("leader", F.struct("led_micros", "leader_epoch")).alias("leader"))
-    )
-    logged = led_then.selectExpr(
-        *_LOG,
-        "log_start_offset as log_start",
-        "at_micros",
-        f"broker = leader or reason = '{_OF_LEADER}' as is_low",
-        "broker = leader as is_high",
-        "true as is_logged",
-        "reason",
-    )
-    return (
-        of_present_topic(sampled.union(logged), trace, "at_micros")
-        .groupBy(*_LOG, "log_start", "is_low", "is_high", "is_logged", "reason")
-        .agg(F.min("at_micros").alias("first_micros"), F.max("at_micros").alias("last_micros"))
-    )
-
-
 def _epochs(trace: Trace) -> Frame:
     """Leader epochs one by one, with the columns of a `timeline`'s structs."""
     led = of_present_topic(trace["leaderships"].where("leader_epoch >= 0"), trace, "at_micros")
@@ -273,4 +159,77 @@ def _epochs(trace: Trace) -> Frame:
             "coalesce(logged_micros, led_micros) as from_micros",
             "coalesce(cached is not null or leader_epoch < _oldest, true) as is_kept",
         )
+    )
+
+
+def with_timelines(rows: Frame, trace: Trace) -> Frame:
+    """Rows with the `timeline` of their partition, null where nothing is known."""
+    return rows.join(timelines(trace), on=list(_LOG), how="left")
+
+
+def starts_above(offset: str) -> str:
+    """SQL: whether the election `one` surely started its epoch above an offset, as of a `timeline`.
+
+    False where it is not known where it started.
+    """
+    return (
+        "coalesce(exists(timeline, other -> other.leader_epoch = one.epoch"
+        f" and other.start_low > {offset}), false)"
+    )
+
+
+def took_over(epoch: str, offset: str) -> str:
+    """SQL: the first epoch after one that surely began without an offset, as of a `timeline`.
+
+    A struct (leader_epoch, start_low, start_high, from_micros, is_kept); null if there is none.
+    Epochs whose branch was abandoned itself do not count.
+    """
+    return (
+        f"array_min(filter(timeline, one -> one.leader_epoch > {epoch}"
+        f" and one.start_high <= {offset} and one.is_kept))"
+    )
+
+
+@fact(
+    *OF_GROUP,
+    int32("other_epoch", "under which it read"),
+    int64("from_offset"),
+    int64("to_offset", "exclusive: where the log has no epoch so new"),
+    int64("at_micros"),
+)
+def absences(trace: Trace) -> Frame:
+    """Where a group came to the log's end, under an epoch whose branch the log left since.
+
+    What the log holds there of an older epoch was not in that branch, which had started at or below
+    from_offset.
+    """
+    clock = trace.clock_micros
+    is_unsure = (
+        "exists(timeline, one -> one.leader_epoch > led.leader_epoch"
+        f" and coalesce(one.from_micros <= at_micros + {clock}, true))"
+    )
+    kept = "filter(timeline, one -> one.is_kept and one.leader_epoch >= led.leader_epoch)"
+    return (
+        of_present_topic(
+            trace["group_events"].where("change = 'caught_up' and position is not null"),
+            trace,
+            "at_micros",
+        )
+        .select("group", *_LOG, "position", "at_micros")
+        .join(timelines(trace), on=list(_LOG), how="inner")
+        .join(trace.log_bounds.select(*_LOG, "log_end"), on=list(_LOG), how="inner")
+        .withColumn(
+            "led",
+            F.expr(f"array_max(filter(timeline, one -> one.from_micros <= at_micros - {clock}))"),
+        )
+        .where(f"led.start_high is not null and not {is_unsure}")
+        .selectExpr(
+            "group",
+            *_LOG,
+            "led.leader_epoch as other_epoch",
+            "greatest(position, led.start_high) as from_offset",
+            f"coalesce(array_min(transform({kept}, one -> one.start_high)), log_end) as to_offset",
+            "at_micros",
+        )
+        .where("from_offset < to_offset")
     )

@@ -6,8 +6,8 @@ A refused EndTxn proves nothing: an earlier attempt, whose answer was lost, may 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
+from analysis.facts.client_offsets import client_offsets
 from analysis.facts.declared import of_table
-from analysis.facts.offsets import client_offsets
 from analysis.facts.trace import Trace, fact, view
 from contract.outcomes import Isolation
 from contract.table_columns import int32, int64, string
@@ -244,13 +244,5 @@ def fenced(trace: Trace) -> Frame:
     return (
         begun.join(reported, on="transactional_id", how="inner")
         .where(is_newer | is_unreported)
-        .select(
-            *_TRANSACTION,
-            "transactional_id",
-            "producer_id",
-            "producer_epoch",
-            F.when(is_newer, F.col("_reported")).alias("_reported"),
-            "raised_micros",
-            "raised_by",
-        )
+        .withColumn("_reported", F.when(is_newer, F.col("_reported")))
     )

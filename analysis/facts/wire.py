@@ -7,9 +7,12 @@ the metadata log at the response, and no older one than it proved to have before
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.facts.state import of_present_topic, timelines, with_log_starts
-from analysis.facts.trace import Trace
+from analysis.facts.declared import of_table
+from analysis.facts.state import timelines
+from analysis.facts.topics import of_present_topic, with_log_starts
+from analysis.facts.trace import Trace, fact
 from contract.quorum_rules import METADATA_LOG
+from contract.table_columns import boolean, int32
 
 FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH = 74, 75
 NOT_LEADER_OR_FOLLOWER, OFFSET_OUT_OF_RANGE = 6, 1
@@ -19,22 +22,26 @@ NOT_COMPARED = (3, 29, 31, 35, 56, 100, 103)
 _LOG = ("topic", "partition")
 _CALL = ("worker", "seq", *_LOG)
 _REFUSED = f"error_code in ({FENCED_LEADER_EPOCH}, {UNKNOWN_LEADER_EPOCH})"
-_NOT_COMPARED = ", ".join(map(str, NOT_COMPARED))
+UNCOMPARED = ", ".join(map(str, NOT_COMPARED))
 
 
+@fact(
+    *of_table("wire_calls"),
+    int32(
+        "epoch_low", "the lower bound of the broker's leader epoch of the partition; null: unknown"
+    ),
+    int32("epoch_high", "the upper one"),
+    boolean("leads", "whether the broker leads it in the epoch `epoch_high`"),
+    int32(
+        "known_epoch",
+        "the broker's epoch, by its bounds, or because it accepted that of the request",
+    ),
+)
 def wire_calls(trace: Trace) -> Frame:
-    """Rows of `wire_calls` about partitions, with epoch_low, epoch_high, leads and known_epoch.
+    """Requests about partitions, with what the broker knew.
 
     Without the metadata log, whose leaders and epochs are those of the quorum.
-
-    epoch_low, epoch_high: the bounds of the broker's leader epoch of the partition; null: unknown.
-    leads: whether the broker leads it in the epoch `epoch_high`.
-    known_epoch: the broker's epoch, by its bounds, or because it accepted that of the request.
     """
-    return trace.shared("known_wire_calls", lambda: _wire_calls(trace))
-
-
-def _wire_calls(trace: Trace) -> Frame:
     of_brokers = trace["wire_calls"].where(f"topic != '{METADATA_LOG}'")
     calls = of_present_topic(of_brokers, trace, "began_micros")
     led = of_present_topic(trace["leaderships"], trace, "at_micros").select(
@@ -70,7 +77,7 @@ def _wire_calls(trace: Trace) -> Frame:
             "known_epoch",
             F.expr(
                 f"case when current_leader_epoch >= 0 and error_code is not null"
-                f" and not {_REFUSED} and error_code not in ({_NOT_COMPARED})"
+                f" and not {_REFUSED} and error_code not in ({UNCOMPARED})"
                 f" and current_leader_epoch between coalesce(epoch_low, 0) and epoch_high"
                 f" then current_leader_epoch when epoch_low = epoch_high then epoch_low end"
             ),
@@ -86,7 +93,7 @@ def _proofs(calls: Frame, trace: Trace) -> Frame:
     """
     of_calls = calls.where(
         f"current_leader_epoch >= 0 and error_code is not null and not {_REFUSED}"
-        f" and error_code not in ({_NOT_COMPARED})"
+        f" and error_code not in ({UNCOMPARED})"
     ).selectExpr("broker", *_LOG, "current_leader_epoch as proved_epoch", "at_micros")
     of_samples = of_present_topic(trace["samples"], trace, "at_micros").where("log_end_offset >= 0")
     return (

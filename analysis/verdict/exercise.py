@@ -15,9 +15,9 @@ from analysis.checks.base import count
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
+from analysis.facts.client_offsets import client_offsets
 from analysis.facts.deliveries import deliveries
 from analysis.facts.leader_epochs import leader_epochs, small_isrs
-from analysis.facts.offsets import client_offsets
 from analysis.facts.trace import Trace
 from contract.checks import Check
 from contract.errors import TableError

@@ -6,8 +6,7 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.deliveries import deliveries
-from analysis.facts.offsets import last_commits, offsets_of
-from analysis.facts.positions import PARTITION, endings
+from analysis.facts.positions import PARTITION, endings, last_commits, offsets_of
 from analysis.facts.progress import never_delivered
 from analysis.facts.trace import Trace
 from contract.verdicts import Resumption

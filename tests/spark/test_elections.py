@@ -6,7 +6,8 @@ import pytest
 from conftest import TraceMaker
 from micro import Row, epoch_started, led, registered
 
-from analysis.facts.elections import elections, permit_in_words, with_permit
+from analysis.facts.elections import elections
+from analysis.facts.permits import permit_in_words, with_permit
 
 pytestmark = pytest.mark.spark
 

@@ -5,13 +5,8 @@ from conftest import Rows, TraceMaker
 from micro import epoch_started, epochs, led, log_bounds, log_started, polled, sampled
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.facts.state import (
-    is_overwritten,
-    may_be_overwritten,
-    of_present_topic,
-    timelines,
-    with_log_starts,
-)
+from analysis.facts.state import is_overwritten, may_be_overwritten, timelines
+from analysis.facts.topics import of_present_topic, with_log_starts
 
 pytestmark = pytest.mark.spark
 

@@ -3,6 +3,7 @@
 import ast
 import re
 import subprocess
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,8 @@ ROOMS_OF_ANALYSIS = [
     "findings_page",
     "__main__",
 ]
+# Modules of the longest chain of imports from a check down to the contract, the check included.
+FLOORS_OF_CHECKS = 7
 # Written with spaces, so that this file does not hold what it looks for.
 HOSTS = [
     spaced.replace(" ", "")
@@ -121,6 +124,31 @@ def test_rooms_import_only_what_is_below_them(package: str, floors: list[str]) -
         above = [imported for imported in ours if floors.index(imported.split(".")[1]) > room]
         wrong += [f"{name} imports {imported}" for imported in above]
     assert wrong == []
+
+
+def imported_modules(path: Path) -> set[str]:
+    """What is imported when a module is, names of modules in packages included."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def test_checks_stand_on_few_floors() -> None:
+    rooms = ROOMS_OF_ANALYSIS[: ROOMS_OF_ANALYSIS.index("checks") + 1]
+    paths = [path for room in rooms for path in (ROOT / "analysis" / room).glob("*.py")]
+    names = {module_name(path): path for path in paths if path.stem != "__init__"}
+    below = {name: imported_modules(path) & names.keys() - {name} for name, path in names.items()}
+    floors: dict[str, int] = {}
+    # Raises CycleError, which names the modules, if some import each other.
+    for name in TopologicalSorter(below).static_order():
+        floors[name] = 1 + max((floors[one] for one in below[name]), default=0)
+    of_checks = {name: floor for name, floor in floors.items() if ".checks." in name}
+    high = {name: floor for name, floor in of_checks.items() if floor > FLOORS_OF_CHECKS}
+    assert high == {}
 
 
 def test_modules_fit_in_a_head() -> None:

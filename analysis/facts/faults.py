@@ -1,21 +1,53 @@
-"""Restarts of brokers that no fault of the driver's history explains."""
+"""Which brokers faults held, when these were too many, and restarts that no fault explains."""
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 
 from analysis.engine.frames import Row
-from analysis.facts.faulted import brokers_of
-from analysis.facts.gap import ALL_TABLES, Gap
 from analysis.facts.trace import Trace
 from contract.tables import MICROS_PER_SECOND
 
+_BROKERS = re.compile(r"\(brokers? ([\d, ]+)\)")
 _STARTING_MICROS = 30 * MICROS_PER_SECOND
 """A broker registers at most this long after the heal that starts it."""
 _OF_ALL_BROKERS = "replicas:"
 
 
-def unexplained_restarts(trace: Trace) -> Iterator[Gap]:
+def brokers_of(target: str) -> frozenset[int]:
+    """The brokers that a fault's target names, such as `all (brokers 1, 2, 3)`."""
+    named = _BROKERS.search(target)
+    return frozenset(map(int, named[1].split(", "))) if named else frozenset()
+
+
+def without_majority(
+    faults: Sequence[tuple[frozenset[int], int, int | None]], brokers: int
+) -> list[tuple[int, int | None]]:
+    """The times in which the brokers that no fault held were no majority.
+
+    Args:
+        faults: the brokers of each, and when it was injected and healed (None: never).
+        brokers: how many there are.
+    """
+    moments = sorted(
+        {moment for _, since, until in faults for moment in (since, until) if moment is not None}
+    )
+    spans: list[tuple[int, int | None]] = []
+    for moment, following in zip(moments, [*moments, None][1:], strict=True):
+        held = frozenset[int]().union(
+            *(
+                on
+                for on, since, until in faults
+                if since <= moment and (until is None or until > moment)
+            )
+        )
+        if held and brokers and 2 * (brokers - len(held)) <= brokers:
+            spans.append((moment, following))
+    return spans
+
+
+def unexplained_restarts(trace: Trace) -> Iterator[str]:
     """Brokers that registered again, with a new broker epoch, without a fault that restarts them.
 
     A process registers once. Only faults restart brokers, so the driver's history lacks one, and
@@ -29,8 +61,7 @@ def unexplained_restarts(trace: Trace) -> Iterator[Gap]:
         for before, at in pairwise(epochs.values()):
             if not _is_explained(faults, broker, before, at):
                 when = datetime.fromtimestamp(at / MICROS_PER_SECOND, UTC)
-                reason = f"broker {broker} registered again at {when:%H:%M:%S} without a fault"
-                yield Gap("faults", ALL_TABLES, reason)
+                yield f"broker {broker} registered again at {when:%H:%M:%S} without a fault"
 
 
 def _is_explained(faults: Sequence[Row], broker: int, before: int, at: int) -> bool:
