@@ -104,7 +104,7 @@ def logs_without_records(trace: Trace) -> Frame:
     )
 
 
-@fact(
+@view(
     *LOG,
     int32("broker"),
     *each(int64, "log_start_offset log_end_offset"),
@@ -112,13 +112,17 @@ def logs_without_records(trace: Trace) -> Frame:
 )
 def ends_of_replicas(trace: Trace) -> Frame:
     """The log start and the log end of each replica."""
-    replica = (*_LOG, "broker")
-    of_batches = (
+    return trace["log_starts"].join(_ends_of_batches(trace), on=[*_LOG, "broker"], how="left")
+
+
+@fact(*LOG, int32("broker"), int64("batches_end"))
+def _ends_of_batches(trace: Trace) -> Frame:
+    """The offset after the last batch of each replica."""
+    return (
         trace["replica_batches"]
-        .groupBy(*replica)
+        .groupBy(*_LOG, "broker")
         .agg((F.max("last_offset") + 1).alias("batches_end"))
     )
-    return trace["log_starts"].join(of_batches, on=list(replica), how="left")
 
 
 @view(

@@ -6,8 +6,9 @@ import pytest
 from conftest import TraceMaker
 from micro import Row, epoch_started, led, registered
 
+from analysis.checks.cases import permit_in_words
 from analysis.facts.elections import elections
-from analysis.facts.permits import permit_in_words, with_permit
+from analysis.facts.permits import with_permit
 
 pytestmark = pytest.mark.spark
 
