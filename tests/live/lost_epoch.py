@@ -1,10 +1,11 @@
 """A client with a planted fault: `OffsetAndMetadata` forgets the leader epoch that it is given."""
 
-import shutil
 import subprocess
 from pathlib import Path
 
 from cluster.kafka import distribution
+from contract.errors import PrerequisiteError
+from contract.java import javac_command
 
 _SOURCE = """
 package org.apache.kafka.clients.consumer;
@@ -60,7 +61,11 @@ public class OffsetAndMetadata implements Serializable {
 
 def has_compiler() -> bool:
     """Whether there is a JDK."""
-    return shutil.which("javac") is not None
+    try:
+        javac_command()
+    except PrerequisiteError:
+        return False
+    return True
 
 
 def compiled(folder: Path, version: str) -> Path:
@@ -73,6 +78,15 @@ def compiled(folder: Path, version: str) -> Path:
         for jar in distribution.class_path(version)
         if jar.name == f"kafka-clients-{version}.jar"
     )
-    command = ["javac", "--release", "17", "-cp", str(client), "-d", str(classes), str(source)]
+    command = [
+        javac_command(),
+        "--release",
+        "17",
+        "-cp",
+        str(client),
+        "-d",
+        str(classes),
+        str(source),
+    ]
     subprocess.run(command, check=True)
     return classes

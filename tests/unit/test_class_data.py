@@ -15,6 +15,7 @@ from cluster.kafka.topology import Topology
 from cluster.nodes.docker_node import DockerNode
 from cluster.nodes.loopback import LoopbackPool
 from cluster.nodes.node import Node
+from contract.builds import ClassPath
 from contract.java import ClassData, class_data, java_command, with_class_data
 
 RELEASE = 'IMPLEMENTOR="Nobody"\nJAVA_VERSION="17.0.15"\n'
@@ -178,10 +179,10 @@ def test_servers_on_this_machine_start_with_the_archive(
 ) -> None:
     del home
     spawned: list[str] = []
-    monkeypatch.setattr(node, "class_path", lambda _version: [jar])
+    monkeypatch.setattr(node, "class_path", lambda _version, _own: [jar])
     monkeypatch.setattr(node, "spawn", lambda argv, **_: spawned.append(argv[-1]))
     service: Any = KafkaService.__new__(KafkaService)
-    service.topology, service.version = Topology(brokers=1), "9.9.9"
+    service.topology, service.classes = Topology(brokers=1), ClassPath(locked="9.9.9")
     service._hosts, service._processes = {1: node}, {}  # noqa: SLF001 - without ducktape
     service.start_server(1, fresh=True)
     kafka = class_data(f"kafka-{jar.parent.name}", [jar])
