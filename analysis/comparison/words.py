@@ -23,18 +23,19 @@ def headline(result: Result) -> str:
 def sentences(result: Result) -> Iterator[str]:
     """What was compared, and what its size can show."""
     for side, build in result.builds.items():
-        groups = result.groups[side]
-        yield f"{side}: {build}; {result.judged[side]} stories judged, {groups} groups in them."
+        stories, groups = result.judged[side], result.groups[side]
+        yield f"{side}: {build}; judged stories: {stories}, groups in them: {groups}."
     if result.reason:
         yield f"{result.reason}."
     elif result.outcome is Outcome.SAME:
         yield _power(result)
-    ways = "all" if result.is_exact else "a sample of"
+    ways = "all" if result.is_exact else "a sample of the"
     yield (
-        f"{len(result.cells)} cells vary and were tested; {result.constant} have one value in "
-        f"every story of both sides. The test is on stories, since groups in one story share its "
-        f"election: {ways} {result.permutations} assignments of the stories to A and B, corrected "
-        f"for the number of cells; a cell differs if its corrected p is at most {result.alpha}."
+        f"Cells that vary and were tested: {len(result.cells)}; cells with one value in every "
+        f"story of both sides: {result.constant}. The test is on stories, since groups in one "
+        f"story share its election. It counts {ways} assignments of the stories to A and B "
+        f"({result.permutations:,}), and is corrected for the number of cells: a cell differs if "
+        f"its corrected p is at most {result.alpha}."
     )
 
 

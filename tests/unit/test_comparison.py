@@ -311,7 +311,7 @@ def test_every_output_says_the_same(tmp_path: Path, differing: int) -> None:
     ]
     for text in texts:
         assert headline in text
-        assert "stories judged" in text
+        assert "judged stories: 5, groups in them: 10" in text
 
 
 def test_names_in_a_page_are_text() -> None:
