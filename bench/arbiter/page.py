@@ -4,8 +4,15 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from bench.arbiter.cells import BUILDS
-from bench.arbiter.predictions import Difference, differences, said, said_epoch
+from bench.arbiter.cells import BUILDS, ON_EACH_BUILD
+from bench.arbiter.predictions import (
+    Difference,
+    differences,
+    predictions,
+    said,
+    said_epoch,
+    suppressed,
+)
 from bench.arbiter.race import Ahead, RaceRow, race_rows
 from bench.arbiter.rows import RELEASED, Row, rows_of
 from contract.errors import UsageError
@@ -25,6 +32,8 @@ _TOPICS = (
     "truncated/below",
     "recreated/kept",
 )
+_RECORD_EPOCH = 1
+"""The epoch of the last record that the groups of the shared hazards read."""
 _BY_CLIENT = (Manner.SYNC, Manner.ASYNC, Manner.AUTO, Manner.REVOKED)
 """The manners in which the client itself can choose the epoch."""
 
@@ -47,6 +56,7 @@ def write(folders: Sequence[Path]) -> Path:
 def tables(rows: Sequence[Row], races: Sequence[RaceRow], ahead: Sequence[Ahead]) -> Iterator[str]:
     """Return the lines of all tables."""
     yield from _conditions(rows, races)
+    yield from _in_brief(rows, races)
     yield from _of_builds(rows)
     yield from _of_ways([row for row in rows if row.build == RELEASED])
     yield from _of_resets([row for row in rows if row.build == RELEASED])
@@ -64,15 +74,52 @@ def _conditions(rows: Sequence[Row], races: Sequence[RaceRow]) -> Iterator[str]:
     )
 
 
-def _of_builds(rows: Sequence[Row]) -> Iterator[str]:
-    """Plain commits: the client chooses the epoch."""
-    plain = [
+def _plain(rows: Iterable[Row]) -> list[Row]:
+    """Return the groups whose client chooses the epoch, with reset policy earliest."""
+    return [
         row
         for row in rows
         if row.style == CommitEpoch.RECORD
         and row.manner in _BY_CLIENT
         and row.reset == ResetPolicy.EARLIEST
     ]
+
+
+def _in_brief(rows: Sequence[Row], races: Sequence[RaceRow]) -> Iterator[str]:
+    yield "## In brief\n"
+    yield (
+        "Plain commits of each client under the hazards clean, validated and truncated, as far as "
+        "it ran under them. An epoch is newer if it is above that of the record before the "
+        "committed offset. Validations are those of prefetch_race.\n"
+    )
+    yield "| client | hazards | stories | a newer epoch | skipped records | not validated |"
+    yield "|---|---|---|---|---|---|"
+    plain = _plain(rows)
+    for build in BUILDS:
+        own = [
+            row
+            for row in plain
+            if row.build == build and row.hazard.partition("/")[0] in ON_EACH_BUILD
+        ]
+        ran = [topic for topic in _TOPICS if any(row.hazard == topic for row in own)]
+        raced = [row for row in races if row.build == build]
+        newer = sum((row.committed_epoch or 0) > _RECORD_EPOCH for row in own)
+        skipping = [row.never_delivered for row in own if row.never_delivered]
+        records = f" ({sum(skipping)} records)" if skipping else ""
+        missing = sum(not row.is_validated for row in raced)
+        yield _line(
+            build,
+            ", ".join(ran),
+            str(len({row.story for row in own})),
+            f"{newer} of {len(own)} groups",
+            f"{len(skipping)} of {len(own)} groups{records}",
+            f"{missing} of {len(raced)} positions" if raced else "not run",
+        )
+    yield ""
+
+
+def _of_builds(rows: Sequence[Row]) -> Iterator[str]:
+    plain = _plain(rows)
     yield "## What each proposed fix commits, and what it costs\n"
     yield (
         "Plain commits, in which the client chooses the epoch: `commitSync()`, `commitAsync()`, "
@@ -146,9 +193,11 @@ def _of_race(races: Sequence[RaceRow], ahead: Sequence[Ahead]) -> Iterator[str]:
         "position's epoch ends. Then the position was out of range, or the group read on.\n"
     )
     yield (
-        "| client | protocol | pace | not validated | then out of range | then read on | stories |"
+        "| client | protocol | pace | predicted | not validated | then out of range | "
+        "then read on | stories |"
     )
-    yield "|---|---|---|---|---|---|---|"
+    yield "|---|---|---|---|---|---|---|---|"
+    known = predictions()
     kinds: defaultdict[tuple[int, str, str, str], list[RaceRow]] = defaultdict(list)
     for row in races:
         kinds[BUILDS.index(row.build), row.build, row.client, row.pace].append(row)
@@ -159,6 +208,7 @@ def _of_race(races: Sequence[RaceRow], ahead: Sequence[Ahead]) -> Iterator[str]:
             build,
             client,
             pace,
+            suppressed(build, known),
             f"{len(missing)} of {len(found)}",
             str(after["out of range"]),
             str(after["read on"]),

@@ -103,6 +103,15 @@ def resumption(row: Row, known: Predictions) -> ResumptionPrediction:
     return _first(fitting, row.keys)
 
 
+def suppressed(build: str, known: Predictions) -> str:
+    """Return whether validations were predicted to be suppressed: none, or some.
+
+    Raises:
+        UsageError: nothing fits the build.
+    """
+    return _first(known.race, {"build": build}).suppressed
+
+
 def differences(rows: Iterable[Row]) -> list[Difference]:
     """Return the rows that came out otherwise than predicted."""
     known, explained = predictions(), explanations()
@@ -118,7 +127,7 @@ def differences(rows: Iterable[Row]) -> list[Difference]:
         if _went_on(row) != _went_on(wanted):
             parts.append((said(wanted), said(row)))
         if parts:
-            why = next((one.because for one in explained if one.does_fit(row.keys)), "")
+            why = next((one.because.strip() for one in explained if one.does_fit(row.keys)), "")
             predicted, came_out = zip(*parts, strict=True)
             found.append(
                 Difference(

@@ -20,7 +20,7 @@ class RaceRow(msgspec.Struct, frozen=True, kw_only=True):
 
     pace: of the group's application, as the scenario names it.
     is_validated: its client reported the truncation.
-    followed_by: what else became of it: `out of range`, or `read on`.
+    followed_by: the outcome of it: `out of range`, or `read on`.
     """
 
     story: str

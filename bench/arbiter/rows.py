@@ -1,4 +1,4 @@
-"""What became of each group in runs of commit_hazards."""
+"""The outcome of each group in runs of commit_hazards."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -51,6 +51,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
             "manner": self.manner,
             "client": self.client,
             "reset": self.reset,
+            "committed": str(self.committed_epoch),
         }
 
 

@@ -100,7 +100,7 @@ class _Listener:
 
 
 class _RevokedMember(JavaMember):
-    """`commitSync` in `onPartitionsRevoked`, once the driver has told what to commit."""
+    """`commitSync` in `onPartitionsRevoked`, once the driver has ordered a commit."""
 
     _order: MemberCommit | None = None
 
