@@ -189,29 +189,27 @@ def _of_race(races: Sequence[RaceRow], ahead: Sequence[Ahead]) -> Iterator[str]:
     yield "## Validations that no longer happen\n"
     yield (
         "prefetch_race: positions whose group had read records that the new leader lacks. "
-        "`not validated`: the client reports no truncation there, so nothing asked where the "
-        "position's epoch ends. Then the position was out of range, or the group read on.\n"
+        "`not validated`: the client's log has no truncation there, so nothing asked where the "
+        "position's epoch ends. A position that is out of range then is logged with the old epoch "
+        "of its record and the new epoch of its leader.\n"
     )
     yield (
-        "| client | protocol | pace | predicted | not validated | then out of range | "
-        "then read on | stories |"
+        "| client | protocol | pace | predicted | not validated | what followed there | stories |"
     )
-    yield "|---|---|---|---|---|---|---|---|"
+    yield "|---|---|---|---|---|---|---|"
     known = predictions()
     kinds: defaultdict[tuple[int, str, str, str], list[RaceRow]] = defaultdict(list)
     for row in races:
         kinds[BUILDS.index(row.build), row.build, row.client, row.pace].append(row)
     for (_, build, client, pace), found in sorted(kinds.items()):
         missing = [row for row in found if not row.is_validated]
-        after = Counter(row.followed_by for row in missing)
         yield _line(
             build,
             client,
             pace,
             suppressed(build, known),
             f"{len(missing)} of {len(found)}",
-            str(after["out of range"]),
-            str(after["read on"]),
+            _counted(row.followed_by for row in missing) if missing else "",
             str(len({row.story for row in found})),
         )
     yield "\nEpochs committed in these runs that are newer than the last record's:\n"

@@ -1,7 +1,7 @@
 """Which positions of prefetch_race were not validated after the leader had changed."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ class RaceRow(msgspec.Struct, frozen=True, kw_only=True):
 
     pace: of the group's application, as the scenario names it.
     is_validated: its client reported the truncation.
-    followed_by: the outcome of it: `out of range`, or `read on`.
+    followed_by: `out of range, reset to` an offset, or `read on`.
     """
 
     story: str
@@ -67,7 +67,7 @@ def race_rows(folders: Iterable[Path]) -> tuple[list[RaceRow], list[Ahead]]:
                     pace=group.split(".")[1],
                     partition=partition,
                     is_validated="truncation" in found,
-                    followed_by="out of range" if "out_of_range" in found else "read on",
+                    followed_by=_followed_by(found),
                 )
             )
     return rows, ahead
@@ -90,11 +90,18 @@ def _beyond_the_fork(run: RunFolder) -> set[Position]:
     }
 
 
-def _reset_causes(run: RunFolder) -> defaultdict[Position, set[str]]:
-    causes: defaultdict[Position, set[str]] = defaultdict(set)
+def _reset_causes(run: RunFolder) -> defaultdict[Position, dict[str, int | None]]:
+    """By position: where each cause of a reset led to."""
+    causes: defaultdict[Position, dict[str, int | None]] = defaultdict(dict)
     for row in _rows(run, "resets"):
-        causes[row["group"], row["topic"], row["partition"]].add(row["cause"])
+        causes[row["group"], row["topic"], row["partition"]][row["cause"]] = row["to_offset"]
     return causes
+
+
+def _followed_by(causes: Mapping[str, int | None]) -> str:
+    if "out_of_range" in causes:
+        return f"out of range, reset to {causes['out_of_range']}"
+    return "read on"
 
 
 def _commits(run: RunFolder) -> tuple[int, int]:

@@ -118,5 +118,5 @@ def test_the_page_counts_stories_and_groups() -> None:
     assert (
         "| truncated/above | option-2 | 4.3.1 | epoch 2 | resumes at 200, skips 100 | 1 |" in page
     )
-    assert "| option-1 | java | 20ms | 1 of 3 | 0 | 1 | 1 |" in page
+    assert "| option-1 | java | 20ms | some | 1 of 3 | read on | 1 |" in page
     assert "2 of 2 groups came out as" in page
