@@ -1,6 +1,7 @@
 """Whether the controllers commit and truncate their own log as Raft requires (KIP-595)."""
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, count, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome, count
+from analysis.checks.cases import Cases, findings, permitted, undecided, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
@@ -10,6 +11,21 @@ _BATCH = ("base_offset", "last_offset", "metadata_epoch", "size_bytes", "checksu
 _MAJORITY = "element_at(sort_array(log_ends, false), cast(size(log_ends) div 2 as int) + 1)"
 """SQL: the offset up to which a majority of the voters has the log; the leader counts."""
 _METADATA_TOPIC = "__cluster_metadata"
+
+
+_LOSS = (
+    "controller {leader} reported high watermark {high_watermark} in epoch {metadata_epoch}; at the"
+    " end, servers {to_json(servers)}: {kind}, {got}"
+)
+_LOSSES = Cases(
+    violation("overwritten", _LOSS),
+    violation("truncated", _LOSS),
+    violation("in no log", _LOSS),
+    undecided("on a minority", _LOSS),
+    evidence="servers, leader, metadata_epoch, high_watermark, got",
+    offset_last="high_watermark - 1",
+    at="at_micros",
+)
 
 
 def metadata_lost(trace: Trace) -> CheckOutcome:
@@ -27,24 +43,7 @@ def metadata_lost(trace: Trace) -> CheckOutcome:
     against = trace.shared("committed_metadata", lambda: _against_logs(committed, trace))
     found = _overwritten(against).unionByName(_few(against)).unionByName(_removed(trace))
     return CheckOutcome(
-        findings(
-            found,
-            evidence=("servers", "leader", "metadata_epoch", "high_watermark", "got"),
-            kind=F.col("kind"),
-            verdict=F.expr("if(kind = 'on a minority', 'undecided', 'violation')"),
-            offset_last=F.expr("high_watermark - 1"),
-            at=F.col("at_micros"),
-            cause=F.format_string(
-                "controller %s reported high watermark %s in epoch %s; at the end, servers %s: %s,"
-                " %s",
-                "leader",
-                "high_watermark",
-                "metadata_epoch",
-                F.to_json("servers"),
-                "kind",
-                "got",
-            ),
-        ),
+        findings(found, _LOSSES),
         count(trace["quorum_samples"].where("high_watermark > 0")),
     )
 
@@ -163,6 +162,20 @@ def _removed(trace: Trace) -> Frame:
     )
 
 
+_REPORTED = (
+    "controller {leader} reported high watermark {high_watermark} in epoch {leader_epoch}, which"
+    " began at offset {start}; of voters {to_json(voters)} the logs ended at {to_json(log_ends)}"
+)
+_EARLY = Cases(
+    violation("before an entry of the epoch", _REPORTED, when="high_watermark <= start"),
+    undecided("not on a majority", _REPORTED, when="high_watermark > majority and has_changed"),
+    violation("not on a majority", _REPORTED, when="high_watermark > majority"),
+    evidence="leader, leader_epoch, high_watermark, voters, log_ends, start",
+    offset_last="high_watermark - 1",
+    at="at_micros",
+)
+
+
 def early_high_watermark(trace: Trace) -> CheckOutcome:
     """A leader's high watermark was above what a majority has, or moved before its own epoch did.
 
@@ -189,41 +202,33 @@ def early_high_watermark(trace: Trace) -> CheckOutcome:
         )
     )
     moved = sampled.where("_before is null or high_watermark > _before").withColumn(
-        "kind",
+        "has_changed",
         F.expr(
-            "case when high_watermark <= start then 'before an entry of the epoch'"
-            " when high_watermark > majority then 'not on a majority' end"
+            "coalesce(to_json(voters) != to_json(_voters) or array_min(log_ends) < _least, false)"
         ),
     )
     return CheckOutcome(
-        findings(
-            moved.where("kind is not null").withColumn(
-                "has_changed",
-                F.expr(
-                    "coalesce(to_json(voters) != to_json(_voters)"
-                    " or array_min(log_ends) < _least, false)"
-                ),
-            ),
-            evidence=("leader", "leader_epoch", "high_watermark", "voters", "log_ends", "start"),
-            kind=F.col("kind"),
-            verdict=F.expr(
-                "if(kind = 'not on a majority' and has_changed, 'undecided', 'violation')"
-            ),
-            offset_last=F.expr("high_watermark - 1"),
-            at=F.col("at_micros"),
-            cause=F.format_string(
-                "controller %s reported high watermark %s in epoch %s, which began at offset %s;"
-                " of voters %s the logs ended at %s",
-                "leader",
-                "high_watermark",
-                "leader_epoch",
-                "start",
-                F.to_json("voters"),
-                F.to_json("log_ends"),
-            ),
-        ),
+        findings(moved, _EARLY),
         count(sampled),
     )
+
+
+_HELD = (
+    "the metadata log of server {server} held epoch {epoch} from offset {departs} to {held_to - 1},"
+    " where it has epochs {coalesce(to_json(epochs_there), '[]')} at the end: "
+)
+_TRUNCATED = _HELD + "truncated to {lowest} in {rounds} rounds"
+_TRUNCATIONS = Cases(
+    undecided("not logged", _HELD + "its server logged no truncation", when="lowest is null"),
+    permitted("exact", _TRUNCATED, when="lowest = departs"),
+    violation("too little", _TRUNCATED, when="lowest > departs"),
+    undecided("too much, then less", _TRUNCATED, when="lowest < final_round"),
+    violation("too much", _TRUNCATED),
+    evidence="server, epoch, epochs_there, batches, rounds, lowest",
+    offset_first="departs",
+    offset_last="held_to - 1",
+    at="coalesce(at_micros, taken_micros)",
+)
 
 
 def metadata_truncation(trace: Trace) -> CheckOutcome:
@@ -250,42 +255,11 @@ def metadata_truncation(trace: Trace) -> CheckOutcome:
         )
     )
     truncated = _rounds(copies, trace)
-    judged = (
-        copies.join(truncated, on=["server", "taken_micros"], how="left")
-        .join(_successors(copies, trace), on=["server", "taken_micros"], how="left")
-        .withColumn(
-            "kind",
-            F.expr(
-                "case when lowest is null then 'not logged' when lowest = departs then 'exact'"
-                " when lowest > departs then 'too little'"
-                " when lowest < final_round then 'too much, then less' else 'too much' end"
-            ),
-        )
+    judged = copies.join(truncated, on=["server", "taken_micros"], how="left").join(
+        _successors(copies, trace), on=["server", "taken_micros"], how="left"
     )
     return CheckOutcome(
-        findings(
-            judged,
-            evidence=("server", "epoch", "epochs_there", "batches", "rounds", "lowest"),
-            kind=F.col("kind"),
-            verdict=F.expr(
-                "case kind when 'exact' then 'permitted' when 'too little' then 'violation'"
-                " when 'too much' then 'violation' else 'undecided' end"
-            ),
-            offset_first=F.col("departs"),
-            offset_last=F.expr("held_to - 1"),
-            at=F.coalesce("at_micros", "taken_micros"),
-            cause=F.format_string(
-                "the metadata log of server %s held epoch %s from offset %s to %s, where it has"
-                " epochs %s at the end: truncated to %s in %s rounds",
-                "server",
-                "epoch",
-                "departs",
-                F.expr("held_to - 1"),
-                F.coalesce(F.to_json("epochs_there"), F.lit("[]")),
-                "lowest",
-                F.coalesce("rounds", F.lit(0)),
-            ),
-        ),
+        findings(judged, _TRUNCATIONS),
         count(copies),
     )
 
@@ -334,7 +308,11 @@ def _successors(copies: Frame, trace: Trace) -> Frame:
 
 
 CHECKS = (
-    CheckDefinition("G15", metadata_lost, needs=("quorum_samples", "metadata_batches")),
-    CheckDefinition("G16", early_high_watermark, needs=("quorum_samples",)),
-    CheckDefinition("G17", metadata_truncation, needs=("cut_metadata_batches",)),
+    CheckDefinition(
+        "G15", metadata_lost, needs=("quorum_samples", "metadata_batches"), cases=_LOSSES
+    ),
+    CheckDefinition("G16", early_high_watermark, needs=("quorum_samples",), cases=_EARLY),
+    CheckDefinition(
+        "G17", metadata_truncation, needs=("cut_metadata_batches",), cases=_TRUNCATIONS
+    ),
 )

@@ -1,7 +1,7 @@
 """Whether controllers answer requests about the metadata log as KIP-595 says."""
 
 from analysis.checks.base import CheckDefinition, CheckOutcome
-from analysis.checks.responses import ERROR, JUDGED, outcome_of
+from analysis.checks.responses import ERROR, JUDGED, RESPONSES, outcome_of
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import literal
 from analysis.engine.frames import Frame
@@ -166,4 +166,11 @@ def _leaders(trace: Trace) -> Frame:
     )
 
 
-CHECKS = (CheckDefinition("P20", wrong_quorum_response, needs=("wire_calls", "metadata_batches")),)
+CHECKS = (
+    CheckDefinition(
+        "P20",
+        wrong_quorum_response,
+        needs=("wire_calls", "metadata_batches"),
+        cases=RESPONSES,
+    ),
+)
