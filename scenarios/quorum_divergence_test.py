@@ -70,11 +70,12 @@ class QuorumDivergenceScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{metadata_lost.rows + metadata_truncation.rows verdict=violation?No|Yes}: after"
-        " {metadata_truncation.rows:divergence} of a metadata log, {metadata_lost.rows} with loss"
-        " of committed entries, the log was truncated elsewhere than where it departs from the"
-        " quorum's {metadata_truncation.rows verdict=violation:time}. {quorum_samples.rows:sample}"
-        " of leaders refuted the rule of the high watermark {early_high_watermark.rows:time}."
+        "{metadata_lost.rows + metadata_truncation.rows verdict=violation?No|Yes}: of"
+        " {metadata_truncation.rows:divergence} of metadata logs,"
+        " {metadata_truncation.rows verdict=violation} were truncated elsewhere than where the log"
+        " departs from the quorum's, and committed entries were lost {metadata_lost.rows:time}. Of"
+        " {quorum_samples.rows:sample} of leaders, {early_high_watermark.rows} refuted the rule of"
+        " the high watermark."
     )
 
     @matrix(
