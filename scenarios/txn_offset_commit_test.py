@@ -10,12 +10,15 @@ Load:    `wire`: commits with and without a transaction, and OffsetFetch, each a
          `recreated`: the same, of a topic that is deleted and created again: `before` has sent its
          offsets, `after` has only read. Then commits by its old and its new id, and by its name.
 Fault:   `clients`: a group's coordinator is killed in a transaction; then successors take over, and
-         the old producers continue. `recreated`: the deletion.
+         the old producers continue. `recreated`: the deletion; then the coordinator of `before` is
+         killed, so that another one loads what is stored.
 Expect:  accepted commits are stored with their epoch, and from TxnOffsetCommit version 6 on with
          the topic's id; refused ones are not stored. Unknown topics are reported first, and for
          their partitions only. GROUP_ID_NOT_FOUND and STALE_MEMBER_EPOCH are returned from version
          6 on, ILLEGAL_GENERATION before. OffsetFetch returns what is stored. Old producers are
-         refused, and no transaction is torn.
+         refused, and no transaction is torn. The offsets of `before` are gone with the topic;
+         before Kafka 4.0 from the coordinator's memory only, and another coordinator returns them.
+         Those of `after` are stored for the new topic: the client knows its topic by name.
 Source:  KIP-1319, KIP-320 (OffsetCommit, TxnOffsetCommit, OffsetFetch), KIP-848, KIP-447.
 """
 
@@ -59,6 +62,7 @@ from harness.wire.requests import NO_ID
 
 PER_EPOCH = 50
 FEW = 10
+COORDINATOR_SECONDS = 60
 NO_SUCH_PARTITION = 99
 SIMPLE, ABSENT = Membership(group="simple"), Membership(group="absent", member="m", generation=0)
 NO_MEMBER = "nobody"
@@ -315,8 +319,13 @@ class TxnOffsetCommitScenario(Scenario):
     def recreated(self) -> None:
         """Replace a topic between what a group read and its commit."""
         groups: tuple[GroupPlan, ...] = self.lates
+        forgotten = [Expectation(check=Check.WRONG_FETCHED_COMMIT)]
+        is_forgotten = self.kafka_version < (FIRST_WITH_MEMBER_EPOCHS,)
         with self.running(
-            topics=[self.orders, self.copies], groups=groups, must_judge=OF_RECREATED
+            topics=[self.orders, self.copies],
+            groups=groups,
+            must_judge=OF_RECREATED,
+            expects=forgotten if is_forgotten else (),
         ) as run:
             run.create(assignment=[1, 2, 3])
             run.watch()
@@ -353,6 +362,15 @@ class TxnOffsetCommitScenario(Scenario):
                     commits.commit_in(producer, SIMPLE, offsets, version=version)
                 commits.end(producer)
             self.fetch_of(run, commits, [SIMPLE.group, "before", "after"])
+            run.phases.enter(Stage.HELD, "another coordinator loads what is stored")
+            before = run.observer.coordinator("before")
+            with run.fault(Kill(CoordinatorOf("before"))):
+                run.observer.await_that(
+                    lambda: run.observer.coordinator("before") != before,
+                    what="another coordinator of group before",
+                    timeout_seconds=COORDINATOR_SECONDS,
+                )
+                self.fetch_of(run, WireCommits(run.wire, run.observer), ["before"])
             run.close(["before#1", "after#1"])
             run.settle()
             run.open(groups, incarnation=2)

@@ -21,7 +21,7 @@ from harness.wire.commits import (
 )
 from harness.wire.requests import WireRequest
 
-UNSTABLE_OFFSET_COMMIT = 88
+_NO_ERROR = 0
 FIRST_WITHOUT_ADD_OFFSETS = 5
 """The first version of TxnOffsetCommit that adds the group to its transaction itself (KIP-890)."""
 _LAST_WITHOUT_MEMBER_ID = 3
@@ -130,10 +130,10 @@ class WireCommits:
         )
 
     def await_stable(self, group: str, offsets: Sequence[Offset]) -> None:
-        """Wait until no transaction has offsets of the group that are neither committed nor not."""
+        """Wait until the coordinator returns stable offsets: no transaction has any left."""
         request = offset_fetch(group=group, offsets=offsets, version=7, is_stable=True)
         self._observer.await_that(
-            lambda: UNSTABLE_OFFSET_COMMIT not in _errors(self.send(group, request)),
+            lambda: _errors(self.send(group, request)) == {_NO_ERROR},
             what=f"offsets of {group} to be stable",
             timeout_seconds=_STATE_SECONDS,
         )
@@ -205,10 +205,11 @@ class WireCommits:
 
 
 def _errors(result: WireResult) -> set[int]:
-    """Return the errors of a response about partitions."""
-    response = result.response or {}
-    return {
-        partition["errorCode"]
-        for topic in response.get("topics", ())
-        for partition in topic["partitions"]
+    """Return the errors of an OffsetFetch response, which may be of the group or of partitions."""
+    response = result.response
+    if response is None:
+        return set()
+    of_partitions = {
+        partition["errorCode"] for topic in response["topics"] for partition in topic["partitions"]
     }
+    return of_partitions | {response["errorCode"]}
