@@ -67,8 +67,8 @@ def _comparison() -> str:
     rows = sum(SECOND_LIST.values())
     return f"""\
 The statements were listed twice. The second list was made from the texts alone, by someone who had
-not seen the first. It has {rows} rows; {IN_BOTH_TEXTS} statements of KIP-320 have two, since they
-are in two texts. Each row belongs to one rule or one row of the tables above, whose last column
+not seen the first. It has {rows} rows; {IN_BOTH_TEXTS} statements of KIP-320 have two rows, one for
+each of two texts. Each row belongs to one rule or one row of the tables above, whose last column
 counts them.
 
 | | |
