@@ -68,9 +68,14 @@ def cells(runs: Iterable[JudgedRun]) -> dict[str, dict[str, Cell]]:
 
 
 def _cell(rule: ProtocolRule, rows: Sequence[RuleRow]) -> Cell:
-    """An API without a response leaves a rule open only if no other API has one."""
+    """An API without a response leaves a rule open only if no other API has one.
+
+    An API is not applicable if one run shows that: servers of another role may not have it at all.
+    """
     answered = [row for row in rows if row.responses]
-    verdicts = {row.verdict for row in answered or rows} or {NOT_ASKED}
+    lacking = {row.api for row in rows if row.verdict == NOT_APPLICABLE}
+    open_ones = [row for row in rows if row.verdict != NOT_ASKED or row.api not in lacking]
+    verdicts = {row.verdict for row in answered or open_ones} or {NOT_ASKED}
     verdict = next(one for one in _WORST_FIRST if one in verdicts)
     return Cell(verdict, sum(row.responses for row in answered), _missing(rule))
 

@@ -93,6 +93,14 @@ def test_a_version_that_a_release_lacks_is_named() -> None:
     )
 
 
+def test_a_run_without_the_api_leaves_open_what_another_run_settles() -> None:
+    """A controller does not support the APIs of brokers."""
+    name = Rule.THROTTLE_TIME
+    lacking, silent = rule(name, "not applicable", api=END), rule(name, "not asked", api=END)
+    for rows in ((lacking, silent), (silent, lacking)):
+        assert cell(name, *rows) == "not applicable before OffsetForLeaderEpoch 2"
+
+
 def test_versions_are_in_the_order_of_their_numbers() -> None:
     found = cells([judged("4.4.0"), judged("3.9.2"), judged("4.10.0")])
     assert table(found).splitlines()[0] == "| rule | Kafka 3.9.2 | Kafka 4.4.0 | Kafka 4.10.0 |"
