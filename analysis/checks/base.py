@@ -1,10 +1,10 @@
-"""What a check is, and the columns of its findings."""
+"""What a check is, and what it counts."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.checks.cases import FINDING_COLUMNS, FINDING_TYPES, WHERE, Case
+from analysis.checks.cases import Case
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column, Window
 from analysis.engine.frames import Frame
@@ -30,7 +30,7 @@ class CheckOutcome:
     """What a check found.
 
     Attributes:
-        findings: one row each, with FINDING_COLUMNS; see `findings`.
+        findings: one row each, as `analysis.checks.cases.findings` makes them.
         evaluated: how much there was to judge: a count, or one row with it named `evaluated`.
         totals: the summary of all findings in one line, if there is one.
     """
@@ -59,7 +59,7 @@ class CheckDefinition:
     id: str
     judge: Callable[[Trace], CheckOutcome]
     needs: tuple[str, ...]
-    cases: Iterable[Case] = ()
+    cases: Iterable[Case]
 
     @property
     def name(self) -> Check:
@@ -73,37 +73,6 @@ class CheckDefinition:
     def lacks(self, trace: Trace) -> str:
         """Why a trace can't be judged, by its missing and empty tables; empty if it can."""
         return trace.lacks(self.needs)
-
-
-def findings(
-    rows: Frame,
-    *,
-    kind: Column,
-    verdict: Column,
-    cause: Column,
-    evidence: tuple[str, ...] = (),
-    **where: Column,
-) -> Frame:
-    """Select a finding's columns from rows.
-
-    Args:
-        rows: one a finding.
-        kind: which of the check's anomalies it is.
-        verdict: violation, permitted or undecided.
-        cause: why it came about, in words.
-        evidence: columns of `rows` that go into the JSON evidence.
-        where: where and when it was, for as far as `rows` do not say so in columns of these names
-            (topic, partition, offset_first, offset_last, group, at).
-    """
-    values = {name: F.col(name) for name in WHERE if name in rows.columns} | where
-    values |= {"kind": kind, "verdict": verdict, "cause": cause}
-    values["evidence"] = F.to_json(F.struct(*[F.col(name) for name in evidence] or [F.lit(1)]))
-    return rows.select(
-        *(
-            values.get(name, F.lit(None)).cast(FINDING_TYPES.get(name, "string")).alias(name)
-            for name in FINDING_COLUMNS
-        )
-    )
 
 
 def count(rows: Frame) -> Frame:

@@ -227,7 +227,7 @@ def test_a_check_that_crashes_leaves_the_others_theirs(
     crash: Callable[[Trace], CheckOutcome],
     reason: str,
 ) -> None:
-    broken = CheckDefinition("A6", crash, needs=())
+    broken = CheckDefinition("A6", crash, needs=(), cases=())
     monkeypatch.setitem(CHECKS, Check.CORRUPTED_RECORD, broken)
     checks = (Check.CORRUPTED_RECORD, Check.DUPLICATE_DELIVERY, Check.SKIPPED_RECORD)
     verdict = judge(make_trace(HEALTHY, checks=checks))
