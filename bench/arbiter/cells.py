@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from bench.arbiter.rows import HAZARDS, RACE, RELEASED
+from bench.arbiter.rows import HAZARDS, RACE, RELEASED, is_complete
 from contract.run_folder import find_runs, has_runs
 
 QUICK_KAFKA = "4.3.1"
@@ -38,10 +38,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     def is_done(self, results: Path) -> bool:
         """Whether its run ended without an error."""
         folder = results / self.name
-        return has_runs(folder) and any(
-            run.run().ended_micros is not None and run.run().error is None
-            for run in find_runs(folder)
-        )
+        return has_runs(folder) and any(is_complete(run.run()) for run in find_runs(folder))
 
 
 def quick() -> Iterator[Cell]:

@@ -55,6 +55,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
+def is_complete(run: RunDescription) -> bool:
+    """Whether a run ended, without an error."""
+    return run.ended_micros is not None and run.error is None
+
+
 def build_of(run: RunDescription) -> str:
     """Return the name of the patch whose jar comes first on the clients' class path."""
     jars = [] if run.build is None else run.build.client_jars
@@ -69,7 +74,7 @@ def runs_of(scenario: str, folders: Iterable[Path]) -> Iterator[tuple[RunFolder,
     """
     for folder in folders:
         for run in find_runs(folder):
-            if run.plan().scenario == scenario and run.run().error is None:
+            if run.plan().scenario == scenario and is_complete(run.run()):
                 yield run, _verdict(run)
 
 
