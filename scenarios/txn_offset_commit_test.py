@@ -16,7 +16,7 @@ Expect:  accepted commits are stored with their epoch, and from TxnOffsetCommit 
          the topic's id; refused ones are not stored. Unknown topics are reported first, and for
          their partitions only. GROUP_ID_NOT_FOUND and STALE_MEMBER_EPOCH are returned from version
          6 on, ILLEGAL_GENERATION before. OffsetFetch returns what is stored. Old producers are
-         refused, and no transaction is torn. The offsets of `before` are gone with the topic;
+         refused, and no transaction is incomplete. The offsets of `before` are gone with the topic;
          before Kafka 4.0 from the coordinator's memory only, and another coordinator returns them.
          Those of `after` are stored for the new topic: the client knows its topic by name.
 Source:  KIP-1319, KIP-320 (OffsetCommit, TxnOffsetCommit, OffsetFetch), KIP-848, KIP-447.

@@ -54,7 +54,7 @@ def wrong_commit_error(trace: Trace) -> CheckOutcome:
     """A coordinator accepted a commit that it has to refuse, or refused it with another error.
 
     The kind is the rule of docs/protocol.md. Topics are those of the metadata log; groups, members
-    and their epochs those of `__consumer_offsets`, and what their coordinator told them before.
+    and their epochs those of `__consumer_offsets`, and of earlier responses of their coordinator.
 
     Permitted: a release before 4.0, whose groups are of an older coordinator, returns
         ILLEGAL_GENERATION or UNKNOWN_MEMBER_ID for a group that there is not.

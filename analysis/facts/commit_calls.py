@@ -14,7 +14,7 @@ from contract.commit_rules import COMMIT, OFFSET_FETCH, TXN_COMMIT
 from contract.table_columns import boolean, int32, string
 
 CALL = ("worker", "seq", "topic", "partition", "asked_id")
-"""The columns that tell the partitions of all requests apart."""
+"""The columns that distinguish the partitions of all requests."""
 _APIS = ", ".join(map(literal, (COMMIT, TXN_COMMIT, OFFSET_FETCH)))
 _GRANTS = "api in ('JOIN_GROUP', 'CONSUMER_GROUP_HEARTBEAT')"
 _INITIALIZED = "api = 'INIT_PRODUCER_ID' and error_code = 0"
@@ -127,7 +127,7 @@ def _partitions(calls: Frame, trace: Trace) -> Frame:
 
 
 def _groups(calls: Frame, trace: Trace) -> Frame:
-    """Whether there is a group: by what is stored of it, and by what members were told."""
+    """Whether there is a group: by what is stored of it, and by the responses to its members."""
     stored = trace["committed_offsets"].selectExpr("group", "committed_micros as _known")
     members = trace["group_members"].selectExpr("group", "at_micros as _known")
     joined = trace["wire_calls"].where(f"{_GRANTS} and group is not null")

@@ -117,7 +117,7 @@ def test_kafka_list_names_the_locked_versions() -> None:
         (
             ("nightly", "--suite", "nonsense"),
             64,
-            "there are: commit_epoch, nightly, reproduction, smoke",
+            "there are: arbiter, commit_epoch, nightly, protocol, reproduction, smoke",
         ),
         (("nightly", "--seed", "99999999999"), 64, "31 bits"),
         (("analyze", "/nonexistent"), 64, "no run at or below"),
