@@ -17,7 +17,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from rich.console import Console
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, findings
+from analysis.checks.base import CheckDefinition, CheckOutcome
+from analysis.checks.cases import Cases, findings, violation
 from analysis.checks.registry import CHECKS
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.facts.load import load_trace
@@ -214,8 +215,7 @@ def _crash_at_once(trace: Trace) -> CheckOutcome:
 
 def _crash_in_spark(trace: Trace) -> CheckOutcome:
     rows = trace["polls"].where(F.raise_error(F.lit("torn")).isNotNull())
-    told = {"kind": F.lit("x"), "verdict": F.lit("violation"), "cause": F.lit("it crashes")}
-    return CheckOutcome(findings(rows, **told), 1)
+    return CheckOutcome(findings(rows, Cases(violation("x", "it crashes"))), 1)
 
 
 @pytest.mark.parametrize(
