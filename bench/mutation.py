@@ -167,16 +167,17 @@ def scores_of_all(
 def _topic(row: dict[str, Any], topics: list[str], groups: dict[str, str]) -> str:
     """Return the universe of a finding, by topic, group, worker, server or time.
 
-    A topic of no universe is Kafka's own, with the offsets of groups.
+    A topic of no universe is Kafka's own, with the offsets of groups. The observer is the worker of
+    every universe.
     """
     if row["topic"] in topics:
         return str(row["topic"])
     if row["group"] in groups:
         return groups[row["group"]]
     evidence: dict[str, Any] = msgspec.json.decode(row["evidence"])
-    worker = str(evidence.get("worker", ""))
-    if worker:
-        return topics[int(worker.rpartition("-")[2])]
+    number = str(evidence.get("worker", "")).rpartition("-")[2]
+    if number.isdecimal():
+        return topics[int(number)]
     servers = evidence.get("servers")
     if servers:
         return topics[(int(servers[0]) - 1) // BROKERS]
