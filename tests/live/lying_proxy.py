@@ -1,6 +1,6 @@
-"""A TCP proxy between a client and brokers, which changes the response of each connection once.
+"""A TCP proxy between a client and brokers, which changes one message of each connection.
 
-`lying_proxy.py PLAN`: a program of its own, since it decodes responses by Kafka's classes. The
+`lying_proxy.py PLAN`: a program of its own, since it decodes messages by Kafka's classes. The
 connections come one after the other, and the first is about the first lie.
 """
 
@@ -10,33 +10,50 @@ import sys
 from pathlib import Path
 
 import msgspec
-from wire_lies import WireLie, lies
+from every_lie import Facts, every_lie
+from wire_lies import Message, WireLie
 
-from cluster.kafka.topology import CLIENT_PORT, SECURED_PORT
+from cluster.kafka.topology import SECURED_PORT
 from harness.java.jvm import java_class, start_jvm
 from harness.wire.request import decode, encode, read_frame, send_frame
-from scenarios.epoch_protocol_test import Epochs
 
 _HEAD = struct.Struct(">hhi")
 """What every request header begins with: API key, version, correlation id."""
 
 
 class ProxyPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What the proxy needs to know: its own address, those of the brokers, and the topic."""
+    """What the proxy needs to know: its own address, those of the brokers, and the facts."""
 
     address: str
     brokers: dict[int, str]
-    epochs: list[int]
-    topic_id: str
+    facts: Facts
     jars: list[str]
     log: str
+
+
+def changed_request(lie: WireLie, request: bytes) -> bytes:
+    """Return a request as the lie has it."""
+    number, version, _ = _HEAD.unpack_from(request)
+    key = java_class("org.apache.kafka.common.protocol.ApiKeys").valueOf(lie.request.api)
+    if lie.change_request is None or number != int(key.id):
+        return request
+    buffer = java_class("java.nio.ByteBuffer").wrap(request)
+    readable = java_class("org.apache.kafka.common.protocol.ByteBufferAccessor")(buffer)
+    header_version = key.requestHeaderVersion(version)
+    header: Message = java_class("org.apache.kafka.common.message.RequestHeaderData")(
+        readable, header_version
+    )
+    message = key.messageType.newRequest()
+    message.read(readable, version)
+    lie.change_request(message)
+    return encode(header, header_version) + encode(message, version)
 
 
 def changed(lie: WireLie, request: bytes, response: bytes) -> bytes:
     """Return a response as the lie has it; one of another API, as of a login, as it is."""
     number, version, correlation_id = _HEAD.unpack_from(request)
     key = java_class("org.apache.kafka.common.protocol.ApiKeys").valueOf(lie.request.api)
-    if number != int(key.id):
+    if lie.change is None or number != int(key.id):
         return response
     message = decode(key, response, version=version, correlation_id=correlation_id)
     lie.change(message)
@@ -52,7 +69,7 @@ def serve(client: socket.socket, broker: socket.socket, lie: WireLie) -> None:
             request = read_frame(client)
         except ConnectionResetError:
             return
-        send_frame(broker, request)
+        send_frame(broker, changed_request(lie, request))
         send_frame(client, changed(lie, request, read_frame(broker)))
 
 
@@ -62,8 +79,8 @@ def main() -> None:
     start_jvm(plan.jars, log=Path(plan.log))
     with socket.create_server((plan.address, 0)) as server:
         print(f"listening on {server.getsockname()[1]}", flush=True)
-        for lie in lies(Epochs(*plan.epochs), plan.topic_id):
-            port = CLIENT_PORT if lie.principal is None else SECURED_PORT
+        for lie in every_lie(plan.facts):
+            port = lie.port if lie.principal is None else SECURED_PORT
             client, _ = server.accept()
             with client, socket.create_connection((plan.brokers[lie.broker], port)) as broker:
                 serve(client, broker, lie)

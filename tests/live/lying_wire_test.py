@@ -1,8 +1,11 @@
 """Does a changed response break the rule that it is about?
 
-Cluster: 3 brokers, as in epoch_protocol, and a TCP proxy on the observer's node.
-Load:    as in epoch_protocol: a log of four epochs, of which the third has no record.
-Fault:   the proxy decodes the response of each request, changes it (wire_lies.py), and sends it on.
+Cluster: 3 brokers, as in epoch_protocol, which are the controllers too, and a TCP proxy on the
+         observer's node.
+Load:    as in epoch_protocol: a log of four epochs, of which the third has no record. A group of
+         each protocol, a commit, an open transaction with offsets, a producer with a successor.
+Fault:   the proxy decodes each request and its response, changes one of them (wire_lies.py,
+         commit_lies.py, quorum_lies.py), and sends it on.
 Expect:  test_lying_wire.py compares the findings with the lies.
 """
 
@@ -10,15 +13,20 @@ import re
 from pathlib import Path
 
 import msgspec
+from commit_lies import ABSENT, FETCHED, LATEST_IN_TRANSACTION, PENDING, SIMPLE, CommitFacts
+from every_lie import Facts, every_lie
 from lying_proxy import ProxyPlan
-from wire_lies import WireLie, lies
+from quorum_lies import QuorumFacts
+from wire_lies import WireLie
 
 from cluster.kafka.topology import PASSWORD, Topology
+from contract.quorum_rules import METADATA_LOG, METADATA_LOG_ID
 from contract.stages import Stage
 from contract.waiting import wait_until
 from harness.clients.observer_commands import CallBroker
 from harness.story.run import Run
 from harness.story.scenario import Scenario
+from harness.story.wire_commits import Membership, Producer, WireCommits
 from harness.wire.requests import CLUSTER_ACTION, DESCRIBE, Login, list_offsets
 from scenarios.epoch_protocol_test import (
     LOG_START,
@@ -46,6 +54,7 @@ class LyingWireScenario(Scenario):
             run.wire.allow(1, READER, DESCRIBE, topic="orders")
             run.wire.allow(1, REPLICA, CLUSTER_ACTION)
             run.watch()
+            run.quorum.watch()
             epochs = write_epochs(run)
             run.log_ends(ORDERS)
             run.phases.enter(Stage.STEADY, "each broker shows its epoch, and the proxy lies")
@@ -54,23 +63,59 @@ class LyingWireScenario(Scenario):
                     topic="orders", version=9, current_leader_epoch=epochs.current
                 )
                 run.wire.call(broker, [current])
-            port = self.open_proxy(run, epochs)
-            told = lies(epochs, run.wire.topic_id("orders"))
-            for lie in told:
-                if lie.after and not told[told.index(lie) - 1].after:
+            commits = WireCommits(run.wire, run.observer)
+            pending = commits.initialize("pending")
+            facts = self.facts(run, epochs, commits, pending)
+            port = self.open_proxy(run, facts)
+            told = every_lie(facts)
+            for before, lie in zip([None, *told], told, strict=False):
+                if lie.after and before is not None and not before.after:
                     run.observer.delete_records("orders", 0, before_offset=LOG_START)
                 self.send(run, port, lie)
+            commits.end(pending)
             run.settle()
 
-    def open_proxy(self, run: Run, epochs: Epochs) -> int:
+    def facts(self, run: Run, epochs: Epochs, commits: WireCommits, pending: Producer) -> Facts:
+        """Prepare groups, transactions and commits, and ask for the quorum."""
+        topic_id = run.wire.topic_id("orders")
+        zombie = commits.initialize("zombie")
+        commits.initialize("zombie")
+        classic = commits.join_classic("classic")
+        consumer = commits.join_consumer("consumer", "first", "orders")
+        groups = (SIMPLE, ABSENT.group, FETCHED, PENDING, classic.group, consumer.group)
+        of_commits = CommitFacts(
+            topic_id=topic_id,
+            epoch=epochs.first,
+            classic=classic,
+            consumer=consumer,
+            zombie=zombie,
+            coordinators={group: commits.coordinator(group) for group in groups},
+        )
+        commits.send(FETCHED, of_commits.commit(Membership(group=FETCHED), of_commits.offset("a")))
+        commits.commit_in(
+            pending,
+            Membership(group=PENDING),
+            [of_commits.offset("b")],
+            version=LATEST_IN_TRANSACTION,
+        )
+        state = run.quorum.await_agreement()
+        follower = min(one for one in state.log_ends if one != state.leader)
+        of_quorum = QuorumFacts(
+            leader=state.leader,
+            follower=follower,
+            epoch=state.leader_epoch,
+            end=state.high_watermark,
+        )
+        return Facts(epochs=list(epochs), topic_id=topic_id, commits=of_commits, quorum=of_quorum)
+
+    def open_proxy(self, run: Run, facts: Facts) -> int:
         """Start the proxy on the observer's node; return its port."""
         host = run.observer.worker.host
         folder = host.folder / "proxy"
         plan = ProxyPlan(
             address=host.address,
             brokers={one: run.kafka.host(one).address for one in run.kafka.topology.broker_ids},
-            epochs=list(epochs),
-            topic_id=run.wire.topic_id("orders"),
+            facts=facts,
             jars=[str(jar) for jar in host.class_path(run.kafka.version)],
             log=str(folder / "jvm.log"),
         )
@@ -96,7 +141,11 @@ class LyingWireScenario(Scenario):
                 address=run.observer.worker.host.address,
                 port=port,
                 requests=[lie.request],
-                topic_names={run.wire.topic_id("orders"): "orders"},
+                topic_names={
+                    run.wire.topic_id("orders"): "orders",
+                    METADATA_LOG_ID: METADATA_LOG,
+                    **lie.names,
+                },
                 login=login,
             )
         )

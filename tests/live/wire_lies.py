@@ -1,10 +1,12 @@
 """Responses that a proxy changes: one for each rule of epoch_protocol, by Kafka's own setters."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import enum
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from cluster.kafka.topology import CLIENT_PORT
 from contract.protocol import Rule
 from harness.java.jvm import java_class
 from harness.wire.requests import (
@@ -29,25 +31,31 @@ Change = Callable[[Message], None]
 
 @dataclass(frozen=True)
 class WireLie:
-    """A request, and what the proxy makes of its response.
+    """A request, and what the proxy makes of it and of its response.
 
     Attributes:
         rule: that the changed response breaks.
         request: of the client.
         change: changes the response's message.
+        change_request: changes the request's message.
         broker: that the request is for.
+        port: of the broker's listener.
         principal: as which the client logs in.
         also: further rules that the same response breaks.
         after: whether the request is sent after the first epoch was removed.
+        names: by topic id, of topics that the client alone believes in.
     """
 
-    rule: Rule
+    rule: enum.StrEnum
     request: WireRequest
-    change: Change
+    change: Change | None = None
+    change_request: Change | None = None
     broker: int = 1
+    port: int = CLIENT_PORT
     principal: str | None = None
-    also: tuple[Rule, ...] = ()
+    also: tuple[enum.StrEnum, ...] = ()
     after: bool = False
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 def lies(epochs: Epochs, topic_id: str) -> list[WireLie]:
@@ -94,7 +102,7 @@ def _ends(epochs: Epochs, topic_id: str) -> list[WireLie]:
     end = partial(_at, offset_for_leader_epoch, 4, epochs.current)
     fetched = partial(_at, fetch, 18, epochs.current, topic_id=topic_id)
     diverged = fetched(last_fetched_epoch=epochs.first, offset=PER_EPOCH + 10)
-    whole = fetched(last_fetched_epoch=epochs.second, offset=2 * PER_EPOCH)
+    fits = fetched(last_fetched_epoch=epochs.second, offset=2 * PER_EPOCH)
     below = fetched(last_fetched_epoch=epochs.first, offset=PER_EPOCH)
     unknown = fetched(last_fetched_epoch=epochs.unknown, offset=2 * PER_EPOCH)
     return [
@@ -110,12 +118,12 @@ def _ends(epochs: Epochs, topic_id: str) -> list[WireLie]:
             partition(leaderEpoch=epochs.current, endOffset=3 * PER_EPOCH),
         ),
         WireLie(Rule.DIVERGENCE, diverged, divergence(-1, -1)),
-        WireLie(Rule.NO_DIVERGENCE, whole, divergence(epochs.second, 2 * PER_EPOCH - 10)),
+        WireLie(Rule.NO_DIVERGENCE, fits, divergence(epochs.second, 2 * PER_EPOCH - 10)),
         WireLie(Rule.UNKNOWN_LAST_FETCHED, unknown, partition(errorCode=NONE)),
         WireLie(Rule.BELOW_LOG_START, below, partition(errorCode=NONE), after=True),
-        WireLie(Rule.THROTTLE_TIME, end(epoch=epochs.first), response(throttleTimeMs=-1)),
+        WireLie(Rule.THROTTLE_TIME, end(epoch=epochs.first), whole(throttleTimeMs=-1)),
         WireLie(Rule.SCHEMA, end(epoch=epochs.first), no_partition),
-        WireLie(Rule.SCHEMA, whole, other_topic_id),
+        WireLie(Rule.SCHEMA, fits, other_id(OTHER_ID)),
     ]
 
 
@@ -146,13 +154,19 @@ def _set(message: Message, values: dict[str, Any]) -> None:
         getattr(message, f"set{name[0].upper()}{name[1:]}")(value)
 
 
-def partition(**values: Any) -> Change:
-    """Set fields of the response's only partition."""
-    return lambda message: _set(_topic(message).partitions().get(0), values)
+def partition(number: int | None = None, /, **values: Any) -> Change:
+    """Set fields of a partition: the one with this number, or the first."""
+
+    def change(message: Message) -> None:
+        found = _topic(message).partitions()
+        chosen = [one for one in found if number is None or int(one.partitionIndex()) == number]
+        _set(chosen[0], values)
+
+    return change
 
 
-def response(**values: Any) -> Change:
-    """Set fields of the response."""
+def whole(**values: Any) -> Change:
+    """Set fields of a request or a response."""
     return lambda message: _set(message, values)
 
 
@@ -182,6 +196,10 @@ def no_partition(message: Message) -> None:
     _topic(message).partitions().clear()
 
 
-def other_topic_id(message: Message) -> None:
+def other_id(topic_id: str) -> Change:
     """Give the topic another id, as that of a deleted topic."""
-    _topic(message).setTopicId(java_class("org.apache.kafka.common.Uuid").fromString(OTHER_ID))
+
+    def change(message: Message) -> None:
+        _topic(message).setTopicId(java_class("org.apache.kafka.common.Uuid").fromString(topic_id))
+
+    return change
