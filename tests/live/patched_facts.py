@@ -21,7 +21,7 @@ OF_METADATA = 7
 class KnowingMember(AssignedMember):
     """A member whose position and whose metadata have leaders of different epochs."""
 
-    def commits(self, *, epoch: int, leader_epoch: int) -> int:
+    def plain_commit(self, *, epoch: int, leader_epoch: int) -> int:
         """Return the epoch that a plain commit takes for a valid position."""
         self.take_over(6, epoch=epoch, leader_epoch=None)
         partition = java_class("org.apache.kafka.common.TopicPartition")("t", 0)
@@ -42,8 +42,8 @@ def main() -> None:
     plan = Member(group="g", member="g#1", topic="t", reset="none")
     member = KnowingMember(plan, BOOTSTRAP, HistoryWriter(folder / "member.jsonl"))
     told: dict[str, Any] = {
-        "leader above": member.commits(epoch=3, leader_epoch=5),
-        "leader below": member.commits(epoch=3, leader_epoch=2),
+        "leader above": member.plain_commit(epoch=3, leader_epoch=5),
+        "leader below": member.plain_commit(epoch=3, leader_epoch=2),
     }
     member.close()
     print(json.dumps(told))

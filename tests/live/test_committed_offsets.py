@@ -20,10 +20,10 @@ def test_commits_at_every_version_are_answered_and_stored(tmp_path: Path) -> Non
     rules = [row for row in json.loads(page.read_text())["rules"] if row["rule"] in set(CommitRule)]
     assert {row["rule"] for row in rules if row["responses"]} == set(CommitRule)
     assert {row["verdict"] for row in rules} == {"holds"}
-    stored = pq.read_table(page.parent / "tables" / "committed_offsets.parquet").to_pylist()
+    stored = pq.read_table(page.parent.parent / "tables" / "committed_offsets.parquet").to_pylist()
     in_transactions = [row for row in stored if row["producer_id"] >= 0]
     assert in_transactions
     assert {row["value_version"] for row in stored} == {FIRST_VALUE_WITH_TOPIC_ID}
     assert all(row["topic_id"] and row["marker_micros"] for row in in_transactions)
-    members = pq.read_table(page.parent / "tables" / "group_members.parquet").to_pylist()
+    members = pq.read_table(page.parent.parent / "tables" / "group_members.parquet").to_pylist()
     assert {row["protocol"] for row in members} == {"classic", "consumer"}

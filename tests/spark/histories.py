@@ -26,7 +26,7 @@ from micro import (
 
 from analysis.checks.registry import CHECKS
 from contract.checks import Check
-from contract.verdicts import CheckResult, Finding
+from contract.verdicts import CheckResult, Finding, FindingVerdict
 
 # Epoch 0 ends at 2; epoch 1 rewrote 2 and 3. The group read 0-3 of epoch 0, then went on from 4.
 TRUNCATED = {
@@ -205,10 +205,14 @@ def explained(told: CheckResult) -> CheckResult:
 
 
 def is_declared(finding: Finding) -> bool:
-    """Whether the check has such a case; those of `analysis.verdict.others` declare none."""
+    """Whether the check has such a case; those of `analysis.verdict.others` declare none.
+
+    A finding that rests on a gap is undecided, whatever its case.
+    """
     check = CHECKS.get(Check(finding.check))
     return check is None or any(
-        finding.verdict in case.verdicts and (finding.kind == case.kind or not case.is_of_one_kind)
+        finding.verdict in {*case.verdicts, FindingVerdict.UNDECIDED}
+        and (finding.kind == case.kind or not case.is_of_one_kind)
         for case in check.cases
         if finding.kind
     )
