@@ -25,7 +25,12 @@ class KnowingMember(AssignedMember):
         """Return the epoch that a plain commit takes for a valid position."""
         self.take_over(6, epoch=epoch, leader_epoch=None)
         partition = java_class("org.apache.kafka.common.TopicPartition")("t", 0)
-        self._metadata.updateLastSeenEpochIfNewer(partition, OF_METADATA)
+        # `updateLastSeenEpochIfNewer` updates only an epoch that was seen in a response before.
+        seen = java_class("org.apache.kafka.clients.Metadata").class_.getDeclaredField(
+            "lastSeenLeaderEpochs"
+        )
+        seen.setAccessible(True)
+        seen.get(self._metadata).put(partition, java_class("java.lang.Integer")(OF_METADATA))
         leader = java_class("org.apache.kafka.clients.Metadata$LeaderAndEpoch")
         position = java_class(
             "org.apache.kafka.clients.consumer.internals.SubscriptionState$FetchPosition"
