@@ -7,6 +7,7 @@ from analysis.checks.described import FAMILIES, Description, described, in_order
 from analysis.checks.registry import CHECKS
 from analysis.verdict.others import OTHERS
 from contract.made_pages import MadePage
+from contract.markdown import table_row
 from contract.verdicts import FindingVerdict
 
 _MADE = MadePage("findings.md", "make findings")
@@ -64,7 +65,7 @@ def _row(ids: str, check: str, kinds: str, told: Description) -> str:
     parts = (told.definition, told.explanation, f"Evaluates {told.evaluates}")
     finds = " ".join(part for part in parts if part)
     cells = (ids, check, finds, kinds, told.permitted, told.undecided, told.source)
-    return f"| {' | '.join(cells)} |"
+    return table_row(*cells)
 
 
 def main() -> None:

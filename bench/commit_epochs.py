@@ -14,6 +14,7 @@ import msgspec
 
 from analysis.verdict.styles import IN_WORDS, epochs_known
 from contract.errors import FencepostError, UsageError
+from contract.markdown import table_row
 from contract.outcomes import CommitEpoch
 from contract.verdicts import StyleRow, Verdict
 
@@ -55,7 +56,7 @@ def summed(verdicts: Iterable[Verdict]) -> list[StyleRow]:
 def matrix(rows: Iterable[StyleRow]) -> list[str]:
     """Return a line for each row."""
     return [
-        _line(
+        table_row(
             row.labels.get("log_end", ""),
             row.style,
             _told(row.committed_epoch),
@@ -84,7 +85,7 @@ def brief(rows: Iterable[StyleRow], *, log_end: str) -> list[str]:
             missed["-" if row.exception else _told(row.never_delivered)] += row.groups
         groups = sum(row.groups for row in found)
         lines.append(
-            _line(
+            table_row(
                 style,
                 IN_WORDS[CommitEpoch(style)],
                 f"{_told(epoch)} in {groups} of {found[0].of}",
@@ -113,7 +114,7 @@ def conditions(verdicts: Sequence[Verdict]) -> str:
         "| epoch at the commit, of | in how many groups |",
         "|---|---|",
         *(
-            _line(source, _counts(_as_text(counts), counts.total()))
+            table_row(source, _counts(_as_text(counts), counts.total()))
             for source, counts in known.items()
         ),
     ]
@@ -192,10 +193,6 @@ def _together(one: StyleRow, other: StyleRow) -> StyleRow:
         groups=one.groups + other.groups,
         resets=sorted({*one.resets, *other.resets}),
     )
-
-
-def _line(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def _told(value: int | None) -> str:

@@ -23,6 +23,7 @@ from analysis.engine.session import open_session
 from analysis.facts.load import load_trace
 from bench.folders import own_folder
 from contract.checks import Check
+from contract.markdown import table_row
 from contract.run_folder import RunFolder
 from contract.verdicts import FindingVerdict
 from simulator.history import KINDS, Generated, description, planted_universe, write_history
@@ -222,7 +223,7 @@ def table(scored: dict[str, Score]) -> Iterator[str]:
         recall = f"{score.recall:.3f}" if is_planted else ""
         precision = f"{score.precision:.3f}" if is_planted or score.findings else ""
         cells = [definition.id, str(check), planted, recall, precision, str(score.findings)]
-        yield f"| {' | '.join(cells)} |"
+        yield table_row(*cells)
 
 
 def main() -> None:

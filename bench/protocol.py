@@ -17,6 +17,7 @@ from analysis.verdict.rules import NOT_APPLICABLE, NOT_ASKED
 from bench.reproduction import newest_night
 from contract.errors import FencepostError, UsageError
 from contract.made_pages import MadePage
+from contract.markdown import table_row
 from contract.protocol import RULES, ProtocolRule
 from contract.protocol_page import API_NAMES
 from contract.run_folder import RunDescription, find_runs
@@ -92,8 +93,8 @@ def _missing(rule: ProtocolRule) -> str:
 
 def table(found: Mapping[str, Mapping[str, Cell]]) -> str:
     """Return the table: a line for each rule, a column for each Kafka version."""
-    head = _line("rule", *(f"Kafka {kafka}" for kafka in found))
-    lines = (_line(rule, *(str(one[rule]) for one in found.values())) for rule in RULES)
+    head = table_row("rule", *(f"Kafka {kafka}" for kafka in found))
+    lines = (table_row(rule, *(str(one[rule]) for one in found.values())) for rule in RULES)
     return "\n".join([head, "|---" * (len(found) + 1) + "|", *lines])
 
 
@@ -160,10 +161,6 @@ def _day(micros: int) -> str:
 
 def _number(kafka: str) -> tuple[int, ...]:
     return tuple(int(part) for part in kafka.split("."))
-
-
-def _line(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from statistics import median
 import msgspec
 
 from contract.errors import FencepostError, UsageError
+from contract.markdown import table_row
 from contract.nights import SUMMARY_FILE, NightRow, NightSummary
 from contract.verdicts import RunVerdict
 
@@ -57,7 +58,7 @@ def _line(name: str, kafka: str, rows: list[NightRow]) -> str:
         str(count[RunVerdict.UNDECIDED]),
         took,
     )
-    return f"| {' | '.join(cells)} |"
+    return table_row(*cells)
 
 
 def newest(results: Path) -> NightSummary:

@@ -8,6 +8,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+from contract.markdown import table_row
 from harness.commands.requirements import DEFAULT_KAFKA
 from harness.nightly.suite import Entry, find_suite
 from harness.session.catalog import ScenarioFile, scenarios
@@ -77,7 +78,7 @@ def _row(scenario: ScenarioFile, entries: Iterable[Entry]) -> str:
         parameters_in_words(scenario.parameters),
         ", ".join(versions),
     )
-    return f"| {' | '.join(cells)} |"
+    return table_row(*cells)
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from bench.processes import Cost
+from contract.markdown import table_row
 
 _PAGE = """\
 # How fast the checks are
@@ -231,7 +232,7 @@ def _size(one: Size) -> str:
         f"{one.duckdb.peak_bytes / _GIGABYTE:.1f}",
         _same(one.differing),
     )
-    return f"| {' | '.join(cells)} |"
+    return table_row(*cells)
 
 
 def _growth(sizes: Sequence[Size]) -> Iterator[str]:

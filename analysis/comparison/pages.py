@@ -1,6 +1,5 @@
 """The outputs of a comparison: lines for the terminal, Markdown, and a page."""
 
-import re
 from pathlib import Path
 
 import msgspec
@@ -17,6 +16,7 @@ from analysis.comparison.words import (
 )
 from analysis.report.page import environment
 from contract.comparisons import RESULT_FILE, Cell, Outcome, Result
+from contract.markdown import plain, table_row
 from contract.regular_files import replace_file
 
 PAGE, MARKDOWN = "compare.html", "compare.md"
@@ -24,7 +24,6 @@ ROWS_MAX = 200
 """Of a page; `compare.json` has all cells."""
 _TERMINAL_ROWS = 12
 _COLOURS = {Outcome.SAME: "green", Outcome.DIFFERS: "red", Outcome.UNDECIDED: "yellow"}
-_SPECIAL = re.compile(r"([\\`*_\[\]<>|#~&])")
 
 
 def write(folder: Path, result: Result) -> None:
@@ -53,18 +52,18 @@ def show(result: Result, out: Console, *, is_verbose: bool) -> None:
 def markdown(result: Result) -> str:
     """The comparison as Markdown."""
     lines = [
-        f"# Fencepost: {_plain(headline(result))}",
+        f"# Fencepost: {plain(headline(result))}",
         "",
-        f"Scenario {_plain(_asked(result))}.",
+        f"Scenario {plain(_asked(result))}.",
         "",
     ]
-    lines += [f"- {_plain(line)}" for line in sentences(result)]
+    lines += [f"- {plain(line)}" for line in sentences(result)]
     if result.cells:
-        lines += ["", f"| {' | '.join(HEADS)} |", f"|{'---|' * len(HEADS)}"]
+        lines += ["", table_row(*HEADS), f"|{'---|' * len(HEADS)}"]
     for cell in result.cells[:ROWS_MAX]:
-        words = [_plain(word) for word in cell_words(cell)]
+        words = [plain(word) for word in cell_words(cell)]
         words[0] = f"**{words[0]}**" if cell.differs else words[0]
-        lines.append(f"| {' | '.join(words)} |")
+        lines.append(table_row(*words))
     if result.cells[ROWS_MAX:]:
         lines += ["", f"{len(result.cells) - ROWS_MAX} more cells: {RESULT_FILE}"]
     return "\n".join(lines) + "\n"
@@ -100,7 +99,3 @@ def _asked(result: Result) -> str:
 
 def _print(out: Console, line: str, *, style: str = "") -> None:
     out.print(Text(line), style=style, soft_wrap=True, highlight=False)
-
-
-def _plain(text: str) -> str:
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))

@@ -1,6 +1,5 @@
 """The Markdown summary of runs, e.g. for the job summary of a CI system (docs/outputs.md)."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from analysis.report.durations import duration
@@ -8,10 +7,10 @@ from analysis.report.figures import with_noun
 from analysis.report.first_screen import expected_line, reasons
 from analysis.report.run_output import RunOutput
 from analysis.report.stories import where
+from contract.markdown import plain, table_row
 from contract.nights import Outcome
 from contract.verdicts import UnexpectedFindings, Verdict
 
-_SPECIAL = re.compile(r"([\\`*_\[\]<>|#~&])")
 _SIGNS = {Outcome.EXPECTED: "✅", Outcome.UNEXPECTED: "❌", Outcome.UNDECIDED: "⚠️"}
 
 
@@ -25,13 +24,13 @@ def markdown(title: str, outputs: Sequence[RunOutput]) -> str:
     counts = {outcome: sum(one.outcome is outcome for one in outputs) for outcome in Outcome}
     counted = ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)
     lines = [
-        f"# Fencepost: {_plain(title)}",
+        f"# Fencepost: {plain(title)}",
         "",
         f"{with_noun(len(outputs), 'run')}: {counted}.",
         "",
         "| | run | verdict | answer | expected | time |",
         "|---|---|---|---|---|---|",
-        *(f"| {' | '.join(_cells(one))} |" for one in outputs),
+        *(table_row(*_cells(one)) for one in outputs),
     ]
     for one in outputs:
         lines += _details(one)
@@ -40,10 +39,10 @@ def markdown(title: str, outputs: Sequence[RunOutput]) -> str:
 
 def _cells(one: RunOutput) -> Iterator[str]:
     yield _SIGNS[one.outcome]
-    yield _plain(one.name)
+    yield plain(one.name)
     yield str(one.word) if one.expect == "pass" else f"{one.word} (the suite expects {one.expect})"
-    yield _plain(one.verdict.answer if one.verdict else one.error or "")
-    yield _plain(expected_line(one.verdict)) if one.verdict else ""
+    yield plain(one.verdict.answer if one.verdict else one.error or "")
+    yield plain(expected_line(one.verdict)) if one.verdict else ""
     yield duration(one.seconds)
 
 
@@ -51,11 +50,11 @@ def _details(one: RunOutput) -> Iterable[str]:
     """What is unexpected and open in a run; nothing for one that is as expected."""
     if one.outcome is Outcome.EXPECTED:
         return []
-    lines = ["", f"## {_plain(one.name)}", ""]
+    lines = ["", f"## {plain(one.name)}", ""]
     if one.verdict is not None:
         lines += [f"- {text}" for text in _open(one, one.verdict)]
     if one.error is not None:
-        lines.append(f"- error: {_plain(one.error.strip().partition(chr(10))[0])}")
+        lines.append(f"- error: {plain(one.error.strip().partition(chr(10))[0])}")
     if one.rerun:
         lines += ["", "```", one.rerun.replace("```", ""), "```"]
     return lines
@@ -63,18 +62,13 @@ def _details(one: RunOutput) -> Iterable[str]:
 
 def _open(one: RunOutput, verdict: Verdict) -> Iterator[str]:
     for found in verdict.unexpected:
-        yield f"**{_plain(found.check)}**, {_first(found)}"
+        yield f"**{plain(found.check)}**, {_first(found)}"
     if one.run is not None:
         for reason in reasons(verdict, one.run):
-            yield f"undecided: {_plain(reason.text)}"
+            yield f"undecided: {plain(reason.text)}"
 
 
 def _first(found: UnexpectedFindings) -> str:
     place = where(found.first)
-    told = f"{with_noun(found.findings, 'unexpected finding')}: {_plain(found.first.cause)}"
-    return f"{told} ({_plain(place)})" if place else told
-
-
-def _plain(text: str) -> str:
-    """Text in one line, in which no character has a meaning for Markdown or HTML."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    told = f"{with_noun(found.findings, 'unexpected finding')}: {plain(found.first.cause)}"
+    return f"{told} ({plain(place)})" if place else told

@@ -17,6 +17,7 @@ from bench.arbiter.race import Ahead, RaceRow, race_rows
 from bench.arbiter.rows import RELEASED, Row, rows_of
 from contract.errors import UsageError
 from contract.made_pages import MadePage
+from contract.markdown import table_row
 from contract.outcomes import CommitEpoch, Manner, ResetPolicy
 
 _MADE = MadePage("arbiter.md", "make arbiter")
@@ -107,7 +108,7 @@ def _in_brief(rows: Sequence[Row], races: Sequence[RaceRow]) -> Iterator[str]:
         skipping = [row.never_delivered for row in own if row.never_delivered]
         records = f" ({sum(skipping)} records)" if skipping else ""
         missing = sum(not row.is_validated for row in raced)
-        yield _line(
+        yield table_row(
             build,
             ", ".join(ran),
             str(len({row.story for row in own})),
@@ -133,7 +134,7 @@ def _of_builds(rows: Sequence[Row]) -> Iterator[str]:
             found = [row for row in plain if (row.hazard, row.build) == (topic, build)]
             for kafka in sorted({row.kafka for row in found}, reverse=True):
                 own = [row for row in found if row.kafka == kafka]
-                yield _line(
+                yield table_row(
                     topic,
                     build,
                     kafka,
@@ -159,7 +160,7 @@ def _of_ways(rows: Sequence[Row]) -> Iterator[str]:
             own = [row for row in chosen if (row.manner, row.style) == (manner, style)]
             if own:
                 cells = [_cost([row for row in own if row.hazard == topic]) for topic in topics]
-                yield _line(manner, style, str(len(own)), *cells)
+                yield table_row(manner, style, str(len(own)), *cells)
     yield ""
 
 
@@ -181,7 +182,7 @@ def _of_resets(rows: Sequence[Row]) -> Iterator[str]:
                     _counted(said(row) for row in own if row.reset == reset)
                     for reset in ResetPolicy
                 ]
-                yield _line(topic, style, *cells)
+                yield table_row(topic, style, *cells)
     yield ""
 
 
@@ -203,7 +204,7 @@ def _of_race(races: Sequence[RaceRow], ahead: Sequence[Ahead]) -> Iterator[str]:
         kinds[BUILDS.index(row.build), row.build, row.client, row.pace].append(row)
     for (_, build, client, pace), found in sorted(kinds.items()):
         missing = [row for row in found if not row.is_validated]
-        yield _line(
+        yield table_row(
             build,
             client,
             pace,
@@ -218,7 +219,7 @@ def _of_race(races: Sequence[RaceRow], ahead: Sequence[Ahead]) -> Iterator[str]:
         own = [one for one in ahead if one.build == build]
         if own:
             newer, all_of = sum(one.ahead for one in own), sum(one.commits for one in own)
-            yield _line(build, f"{newer} of {all_of}", str(len(own)))
+            yield table_row(build, f"{newer} of {all_of}", str(len(own)))
     yield ""
 
 
@@ -244,7 +245,7 @@ def _of_differences(rows: Sequence[Row], found: Sequence[Difference]) -> Iterato
             one.why or "**not explained**",
         ] += 1
     for (*cells, why), count in sorted(alike.items()):
-        yield _line(*cells, str(count), why)
+        yield table_row(*cells, str(count), why)
 
 
 def _cost(rows: Sequence[Row]) -> str:
@@ -266,7 +267,3 @@ def _counted(values: Iterable[Hashable]) -> str:
         return next(iter(counts))
     total = counts.total()
     return "; ".join(f"{value}: {count} of {total}" for value, count in counts.most_common())
-
-
-def _line(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |"

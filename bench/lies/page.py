@@ -6,6 +6,7 @@ from bench.lies.alone import ToldAlone
 from bench.lies.genuine import Story
 from bench.lies.hidden import HIDDEN
 from bench.lies.telling import Told
+from contract.markdown import table_row
 
 INTRODUCTION = """\
 # Which lies the checks notice
@@ -73,14 +74,14 @@ def _row(one: Told, scenario: str) -> str:
     lie = one.lie
     also = sorted({check for check, _ in one.noticed if check != str(lie.check)})
     cells = (lie.name, lie.verb, lie.table, scenario, str(lie.check), str(lie.verdict))
-    return f"| {' | '.join([*cells, _noticed(one), ', '.join(also)])} |"
+    return table_row(*cells, _noticed(one), ", ".join(also))
 
 
 def _alone(one: ToldAlone) -> str:
     lie = one.lie
     must_be = " or ".join(str(verdict) for verdict in lie.verdicts)
     cells = (lie.name, lie.verb, lie.of, str(lie.check or "(the run)"), must_be, one.seen)
-    return f"| {' | '.join([*cells, one.verdict, _noticed(one)])} |"
+    return table_row(*cells, one.verdict, _noticed(one))
 
 
 def _noticed(one: Told | ToldAlone) -> str:
