@@ -11,9 +11,7 @@ from analysis.facts.positions import PARTITION, all_offsets
 from analysis.facts.progress import never_delivered
 from analysis.facts.trace import Trace
 from contract.outcomes import Outcome
-from contract.tables import MICROS_PER_SECOND
-
-_MICROS_PER_MS = MICROS_PER_SECOND // 1000
+from contract.tables import MICROS_PER_MS
 
 _NOT_THE_OWNER = Cases(
     violation(
@@ -181,7 +179,7 @@ def double_ownership(trace: Trace) -> CheckOutcome:
         .agg(F.count("injected_micros").alias("faults"))
         .selectExpr(
             "*",
-            f"(until_micros - at_micros) / {_MICROS_PER_MS} as overlap_ms",
+            f"(until_micros - at_micros) / {MICROS_PER_MS} as overlap_ms",
             f"until_micros - at_micros <= {trace.clock_micros} as is_close",
         )
     )

@@ -15,10 +15,9 @@ from analysis.facts.state import fork_then, is_overwritten, may_be_overwritten, 
 from analysis.facts.topics import of_present_topic, with_log_starts
 from analysis.facts.trace import Trace
 from contract.outcomes import CommitEpoch
-from contract.tables import MICROS_PER_SECOND
+from contract.tables import MICROS_PER_MS
 
 _LOG = ("topic", "partition")
-_MICROS_PER_MS = MICROS_PER_SECOND // 1000
 _RAISED = "(?i)log_?truncation"
 _RESET = (*PARTITION, "member", "policy", "from_offset", "from_epoch", "to_offset", "at_micros")
 
@@ -60,7 +59,7 @@ def truncation_detected(trace: Trace) -> CheckOutcome:
         )
         .selectExpr(
             "*",
-            f"(at_micros - began) / {_MICROS_PER_MS} as latency_ms",
+            f"(at_micros - began) / {MICROS_PER_MS} as latency_ms",
             "from_offset - forked_at as records",
             "coalesce(to_offset = forked_at, false) as is_exact",
         )

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from contract.tables import MICROS_PER_MS
 from harness.java.jvm import java_class
 from harness.wire.requests import NO_ID
 
@@ -9,7 +10,6 @@ _OFFSET_COMMIT_KEYS = (0, 1)
 """The leading number of an offset commit's key; 2 is a group's metadata (`GroupMetadataKey`)."""
 
 _PACKAGE = "org.apache.kafka.coordinator.group.generated"
-_MICROS_PER_MS = 1000
 
 
 class CommittedOffsets:
@@ -38,7 +38,7 @@ class CommittedOffsets:
             "is_tombstone": not record.hasValue(),
             "offsets_partition": offsets_partition,
             "offsets_offset": int(record.offset()),
-            "committed_micros": int(record.timestamp()) * _MICROS_PER_MS,
+            "committed_micros": int(record.timestamp()) * MICROS_PER_MS,
             "producer_id": -1,
             "producer_epoch": -1,
         }
@@ -68,7 +68,7 @@ class CommittedOffsets:
     ) -> None:
         """Apply a control record: it commits or aborts the producer id's open commits."""
         producer_id = int(batch.producerId())
-        marker_micros = int(record.timestamp()) * _MICROS_PER_MS
+        marker_micros = int(record.timestamp()) * MICROS_PER_MS
         for row in self._open.pop((broker, offsets_partition, producer_id), []):
             row |= {"marker": marker, "marker_micros": marker_micros}
 

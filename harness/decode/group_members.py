@@ -5,6 +5,7 @@ from typing import Any
 
 import jpype
 
+from contract.tables import MICROS_PER_MS
 from harness.java.jvm import java_class
 
 _CLASSIC, _CONSUMER = 2, 8
@@ -12,7 +13,6 @@ _CLASSIC, _CONSUMER = 2, 8
 _KEYS = {_CLASSIC: "GroupMetadata", _CONSUMER: "ConsumerGroupCurrentMemberAssignment"}
 _PROTOCOLS = {_CLASSIC: "classic", _CONSUMER: "consumer"}
 _PACKAGE = "org.apache.kafka.coordinator.group.generated"
-_MICROS_PER_MS = 1000
 
 Row = dict[str, Any]
 
@@ -44,7 +44,7 @@ class GroupMembers:
             "protocol": _PROTOCOLS[kind],
             "offsets_partition": offsets_partition,
             "offsets_offset": int(record.offset()),
-            "at_micros": int(record.timestamp()) * _MICROS_PER_MS,
+            "at_micros": int(record.timestamp()) * MICROS_PER_MS,
         }
         value = None
         if record.hasValue():

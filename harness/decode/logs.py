@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from contract.errors import WorkerError
+from contract.tables import MICROS_PER_MS
 from harness.decode.coordinator import CommittedOffsets
 from harness.decode.cut import decode_cut
 from harness.decode.group_members import GroupMembers
@@ -14,7 +15,6 @@ from harness.decode.segments import batches, control_kind, open_segment, value_o
 from harness.decode.tables import Rows, write_table
 
 OFFSETS_TOPIC = "__consumer_offsets"
-_MICROS_PER_MS = 1000
 _SHOWN_BATCHES = 5
 
 
@@ -150,7 +150,7 @@ def _decode_replica(replica: Replica, segments: Path, rows: Rows) -> None:
             is_transactional=bool(batch.isTransactional()),
             record_count=count,
             size_bytes=int(batch.sizeInBytes()),
-            max_timestamp_micros=int(batch.maxTimestamp()) * _MICROS_PER_MS,
+            max_timestamp_micros=int(batch.maxTimestamp()) * MICROS_PER_MS,
             control_type=control_type,
             checksum=int(batch.checksum()),
         )

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from contract.tables import MICROS_PER_MS
 from harness.decode.segments import control_kind
 from harness.java.jvm import first_java_class, java_class
 
 METADATA_TOPIC = "__cluster_metadata"
-_MICROS_PER_MS = 1000
 _FENCING_CHANGES = {-1: False, 1: True}
 """Values of `BrokerRegistrationFencingChange`; 0 is no change."""
 
@@ -57,7 +57,7 @@ class MetadataLog:
                     "elr": [int(replica) for replica in state.elr],
                     "metadata_offset": int(record.offset()),
                     "metadata_epoch": int(batch.partitionLeaderEpoch()),
-                    "at_micros": int(record.timestamp()) * _MICROS_PER_MS,
+                    "at_micros": int(record.timestamp()) * MICROS_PER_MS,
                     "topic_id": key[0],
                 }
             )
@@ -78,7 +78,7 @@ class MetadataLog:
                 {
                     **states[broker],
                     "metadata_offset": int(record.offset()),
-                    "at_micros": int(record.timestamp()) * _MICROS_PER_MS,
+                    "at_micros": int(record.timestamp()) * MICROS_PER_MS,
                 }
             )
         return rows
@@ -87,7 +87,7 @@ class MetadataLog:
         """Return rows of the table `acls`, in the order of the log."""
         rows: dict[str, dict[str, Any]] = {}
         for _, record, kind, message in self._messages():
-            at_micros = int(record.timestamp()) * _MICROS_PER_MS
+            at_micros = int(record.timestamp()) * MICROS_PER_MS
             if kind == "AccessControlEntryRecord":
                 metadata_offset = int(record.offset())
                 rows[str(message.id())] = {
@@ -174,7 +174,7 @@ def metadata_batches(server: int, in_order: Iterable[Any]) -> Iterator[dict[str,
             "size_bytes": int(batch.sizeInBytes()),
             "checksum": int(batch.checksum()),
             "leader": _elected(batch) if batch.isControlBatch() else None,
-            "at_micros": int(batch.maxTimestamp()) * _MICROS_PER_MS,
+            "at_micros": int(batch.maxTimestamp()) * MICROS_PER_MS,
         }
 
 
