@@ -1,7 +1,5 @@
 """Run one cell on a cluster, without Spark: the arbiter judges runs by DuckDB."""
 
-import shlex
-import sys
 from pathlib import Path
 
 import typer
@@ -10,11 +8,10 @@ from bench.arbiter.cells import Cell
 from cluster.nodes.pool import PoolKind
 from harness.commands.builds import choice_of, fetched
 from harness.commands.requirements import require_pool, require_results
-from harness.invocation import Session
 from harness.session.catalog import find_scenarios
 from harness.session.ducktape_session import run_ducktape
 from harness.session.node_root import node_root
-from harness.session.provenance import git_head, versions
+from harness.session.provenance import session_of
 
 
 def collect(cell: Cell, results: Path, client_jars: list[Path]) -> None:
@@ -27,14 +24,8 @@ def collect(cell: Cell, results: Path, client_jars: list[Path]) -> None:
     require_pool(PoolKind.EMBEDDED)
     folder = require_results(results / cell.name)
     build = fetched(choice_of(cell.kafka, None, None, client_jars or None))
-    session = Session(
-        seed=cell.seed,
-        kafka=build.kafka,
-        build=build,
-        cluster=PoolKind.EMBEDDED.value,
-        command=shlex.join(sys.argv),
-        git_head=git_head(),
-        versions=versions(),
+    session = session_of(
+        seed=cell.seed, kafka=build.kafka, cluster=PoolKind.EMBEDDED.value, build=build
     )
     with node_root(folder) as root:
         run_ducktape(

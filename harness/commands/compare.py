@@ -14,12 +14,12 @@ from cluster.nodes.pool import PoolKind
 from cluster.nodes.tether import tethered
 from contract.child import run_child
 from contract.comparisons import EXIT_CODES, Side, write_comparison
-from contract.errors import AnalysisError, InterruptError
-from contract.nights import SUMMARY_FILE, PlannedRun, read_summary
+from contract.errors import InterruptError
 from contract.uris import local_folder
 from harness.commands.builds import fetched
-from harness.commands.judging import analyse_in_own_process
-from harness.commands.outputs import AsJson
+from harness.commands.judging import analyse_in_own_process, options_of
+from harness.commands.nights import carry_out, judged
+from harness.commands.outputs import AsJson, Cluster
 from harness.commands.requirements import (
     DEFAULT_KAFKA,
     parameters_of,
@@ -28,13 +28,9 @@ from harness.commands.requirements import (
     require_results,
     require_seed,
 )
-from harness.invocation import Session
 from harness.nightly.comparison import WantedComparison, parse_build, suite_of
-from harness.nightly.progress import NightProgress
-from harness.nightly.run import Ended, execute_in_ducktape, run_remaining
-from harness.nightly.state import HeldNight, earlier_runs, hold_night
+from harness.nightly.state import HeldNight, hold_night
 from harness.session.catalog import find_scenarios
-from harness.session.provenance import git_head, versions
 
 COMPARISONS = "compare"
 _HELP_OF_BUILD = (
@@ -64,10 +60,7 @@ def compare(  # noqa: PLR0913 - the options of a command
             help="Parameters of the scenario, as JSON; all that it declares if not given."
         ),
     ] = None,
-    cluster: Annotated[
-        PoolKind,
-        typer.Option(help="Pool of nodes: namespaces, containers, or plain folders."),
-    ] = PoolKind.EMBEDDED,
+    cluster: Cluster = PoolKind.EMBEDDED,
     seed: Annotated[
         int | None,
         typer.Option(help="Seed of all runs; drawn and printed if not given.", min=0),
@@ -127,8 +120,8 @@ def compare(  # noqa: PLR0913 - the options of a command
         _introduce(night)
         write_comparison(night.path, wanted.described(night.state.runs))
         try:
-            _run(night, results)
-            _judge(night)
+            carry_out(night, results, _console, on_phase=lambda _: None)
+            judged(night, _judge, again="judge and compare them")
         except (KeyboardInterrupt, InterruptError):
             left = len(night.remaining)
             raise InterruptError(
@@ -143,46 +136,12 @@ def compare(  # noqa: PLR0913 - the options of a command
     raise typer.Exit(code)
 
 
-def _run(night: HeldNight, results: Path) -> None:
-    """Carry out the remaining runs, and show the progress."""
-    if not night.remaining:
-        return
-    session = Session(
-        seed=night.state.seed,
-        kafka=DEFAULT_KAFKA,
-        cluster=night.state.cluster,
-        command=shlex.join(sys.argv),
-        git_head=git_head(),
-        versions=versions(),
-    )
-    earlier = earlier_runs(night.path.parent, night.state)
-    with NightProgress(_console, night.state.runs, earlier) as progress:
-
-        def execute(run: PlannedRun, folder: Path) -> Ended:
-            return execute_in_ducktape(
-                run, folder, results=results, session=session, on_phase=progress.phase
-            )
-
-        run_remaining(night, execute, on_start=progress.start, on_end=progress.end)
-
-
-def _judge(night: HeldNight) -> None:
-    """Judge all runs in one process.
-
-    Raises:
-        AnalysisError: it wrote no summary; the runs are kept.
-    """
-    (night.path / "report" / SUMMARY_FILE).unlink(missing_ok=True)
-    status = analyse_in_own_process([night.path], stdout=subprocess.DEVNULL)
-    if read_summary(night.path) is None:
-        raise AnalysisError(
-            f"the analysis ended with status {status} and no summary of {night.path}. All runs are "
-            "done and kept: start the same command again to judge and compare them"
-        )
+def _judge(folder: Path) -> int:
+    return analyse_in_own_process([folder], stdout=subprocess.DEVNULL)
 
 
 def _compare(path: Path, *, is_verbose: bool, as_json: bool) -> int:
-    options = [*(["--verbose"] if is_verbose else []), *(["--json"] if as_json else [])]
+    options = options_of(is_verbose=is_verbose, as_json=as_json)
     command = [sys.executable, "-m", "analysis.comparison", str(path), *options]
     return run_child(tethered(command))
 

@@ -11,22 +11,19 @@ from rich.text import Text
 
 from cluster.nodes.pool import PoolKind
 from contract.builds import Choice
-from contract.errors import AnalysisError, InterruptError
-from contract.nights import SUMMARY_FILE, NightSummary, Outcome, PlannedRun, read_summary
+from contract.errors import InterruptError
+from contract.nights import NightSummary, Outcome, PlannedRun
 from contract.uris import local_folder
 from contract.verdicts import RunVerdict
 from harness.commands.builds import ClientJars, ClientVersion, KafkaDir, choice_of, fetched
 from harness.commands.judging import EarlyAnalysis, count_stories, options_of
-from harness.commands.outputs import AsJson, Verbose
+from harness.commands.nights import carry_out, judged
+from harness.commands.outputs import AsJson, Cluster, Verbose
 from harness.commands.requirements import DEFAULT_KAFKA, require_pool, require_results, require_seed
-from harness.invocation import Session
 from harness.nightly.plan import choice_of as planned_choice
-from harness.nightly.progress import NightProgress
-from harness.nightly.run import Ended, execute_in_ducktape, run_remaining
-from harness.nightly.state import HeldNight, Wanted, earlier_runs, hold_night
+from harness.nightly.state import HeldNight, Wanted, hold_night
 from harness.nightly.suite import find_suite
 from harness.session.catalog import find_scenarios
-from harness.session.provenance import git_head, versions
 
 DEFAULT_SUITE = "smoke"
 NIGHTS = "nightly"
@@ -39,10 +36,7 @@ def nightly(  # noqa: PLR0913 - the options of a command
     suite: Annotated[
         str, typer.Option(help="Name of a suite in scenarios/suites, or path of a .yml file.")
     ] = DEFAULT_SUITE,
-    cluster: Annotated[
-        PoolKind,
-        typer.Option(help="Pool of nodes: namespaces, containers, or plain folders."),
-    ] = PoolKind.EMBEDDED,
+    cluster: Cluster = PoolKind.EMBEDDED,
     seed: Annotated[
         int | None,
         typer.Option(help="Seed of the whole night; drawn and printed if not given.", min=0),
@@ -94,8 +88,9 @@ def nightly(  # noqa: PLR0913 - the options of a command
             stories = _stories(night.remaining)
             options = options_of(is_verbose=is_verbose, as_json=as_json)
             with EarlyAnalysis(stories=stories, options=options) as analysis:
-                _run(night, results, analysis)
-                summary = _judge(night, analysis)
+                carry_out(night, results, _console, on_phase=analysis.phase)
+                again = "judge them, or --fresh for a new night"
+                summary = judged(night, analysis.judge, again=again)
         except (KeyboardInterrupt, InterruptError):
             left = len(night.remaining)
             state = f"{len(night.state.runs) - left} runs are done and kept, {left} are left"
@@ -111,50 +106,6 @@ def _stories(runs: list[PlannedRun]) -> int:
     scenarios = find_scenarios([run.scenario for run in runs])
     pairs = zip(scenarios, runs, strict=True)
     return sum(count_stories([scenario], run.parameters) for scenario, run in pairs)
-
-
-def _run(night: HeldNight, results: Path, analysis: EarlyAnalysis) -> None:
-    """Carry out the remaining runs, and show the progress."""
-    if not night.remaining:
-        return
-    session = Session(
-        seed=night.state.seed,
-        kafka=DEFAULT_KAFKA,
-        cluster=night.state.cluster,
-        command=shlex.join(sys.argv),
-        git_head=git_head(),
-        versions=versions(),
-    )
-    earlier = earlier_runs(night.path.parent, night.state)
-    with NightProgress(_console, night.state.runs, earlier) as progress:
-
-        def on_phase(phase: str) -> None:
-            progress.phase(phase)
-            analysis.phase(phase)
-
-        def execute(run: PlannedRun, folder: Path) -> Ended:
-            return execute_in_ducktape(
-                run, folder, results=results, session=session, on_phase=on_phase
-            )
-
-        run_remaining(night, execute, on_start=progress.start, on_end=progress.end)
-
-
-def _judge(night: HeldNight, analysis: EarlyAnalysis) -> NightSummary:
-    """Judge all runs in one process.
-
-    Raises:
-        AnalysisError: it wrote no summary; the runs are kept.
-    """
-    (night.path / "report" / SUMMARY_FILE).unlink(missing_ok=True)
-    status = analysis.judge(night.path)
-    summary = read_summary(night.path)
-    if summary is None:
-        raise AnalysisError(
-            f"the analysis ended with status {status} and no summary of {night.path}. All runs are "
-            "done and kept: start the same command again to judge them, or --fresh for a new night"
-        )
-    return summary
 
 
 def _introduce(night: HeldNight) -> None:

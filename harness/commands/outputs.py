@@ -1,9 +1,15 @@
-"""Options that several commands share: what they print."""
+"""Options that several commands share."""
 
 from typing import Annotated
 
 import typer
 
+from cluster.nodes.pool import PoolKind
+
+Cluster = Annotated[
+    PoolKind,
+    typer.Option(help="Pool of nodes: namespaces, containers, or plain folders."),
+]
 Verbose = Annotated[
     bool,
     typer.Option(

@@ -44,7 +44,7 @@ from harness.commands.judging import (
     count_stories,
     options_of,
 )
-from harness.commands.outputs import AsJson, Verbose
+from harness.commands.outputs import AsJson, Cluster, Verbose
 from harness.commands.requirements import (
     parameters_of,
     require_pool,
@@ -55,17 +55,14 @@ from harness.invocation import Session
 from harness.session.catalog import ScenarioFile, find_scenarios, scenarios
 from harness.session.ducktape_session import run_ducktape
 from harness.session.node_root import node_root
-from harness.session.provenance import git_head, versions
+from harness.session.provenance import session_of
 
 _console = Console(stderr=True)
 
 
 def run(  # noqa: PLR0913 - the options of a command
     names: Annotated[list[str], typer.Argument(help="Scenarios to run; see `fencepost list`.")],
-    cluster: Annotated[
-        PoolKind,
-        typer.Option(help="Pool of nodes: namespaces, containers, or plain folders."),
-    ] = PoolKind.EMBEDDED,
+    cluster: Cluster = PoolKind.EMBEDDED,
     kafka: Kafka = None,
     seed: Annotated[
         int | None,
@@ -99,14 +96,11 @@ def run(  # noqa: PLR0913 - the options of a command
     results = require_results(results)
     require_pool(cluster)
     build = fetched(choice)
-    session = Session(
+    session = session_of(
         seed=new_seed() if seed is None else seed,
         kafka=build.kafka,
-        build=build,
         cluster=cluster.value,
-        command=shlex.join(sys.argv),
-        git_head=git_head(),
-        versions=versions(),
+        build=build,
     )
     _introduce(session, chosen, parameters)
     stories = count_stories(chosen, chosen_parameters)
