@@ -14,8 +14,9 @@ from analysis.engine.spark import SMALL_INPUT_ROWS, SparkEngine
 from analysis.facts.trace import Trace
 from contract.checks import Check
 from contract.ranges import from_rows, row_schema
-from contract.run_folder import Expectation, GroupPlan, Plan, RunDescription, TopicPlan
+from contract.run_folder import Expectation, GroupPlan, TopicPlan
 from contract.tables import TABLES
+from tests.descriptions import description_of, plan_of
 
 Rows = dict[str, list[dict[str, Any]]]
 TraceMaker = Callable[..., Trace]
@@ -67,10 +68,8 @@ def make_trace(engine: SparkEngine, empty_table: Callable[[str], Frame]) -> Trac
             content = pa.Table.from_pylist(rows[name], schema=row_schema(name))
             return engine.table(from_rows(name, content))
 
-        plan = Plan(
+        plan = plan_of(
             scenario="micro",
-            question="?",
-            parameters={},
             topics=[
                 TopicPlan(
                     topic="t",
@@ -96,18 +95,10 @@ def make_trace(engine: SparkEngine, empty_table: Callable[[str], Frame]) -> Trac
             must_judge=list(checks) or [str(check) for check in Check],
             expects=list(expects),
         )
-        run = RunDescription(
-            run_id="r",
+        run = description_of(
             scenario="micro",
-            seed=1,
-            kafka="4.4.0",
-            cluster="embedded",
             clients={"java": "4.4.0"},
             git_head="0",
-            versions={},
-            config={},
-            command="",
-            rerun="",
             started_micros=started_micros,
             ended_micros=ended_micros,
             error=error,

@@ -17,32 +17,14 @@ from pyspark.sql import SparkSession
 from analysis.early import Rehearsal, trace_without_rows
 from analysis.verdict.judge import judge
 from contract.checks import Check
-from contract.run_folder import Plan, RunDescription, RunFolder
+from contract.run_folder import RunDescription, RunFolder
 from contract.waiting import wait_until
+from tests.descriptions import description_of, plan_of
 
 pytestmark = pytest.mark.spark
 
-PLAN = Plan(
-    scenario="s",
-    question="",
-    parameters={},
-    topics=[],
-    groups=[],
-    must_judge=["lost_record"],
-    expects=[],
-)
-RUN = RunDescription(
-    run_id="r",
-    scenario="s",
-    seed=1,
-    kafka="4.4.0",
-    cluster="embedded",
-    clients={},
-    git_head="",
-    versions={},
-    config={},
-    command="",
-    rerun="",
+PLAN = plan_of(question="", must_judge=["lost_record"])
+RUN = description_of(
     started_micros=1_790_000_000_000_000,
     ended_micros=1_790_000_001_000_000,
     jars={"tiny-1.0.jar": "5eed" * 16},

@@ -15,7 +15,7 @@ from analysis.report.story import ends, story
 from analysis.verdict.every_finding import FindingsFile, as_table
 from contract.errors import RunFolderError, UsageError
 from contract.findings import FINDINGS_FILE
-from contract.run_folder import Plan, RunDescription, RunFolder
+from contract.run_folder import RunFolder
 from contract.tables import TABLES
 from contract.verdicts import (
     CheckResult,
@@ -27,6 +27,7 @@ from contract.verdicts import (
     Verdict,
 )
 from harness.decode.tables import write_table
+from tests.descriptions import description_of, plan_of
 
 FAULT = {"fault": "kill", "target": "x", "landed": True, "evidence": "{}"}
 TIMES = {"injected": 220, "proved": 255, "heal_began": 260, "healed": 270}
@@ -74,33 +75,8 @@ def folder(tmp_path: Path) -> RunFolder:
     folder = RunFolder(tmp_path)
     for table in TABLES:
         write_table(folder.tables, table, ROWS.get(table, []))
-    folder.write_plan(
-        Plan(
-            scenario="micro",
-            question="?",
-            parameters={},
-            topics=[],
-            groups=[],
-            must_judge=[],
-            expects=[],
-        )
-    )
-    folder.write_run(
-        RunDescription(
-            run_id="r",
-            scenario="micro",
-            seed=1,
-            kafka="4.4.0",
-            cluster="embedded",
-            clients={},
-            git_head="0",
-            versions={},
-            config={},
-            command="",
-            rerun="",
-            started_micros=0,
-        )
-    )
+    folder.write_plan(plan_of(scenario="micro"))
+    folder.write_run(description_of(scenario="micro", git_head="0", started_micros=0))
     return folder
 
 

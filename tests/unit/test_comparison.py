@@ -18,11 +18,12 @@ from contract.builds import Choice, released
 from contract.comparisons import RESULT_FILE, Comparison, Outcome, Result, Side, Story
 from contract.errors import UsageError
 from contract.nights import Night, PlannedRun, RunStatus
-from contract.run_folder import GroupPlan, Plan, RunDescription, RunFolder
+from contract.run_folder import GroupPlan, RunFolder
 from contract.verdicts import CheckResult, CheckVerdict, Resumption, RunVerdict, Verdict
 from harness.nightly.comparison import WantedComparison, parse_build, suite_of
 from harness.nightly.run import Ended, run_remaining
 from harness.nightly.state import hold_night
+from tests.descriptions import description_of, plan_of
 
 EVIL = "<script>alert(1)</script>"
 COMPARISON = Comparison(
@@ -127,32 +128,9 @@ def written_run(path: Path, rows: list[Resumption], verdict: str = "pass") -> Ru
     """A judged run on disk."""
     folder = RunFolder(path)
     folder.write_plan(
-        Plan(
-            scenario="s",
-            question="?",
-            parameters={},
-            topics=[],
-            groups=[group("g1", labels={"log_end": "above"}), group("g2", reset="none")],
-            must_judge=[],
-            expects=[],
-        )
+        plan_of(groups=[group("g1", labels={"log_end": "above"}), group("g2", reset="none")])
     )
-    folder.write_run(
-        RunDescription(
-            run_id="r",
-            scenario="s",
-            seed=1,
-            kafka="4.4.0",
-            cluster="embedded",
-            clients={},
-            git_head="",
-            versions={},
-            config={},
-            command="",
-            rerun="",
-            started_micros=1,
-        )
-    )
+    folder.write_run(description_of())
     folder.tables.mkdir()
     table = pa.table({"group": ["g1", "g1"], "cause": ["truncation", "no_commit"]})
     pq.write_table(table, folder.tables / "resets.parquet")

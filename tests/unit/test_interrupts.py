@@ -9,8 +9,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from contract.run_folder import Plan, RunDescription, RunFolder
+from contract.run_folder import RunFolder
 from harness.session.salvage import salvage
+from tests.descriptions import description_of, plan_of
 
 WHY = "the run was interrupted before it had collected all"
 OF_CHILD = (
@@ -80,34 +81,8 @@ def test_an_interrupt_while_the_command_line_is_loaded_is_one_line(tmp_path: Pat
 
 
 def described(folder: RunFolder, *, ended_micros: int | None) -> None:
-    folder.write_plan(
-        Plan(
-            scenario="s",
-            question="",
-            parameters={},
-            topics=[],
-            groups=[],
-            must_judge=[],
-            expects=[],
-        )
-    )
-    folder.write_run(
-        RunDescription(
-            run_id="r",
-            scenario="s",
-            seed=1,
-            kafka="4.4.0",
-            cluster="embedded",
-            clients={},
-            git_head="",
-            versions={},
-            config={},
-            command="",
-            rerun="",
-            started_micros=STARTED,
-            ended_micros=ended_micros,
-        )
-    )
+    folder.write_plan(plan_of(question=""))
+    folder.write_run(description_of(started_micros=STARTED, ended_micros=ended_micros))
 
 
 def test_a_run_that_was_broken_off_keeps_its_histories_and_says_why(tmp_path: Path) -> None:

@@ -22,9 +22,10 @@ from contract.nights import (
     read_summary,
     write_atomically,
 )
-from contract.run_folder import Plan, RunDescription, RunFolder
+from contract.run_folder import RunFolder
 from contract.verdicts import CheckResult, CheckVerdict, RunVerdict, Verdict
 from harness.commands.nightly import EXIT_CODES
+from tests.descriptions import description_of, plan_of
 
 PASS, FAIL, UNDECIDED = RunVerdict.PASS, RunVerdict.FAIL, RunVerdict.UNDECIDED
 EVIL = "<script>alert(1)</script>"
@@ -67,30 +68,13 @@ def judged(
 ) -> Judged:
     """A run folder on disk with a verdict of one check."""
     folder = RunFolder(path / str(run.folder) / "S" / "test" / "0")
-    folder.write_plan(
-        Plan(
-            scenario=run.scenario,
-            question="?",
-            parameters={},
-            topics=[],
-            groups=[],
-            must_judge=[],
-            expects=[],
-        )
-    )
+    folder.write_plan(plan_of(scenario=run.scenario))
     folder.write_run(
-        RunDescription(
-            run_id="r",
+        description_of(
             scenario=run.scenario,
             seed=run.seed,
             kafka=run.kafka,
-            cluster="embedded",
-            clients={},
             git_head="0",
-            versions={},
-            config={},
-            command="",
-            rerun="",
             started_micros=0,
             ended_micros=30_000_000,
             **fields,

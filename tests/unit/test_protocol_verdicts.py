@@ -8,8 +8,9 @@ import pytest
 from bench.protocol import PAGE, JudgedRun, cells, made, read, status, table
 from contract.errors import UsageError
 from contract.protocol import RULES, Rule
-from contract.run_folder import Plan, RunDescription, RunFolder
+from contract.run_folder import RunFolder
 from contract.verdicts import SCHEMA, RuleRow, RunVerdict, Verdict
+from tests.descriptions import description_of, plan_of
 
 DAY_MICROS = 1_795_500_000_000_000
 FETCH, END = "FETCH", "OFFSET_FOR_LEADER_EPOCH"
@@ -20,18 +21,12 @@ def rule(name: Rule, verdict: str, *, responses: int = 0, api: str = FETCH) -> R
 
 
 def judged(kafka: str, *rules: RuleRow) -> JudgedRun:
-    run = RunDescription(
+    run = description_of(
         run_id=kafka,
         scenario="epoch_protocol",
         seed=7,
         kafka=kafka,
-        cluster="embedded",
-        clients={},
         git_head="0123456789abcdef+changes",
-        versions={},
-        config={},
-        command="",
-        rerun="",
         started_micros=DAY_MICROS,
         jars={},
     )
@@ -127,17 +122,7 @@ def test_only_judged_runs_are_read(tmp_path: Path) -> None:
     one = judged("4.4.0")
     folder = RunFolder(tmp_path / "run")
     folder.write_run(one.run)
-    folder.write_plan(
-        Plan(
-            scenario="epoch_protocol",
-            question="",
-            parameters={},
-            topics=[],
-            groups=[],
-            must_judge=[],
-            expects=[],
-        )
-    )
+    folder.write_plan(plan_of(scenario="epoch_protocol", question=""))
     with pytest.raises(UsageError, match="has no verdict"):
         read(tmp_path)
     folder.report.mkdir()
