@@ -5,11 +5,11 @@ may only look so. A history without its end, and a table that is missing or unre
 whole run undecided. What is merely odd, and leaves no gap, is reported by `history_complete` alone.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.frames import Row
+from analysis.engine.frames import Frame, Row
 from analysis.facts.client_offsets import client_offsets
 from analysis.facts.faults import unexplained_restarts
 from analysis.facts.trace import Trace
@@ -40,12 +40,14 @@ class _Implied:
         by: the other one.
         where: SQL of its rows; empty for any.
         role: who writes a history in runs to which it applies; empty where servers were collected.
+        rows: which rows of the other one count; None: all.
     """
 
     table: str
     by: str
     where: str = ""
     role: str = ""
+    rows: Callable[[Trace], Frame] | None = None
 
 
 _BY_DRIVER = ("faults", "phases", "waits", "clocks")
@@ -88,7 +90,9 @@ _IMPLIED = (
     _Implied("group_events", by="commits", role=_CLIENTS),
     _Implied("resets", by="group_events", where=_IS_LOGGED, role=_CLIENTS),
     _Implied("polls", by="group_events", where="change = 'caught_up' and position > 0"),
-    _Implied("commits", by="committed_offsets", where=_IS_STORED, role=_CLIENTS),
+    _Implied(
+        "commits", by="committed_offsets", where=_IS_STORED, role=_CLIENTS, rows=client_offsets
+    ),
     _Implied("committed_offsets", by="commits", where=_IS_ACKNOWLEDGED),
     _Implied("transactions", by="sends", where="transaction is not null", role=_CLIENTS),
     _Implied("samples", by="leaderships", role="observer_worker"),
@@ -233,6 +237,5 @@ def _emptied(trace: Trace, roles: set[str]) -> Iterator[Gap]:
 def _has_rows(trace: Trace, implied: _Implied) -> bool:
     if not trace.rows[implied.by]:
         return False
-    is_of_commits = implied.by == "committed_offsets"
-    found = client_offsets(trace) if is_of_commits else trace.present(implied.by)
+    found = trace.present(implied.by) if implied.rows is None else implied.rows(trace)
     return not implied.where or bool(found.where(implied.where).limit(1).collect())
