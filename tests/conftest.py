@@ -11,9 +11,14 @@ settings.load_profile("untimed")
 
 
 class ClustersInTurn(LoadScopeScheduling):
-    """All that starts clusters on one worker, and first: two clusters at once starve each other."""
+    """Docker's clusters on one worker, all others on another, and both before everything else.
+
+    A worker has one cluster at a time. The scopes with the most tests start first.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
+        if nodeid.startswith("tests/live/test_docker"):
+            return "docker"
         return "clusters" if nodeid.startswith("tests/live/") else nodeid
 
 

@@ -4,20 +4,41 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
+from harness.__main__ import main
+
 ROOT = Path(__file__).resolve().parents[2]
+Fencepost = Callable[..., "subprocess.CompletedProcess[str]"]
 COMPARED = ("--scenario", "baseline", "--runs", "4")
 
 
-def fencepost(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+@pytest.fixture
+def fencepost(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Fencepost:
+    """The program, called in this process: to load it for each test would take minutes."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        monkeypatch.setattr(sys, "argv", ["fencepost", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        code = ended.value.code or 0
+        assert isinstance(code, int)
+        return subprocess.CompletedProcess(arguments, code, *capfd.readouterr())
+
+    return call
+
+
+def as_process(*arguments: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [sys.executable, "-m", "harness", *arguments],
         cwd=ROOT,
-        env={**os.environ, "COLUMNS": "200", **environment},
+        env={**os.environ, "COLUMNS": "200"},
         capture_output=True,
         text=True,
         check=False,
@@ -25,24 +46,24 @@ def fencepost(*arguments: str, **environment: str) -> subprocess.CompletedProces
 
 
 def test_without_a_command_the_help_is_all() -> None:
-    ended = fencepost()
+    ended = as_process()
     assert (ended.returncode, ended.stderr) == (64, "")
     assert "Exit codes: 0 pass, 1 fail" in " ".join(ended.stdout.split())
 
 
 def test_the_version_is_that_of_the_package() -> None:
-    ended = fencepost("--version")
+    ended = as_process("--version")
     assert (ended.returncode, ended.stdout) == (0, f"fencepost {version('fencepost')}\n")
 
 
-def test_list_names_each_scenario_with_its_question() -> None:
+def test_list_names_each_scenario_with_its_question(fencepost: Fencepost) -> None:
     listed = fencepost("list").stdout
     for name in ("baseline", "canary", "commit_epoch"):
         assert name in listed
     assert "Which leader epochs do consumers commit" in listed
 
 
-def test_list_as_json_has_each_question_and_its_parameters() -> None:
+def test_list_as_json_has_each_question_and_its_parameters(fencepost: Fencepost) -> None:
     listed = {
         one["name"]: one for one in json.loads(fencepost("list", "--json").stdout)["scenarios"]
     }
@@ -52,7 +73,9 @@ def test_list_as_json_has_each_question_and_its_parameters() -> None:
 
 
 @pytest.mark.parametrize("command", ["run", "analyze", "nightly"])
-def test_commands_that_print_verdicts_have_the_same_options(command: str) -> None:
+def test_commands_that_print_verdicts_have_the_same_options(
+    command: str, fencepost: Fencepost
+) -> None:
     shown = fencepost(command, "--help").stdout
     for option in ("--json", "--verbose", "-v"):
         assert option in shown
@@ -60,19 +83,19 @@ def test_commands_that_print_verdicts_have_the_same_options(command: str) -> Non
 
 @pytest.mark.parametrize("arguments", [(), ("run",), ("fault",), ("kafka", "fetch")])
 def test_usage_names_the_program_as_it_is_installed(arguments: tuple[str, ...]) -> None:
-    shown = fencepost(*arguments, "--help").stdout
+    shown = as_process(*arguments, "--help").stdout
     assert f"Usage: {' '.join(('fencepost', *arguments))} [" in shown
     assert "python -m" not in shown
 
 
-def test_doctor_names_the_pools() -> None:
+def test_doctor_names_the_pools(fencepost: Fencepost) -> None:
     told = fencepost("doctor").stdout
     assert "embedded pool" in told
     assert "usable:" in told
     assert "faults: kill, stop, pause" in told
 
 
-def test_kafka_list_names_the_locked_versions() -> None:
+def test_kafka_list_names_the_locked_versions(fencepost: Fencepost) -> None:
     assert "4.4.0" in fencepost("kafka", "list").stdout
 
 
@@ -129,8 +152,14 @@ def test_kafka_list_names_the_locked_versions() -> None:
     ],
 )
 def test_bad_words_get_a_code_and_a_hint(
-    arguments: tuple[str, ...], code: int, hint: str, tmp_path: Path
+    arguments: tuple[str, ...],
+    code: int,
+    hint: str,
+    fencepost: Fencepost,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    ended = fencepost(*arguments, FENCEPOST_CACHE=str(tmp_path))
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path))
+    ended = fencepost(*arguments)
     assert ended.returncode == code, ended.stderr
     assert hint in " ".join(ended.stderr.split())
