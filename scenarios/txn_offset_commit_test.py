@@ -11,7 +11,8 @@ Load:    `wire`: commits with and without a transaction, and OffsetFetch, each a
          offsets, `after` has only read. Then commits by its old and its new id, and by its name.
 Fault:   `clients`: a group's coordinator is killed in a transaction; then successors take over, and
          the old producers continue. `recreated`: the deletion; then the coordinator of `before` is
-         killed, so that another one loads what is stored.
+         killed, so that another one loads what is stored. `upgrade`: copying goes on while all
+         brokers, which are controllers too, are restarted from Kafka 4.3.1 to 4.4.0, one by one.
 Expect:  accepted commits are stored with their epoch, and from TxnOffsetCommit version 6 on with
          the topic's id; refused ones are not stored. Unknown topics are reported first, and for
          their partitions only. GROUP_ID_NOT_FOUND and STALE_MEMBER_EPOCH are returned from version
@@ -41,6 +42,7 @@ from contract.commit_rules import (
     OFFSET_FETCH,
     TXN_COMMIT,
 )
+from contract.errors import UsageError
 from contract.events import NO_EPOCH
 from contract.outcomes import Isolation
 from contract.run_folder import Expectation, GroupPlan
@@ -50,7 +52,9 @@ from harness.faults.fence import TakeOver
 from harness.faults.kill import Kill
 from harness.faults.reassign import Reassign
 from harness.faults.recreate import Recreate
-from harness.faults.targets import CoordinatorOf
+from harness.faults.targets import Broker, CoordinatorOf
+from harness.faults.upgrade import Upgrade
+from harness.story.copying import PER_EPOCH, Copying
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
@@ -60,8 +64,8 @@ from harness.story.workload import reader
 from harness.wire.commits import Offset, offset_commit, offset_fetch
 from harness.wire.requests import NO_ID
 
-PER_EPOCH = 50
 FEW = 10
+ROUNDS = 2
 COORDINATOR_SECONDS = 60
 NO_SUCH_PARTITION = 99
 SIMPLE, ABSENT = Membership(group="simple"), Membership(group="absent", member="m", generation=0)
@@ -76,13 +80,17 @@ OF_TRANSACTIONS = (
     Check.WRONG_FETCHED_COMMIT,
 )
 OF_RECREATED = (Check.UNJUSTIFIED_RESET, Check.RESET, Check.HANGING_TRANSACTION)
-PARTS = ("wire", "clients", "recreated")
+OF_UPGRADE = OF_TRANSACTIONS[1:]
+PARTS = ("wire", "clients", "recreated", "upgrade")
+STARTS_ON = {"4.4.0": "4.3.1"}
+"""Of the part `upgrade`: the version that brokers start on, by the run's version."""
 
 
-class TxnOffsetCommitScenario(Scenario):
+class TxnOffsetCommitScenario(Copying, Scenario):
     """Requests of groups and transactions, each at every version."""
 
     topology = Topology(brokers=3)
+    made = 0
     orders = durable_topic("orders", partitions=2)
     copies = durable_topic("copies", partitions=1)
     copiers = tuple(
@@ -106,7 +114,7 @@ class TxnOffsetCommitScenario(Scenario):
 
     @matrix(part=list(PARTS))
     def test_txn_offset_commit(self, part: str) -> None:
-        {"wire": self.wire, "clients": self.clients, "recreated": self.recreated}[part]()
+        getattr(self, part)()
 
     def wire(self) -> None:
         """Send each request at every version."""
@@ -244,8 +252,8 @@ class TxnOffsetCommitScenario(Scenario):
             run.phases.enter(Stage.WARM_UP, "each group's records are copied once")
             self.fill(run)
             run.open(copiers, incarnation=1)
+            self.open_producers(run, names)
             for group in names:
-                require(run.transactions.open(f"{group}.old", transactional_id=group))
                 self.copy(run, group, "old", incarnation=1)
                 require(run.transactions.commit(f"{group}.old"))
             self.fetch_of(run, commits, names)
@@ -273,38 +281,7 @@ class TxnOffsetCommitScenario(Scenario):
                 self.copy(run, group, "new", incarnation=2)
                 require(run.transactions.commit(f"{group}.new"))
             self.fetch_of(run, WireCommits(run.wire, run.observer), names)
-            run.settle()
-            run.open([self.check_reader], incarnation=1)
-            run.read_to_end([self.check_reader])
-
-    def fill(self, run: Run) -> None:
-        """Write to both partitions."""
-        for partition in range(self.orders.partitions):
-            run.produce("orders", count=PER_EPOCH, producer=f"p{partition}", partition=partition)
-
-    def copy(self, run: Run, group: str, role: str, *, incarnation: int) -> None:
-        """Begin a transaction, and copy what was written last, with the group's offsets."""
-        producer = f"{group}.{role}"
-        require(
-            run.transactions.begin(producer),
-            run.transactions.copy(
-                producer,
-                member=f"{group}#{incarnation}",
-                topic=self.copies,
-                partition=0,
-                records=PER_EPOCH * self.orders.partitions,
-            ),
-        )
-
-    def send_offsets(self, run: Run, group: str, role: str) -> None:
-        """Send the positions of a group's member to its transaction; an error does not stop."""
-        run.transactions.copy(
-            f"{group}.{role}", member=f"{group}#1", topic=self.copies, partition=0, records=0
-        )
-
-    def succeed(self, run: Run, name: str) -> None:
-        """Open another producer of a transactional.id."""
-        require(run.transactions.open(f"{name}.new", transactional_id=name))
+            self.read(run)
 
     def fetch_of(self, run: Run, commits: WireCommits, groups: list[str]) -> None:
         """Fetch what is stored of groups, once no transaction is pending."""
@@ -334,8 +311,7 @@ class TxnOffsetCommitScenario(Scenario):
             self.topic_id, self.no_id, self.epochs = run.wire.topic_id("orders"), NO_ID, [0]
             self.made = 0
             run.open(groups, incarnation=1)
-            for name in ("before", "after"):
-                require(run.transactions.open(f"{name}.old", transactional_id=name))
+            self.open_producers(run, ["before", "after"])
             self.copy(run, "before", "old", incarnation=1)
             require(run.transactions.begin("after.old"))
             run.consume(["after#1"])
@@ -375,3 +351,49 @@ class TxnOffsetCommitScenario(Scenario):
             run.settle()
             run.open(groups, incarnation=2)
             run.read_to_end(groups, incarnation=2)
+
+    # Part `upgrade`.
+
+    def upgrade(self) -> None:
+        """Restart every broker on the run's version while groups copy in transactions."""
+        if self.session.builds.server_jars or self.session.kafka not in STARTS_ON:
+            raise UsageError(
+                f"part upgrade has no version to start on before {self.session.kafka}: it is "
+                f"for the releases {', '.join(STARTS_ON)}"
+            )
+        names = [group.group for group in self.copiers]
+        with self.running(
+            topics=[self.orders, self.copies],
+            groups=(*self.copiers, self.check_reader),
+            must_judge=OF_UPGRADE,
+            starts_on=STARTS_ON[self.session.kafka],
+        ) as run:
+            run.create(assignment=[1, 2, 3])
+            run.watch()
+            self.topic_id, self.no_id, self.epochs = run.wire.topic_id("orders"), NO_ID, [0]
+            run.phases.enter(Stage.WARM_UP, "groups copy on the older version")
+            run.open(self.copiers, incarnation=1)
+            self.open_producers(run, names)
+            self.copy_once(run, names, incarnation=1, pending=partial(self.pending, run))
+            to = self.session.builds.of_servers
+            newest = partial(run.wire.newest, api=TXN_COMMIT)
+            with self.copying(run, names) as copying:
+                copying.await_more(ROUNDS)
+                for broker in self.random.sample(self.topology.broker_ids, self.topology.brokers):
+                    run.phases.enter(Stage.HELD, f"broker {broker} is upgraded")
+                    run.inject(Upgrade(Broker(broker), to=to, api=TXN_COMMIT, newest=newest))
+                    copying.await_more(ROUNDS)
+                    for group in names:
+                        self.fetch(WireCommits(run.wire, run.observer), group)
+                run.settle()
+            run.phases.enter(Stage.HEALED, "groups are opened again")
+            self.fetch_of(run, WireCommits(run.wire, run.observer), names)
+            run.close([f"{group}#1" for group in names])
+            run.open(self.copiers, incarnation=2)
+            self.copy_once(run, names, incarnation=2, pending=partial(self.pending, run))
+            self.fetch_of(run, WireCommits(run.wire, run.observer), names)
+            self.read(run)
+
+    def pending(self, run: Run, group: str) -> None:
+        """Fetch stable offsets while a transaction of the group is open."""
+        self.fetch(WireCommits(run.wire, run.observer), group, is_stable=True)

@@ -115,6 +115,8 @@ class Column:
     def isin(self, *values: Any) -> "Column":
         """Whether it is one of the values, given one by one or as one list."""
         flat = values[0] if len(values) == 1 and not isinstance(values[0], str) else values
+        if not flat:
+            return Column("FALSE")
         return Column(f"({self.sql} IN ({', '.join(map(_operand, flat))}))")
 
     def desc(self) -> "Column":

@@ -38,12 +38,13 @@ class KafkaService(Service):  # type: ignore[misc]
             context: ducktape's.
             topology: the cluster's shape.
             version: of Kafka.
-            classes: the servers' class path; None: that of the locked version.
+            classes: the class path that servers start on; None: that of the locked version.
         """
         super().__init__(context, num_nodes=topology.node_count)
         self.topology = topology
         self.version = version
-        self.classes = ClassPath(locked=version) if classes is None else classes
+        first = ClassPath(locked=version) if classes is None else classes
+        self._classes = dict.fromkeys(topology.server_ids, first)
         self._hosts = {
             server_id: node_of(allocated)
             for server_id, allocated in zip(topology.server_ids, self.nodes, strict=True)
@@ -106,7 +107,8 @@ class KafkaService(Service):  # type: ignore[misc]
         if self.is_running(server_id):
             raise NodeError(f"server {server_id} runs already")
         node, home = self._hosts[server_id], self._home(server_id)
-        class_path = node.class_path(self.classes.locked, self.classes.own)
+        classes = self._classes[server_id]
+        class_path = node.class_path(classes.locked, classes.own)
         java = [node.java, *node.class_data(class_path), *java_options(home, class_path)]
         properties = f"{home}/server.properties"
         serve = [*java, "kafka.Kafka", properties]
@@ -119,6 +121,14 @@ class KafkaService(Service):  # type: ignore[misc]
         self._processes[server_id] = node.spawn(
             ["sh", "-c", script], log=self.log_file(server_id), cwd=home
         )
+
+    def classes(self, server_id: int) -> ClassPath:
+        """The class path of a server's next start."""
+        return self._classes[server_id]
+
+    def install(self, server_id: int, classes: ClassPath) -> None:
+        """Let a server have another class path from its next start on."""
+        self._classes[server_id] = classes
 
     def is_running(self, server_id: int) -> bool:
         """Whether the server's process runs (paused counts as running)."""

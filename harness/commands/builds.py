@@ -1,5 +1,6 @@
 """Options that name the Kafka of a run, and what they find (docs/own-builds.md)."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,7 @@ from contract.builds import Build, Choice
 from contract.errors import UsageError
 from contract.uris import local_folder
 from harness.commands.requirements import DEFAULT_KAFKA, require_kafka
+from harness.session.catalog import ScenarioFile
 
 Kafka = Annotated[
     str | None,
@@ -68,14 +70,17 @@ def choice_of(
     )
 
 
-def fetched(choice: Choice) -> Build:
+def fetched(choice: Choice, scenarios: Iterable[ScenarioFile] = ()) -> Build:
     """Find the jars of a choice, and download missing ones of locked versions.
+
+    Among these are the versions that brokers of these scenarios start on.
 
     Raises:
         UsageError: as `resolve`.
         DistributionError: a version is not locked, or can't be downloaded.
     """
     build = resolve(choice)
-    for version in build.locked:
+    earlier = [one.starts_on[build.kafka] for one in scenarios if build.kafka in one.starts_on]
+    for version in dict.fromkeys([*build.locked, *earlier]):
         distribution.ensure(version)
     return build

@@ -81,7 +81,7 @@ def nightly(  # noqa: PLR0913 - the options of a command
     results = require_results(results)
     require_pool(cluster)
     for run in wanted.plan(0):
-        fetched(planned_choice(run))
+        fetched(planned_choice(run), find_scenarios([run.scenario]))
     with hold_night(results / NIGHTS, wanted, is_fresh=fresh) as night:
         _introduce(night)
         try:

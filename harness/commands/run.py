@@ -95,7 +95,7 @@ def run(  # noqa: PLR0913 - the options of a command
     require_seed(seed)
     results = require_results(results)
     require_pool(cluster)
-    build = fetched(choice)
+    build = fetched(choice, chosen)
     session = session_of(
         seed=new_seed() if seed is None else seed,
         kafka=build.kafka,

@@ -3,7 +3,7 @@
 import ast
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from contract.errors import UsageError
 
 _FOLDER = Path(__file__).resolve().parents[2] / "scenarios"
 _SUFFIX = "_test"
+_STARTS_ON = "STARTS_ON"
 
 
 @dataclass(frozen=True)
@@ -20,12 +21,14 @@ class ScenarioFile:
 
     parameters: each declared set of them (`@matrix`, `@parametrize`); a single empty one if none is
         declared; None if they can't be read from its file.
+    starts_on: the Kafka version that brokers start on before an upgrade, by the run's version.
     """
 
     name: str
     path: Path
     question: str
     parameters: tuple[Mapping[str, Any], ...] | None = ({},)
+    starts_on: Mapping[str, str] = field(default_factory=dict)
 
     def require(self, parameters: Mapping[str, Any]) -> None:
         """Check that a set of parameters is one that the scenario declares.
@@ -66,18 +69,12 @@ def read_scenario(path: Path) -> ScenarioFile:
     tree = ast.parse(path.read_text())
     question = (ast.get_docstring(tree) or "").partition("\n")[0]
     name = path.stem.removesuffix(_SUFFIX)
-    return ScenarioFile(name, path, question, _parameters(tree))
+    return ScenarioFile(name, path, question, _parameters(tree), _starts_on(tree))
 
 
 def _parameters(tree: ast.Module) -> tuple[Mapping[str, Any], ...] | None:
     """Return each declared set of parameters of a scenario's tests; None if one is no literal."""
-    names = {
-        target.id: node.value
-        for node in tree.body
-        if isinstance(node, ast.Assign | ast.AnnAssign)
-        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
-        if isinstance(target, ast.Name) and node.value is not None
-    }
+    names = _named(tree)
     declared: list[Mapping[str, Any]] = []
     try:
         for mark, values in _marks(tree, names):
@@ -90,6 +87,24 @@ def _parameters(tree: ast.Module) -> tuple[Mapping[str, Any], ...] | None:
     except ValueError:
         return None
     return tuple(declared) or ({},)
+
+
+def _starts_on(tree: ast.Module) -> dict[str, str]:
+    """Return the constant `STARTS_ON` of a scenario's module; empty without one."""
+    named = _named(tree).get(_STARTS_ON)
+    found: dict[str, str] = {} if named is None else ast.literal_eval(named)
+    return found
+
+
+def _named(tree: ast.Module) -> dict[str, ast.expr]:
+    """Return the constants of a module, by name."""
+    return {
+        target.id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Name) and node.value is not None
+    }
 
 
 def _marks(tree: ast.Module, names: Mapping[str, ast.expr]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -91,11 +91,13 @@ class Scenario(Test):  # type: ignore[misc]
         expects: Sequence[Expectation] = (),
         topology: Topology | None = None,
         must_judge: Sequence[Check] = (),
+        starts_on: str | None = None,
     ) -> Iterator[Run]:
         """Start the cluster, yield the run, and collect everything, also after an exception.
 
         An error of the scenario is written to `run.json` and raised again. Where the scenario's
         parameters need it, `topology` replaces its own, and `must_judge` are additional checks.
+        `starts_on` is the locked Kafka version that servers start on, if it is not the run's.
 
         Raises:
             UsageError: a group's client can't be tested with this Kafka version, or the answer is
@@ -108,7 +110,7 @@ class Scenario(Test):  # type: ignore[misc]
         folder = RunFolder(Path(TestContext.results_dir(self.test_context, 0)))
         plan = self._plan(topics, groups, expects, must_judge)
         folder.write_plan(plan)
-        description = self._describe(plan, shape)
+        description = self._describe(plan, shape, starts_on)
         folder.write_run(description)
         history = _driver_history(folder)
         phases = Phases(history)
@@ -116,9 +118,8 @@ class Scenario(Test):  # type: ignore[misc]
         try:
             phases.enter(Stage.STARTING, "servers and clients")
             build = self.session.builds
-            kafka = KafkaService(
-                self.test_context, shape, version=build.kafka, classes=build.of_servers
-            )
+            first = ClassPath(locked=starts_on) if starts_on else build.of_servers
+            kafka = KafkaService(self.test_context, shape, version=build.kafka, classes=first)
             workers = {
                 kind: self._worker(kind.worker, kind.module, build.of_clients)
                 for kind in workers_for(groups)
@@ -193,7 +194,7 @@ class Scenario(Test):  # type: ignore[misc]
             answer=self.answer,
         )
 
-    def _describe(self, plan: Plan, shape: Topology) -> RunDescription:
+    def _describe(self, plan: Plan, shape: Topology, starts_on: str | None) -> RunDescription:
         session = self.session
         return RunDescription(
             run_id=self.test_context.test_id,
@@ -209,6 +210,7 @@ class Scenario(Test):  # type: ignore[misc]
                 "controllers": shape.controller_ids,
                 "settings": dict(shape.settings),
                 "features": dict(shape.features),
+                **({"starts_on": starts_on} if starts_on else {}),
             },
             command=session.command,
             rerun=session.rerun(plan.scenario, plan.parameters),

@@ -54,13 +54,15 @@ class Wire:
                 self._topic_names[known[0]] = topic
         return self._topic_ids[topic]
 
-    def versions(self, broker: int, api: str) -> range:
+    def versions(self, broker: int, api: str, *, is_new: bool = False) -> range:
         """Return the versions of an API that a broker supports, by its ApiVersions response.
+
+        With `is_new` it is asked again: another Kafka may run there.
 
         Raises:
             WorkerError: it did not respond.
         """
-        if broker not in self._versions:
+        if is_new or broker not in self._versions:
             (result,) = self.call(broker, [api_versions()])
             if result.response is None:
                 raise WorkerError(f"broker {broker} does not return its versions: {result.failure}")
@@ -69,6 +71,10 @@ class Wire:
                 for one in result.response["apiKeys"]
             }
         return self._versions[broker].get(API_KEYS[api], range(0))
+
+    def newest(self, broker: int, api: str) -> int:
+        """Return the newest version of an API that a broker supports now."""
+        return self.versions(broker, api, is_new=True)[-1]
 
     def call(
         self,

@@ -51,3 +51,10 @@ def test_what_is_no_literal_is_not_checked(tmp_path: Path) -> None:
     text = SCENARIO.replace("list(RECIPES)", "all_of_them()")
     assert declared(tmp_path, text) is None
     read_scenario(tmp_path / "own_test.py").require({"recipe": "anything"})
+
+
+def test_a_scenario_names_the_version_that_its_brokers_start_on(tmp_path: Path) -> None:
+    declared(tmp_path, SCENARIO + 'STARTS_ON = {"9.9.9": "9.8.7"}\n')
+    assert read_scenario(tmp_path / "own_test.py").starts_on == {"9.9.9": "9.8.7"}
+    declared(tmp_path, SCENARIO)
+    assert read_scenario(tmp_path / "own_test.py").starts_on == {}

@@ -45,6 +45,11 @@ def test_operators_keep_their_order() -> None:
     assert case.sql == "CASE WHEN (`a` = 1) THEN 'one' WHEN (`a` = 2) THEN `b` ELSE null END"
 
 
+def test_nothing_is_in_an_empty_list() -> None:
+    assert F.col("a").isin([]).sql == "FALSE"
+    assert F.col("a").isin([1, 2]).sql == "(`a` IN (1, 2))"
+
+
 def test_a_column_has_no_truth_value() -> None:
     with pytest.raises(TypeError, match="use &"):
         bool(F.col("a") == 1)
