@@ -121,6 +121,8 @@ def server_properties(
     if advertised:
         properties["advertised.listeners"] = _endpoints(address, advertised)
         properties["inter.broker.listener.name"] = "REPLICATION"
+        if topology.has_racks:
+            properties["broker.rack"] = topology.rack(server_id)
     properties.update(_security(topology) if topology.principals else {})
     properties.update(topology.settings)
     return "".join(f"{key}={value}\n" for key, value in sorted(properties.items()))

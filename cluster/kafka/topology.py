@@ -24,6 +24,7 @@ class Topology:
         combined: in combined mode, which brokers are controllers; all of them if empty.
         spares: how many of the controllers, the last ones, do not vote at first. With any, the
             quorum is dynamic (KIP-853): its voters can be added and removed.
+        has_racks: whether each broker is in a rack of its own, `rack-1` for broker 1.
         settings: further server properties, the same on every node.
         principals: users of a listener of their own, `SECURED`, where the authorizer permits only
             what access control entries say. All other listeners are for a super user.
@@ -35,6 +36,7 @@ class Topology:
     controllers: int = 0
     combined: tuple[int, ...] = ()
     spares: int = 0
+    has_racks: bool = False
     settings: Mapping[str, str] = field(default_factory=dict)
     features: Mapping[str, int] = field(default_factory=dict)
     principals: tuple[str, ...] = ()
@@ -66,6 +68,11 @@ class Topology:
     def server_ids(self) -> list[int]:
         """All ids, brokers first, one per node."""
         return self.broker_ids + (self.controller_ids if self.controllers else [])
+
+    @staticmethod
+    def rack(broker_id: int) -> str:
+        """Return the rack of a broker, with `has_racks`."""
+        return f"rack-{broker_id}"
 
     def roles(self, server_id: int) -> str:
         """`process.roles` of a server."""

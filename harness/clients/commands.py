@@ -209,6 +209,16 @@ class CountCommits(Command, frozen=True, kw_only=True):
     members: list[str]
 
 
+class CountReceived(Command, frozen=True, kw_only=True):
+    """Result: by member of a Java client, the bytes that it received from each broker so far.
+
+    They are those of the connection on which it fetches; its group's coordinator has another one.
+    """
+
+    members: list[str]
+    brokers: list[int]
+
+
 class StopConsuming(Command, frozen=True, kw_only=True):
     """Let members stop polling; they stay open and in their groups."""
 

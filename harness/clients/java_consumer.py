@@ -34,6 +34,26 @@ class JavaMember(GroupMember):
             offsets.put(java_partition(tp), java_offset(at))
         return offsets, self._consumer.groupMetadata()
 
+    def received(self, brokers: Iterable[int]) -> dict[str, int]:
+        """Return the bytes received from brokers so far; may be called from any thread.
+
+        They are the consumer's own metrics. The coordinator's connection has a node id
+        of its own, so it does not count.
+        Source: `Selector.SelectorMetrics`, `ConsumerCoordinator`.
+        """
+        metrics = self._consumer.metrics()
+        return {str(broker): self._received(metrics, broker) for broker in brokers}
+
+    def _received(self, metrics: Any, broker: int) -> int:
+        tags = java_class("java.util.HashMap")()
+        tags.put("client-id", self.member.member)
+        tags.put("node-id", f"node-{broker}")
+        name = java_class("org.apache.kafka.common.MetricName")(
+            "incoming-byte-total", "consumer-node-metrics", "", tags
+        )
+        metric = metrics.get(name)
+        return 0 if metric is None else int(metric.metricValue())
+
     def _open(self, bootstrap: str) -> None:
         self._consumer = java_class("org.apache.kafka.clients.consumer.KafkaConsumer")(
             java_properties(

@@ -10,6 +10,7 @@ from harness.clients.commands import (
     BeginTransaction,
     CopyInTransaction,
     CountProduced,
+    CountReceived,
     EndTransaction,
     OpenTransactional,
     Produce,
@@ -19,6 +20,7 @@ from harness.clients.commands import (
     WorkerPlan,
 )
 from harness.clients.history import HistoryWriter
+from harness.clients.java_consumer import JavaMember
 from harness.clients.java_load import SteadyProducer
 from harness.clients.java_manners import java_member
 from harness.clients.java_producer import produce
@@ -57,8 +59,8 @@ class JavaRole(MemberRole):
                     command, bootstrap=self._plan.bootstrap, history=self._history
                 )
                 return None
-            case CountProduced(producer=producer):
-                return self._load(producer).counts()
+            case CountProduced() | CountReceived():
+                return self._count(command)
             case StopProducer(producer=producer):
                 counts = self._load(producer).stop()
                 del self._loads[producer]
@@ -80,6 +82,17 @@ class JavaRole(MemberRole):
             load.stop()
         self._transactions.close()
         super().close()
+
+    def _count(self, command: CountProduced | CountReceived) -> Any:
+        if isinstance(command, CountProduced):
+            return self._load(command.producer).counts()
+        return {name: self._java_member(name).received(command.brokers) for name in command.members}
+
+    def _java_member(self, name: str) -> JavaMember:
+        member = self._member(name)
+        if not isinstance(member, JavaMember):
+            raise WorkerError(f"{name} is no Java consumer")
+        return member
 
     def _load(self, producer: str) -> SteadyProducer:
         try:

@@ -31,6 +31,7 @@ from harness.story.groups import Groups
 from harness.story.injections import Injections
 from harness.story.phases import Phases
 from harness.story.quorum import Quorum
+from harness.story.sources import Sources
 from harness.story.topics import new_topic
 from harness.story.transactions import Transactions
 from harness.story.wire import Wire
@@ -49,6 +50,7 @@ class Run:
         clients: the worker with the Java clients, which produces too.
         consumers: the workers with the clients under test, Java's among them.
         workload: the producers and readers in the background.
+        sources: from which brokers members read.
         groups: members and committed offsets of groups.
         transactions: transactional producers, step by step.
         wire: single requests to single brokers.
@@ -76,6 +78,7 @@ class Run:
         self.observer = Observer(observer, kafka, history)
         self.folder = folder
         self.workload = Workload(consumers, self.observer)
+        self.sources = Sources(consumers, self.observer)
         self.groups = Groups(self.observer)
         self.transactions = Transactions(consumers.java)
         self.wire = Wire(self.observer)

@@ -169,6 +169,16 @@ def test_server_properties_of_a_broker_and_a_controller() -> None:
     assert "num.io.threads=9\n" in texts[1]
 
 
+def test_each_broker_has_a_rack_of_its_own_and_a_controller_has_none() -> None:
+    topology = Topology(brokers=2, controllers=1, has_racks=True)
+    addresses = {1: "10.0.0.1", 2: "10.0.0.2", 101: "10.0.0.3"}
+    for server_id in addresses:
+        text = server_properties(
+            topology, server_id=server_id, addresses=addresses, data=Path("/data")
+        )
+        assert (f"broker.rack=rack-{server_id}\n" in text) == (server_id in topology.broker_ids)
+
+
 def test_principals_have_a_listener_and_an_authorizer_of_their_own() -> None:
     topology = Topology(brokers=1, controllers=1, principals=("reader", "stranger"))
     addresses = {1: "10.0.0.1", 101: "10.0.0.2"}
