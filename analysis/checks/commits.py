@@ -98,12 +98,14 @@ def commit_regressed(trace: Trace) -> CheckOutcome:
     return CheckOutcome(findings(reported, _BACK), count(pairs))
 
 
+_UNREAD = "record {offset - 1} (epoch {logged_epoch}) was never delivered to the group"
 _BEYOND_PROCESSED = Cases(
     violation(
-        "unread",
-        "record {offset - 1} (epoch {logged_epoch}) was never delivered to the group",
-        when="reset_cause is null",
+        "of another topic",
+        f"{_UNREAD}, but record {{offset - 1}} of the topic that had this name before",
+        when="reset_cause is null and is_of_former",
     ),
+    violation("unread", _UNREAD, when="reset_cause is null"),
     permitted("reset", "a reset ({reset_cause}) moved the position there"),
     evidence="committed_epoch, logged_epoch, previous_offset, reset_cause",
     **AT_COMMIT,
@@ -131,13 +133,20 @@ def commit_beyond_processed(trace: Trace) -> CheckOutcome:
     return CheckOutcome(findings(found, _BEYOND_PROCESSED), count(known))
 
 
+_ENDED = "the log ended at {end} in epoch {led_epoch}, below the committed offset"
 _BEYOND_LOG = Cases(
     undecided(
         "unknown end",
         "the log end at the time of the commit is unknown",
         when="`end` is null",
     ),
-    violation("beyond", "the log ended at {end} in epoch {led_epoch}, below the committed offset"),
+    violation(
+        "of another topic",
+        f"{_ENDED}; the group was delivered record {{offset - 1}} of the topic that had this name"
+        " before",
+        when="is_of_former",
+    ),
+    violation("beyond", _ENDED),
     evidence="end, sampled_end, led_epoch, committed_epoch",
     **AT_COMMIT,
 )
@@ -146,9 +155,9 @@ _BEYOND_LOG = Cases(
 def commit_beyond_log(trace: Trace) -> CheckOutcome:
     """The committed offset lay beyond the end of the log at that time.
 
-    Deliveries and the targets of resets lay within the log. For other offsets, the end is that of
-    the leader's next sample in that epoch, else where the epoch ends on the surviving branch, else
-    the end of the run.
+    Deliveries and the targets of resets lay within the log, unless they were of another topic that
+    had the name before. For other offsets, the end is that of the leader's next sample in that
+    epoch, else where the epoch ends on the surviving branch, else the end of the run.
 
     Undecided: none of them is known.
     Evaluates: every stored commit.
@@ -319,7 +328,7 @@ def _with_unclean_elections(lost: Frame, trace: Trace) -> Frame:
 
 def _with_reset_to(commits: Frame, trace: Trace) -> Frame:
     """Add reset_cause: of a reset of the group that had led to exactly the committed offset."""
-    resets = trace["resets"].select(
+    resets = of_present_topic(trace["resets"], trace, "at_micros").select(
         *PARTITION,
         F.col("to_offset").alias("offset"),
         F.col("at_micros").alias("reset_micros"),

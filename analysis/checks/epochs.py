@@ -275,7 +275,9 @@ def orphan_commit(trace: Trace) -> CheckOutcome:
 
     A later epoch starts below the offset on the surviving branch. Epochs below that of the previous
     record only look so, and are left out: `committed_epoch_stale` finds them. A delivered record
-    lay below the high watermark, so only an election that permits the loss may abandon it.
+    lay below the high watermark, so only an election that permits the loss may abandon it. Commits
+    of records that another topic of this name had are left out: they were on no branch of this one;
+    `commit_beyond_log` and `commit_beyond_processed` find them.
 
     Permitted: by the election that abandoned the branch, if it permits the loss.
     Undecided: the metadata log does not have all elections since.
@@ -289,7 +291,7 @@ def orphan_commit(trace: Trace) -> CheckOutcome:
         .selectExpr("*", f"{kept_fork('committed_epoch', 'offset')} as fork")
     )
     orphans = judged.where(
-        "fork is not null and coalesce(record_epoch, -1) <= committed_epoch"
+        "fork is not null and not is_of_former and coalesce(record_epoch, -1) <= committed_epoch"
     ).selectExpr(
         *COMMIT,
         "offset",

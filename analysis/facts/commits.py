@@ -9,7 +9,7 @@ from analysis.engine.frames import Frame
 from analysis.facts.declared import OF_GROUP, each, of_table
 from analysis.facts.positions import PARTITION, all_offsets, offsets_of
 from analysis.facts.slices import given_at, logged_at
-from analysis.facts.topics import of_present_topic
+from analysis.facts.topics import of_present_topic, with_former_topic
 from analysis.facts.trace import Trace, fact
 from contract.outcomes import CommitEpoch
 from contract.table_columns import boolean, int32, int64, string
@@ -51,6 +51,11 @@ _OF_ASKED = """
         "of the record before (offset - 1), as the group was delivered it last before the commit",
     ),
     int64("polled_at"),
+    boolean(
+        "is_of_former",
+        "whether the group was delivered the record before only by a topic that had the name"
+        " before this one was created",
+    ),
     int32(
         "logged_epoch",
         "of the record before, as the surviving log has it, control batches included",
@@ -90,13 +95,16 @@ def stored_commits(trace: Trace) -> Frame:
     )
     points = commits.select(*COMMIT, "until", F.col("before").alias("offset"))
     as_polled = (
-        given_at(points, trace)
+        with_former_topic(given_at(points, trace), trace, "at_micros")
         .where("at_micros < until")
         .groupBy(*COMMIT)
         .agg(
-            F.max_by("leader_epoch", "at_micros").alias("polled_epoch"),
-            F.max("at_micros").alias("polled_at"),
+            F.expr("max_by(leader_epoch, at_micros) filter (where not is_of_former)").alias(
+                "polled_epoch"
+            ),
+            F.expr("max(at_micros) filter (where not is_of_former)").alias("polled_at"),
         )
+        .withColumn("is_of_former", F.expr("polled_at is null"))
     )
     openings = (
         trace["group_events"]
@@ -136,6 +144,7 @@ def stored_commits(trace: Trace) -> Frame:
         .withColumn("could_know", F.coalesce(could_know, F.lit(0) == 1))
         .withColumn("is_transactional", F.expr("coalesce(producer_id >= 0, false)"))
         .withColumn("is_after_control", F.coalesce("is_after_control", F.expr("false")))
+        .withColumn("is_of_former", F.coalesce("is_of_former", F.expr("false")))
     )
 
 

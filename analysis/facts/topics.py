@@ -94,15 +94,29 @@ def created_again(trace: Trace) -> Frame:
 
 def of_present_topic(rows: Frame, trace: Trace, at: str) -> Frame:
     """Rows whose time, a column by its name, is not before their topic was created again."""
-    again = created_again(trace)
-    if trace.once("no topic was created again", again.isEmpty):
+    if _is_each_created_once(trace):
         return rows
+    return with_former_topic(rows, trace, at).where("not is_of_former").drop("is_of_former")
+
+
+def with_former_topic(rows: Frame, trace: Trace, at: str) -> Frame:
+    """Add is_of_former: whether a time, a column by its name, is before its topic's last creation.
+
+    Then the row is about another topic of that name.
+    """
+    if _is_each_created_once(trace):
+        return rows.withColumn("is_of_former", F.expr("false"))
+    again = created_again(trace)
     began = creations(trace).where("is_last").join(again, on=list(_LOG), how="left_semi")
     return (
         rows.join(began.select(*_LOG, "created_micros"), on=list(_LOG), how="left")
-        .where(f"created_micros is null or {at} >= created_micros")
+        .withColumn("is_of_former", F.expr(f"coalesce({at} < created_micros, false)"))
         .drop("created_micros")
     )
+
+
+def _is_each_created_once(trace: Trace) -> bool:
+    return trace.once("no topic was created again", created_again(trace).isEmpty)
 
 
 def with_log_starts(moments: Frame, trace: Trace) -> Frame:

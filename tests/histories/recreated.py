@@ -61,3 +61,56 @@ def second_topic_loses_records(h: History) -> None:
     h.sampled(2, at=50, end=50, epoch=1, isr=[2, 1])
     h.log(1, (0, 49, 0), sequences={0: NEW}, high_watermark=50)
     h.log(2, (0, 49, 0), sequences={0: NEW}, checkpoints={0: 0, 1: 50}, high_watermark=50)
+
+
+def _created_again(h: History, records: int) -> None:
+    """A group read 100 records of a topic, which is created again with this many of them."""
+    written(h)
+    h.group()
+    consumed(h, 0, 99, at=5, commit=False, closed=False)
+    h.fault("recreate", f"topic:{h.own('t')}", injected=20, proved=21)
+    h.led(1, 0, at=20.5, isr=[1, 2], starts=0, topic_id="second")
+    h.sent(0, records - 1, at=25, sequence=NEW)
+    h.sampled(1, at=26, end=records, isr=[1, 2])
+
+
+@asks(
+    "A group commits what it read of a topic after this was created again, with fewer records.",
+    source="KIP-1319: clients look up a topic's id by its name; issue 23: whose offsets survive?",
+    expects={"commit_beyond_log": VIOLATION, "orphan_commit": NONE, "commit_mismatch": NONE},
+)
+def offset_of_the_former_topic(h: History) -> None:
+    _created_again(h, 60)
+    h.commit(100, 0, at=30)
+    h.sampled(1, at=32, end=60, isr=[1, 2])
+    h.led(2, 1, at=40, isr=[1, 2], starts=60, topic_id="second")
+    h.sampled(2, at=41, end=60, epoch=1, isr=[1, 2])
+    h.changed("closed", at=45)
+    copies(h, (1, 2), (0, 59, 0), sequences={0: NEW}, checkpoints={0: 0, 1: 60}, high_watermark=60)
+
+
+@asks(
+    "A group commits what it read of a topic after this was created again, with more records.",
+    source="KIP-1319: clients look up a topic's id by its name; the group skips what it has there",
+    expects={"commit_beyond_processed": VIOLATION, "commit_beyond_log": NONE},
+)
+def offset_of_the_former_topic_skips(h: History) -> None:
+    _created_again(h, 150)
+    h.commit(100, 0, at=30)
+    h.changed("closed", at=45)
+    copies(h, (1, 2), (0, 149, 0), sequences={0: NEW}, high_watermark=150)
+
+
+@asks(
+    "A group without a commit is reset to the end of a topic that was created again.",
+    source="ConsumerConfig.auto.offset.reset: latest; the offset is one that it read before, too",
+    expects={"commit_beyond_processed": NONE, "commit_beyond_log": NONE},
+)
+def end_of_the_second_topic(h: History) -> None:
+    _created_again(h, 100)
+    h.changed("closed", at=27)
+    started(h, 100, at=30, fresh=True, policy="latest", member="2")
+    h.changed("caught_up", at=31, position=100, member="2")
+    h.commit(100, 0, at=32, member="2")
+    h.changed("closed", at=33, member="2")
+    copies(h, (1, 2), (0, 99, 0), sequences={0: NEW}, high_watermark=100)
