@@ -118,15 +118,19 @@ STATEMENTS_OF_KIP_1319 = (
     _of(
         "Compatibility",
         "Versions from 5 on need Transaction V2; against older brokers a lower version is used.",
-        _NOT_COVERED,
-        note="requests of clients are not recorded; part `wire` sends each version",
+        _JUDGED,
+        ("offsets_without_output", "output_without_offsets"),
+        note="part `upgrade`: the producer of 4.4.0 sends offsets to coordinators of 4.3.1, which"
+        " support version 5 at most, and of 4.4.0; no run is without Transaction V2 on these",
         second="001: 67-69, 73",
     ),
     _of(
         "Compatibility",
         "While brokers are upgraded, new ones store ids and old ones none.",
-        _NOT_COVERED,
-        note="no scenario has brokers of two releases",
+        _JUDGED,
+        ("stored topic id", "version of a stored commit"),
+        note="txn_offset_commit, part `upgrade`, has brokers of 4.3.1 and 4.4.0; that old ones"
+        " store none is counted (docs/committed-offsets.md), and no rule requires it",
         second="001: 70",
     ),
     _of(

@@ -8,7 +8,8 @@ Load:    `wire`: commits with and without a transaction, and OffsetFetch, each a
          `clients`: transactional Java producers that copy what a group reads, for a group of each
          protocol, with the group's offsets in the transaction.
          `recreated`: the same, of a topic that is deleted and created again: `before` has sent its
-         offsets, `after` has only read. Then commits by its old and its new id, and by its name.
+         offsets, `after` has only read. The new topic has fewer records in one partition and more
+         in the other. Then commits by its old and its new id, and by its name.
 Fault:   `clients`: a group's coordinator is killed in a transaction; then successors take over, and
          the old producers continue. `recreated`: the deletion; then the coordinator of `before` is
          killed, so that another one loads what is stored. `upgrade`: copying goes on while all
@@ -19,11 +20,11 @@ Expect:  accepted commits are stored with their epoch, and from TxnOffsetCommit 
          6 on, ILLEGAL_GENERATION before. OffsetFetch returns what is stored. Old producers are
          refused, and no transaction is incomplete. The offsets of `before` are gone with the topic;
          before Kafka 4.0 from the coordinator's memory only, and another coordinator returns them.
-         Those of `after` are stored for the new topic: the client knows its topic by name.
+         Those of `after` are stored for the new topic, since the client knows its topic by name:
+         beyond the log end, or past records that the group then skips.
 Source:  KIP-1319, KIP-320 (OffsetCommit, TxnOffsetCommit, OffsetFetch), KIP-848, KIP-447.
 """
 
-import base64
 import dataclasses
 from collections.abc import Iterator
 from functools import partial
@@ -35,15 +36,10 @@ from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
 from contract.commit_rules import (
-    COMMIT,
-    FIRST_WITH_GENERATION,
     FIRST_WITH_MEMBER_EPOCHS,
-    FIRST_WITH_STABLE,
-    OFFSET_FETCH,
     TXN_COMMIT,
 )
 from contract.errors import UsageError
-from contract.events import NO_EPOCH
 from contract.outcomes import Isolation
 from contract.run_folder import Expectation, GroupPlan
 from contract.stages import Stage
@@ -54,6 +50,7 @@ from harness.faults.reassign import Reassign
 from harness.faults.recreate import Recreate
 from harness.faults.targets import Broker, CoordinatorOf
 from harness.faults.upgrade import Upgrade
+from harness.story.committing import SIMPLE, Committing
 from harness.story.copying import PER_EPOCH, Copying
 from harness.story.run import Run
 from harness.story.scenario import Scenario
@@ -61,14 +58,11 @@ from harness.story.topics import durable_topic
 from harness.story.transactions import require
 from harness.story.wire_commits import FIRST_WITHOUT_ADD_OFFSETS, Membership, WireCommits
 from harness.story.workload import reader
-from harness.wire.commits import Offset, offset_commit, offset_fetch
-from harness.wire.requests import NO_ID
 
-FEW = 10
+FEW, MANY = 10, 80
 ROUNDS = 2
 COORDINATOR_SECONDS = 60
-NO_SUCH_PARTITION = 99
-SIMPLE, ABSENT = Membership(group="simple"), Membership(group="absent", member="m", generation=0)
+ABSENT = Membership(group="absent", member="m", generation=0)
 NO_MEMBER = "nobody"
 OF_WIRE = (Check.WRONG_COMMIT_ERROR, Check.WRONG_STORED_COMMIT, Check.WRONG_FETCHED_COMMIT)
 OF_TRANSACTIONS = (
@@ -79,18 +73,24 @@ OF_TRANSACTIONS = (
     Check.OUTPUT_WITHOUT_OFFSETS,
     Check.WRONG_FETCHED_COMMIT,
 )
-OF_RECREATED = (Check.UNJUSTIFIED_RESET, Check.RESET, Check.HANGING_TRANSACTION)
-OF_UPGRADE = OF_TRANSACTIONS[1:]
+OF_RECREATED = (
+    Check.UNJUSTIFIED_RESET,
+    Check.RESET,
+    Check.HANGING_TRANSACTION,
+    Check.COMMIT_BEYOND_LOG,
+    Check.COMMIT_BEYOND_PROCESSED,
+    Check.SKIPPED_RECORD,
+)
+OF_UPGRADE = (*OF_TRANSACTIONS[1:], *OF_WIRE[:2])
 PARTS = ("wire", "clients", "recreated", "upgrade")
 STARTS_ON = {"4.4.0": "4.3.1"}
 """Of the part `upgrade`: the version that brokers start on, by the run's version."""
 
 
-class TxnOffsetCommitScenario(Copying, Scenario):
+class TxnOffsetCommitScenario(Committing, Copying, Scenario):
     """Requests of groups and transactions, each at every version."""
 
     topology = Topology(brokers=3)
-    made = 0
     orders = durable_topic("orders", partitions=2)
     copies = durable_topic("copies", partitions=1)
     copiers = tuple(
@@ -144,10 +144,7 @@ class TxnOffsetCommitScenario(Copying, Scenario):
             epochs.append(run.leader_epoch("orders", 0))
             run.produce("orders", count=PER_EPOCH, producer=f"epoch-{epochs[-1]}")
         run.produce("orders", count=PER_EPOCH, producer="other", partition=1)
-        self.epochs = epochs
-        self.topic_id = run.wire.topic_id("orders")
-        self.no_id = base64.urlsafe_b64encode(self.random.randbytes(16)).decode().rstrip("=")
-        self.made = 0
+        self.identify(run, epochs)
 
     def members(self, commits: WireCommits) -> Iterator[Membership]:
         """Join groups of both protocols; yield each member at its own generation and at others."""
@@ -166,71 +163,6 @@ class TxnOffsetCommitScenario(Copying, Scenario):
             yield dataclasses.replace(first, only=0)
             yield dataclasses.replace(first, only=1)
             yield current.at(current.generation + 1)
-
-    def offsets(self, name: str, *, only: int | None = None) -> list[Offset]:
-        """An offset of each partition, and of a partition and a topic that there are not.
-
-        With `only` there is one partition.
-        Each is another offset, with the epoch of the record before it.
-        """
-        self.made += 1
-        number = self.made % PER_EPOCH
-        at = partial(Offset, topic="orders", topic_id=self.topic_id, metadata=name)
-        offsets = [
-            at(partition=0, offset=number + 1, epoch=self.epochs[0]),
-            at(partition=1, offset=number + 1, epoch=self.epochs[0]),
-            at(partition=NO_SUCH_PARTITION, offset=1, epoch=NO_EPOCH),
-            Offset(topic="nothing", topic_id=self.no_id, offset=1, metadata=name),
-        ]
-        return offsets if only is None else [offsets[only]]
-
-    def commit(self, commits: WireCommits, by: Membership) -> None:
-        """Commit at each version, and fetch what is stored at each version."""
-        for version in commits.versions(by.group, COMMIT):
-            if version >= FIRST_WITH_GENERATION[COMMIT]:
-                offsets = self.offsets(f"{by} version {version}", only=by.only)
-                commits.send(
-                    by.group,
-                    offset_commit(
-                        group=by.group,
-                        member=by.member,
-                        generation=by.generation,
-                        offsets=offsets,
-                        version=version,
-                    ),
-                )
-        self.fetch(commits, by.group)
-
-    def fetch(self, commits: WireCommits, group: str, *, is_stable: bool = False) -> None:
-        """Fetch a group's offsets at each version."""
-        for version in commits.versions(group, OFFSET_FETCH):
-            if version < (FIRST_WITH_STABLE if is_stable else 1):
-                continue
-            request = offset_fetch(
-                group=group, offsets=self.offsets(""), version=version, is_stable=is_stable
-            )
-            commits.send(group, request)
-
-    def commit_in_transaction(
-        self, commits: WireCommits, members: list[Membership], version: int
-    ) -> None:
-        """Commit by each member in one transaction; then by a producer that was succeeded."""
-        producer = commits.initialize(f"version-{version}")
-        if version < FIRST_WITHOUT_ADD_OFFSETS:
-            for group in sorted({member.group for member in members}):
-                commits.add_group(producer, group)
-        for by in members:
-            if by == SIMPLE or version >= FIRST_WITH_GENERATION[TXN_COMMIT]:
-                name = f"{by} version {version} in a transaction"
-                commits.commit_in(producer, by, self.offsets(name, only=by.only), version=version)
-        known = self.offsets("")[:2]
-        self.fetch(commits, SIMPLE.group, is_stable=True)
-        commits.end(producer)
-        commits.await_stable(SIMPLE.group, known)
-        self.fetch(commits, SIMPLE.group)
-        commits.initialize(f"version-{version}")
-        name = f"zombie version {version}"
-        commits.commit_in(producer, SIMPLE, self.offsets(name), version=version)
 
     # Part `clients`.
 
@@ -257,6 +189,7 @@ class TxnOffsetCommitScenario(Copying, Scenario):
                 self.copy(run, group, "old", incarnation=1)
                 require(run.transactions.commit(f"{group}.old"))
             self.fetch_of(run, commits, names)
+            self.commit(commits, SIMPLE)
             run.phases.enter(Stage.HELD, "a coordinator ends in its group's transaction")
             self.fill(run)
             for group in names:
@@ -283,33 +216,32 @@ class TxnOffsetCommitScenario(Copying, Scenario):
             self.fetch_of(run, WireCommits(run.wire, run.observer), names)
             self.read(run)
 
-    def fetch_of(self, run: Run, commits: WireCommits, groups: list[str]) -> None:
-        """Fetch what is stored of groups, once no transaction is pending."""
-        self.topic_id, self.no_id, self.epochs = run.wire.topic_id("orders"), NO_ID, [0]
-        self.made = 0
-        for group in groups:
-            commits.await_stable(group, self.offsets("")[:2])
-            self.fetch(commits, group)
-
     # Part `recreated`.
 
     def recreated(self) -> None:
         """Replace a topic between what a group read and its commit."""
         groups: tuple[GroupPlan, ...] = self.lates
-        forgotten = [Expectation(check=Check.WRONG_FETCHED_COMMIT)]
-        is_forgotten = self.kafka_version < (FIRST_WITH_MEMBER_EPOCHS,)
+        expects = [
+            Expectation(check=check, groups=["after"])
+            for check in (
+                Check.COMMIT_BEYOND_LOG,
+                Check.COMMIT_BEYOND_PROCESSED,
+                Check.SKIPPED_RECORD,
+            )
+        ]
+        if self.kafka_version < (FIRST_WITH_MEMBER_EPOCHS,):
+            expects.append(Expectation(check=Check.WRONG_FETCHED_COMMIT))
         with self.running(
             topics=[self.orders, self.copies],
             groups=groups,
             must_judge=OF_RECREATED,
-            expects=forgotten if is_forgotten else (),
+            expects=expects,
         ) as run:
             run.create(assignment=[1, 2, 3])
             run.watch()
             run.phases.enter(Stage.WARM_UP, "both groups read")
             self.fill(run)
-            self.topic_id, self.no_id, self.epochs = run.wire.topic_id("orders"), NO_ID, [0]
-            self.made = 0
+            self.identify(run)
             run.open(groups, incarnation=1)
             self.open_producers(run, ["before", "after"])
             self.copy(run, "before", "old", incarnation=1)
@@ -317,7 +249,8 @@ class TxnOffsetCommitScenario(Copying, Scenario):
             run.consume(["after#1"])
             run.phases.enter(Stage.HELD, "the topic is deleted and created again")
             run.inject(Recreate("orders"))
-            run.produce("orders", count=FEW, producer="again")
+            run.produce("orders", count=FEW, producer="few")
+            run.produce("orders", count=MANY, producer="many", partition=1)
             commits = WireCommits(run.wire, run.observer)
             old_id = self.topic_id
             self.topic_id = run.wire.topic_id("orders", is_new=True)
@@ -362,6 +295,7 @@ class TxnOffsetCommitScenario(Copying, Scenario):
                 f"for the releases {', '.join(STARTS_ON)}"
             )
         names = [group.group for group in self.copiers]
+        brokers = self.random.sample(self.topology.broker_ids, self.topology.brokers)
         with self.running(
             topics=[self.orders, self.copies],
             groups=(*self.copiers, self.check_reader),
@@ -370,21 +304,21 @@ class TxnOffsetCommitScenario(Copying, Scenario):
         ) as run:
             run.create(assignment=[1, 2, 3])
             run.watch()
-            self.topic_id, self.no_id, self.epochs = run.wire.topic_id("orders"), NO_ID, [0]
+            self.identify(run)
             run.phases.enter(Stage.WARM_UP, "groups copy on the older version")
             run.open(self.copiers, incarnation=1)
             self.open_producers(run, names)
             self.copy_once(run, names, incarnation=1, pending=partial(self.pending, run))
+            self.ask(run, names)
             to = self.session.builds.of_servers
             newest = partial(run.wire.newest, api=TXN_COMMIT)
             with self.copying(run, names) as copying:
                 copying.await_more(ROUNDS)
-                for broker in self.random.sample(self.topology.broker_ids, self.topology.brokers):
+                for broker in brokers:
                     run.phases.enter(Stage.HELD, f"broker {broker} is upgraded")
                     run.inject(Upgrade(Broker(broker), to=to, api=TXN_COMMIT, newest=newest))
                     copying.await_more(ROUNDS)
-                    for group in names:
-                        self.fetch(WireCommits(run.wire, run.observer), group)
+                    self.ask(run, names)
                 run.settle()
             run.phases.enter(Stage.HEALED, "groups are opened again")
             self.fetch_of(run, WireCommits(run.wire, run.observer), names)
