@@ -31,7 +31,7 @@ from harness.faults.targets import Broker
 from harness.story.consumers import members_of
 from harness.story.run import Run
 from harness.story.scenario import Scenario
-from harness.story.topics import durable_topic
+from harness.story.topics import OFFSETS_TOPIC, durable_topic
 from harness.story.workload import reader
 
 RECORDS_PER_SECOND = 2000
@@ -104,18 +104,28 @@ class FollowerFetchingScenario(Scenario):
                 self.require_sources(run, groups, leader=SUCCESSOR)
                 self.open_again(run, groups)
                 self.require_sources(run, groups, leader=SUCCESSOR, incarnation=2)
-            run.settle()
+            self.settle(run, groups)
             for fault in (Cut(Broker(FOLLOWER), Links.REPLICATION), Stop(Broker(FOLLOWER))):
                 with run.fault(fault):
-                    run.await_out_of_isr("orders", 0, FOLLOWER)
+                    for partition in range(self.orders.partitions):
+                        run.await_out_of_isr("orders", partition, FOLLOWER)
                     run.phases.enter(Stage.HELD, f"groups of {fault.target} read from the leader")
                     load.await_acknowledged(["writer"], WITHOUT_IT)
                     self.require_sources(
                         run, groups, leader=SUCCESSOR, follower=SUCCESSOR, incarnation=2
                     )
-                run.settle()
+                self.settle(run, groups)
                 self.require_sources(run, groups, leader=SUCCESSOR, incarnation=2)
             run.read_to_end(groups, incarnation=2)
+
+    def settle(self, run: Run, groups: Sequence[GroupPlan]) -> None:
+        """Wait until all replicas are in sync, of committed offsets too, and each group commits."""
+        run.settle(internal_topics=[OFFSETS_TOPIC])
+        run.workload.await_commits(self.members(groups), are_new=True)
+
+    def members(self, groups: Sequence[GroupPlan]) -> dict[str, list[str]]:
+        """Return the members of the second incarnation, by group."""
+        return {group.group: list(members_of([group], incarnation=2)) for group in groups}
 
     def require_sources(
         self,
@@ -146,6 +156,4 @@ class FollowerFetchingScenario(Scenario):
         run.close(members)
         again = run.open(groups, incarnation=2)
         run.workload.start_reading(again)
-        run.workload.await_commits(
-            {group.group: list(members_of([group], incarnation=2)) for group in groups}
-        )
+        run.workload.await_commits(self.members(groups))

@@ -102,7 +102,6 @@ def server_properties(
         advertised = {"CLIENT": CLIENT_PORT, "REPLICATION": REPLICATION_PORT}
         if topology.principals:
             advertised["SECURED"] = SECURED_PORT
-    copies = min(3, topology.brokers)
     properties = {
         "node.id": str(server_id),
         "process.roles": topology.roles(server_id),
@@ -113,8 +112,8 @@ def server_properties(
             "CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT,CONTROLLER:PLAINTEXT"
         ),
         "log.dirs": property_value(str(data)),
-        "offsets.topic.replication.factor": str(copies),
-        "transaction.state.log.replication.factor": str(copies),
+        "offsets.topic.replication.factor": str(topology.internal_replicas),
+        "transaction.state.log.replication.factor": str(topology.internal_replicas),
         "transaction.state.log.min.isr": "1",
         **_FAULT_SETTINGS,
     }

@@ -11,6 +11,7 @@ PASSWORD = "fencepost"
 """Of every principal: their listener shows what an authorizer permits, and protects nothing."""
 
 _FIRST_CONTROLLER_ID = 101
+_INTERNAL_REPLICAS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +46,11 @@ class Topology:
     def node_count(self) -> int:
         """The number of nodes."""
         return self.brokers + self.controllers
+
+    @property
+    def internal_replicas(self) -> int:
+        """How many replicas the partitions of internal topics have."""
+        return min(_INTERNAL_REPLICAS, self.brokers)
 
     @property
     def broker_ids(self) -> list[int]:

@@ -6,6 +6,8 @@ from contract.errors import UsageError
 from contract.run_folder import TopicPlan
 from harness.clients.observer_commands import NewTopic
 
+OFFSETS_TOPIC = "__consumer_offsets"
+
 
 def durable_topic(name: str, *, partitions: int) -> TopicPlan:
     """Return a topic with 3 replicas, 2 of them in sync, and without unclean elections."""

@@ -174,9 +174,15 @@ class Workload:
         self._readers += members
 
     def await_commits(
-        self, groups: Mapping[str, Sequence[str]], *, timeout_seconds: float = 60
+        self,
+        groups: Mapping[str, Sequence[str]],
+        *,
+        are_new: bool = False,
+        timeout_seconds: float = 60,
     ) -> None:
         """Wait until a member of each group has committed; `groups` has their members' names.
+
+        With `are_new` only commits from now on count.
 
         Raises:
             WaitTimeoutError: no member of a group has.
@@ -192,8 +198,9 @@ class Workload:
                 group: sum(counts[member] for member in names) for group, names in groups.items()
             }
 
+        before = committed() if are_new else dict.fromkeys(groups, 0)
         self._observer.await_that(
-            lambda: all(committed().values()),
+            lambda: all(count > before[group] for group, count in committed().items()),
             what=f"a commit of each of {', '.join(groups)} to be acknowledged",
             timeout_seconds=timeout_seconds,
             last_seen=committed,
