@@ -79,7 +79,6 @@ OF_RECREATED = (
     Check.HANGING_TRANSACTION,
     Check.COMMIT_BEYOND_LOG,
     Check.COMMIT_BEYOND_PROCESSED,
-    Check.SKIPPED_RECORD,
 )
 OF_UPGRADE = (*OF_TRANSACTIONS[1:], *OF_WIRE[:2])
 PARTS = ("wire", "clients", "recreated", "upgrade")
@@ -223,11 +222,7 @@ class TxnOffsetCommitScenario(Committing, Copying, Scenario):
         groups: tuple[GroupPlan, ...] = self.lates
         expects = [
             Expectation(check=check, groups=["after"])
-            for check in (
-                Check.COMMIT_BEYOND_LOG,
-                Check.COMMIT_BEYOND_PROCESSED,
-                Check.SKIPPED_RECORD,
-            )
+            for check in (Check.COMMIT_BEYOND_LOG, Check.COMMIT_BEYOND_PROCESSED)
         ]
         if self.kafka_version < (FIRST_WITH_MEMBER_EPOCHS,):
             expects.append(Expectation(check=Check.WRONG_FETCHED_COMMIT))

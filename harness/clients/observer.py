@@ -325,6 +325,24 @@ class Observer:
         )
         return {partition: found[partition] for partition in wanted}
 
+    def await_in_sync(self, topic: str, replicas: int) -> None:
+        """Wait until each partition of a topic has so many replicas in sync.
+
+        Raises:
+            WaitTimeoutError: one has not, or no broker knows the topic.
+        """
+        partitions = self.await_that(
+            lambda: self.partitions(topic),
+            what=f"any view of {topic}",
+            timeout_seconds=_STATE_SECONDS,
+        )
+        self.await_states(
+            topic,
+            partitions,
+            lambda state: len(state.isr) == replicas,
+            what=f"to have all {replicas} replicas in sync",
+        )
+
     def leader_epochs(self, topic: TopicPlan) -> dict[int, int]:
         """Return the leader epoch of each of a topic's partitions in the newest views."""
         states = self.await_states(

@@ -1,7 +1,7 @@
 """One run: the verbs of a scenario."""
 
 from collections import ChainMap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 
@@ -383,25 +383,15 @@ class Run:
     def settle(self, *, internal_topics: Sequence[str] = ()) -> None:
         """Heal all faults and wait until every replica of the planned topics is in sync again.
 
-        With `internal_topics` those of them, too. A group's offsets are in a partition of
-        `__consumer_offsets`: after another fault on its last in-sync replica it can't commit.
+        With `internal_topics` theirs, too: a group can't commit without its offsets' partition.
         """
         self.phases.enter(Stage.SETTLING, "all replicas return to the ISR")
         self.heal()
         self.observer.await_brokers(self.kafka.topology.broker_ids)
         for topic in self.plan.topics:
-            self._await_in_sync(topic.topic, range(topic.partitions), topic.replication)
+            self.observer.await_in_sync(topic.topic, topic.replication)
         for name in internal_topics:
-            partitions = self.observer.partitions(name)
-            self._await_in_sync(name, partitions, self.kafka.topology.internal_replicas)
-
-    def _await_in_sync(self, topic: str, partitions: Iterable[int], replicas: int) -> None:
-        self.observer.await_states(
-            topic,
-            partitions,
-            lambda state: len(state.isr) == replicas,
-            what=f"to have all {replicas} replicas in sync",
-        )
+            self.observer.await_in_sync(name, self.kafka.topology.internal_replicas)
 
     def end_history(self) -> None:
         """End the driver's history."""
