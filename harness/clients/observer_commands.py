@@ -59,7 +59,8 @@ class JoinAndLeave(Command, frozen=True, kw_only=True):
 class Inspect(Command, frozen=True, kw_only=True):
     """Query one broker for partitions and, if it leads them, the bounds of their logs.
 
-    Result: a list of `PartitionState`. Each is also written to the history as a `Sampled`.
+    Result: a list of `PartitionState`. Each is also written to the history as a `Sampled`, unless
+    its topic is internal: samples are of the topics of the plan.
     """
 
     broker: int

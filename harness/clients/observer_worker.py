@@ -38,6 +38,9 @@ from harness.wire.calls import exchange, with_error_classes
 from harness.wire.request import Broker
 from harness.wire.requests import WireRequest
 
+_INTERNAL = "__"
+"""Names of internal topics begin so."""
+
 
 class ObserverRole(Role):
     """Queries single brokers by requests, and the cluster by Kafka's admin client."""
@@ -139,7 +142,8 @@ class ObserverRole(Role):
         asked_micros = time.time_ns() // 1000
         states = _or_none(partitions_seen_by, broker, command.broker, command.topics) or []
         for state in states:
-            self._write_sample(command.broker, state, asked_micros)
+            if not state.topic.startswith(_INTERNAL):
+                self._write_sample(command.broker, state, asked_micros)
         return states
 
     def _write_sample(self, broker: int, state: PartitionState, asked_micros: int) -> None:
