@@ -80,7 +80,7 @@ OF_RECREATED = (
     Check.COMMIT_BEYOND_LOG,
     Check.COMMIT_BEYOND_PROCESSED,
 )
-OF_UPGRADE = (*OF_TRANSACTIONS[1:], *OF_WIRE[:2])
+OF_UPGRADE = (*OF_TRANSACTIONS[1:], Check.WRONG_STORED_COMMIT)
 PARTS = ("wire", "clients", "recreated", "upgrade")
 STARTS_ON = {"4.4.0": "4.3.1"}
 """Of the part `upgrade`: the version that brokers start on, by the run's version."""
