@@ -7,19 +7,27 @@ Fault:   every group reads, commits in its own manner and style, and is closed a
          clean      the leader changes between the last poll and the commit; no record is lost.
          expired    the same; then DeleteRecords removes the epoch before the group's (topic
                     `part`), the group's too (`whole`), or records after its position (`beyond`).
+         retained   the same; then retention removes all records that the groups have read, by
+                    time (topic `time`) or by size (topic `size`).
          truncated  as in commit_epoch: 100 records that only broker 1 has are read, and lost by an
                     unclean election; the groups commit without another poll. New records: beyond
                     the groups' position in topic `above`, not so far in `below`.
          validated  broker 1, the only replica in sync, is restarted, so that its epoch grows. The
                     groups poll again, without new records, and commit. Then the unclean election.
+         returned   as `truncated`, with new records beyond the groups' position; then a second
+                    unclean election brings the lost records back, and removes the new ones.
+         twice      as `returned`, but the groups begin to read between the two elections: in topic
+                    `longer` beyond the end of the records that come back, in `shorter` not so far.
          empty      two clean changes of the leader, the first before the commit; no record has the
                     epoch in between.
          control    a transaction is aborted under a newer epoch than its records have: the groups
                     commit after its control record.
+         aborted    all of a transaction has a newer epoch than the records before it, and it is
+                    aborted: the groups read committed records only, and commit after it.
          recreated  the topic is deleted and created again while the groups are closed.
 Expect:  docs/arbiter.md has the prediction for each row, made from the source before the first
          run, and the outcome.
-Source:  KAFKA-19902, KAFKA-20507, KAFKA-15344, KIP-320, KIP-516.
+Source:  KAFKA-19902, KAFKA-20507, KAFKA-15344, KIP-279, KIP-320, KIP-516.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,73 +37,48 @@ from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.clients import Client
-from contract.outcomes import CommitEpoch, Manner, ResetPolicy
+from contract.outcomes import Isolation
 from contract.run_folder import Expectation, GroupPlan, TopicPlan
 from contract.stages import Stage
 from harness.faults.bounce import Bounce
 from harness.faults.delete import DeleteBefore
 from harness.faults.elect import Elect
+from harness.faults.expire import EXPIRING_TOPIC, By, Expire
+from harness.faults.fault import HeldFault
 from harness.faults.kill import Kill
 from harness.faults.reassign import Reassign
 from harness.faults.recreate import Recreate
 from harness.faults.targets import FollowerOf, LeaderOf
+from harness.story.commit_ways import every_group, usual_groups
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.transactions import require
 
 PER_EPOCH, LOST, LATER, ABORTED, RECREATED = 50, 100, 50, 10, 150
-NEW = {"above": 250, "below": 50}
+NEW = {"above": 250, "below": 50, "kept": 250, "longer": 250, "shorter": 50}
+AFTER_RETURN = 250
+READ = 100
+"""Where the groups' position is unless the hazard moves it."""
 HAZARDS = {
     "clean": ("kept",),
     "expired": ("part", "whole", "beyond"),
+    "retained": ("time", "size"),
     "truncated": ("above", "below"),
     "validated": ("above",),
+    "returned": ("kept",),
+    "twice": ("longer", "shorter"),
     "empty": ("kept",),
     "control": ("kept",),
+    "aborted": ("kept",),
     "recreated": ("kept",),
 }
+_UNCLEAN = ("truncated", "validated", "returned", "twice")
+_DELETING = {"expired": ("part", "whole", "beyond"), "retained": ("size",)}
+RETENTION_MS = 3000
+SMALL_SEGMENTS = {**EXPIRING_TOPIC, "segment.ms": "1"}
+"""Each append begins a segment, unless it comes in the millisecond of the one before."""
 DELETED_BEFORE = {"part": 75, "whole": 100, "beyond": 130}
 CONSUME_SECONDS = 20
-
-_EVERY_RESET = ((CommitEpoch.RECORD, Manner.SYNC), (CommitEpoch.NONE, Manner.SYNC))
-_WAYS = (
-    *((style, Manner.SYNC) for style in CommitEpoch),
-    (CommitEpoch.RECORD, Manner.ASYNC),
-    (CommitEpoch.NONE, Manner.ASYNC),
-    (CommitEpoch.RECORD, Manner.AUTO),
-    (CommitEpoch.RECORD, Manner.REVOKED),
-    (CommitEpoch.NONE, Manner.REVOKED),
-    (CommitEpoch.APPLICATION, Manner.EXTERNAL),
-    (CommitEpoch.NONE, Manner.EXTERNAL),
-    (CommitEpoch.APPLICATION, Manner.TRANSACTIONAL),
-    (CommitEpoch.NONE, Manner.TRANSACTIONAL),
-)
-"""Every pair of a style and a manner that an application can have."""
-_BY_NEW_PROTOCOL = (
-    (CommitEpoch.RECORD, Manner.SYNC),
-    (CommitEpoch.RECORD, Manner.ASYNC),
-    (CommitEpoch.RECORD, Manner.AUTO),
-    (CommitEpoch.RECORD, Manner.REVOKED),
-    (CommitEpoch.METADATA, Manner.SYNC),
-    (CommitEpoch.NONE, Manner.SYNC),
-)
-
-
-def _groups(topic: str) -> Iterator[GroupPlan]:
-    for client, ways in ((Client.JAVA, _WAYS), (Client.JAVA_CONSUMER, _BY_NEW_PROTOCOL)):
-        for style, manner in ways:
-            is_each = client is Client.JAVA and (style, manner) in _EVERY_RESET
-            for reset in ResetPolicy if is_each else (ResetPolicy.EARLIEST,):
-                yield GroupPlan(
-                    group=f"{topic}.{client}.{manner}.{style}.{reset}",
-                    client=client,
-                    topic=topic,
-                    commit_epoch=style,
-                    manner=manner,
-                    reset=reset,
-                    labels={"topic": topic, "client": str(client), "manner": str(manner)},
-                )
 
 
 def _expected(groups: Sequence[GroupPlan]) -> list[Expectation]:
@@ -116,7 +99,7 @@ class CommitHazardsScenario(Scenario):
     """One hazard a run: each way to commit is a group of its own."""
 
     topology = Topology(brokers=3, combined=(3,))
-    groups = tuple(_groups("kept"))
+    groups = tuple(usual_groups("kept"))
     must_judge = (
         Check.SKIPPED_RECORD,
         Check.RESUMPTION,
@@ -130,36 +113,32 @@ class CommitHazardsScenario(Scenario):
     )
 
     @matrix(hazard=list(HAZARDS))
-    def test_commit_hazards(self, hazard: str) -> None:
-        topics = [self.topic(name, hazard) for name in HAZARDS[hazard]]
-        groups = self.groups_here([group for topic in topics for group in _groups(topic.topic)])
+    def test_commit_hazards(self, hazard: str, ways: Sequence[int] = ()) -> None:
+        """`ways`: numbers of the groups of `groups_of`; the usual ones if none are given."""
+        groups = self.groups_here(groups_of(hazard, ways))
+        names = {group.topic for group in groups}
+        topics = [topic_of(name, hazard) for name in HAZARDS[hazard] if name in names]
         with self.running(topics=topics, groups=groups, expects=_expected(groups)) as run:
-            run.create(assignment=[2, 1])
+            is_small = hazard == "retained"
+            run.create(assignment=[2, 1], settings=SMALL_SEGMENTS if is_small else None)
             write(run, PER_EPOCH, producer="epoch-0")
             change_leader(run, [1, 2])
             write(run, PER_EPOCH, producer="epoch-1")
             stories = {
                 "clean": self.leader_changes,
                 "expired": self.leader_changes,
+                "retained": self.leader_changes,
                 "truncated": self.records_are_lost,
                 "validated": self.records_are_lost,
+                "returned": self.records_come_back,
+                "twice": self.records_come_back,
                 "empty": self.leader_changes,
                 "control": self.transaction_is_aborted,
+                "aborted": self.transaction_is_aborted,
                 "recreated": self.topic_is_recreated,
             }
             stories[hazard](run, hazard, groups)
             run.settle()
-
-    def topic(self, name: str, hazard: str) -> TopicPlan:
-        """Return the plan of a topic."""
-        return TopicPlan(
-            topic=name,
-            partitions=1,
-            replication=2,
-            min_insync=1,
-            unclean_election=hazard in ("truncated", "validated"),
-            deletes=hazard == "expired",
-        )
 
     def leader_changes(self, run: Run, hazard: str, groups: list[GroupPlan]) -> None:
         """Change the leader between reading and committing, and what follows for the hazard."""
@@ -168,45 +147,65 @@ class CommitHazardsScenario(Scenario):
             run.commit(groups, incarnation=1)
         if hazard == "empty":
             change_leader(run, [1, 2])
-        write(run, LATER, producer="later", stage=Stage.HELD)
+        if hazard == "retained":
+            for topic in run.plan.topics:
+                expire(run, topic)
+        else:
+            write(run, LATER, producer="later", stage=Stage.HELD)
         for topic in run.plan.topics if hazard == "expired" else []:
             run.inject(DeleteBefore(topic.topic, 0, offset=DELETED_BEFORE[topic.topic]))
         resume(run, groups)
 
     def records_are_lost(self, run: Run, hazard: str, groups: list[GroupPlan]) -> None:
         """Lose records that all groups have read, by an unclean election."""
-        topics = [topic.topic for topic in run.plan.topics]
-        follower = run.inject(Kill(FollowerOf(topics[0], 0)))
-        for topic in topics:
-            run.await_isr(topic, 0, [1])
-        write(run, LOST, producer="lost", stage=Stage.HELD)
+        topic = run.plan.topics[0].topic
+        follower = write_to_leader_alone(run)
         with reading(run, groups) as members:
             if hazard == "validated":
-                run.inject(Bounce(LeaderOf(topics[0], 0)))
-                run.await_leader(topics[0], 0, 1)
+                run.inject(Bounce(LeaderOf(topic, 0)))
+                run.await_leader(topic, 0, 1)
                 run.consume(members)
                 run.commit(groups, incarnation=1)
-            leader = run.inject(Kill(LeaderOf(topics[0], 0)))
-            follower.heal()
-            for topic in topics:
-                run.await_leader(topic, 0, 2)
-                run.produce(topic, count=NEW[topic], producer=f"new-{topic}")
+            leader = elect_unclean(run, follower, broker=2)
+            write_new(run)
             if hazard != "validated":
                 run.commit(groups, incarnation=1)
         resume(run, groups)
         leader.heal()
 
+    def records_come_back(self, run: Run, hazard: str, groups: list[GroupPlan]) -> None:
+        """Elect the replica with the lost records again, instead of the one without them."""
+        follower = write_to_leader_alone(run)
+        if hazard == "returned":
+            with reading(run, groups):
+                leader = elect_unclean(run, follower, broker=2)
+                write_new(run)
+                run.commit(groups, incarnation=1)
+            second = elect_unclean(run, leader, broker=1)
+            write(run, AFTER_RETURN, producer="after", stage=Stage.HELD)
+        else:
+            leader = elect_unclean(run, follower, broker=2)
+            write_new(run)
+            with reading(run, groups):
+                second = elect_unclean(run, leader, broker=1)
+                write(run, AFTER_RETURN, producer="after", stage=Stage.HELD)
+                run.commit(groups, incarnation=1)
+        resume(run, groups)
+        second.heal()
+
     def transaction_is_aborted(self, run: Run, hazard: str, groups: list[GroupPlan]) -> None:
-        """Abort a transaction under a newer epoch than its records have."""
-        del hazard
+        """Abort a transaction under a newer epoch than the records before, or than its own."""
         (topic,) = run.plan.topics
         transactions = run.transactions
         require(
             transactions.open("aborted", transactional_id="aborted"),
             transactions.begin("aborted"),
-            transactions.send("aborted", topic, count=ABORTED),
         )
-        change_leader(run, [2, 1])
+        if hazard == "aborted":
+            change_leader(run, [2, 1])
+        require(transactions.send("aborted", topic, count=ABORTED))
+        if hazard == "control":
+            change_leader(run, [2, 1])
         require(transactions.abort("aborted"))
         with reading(run, groups):
             change_leader(run, [1, 2])
@@ -223,6 +222,29 @@ class CommitHazardsScenario(Scenario):
         run.inject(Recreate(topic.topic))
         write(run, RECREATED, producer="recreated", stage=Stage.HELD)
         resume(run, groups)
+
+
+def groups_of(hazard: str, ways: Sequence[int] = ()) -> list[GroupPlan]:
+    """Return the usual groups of a hazard, or those of these numbers in the list of all."""
+    topics = HAZARDS[hazard]
+    isolation = Isolation.READ_COMMITTED if hazard == "aborted" else Isolation.READ_UNCOMMITTED
+    if ways:
+        every = every_group(topics, isolation)
+        return [every[number] for number in ways]
+    return [group for topic in topics for group in usual_groups(topic, isolation)]
+
+
+def topic_of(name: str, hazard: str) -> TopicPlan:
+    """Return the plan of a hazard's topic."""
+    return TopicPlan(
+        topic=name,
+        partitions=1,
+        replication=2,
+        min_insync=1,
+        unclean_election=hazard in _UNCLEAN,
+        retention_ms=RETENTION_MS if name == By.TIME else None,
+        deletes=name in _DELETING.get(hazard, ()),
+    )
 
 
 @contextmanager
@@ -256,3 +278,38 @@ def change_leader(run: Run, replicas: list[int]) -> None:
     for topic in run.plan.topics:
         run.inject(Reassign(topic.topic, 0, replicas=replicas))
         run.inject(Elect(topic.topic, 0, unclean=False))
+
+
+def write_to_leader_alone(run: Run) -> HeldFault:
+    """Kill broker 2, and write records that only broker 1 has."""
+    follower = run.inject(Kill(FollowerOf(run.plan.topics[0].topic, 0)))
+    for topic in run.plan.topics:
+        run.await_isr(topic.topic, 0, [1])
+    write(run, LOST, producer="lost", stage=Stage.HELD)
+    return follower
+
+
+def elect_unclean(run: Run, killed: HeldFault, *, broker: int) -> HeldFault:
+    """Kill the leader, start the broker that was killed before, and wait until it leads."""
+    leader = run.inject(Kill(LeaderOf(run.plan.topics[0].topic, 0)))
+    killed.heal()
+    for topic in run.plan.topics:
+        run.await_leader(topic.topic, 0, broker)
+    return leader
+
+
+def write_new(run: Run) -> None:
+    """Write to each topic what it gets after its first unclean election."""
+    for topic in run.plan.topics:
+        run.produce(topic.topic, count=NEW[topic.topic], producer=f"new-{topic.topic}")
+
+
+def expire(run: Run, topic: TopicPlan) -> None:
+    """Let all that was read expire; by size, a record is needed that begins a new segment."""
+    by = By(topic.topic)
+    later = f"later-{topic.topic}"
+    if by is By.SIZE:
+        run.produce(topic.topic, count=1, producer=later)
+    run.inject(Expire(topic, by, up_to=READ)).heal()
+    if by is By.TIME:
+        run.produce(topic.topic, count=LATER, producer=later)

@@ -15,7 +15,17 @@ KAFKAS = (QUICK_KAFKA, "3.9.2")
 BUILDS = (RELEASED, "option-1", "option-2", "option-3", "options-1-and-3")
 ON_EACH_BUILD = ("clean", "truncated", "validated")
 """Hazards that the quick run has on each build; the others it has on the released client."""
-ALL_HAZARDS = (*ON_EACH_BUILD, "expired", "empty", "control", "recreated")
+ALL_HAZARDS = (
+    *ON_EACH_BUILD,
+    "expired",
+    "retained",
+    "returned",
+    "twice",
+    "empty",
+    "control",
+    "aborted",
+    "recreated",
+)
 _QUICK_RACES = (RELEASED, "option-1", "options-1-and-3")
 _FIRST_SEED = 1900
 

@@ -25,12 +25,18 @@ _TOPICS = (
     "clean/kept",
     "empty/kept",
     "control/kept",
+    "aborted/kept",
     "expired/part",
     "expired/whole",
     "expired/beyond",
+    "retained/time",
+    "retained/size",
     "validated/above",
     "truncated/above",
     "truncated/below",
+    "returned/kept",
+    "twice/longer",
+    "twice/shorter",
     "recreated/kept",
 )
 _RECORD_EPOCH = 1

@@ -10,12 +10,10 @@ import yaml
 from bench.arbiter.rows import Row
 from contract.errors import UsageError
 from contract.events import NO_EPOCH
-from contract.outcomes import CommitEpoch, Manner
+from contract.outcomes import Manner
 
 _FILE = Path(__file__).with_name("predictions.yml")
 _EXPLAINED = Path(__file__).with_name("differences.yml")
-_EXTERNAL_EPOCHS = {str(CommitEpoch.APPLICATION): 1, str(CommitEpoch.NONE): NO_EPOCH}
-"""What an application keeps that stores offsets itself: nothing of it is committed to Kafka."""
 
 
 class Fitting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -98,7 +96,8 @@ def resumption(row: Row, known: Predictions) -> ResumptionPrediction:
     """
     epoch = row.committed_epoch
     if row.manner == Manner.EXTERNAL:
-        epoch = _EXTERNAL_EPOCHS[row.style]
+        # Nothing of it is committed to Kafka: what counts is what the application kept.
+        epoch = committed(row, known).epochs[0]
     fitting = [one for one in known.resumptions if not one.epochs or epoch in one.epochs]
     return _first(fitting, row.keys)
 

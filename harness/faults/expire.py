@@ -10,6 +10,8 @@ from harness.faults.fault import Evidence, Fault, Field
 
 _ROLL_MS = "500"
 _BYTES_KEPT = str(64 << 10)
+_SEGMENT_KEPT = "1"
+"""Less than any segment has: all but the last one are deleted."""
 _READ_MEANWHILE = 500
 """After this many more records, a reader that keeps up has read the records to be deleted."""
 
@@ -37,10 +39,14 @@ is rolled by the first append after half a second, and only rolled segments expi
 class Expire(Fault):
     """The log start of every partition passes an offset that was within the log before."""
 
-    def __init__(self, topic: TopicPlan, by: By) -> None:
+    def __init__(self, topic: TopicPlan, by: By, *, up_to: int | None = None) -> None:
         """The topic must have been created with EXPIRING_TOPIC, and be written to all the time.
 
         By time, records expire by the `retention_ms` of the topic's plan, as the analysis assumes.
+
+        `up_to`: instead of passing its earlier log end, each log starts at exactly this offset.
+        Such a topic need not be written to. By size one segment is kept, which must begin there; by
+        time all records expire.
 
         Raises:
             FaultError: records are to expire by time, and the plan has none.
@@ -48,7 +54,7 @@ class Expire(Fault):
         if by is By.TIME and topic.retention_ms is None:
             raise FaultError(f"the plan of topic {topic.topic} has no retention_ms to expire by")
         self.verb, self.target = f"expire by {by}", f"topic:{topic.topic}"
-        self._topic, self._by = topic, by
+        self._topic, self._by, self._up_to = topic, by, up_to
         self._before: dict[int, PartitionState] = {}
 
     def prepare(self, field: Field) -> None:
@@ -78,17 +84,19 @@ class Expire(Fault):
             self._alter(field, self._settings())
 
     def prove(self, field: Field) -> Evidence:
-        """Landed when each partition's log start has passed its earlier log end, above 0."""
-        before = self._before
+        """Landed when each log start has reached its goal, above where it was."""
+        before, exact = self._before, self._up_to
+        goals = {p: state.log_end_offset if exact is None else exact for p, state in before.items()}
         after = self._await(
             field,
-            lambda state: state.log_start_offset >= before[state.partition].log_end_offset,
-            what="to expire up to their earlier log ends",
+            lambda state: state.log_start_offset >= goals[state.partition],
+            what=f"to expire up to {'their earlier log ends' if exact is None else exact}",
         )
         starts = {p: state.log_start_offset for p, state in after.items()}
         return Evidence(
             landed=all(
-                starts[p] >= before[p].log_end_offset > before[p].log_start_offset for p in before
+                starts[p] >= goals[p] > before[p].log_start_offset and exact in (None, starts[p])
+                for p in before
             ),
             facts={
                 "log_start_before": {str(p): s.log_start_offset for p, s in before.items()},
@@ -105,7 +113,8 @@ class Expire(Fault):
 
     def _settings(self) -> dict[str, str]:
         if self._by is By.SIZE:
-            return {"retention.ms": _UNBOUNDED, "retention.bytes": _BYTES_KEPT}
+            kept = _BYTES_KEPT if self._up_to is None else _SEGMENT_KEPT
+            return {"retention.ms": _UNBOUNDED, "retention.bytes": kept}
         return {"retention.ms": str(self._topic.retention_ms), "retention.bytes": _UNBOUNDED}
 
     def _forced_ms(self, field: Field) -> dict[str, int]:

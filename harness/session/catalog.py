@@ -22,6 +22,7 @@ class ScenarioFile:
     parameters: each declared set of them (`@matrix`, `@parametrize`); a single empty one if none is
         declared; None if they can't be read from its file.
     starts_on: the Kafka version that brokers start on before an upgrade, by the run's version.
+    optional: names of parameters of its tests that have a default.
     """
 
     name: str
@@ -29,6 +30,7 @@ class ScenarioFile:
     question: str
     parameters: tuple[Mapping[str, Any], ...] | None = ({},)
     starts_on: Mapping[str, str] = field(default_factory=dict)
+    optional: frozenset[str] = frozenset()
 
     def require(self, parameters: Mapping[str, Any]) -> None:
         """Check that a set of parameters is one that the scenario declares.
@@ -36,7 +38,8 @@ class ScenarioFile:
         Raises:
             UsageError: it is not declared; the message names the declared ones.
         """
-        if not parameters or self.parameters is None or parameters in self.parameters:
+        needed = {key: value for key, value in parameters.items() if key not in self.optional}
+        if not parameters or self.parameters is None or needed in self.parameters:
             return
         given = json.dumps(parameters)
         declared = ", ".join(json.dumps(one) for one in self.parameters if one)
@@ -69,7 +72,19 @@ def read_scenario(path: Path) -> ScenarioFile:
     tree = ast.parse(path.read_text())
     question = (ast.get_docstring(tree) or "").partition("\n")[0]
     name = path.stem.removesuffix(_SUFFIX)
-    return ScenarioFile(name, path, question, _parameters(tree), _starts_on(tree))
+    return ScenarioFile(name, path, question, _parameters(tree), _starts_on(tree), _optional(tree))
+
+
+def _optional(tree: ast.Module) -> frozenset[str]:
+    """Return the names of parameters of a scenario's tests that have a default."""
+    tests = [
+        node.args
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    ]
+    return frozenset(
+        one.arg for test in tests for one in test.args[len(test.args) - len(test.defaults) :]
+    )
 
 
 def _parameters(tree: ast.Module) -> tuple[Mapping[str, Any], ...] | None:

@@ -66,6 +66,22 @@ def test_an_external_store_is_judged_by_what_it_kept() -> None:
     assert differences([replace(kept, style=CommitEpoch.NONE)])
 
 
+@pytest.mark.parametrize(
+    ("topic", "style", "resumed_at", "skipped"),
+    [
+        ("twice/longer", CommitEpoch.APPLICATION, 200, 100),
+        ("twice/longer", CommitEpoch.NONE, 350, 250),
+        ("twice/shorter", CommitEpoch.APPLICATION, 150, 50),
+    ],
+)
+def test_an_external_store_keeps_the_epoch_of_its_last_record(
+    topic: str, style: str, resumed_at: int, skipped: int
+) -> None:
+    row = replace(LOST, hazard=topic, manner=Manner.EXTERNAL, style=style, committed_epoch=None)
+    wanted = resumption(row, predictions())
+    assert (wanted.resumed_at, wanted.never_delivered) == (resumed_at, skipped)
+
+
 def test_every_prediction_names_what_says_so() -> None:
     known = predictions()
     assert all(one.because for one in (*known.commits, *known.resumptions, *known.race))

@@ -41,6 +41,15 @@ def test_a_set_that_is_not_declared_is_refused_with_those_that_are(tmp_path: Pat
             scenario.require(wrong)
 
 
+def test_a_parameter_with_a_default_may_be_given_to_any_declared_set(tmp_path: Path) -> None:
+    declared(tmp_path, SCENARIO.replace("recipe, size)", "recipe, size, ways=())"))
+    scenario = read_scenario(tmp_path / "own_test.py")
+    scenario.require({"recipe": "pause", "size": 1, "ways": [3]})
+    for wrong in ({"ways": [3]}, {"recipe": "pause", "size": 1, "nonsense": 1}):
+        with pytest.raises(UsageError, match="own does not declare"):
+            scenario.require(wrong)
+
+
 def test_without_marks_there_are_no_parameters(tmp_path: Path) -> None:
     assert declared(tmp_path, '"""Why?"""\n') == [{}]
     with pytest.raises(UsageError, match="it declares none"):
