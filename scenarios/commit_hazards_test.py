@@ -114,8 +114,9 @@ class CommitHazardsScenario(Scenario):
 
     @matrix(hazard=list(HAZARDS))
     def test_commit_hazards(self, hazard: str, ways: Sequence[int] = ()) -> None:
-        """`ways`: numbers of the groups of `groups_of`; the usual ones if none are given."""
-        groups = self.groups_here(groups_of(hazard, ways))
+        """`ways`: numbers of groups in the list of all; the usual ones if none are given."""
+        every = groups_of(hazard, every=True)
+        groups = self.groups_here([every[way] for way in ways] or groups_of(hazard))
         names = {group.topic for group in groups}
         topics = [topic_of(name, hazard) for name in HAZARDS[hazard] if name in names]
         with self.running(topics=topics, groups=groups, expects=_expected(groups)) as run:
@@ -224,13 +225,12 @@ class CommitHazardsScenario(Scenario):
         resume(run, groups)
 
 
-def groups_of(hazard: str, ways: Sequence[int] = ()) -> list[GroupPlan]:
-    """Return the usual groups of a hazard, or those of these numbers in the list of all."""
+def groups_of(hazard: str, *, every: bool = False) -> list[GroupPlan]:
+    """Return the usual groups of a hazard, or every group that it can have."""
     topics = HAZARDS[hazard]
     isolation = Isolation.READ_COMMITTED if hazard == "aborted" else Isolation.READ_UNCOMMITTED
-    if ways:
-        every = every_group(topics, isolation)
-        return [every[number] for number in ways]
+    if every:
+        return every_group(topics, isolation)
     return [group for topic in topics for group in usual_groups(topic, isolation)]
 
 

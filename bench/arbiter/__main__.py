@@ -1,4 +1,4 @@
-"""The arbiter: `python -m bench.arbiter run|compare|page`; `make arbiter` does all of it."""
+"""The arbiter: `python -m bench.arbiter run|table|compare|page`; see `make arbiter`."""
 
 import re
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ def run(
     results: Folder = _RESULTS,
     *,
     is_full: Annotated[
-        bool, typer.Option("--full", help="Also the pairwise table, and more races: hours.")
+        bool, typer.Option("--full", help="Also the pairwise table, and more races: a night.")
     ] = False,
     only: Annotated[str, typer.Option(help="Only cells whose names match this pattern.")] = "",
 ) -> None:
@@ -40,6 +40,18 @@ def run(
         first = [] if cell.build == RELEASED else [jars[cell.build, cell.kafka]]
         typer.echo(f"{number} of {len(due)}: {cell.name}", err=True)
         collect(cell, results, first)
+
+
+@app.command()
+def table(results: Folder = _RESULTS) -> None:
+    """Print the rows of the pairwise table, and which of their runs are done."""
+    done = 0
+    for cell in cells.pairwise():
+        is_done = cell.is_done(results)
+        done += len(cell.groups) if is_done else 0
+        for group in cell.groups:
+            typer.echo(f"{'done' if is_done else 'due ':4}  {cell.name}  {group}")
+    typer.echo(f"{done} of {sum(len(cell.groups) for cell in cells.pairwise())} rows are done")
 
 
 @app.command()

@@ -34,5 +34,5 @@ def collect(cell: Cell, results: Path, client_jars: list[Path]) -> None:
             results=folder,
             root=root,
             on_phase=lambda phase: typer.echo(f"  {phase}", err=True),
-            parameters={"hazard": cell.hazard} if cell.hazard else {},
+            parameters=cell.parameters,
         )

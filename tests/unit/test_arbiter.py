@@ -1,16 +1,25 @@
 """The arbiter's cells, and its comparison of rows with what was predicted."""
 
 from itertools import product
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from bench.arbiter.cells import ALL_HAZARDS, BUILDS, KAFKAS, pairwise, quick
+from bench.arbiter.cells import pairwise, quick
 from bench.arbiter.page import tables
-from bench.arbiter.predictions import differences, predictions, resumption
+from bench.arbiter.pairs import covering, pairs
+from bench.arbiter.predictions import committed, differences, predictions, resumption
 from bench.arbiter.race import RaceRow
 from bench.arbiter.rows import Row
+from bench.arbiter.table import table
+from cluster.kafka.patched import patches
+from contract.clients import clients_of
 from contract.outcomes import CommitEpoch, Manner, ResetPolicy
+from contract.run_folder import RunFolder
+from harness.story.commit_ways import PROTOCOLS, WAYS
+from scenarios.commit_hazards_test import HAZARDS, groups_of
+from tests.descriptions import description_of, plan_of
 
 LOST = Row(
     story="one",
@@ -88,7 +97,7 @@ def test_every_prediction_names_what_says_so() -> None:
     assert {one.suppressed for one in known.race} == {"none", "some"}
 
 
-@pytest.mark.parametrize(("hazard", "reset"), product(ALL_HAZARDS, ResetPolicy))
+@pytest.mark.parametrize(("hazard", "reset"), product(HAZARDS, ResetPolicy))
 def test_every_epoch_under_each_hazard_has_a_prediction(hazard: str, reset: str) -> None:
     topics = {
         one
@@ -102,12 +111,95 @@ def test_every_epoch_under_each_hazard_has_a_prediction(hazard: str, reset: str)
         assert resumption(row, predictions()).because
 
 
-def test_the_pairwise_table_has_every_pair() -> None:
-    cells = list(pairwise())
-    pairs = {(cell.hazard, cell.build) for cell in cells}
-    assert pairs == set(product(ALL_HAZARDS, BUILDS))
-    assert {(cell.hazard, cell.kafka) for cell in cells} == set(product(ALL_HAZARDS, KAFKAS))
-    assert {(cell.build, cell.kafka) for cell in cells} == set(product(BUILDS, KAFKAS))
+def test_every_pair_of_the_table_is_covered() -> None:
+    """Of style, manner, topic, reset policy, protocol, Kafka version and build."""
+    clients = {(row.kafka, row.build) for row in table()}
+    assert {kafka for kafka, _ in clients} >= {"3.9.2", "4.4.0"}
+    assert {(patch.version, patch.name) for patch in patches()} <= clients
+    topics = [f"{hazard}/{topic}" for hazard, own in HAZARDS.items() for topic in own]
+    every = (
+        _factors(topic, style, manner, reset, protocol, client)
+        for topic, (style, manner), reset, protocol, client in product(
+            topics, WAYS, ResetPolicy, PROTOCOLS, clients
+        )
+        if protocol in clients_of(client[0])
+    )
+    wanted = {pair for row in every for pair in pairs(row)}
+    found = {
+        pair
+        for row in table()
+        for pair in pairs(
+            _factors(
+                row.topic, row.style, row.manner, row.reset, row.protocol, (row.kafka, row.build)
+            )
+        )
+    }
+    assert wanted == found
+
+
+def _factors(
+    topic: str, style: str, manner: str, reset: str, protocol: str, client: tuple[str, str]
+) -> dict[str, str]:
+    kafka, build = client
+    return {
+        "topic": topic,
+        "style": style,
+        "manner": manner,
+        "reset": reset,
+        "protocol": protocol,
+        "kafka": kafka,
+        "build": build,
+    }
+
+
+def test_every_row_of_the_table_has_a_prediction() -> None:
+    known = predictions()
+    for row in table():
+        planned = replace(
+            LOST,
+            kafka=row.kafka,
+            build=row.build,
+            hazard=row.topic,
+            style=row.style,
+            manner=row.manner,
+            client=row.protocol,
+            reset=row.reset,
+        )
+        for epoch in committed(planned, known).epochs:
+            assert resumption(replace(planned, committed_epoch=epoch), known).because
+
+
+def test_the_same_seed_makes_the_same_rows_and_another_one_others() -> None:
+    factors = {"a": [1, 2, 3], "b": [1, 2, 3], "c": [1, 2], "d": [1, 2]}
+    rows = covering(factors, lambda _: True, seed=1)
+    assert rows == covering(factors, lambda _: True, seed=1)
+    assert rows != covering(factors, lambda _: True, seed=2)
+    assert 9 <= len(rows) <= 12
+
+
+def test_a_run_of_the_table_has_the_groups_of_its_rows() -> None:
+    for cell in pairwise():
+        assert cell.groups
+        every = groups_of(cell.hazard, every=True)
+        ways = cell.parameters["ways"]
+        assert isinstance(ways, list)
+        assert [every[way].group for way in ways] == list(cell.groups)
+
+
+def test_a_cell_is_done_when_a_run_of_its_groups_ended(tmp_path: Path) -> None:
+    cell = next(pairwise())
+    run = RunFolder(tmp_path / cell.name / "session" / "run")
+    run.path.mkdir(parents=True)
+    ended, all_of_them = description_of(ended_micros=1), groups_of(cell.hazard, every=True)
+    for groups, described, is_done in (
+        ([], ended, False),
+        (all_of_them, ended, True),
+        (all_of_them, description_of(), False),
+        (all_of_them, description_of(ended_micros=1, error="it broke"), False),
+    ):
+        run.write_plan(plan_of(groups=groups))
+        run.write_run(described)
+        assert cell.is_done(tmp_path) == is_done
 
 
 def test_cells_have_folders_of_their_own() -> None:
