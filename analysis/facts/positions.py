@@ -9,7 +9,12 @@ from analysis.engine.frames import Frame
 from analysis.facts.client_offsets import client_offsets
 from analysis.facts.declared import OF_GROUP, of_table
 from analysis.facts.deliveries import deliveries
-from analysis.facts.topics import of_present_topic, with_log_starts
+from analysis.facts.topics import (
+    created_again,
+    creations,
+    of_present_topic,
+    with_log_starts,
+)
 from analysis.facts.trace import IS_STORED, Trace, fact, view
 from contract.outcomes import ResetPolicy
 from contract.table_columns import boolean, int64, string
@@ -145,6 +150,9 @@ def beginnings(trace: Trace) -> Frame:
     `auto.offset.reset=earliest`, no commit and no reset before its first delivery began at the log
     start of that time. On a partition of which nothing was delivered to it, it began at its first
     position.
+
+    A group that was delivered records of an earlier topic of that name began at offset 0: all of
+    the present topic was written while the group was there.
     """
     delivered = (
         of_present_topic(deliveries(trace), trace, "at_micros")
@@ -191,4 +199,33 @@ def beginnings(trace: Trace) -> Frame:
             " as first_offset",
         )
     )
-    return began.union(undelivered.selectExpr(*PARTITION, "assigned as first_offset"))
+    found = began.union(undelivered.selectExpr(*PARTITION, "assigned as first_offset"))
+    earlier = _of_earlier_topics(trace)
+    if earlier is None:
+        return found
+    return found.join(earlier, on=list(PARTITION), how="left_anti").union(
+        earlier.selectExpr(*PARTITION, "0L as first_offset")
+    )
+
+
+def _of_earlier_topics(trace: Trace) -> Frame | None:
+    """(group, topic, partition): what groups were delivered of topics that were created again.
+
+    None if no topic was.
+    """
+    again = created_again(trace)
+    if trace.once("no topic was created again", again.isEmpty):
+        return None
+    began = (
+        creations(trace)
+        .where("is_last")
+        .join(again, on=["topic", "partition"], how="left_semi")
+        .select("topic", "partition", "created_micros")
+    )
+    return (
+        deliveries(trace)
+        .join(began, on=["topic", "partition"], how="inner")
+        .where("at_micros < created_micros")
+        .select(*PARTITION)
+        .distinct()
+    )

@@ -1,6 +1,6 @@
 """Histories about a topic that is created again under its name."""
 
-from tests.histories.history import NONE, NOT_VIOLATION, VIOLATION, History, asks
+from tests.histories.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
 from tests.histories.scenes import NEW, consumed, copies, cut, killed, returned, started, written
 
 
@@ -33,6 +33,44 @@ def topic_created_again(h: History) -> None:
     h.commit(60, 0, at=33, member="2")
     h.changed("closed", at=34, member="2")
     copies(h, (1, 2), (0, 59, 0), sequences={0: NEW}, high_watermark=60)
+
+
+def _read_and_created_again(h: History) -> None:
+    """The group has read 100 records; the new topic has 150, all written after its creation."""
+    written(h)
+    consumed(h, 0, 99, at=5, commit=False)
+    h.fault("recreate", f"topic:{h.own('t')}", injected=20, proved=21)
+    h.led(1, 0, at=20.5, isr=[1, 2], starts=0, topic_id="second")
+    h.sent(0, 149, at=25, sequence=NEW)
+    h.sampled(1, at=26, end=150, isr=[1, 2])
+    copies(h, (1, 2), (0, 149, 0), sequences={0: NEW}, high_watermark=150)
+
+
+@asks(
+    "An application seeks to an offset of the old topic in the one that was created again.",
+    source="KIP-516: a topic of another id; the new records below that offset are not delivered",
+    expects={"skipped_record": VIOLATION, "lost_record": NOT_VIOLATION},
+)
+def old_offset_in_the_new_topic(h: History) -> None:
+    h.group(commit_epoch="none")
+    _read_and_created_again(h)
+    started(h, 100, at=30, member="2")
+    h.polled(100, 149, at=31, member="2", sequence=NEW + 100)
+    h.changed("caught_up", at=32, position=150, member="2")
+    h.changed("closed", at=34, member="2")
+
+
+@asks(
+    "A topic is created again while a group is away, which then starts at the end by its policy.",
+    source="auto.offset.reset=latest: a group that had read the topic misses what it wrote since",
+    expects={"skipped_record": PERMITTED, "lost_record": NOT_VIOLATION},
+)
+def end_of_the_new_topic(h: History) -> None:
+    h.group(reset="latest")
+    _read_and_created_again(h)
+    started(h, 150, at=30, member="2", fresh=True, policy="latest")
+    h.changed("caught_up", at=32, position=150, member="2")
+    h.changed("closed", at=34, member="2")
 
 
 @asks(
