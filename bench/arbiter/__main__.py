@@ -1,4 +1,4 @@
-"""The arbiter: `python -m bench.arbiter run|table|compare|page`; see `make arbiter`."""
+"""The arbiter: `python -m bench.arbiter run|judge|table|compare|page`; see `make arbiter`."""
 
 import re
 from collections.abc import Iterable
@@ -6,14 +6,16 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec.structs import replace
 
 from bench.arbiter import cells, page
 from bench.arbiter.collect import collect
 from bench.arbiter.predictions import differences
-from bench.arbiter.rows import RELEASED, rows_of
+from bench.arbiter.rows import HAZARDS, RELEASED, Engine, rows_of, stories_of, verdict_by
 from cluster.kafka import patched
 from contract.errors import PrerequisiteError
 from contract.program import run_program
+from harness.commands.judging import analyse_in_own_process
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 _RESULTS = Path("results") / "arbiter"
@@ -59,7 +61,7 @@ def compare(
     runs: Annotated[list[Path], typer.Argument(help="Folders with runs.")],
 ) -> None:
     """Print every row that came out otherwise than predicted; exit 1 if one is not explained."""
-    rows = rows_of(runs)
+    rows = [row for story in stories_of(HAZARDS, runs) for row in rows_of(story)]
     found = differences(rows)
     for one in found:
         keys = one.row
@@ -74,8 +76,36 @@ def compare(
 
 @app.command(name="page")
 def write_page(results: Folder = _RESULTS) -> None:
-    """Write the tables of docs/arbiter.md from the runs."""
-    typer.echo(f"wrote {page.write([results])}")
+    """Write the tables of docs/arbiter.md, and docs/arbiter.html, from the runs."""
+    for written in page.write([results]):
+        typer.echo(f"wrote {written}")
+
+
+@app.command()
+def judge(
+    results: Folder = _RESULTS,
+    *,
+    only: Annotated[str, typer.Option(help="Only cells whose names match this pattern.")] = "",
+) -> None:
+    """Judge runs by Spark, whose verdict the page takes then; exit 1 if DuckDB's rows differ."""
+    differ = 0
+    for story in stories_of(HAZARDS, [results]):
+        if not re.search(only, story.name):
+            continue
+        if story.engine is not Engine.SPARK:
+            analyse_in_own_process([story.run.path])
+        by_engine = [
+            rows_of(replace(story, engine=engine, verdict=verdict_by(engine, story.run)))
+            for engine in Engine
+        ]
+        is_same = by_engine[0] == by_engine[1]
+        differ += not is_same
+        typer.echo(
+            f"{story.name}: {len(by_engine[0])} rows of Spark, "
+            f"{'the same' if is_same else 'others'} by DuckDB"
+        )
+    if differ:
+        raise typer.Exit(1)
 
 
 def _built(due: Iterable[cells.Cell]) -> dict[tuple[str, str], Path]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import yaml
@@ -12,15 +12,19 @@ from contract.errors import UsageError
 from contract.events import NO_EPOCH
 from contract.outcomes import Manner
 
-_FILE = Path(__file__).with_name("predictions.yml")
+FILE = Path(__file__).with_name("predictions.yml")
 _EXPLAINED = Path(__file__).with_name("differences.yml")
 
 
 class Fitting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An entry: it fits a row whose keys have one of the named values each."""
+    """An entry: it fits a row whose keys have one of the named values each.
+
+    line: where it begins in its file.
+    """
 
     fits: dict[str, list[str]]
     because: str
+    line: int
 
     def does_fit(self, keys: Mapping[str, str]) -> bool:
         """Whether it fits a row with these keys."""
@@ -61,22 +65,38 @@ class Predictions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """A row that came out otherwise; `why` explains it, empty if nothing does yet."""
+    """A row that came out otherwise; `why` explains it, empty if nothing does yet.
+
+    line: where the file of predictions has the first one that did not hold.
+    """
 
     row: Row
     predicted: str
     came_out: str
     why: str
+    line: int
 
 
 def predictions() -> Predictions:
     """Read the predictions."""
-    return msgspec.convert(yaml.safe_load(_FILE.read_text()), Predictions)
+    text = FILE.read_text()
+    nodes = {key.value: node for key, node in yaml.compose(text).value}
+    lists = yaml.safe_load(text)
+    return msgspec.convert({name: _lined(lists[name], nodes[name]) for name in lists}, Predictions)
 
 
 def explanations() -> list[Fitting]:
     """Read the explanations of differences."""
-    return msgspec.convert(yaml.safe_load(_EXPLAINED.read_text()) or [], list[Fitting])
+    text = _EXPLAINED.read_text()
+    return msgspec.convert(_lined(yaml.safe_load(text), yaml.compose(text)), list[Fitting])
+
+
+def _lined(entries: list[dict[str, Any]], node: Any) -> list[dict[str, Any]]:
+    """Return the entries of a list, each with its line."""
+    return [
+        {**entry, "line": at.start_mark.line + 1}
+        for entry, at in zip(entries, node.value, strict=True)
+    ]
 
 
 def committed(row: Row, known: Predictions) -> CommitPrediction:
@@ -102,13 +122,13 @@ def resumption(row: Row, known: Predictions) -> ResumptionPrediction:
     return _first(fitting, row.keys)
 
 
-def suppressed(build: str, known: Predictions) -> str:
-    """Return whether validations were predicted to be suppressed: none, or some.
+def suppression(build: str, known: Predictions) -> RacePrediction:
+    """Return the prediction for validations of a build.
 
     Raises:
-        UsageError: nothing fits the build.
+        UsageError: nothing fits it.
     """
-    return _first(known.race, {"build": build}).suppressed
+    return _first(known.race, {"build": build})
 
 
 def differences(rows: Iterable[Row]) -> list[Difference]:
@@ -117,20 +137,22 @@ def differences(rows: Iterable[Row]) -> list[Difference]:
     found = []
     for row in rows:
         parts = []
-        if row.manner != Manner.EXTERNAL:
-            epochs = committed(row, known).epochs
-            if row.committed_epoch not in epochs:
-                allowed = " or ".join(map(said_epoch, epochs))
-                parts.append((f"commits {allowed}", f"commits {said_epoch(row.committed_epoch)}"))
+        epochs = committed(row, known)
+        if row.manner != Manner.EXTERNAL and row.committed_epoch not in epochs.epochs:
+            came_out = f"commits {said_epoch(row.committed_epoch)}"
+            parts.append((said_commit(epochs), came_out, epochs.line))
         wanted = resumption(row, known)
         if _went_on(row) != _went_on(wanted):
-            parts.append((said(wanted), said(row)))
+            parts.append((said(wanted), said(row), wanted.line))
         if parts:
             why = next((one.because.strip() for one in explained if one.does_fit(row.keys)), "")
-            predicted, came_out = zip(*parts, strict=True)
             found.append(
                 Difference(
-                    row=row, predicted="; ".join(predicted), came_out="; ".join(came_out), why=why
+                    row=row,
+                    predicted="; ".join(one for one, _, _ in parts),
+                    came_out="; ".join(one for _, one, _ in parts),
+                    why=why,
+                    line=parts[0][2],
                 )
             )
     return found
@@ -148,6 +170,11 @@ def said(one: Row | ResumptionPrediction) -> str:
     if one.redelivered:
         words.append(f"reads {one.redelivered} again")
     return ", ".join(words)
+
+
+def said_commit(one: CommitPrediction) -> str:
+    """Return which epochs may be committed, in words."""
+    return f"commits {' or '.join(map(said_epoch, one.epochs))}"
 
 
 def said_epoch(epoch: int | None) -> str:

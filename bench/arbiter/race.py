@@ -1,14 +1,13 @@
 """Which positions of prefetch_race were not validated after the leader had changed."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 import pyarrow.parquet as pq
 
-from bench.arbiter.rows import RACE, build_of, runs_of
+from bench.arbiter.rows import Story
 from contract.run_folder import RunFolder
 
 Position = tuple[str, str, int]
@@ -44,32 +43,29 @@ class Ahead(msgspec.Struct, frozen=True, kw_only=True):
     ahead: int
 
 
-def race_rows(folders: Iterable[Path]) -> tuple[list[RaceRow], list[Ahead]]:
-    """Return positions and commits of all runs of prefetch_race below some folders."""
-    rows: list[RaceRow] = []
-    ahead: list[Ahead] = []
-    for run, verdict in runs_of(RACE, folders):
-        build, kafka = build_of(run.run()), verdict.kafka
-        story = f"{kafka} {build} {verdict.seed}"
-        commits, newer = _commits(run)
-        ahead.append(Ahead(story=story, kafka=kafka, build=build, commits=commits, ahead=newer))
-        causes = _reset_causes(run)
-        clients = {group.group: group.client for group in run.plan().groups}
-        for group, topic, partition in sorted(_beyond_the_fork(run)):
-            found = causes[group, topic, partition]
-            rows.append(
-                RaceRow(
-                    story=story,
-                    kafka=kafka,
-                    build=build,
-                    group=group,
-                    client=clients[group],
-                    pace=group.split(".")[1],
-                    partition=partition,
-                    is_validated="truncation" in found,
-                    followed_by=_followed_by(found),
-                )
+def race_rows(story: Story) -> tuple[list[RaceRow], Ahead]:
+    """Return the positions and the commits of a run of prefetch_race."""
+    run, kafka = story.run, story.verdict.kafka
+    commits, newer = _commits(run)
+    ahead = Ahead(story=story.name, kafka=kafka, build=story.build, commits=commits, ahead=newer)
+    causes = _reset_causes(run)
+    clients = {group.group: group.client for group in run.plan().groups}
+    rows = []
+    for group, topic, partition in sorted(_beyond_the_fork(run)):
+        found = causes[group, topic, partition]
+        rows.append(
+            RaceRow(
+                story=story.name,
+                kafka=kafka,
+                build=story.build,
+                group=group,
+                client=clients[group],
+                pace=group.split(".")[1],
+                partition=partition,
+                is_validated="truncation" in found,
+                followed_by=_followed_by(found),
             )
+        )
     return rows, ahead
 
 

@@ -1,11 +1,15 @@
 """The outcome of each group in runs of commit_hazards."""
 
+import enum
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
 
+import analysis
 from analysis.preview import preview
 from contract.regular_files import replace_file
 from contract.run_folder import GroupPlan, RunDescription, RunFolder, find_runs
@@ -14,6 +18,28 @@ from contract.verdicts import Resumption, Verdict
 HAZARDS, RACE = "commit_hazards", "prefetch_race"
 RELEASED = "released"
 _PATCHED = re.compile(r"^kafka-clients-[0-9.]+-(.+)\.jar$")
+_BY_SPARK = "verdict.json"
+
+
+class Engine(enum.StrEnum):
+    """What judged a run."""
+
+    SPARK = "Spark"
+    DUCKDB = "DuckDB"
+
+
+class Story(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that ended without an error, and its verdict.
+
+    name: of its cell, by which `run --only` repeats it.
+    build: the patch of the client, or `released`.
+    """
+
+    name: str
+    build: str
+    run: RunFolder
+    verdict: Verdict
+    engine: Engine
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,7 +48,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     hazard: with the topic, e.g. `truncated/above`.
     build: the patch of the client, or `released`.
     kafka: the version of brokers and clients.
-    story: names the run; all groups of a run share one story.
+    story: the name of its run's cell; all groups of a run share one story.
     """
 
     story: str
@@ -67,46 +93,63 @@ def build_of(run: RunDescription) -> str:
     return named[0] if named else RELEASED
 
 
-def runs_of(scenario: str, folders: Iterable[Path]) -> Iterator[tuple[RunFolder, Verdict]]:
-    """Return the runs of a scenario below some folders that ended without an error, with verdicts.
+def stories_of(scenario: str, folders: Iterable[Path]) -> Iterator[Story]:
+    """Return the runs of a scenario below some folders that ended without an error.
 
-    DuckDB judges a run without a verdict, once: its verdict is kept in the arbiter's file.
+    A run that Spark has not judged is judged by DuckDB; its verdict is kept until the code of the
+    analysis changes.
     """
     for folder in folders:
         for run in find_runs(folder):
             if run.plan().scenario == scenario and is_complete(run.run()):
-                yield run, _verdict(run)
+                is_judged = (run.report / _BY_SPARK).exists()
+                engine = Engine.SPARK if is_judged else Engine.DUCKDB
+                verdict = verdict_by(engine, run)
+                build = build_of(run.run())
+                name = _name(run, build, verdict)
+                yield Story(name=name, build=build, run=run, verdict=verdict, engine=engine)
 
 
-def rows_of(folders: Iterable[Path]) -> list[Row]:
-    """Return the rows of all runs of commit_hazards below some folders."""
-    found = []
-    for run, verdict in runs_of(HAZARDS, folders):
-        build, plan = build_of(run.run()), run.plan()
-        groups = {group.group: group for group in plan.groups}
-        hazard = str(plan.parameters["hazard"])
-        found += [
-            _row(one, groups[one.group], hazard, build, verdict) for one in verdict.resumption
-        ]
-    return found
-
-
-def _verdict(run: RunFolder) -> Verdict:
-    by_spark, own = run.report / "verdict.json", run.report / "arbiter.json"
-    for file in (by_spark, own):
-        if file.exists():
-            return msgspec.json.decode(file.read_bytes(), type=Verdict)
+def verdict_by(engine: Engine, run: RunFolder) -> Verdict:
+    """Return the verdict of Spark, which must be there, or of DuckDB."""
+    file = run.report / (_BY_SPARK if engine is Engine.SPARK else f"arbiter-{_analysis()}.json")
+    if file.exists() or engine is Engine.SPARK:
+        return msgspec.json.decode(file.read_bytes(), type=Verdict)
     verdict = preview(run)
-    own.parent.mkdir(exist_ok=True)
-    replace_file(own, msgspec.json.encode(verdict))
+    file.parent.mkdir(exist_ok=True)
+    replace_file(file, msgspec.json.encode(verdict))
     return verdict
 
 
-def _row(one: Resumption, group: GroupPlan, hazard: str, build: str, verdict: Verdict) -> Row:
+def rows_of(story: Story) -> list[Row]:
+    """Return the rows of a run of commit_hazards, by its verdict."""
+    plan = story.run.plan()
+    groups = {group.group: group for group in plan.groups}
+    hazard = str(plan.parameters["hazard"])
+    return [_row(one, groups[one.group], hazard, story) for one in story.verdict.resumption]
+
+
+@cache
+def _analysis() -> str:
+    """Return a name for the code that judges."""
+    root = Path(analysis.__path__[0])
+    code = sha256()
+    for file in sorted(root.rglob("*.py")):
+        code.update(file.read_bytes())
+    return code.hexdigest()[:12]
+
+
+def _name(run: RunFolder, build: str, verdict: Verdict) -> str:
+    parameters = run.plan().parameters
+    pairs = "-pairs" if "ways" in parameters else ""
+    return f"{verdict.kafka}-{build}-{parameters.get('hazard', 'race')}{pairs}-{verdict.seed}"
+
+
+def _row(one: Resumption, group: GroupPlan, hazard: str, story: Story) -> Row:
     return Row(
-        story=f"{verdict.kafka} {build} {hazard} {verdict.seed}",
-        kafka=verdict.kafka,
-        build=build,
+        story=story.name,
+        kafka=story.verdict.kafka,
+        build=story.build,
         hazard=f"{hazard}/{one.topic}",
         style=one.commit_epoch,
         manner=group.manner,

@@ -7,10 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from bench.arbiter.cells import pairwise, quick
-from bench.arbiter.page import tables
 from bench.arbiter.pairs import covering, pairs
 from bench.arbiter.predictions import committed, differences, predictions, resumption
-from bench.arbiter.race import RaceRow
 from bench.arbiter.rows import Row
 from bench.arbiter.table import table
 from cluster.kafka.patched import patches
@@ -205,26 +203,3 @@ def test_a_cell_is_done_when_a_run_of_its_groups_ended(tmp_path: Path) -> None:
 def test_cells_have_folders_of_their_own() -> None:
     names = [cell.name for cell in (*quick(), *pairwise())]
     assert len(set(names)) == len(names)
-
-
-def test_the_page_counts_stories_and_groups() -> None:
-    races = [
-        RaceRow(
-            story="one",
-            kafka="4.3.1",
-            build="option-1",
-            group="g",
-            client="java",
-            pace="20ms",
-            partition=partition,
-            is_validated=partition > 0,
-            followed_by="read on",
-        )
-        for partition in range(3)
-    ]
-    page = "\n".join(tables([LOST, INFLATED], races, []))
-    assert (
-        "| truncated/above | option-2 | 4.3.1 | epoch 2 | resumes at 200, skips 100 | 1 |" in page
-    )
-    assert "| option-1 | java | 20ms | some | 1 of 3 | read on | 1 |" in page
-    assert "2 of 2 groups came out as" in page

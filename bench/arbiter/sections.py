@@ -1,0 +1,297 @@
+"""The parts of docs/arbiter.md that the runs make."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from bench.arbiter.cells import BUILDS, ON_EACH_BUILD
+from bench.arbiter.predictions import Difference, differences, said, said_epoch
+from bench.arbiter.race import Ahead, RaceRow
+from bench.arbiter.race_section import of_race
+from bench.arbiter.rows import RELEASED, Engine, Row, Story
+from bench.arbiter.shown import Cell, Section, Table, cell, cost, counted
+from bench.arbiter.table import table
+from contract.outcomes import CommitEpoch, Manner, ResetPolicy
+from contract.tables import MICROS_PER_SECOND
+
+TOPICS = {
+    "clean/kept": "the leader changes between poll and commit",
+    "empty/kept": "two changes of the leader; an epoch without records",
+    "control/kept": "the commit follows an abort marker of a newer epoch",
+    "aborted/kept": "the commit follows an aborted batch of a newer epoch",
+    "expired/part": "DeleteRecords: the epoch before the group's is gone",
+    "expired/whole": "DeleteRecords: the group's epoch is gone",
+    "expired/beyond": "DeleteRecords: records after the position are gone",
+    "retained/time": "retention by time: the group's epoch is gone",
+    "retained/size": "retention by size: the group's epoch is gone",
+    "validated/above": "epoch of a restart committed, then an unclean election",
+    "truncated/above": "unclean election; the new log is longer",
+    "truncated/below": "unclean election; the new log is shorter",
+    "returned/kept": "two unclean elections; the lost records come back",
+    "twice/longer": "read between two unclean elections, beyond what comes back",
+    "twice/shorter": "read between two unclean elections, within what comes back",
+    "recreated/kept": "the topic is deleted and created again",
+}
+"""Each hazard with its topic, in words."""
+_RECORD_EPOCHS = {"control/kept": 2, "aborted/kept": 2, "twice/longer": 3, "twice/shorter": 3}
+"""The epoch of the last batch before the position; 1 under the other hazards."""
+_BY_CLIENT = (Manner.SYNC, Manner.ASYNC, Manner.AUTO, Manner.REVOKED)
+"""The manners in which the client itself can choose the epoch."""
+
+
+def sections(
+    stories: Sequence[Story],
+    rows: Sequence[Row],
+    races: Sequence[RaceRow],
+    ahead: Sequence[Ahead],
+) -> Iterator[Section]:
+    """Return all parts, the answer first."""
+    found = differences(rows)
+    yield _in_brief(rows, races)
+    yield _of_hazards(rows)
+    yield _of_ways([row for row in rows if row.build == RELEASED])
+    yield _of_resets([row for row in rows if row.build == RELEASED])
+    yield of_race(races, ahead)
+    yield _of_differences(rows, found)
+    yield _of_builds(rows)
+    yield _of_conditions(stories, rows, races)
+
+
+def _plain(rows: Iterable[Row]) -> list[Row]:
+    """Return the groups whose client chooses the epoch, with reset policy earliest."""
+    return [
+        row
+        for row in rows
+        if row.style == CommitEpoch.RECORD
+        and row.manner in _BY_CLIENT
+        and row.reset == ResetPolicy.EARLIEST
+    ]
+
+
+def _in_brief(rows: Sequence[Row], races: Sequence[RaceRow]) -> Section:
+    shown = Table(("client", "stories", "a newer epoch", "skipped records", "not validated"))
+    plain = [row for row in _plain(rows) if row.hazard.partition("/")[0] in ON_EACH_BUILD]
+    for build in BUILDS:
+        own = [row for row in plain if row.build == build]
+        raced = [row for row in races if row.build == build]
+        newer = [row for row in own if (row.committed_epoch or 0) > _record_epoch(row)]
+        skipping = [row for row in own if row.never_delivered]
+        records = sum(row.never_delivered or 0 for row in skipping)
+        told = f" ({records} records)" if records else ""
+        missing = [row for row in raced if not row.is_validated]
+        shown.rows.append(
+            (
+                Cell(build),
+                cell(len({row.story for row in own}), own),
+                cell(f"{len(newer)} of {len(own)} groups", newer),
+                cell(f"{len(skipping)} of {len(own)} groups{told}", skipping),
+                Cell(
+                    f"{len(missing)} of {len(raced)} positions" if raced else "not run",
+                    tuple(sorted({row.story for row in missing or raced})),
+                ),
+            )
+        )
+    return Section(
+        "In brief",
+        (
+            (
+                "Plain commits of each client under the three hazards that every client ran under: "
+                f"{', '.join(ON_EACH_BUILD)}. An epoch is newer if it is above that of the batch "
+                "before the committed offset. Positions are those of `prefetch_race` after a "
+                "change of the leader: of one that is not validated, nothing asked where its "
+                "epoch ends."
+            ),
+        ),
+        (shown,),
+    )
+
+
+def _of_hazards(rows: Sequence[Row]) -> Section:
+    """One row a hazard, one column a client."""
+    plain = _plain(rows)
+    shown = Table(("hazard", "in words", *BUILDS, "no epoch"))
+    bare = [
+        row
+        for row in rows
+        if (row.build, row.style, row.reset) == (RELEASED, CommitEpoch.NONE, ResetPolicy.EARLIEST)
+    ]
+    for topic in _topics(rows):
+        by_build = [
+            [row for row in plain if (row.hazard, row.build) == (topic, build)] for build in BUILDS
+        ]
+        without = [row for row in bare if row.hazard == topic]
+        shown.rows.append((Cell(topic), Cell(TOPICS[topic]), *map(cost, by_build), cost(without)))
+    return Section(
+        "What each choice costs, in records",
+        (
+            (
+                "Plain commits of each client: `commitSync()`, `commitAsync()`, "
+                "`enable.auto.commit` and `commitSync()` in `onPartitionsRevoked`, both group "
+                "protocols where the version has both. The last column is the released client when "
+                "the application commits an offset without an epoch. Reset policy `earliest`. `-`: "
+                "the group resumes where it was; nothing is skipped or read again."
+            ),
+        ),
+        (shown,),
+    )
+
+
+def _of_ways(rows: Sequence[Row]) -> Section:
+    chosen = [row for row in rows if row.reset == ResetPolicy.EARLIEST]
+    topics = _topics(chosen)
+    shown = Table(("manner", "style", "groups", *topics))
+    for manner in Manner:
+        for style in CommitEpoch:
+            own = [row for row in chosen if (row.manner, row.style) == (manner, style)]
+            if own:
+                costs = [cost([row for row in own if row.hazard == topic]) for topic in topics]
+                shown.rows.append((Cell(manner), Cell(style), Cell(str(len(own))), *costs))
+    return Section(
+        "What each way of committing costs with the released client",
+        (
+            (
+                "Reset policy `earliest`. A cell without a count holds for every group of the row; "
+                "`-`: resumes where it was, nothing is skipped or read again. Of all versions."
+            ),
+        ),
+        (shown,),
+    )
+
+
+def _of_resets(rows: Sequence[Row]) -> Section:
+    shown = Table(("hazard", "style", *ResetPolicy))
+    for topic in _topics(rows):
+        for style in (CommitEpoch.RECORD, CommitEpoch.NONE):
+            own = [
+                row
+                for row in rows
+                if (row.hazard, row.style, row.manner, row.client)
+                == (topic, style, Manner.SYNC, "java")
+            ]
+            if own:
+                by_reset = [[row for row in own if row.reset == reset] for reset in ResetPolicy]
+                costs = [
+                    cell(counted(map(said, some)), some) if some else Cell("not run")
+                    for some in by_reset
+                ]
+                shown.rows.append((Cell(topic), Cell(style), *costs))
+    return Section(
+        "What the reset policy changes",
+        ("`commitSync` with the record's epoch and without an epoch, released client, classic.",),
+        (shown,),
+    )
+
+
+def _of_differences(rows: Sequence[Row], found: Sequence[Difference]) -> Section:
+    shown = Table(("hazard", "client", "manner, style", "predicted", "came out", "groups", "why"))
+    alike: defaultdict[tuple[str, ...], list[Difference]] = defaultdict(list)
+    for one in found:
+        row = one.row
+        alike[
+            row.hazard,
+            f"{row.build}, {row.client}, Kafka {row.kafka}",
+            f"{row.manner}, {row.style}",
+            one.predicted,
+            one.came_out,
+            one.why or "**not explained**",
+        ].append(one)
+    for (hazard, client, way, predicted, came_out, why), own in sorted(
+        alike.items(), key=lambda item: item[0]
+    ):
+        shown.rows.append(
+            (
+                Cell(hazard),
+                Cell(client),
+                Cell(way),
+                Cell(predicted, line=own[0].line),
+                cell(came_out, (one.row for one in own)),
+                Cell(str(len(own))),
+                Cell(" ".join(why.split())),
+            )
+        )
+    return Section(
+        "Where it came out otherwise than predicted",
+        (
+            (
+                f"{len(rows) - len(found)} of {len(rows)} groups came out as "
+                "[predicted](../bench/arbiter/predictions.yml) from the source."
+            ),
+        ),
+        (shown,) if found else (),
+    )
+
+
+def _of_builds(rows: Sequence[Row]) -> Section:
+    plain = _plain(rows)
+    shown = Table(("hazard", "client", "Kafka", "commits", "resumption", "groups", "stories"))
+    for topic in _topics(plain):
+        for build in BUILDS:
+            found = [row for row in plain if (row.hazard, row.build) == (topic, build)]
+            for kafka in sorted({row.kafka for row in found}, reverse=True):
+                own = [row for row in found if row.kafka == kafka]
+                shown.rows.append(
+                    (
+                        Cell(topic),
+                        Cell(build),
+                        Cell(kafka),
+                        cell(counted(said_epoch(row.committed_epoch) for row in own), own),
+                        cell(counted(map(said, own)), own),
+                        Cell(str(len(own))),
+                        Cell(str(len({row.story for row in own}))),
+                    )
+                )
+    return Section(
+        "What each client commits, by Kafka version",
+        ("The groups of the second table, with the epochs that they committed.",),
+        (shown,),
+    )
+
+
+def _of_conditions(
+    stories: Sequence[Story], rows: Sequence[Row], races: Sequence[RaceRow]
+) -> Section:
+    seconds = sum(map(_seconds, stories))
+    engines = Counter(story.engine for story in stories)
+    of_table = {(row.kafka, row.build, row.topic, row.group) for row in table()}
+    judged = {
+        (row.kafka, row.build, row.hazard, name)
+        for row in rows
+        if "-pairs-" in row.story
+        for name in [_group(row)]
+    }
+    versions = sorted({story.verdict.kafka for story in stories})
+    return Section(
+        "The runs",
+        (
+            (
+                f"{len({row.story for row in rows})} stories of commit_hazards with {len(rows)} "
+                f"groups, and {len({row.story for row in races})} of prefetch_race with "
+                f"{len({(row.story, row.group) for row in races})} groups, on Kafka "
+                f"{', '.join(versions)}. All groups of a story share its elections: they are one "
+                "sample of the story, and many of what a client does in it."
+            ),
+            (
+                f"The runs took {seconds / 60:.0f} minutes in all, without judging. DuckDB judged "
+                f"{engines[Engine.DUCKDB]} of them, and Spark {engines[Engine.SPARK]}."
+            ),
+            f"{len(of_table & judged)} of the {len(of_table)} rows of the pairwise table have run.",
+        ),
+    )
+
+
+def _group(row: Row) -> str:
+    topic = row.hazard.partition("/")[2]
+    return f"{topic}.{row.client}.{row.manner}.{row.style}.{row.reset}"
+
+
+def _seconds(story: Story) -> float:
+    run = story.run.run()
+    return ((run.ended_micros or run.started_micros) - run.started_micros) / MICROS_PER_SECOND
+
+
+def _topics(rows: Iterable[Row]) -> list[str]:
+    ran = {row.hazard for row in rows}
+    return [topic for topic in TOPICS if topic in ran]
+
+
+def _record_epoch(row: Row) -> int:
+    return _RECORD_EPOCHS.get(row.hazard, 1)

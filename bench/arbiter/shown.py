@@ -1,0 +1,67 @@
+"""What a page shows, before it is Markdown or HTML. All text is Markdown of one line."""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from bench.arbiter.predictions import said
+from bench.arbiter.rows import Row
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table.
+
+    Attributes:
+        text: what it says.
+        stories: the runs that show it, by name.
+        line: of `predictions.yml`, that says it; 0 for none.
+    """
+
+    text: str
+    stories: tuple[str, ...] = ()
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table; each row has as many cells as the head."""
+
+    head: Sequence[str]
+    rows: list[Sequence[Cell]] = field(default_factory=list)
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page: text, then tables."""
+
+    title: str
+    text: Sequence[str] = ()
+    tables: Sequence[Table] = ()
+
+
+def cell(text: object, rows: Iterable[Row] = ()) -> Cell:
+    """Return a cell with the runs that its rows are from."""
+    return Cell(str(text), tuple(sorted({row.story for row in rows})))
+
+
+def counted(values: Iterable[Hashable]) -> str:
+    """Return a value that all have, or each with its count."""
+    counts = Counter(map(str, values))
+    if len(counts) == 1:
+        return next(iter(counts))
+    total = counts.total()
+    return "; ".join(f"{value}: {count} of {total}" for value, count in counts.most_common())
+
+
+def cost(rows: Sequence[Row]) -> Cell:
+    """Return what groups paid: records skipped, or read again."""
+    return cell(counted(map(_said_cost, rows)), rows) if rows else Cell("not run")
+
+
+def _said_cost(row: Row) -> str:
+    words = said(row)
+    if row.exception is not None or row.resumed_at is None:
+        return words
+    return ", ".join(words.split(", ")[1:]) or "-"

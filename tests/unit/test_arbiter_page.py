@@ -1,0 +1,153 @@
+"""The arbiter's page: its tables in Markdown, and the HTML page with the groups of every run."""
+
+import re
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from pages_of import run_folder, verdict_of
+
+from bench.arbiter.html_page import anchor, html_page
+from bench.arbiter.page import MADE, markdown
+from bench.arbiter.race import Ahead, RaceRow
+from bench.arbiter.rows import RELEASED, Engine, Row, Story
+from bench.arbiter.sections import sections
+from bench.arbiter.shown import Section
+from contract.outcomes import CommitEpoch, Manner, ResetPolicy
+
+LOST = Row(
+    story="4.3.1-released-truncated-1900",
+    kafka="4.3.1",
+    build=RELEASED,
+    hazard="truncated/above",
+    style=CommitEpoch.RECORD,
+    manner=Manner.SYNC,
+    client="java",
+    reset=ResetPolicy.EARLIEST,
+    committed_epoch=1,
+    resumed_at=100,
+    redelivered=0,
+    never_delivered=0,
+    exception=None,
+)
+INFLATED = replace(
+    LOST,
+    story="4.3.1-option-2-truncated-1900",
+    build="option-2",
+    committed_epoch=2,
+    resumed_at=200,
+    never_delivered=100,
+)
+RACES = [
+    RaceRow(
+        story="4.3.1-option-1-race-1900",
+        kafka="4.3.1",
+        build="option-1",
+        group="g",
+        client="java",
+        pace="20ms",
+        partition=partition,
+        is_validated=partition > 0,
+        followed_by="read on",
+    )
+    for partition in range(3)
+]
+AHEAD = [
+    Ahead(story="4.3.1-option-1-race-1900", kafka="4.3.1", build="option-1", commits=9, ahead=4)
+]
+TEXT = """# A <title>
+
+The question, with a <script>alert(1)</script>.
+
+<!-- made by make arbiter -->
+
+old
+
+<!-- end of what make arbiter made -->
+
+## Limits
+
+- `x < y`
+"""
+
+
+def story_of(name: str, folder: Path) -> Story:
+    run = run_folder(folder / "results" / name, started_micros=0, ended_micros=60_000_000)
+    return Story(
+        name=name,
+        build=RELEASED,
+        run=run,
+        verdict=verdict_of({}, kafka="4.3.1", seed=1900),
+        engine=Engine.DUCKDB,
+    )
+
+
+@pytest.fixture
+def stories(tmp_path: Path) -> list[Story]:
+    names = sorted({row.story for row in (LOST, INFLATED)} | {row.story for row in RACES})
+    return [story_of(name, tmp_path) for name in names]
+
+
+def shown_of(stories: list[Story], rows: list[Row]) -> list[Section]:
+    return list(sections(stories, rows, RACES, AHEAD))
+
+
+def page_of(stories: list[Story], rows: list[Row], folder: Path) -> str:
+    return html_page(TEXT, shown_of(stories, rows), stories, rows, folder / "docs")
+
+
+def test_the_tables_count_stories_and_groups(stories: list[Story]) -> None:
+    page = "\n".join(markdown(shown_of(stories, [LOST, INFLATED])))
+    assert (
+        "| truncated/above | option-2 | 4.3.1 | epoch 2 | resumes at 200, skips 100 | 1 | 1 |"
+        in page
+    )
+    assert re.search(
+        r"\| option-1 \| java \| 20ms \| \[some\]\(\S+#L\d+\) \| 1 of 3 \| read on \| 1 \|", page
+    )
+    assert "| option-1 | 4 of 9 | 1 |" in page
+    assert "2 of 2 groups came out as" in page
+    assert "The runs took 3 minutes" in page
+    assert "DuckDB judged 3 of them, and Spark 0." in page
+
+
+def test_the_first_table_has_a_column_for_each_choice(stories: list[Story]) -> None:
+    page = "\n".join(markdown(shown_of(stories, [LOST, INFLATED])))
+    (row,) = [line for line in page.splitlines() if line.startswith("| truncated/above | unclean")]
+    costs = [one.strip() for one in row.split("|")[3:-1]]
+    assert costs == ["-", "not run", "skips 100", "not run", "not run", "not run"]
+
+
+def test_a_figure_leads_to_its_run_and_a_prediction_to_its_line(
+    stories: list[Story], tmp_path: Path
+) -> None:
+    page = page_of(stories, [LOST, INFLATED], tmp_path)
+    assert f'<a href="#{anchor(INFLATED.story)}" title="{INFLATED.story}">skips 100</a>' in page
+    ids = set(re.findall(r' id="([^"]+)"', page))
+    named = {one for one in re.findall(r'href="#([^"]+)"', page) if one != "content"}
+    assert named - ids == set()
+    assert {anchor(story.name) for story in stories} <= ids
+    lines = (MADE.path.parents[1] / "bench/arbiter/predictions.yml").read_text().splitlines()
+    for line in re.findall(r"predictions\.yml#L(\d+)", page):
+        assert lines[int(line) - 1].startswith("  - fits:")
+
+
+def test_every_group_is_shown_with_its_prediction(stories: list[Story], tmp_path: Path) -> None:
+    otherwise = replace(LOST, resumed_at=150, never_delivered=50)
+    page = page_of(stories, [otherwise, INFLATED], tmp_path)
+    assert '<strong class="violated">resumes at 150, skips 50</strong>' in page
+    assert "commits epoch 1; resumes at 100</a>" in page
+    assert f"run --full --only {LOST.story}" in page
+    assert f'href="../results/{LOST.story}"' in page
+
+
+def test_the_page_needs_no_other_file_and_escapes_what_it_takes_over(
+    stories: list[Story], tmp_path: Path
+) -> None:
+    page = page_of(stories, [LOST, replace(INFLATED, exception="<b>Odd</b>")], tmp_path)
+    assert "<script>alert" not in page
+    assert "<b>Odd" not in page
+    assert "<title>A &lt;title&gt;</title>" in page
+    assert "<code>x &lt; y</code>" in page
+    assert not re.search(r"<(?:script|link|img)[^>]+(?:src|href)=[\"'](?!data:)", page)
+    assert "http://" not in page
