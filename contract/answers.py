@@ -2,16 +2,19 @@
 
 A scenario declares the text, e.g. `{lost_record.records acks=all:record} were lost.`; the plan
 carries it, and the analysis fills in the figures. A figure in braces is one or several counts,
-joined by ` + `, and one of three forms:
+joined by ` + `, and one of four forms:
 
     {COUNTS}              the number: `7`
     {COUNTS:record}       with its noun: `7 records`, `1 record`
     {COUNTS?Yes|No}       the first text if the number is above 0, else the second
+    {COUNTS / COUNTS:case}
+                          a share with its upper bound: `0 of 1,000 cases (at most 0.3 %, ...)`
 
 A count is `SOURCE.MEASURE` and any number of conditions on the rows of the source:
 
     SOURCE    a check: its findings; a table of docs/results.md; or `resumption`
-    MEASURE   rows, records, groups or partitions; else a column, whose values are listed
+    MEASURE   rows, records, groups or partitions; `evaluated` of a check: how many cases it
+              judged; else a column, whose values are listed
     COLUMN=A|B, COLUMN!=A, COLUMN>0
               of the source, of a finding's evidence, or of a row's group: client, reset,
               commit_epoch and the group's labels
@@ -34,7 +37,9 @@ RESUMPTION = "resumption"
 """The source of the verdict's rows of the same name."""
 DURING = "during"
 """The condition on phases."""
-COUNTING = ("rows", "records", "groups", "partitions")
+EVALUATED = "evaluated"
+"""The measure of what a check judged; it has no conditions."""
+COUNTING = ("rows", "records", "groups", "partitions", EVALUATED)
 """The measures that are numbers; all others are columns."""
 
 _FIGURE = re.compile(r"\{([^{}]*)\}")
@@ -69,11 +74,13 @@ class Figure:
         counts: that are added up.
         noun: in the singular; empty without one.
         choice: the texts for a number above 0 and for 0; None if the number itself is shown.
+        of: the counts of all cases, of which `counts` are some; empty if it is no share.
     """
 
     counts: tuple[Count, ...]
     noun: str = ""
     choice: tuple[str, str] | None = None
+    of: tuple[Count, ...] = ()
 
 
 def parts(text: str) -> Iterator[str | Figure]:
@@ -96,14 +103,20 @@ def _figure(written: str) -> Figure:
     asked, asks, choice = written.partition("?")
     with_noun = _NOUN.fullmatch(asked)
     counted, noun = with_noun.groups() if with_noun else (asked, "")
+    counted, is_share, of = counted.partition(" / ")
     texts = choice.split("|")
     if asks and len(texts) != 2:  # noqa: PLR2004 - one for each case
         raise UsageError(f"{{{written}}}: two texts must follow the `?`, separated by `|`")
     return Figure(
-        counts=tuple(_count(one) for one in counted.split(" + ")),
+        counts=_counts(counted),
         noun=noun,
         choice=(texts[0], texts[1]) if asks else None,
+        of=_counts(of) if is_share else (),
     )
+
+
+def _counts(written: str) -> tuple[Count, ...]:
+    return tuple(_count(one) for one in written.split(" + "))
 
 
 def _count(written: str) -> Count:
@@ -117,6 +130,8 @@ def _count(written: str) -> Count:
     source, measure = named.groups()
     if source not in {*Check, *TABLES, RESUMPTION}:
         raise UsageError(f"{written}: {source} is neither a check nor a table")
+    if measure == EVALUATED and (source not in set(Check) or words[1:]):
+        raise UsageError(f"{written}: {EVALUATED} is of a check, and has no conditions")
     return Count(source, measure, tuple(_condition(word) for word in words[1:]))
 
 

@@ -50,6 +50,7 @@ class Manner(enum.StrEnum):
     async: `commitAsync`, and the wait for its response.
     auto: `enable.auto.commit`: the client commits by itself when it is closed.
     revoked: `commitSync` in `onPartitionsRevoked`, when the consumer is closed.
+    auto-revoked: `enable.auto.commit`, and a commit in `onPartitionsRevoked` as well.
     external: the application stores offset and epoch itself, commits nothing to Kafka, and seeks
         when partitions are assigned.
     transactional: `sendOffsetsToTransaction`, in a transaction that is committed.
@@ -59,8 +60,13 @@ class Manner(enum.StrEnum):
     ASYNC = "async"
     AUTO = "auto"
     REVOKED = "revoked"
+    AUTO_REVOKED = "auto-revoked"
     EXTERNAL = "external"
     TRANSACTIONAL = "transactional"
+
+
+BY_THE_CLIENT = (str(Manner.AUTO), str(Manner.AUTO_REVOKED))
+"""Manners of which the client commits by itself, and reports nothing."""
 
 
 class ResetPolicy(enum.StrEnum):

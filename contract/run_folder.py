@@ -49,8 +49,9 @@ class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     `labels` are further properties by which the scenario distinguishes its groups, e.g.
     log_end=above; `isolation` is its `isolation.level`. Its `members` are open at the same time,
-    each in a worker of its own. `settings` are further ones of the client, by the client's own
-    names. `manner` is how it commits; any but `sync` needs a Java client.
+    each in a worker of its own, or they share that number of `workers`. `settings` are
+    further ones of the client, by the client's own names; `{number}` in a value is the member's
+    number. `manner` is how it commits; any but `sync` needs a Java client.
     """
 
     group: str
@@ -61,8 +62,14 @@ class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
     labels: dict[str, str] = {}
     isolation: str = Isolation.READ_UNCOMMITTED
     members: int = 1
+    workers: int | None = None
     settings: dict[str, str | int] = {}
     manner: str = Manner.SYNC
+
+    @property
+    def is_static(self) -> bool:
+        """Whether its members are static (KIP-345): a restarted one keeps its partitions."""
+        return "group.instance.id" in self.settings
 
 
 class Expectation(msgspec.Struct, frozen=True, kw_only=True):

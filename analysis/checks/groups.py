@@ -115,6 +115,18 @@ _TWO_OWNERS = Cases(
 )
 
 
+def _is_next_incarnation(trace: Trace) -> str:
+    """SQL: whether `other` is a restart of the static member `member`, which got nothing since."""
+    static = [f"'{group.group}'" for group in trace.plan.groups if group.is_static]
+    if not static:
+        return "false"
+    number = "regexp_extract({}, '[.]([0-9]+)$', 1)"
+    return (
+        f"group in ({', '.join(static)}) and {number.format('member')} = {number.format('other')}"
+        " and coalesce(last_micros <= other_from, true)"
+    )
+
+
 def double_ownership(trace: Trace) -> CheckOutcome:
     """Two members of a group owned a partition at the same time.
 
@@ -122,13 +134,14 @@ def double_ownership(trace: Trace) -> CheckOutcome:
     violation. Under different ones, the older member learns only when it polls that it was
     expelled, which is no fault of the group. If a generation is not known, both were delivered its
     records at the same time. A partition that a KIP-848 member keeps across member epochs counts
-    only under the one in which it was assigned: two owners of such a partition are not found.
+    only under the one in which it was assigned: two owners of such a partition are not found. A
+    static member that is started again keeps its partitions under the same generation.
 
     Permitted: a generation is not known, and a fault was in force between the first assignment and
         the end of the overlap.
     Undecided: a generation is not known, and the overlap is no longer than the clock bound.
     Evaluates: pairs of assignments of a partition to different members.
-    Source: KIP-429, KIP-848: a partition is assigned only after its owner gave it up.
+    Source: KIP-345, KIP-429, KIP-848: a partition is assigned only after its owner gave it up.
     """
     owned = assignments(trace)
     other = owned.selectExpr(
@@ -146,7 +159,8 @@ def double_ownership(trace: Trace) -> CheckOutcome:
         .selectExpr(
             "*",
             f"{is_known} and generation = other_generation"
-            " and (left_micros is null or left_micros > other_from) as is_same",
+            " and (left_micros is null or left_micros > other_from)"
+            f" and not ({_is_next_incarnation(trace)}) as is_same",
             f"{is_known} and generation != other_generation as is_older",
             "coalesce(other_first <= last_micros, false) as is_overlapping",
         )

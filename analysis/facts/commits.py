@@ -11,7 +11,7 @@ from analysis.facts.positions import PARTITION, all_offsets, offsets_of
 from analysis.facts.slices import given_at, logged_at
 from analysis.facts.topics import of_present_topic, with_former_topic
 from analysis.facts.trace import Trace, fact
-from contract.outcomes import CommitEpoch
+from contract.outcomes import BY_THE_CLIENT, CommitEpoch
 from contract.table_columns import boolean, int32, int64, string
 from contract.tables import MICROS_PER_SECOND
 
@@ -270,6 +270,7 @@ def _stored(trace: Trace) -> Frame:
 def _unexplained(trace: Trace, asked: Frame) -> Frame:
     """Stored commits that no client asked for so, with is_of_control.
 
+    Those of groups whose clients commit by themselves, and report nothing, are left out.
     is_of_control: the epoch is that of the control record before the offset, which clients commit
     and do not report.
     """
@@ -288,8 +289,10 @@ def _unexplained(trace: Trace, asked: Frame) -> Frame:
         .select(*COMMIT, F.expr("true").alias("is_of_control"))
         .distinct()
     )
+    unreported = [one.group for one in trace.plan.groups if one.manner in BY_THE_CLIENT]
     return (
         _stored(trace)
+        .where(~F.col("group").isin(unreported) if unreported else F.lit(1) == 1)
         .join(explained, on=list(COMMIT), how="left_anti")
         .join(controls, on=list(COMMIT), how="left")
         .withColumn("is_of_control", F.coalesce("is_of_control", F.expr("false")))

@@ -12,13 +12,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analysis.facts.source import table_of
-from contract.answers import COUNTING, DURING, RESUMPTION, Condition, Count, Figure
+from analysis.report.shares import share
+from contract.answers import COUNTING, DURING, EVALUATED, RESUMPTION, Condition, Count, Figure
 from contract.errors import TableError
 from contract.findings import FINDINGS, FINDINGS_FILE
 from contract.regular_files import open_regular
 from contract.run_folder import GroupPlan, RunFolder
 from contract.tables import TABLES
-from contract.verdicts import CheckVerdict, FindingVerdict, Resumption, Verdict
+from contract.verdicts import CheckResult, CheckVerdict, FindingVerdict, Resumption, Verdict
 
 VALUES_MAX = 4
 _DECIDED = [str(FindingVerdict.VIOLATION), str(FindingVerdict.PERMITTED)]
@@ -35,10 +36,12 @@ class Figures:
 
     def is_known(self, figure: Figure) -> bool:
         """Whether the run's files give it."""
-        return all(self._value(count) is not None for count in figure.counts)
+        return all(self._value(count) is not None for count in (*figure.counts, *figure.of))
 
     def written(self, figure: Figure) -> str:
-        """A figure as text: a number, a number with its noun, a choice, or values."""
+        """A figure as text: a number, a number with its noun, a choice, a share, or values."""
+        if figure.of:
+            return self._share(figure)
         values = [self._value(count) for count in figure.counts]
         if any(value is None for value in values):
             return _unknown(figure)
@@ -49,8 +52,20 @@ class Figures:
             return figure.choice[0 if number else 1]
         return with_noun(number, figure.noun)
 
+    def _share(self, figure: Figure) -> str:
+        some, every = (
+            [self._value(count) for count in counts] for counts in (figure.counts, figure.of)
+        )
+        numbers = [[one for one in values if isinstance(one, int)] for values in (some, every)]
+        if numbers != [some, every]:
+            return _unknown(figure)
+        found, cases = (sum(values) for values in numbers)
+        return f"{found:,} of {with_noun(cases, figure.noun)} ({share(found, cases)})"
+
     def _value(self, count: Count) -> int | str | None:
         try:
+            if count.measure == EVALUATED:
+                return self._evaluated(count.source)
             rows = self._rows(count.source)
             if _is_check(count.source) and not _names(count, "verdict"):
                 rows = rows[rows["verdict"].isin(_DECIDED)]
@@ -68,16 +83,28 @@ class Figures:
             return _frame(table_of(self._folder, source))
         return self._findings(source)
 
+    def _judged(self, check: str) -> CheckResult:
+        """The result of a check.
+
+        Raises:
+            KeyError: the check could not judge.
+        """
+        result = self._verdict.checks[check]
+        is_unreliable = result.verdict is CheckVerdict.UNDECIDED and result.reason
+        if is_unreliable or result.verdict is CheckVerdict.NOT_EVALUABLE:
+            raise KeyError(check)
+        return result
+
+    def _evaluated(self, check: str) -> int:
+        return self._judged(check).evaluated
+
     def _findings(self, check: str) -> pd.DataFrame:
         """All findings of a check.
 
         Raises:
             KeyError: the check could not judge, or not all of its findings are there.
         """
-        result = self._verdict.checks[check]
-        is_unreliable = result.verdict is CheckVerdict.UNDECIDED and result.reason
-        if is_unreliable or result.verdict is CheckVerdict.NOT_EVALUABLE:
-            raise KeyError(check)
+        result = self._judged(check)
         found = self._all_findings
         rows = found[found["check"] == check]
         if len(rows) != result.findings:

@@ -10,6 +10,7 @@ from harness.clients.commands import TransactionState
 from harness.clients.observer_commands import (
     AlterTopic,
     DeleteRecords,
+    DeleteRecordsOf,
     ElectLeader,
     GroupView,
     MemberView,
@@ -145,6 +146,15 @@ class AdminClient:
             lambda admin: admin.deleteRecords(asked).lowWatermarks().get(partition),
         )
         return int(deleted.lowWatermark())
+
+    def delete_records_of(self, order: DeleteRecordsOf) -> int:
+        """Delete the records of partitions below an offset of each; returns how many these are."""
+        before = java_class(f"{_ADMIN}.RecordsToDelete").beforeOffset
+        asked = java_class("java.util.HashMap")()
+        for number, offset in order.before_offsets.items():
+            asked.put(_partition(order.topic, number), before(offset))
+        self._ask("delete records", lambda admin: admin.deleteRecords(asked).all())
+        return len(order.before_offsets)
 
     def alter_topic(self, order: AlterTopic) -> None:
         """Set configurations of a topic."""

@@ -14,6 +14,7 @@ from harness.java.jvm import exception_name, java_class, java_properties, privat
 
 _STRING_DESERIALIZER = "org.apache.kafka.common.serialization.StringDeserializer"
 _CONSUMER_PROTOCOL = {"group.protocol": "consumer"}
+_COOPERATIVE = "CooperativeStickyAssignor"
 
 
 class JavaMember(GroupMember):
@@ -68,7 +69,7 @@ class JavaMember(GroupMember):
                     "request.timeout.ms": "10000",
                     "key.deserializer": _STRING_DESERIALIZER,
                     "value.deserializer": _STRING_DESERIALIZER,
-                    **({} if self._is_eager() else _CONSUMER_PROTOCOL),
+                    **(_CONSUMER_PROTOCOL if self.member.client == Client.JAVA_CONSUMER else {}),
                     **self._settings(),
                     **{name: str(value) for name, value in self.member.settings.items()},
                 }
@@ -150,7 +151,8 @@ class JavaMember(GroupMember):
         return int(self._consumer.groupMetadata().generationId())
 
     def _is_eager(self) -> bool:
-        return self.member.client != Client.JAVA_CONSUMER
+        assignors = str(self.member.settings.get("partition.assignment.strategy", ""))
+        return self.member.client != Client.JAVA_CONSUMER and _COOPERATIVE not in assignors
 
     def _close(self) -> None:
         self._consumer.close()

@@ -30,6 +30,7 @@ def java_member(member: Member, bootstrap: str, history: HistoryWriter) -> JavaM
         Manner.ASYNC: _AsyncMember,
         Manner.AUTO: _AutoMember,
         Manner.REVOKED: _RevokedMember,
+        Manner.AUTO_REVOKED: _AutoRevokedMember,
         Manner.EXTERNAL: _ExternalMember,
         Manner.TRANSACTIONAL: _TransactionalMember,
     }
@@ -116,6 +117,18 @@ class _RevokedMember(JavaMember):
         order, self._order = self._order, None
         if order is not None and not partitions.isEmpty():
             super().commit(order)
+
+
+class _AutoRevokedMember(_RevokedMember):
+    """`enable.auto.commit`, and a commit at each revocation from the first order on."""
+
+    def _settings(self) -> dict[str, str]:
+        return {"enable.auto.commit": "true"}
+
+    def _when_revoked(self, partitions: Any) -> None:
+        order = self._order
+        super()._when_revoked(partitions)
+        self._order = order
 
 
 class _ExternalMember(JavaMember):

@@ -102,6 +102,13 @@ class DeleteRecords(Command, frozen=True, kw_only=True):
     before_offset: int
 
 
+class DeleteRecordsOf(Command, frozen=True, kw_only=True):
+    """Delete the records of several partitions below an offset of each. Result: their number."""
+
+    topic: str
+    before_offsets: dict[int, int]
+
+
 class AlterTopic(Command, frozen=True, kw_only=True):
     """Set configurations of a topic."""
 

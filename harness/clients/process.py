@@ -94,6 +94,16 @@ class WorkerService(Service):  # type: ignore[misc]
             [self.host.python, "-m", self._module, str(plan_file)], log=self.folder / "output.log"
         )
 
+    def status(self) -> int | None:
+        """Return the exit status of the process; None while it runs.
+
+        Raises:
+            WorkerError: it was not launched.
+        """
+        if self._process is None:
+            raise WorkerError(f"worker {self.worker} was not launched")
+        return self._process.status()
+
     def send(self, command: Command) -> int:
         """Send a command without waiting; returns the number of the request."""
         if self._process is None:

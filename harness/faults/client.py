@@ -1,4 +1,6 @@
-"""Faults on a client's node: it is paused, or its packets to brokers are dropped."""
+"""Faults on a client's node: it is paused or killed, or its packets to brokers are dropped."""
+
+import signal
 
 from cluster.kafka.topology import CLIENT_PORT
 from cluster.nodes.traffic import Direction, Traffic
@@ -72,6 +74,33 @@ class PauseClient(ClientFault):
         """Resume the node, and wait until the worker responds."""
         self.worker(field).host.resume()
         self.worker(field).call(Ping())
+
+
+class KillClient(ClientFault):
+    """SIGKILL to its process: no client of it commits, or leaves its group.
+
+    It is not healed: `Consumers.replace` puts another worker in its place.
+    """
+
+    verb = "kill"
+
+    def prepare(self, field: Field) -> None:
+        """Find the worker, which must run."""
+        super().prepare(field)
+        if self.worker(field).status() is not None:
+            raise FaultError(f"{self.target} does not run")
+
+    def inject(self, field: Field) -> None:
+        """Kill it."""
+        self.worker(field).stop()
+
+    def prove(self, field: Field) -> Evidence:
+        """Landed when the process was ended by the signal."""
+        status = self.worker(field).status()
+        return Evidence(landed=status == -signal.SIGKILL, facts={"exit_status": status})
+
+    def heal(self, field: Field) -> None:
+        """Do nothing: a killed process does not return."""
 
 
 class CutClient(ClientFault):

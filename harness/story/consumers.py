@@ -5,8 +5,10 @@ from typing import Any
 
 from contract.clients import Client
 from contract.errors import UsageError
+from contract.outcomes import ResetPolicy
 from contract.run_folder import GroupPlan
 from harness.clients.command import Command
+from harness.clients.commands import Member
 from harness.clients.kinds import JAVA_WORKER, WorkerKind, worker_of
 from harness.clients.process import WorkerService
 
@@ -35,20 +37,60 @@ def members_of(
     }
 
 
+def member_of(name: str, group: GroupPlan, *, bootstrap: str) -> Member:
+    """Return the consumer to open under a name of `members_of`.
+
+    In its first incarnation a group has no commit and starts at the log start; its own reset
+    policy applies from the second on.
+    """
+    incarnation, _, number = name.rpartition("#")[2].partition(".")
+    return Member(
+        group=group.group,
+        member=name,
+        topic=group.topic,
+        reset=ResetPolicy.EARLIEST if incarnation == "1" else group.reset,
+        client=group.client,
+        isolation=group.isolation,
+        bootstrap=bootstrap,
+        settings={
+            setting: value.replace("{number}", number or "1") if isinstance(value, str) else value
+            for setting, value in group.settings.items()
+        },
+        manner=group.manner,
+    )
+
+
+def spare_workers(groups: Sequence[GroupPlan], spares: int) -> list[WorkerKind]:
+    """Return the workers that may replace those of Java members, numbered after them."""
+    first = sum(kind.module == JAVA_WORKER.module for kind in workers_for(groups)) + 1
+    return [JAVA_WORKER.copy(number) for number in range(first, first + spares)]
+
+
 def _kinds(group: GroupPlan) -> list[WorkerKind]:
     """Return the workers of a group's members, by their numbers."""
     kind = worker_of(Client(group.client))
-    return [kind.copy(number) for number in range(1, group.members + 1)]
+    workers = min(group.workers or group.members, group.members)
+    return [kind.copy(number % workers + 1) for number in range(group.members)]
 
 
 class Consumers:
-    """Sends commands about members to their workers, in parallel."""
+    """Sends commands about members to their workers, in parallel.
+
+    Attributes:
+        workers: those that run, or did.
+        by_name: the same by their names.
+    """
 
     def __init__(
-        self, workers: Mapping[WorkerKind, WorkerService], groups: Sequence[GroupPlan]
+        self,
+        workers: Mapping[WorkerKind, WorkerService],
+        groups: Sequence[GroupPlan],
+        spares: Mapping[WorkerKind, WorkerService] | None = None,
     ) -> None:
-        """`workers` must have all of `workers_for` for these groups."""
-        self.workers = workers
+        """`workers` must have all of `workers_for` for these groups; `spares` are not launched."""
+        self.workers = dict(workers)
+        self.by_name = {worker.worker: worker for worker in workers.values()}
+        self._spares = dict(spares or {})
         self._clients = {Client(group.client) for group in groups}
         self._of_group = {
             group.group: [workers[kind] for kind in _kinds(group)] for group in groups
@@ -63,6 +105,29 @@ class Consumers:
     def java(self) -> WorkerService:
         """The worker that also produces."""
         return self.workers[JAVA_WORKER]
+
+    @property
+    def spares(self) -> int:
+        """How many workers can still be replaced."""
+        return len(self._spares)
+
+    def replace(self, worker: WorkerService, *, bootstrap: str, kafka: str) -> None:
+        """Launch a spare worker for the members of one that was killed; it has none open yet.
+
+        Raises:
+            UsageError: no spare is left.
+        """
+        if not self._spares:
+            raise UsageError(f"no spare worker is left to replace {worker.worker}")
+        kind = next(iter(self._spares))
+        spare = self.workers[kind] = self.by_name[kind.worker] = self._spares.pop(kind)
+        spare.launch(bootstrap=bootstrap, kafka=kafka)
+        for workers in self._of_group.values():
+            workers[:] = [spare if one is worker else one for one in workers]
+
+    def workers_of(self, group: GroupPlan) -> list[WorkerService]:
+        """Return the workers of a group's members, by their numbers."""
+        return list(self._of_group[group.group])
 
     def call(
         self,

@@ -16,7 +16,9 @@ class Groups:
         """Use the observer's worker."""
         self._observer = observer
 
-    def await_members(self, group: str, count: int) -> GroupView:
+    def await_members(
+        self, group: str, count: int, *, timeout_seconds: float = _STATE_SECONDS
+    ) -> GroupView:
         """Wait until a group is stable with `count` members, each with partitions.
 
         A group without members is not known to its coordinator; the wait continues.
@@ -37,7 +39,7 @@ class Groups:
         return self._observer.await_that(
             probe,
             what=f"{group} to be stable with {count} members",
-            timeout_seconds=_STATE_SECONDS,
+            timeout_seconds=timeout_seconds,
             last_seen=lambda: last[0],
         )
 
@@ -46,7 +48,9 @@ class Groups:
         found: dict[str, int] = self._observer.worker.call(ListCommitted(group=group))
         return found
 
-    def await_committed_above(self, group: str, before: dict[str, int]) -> None:
+    def await_committed_above(
+        self, group: str, before: dict[str, int], *, timeout_seconds: float = _STATE_SECONDS
+    ) -> None:
         """Wait until a group has committed beyond these offsets on each of their partitions.
 
         Raises:
@@ -61,7 +65,7 @@ class Groups:
         self._observer.await_that(
             probe,
             what=f"{group} to commit beyond {before}",
-            timeout_seconds=_STATE_SECONDS,
+            timeout_seconds=timeout_seconds,
             last_seen=lambda: last,
         )
 

@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager
 from cluster.kafka.service import KafkaService
 from contract.errors import WorkerError
 from contract.events import WorkerStopped
-from contract.outcomes import ResetPolicy
 from contract.run_folder import GroupPlan, Plan, RunFolder, TopicPlan
 from contract.stages import Stage
 from harness.clients.commands import (
@@ -16,7 +15,6 @@ from harness.clients.commands import (
     CommitPositions,
     Consume,
     LogEnd,
-    Member,
     MemberCommit,
     OpenMembers,
     Produce,
@@ -26,7 +24,7 @@ from harness.clients.observer import Observer
 from harness.clients.process import WorkerService
 from harness.faults.fault import Fault, Field, HeldFault
 from harness.story.clocks import read_clocks
-from harness.story.consumers import Consumers, members_of
+from harness.story.consumers import Consumers, member_of, members_of
 from harness.story.groups import Groups
 from harness.story.injections import Injections
 from harness.story.phases import Phases
@@ -90,7 +88,7 @@ class Run:
             kafka=kafka,
             observer=self.observer,
             history=self._history,
-            clients={worker.worker: worker for worker in consumers.workers.values()},
+            clients=consumers.by_name,
             kept=folder.kept,
         )
         self._injections = Injections(field, phases)
@@ -173,28 +171,21 @@ class Run:
         return acknowledged
 
     def open(
-        self, groups: Sequence[GroupPlan], *, incarnation: int, through: int | None = None
+        self,
+        groups: Sequence[GroupPlan],
+        *,
+        incarnation: int,
+        through: int | None = None,
+        number: int | None = None,
     ) -> list[str]:
-        """Open the members of each group and return their names, as in `members_of`.
+        """Open the members of each group, all or one, and return their names, as in `members_of`.
 
-        `through` is the only bootstrap broker; by default all brokers are.
-
-        In its first incarnation a group has no commit and starts at the log start; its own reset
-        policy applies from the second on.
+        `through` is the only bootstrap broker; by default all brokers are. For the reset policy see
+        `member_of`.
         """
         members = {
-            name: Member(
-                group=group.group,
-                member=name,
-                topic=group.topic,
-                reset=ResetPolicy.EARLIEST if incarnation == 1 else group.reset,
-                client=group.client,
-                isolation=group.isolation,
-                bootstrap=self.kafka.bootstrap_through(through),
-                settings=group.settings,
-                manner=group.manner,
-            )
-            for name, group in members_of(groups, incarnation=incarnation).items()
+            name: member_of(name, group, bootstrap=self.kafka.bootstrap_through(through))
+            for name, group in members_of(groups, incarnation=incarnation, number=number).items()
         }
         self.consumers.call(
             list(members), lambda share: OpenMembers(members=[members[name] for name in share])
@@ -387,6 +378,13 @@ class Run:
         """
         self.phases.enter(Stage.SETTLING, "all replicas return to the ISR")
         self.heal()
+        self.await_in_sync(internal_topics=internal_topics)
+
+    def await_in_sync(self, *, internal_topics: Sequence[str] = ()) -> None:
+        """Wait until all brokers are unfenced, with every replica of the planned topics in sync.
+
+        With `internal_topics`, of these too.
+        """
         self.observer.await_brokers(self.kafka.topology.broker_ids)
         for topic in self.plan.topics:
             self.observer.await_in_sync(topic.topic, topic.replication)

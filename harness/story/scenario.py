@@ -37,7 +37,7 @@ from contract.stages import Stage
 from harness.clients.history import HistoryWriter
 from harness.clients.process import WorkerService
 from harness.invocation import Session
-from harness.story.consumers import Consumers, workers_for
+from harness.story.consumers import Consumers, spare_workers, workers_for
 from harness.story.ending import end_and_collect
 from harness.story.phases import Phases
 from harness.story.run import Run
@@ -49,12 +49,14 @@ class Scenario(Test):  # type: ignore[misc]
     """Base of all scenarios: its module's docstring is the question, and the report's text.
 
     A subclass sets the topology, the groups, the checks that its question is about, and the text of
-    its answer (`contract.answers`). A test method is the scenario, in a block `with
-    self.running(...) as run`. Each test method is marked with the number of nodes that it needs.
+    its answer (`contract.answers`); `spares` are workers that may replace killed ones. A test
+    method is the scenario, in a block `with self.running(...) as run`. Each test method is marked
+    with the number of nodes that it needs.
     """
 
     topology: ClassVar[Topology]
     groups: ClassVar[Sequence[GroupPlan]] = ()
+    spares: ClassVar[int] = 0
     must_judge: ClassVar[Sequence[Check]]
     answer: ClassVar[str] = ""
 
@@ -69,7 +71,8 @@ class Scenario(Test):  # type: ignore[misc]
     @classmethod
     def node_count(cls) -> int:
         """Return the number of nodes that a test of this scenario needs."""
-        return cls.topology.node_count + len(workers_for(cls.groups)) + _OBSERVERS
+        workers = len(workers_for(cls.groups)) + cls.spares
+        return cls.topology.node_count + workers + _OBSERVERS
 
     def __init__(self, test_context: Any) -> None:
         """Called by ducktape, once per test."""
@@ -120,16 +123,16 @@ class Scenario(Test):  # type: ignore[misc]
             build = self.session.builds
             first = ClassPath(locked=starts_on) if starts_on else build.of_servers
             kafka = KafkaService(self.test_context, shape, version=build.kafka, classes=first)
-            workers = {
-                kind: self._worker(kind.worker, kind.module, build.of_clients)
-                for kind in workers_for(groups)
-            }
+            workers, spares = (
+                {kind: self._worker(kind.worker, kind.module, build.of_clients) for kind in kinds}
+                for kinds in (workers_for(groups), spare_workers(groups, self.spares))
+            )
             observer = self._worker(
                 "observer", "harness.clients.observer_worker", build.of_observer
             )
             run = Run(
                 kafka=kafka,
-                consumers=Consumers(workers, groups),
+                consumers=Consumers(workers, groups, spares),
                 observer=observer,
                 folder=folder,
                 history=history,

@@ -214,6 +214,10 @@ class Workload:
             self._consumers.call(stopped, lambda share: StopConsuming(members=share))
         return stopped
 
+    def forget(self, members: Sequence[str]) -> None:
+        """Let go of members whose process was killed."""
+        self._readers = [member for member in self._readers if member not in members]
+
     def end(self) -> None:
         """Stop all producers and readers."""
         self.stop_producers()

@@ -80,6 +80,13 @@ def answered(tmp_path: Path, text: str, verdict: Verdict = LOST) -> str:
         ("{lost_record.records acks=all}", "2"),
         ("{lost_record.records acks=1}", "0"),
         ("{lost_record.rows + sends.rows}", "4"),
+        ("{lost_record.evaluated:send}", "9 sends"),
+        (
+            "{lost_record.rows / sends.records:send}",
+            "1 of 14 sends (at most 30 %, with 95% confidence if they were independent)",
+        ),
+        ("{reset.rows / sends.rows:send}, {sends.rows}", "An unknown number of sends, 3"),
+        ("{sends.rows / reset.evaluated}, {sends.rows}", "An unknown number, 3"),
         ("{lost_record.rows?lost|kept}; {lost_record.rows acks=1?lost|kept}", "Lost; kept"),
         ("{lost_record.kind}: {lost_record.groups}", "Truncated: 0"),
         ("{sends.rows}. {polls.records:record}.", "3. An unknown number of records."),
@@ -194,6 +201,8 @@ def test_a_plan_without_an_answer_is_answered_by_its_checks(tmp_path: Path, text
         ("{sends.rows first_offset>x}", "not a whole number"),
         ("{sends.rows acks='1}", "No closing quotation"),
         ("{sends.rows?a|b|c}", "two texts"),
+        ("{sends.evaluated}", "is of a check"),
+        ("{lost_record.evaluated kind=truncated}", "has no conditions"),
     ],
 )
 def test_a_figure_that_is_not_one_is_an_error(text: str, problem: str) -> None:
@@ -215,7 +224,7 @@ def _answer_of(scenario: ScenarioFile) -> str:
 def test_every_scenario_declares_an_answer_of_known_figures(scenario: ScenarioFile) -> None:
     figures = [one for one in parts(_answer_of(scenario)) if isinstance(one, Figure)]
     assert figures
-    for count in (count for figure in figures for count in figure.counts):
+    for count in (count for figure in figures for count in (*figure.counts, *figure.of)):
         _require_known(count)
 
 

@@ -3,6 +3,7 @@
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from contract.clients import Client, clients_of
 from contract.errors import UsageError
@@ -10,7 +11,13 @@ from contract.run_folder import GroupPlan
 from harness.clients.commands import CloseMembers
 from harness.clients.kinds import JAVA_WORKER, WorkerKind, worker_of
 from harness.clients.process import WorkerService
-from harness.story.consumers import Consumers, members_of, workers_for
+from harness.story.consumers import (
+    Consumers,
+    member_of,
+    members_of,
+    spare_workers,
+    workers_for,
+)
 from harness.story.workload import reader
 
 ALONE = reader("alone", "t")
@@ -26,6 +33,10 @@ class ToldWorker:
         self.worker = kind.worker
         self.client_version = f"version of {kind.worker}"
         self.members: list[str] = []
+        self.launched: dict[str, str] = {}
+
+    def launch(self, **options: str) -> None:
+        self.launched = options
 
     def send(self, command: CloseMembers) -> int:
         self.members += command.members
@@ -54,6 +65,47 @@ def test_a_command_goes_to_the_worker_of_its_member() -> None:
     called.call(members, lambda share: CloseMembers(members=share))
     assert workers[JAVA_WORKER].members == ["alone#1", "pair#1.1"]
     assert workers[SECOND].members == ["pair#1.2"]
+
+
+def test_members_may_share_workers() -> None:
+    shared = replace(PAIR, members=5, workers=2)
+    assert workers_for([shared]) == [JAVA_WORKER, SECOND]
+    workers = {kind: ToldWorker(kind) for kind in workers_for([shared])}
+    both = Consumers(cast("dict[WorkerKind, WorkerService]", workers), [shared])
+    members = list(members_of([shared], incarnation=1))
+    both.call(members, lambda share: CloseMembers(members=share))
+    assert workers[JAVA_WORKER].members == ["pair#1.1", "pair#1.3", "pair#1.5"]
+    assert workers[SECOND].members == ["pair#1.2", "pair#1.4"]
+
+
+def test_a_spare_worker_replaces_a_killed_one() -> None:
+    kinds = [*workers_for([PAIR]), *spare_workers([PAIR], 1)]
+    assert [kind.worker for kind in kinds] == ["clients", "clients-2", "clients-3"]
+    told = [ToldWorker(kind) for kind in kinds]
+    workers = cast("list[WorkerService]", told)
+    pair = Consumers(dict(zip(kinds[:2], workers[:2], strict=True)), [PAIR], {kinds[2]: workers[2]})
+    pair.replace(workers[1], bootstrap="b:1", kafka="4.4.0")
+    assert told[2].launched == {"bootstrap": "b:1", "kafka": "4.4.0"}
+    pair.call(["pair#2.1", "pair#2.2"], lambda share: CloseMembers(members=share))
+    assert [one.members for one in told] == [["pair#2.1"], [], ["pair#2.2"]]
+    assert list(pair.workers) == kinds, "all are collected, the killed one too"
+    assert pair.spares == 0
+    with pytest.raises(UsageError, match="no spare worker is left to replace clients-3"):
+        pair.replace(workers[2], bootstrap="b:1", kafka="4.4.0")
+
+
+@pytest.mark.parametrize(
+    ("name", "reset", "instance"),
+    [("pair#1.2", "earliest", "id-2"), ("pair#3.1", "none", "id-1"), ("pair#2", "none", "id-1")],
+)
+def test_a_member_has_its_number_and_from_the_second_incarnation_its_policy(
+    name: str, reset: str, instance: str
+) -> None:
+    settings: dict[str, str | int] = {"group.instance.id": "id-{number}", "max.poll.records": 7}
+    group = replace(PAIR, reset="none", settings=settings)
+    member = member_of(name, group, bootstrap="b:1")
+    assert (member.member, member.reset) == (name, reset)
+    assert member.settings == {"group.instance.id": instance, "max.poll.records": 7}
 
 
 @pytest.mark.parametrize("name", ["other#1", "alone", "alone#1.2", "pair#1.3"])

@@ -1,0 +1,67 @@
+"""The hunt for KAFKA-19902's reset: `python -m bench.hunt run|sum|page`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bench.hunt import page
+from bench.hunt.collect import collect
+from bench.hunt.stories import SCENARIO, stories
+from contract.errors import UsageError
+from contract.program import run_program
+from contract.run_folder import has_runs
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
+_RESULTS = Path("results") / "hunt"
+Folders = Annotated[list[Path], typer.Argument(help="Folders with runs.")]
+
+
+@app.command()
+def run(
+    seeds: Annotated[list[int], typer.Argument(help="One story each, one after the other.")],
+    *,
+    results: Annotated[Path, typer.Option(help="Where the runs are kept.")] = _RESULTS,
+    kafka: Annotated[str, typer.Option(help="Version of brokers and clients.")] = "4.4.0",
+    minutes: Annotated[float, typer.Option(help="How long each story hunts.")] = 10,
+    scale: Annotated[str, typer.Option(help="scaled or full.")] = "scaled",
+    rate: Annotated[int, typer.Option(help="Records a second.")] = 100,
+    retention: Annotated[str, typer.Option(help="short, or long: nothing is deleted.")] = "short",
+) -> None:
+    """Run the stories that have not run yet."""
+    for number, seed in enumerate(seeds, start=1):
+        folder = results / f"{kafka}-{scale}-{retention}-{seed}"
+        if folder.exists() and has_runs(folder):
+            continue
+        typer.echo(f"{number} of {len(seeds)}: {folder.name}", err=True)
+        parameters = {
+            "scale": scale,
+            "minutes": minutes,
+            "retention": retention,
+            "rate": rate,
+        }
+        collect(SCENARIO, folder, kafka=kafka, seed=seed, parameters=parameters)
+
+
+@app.command(name="sum")
+def sum_up(runs: Folders) -> None:
+    """Print the tables of all stories; exit 1 if a position that was in the log was reset."""
+    found = stories(runs)
+    if not found:
+        raise UsageError(f"no ended run of {SCENARIO} there: python -m bench.hunt run 1 2 3")
+    typer.echo("\n".join(page.tables(found)))
+    if any(story.unjustified for story in found):
+        raise typer.Exit(1)
+
+
+@app.command(name="page")
+def write_page(runs: Folders) -> None:
+    """Write the tables of docs/hunt.md from the runs."""
+    found = stories(runs)
+    if not found:
+        raise UsageError(f"no ended run of {SCENARIO} there: python -m bench.hunt run 1 2 3")
+    typer.echo(f"wrote {page.write(found)}")
+
+
+if __name__ == "__main__":
+    run_program(app, name="bench.hunt")

@@ -1,0 +1,39 @@
+"""Run one story on a cluster, without Spark: DuckDB judges the hunt."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from cluster.nodes.pool import PoolKind
+from harness.commands.builds import choice_of, fetched
+from harness.commands.requirements import require_pool, require_results
+from harness.session.catalog import find_scenarios
+from harness.session.ducktape_session import run_ducktape
+from harness.session.node_root import node_root
+from harness.session.provenance import session_of
+
+
+def collect(
+    scenario: str, results: Path, *, kafka: str, seed: int, parameters: Mapping[str, Any]
+) -> None:
+    """Run a scenario below a folder of results of its own.
+
+    Raises:
+        PrerequisiteError: the embedded pool does not work here.
+        NodeError: no run was collected.
+    """
+    require_pool(PoolKind.EMBEDDED)
+    folder = require_results(results)
+    build = fetched(choice_of(kafka, None, None, None))
+    session = session_of(seed=seed, kafka=build.kafka, cluster=PoolKind.EMBEDDED.value, build=build)
+    with node_root(folder) as root:
+        run_ducktape(
+            find_scenarios([scenario]),
+            session,
+            results=folder,
+            root=root,
+            on_phase=lambda phase: typer.echo(f"  {phase}", err=True),
+            parameters=parameters,
+        )

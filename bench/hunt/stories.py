@@ -1,0 +1,204 @@
+"""The figures of each story of reprocessing_hunt, as they are summed up."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+
+from analysis.checks.resets import unjustified_reset
+from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.frames import Frame, Row
+from analysis.facts.deliveries import deliveries
+from analysis.facts.progress import repeated
+from analysis.facts.resets import resets_of
+from analysis.facts.trace import Trace
+from analysis.preview import load_on_duckdb
+from analysis.verdict.judge import judge
+from bench.hunt.resumptions import NEAR_MISSES, column_of, near_misses
+from contract.checks import Check
+from contract.regular_files import replace_file
+from contract.run_folder import RunFolder, find_runs
+from contract.tables import MICROS_PER_SECOND
+from contract.verdicts import CheckResult, CheckVerdict, FindingVerdict, Verdict
+
+SCENARIO = "reprocessing_hunt"
+_FILE = "hunt.json"
+_ANSWERS = (Check.UNJUSTIFIED_RESET, Check.START_MISMATCH)
+
+
+class GroupSum(msgspec.Struct, frozen=True, kw_only=True):
+    """What one group did in a story.
+
+    differs: from the reporter's group, by what.
+    near: resumptions by how near they came (`NEAR_MISSES`).
+    resets: by cause, those for want of a commit left out.
+    unjustified, undecided: findings of unjustified_reset.
+    delivered, again: records delivered, and how many of these deliveries repeated one.
+    """
+
+    group: str
+    differs: str
+    resumptions: int
+    near: dict[str, int]
+    resets: dict[str, int]
+    unjustified: int
+    undecided: int
+    delivered: int
+    again: int
+
+
+class Witness(msgspec.Struct, frozen=True, kw_only=True):
+    """An unjustified reset: where it is."""
+
+    group: str
+    topic: str
+    partition: int
+    verdict: str
+    cause: str
+
+
+class Story(msgspec.Struct, frozen=True, kw_only=True):
+    """A run of the hunt.
+
+    is_known: unjustified_reset and the number of resumptions could be judged.
+    seconds: from its first fault to the end of its last.
+    faults: by verb. rounds: that were begun.
+    verdict: of the run; unexpected: the checks that found what was not expected.
+    """
+
+    seed: int
+    kafka: str
+    scale: str
+    retention: str
+    partitions: int
+    members: int
+    is_known: bool
+    seconds: float
+    faults: dict[str, int]
+    rounds: int
+    records: int
+    groups: list[GroupSum]
+    witnesses: list[Witness]
+    verdict: str
+    unexpected: list[str]
+
+    @property
+    def resumptions(self) -> int:
+        """Of all groups."""
+        return sum(group.resumptions for group in self.groups)
+
+    @property
+    def unjustified(self) -> int:
+        """Of all groups."""
+        return sum(group.unjustified for group in self.groups)
+
+
+def stories(folders: Iterable[Path]) -> list[Story]:
+    """Return the stories below some folders, by version and seed; runs with an error are left out.
+
+    DuckDB judges each run once: its figures are kept beside its report.
+    """
+    found = [
+        _story(run)
+        for folder in folders
+        for run in find_runs(folder)
+        if run.plan().scenario == SCENARIO and _has_ended(run)
+    ]
+    return sorted(found, key=lambda one: (one.kafka, one.seed))
+
+
+def _has_ended(run: RunFolder) -> bool:
+    description = run.run()
+    return description.ended_micros is not None and description.error is None
+
+
+def _story(run: RunFolder) -> Story:
+    file = run.report / _FILE
+    if file.exists():
+        return msgspec.json.decode(file.read_bytes(), type=Story)
+    with TemporaryDirectory() as spill:
+        trace = load_on_duckdb(run, Path(spill))
+        story = story_of(trace, judge(trace))
+    file.parent.mkdir(exist_ok=True)
+    replace_file(file, msgspec.json.encode(story))
+    return story
+
+
+def story_of(trace: Trace, verdict: Verdict) -> Story:
+    """Return the figures of a run that was judged."""
+    plan = trace.plan
+    faults = trace["faults"].collect()
+    return Story(
+        seed=verdict.seed,
+        kafka=verdict.kafka,
+        scale=str(plan.parameters.get("scale", "")),
+        retention=str(plan.parameters.get("retention", "")),
+        partitions=sum(topic.partitions for topic in plan.topics),
+        members=max(group.members for group in plan.groups),
+        is_known=all(_is_judged(verdict.checks[check]) for check in _ANSWERS),
+        seconds=_seconds(faults),
+        faults=dict(sorted(Counter(str(row["fault"]) for row in faults).items())),
+        rounds=len({row["doing"].partition(":")[0] for row in _of_rounds(trace)}),
+        records=trace.records("sends"),
+        groups=list(_groups(trace)),
+        witnesses=[
+            Witness(**{name: row[name] for name in Witness.__struct_fields__})
+            for row in unjustified_reset(trace).findings.collect()
+        ],
+        verdict=str(verdict.verdict),
+        unexpected=[str(one.check) for one in verdict.unexpected],
+    )
+
+
+def _is_judged(result: CheckResult) -> bool:
+    is_unreliable = result.verdict is CheckVerdict.UNDECIDED and result.reason
+    return not is_unreliable and result.verdict is not CheckVerdict.NOT_EVALUABLE
+
+
+def _seconds(faults: Sequence[Row]) -> float:
+    """Return the time from the first injection to the last heal or proof."""
+    began = [row["injected_micros"] for row in faults]
+    ended = [
+        row["healed_micros"] or row["proved_micros"] or row["injected_micros"] for row in faults
+    ]
+    return (max(ended) - min(began)) / MICROS_PER_SECOND if faults else 0.0
+
+
+def _of_rounds(trace: Trace) -> list[Row]:
+    return trace["phases"].where("doing like 'round %'").collect()
+
+
+def _groups(trace: Trace) -> Iterator[GroupSum]:
+    near = {row["group"]: row for row in near_misses(trace).collect()}
+    resets: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for row in resets_of(trace).select("group", "cause").collect():
+        resets[row["group"]][row["cause"]] += 1
+    found: Counter[tuple[str, str]] = Counter()
+    for row in unjustified_reset(trace).findings.select("group", "verdict").collect():
+        found[row["group"], row["verdict"]] += 1
+    delivered = _by_group(deliveries(trace).groupBy("group").agg(F.sum("records").alias("number")))
+    again = _by_group(
+        repeated(trace)
+        .groupBy("group")
+        .agg(F.sum(F.expr("(deliveries - 1) * records")).alias("number"))
+    )
+    for plan in sorted(trace.plan.groups, key=lambda one: one.group):
+        group = plan.group
+        nears: Row | None = near.get(group)
+        yield GroupSum(
+            group=group,
+            differs=plan.labels.get("differs", ""),
+            resumptions=0 if nears is None else nears["resumptions"],
+            near={one: 0 if nears is None else nears[column_of(one)] or 0 for one in NEAR_MISSES},
+            resets=dict(sorted(resets[group].items())),
+            unjustified=found[group, str(FindingVerdict.VIOLATION)],
+            undecided=found[group, str(FindingVerdict.UNDECIDED)],
+            delivered=delivered.get(group, 0),
+            again=again.get(group, 0),
+        )
+
+
+def _by_group(counted: Frame) -> dict[str, int]:
+    return {row["group"]: row["number"] or 0 for row in counted.collect()}

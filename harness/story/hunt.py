@@ -1,0 +1,286 @@
+"""Rounds of a hunt on a real cluster (`harness.story.hunt_plan`); every wait is for a state."""
+
+from collections.abc import Callable, Sequence
+from itertools import count
+from random import Random
+
+import msgspec
+
+from contract.outcomes import CommitEpoch
+from contract.run_folder import GroupPlan, TopicPlan
+from contract.stages import Stage
+from harness.clients.observer_commands import (
+    DeleteRecordsOf,
+    DescribeTopic,
+    NewTopic,
+    PartitionState,
+    Reassign,
+)
+from harness.clients.process import WorkerService
+from harness.faults.client import KillClient, PauseClient
+from harness.faults.elect import Elect
+from harness.faults.fault import HeldFault
+from harness.faults.kill import Kill
+from harness.faults.rebalance import Rebalance
+from harness.faults.stop import Stop
+from harness.faults.targets import Broker
+from harness.story.consumers import members_of
+from harness.story.hunt_plan import Departure, End, Move, Round, Shape, rounds
+from harness.story.run import Run
+
+_ASSIGNED_SECONDS = 20
+_READ_SECONDS = 100
+_PATIENCE_SECONDS = 150
+"""Many times what a group needs: a hunt of an hour is not to end by a busy machine."""
+
+
+class Hunt:
+    """Members of groups that come and go while leaders change and records are deleted.
+
+    Attributes:
+        carried_out: how many rounds have ended.
+    """
+
+    def __init__(
+        self, run: Run, topic: TopicPlan, groups: Sequence[GroupPlan], *, records_per_second: int
+    ) -> None:
+        """The groups have equal numbers of members, and as many workers."""
+        self._run = run
+        self._topic = topic
+        self._groups = groups
+        self._rate = records_per_second
+        self._writers = (f"writer-{number}" for number in count(1))
+        self._writer: str | None = None
+        self._incarnations = dict.fromkeys(range(1, groups[0].members + 1), 1)
+        self._away: set[int] = set()
+        self._broker: HeldFault | None = None
+        self._paused: HeldFault | None = None
+        self.carried_out = 0
+
+    def shape(self, *, brokers: Sequence[int]) -> Shape:
+        """Return what rounds can act on. The first worker writes, so that it stays."""
+        group = self._groups[0]
+        return Shape(
+            brokers=brokers,
+            groups=len(self._groups),
+            members=group.members,
+            workers=range(1, len(set(self._run.consumers.workers_of(group)))),
+            partitions=self._topic.partitions,
+        )
+
+    def begin(self, *, acknowledged: int) -> None:
+        """Let clients write and read, until all groups have committed in all partitions."""
+        self._run.phases.enter(Stage.WARM_UP, "clients begin to write and to read")
+        self._write()
+        self._open(list(self._incarnations))
+        self._await_members()
+        self._await_written(acknowledged)
+        names = [f"{self._topic.topic}-{number}" for number in range(self._topic.partitions)]
+        for group in self._groups:
+            self._await_committed(group, dict.fromkeys(names, 0))
+
+    def hunt(
+        self, random: Random, shape: Shape, *, goes_on: Callable[[int], bool], written: int
+    ) -> None:
+        """Carry out rounds, each followed by at least `written` records.
+
+        `goes_on` is asked before each, with the number of those that have ended.
+        """
+        for one in rounds(random, shape):
+            if not goes_on(self.carried_out):
+                return
+            self.carry_out(one)
+            self._await_written(written)
+            self.carried_out += 1
+
+    def carry_out(self, one: Round) -> None:
+        """Carry out a round; when it ends, all members, brokers and replicas are back."""
+        name = f"round {self.carried_out + 1}"
+        if one.is_quiet:
+            self._run.phases.enter(Stage.STEADY, f"{name}: all groups read and commit all")
+            self._fall_quiet()
+        self._run.phases.enter(Stage.HELD, f"{name}: {', '.join(one.moves)}")
+        elected, kept = iter(one.elected), iter(one.kept)
+        carry_out: dict[Move, Callable[[], None]] = {
+            Move.LEAVE: lambda: self._leave(one),
+            Move.RETURN: self._return,
+            Move.DOWN: lambda: self._end_broker(one),
+            Move.UP: self._start_broker,
+            Move.ELECT: lambda: self._elect(next(elected)),
+            Move.DELETE: lambda: self._delete(next(kept)),
+            Move.WRITE: self._write,
+            Move.WAIT: self._await_members,
+        }
+        for move in one.moves:
+            carry_out[move]()
+        self._run.phases.enter(Stage.HEALED, f"{name}: replicas and members are back")
+        self._run.await_in_sync()
+        self._await_members()
+
+    def end(self) -> None:
+        """Let all members read to the log ends, and close them."""
+        self._run.settle()
+        self._run.phases.enter(Stage.FINAL_READ, "groups read to the log ends")
+        self._run.workload.end()
+        members = self._names(list(self._incarnations))
+        self._run.consume(members, timeout_seconds=_READ_SECONDS)
+        self._run.close(members)
+
+    def _write(self) -> None:
+        self._writer = next(self._writers)
+        self._run.workload.start_producer(
+            self._writer, self._topic, acks="all", records_per_second=self._rate
+        )
+
+    def _await_written(self, records: int) -> None:
+        if self._writer is not None:
+            self._run.workload.await_acknowledged(
+                [self._writer], records, timeout_seconds=_PATIENCE_SECONDS
+            )
+
+    def _fall_quiet(self) -> None:
+        """Stop the producer, and wait until each group has committed all records."""
+        if self._writer is not None:
+            self._run.workload.stop_producer(self._writer)
+            self._writer = None
+        name = self._topic.topic
+        ends = self._run.log_ends(self._topic)
+        for group in self._groups:
+            self._await_committed(
+                group, {f"{name}-{number}": end - 1 for number, end in ends.items()}
+            )
+
+    def _await_committed(self, group: GroupPlan, above: dict[str, int]) -> None:
+        self._run.groups.await_committed_above(
+            group.group, above, timeout_seconds=_PATIENCE_SECONDS
+        )
+
+    def _names(self, numbers: Sequence[int]) -> list[str]:
+        """Return the names of the members of all groups with these numbers."""
+        return [name for number in numbers for name in self._of_number(number)]
+
+    def _of_number(self, number: int) -> dict[str, GroupPlan]:
+        return members_of(self._groups, incarnation=self._incarnations[number], number=number)
+
+    def _open(self, numbers: Sequence[int]) -> None:
+        for number in numbers:
+            incarnation = self._incarnations[number]
+            self._run.open(self._groups, incarnation=incarnation, number=number)
+            for style in dict.fromkeys(group.commit_epoch for group in self._groups):
+                members = self._of_number(number).items()
+                own = [name for name, group in members if group.commit_epoch == style]
+                self._run.workload.start_reading(own, commit_epoch=CommitEpoch(style))
+
+    def _leave(self, one: Round) -> None:
+        worker = self._run.consumers.workers_of(self._groups[0])[one.worker]
+        departure = one.departure
+        if departure is Departure.KILL and not self._run.consumers.spares:
+            departure = Departure.PAUSE
+        match departure:
+            case Departure.CLOSE:
+                self._away = set(one.members)
+                self._run.close(self._run.workload.stop_reading(self._names(one.members)))
+            case Departure.PAUSE:
+                self._paused = self._run.inject(PauseClient(worker.worker))
+                self._away = self._numbers_on(worker)
+            case Departure.KILL:
+                self._run.inject(KillClient(worker.worker))
+                self._away = self._numbers_on(worker)
+                self._run.workload.forget(self._names(sorted(self._away)))
+                self._run.consumers.replace(
+                    worker, bootstrap=self._run.kafka.bootstrap, kafka=self._run.kafka.version
+                )
+            case Departure.EXTRA:
+                joined = [self._groups[index] for index in one.groups]
+                for group in joined:
+                    self._await_stable(group, group.members)
+                with self._run.fault(*(Rebalance(group.group) for group in joined)):
+                    pass
+
+    def _return(self) -> None:
+        if self._paused is not None:
+            self._paused.heal()
+            self._paused = None
+        else:
+            for number in self._away:
+                self._incarnations[number] += 1
+            self._open(sorted(self._away))
+        self._away = set()
+
+    def _numbers_on(self, worker: WorkerService) -> set[int]:
+        hosts = self._run.consumers.workers_of(self._groups[0])
+        return {number for number, host in enumerate(hosts, start=1) if host is worker}
+
+    def _await_members(self) -> None:
+        """Wait until each group is stable with the members that it has now.
+
+        A static member that is away is still one, until its session expires: such groups are
+        waited for when all members are back.
+        """
+        for group in self._groups:
+            if not (self._away and group.is_static):
+                self._await_stable(group, group.members - len(self._away))
+
+    def _await_stable(self, group: GroupPlan, members: int) -> None:
+        self._run.groups.await_members(group.group, members, timeout_seconds=_PATIENCE_SECONDS)
+
+    def _end_broker(self, one: Round) -> None:
+        if one.end is not End.NONE:
+            target = Broker(one.broker)
+            fault = Stop(target) if one.end is End.STOP else Kill(target)
+            self._broker = self._run.inject(fault)
+
+    def _start_broker(self) -> None:
+        if self._broker is not None:
+            self._broker.heal()
+            self._broker = None
+
+    def _elect(self, partitions: Sequence[int]) -> None:
+        """Let the next replica in sync lead each of these partitions, as far as there is one."""
+        name, observer = self._topic.topic, self._run.observer
+        states, assigned = observer.partitions(name), self._assignment()
+        wanted = {
+            number: order
+            for number in partitions
+            if (order := with_next_leader(states.get(number), assigned[number]))
+        }
+        for number, order in wanted.items():
+            observer.worker.call(Reassign(topic=name, partition=number, replicas=order))
+        observer.await_that(
+            lambda: all(self._assignment()[number] == order for number, order in wanted.items()),
+            what=f"other preferred leaders of {name} {sorted(wanted)}",
+            timeout_seconds=_ASSIGNED_SECONDS,
+        )
+        if wanted:
+            with self._run.fault(*(Elect(name, number, unclean=False) for number in wanted)):
+                pass
+
+    def _assignment(self) -> list[list[int]]:
+        described = self._run.observer.worker.call(DescribeTopic(topic=self._topic.topic))
+        return msgspec.convert(described, NewTopic).assignment
+
+    def _delete(self, kept: int) -> None:
+        """Delete what all groups have committed, except the last `kept` records before that."""
+        if not self._topic.deletes:
+            return
+        name = self._topic.topic
+        committed = [self._run.groups.committed(group.group) for group in self._groups]
+        before = {
+            number: floor
+            for number, state in self._run.observer.partitions(name).items()
+            if (floor := min(one.get(f"{name}-{number}", 0) for one in committed) - kept)
+            > state.log_start_offset
+            >= 0
+        }
+        if before:
+            self._run.observer.worker.call(DeleteRecordsOf(topic=name, before_offsets=before))
+
+
+def with_next_leader(state: PartitionState | None, assigned: list[int]) -> list[int] | None:
+    """Return the replicas, the next one in sync after the leader first; None without one."""
+    if state is None or state.leader not in assigned:
+        return None
+    place = assigned.index(state.leader)
+    rotated = [*assigned[place + 1 :], *assigned[:place]]
+    chosen = next((broker for broker in rotated if broker in state.isr), None)
+    return None if chosen is None else [chosen, *(one for one in assigned if one != chosen)]
