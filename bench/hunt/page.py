@@ -122,7 +122,8 @@ def _near(stories: Sequence[Story]) -> Iterator[str]:
 def _by_story(stories: Sequence[Story]) -> Iterator[str]:
     yield from _titled(
         "Each story",
-        "Minutes are from the first fault to the end of the last. The rounds follow from the seed.",
+        "Minutes are from the first fault to the end of the last. The rounds follow from the seed. "
+        "A story that ended early counts as far as it came; its verdict is undecided for that.",
         "| Kafka | scale | retention | seed | minutes | rounds | records | faults | resumptions | "
         "reset in the log | verdict |\n|---|---|---|---|---|---|---|---|---|---|---|",
     )
@@ -138,8 +139,12 @@ def _by_story(stories: Sequence[Story]) -> Iterator[str]:
             _counts(Counter(story.faults)),
             f"{story.resumptions:,}",
             f"{story.unjustified:,}" if story.is_known else "unknown",
-            ", ".join([story.verdict, *story.unexpected]),
+            ", ".join([story.verdict, *story.unexpected, *["ended early"] * bool(story.error)]),
         )
+    yield ""
+    for story in stories:
+        if story.error:
+            yield f"- Kafka {story.kafka}, seed {story.seed} ended early: {story.error}"
     yield ""
 
 

@@ -65,7 +65,9 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     is_known: unjustified_reset and the number of resumptions could be judged.
     seconds: from its first fault to the end of its last.
     faults: by verb. rounds: that were begun.
-    verdict: of the run; unexpected: the checks that found what was not expected.
+    verdict: by the checks that the question is about; unexpected: those of them that found what was
+        not expected.
+    error: with which the scenario ended; empty if it went to its end.
     """
 
     seed: int
@@ -83,6 +85,7 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     witnesses: list[Witness]
     verdict: str
     unexpected: list[str]
+    error: str = ""
 
     @property
     def resumptions(self) -> int:
@@ -96,22 +99,18 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def stories(folders: Iterable[Path]) -> list[Story]:
-    """Return the stories below some folders, by version and seed; runs with an error are left out.
+    """Return the stories below some folders, by version and seed, without those without a fault.
 
-    DuckDB judges each run once: its figures are kept beside its report.
+    A story that ended with an error counts as far as it came: what it left was collected, and is
+    judged. DuckDB judges each run once: its figures are kept beside its report.
     """
     found = [
         _story(run)
         for folder in folders
         for run in find_runs(folder)
-        if run.plan().scenario == SCENARIO and _has_ended(run)
+        if run.plan().scenario == SCENARIO and run.run().ended_micros is not None
     ]
-    return sorted(found, key=lambda one: (one.kafka, one.seed))
-
-
-def _has_ended(run: RunFolder) -> bool:
-    description = run.run()
-    return description.ended_micros is not None and description.error is None
+    return sorted((one for one in found if one.faults), key=lambda one: (one.kafka, one.seed))
 
 
 def _story(run: RunFolder) -> Story:
@@ -120,7 +119,8 @@ def _story(run: RunFolder) -> Story:
         return msgspec.json.decode(file.read_bytes(), type=Story)
     with TemporaryDirectory() as spill:
         trace = load_on_duckdb(run, Path(spill))
-        story = story_of(trace, judge(trace))
+        asked = [Check(name) for name in trace.plan.must_judge]
+        story = story_of(trace, judge(trace, only=asked))
     file.parent.mkdir(exist_ok=True)
     replace_file(file, msgspec.json.encode(story))
     return story
@@ -149,6 +149,7 @@ def story_of(trace: Trace, verdict: Verdict) -> Story:
         ],
         verdict=str(verdict.verdict),
         unexpected=[str(one.check) for one in verdict.unexpected],
+        error=(trace.run.error or "").partition("\n")[0],
     )
 
 
