@@ -47,7 +47,7 @@ PLAIN = {
     "fetch.min.bytes": "20000",
     "fetch.max.wait.ms": "2000",
 }
-"""A response waits for more records, up to two seconds: that leaves more of the machine to the cluster."""
+"""A response waits for more records, up to two seconds, which saves requests and polls."""
 CLASSIC = {
     **PLAIN,
     "session.timeout.ms": SESSION_MS,

@@ -192,7 +192,9 @@ def _groups(trace: Trace) -> Iterator[GroupSum]:
             group=group,
             differs=plan.labels.get("differs", ""),
             resumptions=0 if nears is None else nears["resumptions"],
-            near={one: 0 if nears is None else nears[column_of(one)] or 0 for one in NEAR_MISSES},
+            near={
+                one: 0 if nears is None else int(nears[column_of(one)] or 0) for one in NEAR_MISSES
+            },
             resets=dict(sorted(resets[group].items())),
             unjustified=found[group, str(FindingVerdict.VIOLATION)],
             undecided=found[group, str(FindingVerdict.UNDECIDED)],
@@ -202,4 +204,4 @@ def _groups(trace: Trace) -> Iterator[GroupSum]:
 
 
 def _by_group(counted: Frame) -> dict[str, int]:
-    return {row["group"]: row["number"] or 0 for row in counted.collect()}
+    return {row["group"]: int(row["number"] or 0) for row in counted.collect()}

@@ -251,8 +251,15 @@ class Hunt:
             what=f"other preferred leaders of {name} {sorted(wanted)}",
             timeout_seconds=_ASSIGNED_SECONDS,
         )
-        if wanted:
-            with self._run.fault(*(Elect(name, number, unclean=False) for number in wanted)):
+        # A leader may have changed since, as the last effect of a broker that ended or returned.
+        now = observer.partitions(name)
+        due = [
+            number
+            for number, order in wanted.items()
+            if (state := now.get(number)) and state.leader != order[0] and order[0] in state.isr
+        ]
+        if due:
+            with self._run.fault(*(Elect(name, number, unclean=False) for number in due)):
                 pass
 
     def _assignment(self) -> list[list[int]]:
