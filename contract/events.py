@@ -325,7 +325,7 @@ class WireAnswer(msgspec.Struct, frozen=True, kw_only=True):
     asked_epoch: the epoch of an OffsetForLeaderEpoch, the last fetched epoch of a Fetch, or the
         committed epoch.
     asked_offset: the fetch offset of a Fetch, or the offset that is committed.
-    asked_timestamp: of a ListOffsets; -1: latest, -2: earliest.
+    asked_timestamp: of a ListOffsets, -1: latest, -2: earliest; or of a client's offsetsForTimes.
     is_retriable: whether the exception of the response's error is a `RetriableException` of the
         client library; None without an error.
     epoch, offset: of the response: an epoch with its end offset (OffsetForLeaderEpoch), an offset
@@ -366,8 +366,10 @@ class WireAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WireCalled(Event, frozen=True, kw_only=True):
-    """One request to one broker, at one version of its API, and the response.
+    """One request to one broker, at one version of its API, and the response; or a client's call.
 
+    client: of a client's call, as contract.clients names it; None: a single request. A call has the
+        name of the client's method as `api`, version 0, and broker -1: the client chose one.
     request, response: as JSON, by Kafka's own converters of that version.
     failure: why there is no response that could be decoded.
     throttle_ms: of the response; None where that version has none.
@@ -386,6 +388,7 @@ class WireCalled(Event, frozen=True, kw_only=True):
     throttle_ms: Int32 | None = None
     began_micros: WallMicros
     answers: list[WireAnswer] = []
+    client: str | None = None
 
 
 ENCODER = msgspec.json.Encoder()

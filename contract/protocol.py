@@ -44,6 +44,10 @@ class Rule(enum.StrEnum):
 
 
 _FETCH, _LIST, _END = "FETCH", "LIST_OFFSETS", "OFFSET_FOR_LEADER_EPOCH"
+OFFSETS_FOR_TIMES = "offsetsForTimes"
+"""The call of a client, in the place of an API's name; it has no version, which is 0 then."""
+NO_API_KEY, NO_BROKER = -1, -1
+"""Of a client's call."""
 API_KEYS = {_FETCH: 1, _LIST: 2, "METADATA": 3, _END: 23} | COMMIT_API_KEYS | QUORUM_API_KEYS
 """By the name of an API: its number, which no release changes."""
 VALIDATED: dict[str, int] = {_FETCH: 9, _LIST: 4, _END: 2}
@@ -225,10 +229,11 @@ RULES: dict[enum.StrEnum, ProtocolRule] = {
     ),
     Rule.EPOCH_OF_OFFSET: ProtocolRule(
         "A ListOffsets response has the leader epoch of its offset: of the latest offset the"
-        " leader's epoch, of another one that of its record.",
-        Source(_KIP_320, "ListOffsets"),
+        " leader's epoch, of another one that of its record. offsetsForTimes of a client returns"
+        " the epoch of the record at the offset that it returns.",
+        Source(_KIP_320, "ListOffsets; API Changes"),
         "Partition.fetchOffsetForTimestamp",
-        {_LIST: Versions(VALIDATED[_LIST])},
+        {_LIST: Versions(VALIDATED[_LIST]), OFFSETS_FOR_TIMES: Versions(0)},
         Check.WRONG_REPORTED_EPOCH,
     ),
     Rule.THROTTLE_TIME: ProtocolRule(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from contract.made_pages import MadePage
-from contract.protocol import RULES, ProtocolRule
+from contract.protocol import OFFSETS_FOR_TIMES, RULES, ProtocolRule
 from contract.protocol_statements import (
     IN_BOTH_TEXTS,
     RULES_WITH_STATEMENTS,
@@ -34,6 +34,7 @@ API_NAMES = {
     "BEGIN_QUORUM_EPOCH": "BeginQuorumEpoch",
     "END_QUORUM_EPOCH": "EndQuorumEpoch",
     "TXN_OFFSET_COMMIT": "TxnOffsetCommit",
+    OFFSETS_FOR_TIMES: OFFSETS_FOR_TIMES,
 }
 
 

@@ -93,8 +93,8 @@ QUORUM_RULES: dict[enum.StrEnum, ProtocolRule] = {
         _CHECK,
     ),
     QuorumRule.OLD_VOTE: _old(
-        "A Vote for a candidate of an older epoch is refused with FENCED_LEADER_EPOCH and not"
-        " granted.",
+        "A Vote for a candidate of an older epoch, whose last entry is of a still older one, is"
+        " refused with FENCED_LEADER_EPOCH and not granted.",
         "Vote",
         _VOTE,
     ),

@@ -184,7 +184,8 @@ STATEMENTS_OF_KIP_320 = (
         "A client can compare its log by the epoch of a ListOffsets response.",
         _NOT_COVERED,
         note="the Java consumer does not after a reset, by its source; an application can by"
-        " `offsetsForTimes` and `seek`, which no run does",
+        " `offsetsForTimes`, whose epoch epoch_protocol judges, and `seek`, which no run does with"
+        " it",
         second="000: 119; 003: 119",
     ),
     _of(
@@ -220,8 +221,9 @@ STATEMENTS_OF_KIP_320 = (
         "API Changes",
         "A record, an OffsetAndMetadata and an OffsetAndTimestamp have the leader epoch.",
         _JUDGED,
-        ("record_epoch_regressed", "inconsistent_offset"),
-        note="every scenario, of records; offsetsForTimes is not called",
+        ("record_epoch_regressed", "inconsistent_offset", "epoch of an offset"),
+        note="every scenario, of records; epoch_protocol, by offsetsForTimes of both Java consumers"
+        " and of librdkafka",
         second="000: 57, 72-74, 82; 003: 53, 74-76, 87, 162",
         is_first=True,
     ),

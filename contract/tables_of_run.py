@@ -81,19 +81,19 @@ TABLES_OF_RUN = {
         int64("asked_micros", "when the request was sent, by the same clock"),
     ),
     "wire_calls": table(
-        "One row per partition that a request asked about; one row without a partition if it asked"
-        " about none. Source: the observer's history. A column is null where the request or the"
-        " response has no such field at that version.",
+        "One row per partition that a request, or a client's method, asked about; one row without a"
+        " partition if it asked about none. Source: the observer's history. A column is null where"
+        " the request or the response has no such field at that version.",
         WORKER,
         int64("seq", "of the request in its history"),
-        int32("broker", "to which the request was sent"),
+        int32("broker", "to which the request was sent; -1: a client chose it"),
         string(
             "principal",
             "as which the observer logged in, e.g. `User:reader`; null: without a login",
         ),
-        string("api", "its name in `ApiKeys`"),
+        string("api", "its name in `ApiKeys`, or that of a client's method"),
         int32("api_key"),
-        int32("version", "of request and response"),
+        int32("version", "of request and response; 0 of a client's method"),
         *PARTITION,
         int32("asked_replica", "the broker that the request says it is from; -1: a consumer"),
         int32(
@@ -106,7 +106,7 @@ TABLES_OF_RUN = {
             " -1: none",
         ),
         int64("asked_offset", "the fetch offset of a Fetch, or the offset that is committed"),
-        int64("asked_timestamp", "of a ListOffsets; -1: latest, -2: earliest"),
+        int64("asked_timestamp", "of a ListOffsets, -1: latest, -2: earliest; of offsetsForTimes"),
         int32("error_code", "of the partition, or of the whole response"),
         boolean(
             "is_retriable",
@@ -141,6 +141,7 @@ TABLES_OF_RUN = {
         string("topic_id", "in the request, where it has ids instead of names"),
         string("metadata", "of a commit, or of the response to an OffsetFetch"),
         boolean("is_stable", "whether an OffsetFetch asks for stable offsets only"),
+        string("client", "whose method was called; null: a single request of the observer"),
     ),
     "clocks": table(
         "One row per node, read when the servers and workers have started. Source: the driver's"

@@ -5,16 +5,19 @@ Cluster: 3 brokers with an authorizer; one topic of one partition with 3 replica
          which the others skip.
 Load:    50 records in each other epoch. Then requests, each at every version that the broker
          supports, to the leader and to both followers; some as of a replica, and some of principals
-         with Describe on the topic, with ClusterAction on the cluster, and with neither.
+         with Describe on the topic, with ClusterAction on the cluster, and with neither. Both Java
+         consumers and librdkafka look up offsets by time (`offsetsForTimes`).
 Fault:   none but the leader changes. At the end DeleteRecords removes the first epoch.
 Expect:  Fetch, ListOffsets and OffsetForLeaderEpoch with an older current leader epoch are refused
          with FENCED_LEADER_EPOCH, with a newer one with UNKNOWN_LEADER_EPOCH, by a follower too.
          Without an epoch, and at versions from before KIP-320, nothing is validated. End offsets,
-         diverging epochs and reported epochs are those of the leader's log. OffsetForLeaderEpoch
-         needs Describe on the topic or ClusterAction on the cluster.
+         diverging epochs and reported epochs are those of the leader's log; a client returns the
+         epoch of the record at the offset that it returns. OffsetForLeaderEpoch needs Describe on
+         the topic or ClusterAction on the cluster.
 Source:  KIP-320; KIP-595 (diverging epochs of Fetch).
 """
 
+import time
 from functools import partial
 from itertools import product
 from typing import NamedTuple
@@ -23,6 +26,7 @@ from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
+from contract.clients import Client, clients_of
 from contract.events import NO_EPOCH
 from contract.protocol import (
     FIRST_WITH_LAST_FETCHED,
@@ -54,6 +58,12 @@ READER, REPLICA, STRANGER = "reader", "replica", "stranger"
 PER_EPOCH = 50
 LOG_START = PER_EPOCH + 10
 """Where the log starts after the deletion: within the second epoch."""
+
+
+MILLISECOND = 1_000_000
+"""In nanoseconds."""
+LOOKUPS = 20
+LOOKING_UP = (Client.JAVA, Client.JAVA_CONSUMER, Client.LIBRDKAFKA)
 
 
 class Epochs(NamedTuple):
@@ -130,7 +140,9 @@ class EpochProtocolScenario(Scenario):
             run.wire.allow(1, READER, DESCRIBE, topic="orders")
             run.wire.allow(1, REPLICA, CLUSTER_ACTION)
             run.watch()
+            began_ms = time.time_ns() // MILLISECOND
             epochs = write_epochs(run)
+            written = range(began_ms, time.time_ns() // MILLISECOND)
             run.phases.enter(Stage.STEADY, "requests to every broker")
             run.log_ends(ORDERS)
             for broker in run.kafka.topology.broker_ids:
@@ -139,10 +151,12 @@ class EpochProtocolScenario(Scenario):
             self.validate_replicas(run, epochs)
             self.authorize(run, epochs)
             self.ask_ends(run, epochs)
+            self.look_up(run, written)
             run.phases.enter(Stage.STEADY, "requests after the first epoch was removed")
             run.observer.delete_records("orders", 0, before_offset=LOG_START)
             self.ask_ends(run, epochs)
             self.report(run, 1)
+            self.look_up(run, written)
             run.settle()
 
     def validate(self, run: Run, broker: int, epochs: Epochs) -> None:
@@ -179,6 +193,13 @@ class EpochProtocolScenario(Scenario):
         run.wire.call_each_version(broker, metadata, since=since, topic="orders")
         for timestamp in (EARLIEST, LATEST, 0):
             run.wire.call_each_version(broker, list_offsets, topic="orders", timestamp=timestamp)
+
+    def look_up(self, run: Run, written: range) -> None:
+        """Let each client look up times from before the first record to after the last one."""
+        times = [0, *written[:: max(1, len(written) // LOOKUPS)], written.stop]
+        for client in clients_of(self.session.kafka):
+            if client in LOOKING_UP:
+                run.wire.offsets_for_times(client, topic="orders", partition=0, timestamps_ms=times)
 
     def ask_ends(self, run: Run, epochs: Epochs) -> None:
         """Ask the leader where epochs end, and whether fetched ones diverge."""

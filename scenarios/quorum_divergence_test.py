@@ -12,9 +12,15 @@ Fault:   the quorum's leader gets entries that no other voter has. It is deposed
          rolling_kill  three times: as isolated, and it is killed before it is connected again.
          voters        as isolated, after one of the controllers was added as a voter; then the
                        deposed leader is removed from the voters (KIP-853).
+         rounds        the third voter is paused until its log is the shortest. Requests to the
+                       leader and to the other voter are dropped, but not their own: the third one
+                       votes for them, and can't fetch. Both lead in turn, each with entries that
+                       no other has. The one that led twice is paused until the one in between is
+                       connected and has committed.
 Expect:  the deposed leader truncates its log to where it departs from its successor's, and no
-         entry is lost that was committed. An epoch has one leader. No sample of a leader's view
-         refutes that its high watermark moves only over what a majority of the voters has, an
+         entry is lost that was committed. Two epochs that its successor lacks, with one of the
+         successor's in between, take two rounds. An epoch has one leader. No sample of a leader's
+         view refutes that its high watermark moves only over what a majority of the voters has, an
          entry of its own epoch among it.
 Source:  KIP-595, KIP-853.
 """
@@ -49,6 +55,8 @@ RECORDS = 50
 KILLS = 3
 BEYOND = 1_000_000
 """How far beyond the log end a Fetch of the quorum's leader asks."""
+IN_FLIGHT = 2
+"""Entries that a Fetch which a paused voter has sent may still take along."""
 LINKS = {"isolated": Links.BOTH, "one_way_in": Links.IN, "one_way_out": Links.OUT}
 
 
@@ -78,6 +86,7 @@ class QuorumDivergenceScenario(Scenario):
         " the high watermark."
     )
 
+    @matrix(recipe=["rounds"], controllers=[3])
     @matrix(
         recipe=[
             "isolated",
@@ -112,6 +121,8 @@ class QuorumDivergenceScenario(Scenario):
                         self.kill_leader(run)
                 case "voters":
                     self.change_voters(run)
+                case "rounds":
+                    self.take_turns(run)
                 case _:
                     self.divide_leader(run, LINKS[recipe])
             run.settle()
@@ -146,6 +157,30 @@ class QuorumDivergenceScenario(Scenario):
         self.succeed(run, deposed.leader_epoch)
         leader.heal()
         self.agree(run)
+
+    def take_turns(self, run: Run) -> None:
+        """Let two voters be elected in turn by the third, and the one in between succeed.
+
+        The leader must be one of both, since the other could fetch from the third. The third is
+        paused first, so that its log is the shortest: it votes for no shorter one. The one that led
+        twice is paused meanwhile, so that its log is copied before it fetches.
+        """
+        state = run.quorum.await_leader()
+        third = self.random.choice([one for one in state.log_ends if one != state.leader])
+        paused = run.inject(Pause(Voter(third)))
+        state = run.quorum.await_leader()
+        run.quorum.await_commit(beyond=state.log_ends[state.leader] + IN_FLIGHT)
+        both = [one for one in state.log_ends if one != third]
+        faults = [Divide(Voter(one), Links.IN, is_of_requests=True) for one in both]
+        held = dict(zip(both, run.inject_all(*faults), strict=True))
+        paused.heal()
+        turns = run.quorum.await_turns(both, above=state.leader_epoch)
+        deposed = run.inject(Pause(Voter(turns.twice)))
+        held[turns.between].heal()
+        self.succeed(run, turns.epoch)
+        deposed.heal()
+        self.agree(run)
+        held[turns.twice].heal()
 
     def wipe_follower(self, run: Run) -> None:
         """Remove a follower's disk, commit without it, and let it return."""

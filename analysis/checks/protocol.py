@@ -127,7 +127,7 @@ def _decoded(trace: Trace) -> Frame:
     is_malformed = "coalesce(failure like 'MalformedResponseError%', false)"
     return (
         trace["wire_calls"]
-        .where(f"response is not null or {is_malformed}")
+        .where(f"client is null and (response is not null or {is_malformed})")
         .withColumn("rule", F.lit(Rule.SCHEMA))
         .withColumn(
             "expected",

@@ -26,7 +26,8 @@ def wrong_quorum_response(trace: Trace) -> CheckOutcome:
 
     Undecided: the epoch changed meanwhile, or what the controller had is not known exactly.
     Evaluates: every Fetch, Vote, BeginQuorumEpoch and EndQuorumEpoch about the metadata log that
-        has a response, by each rule that is about it.
+        has a response, by each rule that is about it. A Vote whose last entry is not of an older
+        epoch than the candidate's is about none: it is an INVALID_REQUEST of any epoch.
     Source: KIP-595; `KafkaRaftClient.handleFetchRequest` and the handlers of the other requests.
     """
     return outcome_of(judged_quorum(trace))
@@ -117,12 +118,18 @@ def _divergences(trace: Trace) -> Frame:
 
 
 def _elections(trace: Trace) -> Frame:
-    """Judge each Vote, BeginQuorumEpoch and EndQuorumEpoch of an epoch that is not newer."""
+    """Judge each Vote, BeginQuorumEpoch and EndQuorumEpoch of an epoch that is not newer.
+
+    A Vote whose last entry is not of an older epoch than the candidate's is none that a controller
+    could send: it is refused with INVALID_REQUEST before its epoch is compared. That is so for any
+    Vote of epoch 0, so that the rule has no case while a new quorum is in epoch 1.
+    """
     is_granted = "response like '%\"voteGranted\":true%'"
     return (
         quorum_calls(trace)
         .where("api in ('VOTE', 'BEGIN_QUORUM_EPOCH', 'END_QUORUM_EPOCH')")
         .where("error_code is not null")
+        .where("api != 'VOTE' or coalesce(asked_epoch < current_leader_epoch, true)")
         .withColumn(
             "rule",
             F.expr(f"""case api when 'VOTE' then {literal(QuorumRule.OLD_VOTE)}

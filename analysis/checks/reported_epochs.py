@@ -15,8 +15,15 @@ from analysis.facts.wire import (
     wire_calls,
     with_cache,
 )
-from contract.protocol import FIRST_WITH_LAST_FETCHED, FIRST_WITH_METADATA_EPOCH, VALIDATED, Rule
+from contract.protocol import (
+    FIRST_WITH_LAST_FETCHED,
+    FIRST_WITH_METADATA_EPOCH,
+    OFFSETS_FOR_TIMES,
+    VALIDATED,
+    Rule,
+)
 
+_LOG = ("topic", "partition")
 _OF_EPOCHS = (NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH)
 _NOT_SERVED = ", ".join((UNCOMPARED, *map(str, _OF_EPOCHS)))
 
@@ -194,17 +201,22 @@ def wrong_reported_epoch(trace: Trace) -> CheckOutcome:
 
     The kind is the rule of docs/protocol.md.
 
-    Undecided: the leader's epoch, its log start or the start of an epoch is not known exactly.
-    Evaluates: every partition that a Metadata response has a leader of, and every one of a
-        ListOffsets response of a leader, at versions with the epoch.
-    Source: KIP-320, Metadata and ListOffsets; `Partition.fetchOffsetForTimestamp`.
+    Undecided: the leader's epoch, its log start or the start of an epoch is not known exactly, or
+        no replica has the record at the end.
+    Evaluates: every partition that a Metadata response has a leader of, every one of a ListOffsets
+        response of a leader, at versions with the epoch, and every offset that `offsetsForTimes` of
+        a client returned.
+    Source: KIP-320, Metadata, ListOffsets and API Changes; `Partition.fetchOffsetForTimestamp`.
     """
     return outcome_of(judged_reports(trace))
 
 
 def judged_reports(trace: Trace) -> Frame:
-    """Judge each Metadata response with a leader, and each ListOffsets response of a leader."""
-    return trace.shared("judged_reports", lambda: _led(trace).unionByName(_listed(trace)))
+    """Judge Metadata responses with a leader, ListOffsets responses of leaders, clients' calls."""
+    return trace.shared(
+        "judged_reports",
+        lambda: _led(trace).unionByName(_listed(trace)).unionByName(_looked_up(trace)),
+    )
 
 
 def _led(trace: Trace) -> Frame:
@@ -262,6 +274,38 @@ def _listed(trace: Trace) -> Frame:
                 when coalesce(epoch, -1) < 0 and offset >= 0 then 'violation'
                 when due is null or not (is_known or asked_timestamp = -1) then 'undecided'
                 when coalesce(epoch, -1) != due then 'violation'
+                else '' end"""),
+        )
+        .select(*JUDGED)
+    )
+
+
+def _looked_up(trace: Trace) -> Frame:
+    """Offsets that clients found by a timestamp, with the epochs that replicas have there."""
+    found = wire_calls(trace).where(f"api = {literal(OFFSETS_FOR_TIMES)} and offset is not null")
+    held = trace.present("replica_records").selectExpr(
+        *_LOG, "first_offset", "last_offset", "leader_epoch as _epoch"
+    )
+    epochs = (
+        found.select("worker", "seq", *_LOG, "offset")
+        .join(held, on=list(_LOG), how="inner")
+        .where("offset between first_offset and last_offset")
+        .groupBy("worker", "seq", *_LOG)
+        .agg(F.sort_array(F.collect_set("_epoch")).alias("due"))
+    )
+    return (
+        found.join(epochs, on=["worker", "seq", *_LOG], how="left")
+        .withColumn("rule", F.lit(Rule.EPOCH_OF_OFFSET))
+        .withColumn(
+            "expected",
+            F.expr("format_string('epoch %s of the record at offset %s', to_json(due), offset)"),
+        )
+        .withColumn("got", F.expr("format_string('epoch %s, by client %s', epoch, client)"))
+        .withColumn(
+            "verdict",
+            F.expr("""case
+                when due is null then 'undecided'
+                when not coalesce(array_contains(due, epoch), false) then 'violation'
                 else '' end"""),
         )
         .select(*JUDGED)

@@ -10,10 +10,8 @@ from pathlib import Path
 from random import Random
 
 import msgspec
-from pyspark.sql import SparkSession
 
 from analysis.checks.registry import CHECKS
-from analysis.facts.load import load_trace
 from analysis.facts.trace import Trace
 from analysis.verdict.judge import judge
 from bench.lies.genuine import Genuine, read_rows, write_rows
@@ -25,6 +23,8 @@ from contract.run_folder import PLAN_FILE, RUN_FILE, RunFolder
 from contract.verdicts import CheckResult, CheckVerdict, RunVerdict, Verdict
 from harness.collection.collect import decode_clients, decode_server_logs
 
+Load = Callable[[RunFolder], Trace]
+"""Reads a run's tables by an engine."""
 Damage = Callable[[RunFolder, Random], None]
 """Changes a copy of a run's folder."""
 
@@ -122,7 +122,7 @@ def of_rows(change: Change) -> Damage:
 
 
 def tell_alone(
-    spark: SparkSession,
+    load: Load,
     lies: Iterable[FileLie],
     genuine: Genuine,
     place: Path,
@@ -135,8 +135,8 @@ def tell_alone(
     copy = copied(genuine.folder, place / "genuine")
     every = _asked([*(lie.check for lie in lies), *accusers])
     _must_judge(copy, every)
-    before = judge(load_trace(spark, copy), only=every)
-    touched = _touched(load_trace(spark, copy), accusers)
+    before = judge(load(copy), only=every)
+    touched = _touched(load(copy), accusers)
     for number, lie in enumerate(lies):
         folder = copied(genuine.folder, place / f"alone-{number}")
         accusing = [one for one in accusers if not lie.tables or touched[one] & set(lie.tables)]
@@ -147,7 +147,7 @@ def tell_alone(
             if lie.decodes:
                 decode_clients(folder)
                 decode_server_logs(folder)
-            yield _compared(lie, before, judge(load_trace(spark, folder), only=asked))
+            yield _compared(lie, before, judge(load(folder), only=asked))
         except (NoPlaceError, FencepostError) as error:
             yield ToldAlone(lie, "", "", error=f"{type(error).__name__}: {error}")
         shutil.rmtree(folder.path)

@@ -8,11 +8,13 @@ from bench.lies import (
     of_metadata,
     of_polls,
     of_protocol,
+    of_quorum,
     of_replicas,
     of_retention,
     of_sends,
     of_tables,
     of_transactions,
+    of_wire_commits,
 )
 from bench.lies.alone import FileLie, of_rows
 from bench.lies.lie import Lie
@@ -35,6 +37,11 @@ _ABOUT_ROWS = (
     *of_retention.DELETIONS,
     *of_transactions.STEPS,
     *of_protocol.RESPONSES,
+    *of_quorum.REPORTS,
+    *of_quorum.RESPONSES,
+    *of_wire_commits.ERRORS,
+    *of_wire_commits.STORED,
+    *of_wire_commits.FETCHED,
 )
 
 
@@ -64,5 +71,6 @@ ALONE = (
     *of_files.HISTORIES,
     *of_files.LOGS,
     *of_files.DESCRIPTIONS,
+    *of_quorum.DIVERGENCES,
 )
 """Planted one at a time."""

@@ -111,11 +111,11 @@ def write_rows(folder: RunFolder, table: str, rows: list[Row]) -> None:
 def _keeper(story: Story, topics: set[str], groups: set[str]) -> Callable[[Row], bool]:
     def is_kept(row: Row) -> bool:
         topic, partition = row.get("topic"), row.get("partition")
-        if row.get("group") and row["group"] not in groups:
+        if groups and row.get("group") and row["group"] not in groups:
             return False
         if not topic or topic.startswith(_OF_KAFKA):
             return True
         is_wanted = not story.partitions or partition in (None, -1, *story.partitions)
-        return topic in topics and is_wanted
+        return is_wanted and (topic in topics or not story.topics)
 
     return is_kept

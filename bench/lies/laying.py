@@ -6,21 +6,36 @@ from dataclasses import dataclass
 import msgspec
 
 from bench.lies.genuine import Genuine, Row, Tables
+from contract.quorum_rules import METADATA_LOG
 from contract.run_folder import GroupPlan, Plan, TopicPlan
 
 STRIDE_MICROS = 3600 * 1_000_000
 """Between the beginnings of two universes; a run is shorter."""
-BROKERS_EACH = 10
-"""Numbers of servers that a universe may use."""
+BROKERS_EACH = 1000
+"""Numbers of servers that a universe may use: those of controllers begin at 101."""
+FIRST = 1
+"""The first universe's index. There is none with the genuine places in the metadata log, where what
+is judged by the log's start would differ from all others."""
+METADATA_STRIDE = 1_000_000
+"""Between the metadata logs of two universes, in entries."""
 PREFIX = re.compile(r"u(\d{3})\.")
 
 _NAMES = (
     "worker", "group", "member", "topic", "producer", "value", "transactional_id", "topic_id",
-    "node",
+    "node", "principal",
 )  # fmt: skip
 _SERVERS = ("broker", "leader", "server")
-_LISTS_OF_SERVERS = ("replicas", "isr", "elr", "brokers")
+_LISTS_OF_SERVERS = ("replicas", "isr", "elr", "brokers", "voters", "observers")
 _OFFSETS_OF_METADATA = ("metadata_offset", "broker_epoch")
+_OFFSETS_OF_QUORUM = {
+    "metadata_batches": ("base_offset", "last_offset"),
+    "cut_metadata_batches": ("base_offset", "last_offset"),
+    "quorum_samples": ("high_watermark",),
+}
+"""Offsets in the metadata log, by table. What names its topic also has them, as `_OF_LOG`."""
+_OF_LOG = ("to_offset", "asked_offset", "diverging_offset", "offset")
+_EPOCHS_OF_LOG = ("current_leader_epoch", "asked_epoch", "epoch", "diverging_epoch")
+"""Epochs of the quorum, in rows that name the topic of the metadata log."""
 _DURATIONS = ("ahead_micros", "behind_micros", "clock_jump_micros")
 _KAFKAS_OWN = "__"
 _BROKER_IN_TARGET = re.compile(r"(?<=[( ])(\d+)(?=[,)])")
@@ -59,33 +74,54 @@ class Universe:
         laid = {name: self._value(table, name, value) for name, value in row.items()}
         if row.get("topic", "") and row["topic"].startswith(_KAFKAS_OWN):
             laid["topic"], laid["partition"] = row["topic"], self._far(row["partition"])
+        if row.get("topic") == METADATA_LOG:
+            laid |= self._laid_of_quorum(row)
+        if table == "acls" and row["resource_type"] == "TOPIC":
+            laid["resource_name"] = self.prefix + row["resource_name"]
         if table == "faults":
             laid["target"] = self._target(row["target"])
         if table == "servers":
             laid["name"] = self.prefix + row["name"]
         return laid
 
+    def _laid_of_quorum(self, row: Row) -> Row:
+        """The offsets and epochs of a row about the metadata log."""
+        offsets = {name: row[name] for name in _OF_LOG if row.get(name) is not None}
+        epochs = {name: row[name] for name in _EPOCHS_OF_LOG if (row.get(name, -1) or 0) >= 0}
+        return {name: self._metadata_offset(value) for name, value in offsets.items()} | {
+            name: self._far(value) for name, value in epochs.items() if value is not None
+        }
+
     def _value(self, table: str, name: str, value: object) -> object:
         laid = value
         if isinstance(value, str):
             laid = self.prefix + value if name in _NAMES and value else value
         elif isinstance(value, list):
-            laid = [self._server(one) for one in value] if name in _LISTS_OF_SERVERS else value
+            laid = self._list(name, value)
         elif isinstance(value, int) and value >= 0:
             laid = self._number(table, name, value)
         return laid
+
+    def _list(self, name: str, values: list[int]) -> list[int]:
+        if name in _LISTS_OF_SERVERS:
+            return [self._server(one) for one in values]
+        is_of_log = name == "log_ends"
+        return [self._metadata_offset(one) for one in values] if is_of_log else values
 
     def _number(self, table: str, name: str, value: int) -> int:
         if name.endswith("_micros") and name not in _DURATIONS:
             return value + self.index * STRIDE_MICROS
         if name in _SERVERS:
             return self._server(value)
-        is_of_metadata = table == "metadata_batches" and name in ("base_offset", "last_offset")
-        if name in _OFFSETS_OF_METADATA or is_of_metadata:
-            return value + self.index * 1_000_000
-        if name in ("metadata_epoch", "offsets_partition"):
+        if name in _OFFSETS_OF_METADATA or name in _OFFSETS_OF_QUORUM.get(table, ()):
+            return self._metadata_offset(value)
+        is_of_quorum = table == "quorum_samples" and name == "leader_epoch"
+        if name in ("metadata_epoch", "offsets_partition") or is_of_quorum:
             return self._far(value)
         return value + self.index * 10_000_000 if name == "producer_id" else value
+
+    def _metadata_offset(self, offset: int) -> int:
+        return offset + self.index * METADATA_STRIDE if offset >= 0 else offset
 
     def _far(self, number: int) -> int:
         return number + self.index * 1000
@@ -129,7 +165,7 @@ def joined(parts: list[tuple[Genuine, Tables]]) -> tuple[Plan, Tables]:
     topics: list[TopicPlan] = []
     groups: list[GroupPlan] = []
     earliest = min(genuine.run.started_micros for genuine, _ in parts)
-    for index, (genuine, told) in enumerate(parts):
+    for index, (genuine, told) in enumerate(parts, FIRST):
         universe = Universe(index)
         back = earliest - genuine.run.started_micros
         for table, rows in universe.laid(_moved(told, back)).items():

@@ -6,6 +6,7 @@ from bench.lies.genuine import Row
 from bench.lies.lie import Lie, Verb, Where, alter, having, plus
 from bench.lies.stories import PROTOCOL
 from contract.checks import Check
+from contract.protocol import OFFSETS_FOR_TIMES
 
 _lie = partial(Lie, table="wire_calls", story=PROTOCOL)
 _FENCED, _UNKNOWN, _UNAUTHORIZED = 74, 75, 29
@@ -64,6 +65,16 @@ RESPONSES = (
          check=Check.WRONG_AUTHORIZATION,
          change=alter("wire_calls", having(principal="User:reader", error_code=_NO_ERROR),
                       error_code=_UNAUTHORIZED)),
+    _lie("a leader refused a principal with ClusterAction", Verb.ALTER,
+         check=Check.WRONG_AUTHORIZATION,
+         change=alter("wire_calls", having(principal="User:replica", error_code=_NO_ERROR),
+                      error_code=_UNAUTHORIZED)),
+    _lie("a client returned the epoch of another record", Verb.ALTER,
+         check=Check.WRONG_REPORTED_EPOCH,
+         change=alter("wire_calls", of(OFFSETS_FOR_TIMES, epoch=1), epoch=3)),
+    _lie("a client returned an offset without its epoch", Verb.ALTER,
+         check=Check.WRONG_REPORTED_EPOCH,
+         change=alter("wire_calls", of(OFFSETS_FOR_TIMES, epoch=0), epoch=None)),
     _lie("a leader served the fetch of a replica with an older epoch", Verb.ALTER,
          check=Check.WRONG_EPOCH_ERROR,
          change=alter("wire_calls", of("FETCH", asked_replica=2, error_code=_FENCED),

@@ -7,6 +7,8 @@ TRUNCATION = "truncation"
 TRANSACTIONS = "transactions"
 RETENTION = "retention"
 PROTOCOL = "protocol"
+COMMITS = "wire_commits"
+QUORUM = "divided_quorum"
 
 EARLIEST, RAISING = "above.record.earliest", "above.record.none"
 """Groups of TRUNCATION: one resumed at the divergence, and one raised an exception there."""
@@ -26,5 +28,8 @@ STORIES = {
         partitions=(0,),
     ),
     PROTOCOL: Story(scenario="epoch_protocol"),
+    COMMITS: Story(scenario="txn_offset_commit", parameters={"part": "wire"}),
+    QUORUM: Story(
+        scenario="quorum_divergence", parameters={"recipe": "isolated", "controllers": 3}
+    ),
 }
-SCENARIOS = tuple(dict.fromkeys(story.scenario for story in STORIES.values()))

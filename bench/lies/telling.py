@@ -8,14 +8,13 @@ from random import Random
 from typing import Any
 
 import msgspec
-from pyspark.sql import SparkSession
 
 from analysis.checks.registry import CHECKS
 from analysis.engine.spark import SMALL_INPUT_ROWS
-from analysis.facts.load import load_trace
 from analysis.facts.trace import Trace
+from bench.lies.alone import Load
 from bench.lies.genuine import Genuine, Row, Tables, write_rows
-from bench.lies.laying import PREFIX, joined, universe_of
+from bench.lies.laying import FIRST, METADATA_STRIDE, PREFIX, joined, universe_of
 from bench.lies.lie import Lie, NoPlaceError
 from contract.checks import Check
 from contract.run_folder import RunFolder
@@ -54,7 +53,7 @@ class Told:
 
 
 def tell_all(
-    spark: SparkSession,
+    load: Load,
     lies: Iterable[Lie],
     genuine: dict[str, Genuine],
     place: Path,
@@ -63,7 +62,7 @@ def tell_all(
     """Plant lies in as few small traces as possible, each beside the genuine run."""
     for number, batch in enumerate(_batches(lies, genuine)):
         folder = RunFolder(place / f"lies-{number}")
-        yield from tell(spark, batch, genuine, folder, seed)
+        yield from tell(load, batch, genuine, folder, seed)
 
 
 def _batches(lies: Iterable[Lie], genuine: dict[str, Genuine]) -> Iterator[list[Lie]]:
@@ -82,7 +81,7 @@ def _batches(lies: Iterable[Lie], genuine: dict[str, Genuine]) -> Iterator[list[
 
 
 def tell(
-    spark: SparkSession,
+    load: Load,
     lies: list[Lie],
     genuine: dict[str, Genuine],
     folder: RunFolder,
@@ -107,16 +106,16 @@ def tell(
             continue
         parts.append((genuine[lie.story], tables))
         told.append(one)
-    seen = _found(_written(spark, parts, folder), checks)
-    base = {story: seen[index] for index, story in enumerate(stories)}
-    for index, one in enumerate(told, len(stories)):
+    seen = _found(_written(load, parts, folder), checks)
+    base = {story: seen[index] for index, story in enumerate(stories, FIRST)}
+    for index, one in enumerate(told, FIRST + len(stories)):
         new = seen[index] - base[one.lie.story]
         for (check, verdict, *_), count in new.items():
             one.noticed[check, verdict] += count
         yield one
 
 
-def _written(spark: SparkSession, parts: list[tuple[Genuine, Tables]], folder: RunFolder) -> Trace:
+def _written(load: Load, parts: list[tuple[Genuine, Tables]], folder: RunFolder) -> Trace:
     """Write and load a trace of all parts, each in a universe of its own."""
     plan, tables = joined(parts)
     folder.write_plan(plan)
@@ -125,7 +124,7 @@ def _written(spark: SparkSession, parts: list[tuple[Genuine, Tables]], folder: R
     folder.write_run(run)
     for table, rows in tables.items():
         write_rows(folder, table, rows)
-    return load_trace(spark, folder)
+    return load(folder)
 
 
 def _found(trace: Trace, checks: Iterable[Check]) -> dict[int, Seen]:
@@ -137,7 +136,7 @@ def _found(trace: Trace, checks: Iterable[Check]) -> dict[int, Seen]:
         for row in rows:
             universe = universe_of(row, trace.run.started_micros)
             if universe is not None:
-                seen[universe][_signature(check, row)] += 1
+                seen[universe][_signature(check, row, universe)] += 1
     return seen
 
 
@@ -149,8 +148,11 @@ def findings(trace: Trace, check: Check) -> list[Row]:
     return [{**row, "evidence": msgspec.json.decode(row["evidence"])} for row in rows]
 
 
-def _signature(check: Check, row: Row) -> tuple[Any, ...]:
+def _signature(check: Check, row: Row, universe: int) -> tuple[Any, ...]:
+    """What a finding is about. Without a topic, its offsets are those of the metadata log."""
+    back = 0 if row["topic"] else universe * METADATA_STRIDE
     where = (row[name] for name in ("topic", "group"))
     names = (PREFIX.sub("", name) if name else name for name in where)
-    numbers = (row[name] for name in ("partition", "offset_first", "offset_last"))
-    return (str(check), row["verdict"], row["kind"], *names, *numbers)
+    offsets = (row[name] for name in ("offset_first", "offset_last"))
+    moved = (None if offset is None else offset - back for offset in offsets)
+    return (str(check), row["verdict"], row["kind"], *names, row["partition"], *moved)

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from contract.clients import Client
 from harness.clients.command import Command
 from harness.wire.requests import Login, WireRequest
 
@@ -194,6 +195,18 @@ class CallBroker(Command, frozen=True, kw_only=True):
     topic_names: dict[str, str]
     timeout_seconds: float = 10.0
     login: Login | None = None
+
+
+class OffsetsForTimes(Command, frozen=True, kw_only=True):
+    """Call `offsetsForTimes` of a client once for each time. Result: how many offsets it found.
+
+    Each call is also written to the history as a `WireCalled`.
+    """
+
+    client: Client
+    topic: str
+    partition: int
+    timestamps_ms: list[int]
 
 
 class TruncateTail(Command, frozen=True, kw_only=True):

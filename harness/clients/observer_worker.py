@@ -23,6 +23,7 @@ from harness.clients.history import HistoryWriter
 from harness.clients.observer_commands import PartitionState, TruncateTailResult, WireResult
 from harness.clients.quorum_commands import DescribeQuorum, WatchQuorum
 from harness.clients.quorum_sampling import QuorumSampling
+from harness.clients.time_lookup import look_up_times
 from harness.clients.views import (
     brokers_seen_by,
     controller_seen_by,
@@ -88,7 +89,7 @@ class ObserverRole(Role):
             case _:
                 return self._administer(command)
 
-    def _administer(self, command: Command) -> Any:
+    def _administer(self, command: Command) -> Any:  # noqa: PLR0911 - one a command
         match command:
             case commands.JoinAndLeave():
                 found = join_and_leave(command, admin=self._admin, bootstrap=self._bootstrap)
@@ -101,6 +102,8 @@ class ObserverRole(Role):
                 return [self._describe(name) for name in transactional_ids]
             case DescribeQuorum() | WatchQuorum():
                 return self._observe_quorum(command)
+            case commands.OffsetsForTimes():
+                return look_up_times(command, bootstrap=self._bootstrap, history=self._history)
             case _:
                 return self._administer_topic(command)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from cluster.kafka.topology import CONTROLLER_PORT
 from cluster.nodes.traffic import Direction, Traffic
 from harness.faults.broker_fault import timeouts_of_silence
 from harness.faults.cut import Cut, Links, await_packets, traffic_with
@@ -16,13 +17,18 @@ _DIRECTIONS: dict[Links, Sequence[Direction]] = {
 
 
 class Divide(Cut):
-    """A voter is partitioned from the other voters only; brokers and clients still reach it."""
+    """A voter is partitioned from the other voters only; brokers and clients still reach it.
 
-    def __init__(self, target: Target, links: Links) -> None:
+    With `is_of_requests` only requests are dropped, and responses to its own requests pass: with
+    the links `in` it still asks for votes, and no voter can fetch from it.
+    """
+
+    def __init__(self, target: Target, links: Links, *, is_of_requests: bool = False) -> None:
         """Of the links, both, in or out. The target is resolved just before the injection."""
         super().__init__(target, links)
         self._directions = _DIRECTIONS[links]
-        self.verb = f"divide {links}"
+        self._port = CONTROLLER_PORT if is_of_requests else None
+        self.verb = f"divide {links}{' requests' if is_of_requests else ''}"
 
     def prove_broker(self, field: Field, broker: int) -> Evidence:
         """Landed when packets were dropped and none passed."""
@@ -43,4 +49,5 @@ class Divide(Cut):
 
     def _rules(self, field: Field, broker: int) -> list[Traffic]:
         voters = [i for i in field.kafka.topology.controller_ids if i != broker]
-        return traffic_with([field.kafka.host(i).address for i in voters], self._directions)
+        addresses = [field.kafka.host(i).address for i in voters]
+        return traffic_with(addresses, self._directions, self._port)

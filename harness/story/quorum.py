@@ -1,7 +1,8 @@
 """The metadata quorum: its leader, writes to single controllers, and what its voters have."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import count
+from typing import NamedTuple
 
 import msgspec
 
@@ -17,7 +18,28 @@ _STATE_SECONDS = 60
 _SAMPLE_INTERVAL_MS = 250
 _UNANSWERED_SECONDS = 0.3
 _CHANGE_SECONDS = 40.0
+_TURNS_SECONDS = 120
 _WRITES = 2
+
+
+class Turns(NamedTuple):
+    """Two voters, of which one led before and after the other; `epoch` is the last of the three."""
+
+    twice: int
+    between: int
+    epoch: int
+
+
+def turns_in(led: Mapping[int, int]) -> Turns | None:
+    """Return two voters that led in turn, by the leaders of epochs; None if none did."""
+    leaders = sorted(led.items())
+    for epoch, leader in leaders:
+        own = [one for one, other in leaders if other == leader and one < epoch]
+        between = [other for one, other in leaders if own and own[0] < one < epoch]
+        others = [other for other in between if other != leader]
+        if others:
+            return Turns(leader, others[0], epoch)
+    return None
 
 
 class Quorum:
@@ -72,6 +94,29 @@ class Quorum:
             probe,
             what=f"a leader of the quorum in an epoch above {above}, with a high watermark",
             timeout_seconds=_STATE_SECONDS,
+        )
+
+    def await_turns(self, voters: Iterable[int], *, above: int) -> Turns:
+        """Wait until two voters have led in turn, in epochs above one: this, that, and this again.
+
+        Neither has to have committed anything.
+
+        Raises:
+            WaitTimeoutError: they have not; shows the leaders by epoch.
+        """
+        asked = list(voters)
+        led: dict[int, int] = {}
+
+        def probe() -> Turns | None:
+            views = [state for i in asked if (state := self.seen_by(i)) is not None]
+            led.update({one.leader_epoch: one.leader for one in views if one.leader_epoch > above})
+            return turns_in(led)
+
+        return self._observer.await_that(
+            probe,
+            what=f"two of controllers {asked} to lead in turn, the first one twice",
+            timeout_seconds=_TURNS_SECONDS,
+            last_seen=lambda: led,
         )
 
     def await_commit(self, *, beyond: int) -> QuorumState:

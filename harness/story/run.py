@@ -290,6 +290,10 @@ class Run:
         """Inject a fault now; it is healed by `heal()`, or at the end of the run."""
         return self._injections.inject(fault)[0]
 
+    def inject_all(self, *faults: Fault) -> list[HeldFault]:
+        """Inject faults, all before any is proved; each is healed as after `inject`."""
+        return self._injections.inject(*faults)
+
     def fault(self, *faults: Fault) -> AbstractContextManager[None]:
         """Hold faults for a block, and heal them afterwards, also after an exception.
 

@@ -6,11 +6,12 @@ from typing import Any
 import msgspec
 
 from cluster.kafka.topology import CLIENT_PORT, PASSWORD, SECURED_PORT
+from contract.clients import Client
 from contract.errors import WorkerError
 from contract.protocol import API_KEYS
 from contract.quorum_rules import METADATA_LOG, METADATA_LOG_ID
 from harness.clients.observer import Observer
-from harness.clients.observer_commands import CallBroker, WireResult
+from harness.clients.observer_commands import CallBroker, OffsetsForTimes, WireResult
 from harness.wire.requests import (
     NO_ID,
     Login,
@@ -129,6 +130,17 @@ class Wire:
         versions = self.versions(broker, request(version=since, **fields).api)
         requests = [request(version=one, **fields) for one in versions if one >= since]
         self.call(broker, requests, principal=principal)
+
+    def offsets_for_times(
+        self, client: Client, *, topic: str, partition: int, timestamps_ms: list[int]
+    ) -> None:
+        """Let a client under test look up offsets by time (`offsetsForTimes`)."""
+        self._observer.worker.call(
+            OffsetsForTimes(
+                client=client, topic=topic, partition=partition, timestamps_ms=timestamps_ms
+            ),
+            timeout_seconds=_CALL_SECONDS,
+        )
 
     def allow(
         self, broker: int, principal: str, operation: int, *, topic: str | None = None

@@ -2,12 +2,14 @@
 
 from typing import Any
 
+from contract.protocol import NO_BROKER, OFFSETS_FOR_TIMES
 from tests.histories.history import NONE, NOT_VIOLATION, UNDECIDED, VIOLATION, History, asks
 from tests.histories.verbs import cluster, moved, watched
 
 HANDLING = "KIP-320, Leader Fetch Handling"
 CACHE = "KIP-320, OffsetsForLeaderEpoch; LeaderEpochFileCache.endOffsetFor"
 FENCED, UNKNOWN, NOT_LEADER, OUT_OF_RANGE = 74, 75, 6, 1
+TIMES = "KIP-320, API Changes: OffsetAndTimestamp has the leader epoch of the record"
 LIST, END, FETCH = "LIST_OFFSETS", "OFFSET_FOR_LEADER_EPOCH", "FETCH"
 
 
@@ -241,6 +243,48 @@ def epoch_of_an_offset_can_not_be_known(h: History) -> None:
 
 
 @asks(
+    "A client looks up times: it finds offset 10 with epoch 0, offset 60 with epoch 1, and nothing"
+    " after the last record.",
+    source=TIMES,
+    expects={"wrong_reported_epoch": NONE, "malformed_response": NONE},
+)
+def client_looks_up_times(h: History) -> None:
+    _moved(h)
+    for found in ({"offset": 10, "epoch": 0}, {"offset": 60, "epoch": 1}, {}):
+        _looked_up(h, **found)
+
+
+@asks(
+    "A client finds offset 10 by its time, which is of epoch 0, and returns epoch 1, the leader's.",
+    source=TIMES,
+    expects={"wrong_reported_epoch": VIOLATION},
+)
+def client_returns_the_leaders_epoch_with_an_offset(h: History) -> None:
+    _moved(h)
+    _looked_up(h, offset=10, epoch=1)
+
+
+@asks(
+    "A client finds offset 10 by its time, and returns no epoch.",
+    source=TIMES,
+    expects={"wrong_reported_epoch": VIOLATION},
+)
+def client_returns_an_offset_without_an_epoch(h: History) -> None:
+    _moved(h)
+    _looked_up(h, offset=10)
+
+
+@asks(
+    "A client finds offset 500 by a time; no replica has a record there at the end.",
+    source="taxonomy, undecided: the record may have been removed",
+    expects={"wrong_reported_epoch": UNDECIDED},
+)
+def record_of_a_lookup_is_gone(h: History) -> None:
+    _moved(h)
+    _looked_up(h, offset=500, epoch=1)
+
+
+@asks(
     "A response ends before its throttle time; a request without a connection has none.",
     source="KIP-320, Protocol Changes; the message schemas",
     expects={"malformed_response": VIOLATION},
@@ -274,6 +318,11 @@ def _listed(h: History, *, broker: int = 2, at: float = 40.0, **columns: Any) ->
     if columns["epoch"] == -1 and not columns.get("error"):
         columns["epoch"] = 1
     h.called(broker, LIST, 9, at=at, throttle_ms=0, **columns)
+
+
+def _looked_up(h: History, **found: int) -> None:
+    """A call of a client's offsetsForTimes."""
+    h.called(NO_BROKER, OFFSETS_FOR_TIMES, 0, at=40.0, asked_timestamp=5, client="java", **found)
 
 
 def _end(h: History, asked: int, **columns: Any) -> None:

@@ -17,7 +17,7 @@ from tests.histories.replicas import served
 RAFT = "KIP-595: only an entry that a majority holds is committed, and it is never lost"
 FETCH = "KIP-595, Fetch; ReplicatedLog.validateOffsetAndEpoch"
 VOTERS = (1, 2, 3)
-FENCED, UNKNOWN, NOT_LEADER = 74, 75, 6
+FENCED, UNKNOWN, NOT_LEADER, INVALID_REQUEST = 74, 75, 6, 42
 METADATA = "__cluster_metadata"
 DIVIDED = 5.0
 """When the second leader is elected; the first one is connected again at second 10."""
@@ -305,6 +305,28 @@ def leader_hides_a_divergence_of_metadata(h: History) -> None:
     divided(h)
     hidden = {"diverging_epoch": -1, "diverging_offset": -1, "record_bytes": 100}
     called(h, 2, "FETCH", 2, 0, asked_epoch=1, asked_offset=8, **hidden)
+
+
+@asks(
+    "The leader of epoch 2 answers a Vote of epoch 1, whose last entry is of epoch 0, without an"
+    " error.",
+    source="KIP-595, Vote",
+    expects={"wrong_quorum_response": VIOLATION},
+)
+def leader_accepts_an_old_vote(h: History) -> None:
+    divided(h)
+    called(h, 2, "VOTE", 1, 0, asked_epoch=0, asked_offset=0)
+
+
+@asks(
+    "The leader of epoch 2 refuses a Vote of epoch 1 as INVALID_REQUEST: its last entry is of"
+    " epoch 1, too, as if a leader had voted for itself again.",
+    source="KafkaRaftClient.handleVoteRequest: no candidate has such an entry",
+    expects={"wrong_quorum_response": NONE},
+)
+def vote_of_no_possible_candidate(h: History) -> None:
+    divided(h)
+    called(h, 2, "VOTE", 1, INVALID_REQUEST, asked_epoch=1, asked_offset=0)
 
 
 @asks(

@@ -39,11 +39,7 @@ class QuorumFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def quorum_lies(facts: QuorumFacts) -> list[WireLie]:
-    """Return all lies.
-
-    A new quorum is in epoch 1. A Vote in epoch 0 is refused with INVALID_REQUEST there, since its
-    last entry would be of no older epoch; the proxy makes it FENCED_LEADER_EPOCH, and granted.
-    """
+    """Return all lies; the quorum's epoch is above 1, so that there is a Vote of an older one."""
     epoch, leader = facts.epoch, facts.leader
     own, older = facts.fetch(epoch), epoch - 1
     voted = vote(version=0, epoch=older, candidate=leader)

@@ -33,7 +33,7 @@ FACTS = Facts(
             (SIMPLE, ABSENT.group, FETCHED, PENDING, "classic", "consumer"), 1
         ),
     ),
-    quorum=QuorumFacts(leader=1, follower=2, epoch=1, end=10),
+    quorum=QuorumFacts(leader=1, follower=2, epoch=2, end=10),
 )
 LIES = every_lie(FACTS)
 OF_RULES = {str(rule.check) for rule in RULES.values()}

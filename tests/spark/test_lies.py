@@ -1,12 +1,14 @@
 """A sample of the lies of `make lies`, told of a generated history, and how lies are laid."""
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from random import Random
 
 import pytest
 from pyspark.sql import SparkSession
 
+from analysis.facts.load import load_trace
 from bench.lies.alone import FileLie, copied, tell_alone
 from bench.lies.every import ALONE, ROWS
 from bench.lies.genuine import Genuine, Story, read_genuine
@@ -29,6 +31,7 @@ from bench.lies.of_tables import rename
 from bench.lies.stories import STORIES
 from bench.lies.telling import tell
 from contract.checks import Check
+from contract.quorum_rules import METADATA_LOG
 from contract.run_folder import Plan, RunFolder
 from contract.tables import TABLES
 from contract.verdicts import CheckVerdict
@@ -98,7 +101,9 @@ def test_each_of_a_sample_is_noticed_by_the_check_that_it_names(
 ) -> None:
     folder = RunFolder(tmp_path / "lies")
     checks = {one.check for one in SAMPLE}
-    told = list(tell(spark, SAMPLE, {GENERATED: genuine}, folder, 1, checks=checks))
+    told = list(
+        tell(partial(load_trace, spark), SAMPLE, {GENERATED: genuine}, folder, 1, checks=checks)
+    )
     assert [one.lie.name for one in told if one.error or not one.is_noticed] == []
     others = {check for one in told for check, _ in one.noticed} - {str(check) for check in checks}
     assert others == set()
@@ -135,7 +140,9 @@ def test_a_renamed_column_and_a_plan_without_checks_are_noticed(
             change=plan_with(no_checks),
         ),
     ]
-    told = list(tell_alone(spark, lies, genuine, tmp_path / "alone", 1, accusers=()))
+    told = list(
+        tell_alone(partial(load_trace, spark), lies, genuine, tmp_path / "alone", 1, accusers=())
+    )
     assert [(one.is_noticed, one.accusers, one.error) for one in told] == [(True, (), "")] * 2
     assert told[0].seen == CheckVerdict.NOT_EVALUABLE
 
@@ -166,14 +173,48 @@ def test_a_universe_has_names_servers_and_times_of_its_own() -> None:
     }
     fault = {"target": "leader:orders-0 (broker 1)", "fault": "kill"}
     (laid,) = Universe(2).laid({"faults": [fault]})["faults"]
-    assert laid["target"] == "leader:u002.orders-0 (broker 21)"
+    assert laid["target"] == f"leader:u002.orders-0 (broker {1 + 2 * BROKERS_EACH})"
+
+
+def test_a_universe_has_a_quorum_of_its_own() -> None:
+    """What is compared across servers by its place in the metadata log has one of its own."""
+    sample = {"server": 101, "leader": 101, "leader_epoch": 2, "high_watermark": -1}
+    sample |= {"voters": [101, 102], "log_ends": [9, -1], "observers": [1]}
+    call = {"topic": METADATA_LOG, "partition": 0, "broker": 102, "leader": -1, "offset": None}
+    call |= {"current_leader_epoch": 2, "asked_epoch": -1, "asked_offset": 0, "epoch": 0}
+    entry = {"resource_type": "TOPIC", "resource_name": "orders", "principal": "User:reader"}
+    tables = {"quorum_samples": [sample], "wire_calls": [call], "acls": [entry]}
+    laid = Universe(3).laid(tables)
+    server, offset, epoch = 3 * BROKERS_EACH, 3_000_000, 3000
+    assert laid["quorum_samples"] == [
+        sample
+        | {"server": server + 101, "leader": server + 101, "leader_epoch": epoch + 2}
+        | {"voters": [server + 101, server + 102], "observers": [server + 1]}
+        | {"log_ends": [offset + 9, -1]}
+    ]
+    assert laid["wire_calls"] == [
+        call
+        | {"partition": 3000, "broker": server + 102, "asked_offset": offset}
+        | {"current_leader_epoch": epoch + 2, "epoch": epoch}
+    ]
+    assert laid["acls"] == [
+        entry | {"resource_name": "u003.orders", "principal": "u003.User:reader"}
+    ]
+    whole = {"resource_type": "CLUSTER", "resource_name": "kafka-cluster", "principal": "User:a"}
+    (other,) = Universe(3).laid({"acls": [whole]})["acls"]
+    assert other["resource_name"] == "kafka-cluster"
 
 
 def test_a_finding_belongs_to_the_universe_that_it_names() -> None:
     finding = {"topic": None, "group": None, "cause": "", "partition": None, "at": None}
     assert universe_of({**finding, "group": "u004.g", "evidence": {}}, 0) == 4
     assert universe_of({**finding, "evidence": {"worker": "u005.clients"}}, 0) == 5
-    assert universe_of({**finding, "evidence": {"servers": [61, 62]}}, 0) == 6
+    assert (
+        universe_of(
+            {**finding, "evidence": {"servers": [one + 6 * BROKERS_EACH for one in (1, 101)]}}, 0
+        )
+        == 6
+    )
     assert universe_of({**finding, "evidence": {}, "at": 7 * STRIDE_MICROS + 1}, 0) == 7
     assert universe_of({**finding, "evidence": {}}, 0) is None
 

@@ -22,7 +22,7 @@ from analysis.facts.trace import Trace
 from analysis.verdict.rules import rule_rows, unasked
 from contract.checks import Check
 from contract.events import WireAnswer
-from contract.protocol import RULES, Rule
+from contract.protocol import OFFSETS_FOR_TIMES, RULES, Rule
 from harness.decode.histories import read_histories
 from harness.wire.answers import answers
 
@@ -273,11 +273,41 @@ def test_the_verdict_has_the_responses_about_each_rule(
     for row in (one for one in rows if one.rule in set(Rule)):
         by_rule.setdefault(row.rule, []).append(row.verdict)
     # Of the run's requests only some were recorded: those to followers are of one API. There is no
-    # version of OffsetForLeaderEpoch without an epoch.
+    # version of OffsetForLeaderEpoch without an epoch, and no client looked up times.
     assert by_rule.pop(Rule.VERSION_WITHOUT_EPOCH) == ["holds", "holds", "not asked"]
     assert by_rule.pop(Rule.FOLLOWER) == ["not asked", "not asked", "holds"]
+    assert by_rule.pop(Rule.EPOCH_OF_OFFSET) == ["holds", "not asked"]
     assert {verdict for verdicts in by_rule.values() for verdict in verdicts} == {"holds"}
-    assert set(by_rule) | {Rule.VERSION_WITHOUT_EPOCH, Rule.FOLLOWER} == set(Rule)
+    taken = {Rule.VERSION_WITHOUT_EPOCH, Rule.FOLLOWER, Rule.EPOCH_OF_OFFSET}
+    assert set(by_rule) | taken == set(Rule)
+
+
+def looked_up(call: Row, seq: int, offset: int | None, epoch: int | None) -> Row:
+    """A call of a client's `offsetsForTimes` instead of a recorded request."""
+    found = {"topic": TOPIC, "partition": 0, "error_code": 0, "offset": offset, "epoch": epoch}
+    of_client = {"api": OFFSETS_FOR_TIMES, "version": 0, "broker": -1, "client": "java"}
+    return call | dict.fromkeys(WireAnswer.__struct_fields__) | found | of_client | {"seq": seq}
+
+
+def test_a_client_returns_the_epoch_of_the_record_that_it_finds_by_time(
+    make_trace: TraceMaker, cluster: dict[str, list[Row]], recorded: list[Row]
+) -> None:
+    """Replica 2 still has a record that was deleted; offset 150 is in none."""
+    log = [(1, 60, 1), (1, 100, 3), (2, 10, 0), (2, 60, 1), (2, 100, 3)]
+    held = [
+        {"broker": broker, "topic": TOPIC, "partition": 0, "offset": offset, "value": f"p:{offset}"}
+        | {"leader_epoch": epoch}
+        for broker, offset, epoch in log
+    ]
+    found = [(10, 0), (60, 1), (100, 3), (None, None), (60, 3), (60, None), (150, 3)]
+    calls = [looked_up(recorded[0], seq, *one) for seq, one in enumerate(found)]
+    trace = as_trace(make_trace, cluster | {"replica_records": held}, calls)
+    rows = CHECKS[Check.WRONG_REPORTED_EPOCH].judge(trace).findings.collect()
+    told = {json.loads(row["evidence"])["seq"]: row["verdict"] for row in rows}
+    assert told == {4: "violation", 5: "violation", 6: "undecided"}
+    assert CHECKS[Check.MALFORMED_RESPONSE].judge(trace).findings.collect() == []
+    (row,) = [one for one in rule_rows(trace) if one.api == OFFSETS_FOR_TIMES]
+    assert (row.rule, row.verdict, row.responses) == (Rule.EPOCH_OF_OFFSET, "violated", 6)
 
 
 def test_a_rule_without_a_response_leaves_the_run_undecided(

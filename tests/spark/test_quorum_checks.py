@@ -23,7 +23,7 @@ HOLDS, VIOLATED, PERMITTED, UNDECIDED = (
     CheckVerdict.UNDECIDED,
 )
 TAKEN = 10_000_000
-FENCED, UNKNOWN, NOT_LEADER = 74, 75, 6
+FENCED, UNKNOWN, NOT_LEADER, INVALID_REQUEST = 74, 75, 6, 42
 
 
 def batch(server: int, offset: int, epoch: int, leader: int | None = None, at: int = 0) -> Row:
@@ -285,6 +285,14 @@ def test_a_response_has_the_epoch_and_its_leader(make_trace: TraceMaker) -> None
     others = [{"leader": 101}, {"epoch": 1}, {"epoch": 1, "leader": 101}]
     found = kinds(make_trace, [row | other for other in others])
     assert found == {seq: {(str(QuorumRule.CURRENT_LEADER), "violation")} for seq in range(3)}
+
+
+def test_a_vote_of_no_possible_candidate_is_not_judged(make_trace: TraceMaker) -> None:
+    """A new quorum is in epoch 1, and refuses epoch 0 as malformed: no entry is older."""
+    row, _ = RIGHT["vote"]
+    invalid = {"error_code": INVALID_REQUEST}
+    calls = [row | invalid | {"asked_epoch": epoch} for epoch in (0, 1)]
+    assert kinds(make_trace, calls) == {0: {(str(QuorumRule.OLD_VOTE), "violation")}}
 
 
 def test_every_rule_has_a_response_that_breaks_it() -> None:

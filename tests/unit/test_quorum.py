@@ -11,6 +11,7 @@ from contract.events import QuorumSampled
 from contract.quorum_rules import METADATA_LOG, METADATA_LOG_ID
 from harness.clients.history import HistoryWriter
 from harness.decode.histories import read_histories
+from harness.story.quorum import Turns, turns_in
 from harness.wire.answers import answers
 from harness.wire.quorum_requests import NOBODY, end_quorum_epoch, fetch_metadata, vote
 
@@ -120,3 +121,19 @@ def test_a_sample_of_a_leader_becomes_a_row(tmp_path: Path) -> None:
     assert {name: row[name] for name in sampled} == sampled
     with pytest.raises(ValueError, match="differ in length"):
         QuorumSampled(seq=0, wall_micros=0, mono_micros=0, **(sampled | {"log_ends": [7]}))
+
+
+@pytest.mark.parametrize(
+    ("led", "turns"),
+    [
+        ({}, None),
+        ({2: 101, 3: 102}, None),
+        ({2: 101, 3: 101, 5: 101}, None),
+        ({2: 101, 3: 102, 4: 102}, None),
+        ({2: 101, 3: 102, 7: 101}, Turns(twice=101, between=102, epoch=7)),
+        ({7: 101, 3: 102, 2: 101}, Turns(twice=101, between=102, epoch=7)),
+        ({2: 102, 3: 101, 4: 101, 6: 102, 8: 101}, Turns(twice=102, between=101, epoch=6)),
+    ],
+)
+def test_two_voters_lead_in_turn(led: dict[int, int], turns: Turns | None) -> None:
+    assert turns_in(led) == turns
