@@ -16,6 +16,8 @@ BROKERS_EACH = 1000
 FIRST = 1
 """The first universe's index. There is none with the genuine places in the metadata log, where what
 is judged by the log's start would differ from all others."""
+PARTITIONS_EACH = 1000
+"""Numbers of partitions of Kafka's own topics, and of epochs of the quorum, of a universe."""
 METADATA_STRIDE = 1_000_000
 """Between the metadata logs of two universes, in entries."""
 PREFIX = re.compile(r"u(\d{3})\.")
@@ -37,7 +39,7 @@ _OF_LOG = ("to_offset", "asked_offset", "diverging_offset", "offset")
 _EPOCHS_OF_LOG = ("current_leader_epoch", "asked_epoch", "epoch", "diverging_epoch")
 """Epochs of the quorum, in rows that name the topic of the metadata log."""
 _DURATIONS = ("ahead_micros", "behind_micros", "clock_jump_micros")
-_KAFKAS_OWN = "__"
+KAFKAS_OWN = "__"
 _BROKER_IN_TARGET = re.compile(r"(?<=[( ])(\d+)(?=[,)])")
 _TOPIC_IN_TARGET = re.compile(r"(?<=[:,])([A-Za-z][\w.]*)(?=-\d)")
 
@@ -72,7 +74,7 @@ class Universe:
 
     def _laid(self, table: str, row: Row) -> Row:
         laid = {name: self._value(table, name, value) for name, value in row.items()}
-        if row.get("topic", "") and row["topic"].startswith(_KAFKAS_OWN):
+        if row.get("topic", "") and row["topic"].startswith(KAFKAS_OWN):
             laid["topic"], laid["partition"] = row["topic"], self._far(row["partition"])
         if row.get("topic") == METADATA_LOG:
             laid |= self._laid_of_quorum(row)
@@ -124,7 +126,7 @@ class Universe:
         return offset + self.index * METADATA_STRIDE if offset >= 0 else offset
 
     def _far(self, number: int) -> int:
-        return number + self.index * 1000
+        return number + self.index * PARTITIONS_EACH
 
     def _server(self, number: int) -> int:
         return number + self.index * BROKERS_EACH if number >= 0 else number
@@ -152,8 +154,8 @@ def universe_of(row: Row, began_micros: int) -> int | None:
     servers = evidence.get("servers") or evidence.get("brokers")
     if isinstance(servers, list) and servers:
         return int(servers[0]) // BROKERS_EACH
-    if row["partition"] is not None and str(row["topic"]).startswith(_KAFKAS_OWN):
-        return int(row["partition"]) // 1000
+    if row["partition"] is not None and str(row["topic"]).startswith(KAFKAS_OWN):
+        return int(row["partition"]) // PARTITIONS_EACH
     if row["at"] is not None and row["at"] >= began_micros:
         return int(row["at"] - began_micros) // STRIDE_MICROS
     return None

@@ -14,7 +14,15 @@ from analysis.engine.spark import SMALL_INPUT_ROWS
 from analysis.facts.trace import Trace
 from bench.lies.alone import Load
 from bench.lies.genuine import Genuine, Row, Tables, write_rows
-from bench.lies.laying import FIRST, METADATA_STRIDE, PREFIX, joined, universe_of
+from bench.lies.laying import (
+    FIRST,
+    KAFKAS_OWN,
+    METADATA_STRIDE,
+    PARTITIONS_EACH,
+    PREFIX,
+    joined,
+    universe_of,
+)
 from bench.lies.lie import Lie, NoPlaceError
 from contract.checks import Check
 from contract.run_folder import RunFolder
@@ -149,10 +157,16 @@ def findings(trace: Trace, check: Check) -> list[Row]:
 
 
 def _signature(check: Check, row: Row, universe: int) -> tuple[Any, ...]:
-    """What a finding is about. Without a topic, its offsets are those of the metadata log."""
+    """What a finding is about, by the places that it has in the genuine run.
+
+    Without a topic, its offsets are those of the metadata log.
+    """
     back = 0 if row["topic"] else universe * METADATA_STRIDE
+    partition = row["partition"]
+    if partition is not None and str(row["topic"]).startswith(KAFKAS_OWN):
+        partition -= universe * PARTITIONS_EACH
     where = (row[name] for name in ("topic", "group"))
     names = (PREFIX.sub("", name) if name else name for name in where)
     offsets = (row[name] for name in ("offset_first", "offset_last"))
     moved = (None if offset is None else offset - back for offset in offsets)
-    return (str(check), row["verdict"], row["kind"], *names, row["partition"], *moved)
+    return (str(check), row["verdict"], row["kind"], *names, partition, *moved)

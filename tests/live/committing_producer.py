@@ -5,6 +5,7 @@ port for each broker, and replaces the brokers' addresses in responses by its ow
 producer connects to no broker directly. The last line of the output is a list of `Sent` as JSON.
 """
 
+import os
 import socket
 import struct
 import sys
@@ -13,11 +14,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jpype
 import msgspec
 
 from cluster.kafka.topology import CLIENT_PORT
-from harness.java.jvm import exception_name, java_class, java_properties, start_jvm
+from contract.waiting import wait_until
+from harness.java.jvm import java_class, java_properties, start_jvm
 from harness.wire.request import decode, encode, read_frame, send_frame
 
 Message = Any
@@ -28,14 +29,14 @@ _NAMED = {_METADATA: "brokers", _COORDINATOR: "coordinators"}
 """By API: the field of its responses that has brokers with their addresses."""
 _SERIALIZER = "org.apache.kafka.common.serialization.ByteArraySerializer"
 _GROUP = "falling-back"
-_BLOCK_MS = 5_000
-_CLOSE_SECONDS = 5
+_BLOCK_MS = 60_000
+_SENT_SECONDS = 60
 
 
 class ProducerPlan(msgspec.Struct, frozen=True, kw_only=True):
     """The proxy's address, those of the brokers, and the topics of each sendOffsetsToTransaction.
 
-    Each is of a transaction of its own, in their order, up to the first that raises an exception.
+    Each is of a transaction of its own, in their order.
     """
 
     address: str
@@ -142,23 +143,28 @@ def commit_in_transactions(bootstrap: str, topics: list[list[str]]) -> None:
         for name in names:
             offsets.put(partition(name, 0), offset)
         producer.beginTransaction()
-        try:
-            producer.sendOffsetsToTransaction(offsets, group)
-            producer.commitTransaction()
-        except jpype.JException as error:
-            print(f"{names}: {exception_name(error)}", flush=True)
-            break
-    producer.close(java_class("java.time.Duration").ofSeconds(_CLOSE_SECONDS))
+        producer.sendOffsetsToTransaction(offsets, group)
+        producer.commitTransaction()
 
 
 def main() -> None:
-    """Commit, and print what was sent."""
+    """Commit, and print what was sent once there is a request for each list of topics.
+
+    The last list may have a topic that there is not, for which the producer sends it over and over.
+    """
     plan = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=ProducerPlan)
     start_jvm(plan.jars, log=Path(plan.log))
     proxy = Proxy(plan.address, plan.brokers)
     bootstrap = ",".join(f"{plan.address}:{port}" for port in proxy.ports.values())
-    commit_in_transactions(bootstrap, plan.topics)
+    _in_background(commit_in_transactions, bootstrap, plan.topics)
+    wait_until(
+        lambda: len(set(map(str, proxy.sent))) >= len(plan.topics),
+        what="a request for each list of topics",
+        timeout_seconds=_SENT_SECONDS,
+        last_seen=lambda: proxy.sent,
+    )
     print(f"sent {msgspec.json.encode(proxy.sent).decode()}", flush=True)
+    os._exit(0)
 
 
 if __name__ == "__main__":
