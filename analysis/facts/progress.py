@@ -255,7 +255,7 @@ def _ranges(trace: Trace) -> Frame:
         .groupBy(*_RESET)
         .agg(F.max("from_offset").alias("from_offset"), F.max("from_epoch").alias("from_epoch"))
     )
-    read = deliveries(trace).selectExpr(
+    read = of_present_topic(deliveries(trace), trace, "at_micros").selectExpr(
         *PARTITION,
         "at_micros as read_micros",
         "struct(at_micros, seq, last_place) as read_at",

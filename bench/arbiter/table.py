@@ -93,11 +93,14 @@ def _clients() -> Iterator[tuple[str, str]]:
 def _is_allowed(part: Row) -> bool:
     """Whether the protocol is one that the client has."""
     client, protocol = part.get("client"), part.get("protocol")
-    return client is None or protocol is None or protocol in clients_of(str(client[0]))  # type: ignore[index]
+    if client is None or protocol is None:
+        return True
+    kafka, _ = msgspec.convert(client, tuple[str, str])
+    return protocol in clients_of(kafka)
 
 
 def _row(one: Row) -> TableRow:
-    kafka, build = one["client"]  # type: ignore[misc]
+    kafka, build = msgspec.convert(one["client"], tuple[str, str])
     return msgspec.convert(
         {**{name: one[name] for name in one if name != "client"}, "kafka": kafka, "build": build},
         TableRow,
