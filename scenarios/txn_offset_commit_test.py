@@ -224,6 +224,7 @@ class TxnOffsetCommitScenario(Committing, Copying, Scenario):
             Expectation(check=check, groups=["after"])
             for check in (Check.COMMIT_BEYOND_LOG, Check.COMMIT_BEYOND_PROCESSED)
         ]
+        expects.append(Expectation(check=Check.SKIPPED_RECORD, groups=["after"], is_optional=True))
         if self.kafka_version < (FIRST_WITH_MEMBER_EPOCHS,):
             expects.append(Expectation(check=Check.WRONG_FETCHED_COMMIT))
         with self.running(
