@@ -326,7 +326,7 @@ class Observer:
         return {partition: found[partition] for partition in wanted}
 
     def await_in_sync(self, topic: str, replicas: int) -> None:
-        """Wait until each partition of a topic has so many replicas in sync.
+        """Wait until each partition of a topic has this number of replicas in sync.
 
         Raises:
             WaitTimeoutError: one has not, or no broker knows the topic.
