@@ -123,7 +123,7 @@ def _by_story(stories: Sequence[Story]) -> Iterator[str]:
     yield from _titled(
         "Each story",
         "Minutes are from the first fault to the end of the last. The rounds follow from the seed. "
-        "A story that ended early counts as far as it came; its verdict is undecided for that.",
+        "A story that ended early counts as far as it came.",
         "| Kafka | scale | retention | seed | minutes | rounds | records | faults | resumptions | "
         "reset in the log | verdict |\n|---|---|---|---|---|---|---|---|---|---|---|",
     )

@@ -19,7 +19,7 @@ from analysis.verdict.judge import judge
 from bench.hunt.resumptions import NEAR_MISSES, column_of, near_misses
 from contract.checks import Check
 from contract.regular_files import replace_file
-from contract.run_folder import RunFolder, find_runs
+from contract.run_folder import RunDescription, RunFolder, find_runs
 from contract.tables import MICROS_PER_SECOND
 from contract.verdicts import CheckResult, CheckVerdict, FindingVerdict, Verdict
 
@@ -101,14 +101,15 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
 def stories(folders: Iterable[Path]) -> list[Story]:
     """Return the stories below some folders, by version and seed, without those without a fault.
 
-    A story that ended with an error counts as far as it came: what it left was collected, and is
-    judged. DuckDB judges each run once: its figures are kept beside its report.
+    A story that ended with an error, or was interrupted, counts as far as it came, if its tables
+    are there: `fencepost analyze` decodes them. DuckDB judges each run once: its figures are kept
+    beside its report.
     """
     found = [
         _story(run)
         for folder in folders
         for run in find_runs(folder)
-        if run.plan().scenario == SCENARIO and run.run().ended_micros is not None
+        if run.plan().scenario == SCENARIO and (run.tables / "faults.parquet").exists()
     ]
     return sorted((one for one in found if one.faults), key=lambda one: (one.kafka, one.seed))
 
@@ -149,8 +150,14 @@ def story_of(trace: Trace, verdict: Verdict) -> Story:
         ],
         verdict=str(verdict.verdict),
         unexpected=[str(one.check) for one in verdict.unexpected],
-        error=(trace.run.error or "").partition("\n")[0],
+        error=_error(trace.run),
     )
+
+
+def _error(run: RunDescription) -> str:
+    if run.error is None:
+        return "" if run.ended_micros is not None else "interrupted"
+    return run.error.partition("\n")[0]
 
 
 def _is_judged(result: CheckResult) -> bool:

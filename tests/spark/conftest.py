@@ -55,6 +55,7 @@ def make_trace(engine: SparkEngine, empty_table: Callable[[str], Frame]) -> Trac
         retention_ms: int | None = None,
         deletes: bool = False,
         groups: tuple[str, ...] | None = None,
+        settings: dict[str, str | int] | None = None,
         missing: tuple[str, ...] = (),
         checks: tuple[str, ...] = (),
         expects: tuple[Expectation, ...] = (),
@@ -89,6 +90,7 @@ def make_trace(engine: SparkEngine, empty_table: Callable[[str], Frame]) -> Trac
                     commit_epoch=commit_epoch,
                     reset=reset,
                     isolation=isolation,
+                    settings=settings or {},
                 )
                 for name in (groups if groups is not None else (group,))
             ],

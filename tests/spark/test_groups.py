@@ -134,6 +134,37 @@ def test_a_partition_has_one_owner_at_a_time(
     assert (found.verdict, found.evaluated) == (verdict, evaluated)
 
 
+def in_generation(member: str, *, at: int) -> Row:
+    return {**owned(1, at=at), "member": member, "generation": 5}
+
+
+def given(member: str, offset: int, *, at: int) -> list[Row]:
+    return [{**row, "member": member} for row in polled(offset, at=at * MS)]
+
+
+@pytest.mark.parametrize(
+    ("second", "polls", "is_static", "verdict"),
+    [
+        ("g#2.1", [], True, "holds"),
+        ("g#2.1", [*given("g#1.1", 0, at=200), *given("g#2.1", 1, at=400)], True, "holds"),
+        ("g#2.1", [], False, "violated"),
+        ("g#2.2", [], True, "violated"),
+        ("g#2.1", given("g#1.1", 0, at=400), True, "violated"),
+    ],
+)
+def test_a_restarted_static_member_keeps_its_partitions(
+    make_trace: TraceMaker, second: str, polls: list[Row], *, is_static: bool, verdict: str
+) -> None:
+    rows = {
+        **IN_TURN,
+        "group_events": [in_generation("g#1.1", at=100), in_generation(second, at=300)],
+        "polls": polls,
+    }
+    settings = {"group.instance.id": "{number}"} if is_static else {}
+    found = result(make_trace, Check.DOUBLE_OWNERSHIP, rows, settings=settings)
+    assert found.verdict == verdict
+
+
 def test_an_overlap_is_told_in_milliseconds(make_trace: TraceMaker) -> None:
     rows = {**IN_TURN, **ZOMBIE, "polls": [*STILL, *polled(3, life=2, at=700 * MS)]}
     (one,) = result(make_trace, Check.DOUBLE_OWNERSHIP, rows).examples
