@@ -7,14 +7,12 @@ from dataclasses import dataclass
 
 
 class Coverage(enum.StrEnum):
-    """judged: by checks or rules. tested: by a test on a real cluster, which the note names.
+    """judged: by checks or rules. superseded: no release does it.
 
-    superseded: no release does it.
     confirmed, refuted, open: of a claim, by the runs that its row names.
     """
 
     JUDGED = "judged"
-    TESTED = "tested"
     NOT_COVERED = "not covered"
     SUPERSEDED = "superseded"
     NOT_APPLICABLE = "not applicable"

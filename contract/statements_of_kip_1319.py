@@ -84,16 +84,16 @@ STATEMENTS_OF_KIP_1319 = (
         " and maps ids back to names.",
         _NOT_COVERED,
         note="requests of clients are not recorded; part `clients` shows that its offsets"
-        " are stored with the id, and `tests/live/test_lying_wire.py` that a producer which has not"
-        " sent to a topic sends its id",
+        " are stored with the id",
         second="001: 50-55, 66",
     ),
     _of(
         "Proposed Changes, Producer",
         "If the producer lacks one topic's id, the whole request falls back to version 5.",
-        Coverage.TESTED,
-        note="`tests/live/test_lying_wire.py`: a producer of 4.4.0, whose requests a proxy decodes,"
-        " with a topic that there is not; `TransactionManager.txnOffsetCommitHandler`",
+        _NOT_COVERED,
+        note="requests of clients are not recorded; so by the classes of 4.4.0:"
+        " `TransactionManager.txnOffsetCommitHandler` takes names, unless `Metadata.topicIds` has"
+        " every topic",
         second="001: 56-58",
     ),
     _of(

@@ -3,8 +3,7 @@
 Cluster: 3 brokers, as in epoch_protocol, which are the controllers too, and a TCP proxy on the
          observer's node.
 Load:    as in epoch_protocol: a log of four epochs, of which the third has no record. A group of
-         each protocol, a commit, an open transaction with offsets, a producer with a successor. At
-         the end a producer's own commits, by way of another proxy (committing_producer.py).
+         each protocol, a commit, an open transaction with offsets, a producer with a successor.
 Fault:   the proxy decodes each request and its response, changes one of them (wire_lies.py,
          commit_lies.py, quorum_lies.py), and sends it on.
 Expect:  test_lying_wire.py compares the findings with the lies.
@@ -15,14 +14,12 @@ from pathlib import Path
 
 import msgspec
 from commit_lies import ABSENT, FETCHED, LATEST_IN_TRANSACTION, PENDING, SIMPLE, CommitFacts
-from committing_producer import ProducerPlan, Sent
 from every_lie import Facts, every_lie
 from lying_proxy import ProxyPlan
 from quorum_lies import QuorumFacts
 from wire_lies import WireLie
 
 from cluster.kafka.topology import PASSWORD, Topology
-from contract.commit_rules import FIRST_WITH_TOPIC_ID, TXN_COMMIT
 from contract.quorum_rules import METADATA_LOG, METADATA_LOG_ID
 from contract.stages import Stage
 from contract.waiting import wait_until
@@ -44,9 +41,7 @@ from scenarios.epoch_protocol_test import (
 )
 
 PROXY = Path(__file__).with_name("lying_proxy.py")
-PRODUCER = Path(__file__).with_name("committing_producer.py")
-TOPIC_IDS = FIRST_WITH_TOPIC_ID[TXN_COMMIT]
-START_SECONDS, PRODUCER_SECONDS = 60, 120
+START_SECONDS = 60
 FIRST_EPOCH = 1
 """Of a new quorum."""
 
@@ -83,8 +78,6 @@ class LyingWireScenario(Scenario):
                     run.observer.delete_records("orders", 0, before_offset=LOG_START)
                 self.send(run, port, lie)
             commits.end(pending)
-            run.phases.enter(Stage.STEADY, "a producer commits by topic ids, then by names")
-            self.fall_back(run)
             run.settle()
 
     def leave_first_epoch(self, run: Run) -> None:
@@ -148,32 +141,6 @@ class LyingWireScenario(Scenario):
             recent=lambda: host.read(output).decode(errors="replace"),
         )
         return int(found[1])
-
-    def fall_back(self, run: Run) -> None:
-        """Let a producer send offsets of a topic, and of a topic that there is not (KIP-1319)."""
-        host = run.observer.worker.host
-        folder = host.folder / "producer"
-        plan = ProducerPlan(
-            address=host.address,
-            brokers={one: run.kafka.host(one).address for one in run.kafka.topology.broker_ids},
-            topics=[["orders"], ["orders", "nothing"]],
-            jars=[str(jar) for jar in host.class_path(run.kafka.version)],
-            log=str(folder / "jvm.log"),
-        )
-        host.write(folder / "plan.json", msgspec.json.encode(plan))
-        output = folder / "output.log"
-        host.spawn([host.python, str(PRODUCER), str(folder / "plan.json")], log=output)
-        found = wait_until(
-            lambda: re.search(rb"^sent (.*)$", host.read(output), re.MULTILINE),
-            what="the commits of a producer",
-            timeout_seconds=PRODUCER_SECONDS,
-            recent=lambda: host.read(output).decode(errors="replace"),
-        )
-        sent = msgspec.json.decode(found[1], type=list[Sent])
-        by_id = Sent(version=TOPIC_IDS, names=[], ids=[run.wire.topic_id("orders")])
-        by_name = Sent(version=TOPIC_IDS - 1, names=["nothing", "orders"], ids=[])
-        assert sent[0] == by_id
-        assert set(map(str, sent[1:])) == {str(by_name)}
 
     def send(self, run: Run, port: int, lie: WireLie) -> None:
         """Send the request of a lie to the proxy."""
