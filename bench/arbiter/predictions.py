@@ -1,6 +1,7 @@
 """What was predicted for each row, and in what a row differs from it."""
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -77,6 +78,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     line: int
 
 
+@cache
 def predictions() -> Predictions:
     """Read the predictions."""
     text = FILE.read_text()
@@ -85,6 +87,7 @@ def predictions() -> Predictions:
     return msgspec.convert({name: _lined(lists[name], nodes[name]) for name in lists}, Predictions)
 
 
+@cache
 def explanations() -> list[Fitting]:
     """Read the explanations of differences."""
     text = _EXPLAINED.read_text()

@@ -151,3 +151,13 @@ def test_the_page_needs_no_other_file_and_escapes_what_it_takes_over(
     assert "<code>x &lt; y</code>" in page
     assert not re.search(r"<(?:script|link|img)[^>]+(?:src|href)=[\"'](?!data:)", page)
     assert "http://" not in page
+
+
+def test_the_pages_that_are_kept_say_the_same() -> None:
+    """Every row of a table of the Markdown page is in the HTML page."""
+    made = MADE.path.read_text()
+    page = re.sub(r"<[^>]+>", "", MADE.path.with_suffix(".html").read_text())
+    for title in re.findall(r"^## (.+)$", made, re.MULTILINE):
+        assert title in page
+    for figure in re.findall(r"skips \d+: \d+ of \d+", made):
+        assert figure in page
