@@ -94,7 +94,7 @@ def _in_brief(rows: Sequence[Row], races: Sequence[RaceRow]) -> Section:
         "In brief",
         (
             (
-                "Plain commits of each client under the three hazards that every client ran under: "
+                "Plain commits of each client, as far as it has run under these three hazards: "
                 f"{', '.join(ON_EACH_BUILD)}. An epoch is newer if it is above that of the batch "
                 "before the committed offset. Positions are those of `prefetch_race` after a "
                 "change of the leader: of one that is not validated, nothing asked where its "
