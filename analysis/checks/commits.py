@@ -14,15 +14,17 @@ from analysis.facts.commits import (
     REPORT,
     stored_commits,
     stored_otherwise,
+    with_manner,
 )
 from analysis.facts.elections import elections
 from analysis.facts.positions import IN_LOG, OFFSETS_TOPIC, PARTITION, all_offsets, offsets_of
 from analysis.facts.resets import IS_NOTICE
-from analysis.facts.slices import written_at
+from analysis.facts.slices import given_at, written_at
 from analysis.facts.state import fork_then, timelines
 from analysis.facts.topics import of_present_topic
 from analysis.facts.trace import Trace
 from contract.outcomes import Isolation, Outcome
+from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
 _FOREVER = "9223372036854775807"
@@ -45,7 +47,7 @@ def commit_regressed(trace: Trace) -> CheckOutcome:
     Permitted: since the previous commit, a reset or a reported truncation of the partition led to
         the offset or below it.
     Undecided: a commit of unknown outcome, by this group on this partition, has one of the two
-        offsets.
+        offsets; or the group's client commits by itself, so that no outcome is known.
     Evaluates: every commit that has a predecessor, except those of transactions, which may have
         been aborted.
     Source: `OffsetMetadataManager` stores the commits of the current generation;
@@ -89,11 +91,11 @@ def commit_regressed(trace: Trace) -> CheckOutcome:
             ).alias("reset_cause")
         )
         .join(unknown, on=list(PARTITION), how="left")
-        .selectExpr(
-            "*",
-            "previous_offset - offset as records",
-            "arrays_overlap(unknown, array(offset, previous_offset)) as is_unknown",
-        )
+    )
+    reported = with_manner(reported, trace).selectExpr(
+        "*",
+        "previous_offset - offset as records",
+        "is_by_client or arrays_overlap(unknown, array(offset, previous_offset)) as is_unknown",
     )
     return CheckOutcome(findings(reported, _BACK), count(pairs))
 
@@ -104,6 +106,12 @@ _BEYOND_PROCESSED = Cases(
         "of another topic",
         f"{_UNREAD}, but record {{offset - 1}} of the topic that had this name before",
         when="reset_cause is null and is_of_former",
+    ),
+    undecided(
+        "delivering",
+        "record {offset - 1} was delivered to the group {seconds:.1f} s after its client committed"
+        " by itself",
+        when="reset_cause is null and is_by_client and delivered_micros is not null",
     ),
     violation("unread", _UNREAD, when="reset_cause is null"),
     permitted("reset", "a reset ({reset_cause}) moved the position there"),
@@ -119,6 +127,8 @@ def commit_beyond_processed(trace: Trace) -> CheckOutcome:
     Records of transactions are left out if the group reads committed values.
 
     Permitted: a reset had led to exactly that offset.
+    Undecided: the group's client commits by itself, and the record was delivered later. Such a
+        commit can be stored while the poll that delivers the record returns.
     Evaluates: every commit whose previous record is known, and is no control record.
     Source: `KafkaConsumer.commitSync`: the committed offset is that of the next record to be
         consumed.
@@ -130,7 +140,26 @@ def commit_beyond_processed(trace: Trace) -> CheckOutcome:
     found = _with_reset_to(_readable(trace.engine.materialized(beyond), trace), trace).where(
         "not (previous_offset is null and reset_cause <=> 'no_commit')"
     )
-    return CheckOutcome(findings(found, _BEYOND_PROCESSED), count(known))
+    return CheckOutcome(
+        findings(_with_delivery(with_manner(found, trace), trace), _BEYOND_PROCESSED), count(known)
+    )
+
+
+def _with_delivery(commits: Frame, trace: Trace) -> Frame:
+    """Add delivered_micros, when the group was delivered the record before, and the seconds since.
+
+    Null if never; the commits are those that were stored before.
+    """
+    points = commits.selectExpr(*COMMIT, "committed_micros", "offset - 1 as offset")
+    delivered = (
+        given_at(points, trace)
+        .where("at_micros > committed_micros")
+        .groupBy(*COMMIT)
+        .agg(F.min("at_micros").alias("delivered_micros"))
+    )
+    return commits.join(delivered, on=list(COMMIT), how="left").withColumn(
+        "seconds", F.expr(f"(delivered_micros - committed_micros) / {MICROS_PER_SECOND}")
+    )
 
 
 _ENDED = "the log ended at {end} in epoch {led_epoch}, below the committed offset"

@@ -33,6 +33,12 @@ _OF_ASKED = """
 """
 
 
+def with_manner(rows: Frame, trace: Trace) -> Frame:
+    """Add is_by_client: whether the group's client commits by itself, and reports no commit."""
+    unreported = [one.group for one in trace.plan.groups if one.manner in BY_THE_CLIENT]
+    return rows.withColumn("is_by_client", F.col("group").isin(unreported))
+
+
 @fact(
     *OF_COMMIT,
     int64("offset"),
@@ -289,10 +295,10 @@ def _unexplained(trace: Trace, asked: Frame) -> Frame:
         .select(*COMMIT, F.expr("true").alias("is_of_control"))
         .distinct()
     )
-    unreported = [one.group for one in trace.plan.groups if one.manner in BY_THE_CLIENT]
     return (
-        _stored(trace)
-        .where(~F.col("group").isin(unreported) if unreported else F.lit(1) == 1)
+        with_manner(_stored(trace), trace)
+        .where("not is_by_client")
+        .drop("is_by_client")
         .join(explained, on=list(COMMIT), how="left_anti")
         .join(controls, on=list(COMMIT), how="left")
         .withColumn("is_of_control", F.coalesce("is_of_control", F.expr("false")))

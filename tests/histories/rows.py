@@ -94,6 +94,7 @@ class HistoryRows:
         reset: str = "earliest",
         isolation: str = "read_uncommitted",
         client: str = "java",
+        manner: str = "sync",
     ) -> None:
         """A group under test; `commit_epoch` is the style by which it chooses the epoch."""
         self.groups.append(
@@ -104,6 +105,7 @@ class HistoryRows:
                 commit_epoch=commit_epoch,
                 reset=reset,
                 isolation=isolation,
+                manner=manner,
             )
         )
 
