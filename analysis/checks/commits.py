@@ -58,8 +58,7 @@ def commit_regressed(trace: Trace) -> CheckOutcome:
     resets = (
         trace["resets"]
         .where("to_offset is not null")
-        .select(*PARTITION, "to_offset", F.col("at_micros").alias("reset_micros"), "cause")
-        .withColumnRenamed("cause", "reset_cause")
+        .selectExpr(*PARTITION, "to_offset", "at_micros as reset_micros", "cause as reset_cause")
     )
     raised = (
         trace["group_events"]
@@ -357,11 +356,8 @@ def _with_unclean_elections(lost: Frame, trace: Trace) -> Frame:
 
 def _with_reset_to(commits: Frame, trace: Trace) -> Frame:
     """Add reset_cause: of a reset of the group that had led to exactly the committed offset."""
-    resets = of_present_topic(trace["resets"], trace, "at_micros").select(
-        *PARTITION,
-        F.col("to_offset").alias("offset"),
-        F.col("at_micros").alias("reset_micros"),
-        F.col("cause").alias("reset_cause"),
+    resets = of_present_topic(trace["resets"], trace, "at_micros").selectExpr(
+        *PARTITION, "to_offset as offset", "at_micros as reset_micros", "cause as reset_cause"
     )
     led = (
         commits.select(*COMMIT, "offset", "committed_micros")

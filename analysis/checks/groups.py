@@ -115,16 +115,12 @@ _TWO_OWNERS = Cases(
 )
 
 
-def _is_next_incarnation(trace: Trace) -> str:
-    """SQL: whether `other` is a restart of the static member `member`, which got nothing since."""
-    static = [f"'{group.group}'" for group in trace.plan.groups if group.is_static]
-    if not static:
-        return "false"
-    number = "regexp_extract({}, '[.]([0-9]+)$', 1)"
-    return (
-        f"group in ({', '.join(static)}) and {number.format('member')} = {number.format('other')}"
-        " and coalesce(last_micros <= other_from, true)"
-    )
+_NUMBER = "regexp_extract({}, '[.]([0-9]+)$', 1)"
+_IS_RESTART = (
+    f"is_static and {_NUMBER.format('member')} = {_NUMBER.format('other')}"
+    " and coalesce(last_micros <= other_from, true)"
+)
+"""Whether `other` is a restart of the static member `member`, which got nothing since."""
 
 
 def double_ownership(trace: Trace) -> CheckOutcome:
@@ -153,14 +149,16 @@ def double_ownership(trace: Trace) -> CheckOutcome:
         "last_micros as other_last",
     )
     is_known = "generation >= 0 and other_generation >= 0"
+    static = [group.group for group in trace.plan.groups if group.is_static]
     pairs = (
         owned.join(other, on=list(PARTITION), how="inner")
         .where("member != other and (from_micros, member) < (other_from, other)")
+        .withColumn("is_static", F.col("group").isin(static))
         .selectExpr(
             "*",
             f"{is_known} and generation = other_generation"
             " and (left_micros is null or left_micros > other_from)"
-            f" and not ({_is_next_incarnation(trace)}) as is_same",
+            f" and not ({_IS_RESTART}) as is_same",
             f"{is_known} and generation != other_generation as is_older",
             "coalesce(other_first <= last_micros, false) as is_overlapping",
         )

@@ -385,10 +385,7 @@ class Run:
         self.await_in_sync(internal_topics=internal_topics)
 
     def await_in_sync(self, *, internal_topics: Sequence[str] = ()) -> None:
-        """Wait until all brokers are unfenced, with every replica of the planned topics in sync.
-
-        With `internal_topics`, of these too.
-        """
+        """Wait until brokers are unfenced, and replicas of these and the planned topics in sync."""
         self.observer.await_brokers(self.kafka.topology.broker_ids)
         for topic in self.plan.topics:
             self.observer.await_in_sync(topic.topic, topic.replication)
