@@ -128,9 +128,10 @@ def _story(run: RunFolder) -> Story:
 
 
 def story_of(trace: Trace, verdict: Verdict) -> Story:
-    """Return the figures of a run that was judged."""
+    """Return the figures of a run that was judged; without groups and witnesses if not known."""
     plan = trace.plan
     faults = trace["faults"].collect()
+    is_known = all(_is_judged(verdict.checks[check]) for check in _ANSWERS)
     return Story(
         seed=verdict.seed,
         kafka=verdict.kafka,
@@ -138,20 +139,22 @@ def story_of(trace: Trace, verdict: Verdict) -> Story:
         retention=str(plan.parameters.get("retention", "")),
         partitions=sum(topic.partitions for topic in plan.topics),
         members=max(group.members for group in plan.groups),
-        is_known=all(_is_judged(verdict.checks[check]) for check in _ANSWERS),
+        is_known=is_known,
         seconds=_seconds(faults),
         faults=dict(sorted(Counter(str(row["fault"]) for row in faults).items())),
         rounds=len({row["doing"].partition(":")[0] for row in _of_rounds(trace)}),
         records=trace.records("sends"),
-        groups=list(_groups(trace)),
-        witnesses=[
-            Witness(**{name: row[name] for name in Witness.__struct_fields__})
-            for row in unjustified_reset(trace).findings.collect()
-        ],
+        groups=list(_groups(trace)) if is_known else [],
+        witnesses=list(_witnesses(trace)) if is_known else [],
         verdict=str(verdict.verdict),
         unexpected=[str(one.check) for one in verdict.unexpected],
         error=_error(trace.run),
     )
+
+
+def _witnesses(trace: Trace) -> Iterator[Witness]:
+    for row in unjustified_reset(trace).findings.collect():
+        yield Witness(**{name: row[name] for name in Witness.__struct_fields__})
 
 
 def _error(run: RunDescription) -> str:
