@@ -3,6 +3,7 @@
 import ast
 import re
 import subprocess
+from collections import Counter
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -149,6 +150,12 @@ def test_checks_stand_on_few_floors() -> None:
     of_checks = {name: floor for name, floor in floors.items() if ".checks." in name}
     high = {name: floor for name, floor in of_checks.items() if floor > FLOORS_OF_CHECKS}
     assert high == {}
+
+
+def test_each_file_of_tests_has_a_name_of_its_own() -> None:
+    """Two of one name, in different folders, end pytest's collection."""
+    names = Counter(path.name for path in (ROOT / "tests").rglob("test_*.py"))
+    assert {name: number for name, number in names.items() if number > 1} == {}
 
 
 def test_modules_fit_in_a_head() -> None:
