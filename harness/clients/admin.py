@@ -10,7 +10,6 @@ from harness.clients.commands import TransactionState
 from harness.clients.observer_commands import (
     AlterTopic,
     DeleteRecords,
-    DeleteRecordsOf,
     ElectLeader,
     GroupView,
     MemberView,
@@ -136,25 +135,13 @@ class AdminClient:
                 none_for="ElectionNotNeededException",
             )
 
-    def delete_records(self, order: DeleteRecords) -> int:
-        """Delete a partition's records below an offset; returns the log start after it."""
-        partition = _partition(order.topic, order.partition)
-        before = java_class(f"{_ADMIN}.RecordsToDelete").beforeOffset(order.before_offset)
-        asked = java_class("java.util.Map").of(partition, before)
-        deleted = self._ask(
-            "delete records",
-            lambda admin: admin.deleteRecords(asked).lowWatermarks().get(partition),
-        )
-        return int(deleted.lowWatermark())
-
-    def delete_records_of(self, order: DeleteRecordsOf) -> int:
-        """Delete the records of partitions below an offset of each; returns how many these are."""
+    def delete_records(self, order: DeleteRecords) -> None:
+        """Delete the records of partitions below an offset of each."""
         before = java_class(f"{_ADMIN}.RecordsToDelete").beforeOffset
         asked = java_class("java.util.HashMap")()
         for number, offset in order.before_offsets.items():
             asked.put(_partition(order.topic, number), before(offset))
         self._ask("delete records", lambda admin: admin.deleteRecords(asked).all())
-        return len(order.before_offsets)
 
     def alter_topic(self, order: AlterTopic) -> None:
         """Set configurations of a topic."""

@@ -200,7 +200,7 @@ class Observer:
         Returns when its leader reports that the log starts there.
         """
         self.worker.call(
-            commands.DeleteRecords(topic=topic, partition=partition, before_offset=before_offset)
+            commands.DeleteRecords(topic=topic, before_offsets={partition: before_offset})
         )
         self.await_state(
             topic,

@@ -96,15 +96,7 @@ class ElectLeader(Command, frozen=True, kw_only=True):
 
 
 class DeleteRecords(Command, frozen=True, kw_only=True):
-    """Delete a partition's records below an offset. Result: the log start afterwards."""
-
-    topic: str
-    partition: int
-    before_offset: int
-
-
-class DeleteRecordsOf(Command, frozen=True, kw_only=True):
-    """Delete the records of several partitions below an offset of each. Result: their number."""
+    """Delete the records of partitions of a topic below an offset of each."""
 
     topic: str
     before_offsets: dict[int, int]

@@ -122,8 +122,8 @@ class ObserverRole(Role):
                 return msgspec.to_builtins(self._admin.describe_topic(topic))
             case commands.ElectLeader():
                 return self._admin.elect(command)
-            case commands.DeleteRecords() | commands.DeleteRecordsOf():
-                return self._delete(command)
+            case commands.DeleteRecords():
+                return self._admin.delete_records(command)
             case commands.DescribeGroup(group=group):
                 return msgspec.to_builtins(self._admin.find_group(group))
             case commands.ListCommitted(group=group):
@@ -134,11 +134,6 @@ class ObserverRole(Role):
                 return self._admin.reassign(command)
             case _:
                 raise WorkerError(f"the observer does not know {type(command).__name__}")
-
-    def _delete(self, command: commands.DeleteRecords | commands.DeleteRecordsOf) -> int:
-        if isinstance(command, commands.DeleteRecords):
-            return self._admin.delete_records(command)
-        return self._admin.delete_records_of(command)
 
     def close(self) -> None:
         """Stop watching, and close the admin client."""

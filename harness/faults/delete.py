@@ -27,7 +27,7 @@ class DeleteBefore(Fault):
     def inject(self, field: Field) -> None:
         """Send the request."""
         field.observer.worker.call(
-            DeleteRecords(topic=self._topic, partition=self._partition, before_offset=self._offset)
+            DeleteRecords(topic=self._topic, before_offsets={self._partition: self._offset})
         )
 
     def prove(self, field: Field) -> Evidence:

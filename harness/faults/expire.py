@@ -73,13 +73,10 @@ class Expire(Fault):
             )
 
     def inject(self, field: Field) -> None:
-        """Send the DeleteRecords requests, or change the topic's settings."""
+        """Send the DeleteRecords request, or change the topic's settings."""
         if self._by is By.ORDER:
-            for partition, state in self._before.items():
-                order = DeleteRecords(
-                    topic=self._topic.topic, partition=partition, before_offset=state.log_end_offset
-                )
-                field.observer.worker.call(order)
+            ends = {number: state.log_end_offset for number, state in self._before.items()}
+            field.observer.worker.call(DeleteRecords(topic=self._topic.topic, before_offsets=ends))
         else:
             self._alter(field, self._settings())
 

@@ -10,7 +10,7 @@ from contract.outcomes import CommitEpoch
 from contract.run_folder import GroupPlan, TopicPlan
 from contract.stages import Stage
 from harness.clients.observer_commands import (
-    DeleteRecordsOf,
+    DeleteRecords,
     DescribeTopic,
     NewTopic,
     PartitionState,
@@ -280,7 +280,7 @@ class Hunt:
             >= 0
         }
         if before:
-            self._run.observer.worker.call(DeleteRecordsOf(topic=name, before_offsets=before))
+            self._run.observer.worker.call(DeleteRecords(topic=name, before_offsets=before))
 
 
 def with_next_leader(state: PartitionState | None, assigned: list[int]) -> list[int] | None:

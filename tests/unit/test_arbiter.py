@@ -17,23 +17,9 @@ from contract.outcomes import CommitEpoch, Manner, ResetPolicy
 from contract.run_folder import RunFolder
 from harness.story.commit_ways import PROTOCOLS, WAYS
 from scenarios.commit_hazards_test import HAZARDS, groups_of
+from tests.arbiter_rows import LOST
 from tests.descriptions import description_of, plan_of
 
-LOST = Row(
-    story="one",
-    kafka="4.3.1",
-    build="released",
-    hazard="truncated/above",
-    style=CommitEpoch.RECORD,
-    manner=Manner.SYNC,
-    client="java",
-    reset=ResetPolicy.EARLIEST,
-    committed_epoch=1,
-    resumed_at=100,
-    redelivered=0,
-    never_delivered=0,
-    exception=None,
-)
 INFLATED = replace(LOST, build="option-2", committed_epoch=2, resumed_at=200, never_delivered=100)
 
 

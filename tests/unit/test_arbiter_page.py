@@ -13,23 +13,9 @@ from bench.arbiter.race import Ahead, RaceRow
 from bench.arbiter.rows import RELEASED, Engine, Row, Story
 from bench.arbiter.sections import sections
 from bench.arbiter.shown import Section
-from contract.outcomes import CommitEpoch, Manner, ResetPolicy
+from tests import arbiter_rows
 
-LOST = Row(
-    story="4.3.1-released-truncated-1900",
-    kafka="4.3.1",
-    build=RELEASED,
-    hazard="truncated/above",
-    style=CommitEpoch.RECORD,
-    manner=Manner.SYNC,
-    client="java",
-    reset=ResetPolicy.EARLIEST,
-    committed_epoch=1,
-    resumed_at=100,
-    redelivered=0,
-    never_delivered=0,
-    exception=None,
-)
+LOST = replace(arbiter_rows.LOST, story="4.3.1-released-truncated-1900")
 INFLATED = replace(
     LOST,
     story="4.3.1-option-2-truncated-1900",

@@ -1,0 +1,20 @@
+"""A row of the arbiter: a group of the released client that lost nothing to a truncation."""
+
+from bench.arbiter.rows import RELEASED, Row
+from contract.outcomes import CommitEpoch, Manner, ResetPolicy
+
+LOST = Row(
+    story="one",
+    kafka="4.3.1",
+    build=RELEASED,
+    hazard="truncated/above",
+    style=CommitEpoch.RECORD,
+    manner=Manner.SYNC,
+    client="java",
+    reset=ResetPolicy.EARLIEST,
+    committed_epoch=1,
+    resumed_at=100,
+    redelivered=0,
+    never_delivered=0,
+    exception=None,
+)
