@@ -12,7 +12,7 @@ from analysis.facts.positions import PARTITION
 from analysis.facts.resets import noticed, with_position_epochs
 from analysis.facts.slices import given_at
 from analysis.facts.state import fork_then, is_overwritten, may_be_overwritten, timelines
-from analysis.facts.topics import of_present_topic, with_log_starts
+from analysis.facts.topics import of_present_topic, with_former_topic, with_log_starts
 from analysis.facts.trace import Trace
 from contract.outcomes import CommitEpoch
 from contract.tables import MICROS_PER_MS
@@ -78,6 +78,13 @@ _INTACT = (
     " {from_epoch}"
 )
 _FALSE = Cases(
+    permitted(
+        "former topic",
+        "epoch {from_epoch} is that of a record of the topic that was deleted since; no record of"
+        " the present topic had it then",
+        when="read_epoch is null and former_epoch = from_epoch"
+        " and not exists(timeline, one -> one.leader_epoch = from_epoch)",
+    ),
     undecided(
         "unread",
         "no record that the group read shows whether the position was truncated",
@@ -109,6 +116,8 @@ def false_truncation(trace: Trace) -> CheckOutcome:
 
     Permitted: retention had removed the position's epoch, and the client was led to the log start:
         the leader responds with the start of the first larger epoch, which retention moved there.
+        Or the topic was created again, and the position's epoch is that of a record which the group
+        read of the former topic, and of none of the present one.
     Undecided: the group was not delivered the previous record, and the position's epoch was on its
         branch or is unknown; or the log start of that time, or the start of a newer epoch, has
         bounds on both sides of the position.
@@ -122,11 +131,15 @@ def false_truncation(trace: Trace) -> CheckOutcome:
     before = reports.selectExpr(
         *PARTITION, "from_offset", "from_offset - 1 as offset", "at_micros as reported"
     )
+    of_topic = "max_by(leader_epoch, at_micros) filter (where {} is_of_former)"
     read = (
-        given_at(before.distinct(), trace)
+        with_former_topic(given_at(before.distinct(), trace), trace, "at_micros")
         .where("leader_epoch >= 0 and at_micros <= reported")
         .groupBy(*PARTITION, "from_offset", "reported")
-        .agg(F.max_by("leader_epoch", "at_micros").alias("read_epoch"))
+        .agg(
+            F.expr(of_topic.format("not")).alias("read_epoch"),
+            F.expr(of_topic.format("")).alias("former_epoch"),
+        )
         .withColumnRenamed("reported", "at_micros")
     )
     read = trace.engine.materialized(read)

@@ -1,6 +1,14 @@
 """Histories about a topic that is created again under its name."""
 
-from tests.histories.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
+from tests.histories.history import (
+    NONE,
+    NOT_VIOLATION,
+    PERMITTED,
+    UNDECIDED,
+    VIOLATION,
+    History,
+    asks,
+)
 from tests.histories.scenes import NEW, consumed, copies, cut, killed, returned, started, written
 
 
@@ -152,3 +160,59 @@ def end_of_the_second_topic(h: History) -> None:
     h.commit(100, 0, at=32, member="2")
     h.changed("closed", at=33, member="2")
     copies(h, (1, 2), (0, 99, 0), sequences={0: NEW}, high_watermark=100)
+
+
+def _truncation_told(h: History, epoch: int, *, has_read: bool = False) -> None:
+    """A group has read 100 records of a topic, the second half of an epoch; then of a new one.
+
+    has_read: it read the new topic's records up to its position, 100, as well.
+    """
+    written(h, 50)
+    if epoch:
+        h.led(2, epoch, at=3.2, isr=[1, 2], starts=50)
+    h.sent(50, 99, at=3.5)
+    h.group()
+    started(h, 0, at=5, fresh=True)
+    h.polled(0, 49, at=5.5)
+    h.polled(50, 99, at=5.6, epoch=epoch)
+    h.changed("caught_up", at=6, position=100)
+    h.changed("closed", at=8)
+    h.fault("recreate", f"topic:{h.own('t')}", injected=20, proved=21)
+    h.led(1, 0, at=20.5, isr=[1, 2], starts=0, topic_id="second")
+    h.sent(0, 149, at=25, sequence=NEW)
+    h.sampled(1, at=26, end=150, isr=[1, 2])
+    started(h, 0 if has_read else 100, at=30, member="2")
+    if has_read:
+        h.polled(0, 99, at=30.5, member="2", sequence=NEW)
+    h.reset("truncation", 100, 50, at=31, epoch=epoch)
+    h.polled(50, 149, at=32, member="2", sequence=NEW + 50)
+    h.changed("caught_up", at=33, position=150, member="2")
+    h.changed("closed", at=34, member="2")
+    copies(h, (1, 2), (0, 149, 0), sequences={0: NEW}, high_watermark=150)
+
+
+@asks(
+    "A position in an epoch of the old topic, which the new one lacks, is told to be truncated.",
+    source="KIP-320, KIP-516: the record before the position is of another topic",
+    expects={"false_truncation": PERMITTED},
+)
+def old_epoch_in_the_new_topic(h: History) -> None:
+    _truncation_told(h, 1)
+
+
+@asks(
+    "The same, of an epoch that both topics have; the group has not read the new topic's record.",
+    source="false_truncation: judged by the record before the position, which nothing shows here",
+    expects={"false_truncation": UNDECIDED},
+)
+def epoch_of_both_topics(h: History) -> None:
+    _truncation_told(h, 0)
+
+
+@asks(
+    "The same, and the group has read the new topic's record before its position, still there.",
+    source="KIP-320: truncation is where the requested epoch ends below the position",
+    expects={"false_truncation": VIOLATION},
+)
+def truncation_told_of_the_new_topic(h: History) -> None:
+    _truncation_told(h, 0, has_read=True)
