@@ -60,7 +60,8 @@ STATEMENTS_OF_KAFKA_19902 = (
         "A group without a lag was reset to earliest after a rebalance.",
         _OPEN,
         ("unjustified_reset",),
-        note="no run has shown it: rolling_bounce, group_rebalance, commit_epoch",
+        note="no run has shown it: rolling_bounce, group_rebalance, commit_epoch; and"
+        " reprocessing_hunt, which looks for it: docs/hunt.md has the resumptions and the bound",
         second="004: 13-17, 19",
     ),
     _of(
@@ -123,9 +124,10 @@ STATEMENTS_OF_KAFKA_19902 = (
     _of(
         "Code references",
         "Auto-commit and every manual commit are affected alike.",
-        _OPEN,
-        note="a commit with given offsets has the caller's epoch (docs/commit-epoch.md,"
-        " styles); commit_hazards has each manner, auto-commit too: docs/arbiter.md",
+        _CONFIRMED,
+        ("committed_epoch_behind_leader",),
+        note="commit_hazards: each plain manner commits the record's epoch, auto-commit too:"
+        " docs/arbiter.md; a commit with given offsets has the caller's epoch",
         second="004: 99-100",
     ),
     _of(
@@ -148,7 +150,7 @@ STATEMENTS_OF_KAFKA_19902 = (
         "Instead it is out of range and reset.",
         _OPEN,
         ("unjustified_reset",),
-        note="no run has shown it with a plain commit",
+        note="no run has shown it with a plain commit, nor has reprocessing_hunt: docs/hunt.md",
         second="004: 43",
     ),
     _of(

@@ -37,7 +37,7 @@ from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.outcomes import Isolation
+from contract.outcomes import CommitEpoch, Isolation
 from contract.run_folder import Expectation, GroupPlan, TopicPlan
 from contract.stages import Stage
 from harness.faults.bounce import Bounce
@@ -92,7 +92,12 @@ def _expected(groups: Sequence[GroupPlan]) -> list[Expectation]:
         Check.STUCK_CONSUMER,
         Check.START_MISMATCH,
     )
-    return [Expectation(check=check, groups=names, is_optional=True) for check in found]
+    faulty = [group.group for group in groups if group.commit_epoch == CommitEpoch.STALE]
+    told = Expectation(check=Check.FALSE_TRUNCATION, groups=faulty, is_optional=True)
+    return [
+        *(Expectation(check=check, groups=names, is_optional=True) for check in found),
+        *([told] if faulty else []),
+    ]
 
 
 class CommitHazardsScenario(Scenario):

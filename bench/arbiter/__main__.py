@@ -9,9 +9,9 @@ import typer
 from msgspec.structs import replace
 
 from bench.arbiter import cells, page
-from bench.arbiter.collect import collect
 from bench.arbiter.predictions import differences
 from bench.arbiter.rows import HAZARDS, RELEASED, Engine, rows_of, stories_of, verdict_by
+from bench.collect import collect
 from cluster.kafka import patched
 from contract.errors import PrerequisiteError
 from contract.program import run_program
@@ -41,7 +41,14 @@ def run(
             continue
         first = [] if cell.build == RELEASED else [jars[cell.build, cell.kafka]]
         typer.echo(f"{number} of {len(due)}: {cell.name}", err=True)
-        collect(cell, results, first)
+        collect(
+            cell.scenario,
+            results / cell.name,
+            kafka=cell.kafka,
+            seed=cell.seed,
+            parameters=cell.parameters,
+            client_jars=first,
+        )
 
 
 @app.command()

@@ -1,23 +1,24 @@
-"""docs/arbiter.md, of which the tables are made, and docs/arbiter.html, which is made whole."""
+"""docs/arbiter.md and arbiter-runs.md, of which parts are made, and arbiter.html, made whole."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from bench.arbiter.html_page import html_page
+from bench.arbiter.markdown import RUNS_PAGE, runs_as_markdown, sections_as_markdown
 from bench.arbiter.race import race_rows
 from bench.arbiter.rows import HAZARDS, RACE, rows_of, stories_of
+from bench.arbiter.runs_shown import runs_shown
 from bench.arbiter.sections import sections
-from bench.arbiter.shown import Cell, Section
 from contract.errors import UsageError
 from contract.made_pages import MadePage
-from contract.markdown import table_row
 from contract.regular_files import replace_file
 
 MADE = MadePage("arbiter.md", "make arbiter")
+RUNS = MadePage(RUNS_PAGE, "make arbiter")
 
 
 def write(folders: Sequence[Path]) -> list[Path]:
-    """Write both pages from the runs below some folders; returns their paths.
+    """Write the three pages from the runs below some folders; returns their paths.
 
     Raises:
         UsageError: there is none.
@@ -32,29 +33,14 @@ def write(folders: Sequence[Path]) -> list[Path]:
     shown = list(
         sections(stories, rows, [row for some, _ in raced for row in some], [a for _, a in raced])
     )
-    text = MADE.filled(MADE.path.read_text(), "\n".join(markdown(shown)))
-    replace_file(MADE.path, text.encode())
+    runs = list(runs_shown(stories, rows, MADE.path.parent))
+    _fill(MADE, sections_as_markdown(one for one in shown if not one.is_detail))
+    details = sections_as_markdown(one for one in shown if one.is_detail)
+    _fill(RUNS, [*details, "## Every run\n", *runs_as_markdown(runs)])
     page = MADE.path.with_suffix(".html")
-    replace_file(page, html_page(text, shown, stories, rows, page.parent).encode())
-    return [MADE.path, page]
+    replace_file(page, html_page(MADE.path.read_text(), shown, runs).encode())
+    return [MADE.path, RUNS.path, page]
 
 
-def markdown(shown: Iterable[Section]) -> Iterator[str]:
-    """Return the lines of sections."""
-    for section in shown:
-        yield f"## {section.title}\n"
-        for paragraph in section.text:
-            yield f"{paragraph}\n"
-        for table in section.tables:
-            if table.caption:
-                yield f"{table.caption}\n"
-            yield table_row(*table.head)
-            yield "|---" * len(table.head) + "|"
-            yield from (table_row(*map(_cell, row)) for row in table.rows)
-            yield ""
-
-
-def _cell(one: Cell) -> str:
-    if not one.line:
-        return one.text
-    return f"[{one.text}](../bench/arbiter/predictions.yml#L{one.line})"
+def _fill(page: MadePage, lines: Iterable[str]) -> None:
+    replace_file(page.path, page.filled(page.path.read_text(), "\n".join(lines)).encode())

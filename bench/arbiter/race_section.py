@@ -22,6 +22,7 @@ def of_race(races: Sequence[RaceRow], ahead: Sequence[Ahead]) -> Section:
             ),
         ),
         (_positions(races), _commits(ahead)),
+        is_detail=True,
     )
 
 

@@ -3,7 +3,8 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from bench.arbiter.cells import BUILDS, ON_EACH_BUILD
+from bench.arbiter.cells import BUILDS
+from bench.arbiter.in_brief import bare, in_brief, plain
 from bench.arbiter.predictions import Difference, differences, said, said_epoch
 from bench.arbiter.race import Ahead, RaceRow
 from bench.arbiter.race_section import of_race
@@ -32,10 +33,6 @@ TOPICS = {
     "recreated/kept": "the topic is deleted and created again",
 }
 """Each hazard with its topic, in words."""
-_RECORD_EPOCHS = {"control/kept": 2, "aborted/kept": 2, "twice/longer": 3, "twice/shorter": 3}
-"""The epoch of the last batch before the position; 1 under the other hazards."""
-_BY_CLIENT = (Manner.SYNC, Manner.ASYNC, Manner.AUTO, Manner.REVOKED)
-"""The manners in which the client itself can choose the epoch."""
 
 
 def sections(
@@ -46,7 +43,7 @@ def sections(
 ) -> Iterator[Section]:
     """Return all parts, the answer first."""
     found = differences(rows)
-    yield _in_brief(rows, races)
+    yield in_brief(rows, races)
     yield _of_hazards(rows)
     yield _of_ways([row for row in rows if row.build == RELEASED])
     yield _of_resets([row for row in rows if row.build == RELEASED])
@@ -56,69 +53,17 @@ def sections(
     yield _of_conditions(stories, rows, races)
 
 
-def _plain(rows: Iterable[Row]) -> list[Row]:
-    """Return the groups whose client chooses the epoch, with reset policy earliest."""
-    return [
-        row
-        for row in rows
-        if row.style == CommitEpoch.RECORD
-        and row.manner in _BY_CLIENT
-        and row.reset == ResetPolicy.EARLIEST
-    ]
-
-
-def _in_brief(rows: Sequence[Row], races: Sequence[RaceRow]) -> Section:
-    shown = Table(("client", "stories", "a newer epoch", "skipped records", "not validated"))
-    plain = [row for row in _plain(rows) if row.hazard.partition("/")[0] in ON_EACH_BUILD]
-    for build in BUILDS:
-        own = [row for row in plain if row.build == build]
-        raced = [row for row in races if row.build == build]
-        newer = [row for row in own if (row.committed_epoch or 0) > _record_epoch(row)]
-        skipping = [row for row in own if row.never_delivered]
-        records = sum(row.never_delivered or 0 for row in skipping)
-        told = f" ({records} records)" if records else ""
-        missing = [row for row in raced if not row.is_validated]
-        shown.rows.append(
-            (
-                Cell(build),
-                cell(len({row.story for row in own}), own),
-                cell(f"{len(newer)} of {len(own)} groups", newer),
-                cell(f"{len(skipping)} of {len(own)} groups{told}", skipping),
-                Cell(
-                    f"{len(missing)} of {len(raced)} positions" if raced else "not run",
-                    tuple(sorted({row.story for row in missing or raced})),
-                ),
-            )
-        )
-    return Section(
-        "In brief",
-        (
-            (
-                "Plain commits of each client, as far as it has run under these three hazards: "
-                f"{', '.join(ON_EACH_BUILD)}. An epoch is newer if it is above that of the batch "
-                "before the committed offset. Positions are those of `prefetch_race` after a "
-                "change of the leader: of one that is not validated, nothing asked where its "
-                "epoch ends."
-            ),
-        ),
-        (shown,),
-    )
-
-
 def _of_hazards(rows: Sequence[Row]) -> Section:
     """One row a hazard, one column a client."""
-    plain = _plain(rows)
+    choosing = plain(rows)
     shown = Table(("hazard", "in words", *BUILDS, "no epoch"))
-    bare = [
-        row
-        for row in rows
-        if (row.build, row.style, row.reset) == (RELEASED, CommitEpoch.NONE, ResetPolicy.EARLIEST)
-    ]
+    without_epoch = bare(rows)
     for topic in _topics(rows):
         by_build = [
-            [row for row in plain if (row.hazard, row.build) == (topic, build)] for build in BUILDS
+            [row for row in choosing if (row.hazard, row.build) == (topic, build)]
+            for build in BUILDS
         ]
-        without = [row for row in bare if row.hazard == topic]
+        without = [row for row in without_epoch if row.hazard == topic]
         shown.rows.append((Cell(topic), Cell(TOPICS[topic]), *map(cost, by_build), cost(without)))
     return Section(
         "What each choice costs, in records",
@@ -154,6 +99,7 @@ def _of_ways(rows: Sequence[Row]) -> Section:
             ),
         ),
         (shown,),
+        is_detail=True,
     )
 
 
@@ -178,6 +124,7 @@ def _of_resets(rows: Sequence[Row]) -> Section:
         "What the reset policy changes",
         ("`commitSync` with the record's epoch and without an epoch, released client, classic.",),
         (shown,),
+        is_detail=True,
     )
 
 
@@ -221,11 +168,11 @@ def _of_differences(rows: Sequence[Row], found: Sequence[Difference]) -> Section
 
 
 def _of_builds(rows: Sequence[Row]) -> Section:
-    plain = _plain(rows)
+    choosing = plain(rows)
     shown = Table(("hazard", "client", "Kafka", "commits", "resumption", "groups", "stories"))
-    for topic in _topics(plain):
+    for topic in _topics(choosing):
         for build in BUILDS:
-            found = [row for row in plain if (row.hazard, row.build) == (topic, build)]
+            found = [row for row in choosing if (row.hazard, row.build) == (topic, build)]
             for kafka in sorted({row.kafka for row in found}, reverse=True):
                 own = [row for row in found if row.kafka == kafka]
                 shown.rows.append(
@@ -243,6 +190,7 @@ def _of_builds(rows: Sequence[Row]) -> Section:
         "What each client commits, by Kafka version",
         ("The groups of the second table, with the epochs that they committed.",),
         (shown,),
+        is_detail=True,
     )
 
 
@@ -291,7 +239,3 @@ def _seconds(story: Story) -> float:
 def _topics(rows: Iterable[Row]) -> list[str]:
     ran = {row.hazard for row in rows}
     return [topic for topic in TOPICS if topic in ran]
-
-
-def _record_epoch(row: Row) -> int:
-    return _RECORD_EPOCHS.get(row.hazard, 1)

@@ -10,17 +10,19 @@ from bench.arbiter.rows import Row
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table.
+    """A cell of a table, or a sentence, with what shows that it is so.
 
     Attributes:
         text: what it says.
         stories: the runs that show it, by name.
         line: of `predictions.yml`, that says it; 0 for none.
+        source: the address of the line of Kafka's source, or the page, that says it; may be empty.
     """
 
     text: str
     stories: tuple[str, ...] = ()
     line: int = 0
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -34,16 +36,22 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page: text, then tables."""
+    """A part of the page: sentences, text that says what the tables count, then tables.
+
+    Attributes:
+        is_detail: it is on docs/arbiter-runs.md, and not on the page that is read first.
+    """
 
     title: str
     text: Sequence[str] = ()
     tables: Sequence[Table] = ()
+    sentences: Sequence[Cell] = ()
+    is_detail: bool = False
 
 
-def cell(text: object, rows: Iterable[Row] = ()) -> Cell:
+def cell(text: object, rows: Iterable[Row] = (), source: str = "") -> Cell:
     """Return a cell with the runs that its rows are from."""
-    return Cell(str(text), tuple(sorted({row.story for row in rows})))
+    return Cell(str(text), tuple(sorted({row.story for row in rows})), source=source)
 
 
 def counted(values: Iterable[Hashable]) -> str:

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from bench.collect import collect
 from bench.hunt import page
-from bench.hunt.collect import collect
 from bench.hunt.stories import SCENARIO, stories
 from contract.errors import UsageError
 from contract.program import run_program
@@ -56,11 +56,12 @@ def sum_up(runs: Folders) -> None:
 
 @app.command(name="page")
 def write_page(runs: Folders) -> None:
-    """Write the tables of docs/hunt.md from the runs."""
+    """Add the runs to docs/hunt.json, and write the tables of docs/hunt.md from it."""
     found = stories(runs)
     if not found:
         raise UsageError(f"no ended run of {SCENARIO} there: python -m bench.hunt run 1 2 3")
-    typer.echo(f"wrote {page.write(found)}")
+    for written in page.write(found):
+        typer.echo(f"wrote {written}")
 
 
 if __name__ == "__main__":

@@ -4,23 +4,40 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+import msgspec
+
 from analysis.report.figures import with_noun
 from analysis.report.shares import share
 from bench.hunt.resumptions import NEAR_MISSES
 from bench.hunt.stories import GroupSum, Story
 from contract.made_pages import MadePage
 from contract.markdown import table_row
+from contract.regular_files import replace_file
 
-_MADE = MadePage("hunt.md", "python -m bench.hunt page")
+MADE = MadePage("hunt.md", "python -m bench.hunt page")
+KEPT = MADE.path.with_suffix(".json")
+"""The stories of the page, which outlive the folders of their runs."""
 _HOUR = 3600
 _REPORTED = "reported"
 
 
-def write(stories: Sequence[Story]) -> Path:
-    """Write the page from stories; returns its path."""
-    made = "\n".join(tables(stories))
-    _MADE.path.write_text(_MADE.filled(_MADE.path.read_text(), made))
-    return _MADE.path
+def write(stories: Sequence[Story]) -> list[Path]:
+    """Write the page from stories and those that it has already; returns what was written."""
+    every = together(msgspec.json.decode(KEPT.read_bytes(), type=list[Story]), stories)
+    replace_file(KEPT, msgspec.json.format(msgspec.json.encode(every), indent=1) + b"\n")
+    made = "\n".join(tables(every))
+    replace_file(MADE.path, MADE.filled(MADE.path.read_text(), made).encode())
+    return [MADE.path, KEPT]
+
+
+def together(kept: Iterable[Story], stories: Iterable[Story]) -> list[Story]:
+    """Return all stories; a new one takes the place of the same one that was kept."""
+    return sorted({key(one): one for one in (*kept, *stories)}.values(), key=key)
+
+
+def key(story: Story) -> tuple[str, str, str, int]:
+    """Return what makes a story the same as another one."""
+    return story.kafka, story.scale, story.retention, story.seed
 
 
 def tables(stories: Sequence[Story]) -> Iterator[str]:

@@ -1,16 +1,19 @@
 """The arbiter's page: its tables in Markdown, and the HTML page with the groups of every run."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 from pages_of import run_folder, verdict_of
 
-from bench.arbiter.html_page import anchor, html_page
-from bench.arbiter.page import MADE, markdown
+from bench.arbiter.html_page import html_page
+from bench.arbiter.markdown import runs_as_markdown, sections_as_markdown
+from bench.arbiter.page import MADE, RUNS
 from bench.arbiter.race import Ahead, RaceRow
 from bench.arbiter.rows import RELEASED, Engine, Row, Story
+from bench.arbiter.runs_shown import anchor, runs_shown
 from bench.arbiter.sections import sections
 from bench.arbiter.shown import Section
 from tests import arbiter_rows
@@ -79,11 +82,17 @@ def shown_of(stories: list[Story], rows: list[Row]) -> list[Section]:
 
 
 def page_of(stories: list[Story], rows: list[Row], folder: Path) -> str:
-    return html_page(TEXT, shown_of(stories, rows), stories, rows, folder / "docs")
+    runs = list(runs_shown(stories, rows, folder / "docs"))
+    return html_page(TEXT, shown_of(stories, rows), runs)
+
+
+def unlinked(lines: Iterable[str]) -> str:
+    """The text without links, except those to predictions."""
+    return re.sub(r"\[([^\]]*)\]\(arbiter-runs[^)]*\)", r"\1", "\n".join(lines))
 
 
 def test_the_tables_count_stories_and_groups(stories: list[Story]) -> None:
-    page = "\n".join(markdown(shown_of(stories, [LOST, INFLATED])))
+    page = unlinked(sections_as_markdown(shown_of(stories, [LOST, INFLATED])))
     assert (
         "| truncated/above | option-2 | 4.3.1 | epoch 2 | resumes at 200, skips 100 | 1 | 1 |"
         in page
@@ -98,7 +107,7 @@ def test_the_tables_count_stories_and_groups(stories: list[Story]) -> None:
 
 
 def test_the_first_table_has_a_column_for_each_choice(stories: list[Story]) -> None:
-    page = "\n".join(markdown(shown_of(stories, [LOST, INFLATED])))
+    page = unlinked(sections_as_markdown(shown_of(stories, [LOST, INFLATED])))
     (row,) = [line for line in page.splitlines() if line.startswith("| truncated/above | unclean")]
     costs = [one.strip() for one in row.split("|")[3:-1]]
     assert costs == ["-", "not run", "skips 100", "not run", "not run", "not run"]
@@ -139,11 +148,42 @@ def test_the_page_needs_no_other_file_and_escapes_what_it_takes_over(
     assert "http://" not in page
 
 
+def test_each_sentence_of_the_answer_has_a_run_or_a_line(stories: list[Story]) -> None:
+    brief = shown_of(stories, [LOST, INFLATED])[0]
+    assert len(brief.sentences) > 3
+    assert all(one.stories or one.source for one in brief.sentences)
+    for line in sections_as_markdown([brief]):
+        if line.startswith("- "):
+            assert re.search(
+                r"\]\((https://github|arbiter-runs\.md#|hunt\.md)\S+?\)\)$|hunt\.md\)\)$", line
+            )
+
+
+def test_the_answer_counts_what_each_choice_skipped(stories: list[Story]) -> None:
+    page = unlinked(sections_as_markdown(shown_of(stories, [LOST, INFLATED])[:1]))
+    assert "the batch before its position: 1 of 1 group with plain commits did" in page
+    assert (
+        "than the record's in 1 of 1 group, and 1 of 1 group skipped records (100 in all)" in page
+    )
+    assert "| option-2 | 1 | 1 of 1 groups | 1 of 1 group (100 in all) | not run |" in page
+
+
+def test_the_runs_are_on_a_page_of_their_own(stories: list[Story], tmp_path: Path) -> None:
+    otherwise = replace(LOST, resumed_at=150, never_delivered=50)
+    runs = runs_shown(stories, [otherwise, INFLATED], tmp_path)
+    page = "\n".join(runs_as_markdown(runs))
+    assert f"### {INFLATED.story}" in page
+    assert f"run --full --only {LOST.story}" in page
+    assert "| **resumes at 150, skips 50** | [commits epoch 1; resumes at 100](" in page
+
+
 def test_the_pages_that_are_kept_say_the_same() -> None:
-    """Every row of a table of the Markdown page is in the HTML page."""
-    made = MADE.path.read_text()
+    """Every table of the Markdown pages is in the HTML page, and every link leads to a run."""
+    made, runs = MADE.path.read_text(), RUNS.path.read_text()
     page = re.sub(r"<[^>]+>", "", MADE.path.with_suffix(".html").read_text())
     for title in re.findall(r"^## (.+)$", made, re.MULTILINE):
         assert title in page
-    for figure in re.findall(r"skips \d+: \d+ of \d+", made):
+    for figure in re.findall(r"skips \d+: \d+ of \d+", made + runs):
         assert figure in page
+    headings = {anchor(one) for one in re.findall(r"^##+ (.+)$", runs, re.MULTILINE)}
+    assert set(re.findall(r"arbiter-runs\.md#([^)]+)\)", made + runs)) <= headings

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
-from bench.hunt.page import answer, tables
+from bench.hunt.page import KEPT, MADE, answer, tables, together
 from bench.hunt.resumptions import NEAR_MISSES
 from bench.hunt.stories import GroupSum, Story, Witness
 
@@ -112,3 +113,15 @@ def test_groups_are_summed_up_by_retention() -> None:
 def test_near_misses_are_summed_up(group: str) -> None:
     cells = row([STORY, OLD], f"| short | `{group}` | {'1,200' if group == 'reported' else '800'}")
     assert cells[3 + list(NEAR_MISSES).index("at the log start")] == "14"
+
+
+def test_a_story_that_is_kept_stays_until_it_is_run_again() -> None:
+    again = replace(STORY, records=7)
+    assert together([OLD, STORY], [again]) == [OLD, again]
+    assert together([], [STORY, OLD]) == [OLD, STORY]
+
+
+def test_the_page_is_made_of_the_stories_that_are_kept() -> None:
+    kept = msgspec.json.decode(KEPT.read_bytes(), type=list[Story])
+    page = MADE.path.read_text()
+    assert MADE.filled(page, "\n".join(tables(kept))) == page, "run `python -m bench.hunt page`"

@@ -1,6 +1,6 @@
-"""Run one story on a cluster, without Spark: DuckDB judges the hunt."""
+"""Run one story on a cluster, without Spark: for benches whose runs DuckDB judges."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,23 @@ from harness.session.provenance import session_of
 
 
 def collect(
-    scenario: str, results: Path, *, kafka: str, seed: int, parameters: Mapping[str, Any]
+    scenario: str,
+    results: Path,
+    *,
+    kafka: str,
+    seed: int,
+    parameters: Mapping[str, Any],
+    client_jars: Sequence[Path] = (),
 ) -> None:
-    """Run a scenario below a folder of results of its own.
+    """Run a scenario below a folder of results of its own, on the embedded pool.
+
+    Args:
+        scenario: its name.
+        results: the folder.
+        kafka: version of brokers and clients.
+        seed: of the run.
+        parameters: of the scenario.
+        client_jars: first on the class path of the Java clients.
 
     Raises:
         PrerequisiteError: the embedded pool does not work here.
@@ -26,7 +40,7 @@ def collect(
     """
     require_pool(PoolKind.EMBEDDED)
     folder = require_results(results)
-    build = fetched(choice_of(kafka, None, None, None))
+    build = fetched(choice_of(kafka, None, None, list(client_jars) or None))
     session = session_of(seed=seed, kafka=build.kafka, cluster=PoolKind.EMBEDDED.value, build=build)
     with node_root(folder) as root:
         run_ducktape(
