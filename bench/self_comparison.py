@@ -1,4 +1,4 @@
-"""How often a comparison tells a build from itself: `python -m bench.self_comparison run|sum`.
+"""How often a comparison finds a build to differ from itself: `python -m bench.self_comparison`.
 
 Each story is in one comparison only, so that the comparisons are independent.
 """

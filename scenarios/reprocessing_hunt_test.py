@@ -111,6 +111,8 @@ class ReprocessingHuntScenario(Scenario):
         brokers=3,
         combined=(3,),
         settings={
+            # Else the controller elects preferred replicas every five minutes, beside the story.
+            "auto.leader.rebalance.enable": "false",
             "group.consumer.min.session.timeout.ms": SESSION_MS,
             "group.consumer.session.timeout.ms": SESSION_MS,
             "group.consumer.min.heartbeat.interval.ms": HEARTBEAT_MS,

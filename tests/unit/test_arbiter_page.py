@@ -163,7 +163,7 @@ def test_the_answer_counts_what_each_choice_skipped(stories: list[Story]) -> Non
     page = unlinked(sections_as_markdown(shown_of(stories, [LOST, INFLATED])[:1]))
     assert "the batch before its position: 1 of 1 group with plain commits did" in page
     assert (
-        "than the record's in 1 of 1 group, and 1 of 1 group skipped records (100 in all)" in page
+        "than the record's in 1 of 1 group; 1 of 1 group skipped records (100 in all)." in page
     )
     assert "| option-2 | 1 | 1 of 1 groups | 1 of 1 group (100 in all) | not run |" in page
 
