@@ -94,8 +94,8 @@ def _of_released(rows: Sequence[Row]) -> Iterator[Cell]:
     if between:
         yield cell(
             f"Under `{_BETWEEN}` a group reads between two unclean elections, and the second one "
-            f"brings back what the first one truncated: {_skipping(between)} skipped records, of "
-            "all styles and manners.",
+            f"brings back what the first one truncated: {_skipping(between)} that resumed skipped "
+            "records, whatever they had committed.",
             between,
         )
     longer = [row for row in bare(rows) if row.hazard == "truncated/above"]
@@ -109,18 +109,20 @@ def _of_released(rows: Sequence[Row]) -> Iterator[Cell]:
 
 
 def _of_nothing(rows: Sequence[Row]) -> Iterator[Cell]:
-    """Say how often a commit committed nothing, where the topic was not created again."""
+    """Say how often a plain commit committed nothing, where the topic was not created again."""
     asked = [
         row
         for row in rows
-        if row.manner != Manner.EXTERNAL and row.hazard.partition("/")[0] != _RECREATED
+        if row.style == CommitEpoch.RECORD
+        and row.manner in _BY_CLIENT
+        and row.hazard.partition("/")[0] != _RECREATED
     ]
     empty = [row for row in asked if row.committed_epoch is None]
     if empty:
         yield cell(
             "A plain commit while the position awaits validation commits nothing, and reports no "
-            f"error: {len(empty)} of {with_noun(len(asked), 'group')}, of all clients and styles. "
-            "A fetch in flight is enough, whose response names the new leader.",
+            f"error: {len(empty)} of {with_noun(len(asked), 'group')}, of all clients. A fetch in "
+            "flight is enough, whose response names the new leader.",
             empty,
             NEW_LEADER_IN_RESPONSE,
         )

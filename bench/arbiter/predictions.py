@@ -118,8 +118,9 @@ def resumption(row: Row, known: Predictions) -> ResumptionPrediction:
         UsageError: nothing fits it.
     """
     epoch = row.committed_epoch
-    if row.manner == Manner.EXTERNAL:
-        # Nothing of it is committed to Kafka: what counts is what the application kept.
+    if epoch is None or row.manner == Manner.EXTERNAL:
+        # Nothing of it is committed to Kafka: what counts is what the application kept, or what the
+        # commit would have had.
         epoch = committed(row, known).epochs[0]
     fitting = [one for one in known.resumptions if not one.epochs or epoch in one.epochs]
     return _first(fitting, row.keys)

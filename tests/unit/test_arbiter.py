@@ -34,6 +34,7 @@ def test_a_row_as_predicted_is_no_difference(row: Row) -> None:
     [
         (replace(LOST, committed_epoch=2), "commits epoch 1", "commits epoch 2"),
         (replace(LOST, resumed_at=200), "resumes at 100", "resumes at 200"),
+        (replace(LOST, committed_epoch=None), "commits epoch 1", "commits nothing"),
         (replace(LOST, redelivered=7), "resumes at 100", "resumes at 100, reads 7 again"),
         (replace(LOST, resumed_at=None), "resumes at 100", "makes no progress"),
         (replace(LOST, exception="Odd"), "resumes at 100", "raises Odd"),

@@ -16,6 +16,7 @@ from bench.arbiter.rows import RELEASED, Engine, Row, Story
 from bench.arbiter.runs_shown import anchor, runs_shown
 from bench.arbiter.sections import sections
 from bench.arbiter.shown import Section
+from contract.outcomes import CommitEpoch
 from tests import arbiter_rows
 
 LOST = replace(arbiter_rows.LOST, story="4.3.1-released-truncated-1900")
@@ -162,10 +163,20 @@ def test_each_sentence_of_the_answer_has_a_run_or_a_line(stories: list[Story]) -
 def test_the_answer_counts_what_each_choice_skipped(stories: list[Story]) -> None:
     page = unlinked(sections_as_markdown(shown_of(stories, [LOST, INFLATED])[:1]))
     assert "the batch before its position: 1 of 1 group with plain commits did" in page
-    assert (
-        "than the record's in 1 of 1 group; 1 of 1 group skipped records (100 in all)." in page
-    )
+    assert "than the record's in 1 of 1 group; 1 of 1 group skipped records (100 in all)." in page
     assert "| option-2 | 1 | 1 of 1 groups | 1 of 1 group (100 in all) | not run |" in page
+
+
+def test_a_commit_of_nothing_is_counted_where_the_client_chose_what_to_commit(
+    stories: list[Story],
+) -> None:
+    empty = replace(LOST, committed_epoch=None, resumed_at=0)
+    read_out = replace(empty, style=CommitEpoch.METADATA)
+    lost_with_the_topic = replace(empty, hazard="recreated/kept")
+    rows = [LOST, empty, read_out, lost_with_the_topic]
+    page = unlinked(sections_as_markdown(shown_of(stories, rows)[:1]))
+    assert "commits nothing, and reports no error: 1 of 2 groups" in page
+    assert "commits nothing" not in unlinked(sections_as_markdown(shown_of(stories, [LOST])[:1]))
 
 
 def test_the_runs_are_on_a_page_of_their_own(stories: list[Story], tmp_path: Path) -> None:
