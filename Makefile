@@ -87,8 +87,8 @@ playground: $(READY) ## A cluster that keeps running, for faults by hand: [CLUST
 docker-image: $(READY) ## Build the image of Docker nodes: [BASE_IMAGE=]
 	.venv/bin/python -m cluster.image.build $(if $(BASE_IMAGE),--base $(call quoted,$(BASE_IMAGE)))
 
-test: $(READY) ## Unit tests, Spark on small tables, short live clusters (Docker's where it runs)
-	.venv/bin/pytest --numprocesses 2
+test: $(READY) ## Unit tests, Spark on small tables, short live clusters (Docker's where it runs): [LONG=1]
+	.venv/bin/pytest --numprocesses 2 $(if $(LONG),-m 'long or not long')
 
 lint: $(READY) ## Style and types
 	.venv/bin/ruff check .

@@ -16,7 +16,7 @@ from cluster.nodes.sandbox import sandbox_problem
 from contract.run_folder import find_runs
 from harness.session.catalog import read_scenario
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(900)]
 if sandbox_problem() is not None:
     pytest.skip(str(sandbox_problem()), allow_module_level=True)
 

@@ -19,13 +19,16 @@ from harness.nightly.state import HeldNight, Wanted, earlier_runs, hold_night
 from harness.nightly.suite import Suite, find_suite
 
 
+SMOKE = find_suite("smoke")
+
+
 class Killed(BaseException):
     """The process ends here."""
 
 
 def wanted(*, suite: Suite | None = None, seed: int | None = None, cluster: str = "e") -> Wanted:
     return Wanted(
-        suite=suite or find_suite("smoke"),
+        suite=suite or SMOKE,
         cluster=cluster,
         seed=seed,
         default_kafka="4.4.0",
