@@ -9,7 +9,7 @@ from bench.arbiter.predictions import Difference, differences, said, said_epoch
 from bench.arbiter.race import Ahead, RaceRow
 from bench.arbiter.race_section import of_race
 from bench.arbiter.rows import RELEASED, Engine, Row, Story
-from bench.arbiter.shown import Cell, Section, Table, cell, cost, counted
+from bench.arbiter.shown import COUNTS, Cell, Section, Table, cell, cost, counted, counts
 from bench.arbiter.table import table
 from contract.outcomes import CommitEpoch, Manner, ResetPolicy
 from contract.tables import MICROS_PER_SECOND
@@ -56,7 +56,7 @@ def sections(
 def _of_hazards(rows: Sequence[Row]) -> Section:
     """One row a hazard, one column a client."""
     choosing = plain(rows)
-    shown = Table(("hazard", "in words", *BUILDS, "no epoch"))
+    shown = Table(("hazard", "in words", *BUILDS, "no epoch", *COUNTS))
     without_epoch = bare(rows)
     for topic in _topics(rows):
         by_build = [
@@ -64,7 +64,9 @@ def _of_hazards(rows: Sequence[Row]) -> Section:
             for build in BUILDS
         ]
         without = [row for row in without_epoch if row.hazard == topic]
-        shown.rows.append((Cell(topic), Cell(TOPICS[topic]), *map(cost, by_build), cost(without)))
+        every = [row for some in (*by_build, without) for row in some]
+        costs = (*map(cost, by_build), cost(without))
+        shown.rows.append((Cell(topic), Cell(TOPICS[topic]), *costs, *counts(every)))
     return Section(
         "What each choice costs, in records",
         (
@@ -83,13 +85,13 @@ def _of_hazards(rows: Sequence[Row]) -> Section:
 def _of_ways(rows: Sequence[Row]) -> Section:
     chosen = [row for row in rows if row.reset == ResetPolicy.EARLIEST]
     topics = _topics(chosen)
-    shown = Table(("manner", "style", "groups", *topics))
+    shown = Table(("manner", "style", *topics, *COUNTS))
     for manner in Manner:
         for style in CommitEpoch:
             own = [row for row in chosen if (row.manner, row.style) == (manner, style)]
             if own:
                 costs = [cost([row for row in own if row.hazard == topic]) for topic in topics]
-                shown.rows.append((Cell(manner), Cell(style), Cell(str(len(own))), *costs))
+                shown.rows.append((Cell(manner), Cell(style), *costs, *counts(own)))
     return Section(
         "What each way of committing costs with the released client",
         (
@@ -104,7 +106,7 @@ def _of_ways(rows: Sequence[Row]) -> Section:
 
 
 def _of_resets(rows: Sequence[Row]) -> Section:
-    shown = Table(("hazard", "style", *ResetPolicy))
+    shown = Table(("hazard", "style", *ResetPolicy, *COUNTS))
     for topic in _topics(rows):
         for style in (CommitEpoch.RECORD, CommitEpoch.NONE):
             own = [
@@ -119,7 +121,7 @@ def _of_resets(rows: Sequence[Row]) -> Section:
                     cell(counted(map(said, some)), some) if some else Cell("not run")
                     for some in by_reset
                 ]
-                shown.rows.append((Cell(topic), Cell(style), *costs))
+                shown.rows.append((Cell(topic), Cell(style), *costs, *counts(own)))
     return Section(
         "What the reset policy changes",
         ("`commitSync` with the record's epoch and without an epoch, released client, classic.",),
@@ -129,7 +131,7 @@ def _of_resets(rows: Sequence[Row]) -> Section:
 
 
 def _of_differences(rows: Sequence[Row], found: Sequence[Difference]) -> Section:
-    shown = Table(("hazard", "client", "manner, style", "predicted", "came out", "groups", "why"))
+    shown = Table(("hazard", "client", "manner, style", "predicted", "came out", *COUNTS, "why"))
     alike: defaultdict[tuple[str, ...], list[Difference]] = defaultdict(list)
     for one in found:
         row = one.row
@@ -151,7 +153,7 @@ def _of_differences(rows: Sequence[Row], found: Sequence[Difference]) -> Section
                 Cell(way),
                 Cell(predicted, line=own[0].line),
                 cell(came_out, (one.row for one in own)),
-                Cell(str(len(own))),
+                *counts([one.row for one in own]),
                 Cell(" ".join(why.split())),
             )
         )
@@ -169,7 +171,7 @@ def _of_differences(rows: Sequence[Row], found: Sequence[Difference]) -> Section
 
 def _of_builds(rows: Sequence[Row]) -> Section:
     choosing = plain(rows)
-    shown = Table(("hazard", "client", "Kafka", "commits", "resumption", "groups", "stories"))
+    shown = Table(("hazard", "client", "Kafka", "commits", "resumption", *COUNTS))
     for topic in _topics(choosing):
         for build in BUILDS:
             found = [row for row in choosing if (row.hazard, row.build) == (topic, build)]
@@ -182,8 +184,7 @@ def _of_builds(rows: Sequence[Row]) -> Section:
                         Cell(kafka),
                         cell(counted(said_epoch(row.committed_epoch) for row in own), own),
                         cell(counted(map(said, own)), own),
-                        Cell(str(len(own))),
-                        Cell(str(len({row.story for row in own}))),
+                        *counts(own),
                     )
                 )
     return Section(

@@ -54,6 +54,15 @@ def cell(text: object, rows: Iterable[Row] = (), source: str = "") -> Cell:
     return Cell(str(text), tuple(sorted({row.story for row in rows})), source=source)
 
 
+COUNTS = ("groups", "stories")
+"""The last columns of a table of groups: how many its row is drawn from."""
+
+
+def counts(rows: Sequence[Row]) -> tuple[Cell, Cell]:
+    """Return the cells of COUNTS."""
+    return Cell(str(len(rows))), cell(len({row.story for row in rows}), rows)
+
+
 def counted(values: Iterable[Hashable]) -> str:
     """Return a value that all have, or each with its count."""
     counts = Counter(map(str, values))

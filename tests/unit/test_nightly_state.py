@@ -18,7 +18,6 @@ from harness.nightly.run import Ended, run_remaining
 from harness.nightly.state import HeldNight, Wanted, earlier_runs, hold_night
 from harness.nightly.suite import Suite, find_suite
 
-
 SMOKE = find_suite("smoke")
 
 
