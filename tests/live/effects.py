@@ -8,6 +8,7 @@ from cluster.kafka.topology import CLIENT_PORT
 from cluster.nodes.node import Node
 from contract.events import DECODER, GroupChanged
 from contract.waiting import wait_until
+from harness.clients.process import WorkerService
 from harness.story.run import Run
 
 _SECONDS = 30
@@ -45,9 +46,14 @@ def is_stopped(run: Run, server: int) -> bool:
 
 def worker(run: Run) -> psutil.Process:
     """The process with the Java clients."""
-    plan = str(run.clients.folder / "plan.json")
-    (found,) = [p for p in psutil.process_iter(["cmdline"]) if plan in p.info["cmdline"]]
+    (found,) = processes_of(run.clients)
     return found
+
+
+def processes_of(service: WorkerService) -> list[psutil.Process]:
+    """A worker's process, while there is one."""
+    plan = str(service.folder / "plan.json")
+    return [p for p in psutil.process_iter(["cmdline"]) if plan in (p.info["cmdline"] or [])]
 
 
 def worker_status(run: Run) -> str:

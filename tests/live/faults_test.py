@@ -22,6 +22,7 @@ from stage import (
     GROUPS,
     LOAD,
     ORDERS,
+    SHARED,
 )
 
 from cluster.kafka.topology import (
@@ -55,11 +56,13 @@ class FaultsScenario(Scenario):
             "group.consumer.min.heartbeat.interval.ms": "500",
         },
     )
+    groups = (*GROUPS, SHARED)
+    spares = 1
     must_judge = ()
 
     def test_faults(self) -> None:
         told: dict[str, Told] = {}
-        with self.running(topics=[ORDERS], groups=GROUPS) as run:
+        with self.running(topics=[ORDERS], groups=self.groups) as run:
             run.create(assignment=BROKERS, is_spread=True)
             run.start_load(ORDERS, (), records_per_second=1000, producers={LOAD: "1"})
             for name, story in STORIES.items():

@@ -17,11 +17,12 @@ from effects import (
     jars_open_in_worker,
     leader_of,
     newest_epoch_on_disk,
+    processes_of,
     reaches,
     replica,
     worker_status,
 )
-from stage import BROKERS, FIRST, LOAD, ORDERS, PLAIN, SECONDS, SIGTERM_STATUS
+from stage import BROKERS, FIRST, LOAD, ORDERS, PLAIN, SECONDS, SHARED, SIGTERM_STATUS
 
 from cluster.kafka.topology import (
     CLIENT_PORT,
@@ -31,7 +32,7 @@ from cluster.kafka.topology import (
 from contract.waiting import wait_until
 from harness.faults.bounce import Bounce
 from harness.faults.bridge import Bridge
-from harness.faults.client import CutClient, PauseClient
+from harness.faults.client import CutClient, KillClient, PauseClient
 from harness.faults.cut import Cut, Links
 from harness.faults.elect import Elect
 from harness.faults.fill import Fill
@@ -48,6 +49,7 @@ from harness.faults.targets import (
     TransactionCoordinatorOf,
 )
 from harness.faults.wipe import Wipe
+from harness.story.consumers import members_of
 from harness.story.run import Run
 
 
@@ -246,6 +248,21 @@ def pause_client(run: Run) -> None:
     run.workload.await_acknowledged([LOAD], 10)
 
 
+def kill_client(run: Run) -> None:
+    """The group goes on without the killed member once its session has expired."""
+    killed = run.consumers.workers_of(SHARED)[1]
+    run.workload.start_reading(run.open([SHARED], incarnation=1))
+    run.groups.await_members(SHARED.group, 2)
+    run.inject(KillClient(killed.worker))
+    assert processes_of(killed) == []
+    run.groups.await_members(SHARED.group, 1)
+    run.workload.forget(list(members_of([SHARED], incarnation=1, number=2)))
+    run.consumers.replace(killed, bootstrap=run.kafka.bootstrap, kafka=run.kafka.version)
+    run.workload.start_reading(run.open([SHARED], incarnation=2, number=2))
+    run.groups.await_members(SHARED.group, 2)
+    run.close(run.workload.stop_reading())
+
+
 def cut_client(run: Run) -> None:
     client, observer, broker = run.clients.host, run.observer.worker.host, run.kafka.host(1)
     with run.fault(CutClient(run.clients.worker)):
@@ -271,5 +288,6 @@ STORIES: dict[str, Callable[[Run], None]] = {
     "cut bridge": cut_bridge,
     "fill": fill,
     "pause client": pause_client,
+    "kill client": kill_client,
     "cut client": cut_client,
 }

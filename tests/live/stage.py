@@ -19,6 +19,8 @@ ORDERS = TopicPlan(
 )
 SCRAP = NewTopic(topic="scrap", assignment=[[2, 4, 1, 3]], config={"min.insync.replicas": "2"})
 GROUPS = tuple(reader(client, "orders", client=client) for client in OF_BOTH_PROTOCOLS)
+SHARED = reader("shared", "orders", members=2, settings={"session.timeout.ms": "6000"})
+"""A group with a member on each of two workers."""
 FIRST = LeaderOf("orders", 0)
 LOAD = "load"
 SECONDS = 30
