@@ -74,7 +74,7 @@ def _of_hazards(rows: Sequence[Row]) -> Section:
                 "Plain commits of each client: `commitSync()`, `commitAsync()`, "
                 "`enable.auto.commit` and `commitSync()` in `onPartitionsRevoked`, both group "
                 "protocols where the version has both. The last column is the released client when "
-                "the application commits an offset without an epoch. Reset policy `earliest`. `-`: "
+                "the application commits an offset without an epoch. Reset policy `earliest`. `0`: "
                 "the group resumes where it was; nothing is skipped or read again."
             ),
         ),
@@ -97,7 +97,7 @@ def _of_ways(rows: Sequence[Row]) -> Section:
         (
             (
                 "Reset policy `earliest`. A cell without a count holds for every group of the row; "
-                "`-`: resumes where it was, nothing is skipped or read again. Of all versions."
+                "`0`: resumes where it was, nothing is skipped or read again. Of all versions."
             ),
         ),
         (shown,),

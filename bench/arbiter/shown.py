@@ -81,4 +81,4 @@ def _said_cost(row: Row) -> str:
     words = said(row)
     if row.exception is not None or row.resumed_at is None:
         return words
-    return ", ".join(words.split(", ")[1:]) or "-"
+    return ", ".join(words.split(", ")[1:]) or "0"

@@ -111,7 +111,7 @@ def test_the_first_table_has_a_column_for_each_choice(stories: list[Story]) -> N
     page = unlinked(sections_as_markdown(shown_of(stories, [LOST, INFLATED])))
     (row,) = [line for line in page.splitlines() if line.startswith("| truncated/above | unclean")]
     costs = [one.strip() for one in row.split("|")[3:-1]]
-    assert costs == ["-", "not run", "skips 100", "not run", "not run", "not run", "2", "2"]
+    assert costs == ["0", "not run", "skips 100", "not run", "not run", "not run", "2", "2"]
 
 
 def test_a_figure_leads_to_its_run_and_a_prediction_to_its_line(
