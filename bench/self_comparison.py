@@ -3,6 +3,7 @@
 Each story is in one comparison only, so that the comparisons are independent.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -10,8 +11,8 @@ import typer
 
 from analysis.comparison.cells import values_of
 from analysis.comparison.compare import StoryValues, compare_stories
-from analysis.preview import preview
 from analysis.report.shares import share
+from bench.arbiter.rows import Engine, verdict_by
 from bench.collect import collect
 from contract.comparisons import SCHEMA, Comparison, Outcome, Result, Side, Story
 from contract.errors import UsageError
@@ -22,8 +23,8 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 _RESULTS = Path("results") / "self-comparison"
 _SCENARIO = "commit_hazards"
 _PARAMETERS = {"hazard": "clean"}
-_STORIES = 4
-"""Of each side: the fewest with which a comparison can find a difference."""
+_SIZE = 8
+"""Four stories of each side: the fewest with which a comparison can find a difference."""
 _ORDER = (Side.A, Side.B, Side.B, Side.A)
 """Of two pairs, as `fencepost compare` interleaves them; both runs of a pair have one seed."""
 Folder = Annotated[Path, typer.Option(help="Where the runs are kept.")]
@@ -37,7 +38,7 @@ def run(
     kafka: Annotated[str, typer.Option(help="Version of brokers and clients.")] = "4.4.0",
 ) -> None:
     """Run the stories that have not run yet."""
-    total = comparisons * 2 * _STORIES
+    total = comparisons * _SIZE
     for number in range(total):
         folder = results / f"{number:04}"
         if folder.exists() and has_runs(folder):
@@ -49,14 +50,10 @@ def run(
 @app.command(name="sum")
 def sum_up(results: Folder = _RESULTS) -> None:
     """Compare the stories, and print what came out."""
-    folders = sorted(folder for folder in results.glob("[0-9]*") if has_runs(folder))
-    size = 2 * _STORIES
-    found = [
-        _compared(folders[first : first + size])
-        for first in range(0, len(folders) - size + 1, size)
-    ]
+    names = sorted(folder.name for folder in results.glob("[0-9]*") if has_runs(folder))
+    found = [_compared(results, sides) for sides in comparisons_of(names)]
     if not found:
-        raise UsageError(f"fewer than {size} runs there: python -m bench.self_comparison run")
+        raise UsageError(f"fewer than {_SIZE} runs there: python -m bench.self_comparison run")
     for number, result in enumerate(found, start=1):
         least = min((cell.p_adjusted for cell in result.cells), default=1.0)
         typer.echo(
@@ -71,23 +68,30 @@ def sum_up(results: Folder = _RESULTS) -> None:
     )
 
 
-def _compared(folders: list[Path]) -> Result:
-    sides = [_ORDER[number % len(_ORDER)] for number in range(len(folders))]
+def comparisons_of(names: Sequence[str]) -> list[dict[str, Side]]:
+    """Return the side of each story, by name, for each comparison; a rest of stories is left."""
+    return [
+        {name: _ORDER[number % len(_ORDER)] for number, name in enumerate(names[first:][:_SIZE])}
+        for first in range(0, len(names) - _SIZE + 1, _SIZE)
+    ]
+
+
+def _compared(results: Path, sides: dict[str, Side]) -> Result:
     return compare_stories(
-        [_story(folder, side) for folder, side in zip(folders, sides, strict=True)],
+        [_story(results / name, side) for name, side in sides.items()],
         Comparison(
             schema=SCHEMA,
             scenario=_SCENARIO,
             parameters=_PARAMETERS,
             builds=dict.fromkeys(map(str, Side), "the same"),
-            sides={folder.name: side for folder, side in zip(folders, sides, strict=True)},
+            sides=sides,
         ),
     )
 
 
 def _story(folder: Path, side: Side) -> StoryValues:
     runs = find_runs(folder)
-    verdicts = [preview(one) for one in runs]
+    verdicts = [verdict_by(Engine.DUCKDB, one) for one in runs]
     return StoryValues(
         story=Story(
             run=folder.name,
