@@ -7,6 +7,7 @@ from bench.arbiter.cells import BUILDS, ON_EACH_BUILD
 from bench.arbiter.race import RaceRow
 from bench.arbiter.rows import RELEASED, Row
 from bench.arbiter.shown import Cell, Section, Table, cell
+from bench.hunt.page import kept
 from contract.clients import Client
 from contract.outcomes import CommitEpoch, Manner, ResetPolicy
 
@@ -164,9 +165,12 @@ def _of_race(words: str, raced: Sequence[RaceRow]) -> Cell:
 
 
 def _of_hunt() -> Cell:
+    known = [story for story in kept() if story.is_known]
+    found = sum(story.unjustified for story in known)
+    resumptions = sum(story.resumptions for story in known)
     return Cell(
-        "The reset that the issue reports, of a position in the log, was not seen: the hunt has "
-        "the number of resumptions, and the bound.",
+        "The reset that the issue reports, of a position in the log, followed "
+        f"{found} of {resumptions:,} resumptions in `reprocessing_hunt`.",
         source="hunt.md",
     )
 

@@ -23,16 +23,21 @@ _REPORTED = "reported"
 
 def write(stories: Sequence[Story]) -> list[Path]:
     """Write the page from stories and those that it has already; returns what was written."""
-    every = together(msgspec.json.decode(KEPT.read_bytes(), type=list[Story]), stories)
+    every = together(kept(), stories)
     replace_file(KEPT, msgspec.json.format(msgspec.json.encode(every), indent=1) + b"\n")
     made = "\n".join(tables(every))
     replace_file(MADE.path, MADE.filled(MADE.path.read_text(), made).encode())
     return [MADE.path, KEPT]
 
 
-def together(kept: Iterable[Story], stories: Iterable[Story]) -> list[Story]:
+def kept() -> list[Story]:
+    """Return the stories of the page."""
+    return msgspec.json.decode(KEPT.read_bytes(), type=list[Story])
+
+
+def together(before: Iterable[Story], stories: Iterable[Story]) -> list[Story]:
     """Return all stories; a new one takes the place of the same one that was kept."""
-    return sorted({key(one): one for one in (*kept, *stories)}.values(), key=key)
+    return sorted({key(one): one for one in (*before, *stories)}.values(), key=key)
 
 
 def key(story: Story) -> tuple[str, str, str, int]:
