@@ -76,6 +76,7 @@ def test_what_is_planted_is_found_there_and_nowhere_else(
     assert len(found) == request.count
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_ranges_hide_nothing(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
