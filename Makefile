@@ -37,7 +37,7 @@ commit-epochs: $(READY) ## Five runs of the demo (five minutes); writes the coun
 	$(FENCEPOST) nightly --suite commit_epoch --cluster $(CLUSTER) --results $(call quoted,$(RESULTS)) || test $$? -le 2
 	.venv/bin/python -m bench.commit_epochs "$$(ls -d $(call quoted,$(RESULTS))/nightly/commit_epoch-* | tail -n 1)"
 
-arbiter: $(BENCH_READY) ## What each choice of KAFKA-19902 costs, by patched clients (a quarter of an hour; needs a JDK): [FULL=1]; writes docs/arbiter.md and .html
+arbiter: $(BENCH_READY) ## What each choice of KAFKA-19902 costs, by patched clients (a quarter of an hour; needs a JDK): [FULL=1]; writes docs/arbiter.md, arbiter-runs.md and arbiter.html
 	.venv/bin/python -m bench.arbiter run --results $(call quoted,$(RESULTS)/arbiter) $(if $(FULL),--full)
 	.venv/bin/python -m bench.arbiter judge --results $(call quoted,$(RESULTS)/arbiter) --only '4.3.1-released-(clean|truncated)-'
 	.venv/bin/python -m bench.arbiter page --results $(call quoted,$(RESULTS)/arbiter)

@@ -7,7 +7,7 @@ from bench.arbiter.cells import BUILDS, ON_EACH_BUILD
 from bench.arbiter.race import RaceRow
 from bench.arbiter.rows import RELEASED, Row
 from bench.arbiter.shown import Cell, Section, Table, cell
-from bench.hunt.page import kept
+from bench.hunt.page import counted, kept
 from contract.clients import Client
 from contract.outcomes import CommitEpoch, Manner, ResetPolicy
 
@@ -156,18 +156,16 @@ def _of_race(words: str, raced: Sequence[RaceRow]) -> Cell:
         for client, protocol in ((Client.JAVA, "classic"), (Client.JAVA_CONSUMER, "KIP-848"))
         if (number := sum(row.client == client for row in raced))
     )
-    return Cell(
+    return cell(
         f"{words}: of the positions that had read truncated records, and whose leader then "
         f"changed, nothing asked where the epoch ends at {by_protocol}.",
-        _names(missing or raced),
-        source=OTHER_LEADER,
+        missing or raced,
+        OTHER_LEADER,
     )
 
 
 def _of_hunt() -> Cell:
-    known = [story for story in kept() if story.is_known]
-    found = sum(story.unjustified for story in known)
-    resumptions = sum(story.resumptions for story in known)
+    found, resumptions = counted(kept())
     return Cell(
         "The reset that the issue reports, of a position in the log, followed "
         f"{found} of {resumptions:,} resumptions in `reprocessing_hunt`.",
@@ -187,9 +185,9 @@ def _by_client(rows: Sequence[Row], races: Sequence[RaceRow]) -> Table:
                 cell(len({row.story for row in own}), own),
                 cell(f"{len(_newer(own))} of {len(own)} groups", _newer(own) or own),
                 cell(f"{_skipping(own)}{_told_records(own)}", own),
-                Cell(
+                cell(
                     f"{len(missing)} of {len(raced)} positions" if raced else "not run",
-                    _names(missing or raced),
+                    missing or raced,
                 ),
             )
         )
@@ -221,10 +219,6 @@ def _records(rows: Iterable[Row]) -> str:
 def _told_records(rows: Sequence[Row]) -> str:
     total = sum(row.never_delivered or 0 for row in rows)
     return f" ({total} in all)" if total else ""
-
-
-def _names(rows: Iterable[RaceRow]) -> tuple[str, ...]:
-    return tuple(sorted({row.story for row in rows}))
 
 
 def _record_epoch(row: Row) -> int:

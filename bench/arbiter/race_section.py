@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from bench.arbiter.cells import BUILDS
 from bench.arbiter.predictions import predictions, suppression
 from bench.arbiter.race import Ahead, RaceRow
-from bench.arbiter.shown import Cell, Section, Table, counted
+from bench.arbiter.shown import Cell, Section, Table, cell, counted
 
 
 def of_race(races: Sequence[RaceRow], ahead: Sequence[Ahead]) -> Section:
@@ -36,7 +36,6 @@ def _positions(races: Sequence[RaceRow]) -> Table:
         kinds[BUILDS.index(row.build), row.build, row.client, row.pace].append(row)
     for (_, build, client, pace), found in sorted(kinds.items()):
         missing = [row for row in found if not row.is_validated]
-        stories = tuple(sorted({row.story for row in found}))
         predicted = suppression(build, known)
         shown.rows.append(
             (
@@ -44,9 +43,9 @@ def _positions(races: Sequence[RaceRow]) -> Table:
                 Cell(client),
                 Cell(pace),
                 Cell(predicted.suppressed, line=predicted.line),
-                Cell(f"{len(missing)} of {len(found)}", stories),
+                cell(f"{len(missing)} of {len(found)}", found),
                 Cell(counted(row.followed_by for row in missing) if missing else ""),
-                Cell(str(len(stories))),
+                Cell(str(len({row.story for row in found}))),
             )
         )
     return shown
@@ -61,8 +60,5 @@ def _commits(ahead: Sequence[Ahead]) -> Table:
         own = [one for one in ahead if one.build == build]
         if own:
             newer, all_of = sum(one.ahead for one in own), sum(one.commits for one in own)
-            stories = tuple(sorted(one.story for one in own))
-            shown.rows.append(
-                (Cell(build), Cell(f"{newer} of {all_of}", stories), Cell(str(len(own))))
-            )
+            shown.rows.append((Cell(build), cell(f"{newer} of {all_of}", own), Cell(str(len(own)))))
     return shown

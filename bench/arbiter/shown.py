@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from bench.arbiter.predictions import said
 from bench.arbiter.rows import Row
@@ -49,7 +50,16 @@ class Section:
     is_detail: bool = False
 
 
-def cell(text: object, rows: Iterable[Row] = (), source: str = "") -> Cell:
+class OfStory(Protocol):
+    """A row that one run shows."""
+
+    @property
+    def story(self) -> str:
+        """The run's name."""
+        ...
+
+
+def cell(text: object, rows: Iterable[OfStory] = (), source: str = "") -> Cell:
     """Return a cell with the runs that its rows are from."""
     return Cell(str(text), tuple(sorted({row.story for row in rows})), source=source)
 

@@ -35,6 +35,12 @@ def kept() -> list[Story]:
     return msgspec.json.decode(KEPT.read_bytes(), type=list[Story])
 
 
+def counted(stories: Iterable[Story]) -> tuple[int, int]:
+    """Return how many resets of a position in the log, after how many resumptions, are known."""
+    known = [story for story in stories if story.is_known]
+    return sum(one.unjustified for one in known), sum(one.resumptions for one in known)
+
+
 def together(before: Iterable[Story], stories: Iterable[Story]) -> list[Story]:
     """Return all stories; a new one takes the place of the same one that was kept."""
     return sorted({key(one): one for one in (*before, *stories)}.values(), key=key)
@@ -56,8 +62,7 @@ def tables(stories: Sequence[Story]) -> Iterator[str]:
 def answer(stories: Sequence[Story]) -> Iterator[str]:
     """Return the answer: how many resumptions were reset without a reason, and the bound."""
     known = [story for story in stories if story.is_known]
-    resumptions = sum(story.resumptions for story in known)
-    found = sum(story.unjustified for story in known)
+    found, resumptions = counted(known)
     hit = sum(story.unjustified > 0 for story in known)
     open_cases = sum(group.undecided for story in known for group in story.groups)
     hours = sum(story.seconds for story in known) / _HOUR

@@ -43,14 +43,19 @@ def topic_created_again(h: History) -> None:
     copies(h, (1, 2), (0, 59, 0), sequences={0: NEW}, high_watermark=60)
 
 
+def _replaced(h: History, records: int) -> None:
+    """The topic is created again at 20 s, and has this many records from 25 s on."""
+    h.fault("recreate", f"topic:{h.own('t')}", injected=20, proved=21)
+    h.led(1, 0, at=20.5, isr=[1, 2], starts=0, topic_id="second")
+    h.sent(0, records - 1, at=25, sequence=NEW)
+    h.sampled(1, at=26, end=records, isr=[1, 2])
+
+
 def _read_and_created_again(h: History) -> None:
     """The group has read 100 records; the new topic has 150, all written after its creation."""
     written(h)
     consumed(h, 0, 99, at=5, commit=False)
-    h.fault("recreate", f"topic:{h.own('t')}", injected=20, proved=21)
-    h.led(1, 0, at=20.5, isr=[1, 2], starts=0, topic_id="second")
-    h.sent(0, 149, at=25, sequence=NEW)
-    h.sampled(1, at=26, end=150, isr=[1, 2])
+    _replaced(h, 150)
     copies(h, (1, 2), (0, 149, 0), sequences={0: NEW}, high_watermark=150)
 
 
@@ -114,10 +119,7 @@ def _created_again(h: History, records: int) -> None:
     written(h)
     h.group()
     consumed(h, 0, 99, at=5, commit=False, closed=False)
-    h.fault("recreate", f"topic:{h.own('t')}", injected=20, proved=21)
-    h.led(1, 0, at=20.5, isr=[1, 2], starts=0, topic_id="second")
-    h.sent(0, records - 1, at=25, sequence=NEW)
-    h.sampled(1, at=26, end=records, isr=[1, 2])
+    _replaced(h, records)
 
 
 @asks(
@@ -177,10 +179,7 @@ def _truncation_told(h: History, epoch: int, *, has_read: bool = False) -> None:
     h.polled(50, 99, at=5.6, epoch=epoch)
     h.changed("caught_up", at=6, position=100)
     h.changed("closed", at=8)
-    h.fault("recreate", f"topic:{h.own('t')}", injected=20, proved=21)
-    h.led(1, 0, at=20.5, isr=[1, 2], starts=0, topic_id="second")
-    h.sent(0, 149, at=25, sequence=NEW)
-    h.sampled(1, at=26, end=150, isr=[1, 2])
+    _replaced(h, 150)
     started(h, 0 if has_read else 100, at=30, member="2")
     if has_read:
         h.polled(0, 99, at=30.5, member="2", sequence=NEW)

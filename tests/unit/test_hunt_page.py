@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 
-import msgspec
 import pytest
 from msgspec.structs import replace
 
-from bench.hunt.page import KEPT, MADE, answer, tables, together
+from bench.hunt.page import MADE, answer, kept, tables, together
 from bench.hunt.resumptions import NEAR_MISSES
 from bench.hunt.stories import GroupSum, Story, Witness
 
@@ -122,6 +121,5 @@ def test_a_story_that_is_kept_stays_until_it_is_run_again() -> None:
 
 
 def test_the_page_is_made_of_the_stories_that_are_kept() -> None:
-    kept = msgspec.json.decode(KEPT.read_bytes(), type=list[Story])
     page = MADE.path.read_text()
-    assert MADE.filled(page, "\n".join(tables(kept))) == page, "run `python -m bench.hunt page`"
+    assert MADE.filled(page, "\n".join(tables(kept()))) == page, "run `python -m bench.hunt page`"
