@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import gettempdir
@@ -14,14 +14,12 @@ from rich.console import Console
 from rich.text import Text
 
 from analysis.early import STDIN, ready_for_folder
-from analysis.engine.class_data import keep
 from analysis.engine.session import close_session, open_session
 from analysis.engine.settings import OF_URIS, settings_of
-from analysis.engine.spark import SMALL_INPUT_ROWS
-from analysis.facts.load import count_rows
 from analysis.facts.remote import RemoteFolder
-from analysis.judging import judge_run
+from analysis.large import judge_by_sql
 from analysis.report.commands import pasted
+from analysis.report.figures import with_noun
 from analysis.report.night_page import write_night
 from analysis.report.night_rows import Judged, runs_of
 from analysis.report.outputs import as_json as json_of
@@ -29,6 +27,8 @@ from analysis.report.outputs import write_night_outputs, write_session_outputs
 from analysis.report.run_output import outputs_of_night
 from analysis.report.session_page import write_session
 from analysis.report.terminal import show, show_night
+from analysis.store import write_store
+from analysis.tasks import ROWS_OF_A_TASK, InTask, cores_here, judge_in_tasks, rows_of
 from contract.errors import RunFolderError
 from contract.held import HeldFolder, remove_unheld
 from contract.nights import Night, NightSummary, Outcome, read_night
@@ -36,12 +36,11 @@ from contract.program import say
 from contract.progress import PhaseProgress
 from contract.run_folder import RunFolder, find_runs
 from contract.uris import place
-from contract.verdicts import RunVerdict
+from contract.verdicts import Engine, EngineChoice, RunVerdict
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 _PREFIX = "fencepost-remote-"
-_ROWS_UNKNOWN = SMALL_INPUT_ROWS + 1
 _NOT_DECODED = (
     "The tables at a URI are judged as they are. `fencepost analyze` decodes histories and logs "
     "again in local folders only."
@@ -62,6 +61,12 @@ def analyze(
     conf: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark.")
     ] = None,
+    engine: Annotated[
+        EngineChoice, typer.Option(help="duckdb: a Spark task a run; sql: Spark SQL.")
+    ] = EngineChoice.AUTO,
+    store: Annotated[
+        str | None, typer.Option(help="Folder or URI of the store of all findings and verdicts.")
+    ] = None,
     *,
     is_verbose: Annotated[bool, typer.Option("--verbose")] = False,
     as_json: Annotated[bool, typer.Option("--json")] = False,
@@ -71,7 +76,7 @@ def analyze(
     Exits 0 if all pass, 1 if one fails, else 2; a night's verdict is against what it expects. A run
     that can't be judged stops no other; the exit code is then that of its error, such as 70.
     """
-    asked = Asked(master, settings_of(conf or ()))
+    asked = Asked(master, settings_of(conf or ()), engine)
     # A copy of standard error, which goes on while Spark's JVM is started without it.
     progress = Console(file=os.fdopen(os.dup(2), "w"))
     spark: SparkSession | None = None
@@ -86,24 +91,47 @@ def analyze(
         typer.echo(json_of(results.of_runs, list(results.summaries.items())))
     else:
         results.show(Console(), is_verbose=is_verbose)
-    keep(progress)
+    if results.spark is not None:
+        write_store(results.spark, results.stored(), store)
+        close_session(results.spark)
     raise typer.Exit(results.exit_code)
 
 
 @dataclass(frozen=True)
 class Asked:
-    """The Spark that was asked for: its master, None for this machine, and settings."""
+    """What was asked for: Spark by its master, None for this machine, and settings; the engine."""
 
     master: str | None
     settings: Mapping[str, str]
+    engine: EngineChoice = EngineChoice.AUTO
 
-    def open(self, rows: int) -> SparkSession:
-        """Open it for traces of up to this number of rows."""
-        return open_session(self.master, rows=rows, may_record=True, settings=self.settings)
+    def open(self, engines: Collection[Engine]) -> SparkSession:
+        """Open Spark for runs that these engines judge."""
+        engine = Engine.SPARK_SQL if Engine.SPARK_SQL in engines else Engine.DUCKDB
+        return open_session(self.master, engine=engine, settings=self.settings)
 
     def open_for_uris(self) -> SparkSession:
-        """Open it for traces of unknown size on any file system."""
-        return replace(self, settings={**OF_URIS, **self.settings}).open(_ROWS_UNKNOWN)
+        """Open it for runs of unknown size on any file system."""
+        return replace(self, settings={**OF_URIS, **self.settings}).open([Engine.SPARK_SQL])
+
+    def engine_of(self, rows: int) -> Engine:
+        """The engine that judges a run with this number of rows."""
+        if self.engine is EngineChoice.AUTO:
+            return Engine.DUCKDB if rows <= ROWS_OF_A_TASK else Engine.SPARK_SQL
+        return Engine.SPARK_SQL if self.engine is EngineChoice.SQL else Engine.DUCKDB
+
+    def why(self, engine: Engine, rows: int) -> str:
+        """Why that engine judges a run with this number of rows, in words."""
+        if self.engine is not EngineChoice.AUTO:
+            return f"{rows:,} rows, --engine {self.engine}"
+        relation = "up to" if engine is Engine.DUCKDB else "more than"
+        return f"{rows:,} rows, {relation} the {ROWS_OF_A_TASK:,} that a task judges"
+
+    @property
+    def at_once(self) -> int:
+        """The tasks of an executor at a time, if its cores are given; else 0."""
+        cores = int(self.settings.get("spark.executor.cores", 0))
+        return cores // int(self.settings.get("spark.task.cpus", 1))
 
 
 @dataclass(frozen=True)
@@ -116,6 +144,7 @@ class _Results:
         summaries: of the nights, by their folders.
         remotes: where runs really are, by the local folders of their descriptions.
         beside: has these local folders, which are removed with it.
+        spark: None if there was nothing to judge.
     """
 
     of_runs: list[Judged]
@@ -123,6 +152,16 @@ class _Results:
     summaries: dict[Path, NightSummary]
     remotes: Mapping[Path, RemoteFolder]
     beside: HeldFolder | None
+    spark: SparkSession | None
+
+    def stored(self) -> list[tuple[Judged, str]]:
+        """The runs that have a verdict, each with the folder of its report or the URI of that."""
+        judged = [one for one in (*self.of_nights, *self.of_runs) if one.verdict is not None]
+        return [(one, self._place(one)) for one in judged]
+
+    def _place(self, one: Judged) -> str:
+        path, remote = one.folder.path, _remote_of(one.folder, self.remotes)
+        return str(path.absolute()) if remote is None else remote.shown(str(path))
 
     def show(self, out: Console, *, is_verbose: bool) -> None:
         """Print them."""
@@ -159,7 +198,7 @@ def _judge(
     nights = {path: night for path in paths if (night := read_night(path)) is not None}
     of_nights = [(run, True) for path, night in nights.items() for run in runs_of(path, night)]
     of_sessions = [(run, False) for path in paths if path not in nights for run in find_runs(path)]
-    judged = _judge_all([*of_nights, *of_sessions], spark, asked, remotes, progress)
+    spark, judged = _judge_all([*of_nights, *of_sessions], spark, asked, remotes, progress)
     of_runs = [one for one, is_of_night in judged if not is_of_night]
     in_nights = [one for one, is_of_night in judged if is_of_night]
     for path in paths:
@@ -170,7 +209,7 @@ def _judge(
     summaries = _write_nights(nights, in_nights)
     for path, remote in remotes.items():
         remote.publish(path / "report")
-    return _Results(of_runs, in_nights, summaries, remotes, beside)
+    return _Results(of_runs, in_nights, summaries, remotes, beside, spark)
 
 
 def _fetched(uris: Iterable[str], beside: Path) -> dict[Path, RemoteFolder]:
@@ -215,28 +254,51 @@ def _judge_all(
     asked: Asked,
     remotes: Mapping[Path, RemoteFolder],
     progress: Console,
-) -> list[tuple[Judged, bool]]:
-    """Judge runs one by one in one Spark; one that can't be judged stops no other.
+) -> tuple[SparkSession | None, list[tuple[Judged, bool]]]:
+    """Judge runs in one Spark; one that can't be judged stops no other.
 
     Args:
         folders: with whether they are of a night.
         spark: None if it is not open yet.
-        asked: how it is opened.
+        asked: how it is opened, and which engine judges.
         remotes: those whose files are at a URI.
         progress: where to print it.
+
+    Returns:
+        The session, None if there was nothing to judge, and the runs in the same order.
     """
     if not folders:
-        return []
-    judged: list[tuple[Judged, bool]] = []
+        return spark, []
+    rows = {folder: rows_of(folder, _remote_of(folder, remotes)) for folder, _ in folders}
+    engines = {folder: asked.engine_of(count) for folder, count in rows.items()}
+    judged: dict[RunFolder, Judged] = {}
     with PhaseProgress(progress) as phases:
         if spark is None:
             phases.phase("starting Spark")
-            spark = asked.open(max(sum(count_rows(folder).values()) for folder, _ in folders))
-        for index, (folder, is_of_night) in enumerate(folders, start=1):
-            phases.phase(f"judging {_name(folder)}, run {index} of {len(folders)}")
-            judged.append((judge_run(spark, folder, _remote_of(folder, remotes)), is_of_night))
-        close_session(spark)
-    return judged
+            spark = asked.open(engines.values())
+        of_tasks = [
+            InTask(folder, _remote_of(folder, remotes), asked.why(engine, rows[folder]))
+            for folder, engine in engines.items()
+            if engine is Engine.DUCKDB
+        ]
+        if of_tasks:
+            what = with_noun(len(of_tasks), "run")
+            largest = max(rows[run.folder] for run in of_tasks)
+            why = asked.why(Engine.DUCKDB, largest)
+            phases.phase(f"judging {what} by DuckDB, each in a Spark task: {why}")
+
+            def on_progress(done: int) -> None:
+                phases.phase(f"judged {done} of {what}")
+
+            at_once = min(len(of_tasks), cores_here()) if asked.master is None else asked.at_once
+            told = judge_in_tasks(spark, of_tasks, at_once=at_once, on_progress=on_progress)
+            judged |= {one.folder: one for one in told}
+        for folder, engine in engines.items():
+            if engine is Engine.SPARK_SQL:
+                why = asked.why(engine, rows[folder])
+                phases.phase(f"judging {_name(folder)} by Spark SQL: {why}")
+                judged[folder] = judge_by_sql(spark, folder, why, _remote_of(folder, remotes))
+    return spark, [(judged[folder], is_of_night) for folder, is_of_night in folders]
 
 
 def _name(folder: RunFolder) -> str:

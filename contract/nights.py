@@ -16,6 +16,9 @@ from contract.regular_files import read_file, replace_file
 from contract.verdicts import CheckVerdict, RunVerdict
 
 NIGHT_FILE = "night.json"
+SESSION_FILE = "ducktape.log"
+"""Every session's folder has it."""
+_LEVELS_TO_SESSION, _LEVELS_TO_NIGHT = 5, 8
 SUMMARY_FILE = "summary.json"
 SCHEMA = 1
 
@@ -203,3 +206,13 @@ def _read(file: Path, kind: type[_T]) -> _T | None:
         return None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
         raise RunFolderError(f"{file} is not a valid {kind.__name__}: {error}") from error
+
+
+def home_of(run: Path) -> Path | None:
+    """The folder of the night, else of the session, that a run's folder is in; None of neither."""
+    path = run.resolve()
+    for mark, levels in ((NIGHT_FILE, _LEVELS_TO_NIGHT), (SESSION_FILE, _LEVELS_TO_SESSION)):
+        for above in path.parents[:levels]:
+            if (above / mark).is_file():
+                return above
+    return None

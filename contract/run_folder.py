@@ -20,6 +20,8 @@ PLAN_FILE = "plan.json"
 RUN_FILE = "run.json"
 RAW_FOLDERS = ("history", "segments", "brokers")
 """The folders of raw sources, which a generated history does not have."""
+STORE_FOLDER = "judged"
+"""In a results folder: all findings and verdicts (`analysis.store`)."""
 NODES_FOLDER = ".nodes"
 """The folder of running sessions' nodes, in a folder of results."""
 GENERATED = "generated"

@@ -221,6 +221,33 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
     phases: list[PhaseTime]
 
 
+class Engine(enum.StrEnum):
+    """What ran the statements of the checks."""
+
+    DUCKDB = "DuckDB"
+    SPARK_SQL = "Spark SQL"
+
+
+class EngineChoice(enum.StrEnum):
+    """Which engine judges, as it is asked for; `auto`: by the number of rows."""
+
+    AUTO = "auto"
+    DUCKDB = "duckdb"
+    SQL = "sql"
+
+
+class Judging(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run was judged.
+
+    why: by this engine, in words.
+    seconds: from reading the tables to the verdict; the page comes after it.
+    """
+
+    engine: Engine
+    why: str
+    seconds: float
+
+
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """The whole verdict of a run.
 
@@ -231,6 +258,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     answer: to the scenario's question, in a sentence or two; empty until the report is written.
     build: what was not the release of `kafka`, as own jars by a hash (docs/own-builds.md); empty if
         all was.
+    judging: by which engine; None in verdicts of earlier releases.
     """
 
     schema: int
@@ -255,6 +283,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     unexpected: list[UnexpectedFindings] = []
     answer: str = ""
     build: str = ""
+    judging: Judging | None = None
 
     @property
     def on(self) -> str:

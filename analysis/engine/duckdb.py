@@ -1,8 +1,9 @@
-"""Statements run by DuckDB, without a JVM: for a developer's inner loop, and as a second opinion.
+"""Statements run by DuckDB: in the task of Spark that judges a run.
 
-The statements are the same as Spark's, in DuckDB's spelling (`analysis.engine.spelling`).
+The statements are the same as those of Spark SQL, in DuckDB's spelling (`analysis.engine.spelling`).
 """
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import count
@@ -17,6 +18,7 @@ from analysis.engine.frames import Frame, View
 from analysis.engine.spelling import MACROS, in_duckdb
 from analysis.engine.statements import statement
 
+_GLOB = re.compile(r"[*?[]")
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 
@@ -50,16 +52,14 @@ class DuckDBEngine(PlanningEngine):
         self._conn.unregister("content")
         return replace(made, is_empty=not content.num_rows)
 
-    def is_local(self, rows: int) -> bool:  # noqa: ARG002 - the same for any number
-        """Never: DuckDB reads files as fast as its own tables."""
-        return False
-
     def parquet(self, place: Path | str, schema: pa.Schema) -> Frame:
         """Rows of a Parquet file, read again by each statement."""
-        names = ", ".join(f'"{name}"' for name in schema.names)
-        # A folder called `leader=killed` is no column.
-        source = f"read_parquet('{place}', hive_partitioning = false)"
-        return self._made("VIEW", f"SELECT {names} FROM {source}", schema.names)
+        # A folder called `leader=killed` is no column, and one called `[a]` no pattern.
+        path = _GLOB.sub(r"[\g<0>]", str(place))
+        rows = self._conn.read_parquet(path, hive_partitioning=False)
+        name = f"t{next(self._numbers)}"
+        rows.project(*map(duckdb.ColumnExpression, schema.names)).create_view(name)
+        return Frame(self, tuple(schema.names), View(name))
 
     def computed(self, frame: Frame) -> Frame:
         """The rows of a frame as a table."""

@@ -52,10 +52,6 @@ class Engine(Protocol):
         """Rows that Python has."""
         ...
 
-    def is_local(self, rows: int) -> bool:
-        """Whether a table with this number of rows is better read into Python first."""
-        ...
-
     def parquet(self, place: Path | str, schema: pa.Schema) -> "Frame":
         """Rows of a Parquet file at a path or URI, with the columns of a schema."""
         ...
@@ -156,15 +152,12 @@ class Frame:
         engine: runs it.
         columns: their names, in their order.
         body: what it is made of.
-        is_large: whether it reads the files of a large table: known of a table, and of what
-            `analysis.engine.sharing.resolved` returns.
-        is_empty: whether it is known to have no rows; False if it is not known. Likewise.
+        is_empty: whether it is known to have no rows; False if it is not known.
     """
 
     engine: Engine
     columns: tuple[str, ...]
     body: View | Select | Union | Shared
-    is_large: bool = False
     is_empty: bool = False
 
     @property

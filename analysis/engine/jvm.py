@@ -1,13 +1,12 @@
 """All that is used of PySpark without being part of its documented interface.
 
-PySpark documents no way to the JVM that it starts. Three things need that JVM itself:
+PySpark documents no way to the JVM that it starts. Two things need that JVM itself:
 
 - the analysis asks whether it still runs, since a check whose JVM was killed judged nothing;
-- class data are recorded by a diagnostic command of it (docs/decisions/0018);
 - runs at a URI are listed, read and written by Hadoop's file systems, since Spark itself writes no
   single file (docs/decisions/0021).
 
-All of them start from the gateway here, and call public classes of Java, Hadoop and Spark.
+Both start from the gateway here, and call public classes of Java, Hadoop and Spark.
 """
 
 import subprocess

@@ -2,7 +2,7 @@
 
 import logging
 import os
-import shlex
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -13,46 +13,42 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from analysis.engine import jvm
-from analysis.engine.class_data import flags
 from analysis.engine.quiet import quiet
-from analysis.engine.settings import OPTIONS_OF_JVMS
-from analysis.engine.spark import SMALL_INPUT_ROWS
-from analysis.engine.tuning import OF_SESSIONS, for_few_rows
+from analysis.engine.settings import OF_SQL, OPTIONS_OF_JVMS, PYTHON
 from contract.errors import AnalysisError
+from contract.verdicts import Engine
 
-LOCAL = "local[*]"
+LOCAL = "local[*,3]"
+"""Every core of this machine; a task may fail twice (`analysis.tasks`)."""
 _LOG4J2 = (Path(__file__).resolve().parent / "conf" / "log4j2.properties").as_uri()
 _NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
-_START_SOON = (
-    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms1600m -Xmn1100m -XX:ReservedCodeCacheSize=240m"
-)
+_PYTHON = "PYSPARK_PYTHON"
+_START_SOON = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _RUN_LONG = "-XX:+UseParallelGC -XX:-DontCompileHugeMethods"
+_MEMORY = {Engine.DUCKDB: "1g", Engine.SPARK_SQL: "4g"}
+"""Of the driver. DuckDB's is the tasks' own."""
 
 
 def open_session(
     master: str | None = None,
     *,
-    rows: int = 0,
-    may_record: bool = False,
+    engine: Engine = Engine.DUCKDB,
     settings: Mapping[str, str] = _NO_SETTINGS,
 ) -> SparkSession:
-    """A session on this machine (`local[*]`), or on a master given as Spark's `--master` is.
+    """A session on this machine, or on a master given as Spark's `--master` is.
 
-    It plans for few rows. What goes through many rows of a large trace asks for more by itself, as
-    long as it runs (`Trace.materialized`). Its JVM prints nothing, as progress is shown meanwhile.
+    Its JVM prints nothing, as progress is shown meanwhile.
 
     Args:
         master: None for this machine.
-        rows: of the largest trace to come. A JVM for small ones starts sooner; one for large ones
-            compiles better, and may use 4 GB.
-        may_record: whether its JVM records class data where none is kept; see `class_data.keep`.
+        engine: that judges: for DuckDB, which runs in tasks, the JVM starts soon; for Spark SQL it
+            compiles better, and may use more memory.
         settings: of the user (`analysis.engine.settings`); they replace those here, except that
             options of JVMs are added.
 
     Raises:
         AnalysisError: Spark does not start with that.
     """
-    is_small = rows <= SMALL_INPUT_ROWS
     builder = (
         SparkSession.builder.appName("fencepost")
         .master(master or LOCAL)
@@ -61,15 +57,17 @@ def open_session(
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.python.sql.dataFrameDebugging.enabled", "false")
         .config("spark.sql.execution.arrow.localRelationThreshold", "1MB")
-        .config(map={**OF_SESSIONS})
-        .config("spark.driver.memory", "2g" if is_small else "4g")
+        .config(map={**OF_SQL})
+        .config("spark.driver.memory", _MEMORY[engine])
     )
     if master is None:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config(
             "spark.driver.host", "127.0.0.1"
         )
-    options = _options_of_jvms(is_small=is_small, may_record=may_record)
+    python = settings.get(PYTHON) or os.environ.get(_PYTHON) or sys.executable
+    os.environ[_PYTHON] = python if master else sys.executable
+    options = _options_of_jvms(engine)
     added = {name: f"{own} {settings.get(name, '')}".strip() for name, own in options.items()}
     builder = builder.config(map={**settings, **added})
     try:
@@ -84,18 +82,16 @@ def open_session(
     logging.getLogger().addHandler(logging.NullHandler())
     # PySpark prints each statement that fails; `analysis.verdict.judge` records it.
     logging.getLogger("SQLQueryContextLogger").disabled = True
-    for_few_rows(session)
     return session
 
 
-def _options_of_jvms(*, is_small: bool, may_record: bool) -> dict[str, str]:
+def _options_of_jvms(engine: Engine) -> dict[str, str]:
     """The options of the driver's JVM, and of executors, whose memory is set apart from these.
 
     Executors are JVMs of their own on a cluster only, where they have long to run.
     """
     log4j2 = f"-Dlog4j2.configurationFile={_LOG4J2}"
-    class_data = shlex.join(flags(may_record=may_record))
-    of_driver = f"{_START_SOON if is_small else _RUN_LONG} {log4j2} {class_data}"
+    of_driver = f"{_START_SOON if engine is Engine.DUCKDB else _RUN_LONG} {log4j2}"
     return dict(zip(OPTIONS_OF_JVMS, (of_driver, _RUN_LONG), strict=True))
 
 

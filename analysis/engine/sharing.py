@@ -106,7 +106,7 @@ class _Resolving:
         parts = tuple(map(self.of, (first, *rest)))
         if len(parts) == 1:
             return parts[0]
-        return replace(frame, body=Union(parts), is_large=any(one.is_large for one in parts))
+        return replace(frame, body=Union(parts))
 
     def _of_select(self, frame: Frame, select: Select) -> Frame:
         source = self.of(select.source)
@@ -115,8 +115,7 @@ class _Resolving:
             for one in select.joined
             if not (one.how == "left_anti" and self.is_empty(one.frame))
         )
-        is_large = source.is_large or any(one.frame.is_large for one in joined)
-        return replace(frame, body=replace(select, source=source, joined=joined), is_large=is_large)
+        return replace(frame, body=replace(select, source=source, joined=joined))
 
     def _is_inlined(self, rows: Shared) -> bool:
         return rows.computed is None and id(rows) in self._inlined

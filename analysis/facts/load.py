@@ -1,14 +1,15 @@
-"""A run's tables, read by Spark or by another engine."""
+"""A run's tables, read by DuckDB or by Spark."""
 
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from analysis.engine.duckdb import DuckDBEngine
 from analysis.engine.frames import Engine, Frame
 from analysis.engine.scratch import Scratch
 from analysis.engine.spark import SparkEngine
 from analysis.facts.remote import RemoteRun
-from analysis.facts.source import TableFiles, table_content, table_files
+from analysis.facts.source import TableFiles, table_files
 from analysis.facts.trace import Trace
 from contract.manifest import alterations
 from contract.run_folder import RunFolder
@@ -20,8 +21,24 @@ def count_rows(folder: RunFolder) -> dict[str, int]:
     return table_files(folder).rows
 
 
+def load_on_duckdb(folder: RunFolder, spill: Path, *, threads: int, memory: int) -> Trace:
+    """Read a run's tables by DuckDB; those that are missing or unreadable have no rows.
+
+    Args:
+        folder: the run's.
+        spill: for what does not fit into the memory.
+        threads: at most.
+        memory: in bytes.
+
+    Raises:
+        RunFolderError: the folder has no plan or no description of a run.
+    """
+    engine = DuckDBEngine(threads=threads, memory=f"{memory >> 20}MiB", spill=spill)
+    return trace_of(engine, folder, table_files(folder))
+
+
 def load_trace(spark: SparkSession, folder: RunFolder, remote: RemoteRun | None = None) -> Trace:
-    """Read a run's tables; those that are missing or unreadable have no rows, and say so.
+    """Read a run's tables by Spark; those that are missing or unreadable have no rows.
 
     Args:
         spark: reads tables with many rows where they are.
@@ -45,8 +62,6 @@ def trace_of(
     def read(name: str) -> Frame:
         if not files.rows[name]:
             return engine.table(TABLES[name].empty_table())
-        if engine.is_local(files.rows[name]):
-            return engine.table(table_content(name, files.open[name]))
         place = files.places[name]
         return engine.parquet(place.resolve() if isinstance(place, Path) else place, TABLES[name])
 

@@ -7,13 +7,9 @@ from urllib.parse import quote
 import plotly
 from plotly.offline import get_plotlyjs
 
-from contract.nights import NIGHT_FILE
+from contract.nights import home_of
 from contract.regular_files import replace_file
 from contract.run_folder import RunFolder
-
-_SESSION_FILE = "ducktape.log"
-"""Every session's folder has it."""
-_LEVELS_TO_SESSION, _LEVELS_TO_NIGHT = 5, 8
 
 
 def shared_script(folder: RunFolder) -> Path:
@@ -21,19 +17,11 @@ def shared_script(folder: RunFolder) -> Path:
 
     It is in `report/` of the night, else of the session, else of the run itself.
     """
-    path = _home(folder) / "report" / f"plotly-{plotly.__version__}.min.js"
+    home = home_of(folder.path) or folder.path.resolve()
+    path = home / "report" / f"plotly-{plotly.__version__}.min.js"
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, get_plotlyjs().encode())
-    return path
-
-
-def _home(folder: RunFolder) -> Path:
-    path = folder.path.resolve()
-    for mark, levels in ((NIGHT_FILE, _LEVELS_TO_NIGHT), (_SESSION_FILE, _LEVELS_TO_SESSION)):
-        for above in path.parents[:levels]:
-            if (above / mark).is_file():
-                return above
     return path
 
 

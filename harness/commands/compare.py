@@ -3,6 +3,7 @@
 import shlex
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -121,7 +122,7 @@ def compare(  # noqa: PLR0913 - the options of a command
         write_comparison(night.path, wanted.described(night.state.runs))
         try:
             carry_out(night, results, _console, on_phase=lambda _: None)
-            judged(night, _judge, again="judge and compare them")
+            judged(night, partial(_judge, results), again="judge and compare them")
         except (KeyboardInterrupt, InterruptError):
             left = len(night.remaining)
             raise InterruptError(
@@ -136,8 +137,10 @@ def compare(  # noqa: PLR0913 - the options of a command
     raise typer.Exit(code)
 
 
-def _judge(folder: Path) -> int:
-    return analyse_in_own_process([folder], stdout=subprocess.DEVNULL)
+def _judge(results: Path, folder: Path) -> int:
+    return analyse_in_own_process(
+        [folder], options=options_of(results=results), stdout=subprocess.DEVNULL
+    )
 
 
 def _compare(path: Path, *, is_verbose: bool, as_json: bool) -> int:

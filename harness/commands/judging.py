@@ -11,6 +11,7 @@ from typing import Any
 
 from cluster.nodes.tether import tethered
 from contract.child import finish_child, run_child
+from contract.run_folder import STORE_FOLDER
 from contract.stages import Stage
 from harness.session.catalog import ScenarioFile
 
@@ -19,9 +20,18 @@ _STDIN = "-"
 _AFTER_FAULTS = (Stage.SETTLING, Stage.FINAL_READ, Stage.COLLECTING)
 
 
-def options_of(*, is_verbose: bool, as_json: bool) -> tuple[str, ...]:
-    """The options of the analysis that say what it prints."""
-    return (*(["--verbose"] if is_verbose else []), *(["--json"] if as_json else []))
+def options_of(
+    *, is_verbose: bool = False, as_json: bool = False, results: Path | None = None
+) -> tuple[str, ...]:
+    """The options of the analysis that say what it prints, and what it writes.
+
+    Args:
+        is_verbose: it prints all.
+        as_json: it prints JSON.
+        results: the folder whose store receives all findings and verdicts.
+    """
+    store = [] if results is None else ["--store", str(results.absolute() / STORE_FOLDER)]
+    return (*(["--verbose"] if is_verbose else []), *(["--json"] if as_json else []), *store)
 
 
 def analyse_in_own_process(

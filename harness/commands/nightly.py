@@ -86,7 +86,7 @@ def nightly(  # noqa: PLR0913 - the options of a command
         _introduce(night)
         try:
             stories = _stories(night.remaining)
-            options = options_of(is_verbose=is_verbose, as_json=as_json)
+            options = options_of(is_verbose=is_verbose, as_json=as_json, results=results)
             with EarlyAnalysis(stories=stories, options=options) as analysis:
                 carry_out(night, results, _console, on_phase=analysis.phase)
                 again = "judge them, or --fresh for a new night"

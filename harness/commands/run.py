@@ -1,10 +1,8 @@
 """`fencepost run`, `list` and `analyze`."""
 
-import enum
 import json
 import shlex
-import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -15,13 +13,11 @@ from rich.table import Table
 
 from cluster.nodes.pool import PoolKind
 from contract.builds import with_note
-from contract.child import run_child
 from contract.errors import (
     AnalysisError,
     FencepostError,
     InterruptError,
     RunFolderError,
-    UsageError,
 )
 from contract.manifest import DECODED_AGAIN
 from contract.program import say, unexpected
@@ -29,6 +25,7 @@ from contract.progress import PhaseProgress
 from contract.randomness import new_seed
 from contract.run_folder import GENERATED, RunFolder, find_runs
 from contract.uris import local_folder, place
+from contract.verdicts import EngineChoice
 from harness.collection.collect import decode_clients, decode_server_logs
 from harness.commands.builds import (
     ClientJars,
@@ -104,7 +101,7 @@ def run(  # noqa: PLR0913 - the options of a command
     )
     _introduce(session, chosen, parameters)
     stories = count_stories(chosen, chosen_parameters)
-    options = options_of(is_verbose=is_verbose, as_json=as_json)
+    options = options_of(is_verbose=is_verbose, as_json=as_json, results=results)
     collected: list[Path] = []
     try:
         with EarlyAnalysis(stories=stories, options=options) as analysis:
@@ -130,13 +127,6 @@ def run(  # noqa: PLR0913 - the options of a command
             raise
         raise InterruptError(_not_judged(collected)) from None
     raise typer.Exit(code)
-
-
-class Engine(enum.StrEnum):
-    """What judges runs."""
-
-    SPARK = "spark"
-    DUCKDB = "duckdb"
 
 
 def list_scenarios(*, as_json: AsJson = False) -> None:
@@ -169,8 +159,20 @@ def analyze(
         typer.Option(metavar="KEY=VALUE", help="A setting of Spark; may be given several times."),
     ] = None,
     engine: Annotated[
-        Engine, typer.Option(help="duckdb prints a verdict in seconds, and writes nothing.")
-    ] = Engine.SPARK,
+        EngineChoice,
+        typer.Option(
+            help="What judges: DuckDB in a Spark task a run, or Spark SQL over all executors; auto: "
+            "by the number of rows."
+        ),
+    ] = EngineChoice.AUTO,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FOLDER|URI",
+            help="Where all findings and verdicts are written as Parquet, by night and scenario; "
+            "by default in the results folder that a run is in.",
+        ),
+    ] = None,
     *,
     is_verbose: Verbose = False,
     as_json: AsJson = False,
@@ -181,35 +183,16 @@ def analyze(
     noticed. At a URI the tables are judged as they are, and the report is written beside them.
     """
     places = [place(run) for run in runs]
-    if engine is Engine.DUCKDB:
-        _require_duckdb(places, master, conf)
     folders = [path for path in places if isinstance(path, Path)]
     decoded = [decode_again(folder) for path in folders for folder in find_runs(path)]
-    options = options_of(is_verbose=is_verbose, as_json=as_json)
-    if engine is Engine.DUCKDB:
-        code = run_child([sys.executable, "-m", "analysis.preview", *options, *map(str, folders)])
-    else:
-        code = _judged(
-            places,
-            lambda: analyse_in_own_process(places, options=options, master=master, conf=conf or ()),
-        )
+    options = [*options_of(is_verbose=is_verbose, as_json=as_json), "--engine", engine]
+    if store is not None:
+        options += ["--store", store]
+    code = _judged(
+        places,
+        lambda: analyse_in_own_process(places, options=options, master=master, conf=conf or ()),
+    )
     raise typer.Exit(code if all(decoded) else max(code, FencepostError.exit_code))
-
-
-def _require_duckdb(
-    places: Iterable[Path | str], master: str | None, conf: Sequence[str] | None
-) -> None:
-    """Check that DuckDB can do what is asked.
-
-    Raises:
-        UsageError: an option is Spark's, or a run is not on this machine.
-    """
-    for option, value in (("--master", master), ("--conf", conf)):
-        if value:
-            raise UsageError(f"{option} is Spark's; it can't be given with --engine duckdb")
-    for one in places:
-        if isinstance(one, str):
-            raise UsageError(f"{one}: --engine duckdb reads folders of this machine only")
 
 
 def decode_again(folder: RunFolder) -> bool:

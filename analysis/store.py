@@ -1,0 +1,121 @@
+"""The store: all findings and verdicts of judged runs, as Parquet by night and scenario.
+
+It is partitioned by `night` (or session), `scenario` and `run`, on any file system of Hadoop. Spark
+writes it. A run that is judged again replaces its own rows.
+"""
+
+from collections.abc import Sequence
+from functools import reduce
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from analysis.engine.scratch import in_full
+from analysis.report.night_rows import Judged
+from contract.findings import FINDINGS, FINDINGS_FILE
+from contract.nights import home_of
+from contract.run_folder import STORE_FOLDER
+from contract.uris import place
+
+_KEYS = ("night", "scenario", "run")
+_RUNS = pa.schema(
+    [
+        ("at_run", pa.int32()),
+        *((name, pa.string()) for name in _KEYS),
+        ("run_id", pa.string()),
+        ("seed", pa.int64()),
+        ("kafka", pa.string()),
+        ("build", pa.string()),
+        ("cluster", pa.string()),
+        ("started_micros", pa.int64()),
+        ("ended_micros", pa.int64()),
+        ("run_verdict", pa.string()),
+        ("engine", pa.string()),
+        ("judging_seconds", pa.float64()),
+        ("verdict_json", pa.string()),
+    ]
+)
+"""`at_run` is left out of the store; `verdict_json` is the run's own row's."""
+
+
+def write_store(
+    spark: SparkSession, judged: Sequence[tuple[Judged, str]], store: str | None
+) -> None:
+    """Write a row for each run, whose `check` is null, and one for each finding.
+
+    Args:
+        spark: the session.
+        judged: runs with a verdict, and the folder or URI of each.
+        store: its folder or URI; None: that of the results folder that a run is in, if it has one.
+    """
+    by_store: dict[str, list[tuple[Judged, str]]] = {}
+    for one, where in judged:
+        if (home := store or _store_of(where)) is not None:
+            by_store.setdefault(in_full(place(home)), []).append((one, where))
+    for home, runs in by_store.items():
+        rows = [_row(at, one, where) for at, (one, where) in enumerate(runs)]
+        of_runs = spark.createDataFrame(pa.Table.from_pylist(rows, schema=_RUNS))
+        found = _findings(spark, [where for _, where in runs])
+        of_findings = found.join(of_runs.drop("verdict_json"), "at_run")
+        stored = of_runs.unionByName(of_findings, allowMissingColumns=True).drop("at_run")
+        writer = stored.coalesce(1).write.option("partitionOverwriteMode", "dynamic")
+        writer.mode("overwrite").partitionBy(*_KEYS).parquet(home)
+
+
+def _findings(spark: SparkSession, places: Sequence[str]) -> DataFrame:
+    """The rows of the runs' files of findings, with `at_run`."""
+    schema = from_arrow_schema(FINDINGS)
+    return reduce(
+        DataFrame.unionAll,
+        [
+            spark.read.schema(schema)
+            .parquet(f"{in_full(place(where))}/report/{FINDINGS_FILE}")
+            .selectExpr("*", f"{at} as at_run")
+            for at, where in enumerate(places)
+        ],
+    )
+
+
+def _store_of(where: str) -> str | None:
+    """The store of the results folder that a local run is in."""
+    path = place(where)
+    if isinstance(path, str):
+        return None
+    stores = (above / STORE_FOLDER for above in path.resolve().parents)
+    return next((str(one) for one in stores if one.is_dir()), None)
+
+
+def _row(at: int, one: Judged, where: str) -> dict[str, object]:
+    verdict, run = one.verdict, one.folder.run()
+    if verdict is None:
+        raise ValueError(f"{where} has no verdict")
+    judging = verdict.judging
+    return {
+        "at_run": at,
+        **dict(zip(_KEYS, _keys(verdict.scenario, where), strict=True)),
+        "run_id": verdict.run_id,
+        "seed": verdict.seed,
+        "kafka": verdict.kafka,
+        "build": verdict.build,
+        "cluster": verdict.cluster,
+        "started_micros": run.started_micros,
+        "ended_micros": run.ended_micros,
+        "run_verdict": str(verdict.verdict),
+        "engine": None if judging is None else str(judging.engine),
+        "judging_seconds": None if judging is None else judging.seconds,
+        "verdict_json": msgspec.json.encode(verdict).decode(),
+    }
+
+
+def _keys(scenario: str, where: str) -> tuple[str, str, str]:
+    """Night, scenario and run: by the night, else the session, else the folder above."""
+    path = place(where)
+    if isinstance(path, Path):
+        path = path.resolve()
+        if (home := home_of(path)) is not None:
+            return home.name, scenario, str(path.relative_to(home))
+    above, _, name = str(path).rstrip("/").rpartition("/")
+    return above.rpartition("/")[2], scenario, name

@@ -1,0 +1,354 @@
+"""Runs as Spark tasks: each is judged in a task of its own, by DuckDB, and comes back as rows.
+
+See docs/decisions/0035.
+"""
+
+import os
+import resource
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from pathlib import Path
+from tempfile import gettempdir
+
+import msgspec
+import psutil
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark import TaskContext
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from analysis.engine import jvm
+from analysis.engine.session import is_jvm_alive, jvm_ended
+from analysis.facts.load import load_on_duckdb
+from analysis.facts.remote import RemoteFolder
+from analysis.facts.source import table_files
+from analysis.judging import judge_folder
+from analysis.report.night_rows import Judged
+from contract.errors import AnalysisError, FencepostError
+from contract.held import HeldFolder, remove_unheld
+from contract.run_folder import RunFolder
+from contract.verdicts import Engine, Verdict
+
+ROWS_OF_A_TASK = 50_000_000
+"""Of the tables of a run that a task judges: ranges of records, and other rows."""
+_RESULTS = "run int, name string, content binary"
+"""Rows of a task: run, then `verdict` or `error` with its JSON, or a piece of a report's file."""
+_VERDICT, _ERROR, _REPORT = "verdict", "error", "report/"
+_PIECE_BYTES = 4 << 20
+_JUDGED_AT_MOST = 2
+"""Attempts of a task that judge. What ended its worker twice would end it again."""
+_SCRATCH = ".judging-"
+_COPIES = "fencepost-run-"
+_LOOK_SECONDS = 0.3
+_MEMORY_LIMIT = Path("/sys/fs/cgroup/memory.max")
+_PARALLELISM = "spark.sql.leafNodeDefaultParallelism"
+_PACKAGES = ("analysis", "contract", "duckdb", "msgspec", "pyarrow", "sqlglot")
+"""Of the packages that a task imports, those whose absence says that it lacks Fencepost."""
+
+
+class _Error(msgspec.Struct, frozen=True):
+    message: str
+    exit_code: int
+
+
+@dataclass(frozen=True)
+class InTask:
+    """A run that is to be judged.
+
+    Attributes:
+        folder: the run's, or the local one with its descriptions.
+        remote: where its files are, if elsewhere.
+        why: it is judged in a task, in words.
+    """
+
+    folder: RunFolder
+    remote: RemoteFolder | None
+    why: str
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a task may use of its machine.
+
+    Attributes:
+        at_once: tasks on the machine at the same time; 0: as many as it has cores.
+    """
+
+    at_once: int
+
+    def of_this_machine(self) -> tuple[int, int]:
+        """Threads, and bytes of memory: half of what is free, divided by the tasks.
+
+        `spark.executor.pyspark.memory` limits the address space of the worker instead.
+        """
+        cores = cores_here()
+        at_once = self.at_once or cores
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        free = memory_here() if limit == resource.RLIM_INFINITY else limit * at_once
+        return max(1, cores // at_once), free // 2 // at_once
+
+
+def cores_here() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def memory_here() -> int:
+    """The bytes of memory that are free on this machine, or in this container."""
+    free = int(psutil.virtual_memory().available)
+    with suppress(OSError, ValueError):
+        free = min(free, int(_MEMORY_LIMIT.read_text()))
+    return free
+
+
+def rows_of(folder: RunFolder, remote: RemoteFolder | None = None) -> int:
+    """The rows of all tables of a run; 0 where they can't be read, which judging it reports."""
+    try:
+        files = table_files(folder, None if remote is None else remote.run(folder))
+    except FencepostError:
+        return 0
+    return sum(files.rows.values())
+
+
+def judge_in_tasks(
+    spark: SparkSession,
+    runs: Sequence[InTask],
+    *,
+    at_once: int = 0,
+    on_progress: Callable[[int], None] = lambda _: None,
+) -> list[Judged]:
+    """Judge runs, each in a task; what ends one of them leaves the others their verdicts.
+
+    Args:
+        spark: the session; as many runs are judged at a time as its executors have cores.
+        runs: at a path that executors have too, or at a URI.
+        at_once: of `Share`.
+        on_progress: called with the number of runs that are done.
+
+    Raises:
+        AnalysisError: the executors can't judge any run.
+    """
+    judge = partial(_judged_rows, Share(at_once), [run.why for run in runs])
+    rows = _as_frame(spark, runs).mapInArrow(judge, _RESULTS)
+    with ThreadPoolExecutor(1) as threads:
+        asked = threads.submit(rows.toArrow)
+        try:
+            _await(spark, asked, on_progress)
+        except BaseException:
+            _cancel(spark, asked)
+            raise
+    try:
+        found = _by_run(asked.result())
+    except (PySparkException, Py4JError, OSError) as error:
+        if not is_jvm_alive():
+            raise jvm_ended() from error
+        raise AnalysisError(_reason(error)) from error
+    return [_judged(run, found.get(index, {})) for index, run in enumerate(runs)]
+
+
+def warm_up(spark: SparkSession) -> None:
+    """Let a Python worker start and import what judging needs; it stays for the first run."""
+    spark.range(1, numPartitions=1).mapInArrow(_pass, "id long").toArrow()
+
+
+def _pass(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    return batches
+
+
+def _as_frame(spark: SparkSession, runs: Sequence[InTask]) -> DataFrame:
+    """(run, folder, name, content), a partition for each run.
+
+    One row of a run at a path; of a run at a URI, one row a file.
+    """
+    here = [(at, str(run.folder.path.absolute())) for at, run in enumerate(runs) if not run.remote]
+    frames = []
+    if here:
+        spark.conf.set(_PARALLELISM, str(len(here)))
+        columns = dict(zip(("run", "folder"), map(list, zip(*here, strict=True)), strict=True))
+        frames.append(
+            spark.createDataFrame(pa.table(columns)).selectExpr(
+                "cast(run as int) as run",
+                "folder",
+                "cast(null as string) as name",
+                "cast(null as binary) as content",
+            )
+        )
+    for at, run in enumerate(runs):
+        if run.remote is not None:
+            uri = run.remote.shown(str(run.folder.path))
+            files = spark.read.format("binaryFile").option("recursiveFileLookup", value=True)
+            frames.append(
+                files.load(uri)
+                .coalesce(1)
+                .selectExpr(
+                    f"cast({at} as int) as run",
+                    "path as folder",
+                    f"substring(path, {len(uri) + 2}) as name",
+                    "content",
+                )
+                .where(f"name not like '{_REPORT}%'")
+            )
+    return reduce(DataFrame.unionAll, frames)
+
+
+def _judged_rows(
+    share: Share, whys: Sequence[str], batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """In a task: judge the run of its rows."""
+    rows = (row for batch in batches for row in batch.to_pylist())
+    first = next(rows, None)
+    if first is None:
+        return
+    run = first["run"]
+    task = TaskContext.get()
+    if task is not None and task.attemptNumber() >= _JUDGED_AT_MOST:
+        yield _row(run, _ERROR, _encoded(_worker_ended()))
+        return
+    if first["name"] is None:
+        yield from _result(run, _judged_here(share, RunFolder(Path(first["folder"])), whys[run]))
+        return
+    uri = first["folder"].removesuffix(f"/{first['name']}")
+    remove_unheld(Path(gettempdir()), _COPIES)
+    copies = HeldFolder(Path(gettempdir()), _COPIES)
+    try:
+        folder = RunFolder(copies.path / uri.rpartition("/")[2])
+        _copy(folder.path, first)
+        for row in rows:
+            _copy(folder.path, row)
+        judged = _judged_here(share, folder, whys[run])
+        error = judged.error and judged.error.replace(str(folder.path), uri)
+        yield from _result(run, replace(judged, error=error))
+        yield from _report(run, folder.report)
+    finally:
+        copies.remove()
+
+
+def _judged_here(share: Share, folder: RunFolder, why: str) -> Judged:
+    threads, memory = share.of_this_machine()
+    try:
+        remove_unheld(folder.path, _SCRATCH)
+        scratch = HeldFolder(folder.path, _SCRATCH)
+    except OSError as error:
+        message = f"{folder.path} can't be written: {error}"
+        return Judged(folder, None, message, AnalysisError.exit_code)
+    try:
+        return judge_folder(
+            folder,
+            lambda: load_on_duckdb(folder, scratch.path, threads=threads, memory=memory),
+            engine=Engine.DUCKDB,
+            why=why,
+        )
+    finally:
+        scratch.remove()
+
+
+def _copy(folder: Path, row: Mapping[str, bytes]) -> None:
+    file = folder / str(row["name"])
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(row["content"])
+
+
+def _result(run: int, judged: Judged) -> Iterator[pa.RecordBatch]:
+    if judged.verdict is None:
+        yield _row(run, _ERROR, _encoded(_Error(judged.error or "", judged.exit_code)))
+    else:
+        yield _row(run, _VERDICT, _encoded(judged.verdict))
+
+
+def _report(run: int, report: Path) -> Iterator[pa.RecordBatch]:
+    """The files of a report, in pieces."""
+    if not report.is_dir():
+        return
+    for file in sorted(report.iterdir()):
+        with file.open("rb") as content:
+            while piece := content.read(_PIECE_BYTES):
+                yield _row(run, f"{_REPORT}{file.name}", piece)
+
+
+def _row(run: int, name: str, content: bytes) -> pa.RecordBatch:
+    columns = {
+        "run": pa.array([run], pa.int32()),
+        "name": [name],
+        "content": pa.array([content], pa.binary()),
+    }
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def _encoded(content: msgspec.Struct) -> bytes:
+    return msgspec.json.encode(content)
+
+
+def _worker_ended() -> _Error:
+    return _Error(
+        f"the Python worker that judged this run ended {_JUDGED_AT_MOST} times (killed, or out of "
+        "memory?). The run is kept: judge it again with `fencepost analyze --engine sql`, or with "
+        "more memory",
+        AnalysisError.exit_code,
+    )
+
+
+def _await(
+    spark: SparkSession, job: "Future[pa.Table]", on_progress: Callable[[int], None]
+) -> None:
+    """Wait for the end of the only job of a session."""
+    tracker = spark.sparkContext.statusTracker()
+    while not wait([job], timeout=_LOOK_SECONDS).done:
+        with suppress(Py4JError, OSError):
+            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+            on_progress(sum(stage.numCompletedTasks for stage in stages if stage is not None))
+
+
+def _cancel(spark: SparkSession, job: "Future[pa.Table]") -> None:
+    while not wait([job], timeout=_LOOK_SECONDS).done:
+        with suppress(Py4JError, OSError):
+            spark.sparkContext.cancelAllJobs()
+
+
+def _by_run(rows: pa.Table) -> dict[int, dict[str, bytes]]:
+    """By run and name; the pieces of a file are joined."""
+    found: dict[int, dict[str, bytes]] = {}
+    for row in rows.to_pylist():
+        files = found.setdefault(row["run"], {})
+        files[row["name"]] = files.get(row["name"], b"") + row["content"]
+    return found
+
+
+def _judged(run: InTask, found: Mapping[str, bytes]) -> Judged:
+    if _VERDICT not in found:
+        error = msgspec.json.decode(found[_ERROR], type=_Error)
+        return Judged(run.folder, None, error.message, error.exit_code)
+    verdict = msgspec.json.decode(found[_VERDICT], type=Verdict)
+    judged = Judged(run.folder, verdict)
+    return judged if run.remote is None else _published(run.remote, judged, found)
+
+
+def _published(remote: RemoteFolder, judged: Judged, found: Mapping[str, bytes]) -> Judged:
+    """Write a report at its URI."""
+    report = judged.folder.report
+    report.mkdir(exist_ok=True)
+    for name, content in found.items():
+        if name.startswith(_REPORT):
+            (report / name.removeprefix(_REPORT)).write_bytes(content)
+    try:
+        remote.publish(report)
+    except FencepostError as error:
+        return Judged(judged.folder, None, str(error), error.exit_code)
+    return judged
+
+
+def _reason(error: BaseException) -> str:
+    """Why executors judged nothing, in a sentence."""
+    text = str(error)
+    for package in _PACKAGES:
+        if f"No module named '{package}" in text:
+            return (
+                f"Spark's executors have no Python package {package}. Give them Fencepost: install "
+                "it there, or send a packed environment (docs/clusters.md)"
+            )
+    return f"Spark could not run the tasks that judge: {jvm.reason(error)}"
