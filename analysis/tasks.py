@@ -211,7 +211,7 @@ def _judged_rows(
         yield _row(run, _ERROR, _encoded(_worker_ended()))
         return
     if first["name"] is None:
-        yield from _result(run, _judged_here(share, RunFolder(Path(first["folder"])), whys[run]))
+        yield from _result(run, judge_here(share, RunFolder(Path(first["folder"])), whys[run]))
         return
     uri = first["folder"].removesuffix(f"/{first['name']}")
     remove_unheld(Path(gettempdir()), _COPIES)
@@ -221,7 +221,7 @@ def _judged_rows(
         _copy(folder.path, first)
         for row in rows:
             _copy(folder.path, row)
-        judged = _judged_here(share, folder, whys[run])
+        judged = judge_here(share, folder, whys[run])
         error = judged.error and judged.error.replace(str(folder.path), uri)
         yield from _result(run, replace(judged, error=error))
         yield from _report(run, folder.report)
@@ -229,7 +229,8 @@ def _judged_rows(
         copies.remove()
 
 
-def _judged_here(share: Share, folder: RunFolder, why: str) -> Judged:
+def judge_here(share: Share, folder: RunFolder, why: str) -> Judged:
+    """Judge a run in this process, by DuckDB; `why` so, in words."""
     threads, memory = share.of_this_machine()
     try:
         remove_unheld(folder.path, _SCRATCH)

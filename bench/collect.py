@@ -1,4 +1,4 @@
-"""Run one story on a cluster, without Spark: for benches whose runs DuckDB judges."""
+"""Run one story on a cluster, without judging it: for benches that judge their runs together."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -19,11 +19,12 @@ from analysis.checks.registry import CHECKS
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.engine.session import open_session
-from analysis.facts.load import count_rows, load_trace
+from analysis.facts.load import load_trace
 from analysis.facts.trace import Trace
-from analysis.preview import load_on_duckdb
+from bench.traces import load
 from contract.checks import Check
 from contract.run_folder import RunFolder
+from contract.verdicts import Engine
 
 _TOLD_CHARACTERS = 300
 
@@ -86,10 +87,10 @@ def main() -> None:
     """Judge, and write the findings."""
     engine, folder, file = sys.argv[1], RunFolder(Path(sys.argv[2])), Path(sys.argv[3])
     if engine == "duckdb":
-        told = _judged(load_on_duckdb(folder, file.with_suffix(".spill")))
+        told = _judged(load(file.with_suffix(".spill"), folder))
     else:
         master = sys.argv[4] if len(sys.argv) > 4 else None  # noqa: PLR2004
-        with open_session(master, rows=sum(count_rows(folder).values())) as spark:
+        with open_session(master, engine=Engine.SPARK_SQL) as spark:
             told = _judged(load_trace(spark, folder))
     file.write_bytes(msgspec.json.encode(told))
 

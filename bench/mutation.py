@@ -15,13 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from pyspark.sql import SparkSession
 from rich.console import Console
 
 from analysis.checks.registry import CHECKS
-from analysis.engine.session import open_session
-from analysis.facts.load import load_trace
 from bench.folders import own_folder
+from bench.traces import load
 from contract.checks import Check
 from contract.markdown import table_row
 from contract.run_folder import RunFolder
@@ -117,18 +115,15 @@ def universes(seeds: int) -> Iterator[Universe]:
         )
 
 
-def findings(
-    spark: SparkSession, folder: RunFolder, topics: list[str], console: Console
-) -> Iterator[Found]:
+def findings(folder: RunFolder, topics: list[str], console: Console) -> Iterator[Found]:
     """Yield all findings of every registered check, each with its universe.
 
     Args:
-        spark: for any trace.
         folder: the history's.
         topics: of its universes, in their order.
         console: for the number of findings and the time of each check.
     """
-    trace = load_trace(spark, folder)
+    trace = load(folder.path.with_suffix(".spill"), folder)
     groups = {group.group: group.topic for group in trace.plan.groups}
     for check, definition in CHECKS.items():
         began = time.monotonic()
@@ -143,9 +138,7 @@ def findings(
             yield Found(_topic(row, topics, groups), str(check), row)
 
 
-def scores_of_all(
-    spark: SparkSession, seeds: int, place: Path, console: Console
-) -> dict[str, Score]:
+def scores_of_all(seeds: int, place: Path, console: Console) -> dict[str, Score]:
     """Return the scores of _OF_ALL, on a planted universe beside a clean one at each seed."""
     made = Generated()
     found: list[Found] = []
@@ -158,7 +151,7 @@ def scores_of_all(
                 for index, plant in enumerate((str(check), None))
             ]
             write_history(folder, pair, description(seed, "make mutation", "unknown", {}))
-            rows = CHECKS[check].judge(load_trace(spark, folder)).findings.collect()
+            rows = CHECKS[check].judge(load(place / "spill", folder)).findings.collect()
             made.planted[history], made.plants[history] = pair[0].planted, str(check)
             found += [Found(history, str(check), dict(row)) for row in rows]
         console.print(f"{check}: {seeds} histories of its own", style="dim")
@@ -235,10 +228,8 @@ def main() -> None:
         described = description(_SEED, "make mutation", "unknown", {})
         made = write_history(folder, universes(seeds), described)
         console.print(f"{len(made.expected)} universes, {sum(made.rows.values()):,} rows")
-        spark = open_session(rows=sum(made.rows.values()))
-        scored = scores(made, findings(spark, folder, list(made.expected), console))
-        scored |= scores_of_all(spark, seeds, place, console)
-    spark.stop()
+        scored = scores(made, findings(folder, list(made.expected), console))
+        scored |= scores_of_all(seeds, place, console)
     _PAGE.write_text(
         _INTRODUCTION.format(
             seeds=seeds,

@@ -12,8 +12,8 @@ import typer
 from analysis.comparison.cells import values_of
 from analysis.comparison.compare import StoryValues, compare_stories
 from analysis.report.shares import share
-from bench.arbiter.rows import Engine, verdict_by
 from bench.collect import collect
+from bench.verdicts import verdicts_of
 from contract.comparisons import SCHEMA, Comparison, Outcome, Result, Side, Story
 from contract.errors import UsageError
 from contract.program import run_program
@@ -91,7 +91,7 @@ def _compared(results: Path, sides: dict[str, Side]) -> Result:
 
 def _story(folder: Path, side: Side) -> StoryValues:
     runs = find_runs(folder)
-    verdicts = [verdict_by(Engine.DUCKDB, one) for one in runs]
+    verdicts = verdicts_of(runs)
     return StoryValues(
         story=Story(
             run=folder.name,

@@ -1,6 +1,6 @@
 """Statements run by DuckDB: in the task of Spark that judges a run.
 
-The statements are the same as those of Spark SQL, in DuckDB's spelling (`analysis.engine.spelling`).
+Spark SQL has the same statements; here they are in DuckDB's spelling (`analysis.engine.spelling`).
 """
 
 import re

@@ -10,12 +10,12 @@ from msgspec.structs import replace
 
 from bench.arbiter import cells, page
 from bench.arbiter.predictions import differences
-from bench.arbiter.rows import HAZARDS, RELEASED, Engine, rows_of, stories_of, verdict_by
+from bench.arbiter.rows import HAZARDS, RELEASED, rows_of, stories_of
 from bench.collect import collect
+from bench.verdicts import verdicts_of
 from cluster.kafka import patched
 from contract.errors import PrerequisiteError
 from contract.program import run_program
-from harness.commands.judging import analyse_in_own_process
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 _RESULTS = Path("results") / "arbiter"
@@ -94,23 +94,16 @@ def judge(
     *,
     only: Annotated[str, typer.Option(help="Only cells whose names match this pattern.")] = "",
 ) -> None:
-    """Judge runs by Spark, whose verdict the page takes then; exit 1 if DuckDB's rows differ."""
+    """Judge runs by Spark SQL too, whose verdict the page takes; exit 1 if DuckDB's rows differ."""
+    chosen = [one for one in stories_of(HAZARDS, [results]) if re.search(only, one.name)]
+    verdicts = verdicts_of([story.run for story in chosen], engine="sql")
     differ = 0
-    for story in stories_of(HAZARDS, [results]):
-        if not re.search(only, story.name):
-            continue
-        if story.engine is not Engine.SPARK:
-            analyse_in_own_process([story.run.path])
-        by_engine = [
-            rows_of(replace(story, engine=engine, verdict=verdict_by(engine, story.run)))
-            for engine in Engine
-        ]
-        is_same = by_engine[0] == by_engine[1]
+    for story, verdict in zip(chosen, verdicts, strict=True):
+        rows = rows_of(story)
+        is_same = rows == rows_of(replace(story, verdict=verdict))
         differ += not is_same
-        typer.echo(
-            f"{story.name}: {len(by_engine[0])} rows of Spark, "
-            f"{'the same' if is_same else 'others'} by DuckDB"
-        )
+        shown = "the same" if is_same else "others"
+        typer.echo(f"{story.name}: {len(rows)} rows of DuckDB, {shown} by Spark SQL")
     if differ:
         raise typer.Exit(1)
 

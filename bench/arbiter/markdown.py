@@ -39,7 +39,7 @@ def runs_as_markdown(runs: Iterable[RunShown]) -> Iterator[str]:
         jars = "".join(f", `{jar}`" for jar in run.jars)
         yield (
             f"Kafka {run.story.verdict.kafka}, client {run.story.build}{jars}. Judged by "
-            f"{run.story.engine}; took {run.seconds} s.\n"
+            f"{run.story.judged_by}; took {run.seconds} s.\n"
         )
         yield f"```\n{run.command}\n```\n"
         if run.groups:

@@ -1,31 +1,18 @@
 """The outcome of each group in runs of commit_hazards."""
 
-import enum
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache
-from hashlib import sha256
 from pathlib import Path
 
 import msgspec
 
-import analysis
-from analysis.preview import preview
-from contract.regular_files import replace_file
+from bench.verdicts import verdicts_of
 from contract.run_folder import GroupPlan, RunDescription, RunFolder, find_runs
 from contract.verdicts import Resumption, Verdict
 
 HAZARDS, RACE = "commit_hazards", "prefetch_race"
 RELEASED = "released"
 _PATCHED = re.compile(r"^kafka-clients-[0-9.]+-(.+)\.jar$")
-_BY_SPARK = "verdict.json"
-
-
-class Engine(enum.StrEnum):
-    """What judged a run."""
-
-    SPARK = "Spark"
-    DUCKDB = "DuckDB"
 
 
 class Story(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +26,11 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     build: str
     run: RunFolder
     verdict: Verdict
-    engine: Engine
+
+    @property
+    def judged_by(self) -> str:
+        """The engine."""
+        return "" if self.verdict.judging is None else str(self.verdict.judging.engine)
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,31 +85,16 @@ def build_of(run: RunDescription) -> str:
 
 
 def stories_of(scenario: str, folders: Iterable[Path]) -> Iterator[Story]:
-    """Return the runs of a scenario below some folders that ended without an error.
-
-    A run that Spark has not judged is judged by DuckDB; its verdict is kept until the code of the
-    analysis changes.
-    """
-    for folder in folders:
-        for run in find_runs(folder):
-            if run.plan().scenario == scenario and is_complete(run.run()):
-                is_judged = (run.report / _BY_SPARK).exists()
-                engine = Engine.SPARK if is_judged else Engine.DUCKDB
-                verdict = verdict_by(engine, run)
-                build = build_of(run.run())
-                name = _name(run, build, verdict)
-                yield Story(name=name, build=build, run=run, verdict=verdict, engine=engine)
-
-
-def verdict_by(engine: Engine, run: RunFolder) -> Verdict:
-    """Return the verdict of Spark, which must be there, or of DuckDB."""
-    file = run.report / (_BY_SPARK if engine is Engine.SPARK else f"arbiter-{_analysis()}.json")
-    if file.exists() or engine is Engine.SPARK:
-        return msgspec.json.decode(file.read_bytes(), type=Verdict)
-    verdict = preview(run)
-    file.parent.mkdir(exist_ok=True)
-    replace_file(file, msgspec.json.encode(verdict))
-    return verdict
+    """Return the runs of a scenario below some folders that ended without an error."""
+    runs = [
+        run
+        for folder in folders
+        for run in find_runs(folder)
+        if run.plan().scenario == scenario and is_complete(run.run())
+    ]
+    for run, verdict in zip(runs, verdicts_of(runs), strict=True):
+        build = build_of(run.run())
+        yield Story(name=_name(run, build, verdict), build=build, run=run, verdict=verdict)
 
 
 def rows_of(story: Story) -> list[Row]:
@@ -127,16 +103,6 @@ def rows_of(story: Story) -> list[Row]:
     groups = {group.group: group for group in plan.groups}
     hazard = str(plan.parameters["hazard"])
     return [_row(one, groups[one.group], hazard, story) for one in story.verdict.resumption]
-
-
-@cache
-def _analysis() -> str:
-    """Return a name for the code that judges."""
-    root = Path(analysis.__path__[0])
-    code = sha256()
-    for file in sorted(root.rglob("*.py")):
-        code.update(file.read_bytes())
-    return code.hexdigest()[:12]
 
 
 def _name(run: RunFolder, build: str, verdict: Verdict) -> str:

@@ -8,11 +8,12 @@ from bench.arbiter.in_brief import bare, in_brief, plain
 from bench.arbiter.predictions import Difference, differences, said, said_epoch
 from bench.arbiter.race import Ahead, RaceRow
 from bench.arbiter.race_section import of_race
-from bench.arbiter.rows import RELEASED, Engine, Row, Story
+from bench.arbiter.rows import RELEASED, Row, Story
 from bench.arbiter.shown import COUNTS, Cell, Section, Table, cell, cost, counted, counts
 from bench.arbiter.table import table
 from contract.outcomes import CommitEpoch, Manner, ResetPolicy
 from contract.tables import MICROS_PER_SECOND
+from contract.verdicts import Engine
 
 TOPICS = {
     "clean/kept": "the leader changes between poll and commit",
@@ -199,7 +200,7 @@ def _of_conditions(
     stories: Sequence[Story], rows: Sequence[Row], races: Sequence[RaceRow]
 ) -> Section:
     seconds = sum(map(_seconds, stories))
-    engines = Counter(story.engine for story in stories)
+    engines = Counter(story.judged_by for story in stories)
     of_table = {(row.kafka, row.build, row.topic, row.group) for row in table()}
     judged = {
         (row.kafka, row.build, row.hazard, name)
@@ -220,7 +221,7 @@ def _of_conditions(
             ),
             (
                 f"The runs took {seconds / 60:.0f} minutes in all, without judging. DuckDB judged "
-                f"{engines[Engine.DUCKDB]} of them, and Spark {engines[Engine.SPARK]}."
+                f"{engines[Engine.DUCKDB]} of them, and Spark SQL {engines[Engine.SPARK_SQL]}."
             ),
             f"{len(of_table & judged)} of the {len(of_table)} rows of the pairwise table have run.",
         ),

@@ -14,9 +14,9 @@ from analysis.facts.deliveries import deliveries
 from analysis.facts.progress import repeated
 from analysis.facts.resets import resets_of
 from analysis.facts.trace import Trace
-from analysis.preview import load_on_duckdb
-from analysis.verdict.judge import judge
 from bench.hunt.resumptions import NEAR_MISSES, column_of, near_misses
+from bench.traces import load
+from bench.verdicts import verdicts_of
 from contract.checks import Check
 from contract.regular_files import replace_file
 from contract.run_folder import RunDescription, RunFolder, find_runs
@@ -102,27 +102,26 @@ def stories(folders: Iterable[Path]) -> list[Story]:
     """Return the stories below some folders, by version and seed, without those without a fault.
 
     A story that ended with an error, or was interrupted, counts as far as it came, if its tables
-    are there: `fencepost analyze` decodes them. DuckDB judges each run once: its figures are kept
-    beside its report.
+    are there: `fencepost analyze` decodes them. The figures of a story are kept beside its report.
     """
-    found = [
-        _story(run)
+    runs = [
+        run
         for folder in folders
         for run in find_runs(folder)
         if run.plan().scenario == SCENARIO and (run.tables / "faults.parquet").exists()
     ]
+    due = [run for run in runs if not (run.report / _FILE).exists()]
+    verdicts = dict(zip(due, verdicts_of(due), strict=True))
+    found = [_story(run, verdicts.get(run)) for run in runs]
     return sorted((one for one in found if one.faults), key=lambda one: (one.kafka, one.seed))
 
 
-def _story(run: RunFolder) -> Story:
+def _story(run: RunFolder, verdict: Verdict | None) -> Story:
     file = run.report / _FILE
-    if file.exists():
+    if verdict is None:
         return msgspec.json.decode(file.read_bytes(), type=Story)
     with TemporaryDirectory() as spill:
-        trace = load_on_duckdb(run, Path(spill))
-        asked = [Check(name) for name in trace.plan.must_judge]
-        story = story_of(trace, judge(trace, only=asked))
-    file.parent.mkdir(exist_ok=True)
+        story = story_of(load(Path(spill), run), verdict)
     replace_file(file, msgspec.json.encode(story))
     return story
 

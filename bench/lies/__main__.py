@@ -1,6 +1,6 @@
-"""`python -m bench.lies [--runs DIR] [--only WORD] [--engine duckdb]`: plant every lie.
+"""`python -m bench.lies [--runs DIR] [--only WORD]`: plant every lie.
 
-Writes docs/lies.md, if no lies were selected and Spark judged. Without finished runs, it makes one
+Writes docs/lies.md, if no lies were selected. Without finished runs, it makes one
 run of each scenario that lies are planted in. Exits 1 if the
 named check of a lie does not notice it, or if a lie that only damages evidence leads to a
 violation.
@@ -15,16 +15,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from analysis.engine.session import open_session
-from analysis.facts.load import load_trace
-from analysis.preview import load_on_duckdb
 from bench.folders import own_folder
-from bench.lies.alone import Load, ToldAlone, tell_alone
+from bench.lies.alone import ToldAlone, tell_alone
 from bench.lies.every import ALONE, ROWS
 from bench.lies.genuine import Genuine, find_genuine, read_genuine
 from bench.lies.page import failures, page
 from bench.lies.stories import STORIES
 from bench.lies.telling import Told, tell_all
+from bench.traces import load
 from contract.errors import UsageError
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -46,20 +44,20 @@ def main() -> None:
         genuine, missing = _genuine(runs, wanted)
         told += [Told(lie, error=missing[lie.story]) for lie in rows if lie.story in missing]
         rows = [lie for lie in rows if lie.story in genuine]
-        load = _on_duckdb(place) if asked.engine == "duckdb" else _on_spark()
-        for one in tell_all(load, rows, genuine, place, _SEED):
+        by_duckdb = partial(load, place / "spill")
+        for one in tell_all(by_duckdb, rows, genuine, place, _SEED):
             told.append(one)
             _progress(console, one)
         for story, run in genuine.items():
             of_story = [lie for lie in files if lie.story == story]
-            for other in tell_alone(load, of_story, run, place / story, _SEED):
+            for other in tell_alone(by_duckdb, of_story, run, place / story, _SEED):
                 alone.append(other)
                 _progress(console, other)
     wrong = list(failures(told, alone))
     for line in wrong:
         console.print(line, highlight=False, soft_wrap=True, markup=False)
     console.print(f"{len(told) + len(alone)} lies, {len(wrong)} not as expected")
-    if not asked.only and asked.engine == "spark":
+    if not asked.only:
         _PAGE.write_text(page(told, alone, STORIES, _SEED))
         console.print(f"wrote {_PAGE}")
     sys.exit(1 if wrong else 0)
@@ -69,16 +67,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.lies", description=__doc__)
     parser.add_argument("--runs", type=Path, nargs="*", help="folders of finished runs")
     parser.add_argument("--only", default="", help="lies whose name, check or story has this text")
-    parser.add_argument("--engine", choices=("spark", "duckdb"), default="spark")
     return parser.parse_args()
-
-
-def _on_spark() -> Load:
-    return partial(load_trace, open_session())
-
-
-def _on_duckdb(place: Path) -> Load:
-    return lambda folder: load_on_duckdb(folder, place)
 
 
 def _genuine(runs: list[Path], stories: list[str]) -> tuple[dict[str, Genuine], dict[str, str]]:

@@ -24,7 +24,7 @@ from contract.verdicts import CheckResult, CheckVerdict, RunVerdict, Verdict
 from harness.collection.collect import decode_clients, decode_server_logs
 
 Load = Callable[[RunFolder], Trace]
-"""Reads a run's tables by an engine."""
+"""Reads a run's tables."""
 Damage = Callable[[RunFolder, Random], None]
 """Changes a copy of a run's folder."""
 

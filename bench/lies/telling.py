@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 
 from analysis.checks.registry import CHECKS
-from analysis.engine.spark import SMALL_INPUT_ROWS
 from analysis.facts.trace import Trace
 from bench.lies.alone import Load
 from bench.lies.genuine import Genuine, Row, Tables, write_rows
@@ -30,6 +29,8 @@ from contract.verdicts import FindingVerdict
 
 Seen = Counter[tuple[Any, ...]]
 """Findings, as (check, verdict, kind, topic, partition, group, offsets), without the universe."""
+_ROWS_MAX = 200_000
+"""Of a trace with several lies: more rows take more memory, and the same time."""
 _SHARED_BY_ALL = (Check.CLOCK_SKEW, Check.PHASE_OVERRUN)
 """They judge all universes at once."""
 
@@ -79,7 +80,7 @@ def _batches(lies: Iterable[Lie], genuine: dict[str, Genuine]) -> Iterator[list[
     for lie in sorted(lies, key=lambda one: one.story):
         is_new = lie.story not in {one.story for one in batch}
         more = genuine[lie.story].rows * (1 + is_new)
-        if batch and rows + more > SMALL_INPUT_ROWS:
+        if batch and rows + more > _ROWS_MAX:
             yield batch
             batch, rows, more = [], 0, genuine[lie.story].rows * 2
         batch.append(lie)

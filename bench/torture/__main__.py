@@ -67,7 +67,6 @@ def main() -> None:
                 of_area.is_complete = True
                 record.write(file)
                 made += of_area.attempts
-        setting.close()
     broken = [one for one in made if one.problem]
     console.print(f"{len(made)} attempts, {len(broken)} did not hold; kept in {file}")
     _write_page(record, console)

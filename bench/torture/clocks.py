@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from analysis.judging import judge_run
 from bench.torture.attempt import Area, Attempt
 from bench.torture.folders import copy_run
 from bench.torture.setting import Setting
+from bench.traces import judged_of
 from contract.manifest import MANIFEST_FILE
 from contract.run_folder import RunFolder
 from contract.verdicts import RunVerdict
@@ -36,7 +36,7 @@ def attempts(setting: Setting) -> Iterator[Attempt]:
         moved = [_moved(line, seconds) for line in lines[first:]]
         history.write_bytes(b"".join([*lines[:first], *moved]))
         tried = f"{history.stem} by {seconds} s from line {first + 1} of {len(lines)} on"
-        yield Attempt(AREA.name, tried, _problem(setting, copy))
+        yield Attempt(AREA.name, tried, _problem(copy))
         shutil.rmtree(copy.path)
 
 
@@ -46,10 +46,10 @@ def _moved(line: bytes, seconds: int) -> bytes:
     return msgspec.json.encode(event) + b"\n"
 
 
-def _problem(setting: Setting, copy: RunFolder) -> str:
+def _problem(copy: RunFolder) -> str:
     if not decode_again(copy):
         return "its histories could not be decoded"
-    judged = judge_run(setting.spark, copy)
+    judged = judged_of(copy)
     if judged.verdict is None:
         return str(judged.error)
     if judged.verdict.verdict is not RunVerdict.FAIL:

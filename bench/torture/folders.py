@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
-from pyspark.sql import SparkSession
-
-from analysis.judging import judge_run
 from analysis.report.night_rows import Judged
 from bench.torture.attempt import Area, Attempt
 from bench.torture.setting import Setting
+from bench.traces import judged_of
 from contract.errors import FencepostError
 from contract.manifest import alterations
 from contract.run_folder import RunFolder
@@ -106,7 +104,7 @@ def attempts(setting: Setting) -> Iterator[Attempt]:
             name = "is missing"
         DAMAGES[name](file, dice)
         tried = f"{file.relative_to(copy.path)} {name}"
-        yield Attempt(AREA.name, tried, _problem(setting.spark, copy))
+        yield Attempt(AREA.name, tried, _problem(copy))
         shutil.rmtree(copy.path)
 
 
@@ -125,11 +123,11 @@ def _files(path: Path) -> list[Path]:
     return [path] if path.is_file() else sorted(one for one in path.rglob("*") if one.is_file())
 
 
-def _problem(spark: SparkSession, copy: RunFolder) -> str:
+def _problem(copy: RunFolder) -> str:
     try:
         if not decode_again(copy):
             return "its histories could not be decoded"
-        judged = judge_run(spark, copy)
+        judged = judged_of(copy)
         is_as_collected = not list(alterations(copy))
     except Exception as error:  # noqa: BLE001 - what ends the analysis is what is looked for
         return f"{type(error).__name__}: {error}"[:200]

@@ -6,10 +6,10 @@ from random import Random
 
 import psutil
 
-from analysis.judging import judge_run
 from bench.torture.attempt import Area, Attempt
 from bench.torture.running import LASTS_SECONDS, Moment, Running, put_finished, words
 from bench.torture.setting import Setting
+from bench.traces import judged_of
 from cluster.nodes.docker_client import docker_problem
 from cluster.nodes.docker_pool import orphans
 from cluster.nodes.pool import PoolKind
@@ -69,7 +69,7 @@ def _attempt(setting: Setting, number: int, moment: Moment, pool: PoolKind) -> A
     ):
         problem = f"exit code {code}"
     tried = f"{pool}, {seconds:.1f} s into {moment}: {killed}; exit code {code}"
-    return Attempt(AREA.name, tried, problem or finished() or judged_problem(setting, run))
+    return Attempt(AREA.name, tried, problem or finished() or judged_problem(run))
 
 
 def _containers_left() -> str:
@@ -98,18 +98,18 @@ def _kill_one(run: Running, dice: Random) -> str:
     return f"killed {kind}"
 
 
-def judged_problem(setting: Setting, run: Running) -> str:
+def judged_problem(run: Running) -> str:
     """Judge the files of a run again; returns a wrong verdict in words, empty if it is right."""
     if not has_runs(run.results):
         return ""
-    problems = [_of_run(setting, folder) for folder in find_runs(run.results)]
+    problems = [_of_run(folder) for folder in find_runs(run.results)]
     return "; ".join(filter(None, problems))
 
 
-def _of_run(setting: Setting, folder: RunFolder) -> str:
+def _of_run(folder: RunFolder) -> str:
     if not decode_again(folder):
         return "its histories could not be decoded"
-    judged = judge_run(setting.spark, folder)
+    judged = judged_of(folder)
     if judged.verdict is None:
         return "" if "traceback" not in str(judged.error) else str(judged.error)[:200]
     if judged.verdict.verdict is RunVerdict.FAIL:

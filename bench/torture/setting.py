@@ -1,4 +1,4 @@
-"""The shared state of attempts: a folder, random choices, a genuine run, a Spark session."""
+"""The shared state of attempts: a folder, random choices, a genuine run."""
 
 import subprocess
 import sys
@@ -6,9 +6,6 @@ from functools import cached_property
 from pathlib import Path
 from random import Random
 
-from pyspark.sql import SparkSession
-
-from analysis.engine.session import open_session
 from bench.torture.attempt import Area
 from contract.manifest import MANIFEST_FILE
 from contract.run_folder import RunFolder, files_named, find_runs
@@ -39,7 +36,6 @@ class Setting:
         """
         self.place, self.seed, self.hours = place, seed, hours
         self._run, self._kept = run, kept
-        self._spark: SparkSession | None = None
 
     def count(self, in_an_hour: int) -> int:
         """The number of attempts to make, from that of an hour; at least one."""
@@ -60,15 +56,3 @@ class Setting:
                 [*command, str(results)], cwd=ROOT, check=True, stdout=subprocess.DEVNULL
             )
         return find_runs(results)[-1]
-
-    @property
-    def spark(self) -> SparkSession:
-        """One session for all that is judged in this process."""
-        if self._spark is None:
-            self._spark = open_session()
-        return self._spark
-
-    def close(self) -> None:
-        """End Spark, if it was started."""
-        if self._spark is not None:
-            self._spark.stop()

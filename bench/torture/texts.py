@@ -9,11 +9,10 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import SparkSession
 
-from analysis.judging import judge_run
 from bench.torture.attempt import Area, Attempt
 from bench.torture.setting import Setting
+from bench.traces import judged_of
 from contract.run_folder import PLAN_FILE, RUN_FILE, RunFolder
 
 AREA = Area(
@@ -63,7 +62,7 @@ def attempts(setting: Setting) -> Iterator[Attempt]:
             (copy.path / name).write_bytes(msgspec.json.encode(described))
         for table in copy.tables.glob("*.parquet"):
             _poison(table, text)
-        yield Attempt(AREA.name, repr(text), _problem(setting.spark, copy))
+        yield Attempt(AREA.name, repr(text), _problem(copy))
         shutil.rmtree(copy.path)
 
 
@@ -89,8 +88,8 @@ def _poison(table: Path, text: str) -> None:
     pq.write_table(rows, table)
 
 
-def _problem(spark: SparkSession, copy: RunFolder) -> str:
-    judged = judge_run(spark, copy)
+def _problem(copy: RunFolder) -> str:
+    judged = judged_of(copy)
     if judged.verdict is None:
         return str(judged.error)
     page = (copy.report / "index.html").read_text()

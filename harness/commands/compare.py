@@ -1,7 +1,6 @@
 """`fencepost compare`: the same story on two builds, and whether they differ."""
 
 import shlex
-import subprocess
 import sys
 from functools import partial
 from pathlib import Path
@@ -138,9 +137,7 @@ def compare(  # noqa: PLR0913 - the options of a command
 
 
 def _judge(results: Path, folder: Path) -> int:
-    return analyse_in_own_process(
-        [folder], options=options_of(results=results), stdout=subprocess.DEVNULL
-    )
+    return analyse_in_own_process([folder], options=options_of(results=results), quiet=True)
 
 
 def _compare(path: Path, *, is_verbose: bool, as_json: bool) -> int:

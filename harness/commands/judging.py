@@ -40,7 +40,7 @@ def analyse_in_own_process(
     options: Sequence[str] = (),
     master: str | None = None,
     conf: Iterable[str] = (),
-    stdout: int | None = None,
+    quiet: bool = False,
 ) -> int:
     """Run the analysis and return its exit status.
 
@@ -51,14 +51,14 @@ def analyse_in_own_process(
         options: `options_of`.
         master: Spark's; None for this machine.
         conf: settings of Spark, as KEY=VALUE.
-        stdout: as of `run_child`.
+        quiet: whether what it prints is left out; its errors are not.
     """
     command = [*_COMMAND, *options, *map(str, runs)]
     if master is not None:
         command += ["--master", master]
     for setting in conf:
         command += ["--conf", setting]
-    return run_child(tethered(command), stdout=stdout)
+    return run_child(tethered(command), stdout=subprocess.DEVNULL if quiet else None)
 
 
 def count_stories(chosen: Iterable[ScenarioFile], parameters: Mapping[str, Any]) -> int:

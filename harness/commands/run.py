@@ -161,8 +161,8 @@ def analyze(
     engine: Annotated[
         EngineChoice,
         typer.Option(
-            help="What judges: DuckDB in a Spark task a run, or Spark SQL over all executors; auto: "
-            "by the number of rows."
+            help="What judges: DuckDB in a Spark task a run, or Spark SQL on all executors; auto: by "
+            "the number of rows."
         ),
     ] = EngineChoice.AUTO,
     store: Annotated[

@@ -12,7 +12,7 @@ from bench.arbiter.html_page import html_page
 from bench.arbiter.markdown import runs_as_markdown, sections_as_markdown
 from bench.arbiter.page import MADE, RUNS
 from bench.arbiter.race import Ahead, RaceRow
-from bench.arbiter.rows import RELEASED, Engine, Row, Story
+from bench.arbiter.rows import RELEASED, Row, Story
 from bench.arbiter.runs_shown import anchor, runs_shown
 from bench.arbiter.sections import sections
 from bench.arbiter.shown import Section
@@ -68,7 +68,6 @@ def story_of(name: str, folder: Path) -> Story:
         build=RELEASED,
         run=run,
         verdict=verdict_of({}, kafka="4.3.1", seed=1900),
-        engine=Engine.DUCKDB,
     )
 
 

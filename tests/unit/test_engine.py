@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from analysis.preview import preview
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine import spelling
@@ -12,7 +13,6 @@ from analysis.engine.duckdb import DuckDBEngine
 from analysis.engine.frames import Frame, View
 from analysis.engine.sharing import resolved, shared, used_once
 from analysis.engine.statements import statement
-from analysis.preview import preview
 from contract.run_folder import RunFolder
 from contract.verdicts import RunVerdict
 from simulator.history import Request, description, universes_of, write_history
