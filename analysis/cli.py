@@ -17,6 +17,7 @@ from analysis.early import STDIN, ready_for_folder
 from analysis.engine.session import close_session, open_session
 from analysis.engine.settings import OF_URIS, settings_of
 from analysis.facts.remote import RemoteFolder
+from analysis.judging import WRITTEN
 from analysis.large import judge_by_sql
 from analysis.report.commands import pasted
 from analysis.report.figures import with_noun
@@ -276,11 +277,16 @@ def _judge_all(
         if spark is None:
             phases.phase("starting Spark")
             spark = asked.open(engines.values())
-        of_tasks = [
-            InTask(folder, _remote_of(folder, remotes), asked.why(engine, rows[folder]))
-            for folder, engine in engines.items()
-            if engine is Engine.DUCKDB
-        ]
+        of_tasks = []
+        for folder, engine in engines.items():
+            if engine is Engine.DUCKDB:
+                remote = _remote_of(folder, remotes)
+                try:
+                    if remote is not None:
+                        remote.remove(folder, WRITTEN)
+                    of_tasks.append(InTask(folder, remote, asked.why(engine, rows[folder])))
+                except RunFolderError as error:
+                    judged[folder] = Judged(folder, None, str(error), error.exit_code)
         if of_tasks:
             what = with_noun(len(of_tasks), "run")
             largest = max(rows[run.folder] for run in of_tasks)

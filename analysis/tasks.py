@@ -134,8 +134,8 @@ def judge_in_tasks(
     Raises:
         AnalysisError: the executors can't judge any run.
     """
-    judge = partial(_judged_rows, Share(at_once), [run.why for run in runs])
-    rows = _as_frame(spark, runs).mapInArrow(judge, _RESULTS)
+    judge = partial(judged_rows, Share(at_once), [run.why for run in runs])
+    rows = as_frame(spark, runs).mapInArrow(judge, _RESULTS)
     with ThreadPoolExecutor(1) as threads:
         asked = threads.submit(rows.toArrow)
         try:
@@ -161,7 +161,7 @@ def _pass(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     return batches
 
 
-def _as_frame(spark: SparkSession, runs: Sequence[InTask]) -> DataFrame:
+def as_frame(spark: SparkSession, runs: Sequence[InTask]) -> DataFrame:
     """(run, folder, name, content), a partition for each run.
 
     One row of a run at a path; of a run at a URI, one row a file.
@@ -197,7 +197,7 @@ def _as_frame(spark: SparkSession, runs: Sequence[InTask]) -> DataFrame:
     return reduce(DataFrame.unionAll, frames)
 
 
-def _judged_rows(
+def judged_rows(
     share: Share, whys: Sequence[str], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """In a task: judge the run of its rows."""
@@ -298,11 +298,14 @@ def _await(
     spark: SparkSession, job: "Future[pa.Table]", on_progress: Callable[[int], None]
 ) -> None:
     """Wait for the end of the only job of a session."""
-    tracker = spark.sparkContext.statusTracker()
+    tracker, told = spark.sparkContext.statusTracker(), 0
     while not wait([job], timeout=_LOOK_SECONDS).done:
         with suppress(Py4JError, OSError):
             stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-            on_progress(sum(stage.numCompletedTasks for stage in stages if stage is not None))
+            done = sum(stage.numCompletedTasks for stage in stages if stage is not None)
+            if done > told:
+                on_progress(done)
+                told = done
 
 
 def _cancel(spark: SparkSession, job: "Future[pa.Table]") -> None:

@@ -57,6 +57,8 @@ def open_session(
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.python.sql.dataFrameDebugging.enabled", "false")
         .config("spark.sql.execution.arrow.localRelationThreshold", "1MB")
+        # Runs at URIs are a union with a partition each (`analysis.tasks.as_frame`).
+        .config("spark.sql.unionOutputPartitioning", "false")
         .config(map={**OF_SQL})
         .config("spark.driver.memory", _MEMORY[engine])
     )

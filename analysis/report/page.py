@@ -15,7 +15,7 @@ from analysis.report.plotly_script import script_tag, shared_script
 from analysis.report.stories import UNEXPECTED_MAX, Standing, anchor, findings_of, where
 from analysis.report.style_cells import columns, lines
 from analysis.report.timeline import timeline
-from analysis.report.times import told_timing
+from analysis.report.times import times_of
 from analysis.verdict.styles import said_epochs
 from contract.checks import Check
 from contract.run_folder import RunDescription, RunFolder
@@ -112,8 +112,8 @@ def page(folder: RunFolder, verdict: Verdict, pictures: Pictures) -> str:
             several=several_partitions(verdict.resumption),
             labels=labels,
             label_names=sorted({name for label in labels.values() for name in label}),
-            versions=_versions(run),
-            timing=told_timing(verdict.timing) if verdict.timing else "",
+            versions=_versions(run, verdict),
+            times=times_of(verdict),
             rerun=pasted(verdict.rerun),
             rows_max=ROWS_MAX,
             trees=pictures.trees,
@@ -154,7 +154,9 @@ def _idle(verdict: Verdict) -> list[tuple[str, list[str]]]:
     return sorted(by_reason.items(), key=lambda one: -len(one[1]))
 
 
-def _versions(run: RunDescription) -> list[tuple[str, str]]:
+def _versions(run: RunDescription, verdict: Verdict) -> list[tuple[str, str]]:
+    judging = verdict.judging
+    judged = {} if judging is None else {"judged by": f"{judging.engine}: {judging.why}"}
     clients = {f"client {name}": version for name, version in run.clients.items()}
     own = {
         "Kafka": run.kafka,
@@ -163,7 +165,7 @@ def _versions(run: RunDescription) -> list[tuple[str, str]]:
         "pool": run.cluster,
         "seed": str(run.seed),
     }
-    return list((own | clients | run.versions | {"command": run.command}).items())
+    return list((own | clients | run.versions | judged | {"command": run.command}).items())
 
 
 def _build(run: RunDescription) -> dict[str, str]:

@@ -10,7 +10,7 @@ from rich.text import Text
 from analysis.report.first_screen import expected_line, reasons, verdict_line
 from analysis.report.matrix import row_name
 from analysis.report.stories import where
-from analysis.report.times import told_timing
+from analysis.report.times import times_of
 from analysis.verdict.styles import said_epochs
 from contract.checks import Check
 from contract.nights import NightSummary, Outcome
@@ -58,7 +58,7 @@ def show(
         verdict: with its answer.
         console: of standard output.
         run: None if it is not known; then what is open is left out.
-        is_verbose: also print every check, how the groups continued, and the timing.
+        is_verbose: also print every check, and how the groups continued.
     """
     if is_verbose:
         _show_all(verdict, console)
@@ -87,6 +87,8 @@ def show(
         _print_some(console, lines, style="yellow")
         if run.error is not None:
             _print(console, f"error of the scenario: {run.error.strip().partition(chr(10))[0]}")
+    if times := times_of(verdict):
+        _print(console, times)
 
 
 def _print(console: Console, line: str, *, style: str = "") -> None:
@@ -120,8 +122,6 @@ def _show_all(verdict: Verdict, console: Console) -> None:
     console.print(_checks(verdict))
     if idle := _idle(verdict):
         _print(console, f"nothing to judge: {', '.join(idle)}")
-    if verdict.timing is not None:
-        _print(console, told_timing(verdict.timing))
 
 
 def show_night(summary: NightSummary, console: Console) -> None:

@@ -35,10 +35,10 @@ def attempts(setting: Setting) -> Iterator[Attempt]:
             if refusal:
                 yield Attempt(AREA.name, name, skipped=f"no tmpfs can be mounted: {refusal}")
                 continue
-            yield _attempt(setting, folder, name, moment)
+            yield _attempt(folder, name, moment)
 
 
-def _attempt(setting: Setting, folder: Path, name: str, moment: Moment | None) -> Attempt:
+def _attempt(folder: Path, name: str, moment: Moment | None) -> Attempt:
     run = Running(folder, "run", SCENARIO)
     if moment is not None and run.reaches(moment):
         _fill(folder / "filler")
@@ -50,7 +50,7 @@ def _attempt(setting: Setting, folder: Path, name: str, moment: Moment | None) -
         problem = "exit code 0 without a verdict"
     (folder / "filler").unlink(missing_ok=True)
     tried = f"{name}: exit code {code}"
-    return Attempt(AREA.name, tried, problem or judged_problem(setting, run))
+    return Attempt(AREA.name, tried, problem or judged_problem(run))
 
 
 def _fill(file: Path) -> None:

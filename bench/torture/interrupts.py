@@ -40,7 +40,7 @@ def _in_a_run(setting: Setting, number: int, moment: Moment) -> Attempt:
     seconds = dice.uniform(0, LASTS_SECONDS[moment])
     run, problem = interrupted_in(folder, moment, seconds=seconds, pool=PoolKind.EMBEDDED)
     tried = f"{seconds:.1f} s into {moment}: exit code {run.process.returncode}"
-    return Attempt(AREA.name, tried, problem or finished() or judged_problem(setting, run))
+    return Attempt(AREA.name, tried, problem or finished() or judged_problem(run))
 
 
 def interrupted_in(

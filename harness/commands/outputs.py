@@ -12,9 +12,7 @@ Cluster = Annotated[
 ]
 Verbose = Annotated[
     bool,
-    typer.Option(
-        "--verbose", "-v", help="Print every check, how each group continued, and the timing."
-    ),
+    typer.Option("--verbose", "-v", help="Print every check, and how each group continued."),
 ]
 AsJson = Annotated[
     bool,

@@ -161,7 +161,7 @@ def analyze(
     engine: Annotated[
         EngineChoice,
         typer.Option(
-            help="What judges: DuckDB in a Spark task a run, or Spark SQL on all executors; auto: by "
+            help="duckdb: each run in a Spark task; sql: by Spark SQL, on all executors; auto: by "
             "the number of rows."
         ),
     ] = EngineChoice.AUTO,

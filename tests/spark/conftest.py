@@ -9,13 +9,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 from analysis.engine.frames import Frame
+from analysis.engine.scratch import Scratch
 from analysis.engine.session import open_session
-from analysis.engine.spark import SMALL_INPUT_ROWS, SparkEngine
+from analysis.engine.spark import SparkEngine
 from analysis.facts.trace import Trace
 from contract.checks import Check
 from contract.ranges import from_rows, row_schema
 from contract.run_folder import Expectation, GroupPlan, TopicPlan
 from contract.tables import TABLES
+from contract.verdicts import Engine
 from tests.descriptions import description_of, plan_of
 
 Rows = dict[str, list[dict[str, Any]]]
@@ -24,15 +26,15 @@ TraceMaker = Callable[..., Trace]
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    # Its JVM goes on for hundreds of tests, so it is to compile as well as for a large trace.
-    session = open_session("local[1]", rows=SMALL_INPUT_ROWS + 1)
+    # Its JVM goes on for many statements, so it is to compile well. Tasks may fail twice.
+    session = open_session("local[1,3]", engine=Engine.SPARK_SQL)
     yield session
     session.stop()
 
 
 @pytest.fixture(scope="session")
-def engine(spark: SparkSession) -> SparkEngine:
-    return SparkEngine(spark)
+def engine(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> SparkEngine:
+    return SparkEngine(spark, rows=0, scratch=Scratch(tmp_path_factory.mktemp("scratch")))
 
 
 @pytest.fixture(scope="session")

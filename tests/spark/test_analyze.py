@@ -4,19 +4,13 @@ import json
 import os
 import subprocess
 import sys
-from concurrent.futures import CancelledError
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 import psutil
-import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
 
-from analysis.early import Rehearsal, trace_without_rows
-from analysis.verdict.judge import judge
-from contract.checks import Check
 from contract.run_folder import RunDescription, RunFolder
 from contract.waiting import wait_until
 from tests.descriptions import description_of, plan_of
@@ -125,14 +119,3 @@ def test_an_early_analysis_ends_with_its_standard_input() -> None:
     assert process.communicate(timeout=60) == ("", "")
     assert process.returncode == 0
     wait_until(lambda: not jvms_of(process.pid), what="the JVM's end", timeout_seconds=60)
-
-
-def test_a_rehearsal_runs_the_statements_of_checks_until_it_is_enough(spark: SparkSession) -> None:
-    checks = [Check.LOST_RECORD, Check.FAULT_LANDED, Check.HISTORY_COMPLETE]
-    verdict = judge(trace_without_rows(Rehearsal(spark, lambda: False)), only=checks)
-    reasons = {check.reason for check in verdict.checks.values()}
-    assert reasons <= {"", "the tables have no rows to evaluate"}
-    # An empty table that is known to be one would leave out the statements.
-    assert not Rehearsal(spark, lambda: False).table(pa.table({"group": ["g"]})[:0]).is_empty
-    with pytest.raises(CancelledError):
-        judge(trace_without_rows(Rehearsal(spark, lambda: True)), only=checks)

@@ -55,7 +55,6 @@ def test_files_are_gone_with_the_trace(
     request = Request(events=2_000, seed=1)
     write_history(folder, universes_of(request), description(1, "test", "0", {}))
     before = set(tmp_path.rglob("*"))
-    monkeypatch.setattr(spark_engine, "SMALL_INPUT_ROWS", 0)
     monkeypatch.setattr(spark_engine, "LOCAL_ROWS", 0)
     trace = load_trace(spark, folder)
     assert trace.engine.materialized(trace["polls"].where("true")).count() == trace.rows["polls"]
@@ -90,13 +89,16 @@ def test_what_a_killed_process_left_is_removed(spark: SparkSession, tmp_path: Pa
     living.communicate()
 
 
-def test_views_are_dropped_with_the_frames_that_refer_to_them(spark: SparkSession) -> None:
-    frame = spark_engine.SparkEngine(spark).named(spark.range(1))
+def test_views_are_dropped_with_the_frames_that_refer_to_them(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    engine = spark_engine.SparkEngine(spark, rows=0, scratch=Scratch(tmp_path))
+    frame = engine.named(spark.range(1))
     assert isinstance(frame.body, View)
     name = frame.body.name
     assert spark.catalog.tableExists(name)
     del frame
     gc.collect()
-    other = spark_engine.SparkEngine(spark).named(spark.range(2))
+    other = engine.named(spark.range(2))
     assert not spark.catalog.tableExists(name)
     assert other.count() == 2

@@ -1,18 +1,20 @@
 """What is asked of a trace at the same time."""
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Event
 
 import pytest
 from conftest import TraceMaker
 from pyspark.sql import SparkSession
 
+from analysis.engine.scratch import Scratch
 from analysis.engine.spark import SparkEngine
 
 
-def test_statements_run_by_the_cores_of_the_executors(spark: SparkSession) -> None:
-    assert spark.sparkContext.master == "local[1]"
-    assert SparkEngine(spark).at_once == 2
+def test_statements_run_by_the_cores_of_the_executors(spark: SparkSession, tmp_path: Path) -> None:
+    assert spark.sparkContext.master == "local[1,3]"
+    assert SparkEngine(spark, rows=0, scratch=Scratch(tmp_path)).at_once == 2
 
 
 def test_answers_come_in_order(make_trace: TraceMaker) -> None:

@@ -145,9 +145,9 @@ def test_it_starts_again_for_many_rows_and_without_spark(
 
     (tmp_path / "plan.json").write_text("{}")
     monkeypatch.setattr(early, "open_session", opened)
-    monkeypatch.setattr(early, "judge", lambda _: None)
+    monkeypatch.setattr(early, "warm_up", lambda _: None)
     monkeypatch.setattr(early, "lower_priority", lambda: lambda: None)
-    monkeypatch.setattr(early, "SMALL_INPUT_ROWS", rows_max)
+    monkeypatch.setattr(early, "ROWS_OF_A_TASK", rows_max)
     monkeypatch.setattr(os, "execv", replace)
     monkeypatch.setattr(sys, "argv", ["analysis", "--json", "-"])
     monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(str(tmp_path)) + "\n"))

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from analysis.preview import preview
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine import spelling
@@ -13,9 +13,6 @@ from analysis.engine.duckdb import DuckDBEngine
 from analysis.engine.frames import Frame, View
 from analysis.engine.sharing import resolved, shared, used_once
 from analysis.engine.statements import statement
-from contract.run_folder import RunFolder
-from contract.verdicts import RunVerdict
-from simulator.history import Request, description, universes_of, write_history
 
 
 def table(name: str, *columns: str) -> Frame:
@@ -160,13 +157,14 @@ def test_duckdb_runs_the_statements_of_frames(tmp_path: Path) -> None:
     ]
 
 
-def test_a_preview_has_a_verdict_and_writes_nothing(tmp_path: Path) -> None:
-    folder = RunFolder(tmp_path)
-    made = universes_of(Request(events=2_000, seed=1))
-    write_history(folder, made, description(1, "test", "unknown", {}))
-    before = set(tmp_path.rglob("*"))
-    assert preview(folder).verdict is RunVerdict.PASS
-    assert set(tmp_path.rglob("*")) == before
+@pytest.mark.parametrize("name", ["it's", 'a "b"', "[1]*?", "leader=killed", "a;b%20", "ä\nb"])
+def test_duckdb_reads_a_file_in_any_folder(tmp_path: Path, name: str) -> None:
+    content = pa.table({"group": ["a", None], "leader": [1, 2]})
+    (tmp_path / name).mkdir()
+    pq.write_table(content, tmp_path / name / "rows.parquet")
+    engine = DuckDBEngine(threads=1, memory="1GB", spill=tmp_path / name)
+    rows = engine.parquet(tmp_path / name / "rows.parquet", content.schema)
+    assert rows.toArrow() == content
 
 
 def test_a_select_becomes_part_of_the_one_that_reads_it() -> None:

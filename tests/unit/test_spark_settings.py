@@ -5,6 +5,7 @@ import pytest
 from analysis.engine.session import _options_of_jvms
 from analysis.engine.settings import OPTIONS_OF_JVMS, settings_of
 from contract.errors import UsageError
+from contract.verdicts import Engine
 
 
 def test_a_value_may_hold_equals_signs_and_the_last_one_counts() -> None:
@@ -32,8 +33,8 @@ def test_a_bad_setting_is_refused(given: str, message: str) -> None:
         settings_of([given])
 
 
-@pytest.mark.parametrize("is_small", [True, False])
-def test_executors_are_told_no_size_of_their_heap(*, is_small: bool) -> None:
+@pytest.mark.parametrize("engine", Engine)
+def test_executors_are_told_no_size_of_their_heap(engine: Engine) -> None:
     """Their default is 1 GB, and a JVM with a smaller heap than it begins with does not start."""
-    of_executors = _options_of_jvms(is_small=is_small, may_record=False)[OPTIONS_OF_JVMS[1]]
+    of_executors = _options_of_jvms(engine)[OPTIONS_OF_JVMS[1]]
     assert "-Xm" not in of_executors

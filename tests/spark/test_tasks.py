@@ -1,0 +1,143 @@
+"""Runs as Spark tasks: each is judged by itself, wherever it is, whatever happens to another."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pytest
+from pyspark.sql import SparkSession
+
+from analysis import tasks
+from analysis.tasks import InTask, Share, judge_in_tasks
+from contract.errors import AnalysisError
+from contract.run_folder import STORE_FOLDER, RunFolder
+from contract.verdicts import Engine, RunVerdict
+from simulator.history import Request, description, universes_of, write_history
+
+pytestmark = pytest.mark.spark
+
+NAMES = ["run", "part", "folder"]
+
+
+def history(path: Path, seed: int) -> RunFolder:
+    folder = RunFolder(path)
+    request = Request(events=2_000, seed=seed)
+    write_history(folder, universes_of(request), description(seed, "test", "0", {}))
+    return folder
+
+
+def in_tasks(*folders: RunFolder) -> list[InTask]:
+    return [InTask(folder, None, "few rows") for folder in folders]
+
+
+def test_each_run_is_a_partition(spark: SparkSession, tmp_path: Path) -> None:
+    def places(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext  # noqa: PLC0415 - in the worker
+
+        for batch in batches:
+            part = pa.array([TaskContext.get().partitionId()], pa.int32())  # type: ignore[union-attr]
+            yield pa.RecordBatch.from_arrays([batch["run"], part, batch["folder"]], NAMES)
+
+    folders = [RunFolder(tmp_path / str(number)) for number in range(7)]
+    frame = tasks.as_frame(spark, in_tasks(*folders))
+    rows = frame.mapInArrow(places, "run int, part int, folder string").collect()
+    assert [tuple(row) for row in rows] == [
+        (at, at, str(folder.path)) for at, folder in enumerate(folders)
+    ]
+
+
+def test_runs_come_back_in_their_order_and_one_that_is_damaged_stops_no_other(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    folders = [history(tmp_path / f"it's {number}", number) for number in range(3)]
+    (folders[1].path / "plan.json").write_text("{")
+    judged = judge_in_tasks(spark, in_tasks(*folders))
+    assert [one.folder for one in judged] == folders
+    assert [one.exit_code for one in judged] == [0, 64, 0]
+    assert f"{folders[1].path / 'plan.json'} is not a valid Plan" in str(judged[1].error)
+    for one in (judged[0], judged[2]):
+        assert one.verdict is not None
+        assert one.verdict.verdict is RunVerdict.PASS
+        assert one.verdict.judging is not None
+        assert (one.verdict.judging.engine, one.verdict.judging.why) == (Engine.DUCKDB, "few rows")
+        kept = msgspec.json.decode((one.folder.report / "verdict.json").read_bytes())
+        assert kept["judging"]["engine"] == "DuckDB"
+        assert "DuckDB: few rows" in (one.folder.report / "index.html").read_text()
+        assert not list(one.folder.path.glob(".judging-*"))
+
+
+def test_a_run_that_ends_its_worker_is_an_error_and_the_others_are_judged(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge = tasks.judged_rows
+
+    def killed(share: Share, whys: Any, batches: Iterator[pa.RecordBatch]) -> Any:
+        from pyspark import TaskContext  # noqa: PLC0415 - in the worker
+
+        batch = next(batches)
+        task = TaskContext.get()
+        if batch["run"].to_pylist() == [1] and task is not None and task.attemptNumber() < 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return judge(share, whys, iter([batch]))
+
+    monkeypatch.setattr(tasks, "judged_rows", killed)
+    folders = [history(tmp_path / str(number), number) for number in range(3)]
+    first, second, third = judge_in_tasks(spark, in_tasks(*folders))
+    assert first.verdict is not None
+    assert third.verdict is not None
+    assert second.verdict is None
+    assert second.exit_code == AnalysisError.exit_code
+    assert "the Python worker that judged this run ended 2 times" in str(second.error)
+
+
+def test_a_share_is_a_part_of_the_machine() -> None:
+    cores = tasks.cores_here()
+    threads, memory = Share(at_once=cores).of_this_machine()
+    all_threads, all_memory = Share(at_once=1).of_this_machine()
+    assert (threads, all_threads) == (1, cores)
+    assert 0 < memory < all_memory < tasks.memory_here()
+
+
+def test_executors_without_our_packages_are_named_in_a_sentence(tmp_path: Path) -> None:
+    folder = history(tmp_path / "run", 1)
+    bare = Path(sys.base_prefix) / "bin" / "python3"
+    command = [sys.executable, "-m", "harness", "analyze", str(folder.path)]
+    ended = subprocess.run(
+        [*command, "--master", "local[1]", "--conf", f"spark.pyspark.python={bare}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 70, ended.stderr
+    (said,) = [line for line in ended.stderr.splitlines() if line.startswith("error: ")]
+    assert re.search(r"Spark's executors have no Python package \w+", said)
+    assert "docs/clusters.md" in said
+    assert "Traceback" not in ended.stderr
+
+
+def test_the_store_has_a_row_of_each_run_and_finding_and_replaces_them(tmp_path: Path) -> None:
+    folder = history(tmp_path / "night 1" / "run", 1)
+    (tmp_path / STORE_FOLDER).mkdir()
+    command = [sys.executable, "-m", "harness", "analyze", str(folder.path)]
+    for engine in ("duckdb", "auto"):
+        ended = subprocess.run(
+            [*command, "--engine", engine], capture_output=True, text=True, check=False
+        )
+        assert ended.returncode == 0, ended.stderr
+    rows = ds.dataset(tmp_path / STORE_FOLDER, partitioning="hive").to_table().to_pylist()
+    verdict = msgspec.json.decode((folder.report / "verdict.json").read_bytes())
+    findings = sum(one["findings"] for one in verdict["checks"].values())
+    (of_run,) = [row for row in rows if row["check"] is None]
+    assert len(rows) == 1 + findings
+    assert (of_run["night"], of_run["scenario"]) == ("night 1", verdict["scenario"])
+    assert (of_run["run_verdict"], of_run["engine"]) == ("pass", "DuckDB")
+    why = msgspec.json.decode(of_run["verdict_json"])["judging"]["why"]
+    assert why.endswith("rows, up to the 50,000,000 that a task judges")
