@@ -17,7 +17,6 @@ from analysis.early import STDIN, ready_for_folder
 from analysis.engine.session import close_session, open_session
 from analysis.engine.settings import OF_URIS, settings_of
 from analysis.facts.remote import RemoteFolder
-from analysis.judging import WRITTEN
 from analysis.large import judge_by_sql
 from analysis.report.commands import pasted
 from analysis.report.figures import with_noun
@@ -29,7 +28,7 @@ from analysis.report.run_output import outputs_of_night
 from analysis.report.session_page import write_session
 from analysis.report.terminal import show, show_night
 from analysis.store import write_store
-from analysis.tasks import ROWS_OF_A_TASK, InTask, cores_here, judge_in_tasks, rows_of
+from analysis.tasks import ROWS_OF_A_TASK, Due, cores_here, judge_in_tasks, rows_of
 from contract.errors import RunFolderError
 from contract.held import HeldFolder, remove_unheld
 from contract.nights import Night, NightSummary, Outcome, read_night
@@ -115,18 +114,17 @@ class Asked:
         """Open it for runs of unknown size on any file system."""
         return replace(self, settings={**OF_URIS, **self.settings}).open([Engine.SPARK_SQL])
 
-    def engine_of(self, rows: int) -> Engine:
-        """The engine that judges a run with this number of rows."""
+    def due(self, folder: RunFolder, remote: RemoteFolder | None) -> Due:
+        """A run to be judged, by the engine that was asked for, or else by its number of rows."""
+        rows = rows_of(folder, remote)
         if self.engine is EngineChoice.AUTO:
-            return Engine.DUCKDB if rows <= ROWS_OF_A_TASK else Engine.SPARK_SQL
-        return Engine.SPARK_SQL if self.engine is EngineChoice.SQL else Engine.DUCKDB
-
-    def why(self, engine: Engine, rows: int) -> str:
-        """Why that engine judges a run with this number of rows, in words."""
-        if self.engine is not EngineChoice.AUTO:
-            return f"{rows:,} rows, --engine {self.engine}"
-        relation = "up to" if engine is Engine.DUCKDB else "more than"
-        return f"{rows:,} rows, {relation} the {ROWS_OF_A_TASK:,} that a task judges"
+            is_of_task = rows <= ROWS_OF_A_TASK
+            relation = "up to" if is_of_task else "more than"
+            why = f"{rows:,} rows, {relation} the {ROWS_OF_A_TASK:,} that a task judges"
+        else:
+            is_of_task = self.engine is EngineChoice.DUCKDB
+            why = f"{rows:,} rows, --engine {self.engine}"
+        return Due(folder, remote, rows, Engine.DUCKDB if is_of_task else Engine.SPARK_SQL, why)
 
     @property
     def at_once(self) -> int:
@@ -270,41 +268,34 @@ def _judge_all(
     """
     if not folders:
         return spark, []
-    rows = {folder: rows_of(folder, _remote_of(folder, remotes)) for folder, _ in folders}
-    engines = {folder: asked.engine_of(count) for folder, count in rows.items()}
-    judged: dict[RunFolder, Judged] = {}
+    due = [asked.due(folder, _remote_of(folder, remotes)) for folder, _ in folders]
+    of_tasks = [one for one in due if one.engine is Engine.DUCKDB]
     with PhaseProgress(progress) as phases:
         if spark is None:
             phases.phase("starting Spark")
-            spark = asked.open(engines.values())
-        of_tasks = []
-        for folder, engine in engines.items():
-            if engine is Engine.DUCKDB:
-                remote = _remote_of(folder, remotes)
-                try:
-                    if remote is not None:
-                        remote.remove(folder, WRITTEN)
-                    of_tasks.append(InTask(folder, remote, asked.why(engine, rows[folder])))
-                except RunFolderError as error:
-                    judged[folder] = Judged(folder, None, str(error), error.exit_code)
-        if of_tasks:
-            what = with_noun(len(of_tasks), "run")
-            largest = max(rows[run.folder] for run in of_tasks)
-            why = asked.why(Engine.DUCKDB, largest)
-            phases.phase(f"judging {what} by DuckDB, each in a Spark task: {why}")
-
-            def on_progress(done: int) -> None:
-                phases.phase(f"judged {done} of {what}")
-
-            at_once = min(len(of_tasks), cores_here()) if asked.master is None else asked.at_once
-            told = judge_in_tasks(spark, of_tasks, at_once=at_once, on_progress=on_progress)
-            judged |= {one.folder: one for one in told}
-        for folder, engine in engines.items():
-            if engine is Engine.SPARK_SQL:
-                why = asked.why(engine, rows[folder])
-                phases.phase(f"judging {_name(folder)} by Spark SQL: {why}")
-                judged[folder] = judge_by_sql(spark, folder, why, _remote_of(folder, remotes))
+            spark = asked.open([one.engine for one in due])
+        judged = _judge_in_tasks(spark, of_tasks, asked, phases) if of_tasks else {}
+        for one in due:
+            if one.engine is Engine.SPARK_SQL:
+                phases.phase(f"judging {_name(one.folder)} by Spark SQL: {one.why}")
+                judged[one.folder] = judge_by_sql(spark, one.folder, one.why, one.remote)
     return spark, [(judged[folder], is_of_night) for folder, is_of_night in folders]
+
+
+def _judge_in_tasks(
+    spark: SparkSession, due: list[Due], asked: Asked, phases: PhaseProgress
+) -> dict[RunFolder, Judged]:
+    what = with_noun(len(due), "run")
+    largest = max(due, key=lambda one: one.rows)
+    phases.phase(f"judging {what} by DuckDB, each in a Spark task: {largest.why}")
+    at_once = min(len(due), cores_here()) if asked.master is None else asked.at_once
+    told = judge_in_tasks(
+        spark,
+        due,
+        at_once=at_once,
+        on_progress=lambda done: phases.phase(f"judged {done} of {what}"),
+    )
+    return {one.folder: one for one in told}
 
 
 def _name(folder: RunFolder) -> str:

@@ -26,7 +26,7 @@ from analysis.engine.session import is_jvm_alive, jvm_ended
 from analysis.facts.load import load_on_duckdb
 from analysis.facts.remote import RemoteFolder
 from analysis.facts.source import table_files
-from analysis.judging import judge_folder
+from analysis.judging import WRITTEN, judge_folder
 from analysis.report.night_rows import Judged
 from contract.errors import AnalysisError, FencepostError
 from contract.held import HeldFolder, remove_unheld
@@ -56,17 +56,21 @@ class _Error(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class InTask:
+class Due:
     """A run that is to be judged.
 
     Attributes:
         folder: the run's, or the local one with its descriptions.
         remote: where its files are, if elsewhere.
-        why: it is judged in a task, in words.
+        rows: of its tables.
+        engine: that judges it.
+        why: this engine, in words.
     """
 
     folder: RunFolder
     remote: RemoteFolder | None
+    rows: int
+    engine: Engine
     why: str
 
 
@@ -118,7 +122,7 @@ def rows_of(folder: RunFolder, remote: RemoteFolder | None = None) -> int:
 
 def judge_in_tasks(
     spark: SparkSession,
-    runs: Sequence[InTask],
+    runs: Sequence[Due],
     *,
     at_once: int = 0,
     on_progress: Callable[[int], None] = lambda _: None,
@@ -134,8 +138,12 @@ def judge_in_tasks(
     Raises:
         AnalysisError: the executors can't judge any run.
     """
-    judge = partial(judged_rows, Share(at_once), [run.why for run in runs])
-    rows = as_frame(spark, runs).mapInArrow(judge, _RESULTS)
+    failed = {run.folder: one for run in runs if (one := _not_cleared(run)) is not None}
+    ready = [run for run in runs if run.folder not in failed]
+    if not ready:
+        return list(failed.values())
+    judge = partial(judged_rows, Share(at_once), [run.why for run in ready])
+    rows = as_frame(spark, ready).mapInArrow(judge, _RESULTS)
     with ThreadPoolExecutor(1) as threads:
         asked = threads.submit(rows.toArrow)
         try:
@@ -149,7 +157,18 @@ def judge_in_tasks(
         if not is_jvm_alive():
             raise jvm_ended() from error
         raise AnalysisError(_reason(error)) from error
-    return [_judged(run, found.get(index, {})) for index, run in enumerate(runs)]
+    told = {run.folder: _judged(run, found.get(index, {})) for index, run in enumerate(ready)}
+    return [(failed | told)[run.folder] for run in runs]
+
+
+def _not_cleared(run: Due) -> Judged | None:
+    """Remove an earlier report at a URI; returns the error if that can't be done."""
+    try:
+        if run.remote is not None:
+            run.remote.remove(run.folder, WRITTEN)
+    except FencepostError as error:
+        return Judged(run.folder, None, str(error), error.exit_code)
+    return None
 
 
 def warm_up(spark: SparkSession) -> None:
@@ -161,7 +180,7 @@ def _pass(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     return batches
 
 
-def as_frame(spark: SparkSession, runs: Sequence[InTask]) -> DataFrame:
+def as_frame(spark: SparkSession, runs: Sequence[Due]) -> DataFrame:
     """(run, folder, name, content), a partition for each run.
 
     One row of a run at a path; of a run at a URI, one row a file.
@@ -323,7 +342,7 @@ def _by_run(rows: pa.Table) -> dict[int, dict[str, bytes]]:
     return found
 
 
-def _judged(run: InTask, found: Mapping[str, bytes]) -> Judged:
+def _judged(run: Due, found: Mapping[str, bytes]) -> Judged:
     if _VERDICT not in found:
         error = msgspec.json.decode(found[_ERROR], type=_Error)
         return Judged(run.folder, None, error.message, error.exit_code)

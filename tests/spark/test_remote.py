@@ -207,7 +207,9 @@ def test_file_systems_that_buffer_in_local_files_can_write() -> None:
 def test_a_run_at_a_uri_is_judged_there(tmp_path: Path) -> None:
     """Other than the tests above, by the command, with the file system set up by --conf."""
     there = tmp_path / "there"
-    good, damaged = run_folder(there / "a"), run_folder(there / "b")
+    good, damaged = RunFolder(there / "a"), run_folder(there / "b")
+    made = universes_of(Request(events=2_000, seed=1))
+    write_history(good, made, description(1, "test", "0", {}))
     (damaged.path / "plan.json").write_text("{")
     mount = f"spark.hadoop.fs.viewfs.mounttable.m.link./runs={there.as_uri()}"
     command = [sys.executable, "-m", "harness", "analyze", "viewfs://m/runs", "--conf", mount]
@@ -216,10 +218,11 @@ def test_a_run_at_a_uri_is_judged_there(tmp_path: Path) -> None:
     assert "report: viewfs://m/runs/a/report/index.html" in ended.stdout
     assert "error: viewfs://m/runs/b: viewfs://m/runs/b/plan.json is not a valid" in ended.stderr
     verdict = msgspec.json.decode((good.report / "verdict.json").read_bytes())
-    assert verdict["verdict"] == "undecided"
-    assert (good.report / "index.html").read_text().startswith("<!")
+    assert verdict["verdict"] == "pass"
+    (script,) = good.report.glob("plotly-*.js")
+    assert script.name in (good.report / "index.html").read_text(), "the timeline is missing"
     assert not list(damaged.report.iterdir())
     summary = msgspec.json.decode((there / "report" / "summary.json").read_bytes())
-    assert [row["verdict"] for row in summary["runs"]] == ["undecided"] * 2
+    assert [row["verdict"] for row in summary["runs"]] == ["pass", "undecided"]
     assert "viewfs://m/runs/b/plan.json" in summary["runs"][1]["error"]
     assert {path.name for path in tmp_path.iterdir()} <= {"there", "spark-warehouse"}

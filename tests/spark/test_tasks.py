@@ -16,7 +16,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from analysis import tasks
-from analysis.tasks import InTask, Share, judge_in_tasks
+from analysis.tasks import Due, Share, judge_in_tasks
 from contract.errors import AnalysisError
 from contract.run_folder import STORE_FOLDER, RunFolder
 from contract.verdicts import Engine, RunVerdict
@@ -34,8 +34,8 @@ def history(path: Path, seed: int) -> RunFolder:
     return folder
 
 
-def in_tasks(*folders: RunFolder) -> list[InTask]:
-    return [InTask(folder, None, "few rows") for folder in folders]
+def in_tasks(*folders: RunFolder) -> list[Due]:
+    return [Due(folder, None, 1, Engine.DUCKDB, "few rows") for folder in folders]
 
 
 def test_each_run_is_a_partition(spark: SparkSession, tmp_path: Path) -> None:
