@@ -52,13 +52,13 @@ class DuckDBEngine(PlanningEngine):
         self._conn.unregister("content")
         return replace(made, is_empty=not content.num_rows)
 
-    def parquet(self, place: Path | str, schema: pa.Schema) -> Frame:
+    def parquet(self, place: Path | str, schema: pa.Schema, rows: int) -> Frame:  # noqa: ARG002
         """Rows of a Parquet file, read again by each statement."""
         # A folder called `leader=killed` is no column, and one called `[a]` no pattern.
         path = _GLOB.sub(r"[\g<0>]", str(place))
-        rows = self._conn.read_parquet(path, hive_partitioning=False)
+        found = self._conn.read_parquet(path, hive_partitioning=False)
         name = f"t{next(self._numbers)}"
-        rows.project(*map(duckdb.ColumnExpression, schema.names)).create_view(name)
+        found.project(*map(duckdb.ColumnExpression, schema.names)).create_view(name)
         return Frame(self, tuple(schema.names), View(name))
 
     def computed(self, frame: Frame) -> Frame:

@@ -52,8 +52,8 @@ class Engine(Protocol):
         """Rows that Python has."""
         ...
 
-    def parquet(self, place: Path | str, schema: pa.Schema) -> "Frame":
-        """Rows of a Parquet file at a path or URI, with the columns of a schema."""
+    def parquet(self, place: Path | str, schema: pa.Schema, rows: int) -> "Frame":
+        """The rows, as many as are told, of a Parquet file at a path or URI, by a schema."""
         ...
 
     def materialized(self, frame: "Frame") -> "Frame":

@@ -23,7 +23,7 @@ from analysis.engine.statements import statement
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 LOCAL_ROWS = 20_000
-"""Up to this number of rows, what is computed goes into the plans, which saves scans."""
+"""Up to this number of rows, a table goes into the plans, which saves scans and their jobs."""
 _ROWS_PER_PARTITION = 500_000
 _AT_ONCE_MAX = 8
 """Statements that run at the same time, at most: the driver plans all of them."""
@@ -68,9 +68,12 @@ class SparkEngine(PlanningEngine):
         found = self.named(self.session.createDataFrame(content))
         return replace(found, is_empty=not content.num_rows)
 
-    def parquet(self, place: Path | str, schema: pa.Schema) -> Frame:
-        """Rows of a Parquet file at a path or URI."""
-        return self._files(in_full(place), from_arrow_schema(schema))
+    def parquet(self, place: Path | str, schema: pa.Schema, rows: int) -> Frame:
+        """Rows of a Parquet file at a path or URI; few go into the plans that use them."""
+        uri, types = in_full(place), from_arrow_schema(schema)
+        if rows <= LOCAL_ROWS:
+            return self.table(self.session.read.schema(types).parquet(uri).toArrow())
+        return self._files(uri, types)
 
     def named(self, found: DataFrame) -> Frame:
         """A DataFrame as a table that statements can name."""
@@ -89,7 +92,7 @@ class SparkEngine(PlanningEngine):
                 self.session.catalog.dropTempView(_UNUSED.popleft())
 
     def computed(self, frame: Frame) -> Frame:
-        """The rows of a frame as a table: few go into the plans that use them."""
+        """The rows of a frame as a table; few go into the plans that use them."""
         kept = self._scratch.kept(self.planned(frame))
         return (
             self._files(kept.uri, kept.schema)

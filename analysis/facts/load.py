@@ -63,7 +63,8 @@ def trace_of(
         if not files.rows[name]:
             return engine.table(TABLES[name].empty_table())
         place = files.places[name]
-        return engine.parquet(place.resolve() if isinstance(place, Path) else place, TABLES[name])
+        found = place.resolve() if isinstance(place, Path) else place
+        return engine.parquet(found, TABLES[name], files.rows[name])
 
     return Trace(
         engine,

@@ -162,7 +162,7 @@ def test_local_files_are_read_whatever_the_file_system_of_the_cluster_is(
 ) -> None:
     hadoop("fs.defaultFS", mounted[1].removesuffix("/data"))
     engine = SparkEngine(spark, rows=0, scratch=Scratch(tmp_path))
-    rows = engine.parquet(history.tables / "polls.parquet", TABLES["polls"])
+    rows = engine.parquet(history.tables / "polls.parquet", TABLES["polls"], 1)
     assert rows.count() > 0
     scratch = Scratch(tmp_path)
     kept = scratch.kept(spark.range(3))

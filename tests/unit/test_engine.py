@@ -163,7 +163,7 @@ def test_duckdb_reads_a_file_in_any_folder(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
     pq.write_table(content, tmp_path / name / "rows.parquet")
     engine = DuckDBEngine(threads=1, memory="1GB", spill=tmp_path / name)
-    rows = engine.parquet(tmp_path / name / "rows.parquet", content.schema)
+    rows = engine.parquet(tmp_path / name / "rows.parquet", content.schema, 2)
     assert rows.toArrow() == content
 
 
