@@ -6,7 +6,9 @@ import pyarrow as pa
 import pytest
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine import spelling
 from analysis.engine.columns import Window, literal
+from analysis.engine.duckdb import DuckDBEngine
 from analysis.engine.frames import Frame, View
 from analysis.engine.sharing import resolved, shared, used_once
 from analysis.engine.statements import statement
@@ -121,7 +123,6 @@ def test_names_that_mean_nothing_are_refused(build: object, problem: str) -> Non
 
 
 def test_duckdb_spells_what_it_has_otherwise() -> None:
-    spelling = pytest.importorskip("analysis.engine.spelling", exc_type=ImportError)
     spelled = spelling.in_duckdb(
         "SELECT struct(a, b AS c), filter(xs, x -> x.id > 1).id, bigint(a), xxhash64(a),"
         " last_value(a) IGNORE NULLS OVER (ORDER BY b) FROM t AS _0"
@@ -132,9 +133,19 @@ def test_duckdb_spells_what_it_has_otherwise() -> None:
     assert "ORDER BY b NULLS FIRST" in spelled
 
 
+def test_statements_that_differ_in_the_numbers_of_tables_are_parsed_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    query = "SELECT {0}.a, 't9 {0}' AS t FROM {0} JOIN {1} ON {0}.a = {1}.a"
+    first = query.format("t12", "t3")
+    assert spelling.in_duckdb(first) == first
+    monkeypatch.delattr(spelling, "parse_one")
+    for tables in (("t1", "t2"), ("t2", "t1"), ("t3", "t12")):
+        assert spelling.in_duckdb(query.format(*tables)) == query.format(*tables)
+
+
 def test_duckdb_runs_the_statements_of_frames(tmp_path: Path) -> None:
-    duckdb = pytest.importorskip("analysis.engine.duckdb", exc_type=ImportError)
-    engine = duckdb.DuckDBEngine(threads=1, memory="1GB", spill=tmp_path)
+    engine = DuckDBEngine(threads=1, memory="1GB", spill=tmp_path)
     content = {"group": ["a", "a", "b"], "offset": [1, None, 3], "isr": [[1, 2], [], [3]]}
     rows = engine.table(pa.table(content))
     told = rows.groupBy("group").agg(
@@ -150,7 +161,6 @@ def test_duckdb_runs_the_statements_of_frames(tmp_path: Path) -> None:
 
 
 def test_a_preview_has_a_verdict_and_writes_nothing(tmp_path: Path) -> None:
-    pytest.importorskip("analysis.engine.duckdb", exc_type=ImportError)
     folder = RunFolder(tmp_path)
     made = universes_of(Request(events=2_000, seed=1))
     write_history(folder, made, description(1, "test", "unknown", {}))
