@@ -104,6 +104,12 @@ def _renamed(node: exp.Expression) -> exp.Expression:
     return node
 
 
+def _json(node: exp.Expression) -> exp.Expression:
+    """JSON without the fields that are null, which Spark leaves out."""
+    known = _call("json_merge_patch", exp.Literal.string("{}"), _call("to_json", node.this))
+    return exp.cast(known, "text")
+
+
 def _replaced(node: exp.Expression) -> exp.Expression:
     """Spark removes what it has no replacement for."""
     if node.args.get("replacement") is None:
@@ -133,6 +139,7 @@ _RULES: dict[type[exp.Expression], Callable[[exp.Expression], exp.Expression]] =
     exp.Dot: _field,
     exp.Exists: lambda node: _any(node) if _is_of_array(node) else node,
     exp.Format: _format,
+    exp.JSONFormat: _json,
     exp.Replace: _replaced,
     exp.Struct: _struct,
 }

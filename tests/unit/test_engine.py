@@ -160,6 +160,19 @@ def test_duckdb_runs_the_statements_of_frames(tmp_path: Path) -> None:
     ]
 
 
+def test_json_has_no_nulls(tmp_path: Path) -> None:
+    engine = DuckDBEngine(threads=1, memory="1GB", spill=tmp_path)
+    rows = engine.table(pa.table({"one": [1, None], "more": [[1, None], None]}))
+    told = rows.select(
+        F.to_json(F.struct("one", F.struct("one").alias("of"))).alias("of_struct"),
+        F.to_json("more").alias("of_array"),
+    )
+    assert [tuple(row.values()) for row in told.collect()] == [
+        ('{"one":1,"of":{"one":1}}', "[1,null]"),
+        ('{"of":{}}', None),
+    ]
+
+
 def test_a_preview_has_a_verdict_and_writes_nothing(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     made = universes_of(Request(events=2_000, seed=1))
