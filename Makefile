@@ -10,12 +10,14 @@ EVENTS ?= 1000000 10000000
 FENCEPOST := .venv/bin/fencepost
 READY := .venv/.ready
 BENCH_READY := .venv/.ready-bench
+DEMO := tests/live/test_demo.py
+PYTEST := .venv/bin/pytest --numprocesses 2 --durations 10 $(if $(LONG),-m 'long or not long')
 SEED_OPTION := $(if $(SEED),--seed $(SEED))
 # Quotes a text as one word of the shell.
 quoted = '$(subst ','\'',$(1))'
 
 .DEFAULT_GOAL := help
-.PHONY: help demo scenario nightly reproduction commit-epochs arbiter mutation lies torture mutants findings bench-tools bench-analysis scenarios-page results-page facts-page protocol protocol-page report playground docker-image test lint format lock doctor clean
+.PHONY: help demo scenario nightly reproduction commit-epochs arbiter mutation lies torture mutants findings bench-tools bench-analysis scenarios-page results-page facts-page protocol protocol-page report playground docker-image test test-live lint format lock doctor clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -87,8 +89,11 @@ playground: $(READY) ## A cluster that keeps running, for faults by hand: [CLUST
 docker-image: $(READY) ## Build the image of Docker nodes: [BASE_IMAGE=]
 	.venv/bin/python -m cluster.image.build $(if $(BASE_IMAGE),--base $(call quoted,$(BASE_IMAGE)))
 
-test: $(READY) ## Unit tests, Spark on small tables, short live clusters (Docker's where it runs): [LONG=1]
-	.venv/bin/pytest --numprocesses 2 $(if $(LONG),-m 'long or not long')
+test: $(READY) ## Unit tests, the judge on small tables, and the demo (five minutes): [LONG=1]
+	$(PYTEST) tests/unit tests/judge $(DEMO)
+
+test-live: $(READY) ## All other live clusters (Docker's where it runs): [LONG=1]
+	$(PYTEST) tests/live --ignore $(DEMO)
 
 lint: $(READY) ## Style and types
 	.venv/bin/ruff check .

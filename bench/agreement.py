@@ -16,11 +16,7 @@ def read(file: Path) -> dict[str, Judged]:
 
 
 def differing(one: Mapping[str, Judged], other: Mapping[str, Judged]) -> list[str]:
-    """Return the checks whose findings or evaluated counts differ.
-
-    Rows are compared whole, in any order, with the evidence in JSON: DuckDB writes the nulls there
-    that Spark leaves out.
-    """
+    """Return the checks whose findings or evaluated counts differ; rows are compared whole."""
     names = sorted({*one, *other})
     return [name for name in names if _told(one.get(name)) != _told(other.get(name))]
 
@@ -28,10 +24,4 @@ def differing(one: Mapping[str, Judged], other: Mapping[str, Judged]) -> list[st
 def _told(judged: Judged | None) -> tuple[Any, ...] | None:
     if judged is None:
         return None
-    return judged.lacks, judged.evaluated, Counter(map(_row, judged.findings))
-
-
-def _row(finding: dict[str, Any]) -> bytes:
-    evidence = msgspec.json.decode(finding["evidence"])
-    known = {name: value for name, value in evidence.items() if value is not None}
-    return msgspec.json.encode({**finding, "evidence": known}, order="deterministic")
+    return judged.lacks, judged.evaluated, Counter(map(str, judged.findings))

@@ -1,7 +1,7 @@
 """Changes of the checks' code that their tests notice: `python -m bench.mutants [MODULE ...]`.
 
 mutmut writes the changes: an operator, a number, an argument, a string, one at a time. Each is
-judged by the micro-histories of tests/spark that run through the changed function, and noticed if
+judged by the micro-histories of tests/judge that run through the changed function, and noticed if
 one of them fails. A sample of each module's changes is drawn, with a fixed seed. Prints a table of
 the named modules, or of the core checks, and each change that no test noticed.
 """
@@ -35,7 +35,7 @@ _INTRODUCTION = """\
 # What changes of the checks' code the tests notice
 
 mutmut changed one operator, number, argument or string at a time. Of each module at most {sample}
-changes were drawn (seed {seed}) and judged by the micro-histories of tests/spark that run through
+changes were drawn (seed {seed}) and judged by the micro-histories of tests/judge that run through
 the changed function. Text in SQL and causes of findings are strings: mutmut replaces them as a
 whole. Changes of a string's case alone are left out, since Spark finds a column in any case.
 

@@ -15,12 +15,11 @@ from typing import Any
 
 import pytest
 from mutmut.mutation import trampoline
-from pyspark.sql import SparkSession
 
 from analysis.checks.registry import CHECKS
 
 ROOT = Path(__file__).resolve().parents[1]
-_TESTS = ROOT / "tests" / "spark"
+_TESTS = ROOT / "tests" / "judge"
 _SLOW = ("test_generated.py",)
 """Generated histories, by every check: minutes for each change."""
 
@@ -56,6 +55,7 @@ def fails(tests: Iterable[str], plugins: Iterable[object] = ()) -> bool:
         RuntimeError: they could not be run.
     """
     options = ["-x", "-q", "-p", "no:cacheprovider", f"--rootdir={ROOT}"]
+    options += ["-m", "not long and not spark"]
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
         status = pytest.main([*options, *tests], plugins=[*plugins])
@@ -78,8 +78,6 @@ def tests_of(module: str) -> list[str]:
 def main() -> None:
     """Judge all changes that are named."""
     module, *mutants = sys.argv[1:]
-    # The session outlives single runs of pytest, each of which would end it.
-    SparkSession.stop = lambda _: None  # type: ignore[assignment,method-assign]
     tracer = Tracer()
     trampoline.record_trampoline_hit = tracer.record
     trampoline.set_mutant_under_test("stats")

@@ -54,7 +54,7 @@ def high_watermark_regressed(trace: Trace) -> CheckOutcome:
         .agg(
             F.min("log_end_offset").alias("offset_first"),
             F.max("log_end_offset").alias("highest"),
-            F.min_by("at_micros", "log_end_offset").alias("at"),
+            F.min_by("at_micros", F.struct("log_end_offset", "at_micros")).alias("at"),
         )
         .withColumn("_before", F.max(F.struct("highest", "leader_epoch")).over(earlier))
         .withColumn("offset_last", F.col("_before.highest"))
@@ -179,7 +179,7 @@ def _gone_back(reported: Frame) -> Frame:
         .agg(
             F.min("log_start_offset").alias("value"),
             F.max("log_start_offset").alias("highest"),
-            F.min_by("at_micros", "log_start_offset").alias("at_micros"),
+            F.min_by("at_micros", F.struct("log_start_offset", "at_micros")).alias("at_micros"),
         )
         .withColumn(
             "before", F.max("highest").over(order.rowsBetween(Window.unboundedPreceding, -1))

@@ -67,8 +67,8 @@ def _committed(trace: Trace) -> Frame:
         .groupBy("leader", F.col("leader_epoch").alias("metadata_epoch"))
         .agg(
             F.max("high_watermark").alias("high_watermark"),
-            F.expr("min_by(at_micros, -high_watermark)").alias("at_micros"),
-            F.expr("min_by(voters, -high_watermark)").alias("voters"),
+            F.expr("min_by(at_micros, struct(-high_watermark, at_micros))").alias("at_micros"),
+            F.expr("min_by(voters, struct(-high_watermark, at_micros))").alias("voters"),
         )
     )
 

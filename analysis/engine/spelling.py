@@ -20,7 +20,7 @@ MACROS = (
 """Functions of Spark's that DuckDB calls otherwise, by their signatures."""
 
 _TYPES = ("bigint", "int", "string", "boolean")
-_SPECIFIER = re.compile(r"%[-0-9.]*([a-z])")
+_SPECIFIER = re.compile(r"%(?:\.([0-9]+))?([a-z])")
 _TABLE = re.compile(r"\bt[0-9]+\b")
 """The name of a table, as `analysis.engine.duckdb` numbers them."""
 _KEPT_MAX = 2048
@@ -47,6 +47,8 @@ def _spelled(statement: str) -> str:
         rule = _RULES.get(type(node))
         if rule is not None:
             node.replace(rule(node.copy()))
+    for node in list(tree.find_all(exp.ArrayAgg, exp.ArrayUniqueAgg)):
+        _never_null(node)
     return str(tree.sql(dialect="duckdb"))
 
 
@@ -54,19 +56,33 @@ def _call(name: str, *arguments: exp.Expression) -> exp.Expression:
     return exp.Anonymous(this=name, expressions=list(arguments))
 
 
+def _never_null(collected: exp.Expression) -> None:
+    """A list of no rows is empty, and not null."""
+    whole = collected
+    while isinstance(whole.parent, exp.Filter | exp.Window):
+        whole = whole.parent
+    known = exp.Coalesce(expressions=[exp.Array()])
+    whole.replace(known)
+    known.set("this", whole)
+
+
 def _format(node: exp.Expression) -> exp.Expression:
     """Text with values in it; null is written as such."""
     template = node.this.this
-    kinds = _SPECIFIER.findall(template)
-    values = [_printed(kind, one) for kind, one in zip(kinds, node.expressions, strict=True)]
-    return _call("printf", exp.Literal.string(template.replace("%d", "%s")), *values)
+    specifiers = _SPECIFIER.finditer(template)
+    values = [_printed(*pair) for pair in zip(specifiers, node.expressions, strict=True)]
+    return _call("printf", exp.Literal.string(_SPECIFIER.sub("%s", template)), *values)
 
 
-def _printed(kind: str, value: exp.Expression) -> exp.Expression:
-    if kind == "f":
-        return exp.cast(value, "double")
-    text = exp.cast(value, "text")
-    return exp.Coalesce(this=text, expressions=[exp.Literal.string("null")])
+def _printed(specifier: re.Match[str], value: exp.Expression) -> exp.Expression:
+    """A value as text; as a precision also limits the characters of null."""
+    if specifier[2] != "f":
+        text, null = exp.cast(value, "text"), "null"
+    else:
+        format_ = exp.Literal.string(specifier[0])
+        text = _call("printf", format_, exp.cast(value, "double"))
+        null = "null"[: int(specifier[1])]
+    return exp.Coalesce(this=text, expressions=[exp.Literal.string(null)])
 
 
 def _struct(node: exp.Expression) -> exp.Expression:
@@ -104,10 +120,10 @@ def _renamed(node: exp.Expression) -> exp.Expression:
     return node
 
 
-def _as_json(node: exp.Expression) -> exp.Expression:
-    """JSON without the fields that are null, as Spark writes it."""
-    text = _call("json_merge_patch", exp.Literal.string("{}"), _call("to_json", node.this))
-    return exp.cast(text, "text")
+def _json(node: exp.Expression) -> exp.Expression:
+    """JSON without the fields that are null, which Spark leaves out."""
+    known = _call("json_merge_patch", exp.Literal.string("{}"), _call("to_json", node.this))
+    return exp.cast(known, "text")
 
 
 def _replaced(node: exp.Expression) -> exp.Expression:
@@ -139,7 +155,7 @@ _RULES: dict[type[exp.Expression], Callable[[exp.Expression], exp.Expression]] =
     exp.Dot: _field,
     exp.Exists: lambda node: _any(node) if _is_of_array(node) else node,
     exp.Format: _format,
-    exp.JSONFormat: _as_json,
+    exp.JSONFormat: _json,
     exp.Replace: _replaced,
     exp.Struct: _struct,
 }

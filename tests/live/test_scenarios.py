@@ -1,7 +1,6 @@
 """The scenarios on a real cluster, from the command line to the verdict."""
 
 import json
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +12,6 @@ from typing import Any
 import psutil
 import pytest
 from command import POOL, ROOT, fencepost, finished, ran, records_in
-from resumption import unexpected
 
 from bench.torture import folders
 from bench.torture.setting import Setting
@@ -37,9 +35,7 @@ Verdicts = Callable[[str], dict[str, Any]]
 def session(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, str]:
     results = tmp_path_factory.mktemp("results")
     options = ("--cluster", POOL.value, "--seed", "19902", "--results", str(results))
-    code, said = finished(
-        "run", "baseline", "canary", "commit_epoch", "truncation_detection", *options
-    )
+    code, said = finished("run", "baseline", "canary", "truncation_detection", *options)
     return results / "latest", code, said
 
 
@@ -58,7 +54,6 @@ def test_the_session_tells_all_and_fails_for_the_canary(session: tuple[Path, int
     assert {run["scenario"]: run["verdict"] for run in summary["runs"]} == {
         "baseline": "pass",
         "canary": "fail",
-        "commit_epoch": "pass",
         "truncation_detection": "pass",
     }
     page = (folder / "report" / "index.html").read_text()
@@ -82,23 +77,6 @@ def test_the_canarys_loss_is_found_with_its_exact_count(verdict_of: Verdicts) ->
     lost = verdict_of("canary")["checks"]["lost_record"]
     assert lost["verdict"] == "violated"
     assert sum(finding["evidence"]["records"] for finding in lost["examples"]) == PLANTED
-
-
-def test_the_resumption_table_of_commit_epoch(verdict_of: Verdicts) -> None:
-    assert unexpected(verdict_of("commit_epoch")) == {}
-
-
-def test_each_commit_style_committed_what_it_is_named_for(verdict_of: Verdicts) -> None:
-    """Record epoch 1, leader epoch 3 at the commit; the client's metadata may have either."""
-    verdict = verdict_of("commit_epoch")
-    committed: dict[str, set[int]] = {}
-    for row in verdict["styles"]:
-        committed.setdefault(row["style"], set()).add(row["committed_epoch"])
-    assert committed.pop("metadata") <= {1, 2, 3}
-    as_record = {key: {1} for key in ("record", "application", "position", "max")}
-    assert committed == as_record | {"forced": {3}, "none": {-1}, "stale": {0}}
-    epochs = {(row["position_epoch"], row["cluster_epoch"]) for row in verdict["resumption"]}
-    assert epochs == {(1, 3)}
 
 
 def test_each_client_goes_on_as_told_after_a_truncation(verdict_of: Verdicts) -> None:
@@ -126,27 +104,6 @@ def test_each_client_goes_on_as_told_after_a_truncation(verdict_of: Verdicts) ->
     assert set(verdict["clients"]) == set(raised)
     commits = {(row["committed_offset"], row["committed_epoch"]) for row in verdict["resumption"]}
     assert commits == {(200, 0)}
-
-
-def test_all_faults_of_commit_epoch_landed(verdict_of: Verdicts) -> None:
-    faults = verdict_of("commit_epoch")["faults"]
-    moved = ["reassign", "elect preferred"] * 2
-    assert [fault["fault"] for fault in faults] == [*moved, "kill", "kill"]
-    assert all(fault["landed"] for fault in faults)
-
-
-def test_without_its_history_a_run_can_not_be_judged(
-    session: tuple[Path, int, str], tmp_path: Path
-) -> None:
-    (plan,) = session[0].glob("CommitEpoch*/**/plan.json")
-    run = tmp_path / "run"
-    shutil.copytree(plan.parent, run)
-    (run / "history" / "clients.jsonl").unlink()
-    code, said = finished("analyze", str(run))
-    assert code == 2, said
-    verdict = json.loads((run / "report" / "verdict.json").read_text())
-    assert verdict["checks"]["skipped_record"]["verdict"] == "undecided"
-    assert verdict["resumption"] == []
 
 
 def test_a_damaged_run_never_passes_and_accuses_nobody(

@@ -60,10 +60,9 @@ def measured(**values: Any) -> Measured:
     return Measured(**parts | values)
 
 
-def test_order_nulls_and_spaces_in_the_evidence_make_no_difference() -> None:
-    one = judged(row(), row(offset_first=2))
-    other = judged(row(offset_first=2), row('{"b": null, "a": 1}'))
-    assert differing(one, other) == []
+def test_the_order_of_findings_makes_no_difference() -> None:
+    one, other = row(), row(offset_first=2)
+    assert differing(judged(one, other), judged(other, one)) == []
 
 
 @pytest.mark.parametrize(
@@ -73,6 +72,7 @@ def test_order_nulls_and_spaces_in_the_evidence_make_no_difference() -> None:
         judged(row(), row()),
         judged(row(kind="else")),
         judged(row('{"a":2}')),
+        judged(row('{"a":1,"b":null}')),
         judged(row(), evaluated=6),
         judged(row(), check="d"),
         {"c": Judged(lacks="table polls is empty")},

@@ -167,6 +167,34 @@ def test_duckdb_reads_a_file_in_any_folder(tmp_path: Path, name: str) -> None:
     assert rows.toArrow() == content
 
 
+def test_json_has_no_nulls(tmp_path: Path) -> None:
+    engine = DuckDBEngine(threads=1, memory="1GB", spill=tmp_path)
+    rows = engine.table(pa.table({"one": [1, None], "more": [[1, None], None]}))
+    told = rows.select(
+        F.to_json(F.struct("one", F.struct("one").alias("of"))).alias("of_struct"),
+        F.to_json("more").alias("of_array"),
+    )
+    assert [tuple(row.values()) for row in told.collect()] == [
+        ('{"one":1,"of":{"one":1}}', "[1,null]"),
+        ('{"of":{}}', None),
+    ]
+
+
+def test_duckdb_writes_null_and_collects_nothing_as_spark_does(tmp_path: Path) -> None:
+    engine = DuckDBEngine(threads=1, memory="1GB", spill=tmp_path)
+    rows = engine.table(pa.table({"one": [1.25, None], "name": ["a", None]}))
+    said = rows.select(F.format_string("%s: %.0f, %.1f %%", "name", "one", "one").alias("said"))
+    assert [row["said"] for row in said.collect()] == ["a: 1, 1.2 %", "null: , n %"]
+    of_none = rows.where("one > 2").agg(
+        F.collect_list("one").alias("each"),
+        F.expr("sort_array(collect_set(name)) as distinct_ones"),
+    )
+    assert [tuple(row.values()) for row in of_none.collect()] == [([], [])]
+    ahead = Window.orderBy("name").rowsBetween(1, 1)
+    listed = rows.select(F.collect_list("name").over(ahead).alias("each"))
+    assert [row["each"] for row in listed.collect()] == [["a"], []]
+
+
 def test_a_select_becomes_part_of_the_one_that_reads_it() -> None:
     frame = (
         POLLS.withColumn("next", F.col("offset") + 1)

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from analysis.engine.duckdb import DuckDBEngine
 from analysis.engine.frames import Frame, Shared, View
 from analysis.engine.sharing import resolved, shared
 from analysis.facts.declared import FACTS, LOG, Fact, each, structs
@@ -73,9 +74,7 @@ def differences(one: Fact, found: pa.Schema, *, widths: bool = True) -> list[str
 
 
 def test_every_fact_has_the_declared_types_on_duckdb(tmp_path: Path) -> None:
-    duckdb = pytest.importorskip("analysis.engine.duckdb", exc_type=ImportError)
-
-    class Types(duckdb.DuckDBEngine):  # type: ignore[misc,name-defined]
+    class Types(DuckDBEngine):
         """Nothing is left out for want of rows."""
 
         def table(self, content: pa.Table) -> Frame:

@@ -1,0 +1,132 @@
+"""Micro-histories to judge, by DuckDB; and a Spark session for what only Spark does."""
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from analysis.engine.duckdb import DuckDBEngine
+from analysis.engine.frames import Frame
+from analysis.engine.session import open_session
+from analysis.facts.load import trace_of
+from analysis.facts.source import table_files
+from analysis.facts.trace import Trace
+from contract.checks import Check
+from contract.ranges import from_rows, row_schema
+from contract.run_folder import Expectation, GroupPlan, RunFolder, TopicPlan
+from contract.tables import TABLES
+from contract.verdicts import Engine
+from tests.descriptions import description_of, plan_of
+
+Rows = dict[str, list[dict[str, Any]]]
+TraceMaker = Callable[..., Trace]
+TraceReader = Callable[[RunFolder], Trace]
+
+FOR_FEW_ROWS = {
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+}
+"""What Spark does for many rows, which takes two thirds of the CPU time of judging few."""
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    # Its JVM goes on for many statements, so it is to compile well. Tasks may fail twice.
+    session = open_session("local[1,3]", engine=Engine.SPARK_SQL)
+    for setting, value in FOR_FEW_ROWS.items():
+        session.conf.set(setting, value)
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> DuckDBEngine:
+    """One connection for a file's tests; with it end the tables, each of which has its own name."""
+    spill = tmp_path_factory.mktemp("spill")
+    return DuckDBEngine(threads=1, memory="1GB", spill=spill)
+
+
+@pytest.fixture(scope="module")
+def empty_table(engine: DuckDBEngine) -> Callable[[str], Frame]:
+    """By name: most tables of a micro-history are empty, and to make one anew takes a while."""
+    return cache(lambda name: engine.table(TABLES[name].empty_table()))
+
+
+@pytest.fixture(scope="module")
+def read_run(engine: DuckDBEngine) -> TraceReader:
+    """The tables in a run's folder."""
+    return lambda folder: trace_of(engine, folder, table_files(folder))
+
+
+@pytest.fixture
+def make_trace(engine: DuckDBEngine, empty_table: Callable[[str], Frame]) -> TraceMaker:
+    def make(
+        rows: Rows,
+        *,
+        group: str = "g",
+        commit_epoch: str = "record",
+        reset: str = "earliest",
+        isolation: str = "read_uncommitted",
+        unclean_election: bool = True,
+        min_insync: int = 1,
+        retention_ms: int | None = None,
+        deletes: bool = False,
+        groups: tuple[str, ...] | None = None,
+        settings: dict[str, str | int] | None = None,
+        missing: tuple[str, ...] = (),
+        checks: tuple[str, ...] = (),
+        expects: tuple[Expectation, ...] = (),
+        error: str | None = None,
+        started_micros: int = 0,
+        ended_micros: int | None = None,
+    ) -> Trace:
+        def read(name: str) -> Frame:
+            if not rows.get(name):
+                return empty_table(name)
+            content = pa.Table.from_pylist(rows[name], schema=row_schema(name))
+            return engine.table(from_rows(name, content))
+
+        plan = plan_of(
+            scenario="micro",
+            topics=[
+                TopicPlan(
+                    topic="t",
+                    partitions=1,
+                    replication=2,
+                    min_insync=min_insync,
+                    unclean_election=unclean_election,
+                    retention_ms=retention_ms,
+                    deletes=deletes,
+                )
+            ],
+            groups=[
+                GroupPlan(
+                    group=name,
+                    client="java",
+                    topic="t",
+                    commit_epoch=commit_epoch,
+                    reset=reset,
+                    isolation=isolation,
+                    settings=settings or {},
+                )
+                for name in (groups if groups is not None else (group,))
+            ],
+            must_judge=list(checks) or [str(check) for check in Check],
+            expects=list(expects),
+        )
+        run = description_of(
+            scenario="micro",
+            clients={"java": "4.4.0"},
+            git_head="0",
+            started_micros=started_micros,
+            ended_micros=ended_micros,
+            error=error,
+        )
+        counts = {name: len(rows.get(name, [])) for name in TABLES}
+        return Trace(engine, plan, run, read, counts, frozenset(missing))
+
+    return make

@@ -1,0 +1,44 @@
+"""A check that evaluates much may have had no case in which it could have failed."""
+
+from conftest import TraceMaker
+from histories import HEALTHY, WHOLE_HANDED_ON
+from judging import judge
+from micro import registered
+
+from analysis.verdict.exercise import CASES
+from contract.checks import Check
+
+_CHECKS = (
+    Check.LOST_RECORD,
+    Check.DOUBLE_OWNERSHIP,
+    Check.FENCED_IN_ISR,
+    Check.UNJUSTIFIED_RESET,
+    Check.PHANTOM_RECORD,
+)
+
+
+def test_what_could_not_have_failed_is_not_exercised(make_trace: TraceMaker) -> None:
+    calm = judge(make_trace(HEALTHY, checks=_CHECKS)).checks
+    assert {name: one.exercised for name, one in calm.items()} == {
+        "lost_record": 0,
+        "double_ownership": 0,
+        "fenced_in_isr": 0,
+        "unjustified_reset": 0,
+        "phantom_record": 4,
+    }
+    assert calm[Check.LOST_RECORD].evaluated == 4
+    fenced = [*WHOLE_HANDED_ON["broker_states"], registered(fenced=True, at=9_999, broker=2)]
+    rows = {**WHOLE_HANDED_ON, "broker_states": fenced}
+    told = judge(make_trace(rows, checks=_CHECKS)).checks
+    assert {name: one.exercised for name, one in told.items()} == {
+        "lost_record": 1,
+        "double_ownership": 1,
+        "fenced_in_isr": 1,
+        "unjustified_reset": 1,
+        "phantom_record": 4,
+    }
+
+
+def test_every_way_to_count_cases_can_be_computed(make_trace: TraceMaker) -> None:
+    trace = make_trace(WHOLE_HANDED_ON)
+    assert {cases.__name__ for cases in CASES.values() if cases(trace).count() < 0} == set()

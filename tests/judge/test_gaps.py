@@ -1,0 +1,245 @@
+"""What a run's sources lack makes exactly the checks undecided that rest on it."""
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+from conftest import TraceMaker
+from histories import HEALTHY
+from judging import judge
+from micro import appended, batch, clock, log_bounds, registered, sampled, survived, told_commit
+
+from contract.checks import Check
+from contract.verdicts import CheckVerdict, RunVerdict, Verdict
+
+SECOND = 1_000_000
+HISTORY = HEALTHY["histories"][0]
+WORKERS = [
+    {**HISTORY, "worker": "clients", "role": "java_worker", "client": "java"},
+    {**HISTORY, "worker": "driver", "role": "driver", "client": "driver"},
+    {**HISTORY, "worker": "observer", "role": "observer_worker", "client": "admin"},
+]
+SERVERS = [
+    {"name": str(one), "server": one, "log_lines": 9, "replicas": 3, "ignored_files": 0}
+    for one in (1, 2)
+]
+WHOLE = {
+    **HEALTHY,
+    "broker_states": [*HEALTHY["broker_states"], registered(fenced=False, at=6, broker=2)],
+    "histories": WORKERS,
+    "servers": SERVERS,
+    "replica_batches": [batch(0, 3)],
+    "metadata_batches": [appended(1, 0)],
+    "samples": [sampled(4, at=700)],
+    "commits": [told_commit(2)],
+    "clocks": [clock("a", ahead=1000, behind=-1000)],
+}
+CHECKS = (
+    Check.LOST_RECORD,
+    Check.NONMONOTONIC_POLL,
+    Check.DUPLICATE_APPEND,
+    Check.HISTORY_COMPLETE,
+    Check.FAULT_LANDED,
+)
+
+
+def judged(make_trace: TraceMaker, **tables: list[Any]) -> Verdict:
+    return judge(make_trace({**WHOLE, **tables}, checks=tuple(str(check) for check in CHECKS)))
+
+
+def undecided(verdict: Verdict) -> set[str]:
+    return {
+        name for name, result in verdict.checks.items() if result.verdict is CheckVerdict.UNDECIDED
+    }
+
+
+def test_where_nothing_is_missing_all_is_decided(make_trace: TraceMaker) -> None:
+    verdict = judged(make_trace)
+    assert undecided(verdict) == set()
+    assert verdict.verdict is RunVerdict.PASS
+
+
+def test_without_a_brokers_folder_nobody_tells_what_it_held(make_trace: TraceMaker) -> None:
+    gone = {"servers": SERVERS[:1], "replica_records": survived(0, 1, 2)}
+    verdict = judged(make_trace, **gone)
+    assert undecided(verdict) == {"lost_record", "duplicate_append", "history_complete"}
+    lost = verdict.checks["lost_record"]
+    assert "no replicas of broker 2" in lost.reason
+    assert [str(one.verdict) for one in lost.examples] == ["undecided"]
+    assert verdict.verdict is RunVerdict.UNDECIDED
+    shorter = {
+        "replica_records": survived(0, 1, 2),
+        "replica_batches": [batch(0, 2)],
+        "log_starts": log_bounds(0, 3),
+    }
+    assert judged(make_trace, **shorter).verdict is RunVerdict.FAIL
+
+
+def test_a_file_that_changed_since_accuses_nobody(make_trace: TraceMaker) -> None:
+    lost = {
+        **WHOLE,
+        "replica_records": survived(0, 1, 2),
+        "replica_batches": [batch(0, 2)],
+        "log_starts": log_bounds(0, 3),
+    }
+    checks = tuple(str(check) for check in CHECKS)
+    changed = "tables/replica_records.parquet was changed after the run"
+    verdict = judge(replace(make_trace(lost, checks=checks), altered=(changed,)))
+    assert verdict.doubts == [changed]
+    assert undecided(verdict) == {str(check) for check in CHECKS}
+    assert [str(one.verdict) for one in verdict.checks["lost_record"].examples] == ["undecided"]
+
+
+@pytest.mark.parametrize(
+    ("worker", "expected"),
+    [
+        (0, {"duplicate_append", "lost_record", "nonmonotonic_poll"}),
+        # A fault that the driver recorded may be what took a record.
+        (1, {"fault_landed", "lost_record"}),
+    ],
+)
+def test_a_gap_in_a_history_taints_what_its_worker_told(
+    make_trace: TraceMaker, worker: int, expected: set[str]
+) -> None:
+    workers = [dict(one) for one in WORKERS]
+    workers[worker]["malformed_lines"] = 1
+    verdict = judged(make_trace, histories=workers)
+    assert undecided(verdict) == expected | {"history_complete"}
+
+
+@pytest.mark.parametrize(
+    ("worker", "told"), [(0, "no history of a java client"), (1, "no history of the driver")]
+)
+def test_a_history_that_is_not_there_is_told(
+    make_trace: TraceMaker, worker: int, told: str
+) -> None:
+    left = [one for index, one in enumerate(WORKERS) if index != worker]
+    complete = judged(make_trace, histories=left).checks["history_complete"]
+    assert any(told in one.cause for one in complete.examples)
+    assert complete.verdict is CheckVerdict.UNDECIDED
+
+
+UNREAD = {
+    "broker": 1,
+    "topic": "t",
+    "partition": 0,
+    "segment": "0.log",
+    "position_bytes": 7,
+    "unread_bytes": 9,
+}
+
+
+def test_a_corrupt_segment_taints_a_torn_one_does_not(make_trace: TraceMaker) -> None:
+    torn = judged(make_trace, unread_segments=[UNREAD])
+    assert undecided(torn) == set()
+    assert torn.checks["history_complete"].verdict is CheckVerdict.PERMITTED
+    corrupt = judged(make_trace, unread_segments=[{**UNREAD, "error": "CorruptRecordException"}])
+    assert undecided(corrupt) == {"lost_record", "duplicate_append", "history_complete"}
+
+
+def test_files_that_nobody_knows_are_told(make_trace: TraceMaker) -> None:
+    odd = [*SERVERS, {"name": "1 (copy)", "log_lines": 0, "replicas": 1, "ignored_files": 0}]
+    complete = judged(make_trace, servers=odd).checks["history_complete"]
+    assert complete.verdict is CheckVerdict.PERMITTED
+    assert "1 (copy)" in complete.examples[0].cause
+
+
+def test_a_clock_that_jumped_widens_the_bound(make_trace: TraceMaker) -> None:
+    jumped = [{**WORKERS[0], "clock_jump_micros": 300_000}, *WORKERS[1:]]
+    assert make_trace({**WHOLE, "histories": jumped}).clock_micros == 300_000
+    for micros, expected in ((300_000, "permitted"), (3_000_000, "undecided")):
+        told = [{**WORKERS[0], "clock_jump_micros": micros}, *WORKERS[1:]]
+        clocks = [clock("a", ahead=20, behind=-20)]
+        trace = make_trace(
+            {**WHOLE, "clocks": clocks, "histories": told}, checks=(str(Check.CLOCK_SKEW),)
+        )
+        assert str(judge(trace).checks["clock_skew"].verdict) == expected
+
+
+CLIENT_KILLED = {"fault": "kill", "target": "client:clients", "landed": True, "evidence": "{}"}
+
+
+def test_a_history_without_its_end_leaves_the_run_undecided(make_trace: TraceMaker) -> None:
+    """Also where a check finds a violation: what was lost of the history may explain it."""
+    for worker in range(len(WORKERS)):
+        workers = [dict(one) for one in WORKERS]
+        workers[worker]["ended_by_itself"] = False
+        verdict = judged(make_trace, histories=workers, replica_records=survived(0, 1, 2))
+        assert undecided(verdict) == {str(check) for check in CHECKS}
+        assert verdict.verdict is RunVerdict.UNDECIDED
+        assert verdict.doubts == [f"history of {WORKERS[worker]['worker']}: its end is missing"]
+    killed = [{**WORKERS[0], "ended_by_itself": False, "torn_lines": 1}, *WORKERS[1:]]
+    verdict = judged(make_trace, histories=killed, faults=[CLIENT_KILLED])
+    assert (verdict.verdict, verdict.doubts) == (RunVerdict.PASS, [])
+
+
+@pytest.mark.parametrize("kafka", ["4.4.0", "none"])
+def test_only_a_generated_history_needs_no_workers(make_trace: TraceMaker, kafka: str) -> None:
+    trace = make_trace(WHOLE, checks=tuple(str(check) for check in CHECKS))
+    run = msgspec.structs.replace(trace.run, cluster="generated", kafka=kafka)
+    raw = frozenset({"history"}) if kafka == "none" else frozenset()
+    verdict = judge(replace(trace, run=run, raw=raw))
+    assert verdict.verdict is RunVerdict.UNDECIDED
+    assert "run.json says" in verdict.doubts[0]
+    alone = judge(replace(make_trace(HEALTHY, checks=CHECKS), run=run))
+    assert bool(alone.doubts) is (kafka == "4.4.0")
+
+
+@pytest.mark.parametrize(
+    ("table", "by"),
+    [
+        ("replica_records", "replica_batches"),
+        ("replica_batches", "log_starts"),
+        ("group_events", "polls"),
+        ("samples", "leaderships"),
+        ("epoch_checkpoints", "replica_batches"),
+        ("commits", "committed_offsets"),
+        ("committed_offsets", "commits"),
+        ("clocks", "phases"),
+    ],
+)
+def test_an_emptied_table_accuses_nobody(make_trace: TraceMaker, table: str, by: str) -> None:
+    checks = (
+        Check.LOST_RECORD,
+        Check.LOST_COMMIT,
+        Check.COMMIT_REGRESSED,
+        Check.SKIPPED_RECORD,
+        Check.LOG_DIVERGENCE,
+        Check.HISTORY_COMPLETE,
+    )
+    emptied = {**WHOLE, table: []}
+    verdict = judge(make_trace(emptied, checks=checks))
+    assert verdict.verdict is RunVerdict.UNDECIDED
+    assert "violated" not in {one.verdict for one in verdict.checks.values()}
+    complete = verdict.checks[Check.HISTORY_COMPLETE]
+    expected = f"table {table} is empty, but table {by} implies rows of it"
+    assert expected in [one.cause for one in complete.examples]
+
+
+def test_cut_records_without_their_batches(make_trace: TraceMaker) -> None:
+    cut = {"broker": 1, "topic": "t", "partition": 0, "leader_epoch": 0, "record_count": 2}
+    verdict = judged(make_trace, cut_batches=[{**cut, "base_offset": 8, "last_offset": 9}])
+    causes = [one.cause for one in verdict.checks["history_complete"].examples]
+    assert causes == ["table cut_records is empty, but table cut_batches implies rows of it"]
+
+
+@pytest.mark.parametrize(
+    ("target", "injected", "verdict"),
+    [
+        ("leader:t-0 (broker 2)", 15, RunVerdict.PASS),
+        ("replicas:t-0", 15, RunVerdict.PASS),
+        ("follower:t-2 (broker 1)", 15, RunVerdict.UNDECIDED),
+        ("leader:t-0 (broker 2)", 25, RunVerdict.UNDECIDED),
+    ],
+)
+def test_a_restart_without_its_fault_leaves_the_run_undecided(
+    make_trace: TraceMaker, target: str, injected: int, verdict: RunVerdict
+) -> None:
+    """A process registers once: so the driver's history lacks a fault."""
+    again = {**registered(fenced=False, at=20 * SECOND, broker=2), "broker_epoch": 9}
+    fault = {"fault": "kill", "target": target, "landed": True, "evidence": "{}"}
+    fault["injected_micros"] = injected * SECOND
+    states = [*WHOLE["broker_states"], again]
+    found = judged(make_trace, broker_states=states, faults=[fault])
+    assert (found.verdict, bool(found.doubts)) == (verdict, verdict is RunVerdict.UNDECIDED)

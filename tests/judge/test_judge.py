@@ -1,0 +1,394 @@
+"""The verdict of a run, its resumption rows, and its report."""
+
+import io
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pyarrow.parquet as pq
+import pytest
+from conftest import Rows, TraceMaker, TraceReader
+from histories import HEALTHY, WENT_BACK, WENT_ON, WHOLE_HANDED_ON
+from judging import judge
+from micro import Row, changed, committed, log_bounds, polled, told_commit
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from rich.console import Console
+
+from analysis.checks.base import CheckDefinition, CheckOutcome
+from analysis.checks.cases import Cases, findings, violation
+from analysis.checks.registry import CHECKS
+from analysis.facts.trace import Trace
+from analysis.report.page import write_report
+from analysis.report.terminal import show
+from analysis.verdict.judge import judge as judge_all
+from contract.checks import Check
+from contract.errors import RunFolderError
+from contract.run_folder import Expectation, RunFolder
+from contract.tables import TABLES
+from contract.verdicts import RunVerdict
+
+_SILENT = (Check.SKIPPED_RECORD,)
+_RESUMED = (Check.RESUMPTION,)
+_EVALUATED_MIN = 60
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_spark_reads_tables_by_the_contract(table: str) -> None:
+    schema = from_arrow_schema(TABLES[table])
+    assert [field.name for field in schema] == TABLES[table].names
+    assert to_arrow_schema(schema).types == TABLES[table].types
+
+
+def test_a_healthy_run_passes(make_trace: TraceMaker) -> None:
+    other = [{**row, "group": "h", "member": "h#1"} for row in WHOLE_HANDED_ON["polls"]]
+    rows = {**WHOLE_HANDED_ON, "polls": [*WHOLE_HANDED_ON["polls"], *other]}
+    verdict = judge_all(make_trace(rows, groups=("g", "h"), checks=_SILENT))
+    told = {name: str(result.verdict) for name, result in verdict.checks.items()}
+    assert set(told) == set(Check)
+    assert set(told.values()) == {"holds", "not_evaluable"}
+    assert list(told.values()).count("holds") >= _EVALUATED_MIN
+    assert all(one.reason for one in verdict.checks.values() if not one.evaluated)
+    assert verdict.verdict is RunVerdict.PASS
+
+
+def test_every_check_is_judged_by_somebody() -> None:
+    assert set(Check) == {*CHECKS, Check.RESUMPTION, Check.VACUOUS_CHECK}
+
+
+@pytest.mark.parametrize(
+    ("history", "verdict"), [(HEALTHY, RunVerdict.PASS), (WENT_ON, RunVerdict.FAIL)]
+)
+def test_a_violation_counts_whether_its_check_must_be_judged_or_not(
+    make_trace: TraceMaker, history: Rows, verdict: RunVerdict
+) -> None:
+    trace = make_trace(history, checks=(Check.DUPLICATE_DELIVERY,))
+    told = judge_all(trace, only=(Check.DUPLICATE_DELIVERY, Check.SKIPPED_RECORD))
+    assert told.must_judge == [Check.DUPLICATE_DELIVERY]
+    assert told.verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("must_judge", "verdict"),
+    [
+        (Check.SKIPPED_RECORD, RunVerdict.PASS),
+        (Check.ABORTED_READ, RunVerdict.UNDECIDED),
+    ],
+)
+def test_only_checks_that_must_be_judged_need_a_case(
+    make_trace: TraceMaker, must_judge: Check, verdict: RunVerdict
+) -> None:
+    asked = (Check.SKIPPED_RECORD, Check.ABORTED_READ, Check.VACUOUS_CHECK)
+    told = judge_all(make_trace(HEALTHY, checks=(must_judge,)), only=asked)
+    assert told.checks[Check.ABORTED_READ].verdict == "not_evaluable"
+    assert told.verdict is verdict
+
+
+def test_a_check_without_a_case_is_undecided_where_a_gap_may_hide_it(
+    make_trace: TraceMaker,
+) -> None:
+    broken = {**HEALTHY["histories"][0], "malformed_lines": 1, "malformed_at": "line 3"}
+    rows = {**HEALTHY, "commits": [], "histories": [broken]}
+    told = judge_all(make_trace(rows, checks=_SILENT), only=(Check.LOST_COMMIT,))
+    lost = told.checks[Check.LOST_COMMIT]
+    assert (lost.verdict, lost.reason.partition(":")[0]) == ("undecided", "table commits is empty")
+    assert told.verdict is RunVerdict.UNDECIDED
+
+
+def test_what_must_be_judged_and_is_no_check_leaves_no_pass(make_trace: TraceMaker) -> None:
+    told = judge_all(make_trace(HEALTHY, checks=(*_SILENT, "of_tomorrow")), only=_SILENT)
+    assert told.doubts == ["this release has no check of_tomorrow, which must be judged"]
+    assert told.verdict is RunVerdict.UNDECIDED
+
+
+def test_an_unexpected_violation_fails(make_trace: TraceMaker) -> None:
+    assert judge(make_trace(WENT_ON, checks=_SILENT)).verdict is RunVerdict.FAIL
+
+
+def test_an_expected_violation_passes(make_trace: TraceMaker) -> None:
+    expects = (Expectation(check=Check.SKIPPED_RECORD, groups=["g"]),)
+    trace = make_trace(WENT_ON, checks=_SILENT, expects=expects)
+    assert judge(trace).verdict is RunVerdict.PASS
+
+
+def test_an_expectation_that_nothing_meets_is_undecided(make_trace: TraceMaker) -> None:
+    expects = (Expectation(check=Check.SKIPPED_RECORD, groups=["g"]),)
+    trace = make_trace(WENT_BACK, checks=_SILENT, expects=expects)
+    assert judge(trace).verdict is RunVerdict.UNDECIDED
+
+
+def test_an_expectation_may_be_met_by_any_of_its_groups(make_trace: TraceMaker) -> None:
+    each = Expectation(check=Check.SKIPPED_RECORD, groups=["g", "other"])
+    trace = make_trace(WENT_ON, checks=_SILENT, expects=(each,))
+    assert judge(trace).verdict is RunVerdict.UNDECIDED
+    either = Expectation(check=Check.SKIPPED_RECORD, groups=["g", "other"], in_each=False)
+    trace = make_trace(WENT_ON, checks=_SILENT, expects=(either,))
+    assert judge(trace).verdict is RunVerdict.PASS
+
+
+def test_an_expectation_of_other_groups_covers_nothing(make_trace: TraceMaker) -> None:
+    expected = Expectation(check=Check.SKIPPED_RECORD, groups=["other"], in_each=False)
+    trace = make_trace(WENT_ON, checks=_SILENT, expects=(expected,))
+    assert judge(trace).verdict is RunVerdict.FAIL
+
+
+@pytest.mark.parametrize("history", [WENT_ON, WENT_BACK])
+def test_an_optional_expectation_passes_with_and_without_its_violation(
+    make_trace: TraceMaker, history: Rows
+) -> None:
+    expected = Expectation(check=Check.SKIPPED_RECORD, groups=["g"], is_optional=True)
+    trace = make_trace(history, checks=_SILENT, expects=(expected,))
+    assert judge(trace).verdict is RunVerdict.PASS
+
+
+def test_an_optional_expectation_covers_no_other_group(make_trace: TraceMaker) -> None:
+    expected = Expectation(check=Check.SKIPPED_RECORD, groups=["other"], is_optional=True)
+    trace = make_trace(WENT_ON, checks=_SILENT, expects=(expected,))
+    assert judge(trace).verdict is RunVerdict.FAIL
+
+
+def test_a_check_without_anything_to_judge_is_undecided(make_trace: TraceMaker) -> None:
+    trace = make_trace({**HEALTHY, "polls": []}, checks=(*_SILENT, *_RESUMED))
+    verdict = judge(trace)
+    assert verdict.checks[Check.SKIPPED_RECORD].verdict == "not_evaluable"
+    assert verdict.resumption == []
+    assert verdict.verdict is RunVerdict.UNDECIDED
+
+
+def test_a_missing_table_is_no_empty_one(make_trace: TraceMaker) -> None:
+    calm = {**HEALTHY, "resets": []}
+    checks = (Check.RESET, Check.UNJUSTIFIED_RESET, Check.TRUNCATION_UNDETECTED)
+    empty = judge(make_trace(calm, checks=checks)).checks
+    assert {name: (r.verdict, r.reason) for name, r in empty.items()} == dict.fromkeys(
+        map(str, checks), ("holds", "")
+    )
+    missing = judge(make_trace(calm, checks=checks, missing=("resets",))).checks
+    assert {name: (r.verdict, r.reason) for name, r in missing.items()} == dict.fromkeys(
+        map(str, checks), ("not_evaluable", "table resets is missing")
+    )
+    told = judge_all(make_trace(calm, checks=_SILENT, missing=("resets",)), only=_SILENT)
+    assert told.doubts == ["table resets is missing"]
+    assert told.verdict is RunVerdict.UNDECIDED
+
+
+def test_an_empty_table_is_the_reason_where_rows_are_needed(make_trace: TraceMaker) -> None:
+    rows = {**HEALTHY, "polls": [], "sends": []}
+    found = judge(make_trace(rows, checks=(Check.PHANTOM_RECORD, Check.RESUMPTION))).checks
+    assert found[Check.PHANTOM_RECORD].reason == "table polls is empty, table sends is empty"
+    assert found[Check.RESUMPTION].reason == "table polls is empty"
+
+
+def test_a_plan_without_checks_never_passes(make_trace: TraceMaker) -> None:
+    trace = make_trace(HEALTHY)
+    verdict = judge(replace(trace, plan=msgspec.structs.replace(trace.plan, must_judge=[])))
+    assert verdict.verdict is RunVerdict.UNDECIDED
+    assert verdict.doubts == ["the plan names no check that must be judged"]
+
+
+def test_everything_is_lost_where_every_log_is_empty(make_trace: TraceMaker) -> None:
+    rows = {**HEALTHY, "replica_records": [], "log_starts": log_bounds(0, 0)}
+    found = judge(make_trace(rows, checks=(Check.LOST_RECORD,))).checks[Check.LOST_RECORD]
+    assert found.verdict == "violated"
+
+
+def test_a_table_without_a_file_is_told_as_missing(
+    make_trace: TraceMaker, read_run: TraceReader, tmp_path: Path
+) -> None:
+    folder, described = RunFolder(tmp_path), make_trace({})
+    folder.write_plan(described.plan)
+    folder.write_run(described.run)
+    folder.tables.mkdir()
+    pq.write_table(TABLES["resets"].empty_table(), folder.tables / "resets.parquet")
+    trace = read_run(folder)
+    assert trace.missing == TABLES.keys() - {"resets"}
+
+
+def _crash_at_once(trace: Trace) -> CheckOutcome:
+    raise ValueError(f"no {trace.plan.scenario}\nat all")
+
+
+def _crash_in_a_statement(trace: Trace) -> CheckOutcome:
+    rows = trace["polls"].where("bigint(value) > 0")
+    return CheckOutcome(findings(rows, Cases(violation("x", "it crashes"))), 1)
+
+
+@pytest.mark.parametrize(
+    ("crash", "reason"), [(_crash_at_once, "ValueError: no micro"), (_crash_in_a_statement, "p:0")]
+)
+def test_a_check_that_crashes_leaves_the_others_theirs(
+    make_trace: TraceMaker,
+    monkeypatch: pytest.MonkeyPatch,
+    crash: Callable[[Trace], CheckOutcome],
+    reason: str,
+) -> None:
+    broken = CheckDefinition("A6", crash, needs=(), cases=())
+    monkeypatch.setitem(CHECKS, Check.CORRUPTED_RECORD, broken)
+    checks = (Check.CORRUPTED_RECORD, Check.DUPLICATE_DELIVERY, Check.SKIPPED_RECORD)
+    verdict = judge(make_trace(HEALTHY, checks=checks))
+    crashed = verdict.checks.pop(Check.CORRUPTED_RECORD)
+    assert crashed.verdict == "undecided"
+    assert reason in crashed.reason
+    assert "\n" not in crashed.reason
+    assert {result.verdict for result in verdict.checks.values()} == {"holds"}
+    assert verdict.verdict is RunVerdict.UNDECIDED
+    failing = judge(make_trace(WENT_ON, checks=checks))
+    assert failing.verdict is RunVerdict.FAIL
+
+
+def test_a_run_that_broke_off_is_undecided_at_best(make_trace: TraceMaker) -> None:
+    assert judge(make_trace(HEALTHY, checks=_SILENT, error="boom")).verdict is RunVerdict.UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("history", "verdict"), [(HEALTHY, RunVerdict.UNDECIDED), (WENT_ON, RunVerdict.FAIL)]
+)
+def test_a_fault_that_did_not_land_leaves_no_pass(
+    make_trace: TraceMaker, history: Rows, verdict: RunVerdict
+) -> None:
+    rows = {**history, "faults": [{**HEALTHY["faults"][0], "landed": False}]}
+    assert judge(make_trace(rows, checks=_SILENT)).verdict is verdict
+
+
+def test_resumption_of_a_group_that_went_on(make_trace: TraceMaker) -> None:
+    (row,) = judge(make_trace(WENT_ON, commit_epoch="max", checks=_RESUMED)).resumption
+    assert (row.committed_offset, row.committed_epoch, row.resumed_at) == (4, 1, 4)
+    assert (row.redelivered, row.never_delivered, row.exception) == (0, 2, None)
+
+
+def test_resumption_of_a_group_that_went_back(make_trace: TraceMaker) -> None:
+    (row,) = judge(make_trace(WENT_BACK, checks=_RESUMED)).resumption
+    assert (row.resumed_at, row.redelivered, row.never_delivered) == (2, 0, 0)
+
+
+def test_resumption_has_the_epochs_of_the_clients_last_commit_before(
+    make_trace: TraceMaker,
+) -> None:
+    def knew(at: int, *, metadata_epoch: int) -> Row:
+        epochs = {"record_epoch": 0, "position_epoch": 0, "cluster_epoch": 1}
+        return {**told_commit(4, at=at), **epochs, "metadata_epoch": metadata_epoch}
+
+    commits = [knew(250, metadata_epoch=-1), knew(300, metadata_epoch=1)]
+    rows = {**WENT_BACK, "commits": [*commits, knew(9000, metadata_epoch=2)]}
+    (row,) = judge(make_trace(rows, checks=_RESUMED)).resumption
+    known = (row.record_epoch, row.position_epoch, row.metadata_epoch, row.cluster_epoch)
+    assert known == (0, 0, 1, 1)
+    (untold,) = judge(make_trace({**WENT_BACK, "commits": []}, checks=_RESUMED)).resumption
+    assert untold.metadata_epoch is None
+
+
+def test_resumption_tells_the_commit_that_stood_when_it_was_reopened(
+    make_trace: TraceMaker,
+) -> None:
+    later = committed(6, 1, at=700)
+    rows = {**WENT_BACK, "committed_offsets": [committed(4, 0), later]}
+    (row,) = judge(make_trace(rows, checks=_RESUMED)).resumption
+    assert row.committed_offset == 4
+
+
+def test_resumption_of_a_group_that_stopped_and_read_on(make_trace: TraceMaker) -> None:
+    """Its last member was there before the truncation: what it read before counts for nothing."""
+    rows = {
+        **WENT_BACK,
+        "polls": [
+            *polled(0, 1),
+            *polled(2, 3, life=2, at=500),
+            *polled(2, 3, 4, 5, epoch=1, producer="q", life=2, at=600),
+        ],
+        "committed_offsets": [committed(2, 0), committed(4, 0, at=550)],
+        "group_events": [
+            changed("opened", at=150),
+            changed("caught_up", at=210, position=2),
+            changed("opened", life=2, at=450),
+            changed("caught_up", life=2, at=510, position=4),
+            changed("caught_up", life=2, at=650, position=6),
+        ],
+    }
+    (row,) = judge(make_trace(rows, checks=_RESUMED)).resumption
+    assert (row.committed_offset, row.resumed_at, row.never_delivered) == (4, 2, 0)
+
+
+def test_resumption_of_a_group_that_stalled_and_read_on(make_trace: TraceMaker) -> None:
+    rows = {
+        **WENT_BACK,
+        "group_events": [
+            *WENT_BACK["group_events"][:3],
+            changed("stalled", life=2, at=550, position=4),
+            changed("caught_up", life=2, at=650, position=6),
+        ],
+        "polls": [
+            *WENT_BACK["polls"][:4],
+            *polled(2, 3, epoch=1, producer="q", life=2, at=500),
+            *polled(4, 5, epoch=1, producer="q", life=2, at=600),
+        ],
+    }
+    (row,) = judge(make_trace(rows, checks=_RESUMED)).resumption
+    assert (row.committed_offset, row.resumed_at) == (4, 2)
+
+
+def test_resumption_of_a_group_that_raised(make_trace: TraceMaker) -> None:
+    raised = changed(
+        "failed", life=2, at=650, exception="LogTruncationException", divergent_offset=2
+    )
+    rows = {**WENT_ON, "group_events": [*WENT_ON["group_events"][:3], raised]}
+    (row,) = judge(make_trace(rows, checks=_RESUMED)).resumption
+    assert row.exception == "LogTruncationException (divergent offset 2)"
+    assert (row.resumed_at, row.never_delivered) == (None, None)
+
+
+def described(trace: Trace, path: Path) -> RunFolder:
+    folder = RunFolder(path)
+    folder.report.mkdir()
+    folder.write_plan(trace.plan)
+    folder.write_run(trace.run)
+    return folder
+
+
+def test_resumption_of_several_partitions_is_told_by_partition(
+    make_trace: TraceMaker, tmp_path: Path
+) -> None:
+    one = judge(make_trace(WENT_BACK, checks=_RESUMED))
+    both = {
+        name: [*rows, *({**row, "partition": 1} for row in rows if "partition" in row)]
+        for name, rows in WENT_BACK.items()
+    }
+    trace = make_trace(both, checks=_RESUMED)
+    two = judge(trace)
+    assert [(r.group, r.topic, r.partition) for r in one.resumption] == [("g", "t", 0)]
+    assert [(r.group, r.topic, r.partition) for r in two.resumption] == [
+        ("g", "t", 0),
+        ("g", "t", 1),
+    ]
+    folder = described(trace, tmp_path)
+    write_report(folder, two)
+    assert "<td>g t-1</td>" in (folder.report / "index.html").read_text()
+    for verdict, told in ((one, False), (two, True)):
+        console = Console(record=True, width=200, file=io.StringIO())
+        show(verdict, console, is_verbose=True)
+        assert ("g t-1" in console.export_text()) is told
+
+
+def test_the_report_escapes_what_it_is_given(make_trace: TraceMaker, tmp_path: Path) -> None:
+    evil = "<script>alert(1)</script>"
+    rows = {
+        name: [{**row, "group": evil} if "group" in row else row for row in table]
+        for name, table in WENT_ON.items()
+    }
+    trace = make_trace(rows, group=evil)
+    folder = described(trace, tmp_path)
+    write_report(folder, judge(trace))
+    page = (folder.report / "index.html").read_text()
+    assert evil not in page
+    assert "&lt;script&gt;alert(1)" in page
+    assert 'src="http' not in page
+
+
+def test_a_folder_without_a_plan_says_so(read_run: TraceReader, tmp_path: Path) -> None:
+    with pytest.raises(RunFolderError, match=r"plan\.json"):
+        read_run(RunFolder(tmp_path))
+
+
+def test_a_finding_is_json(make_trace: TraceMaker) -> None:
+    verdict = judge(make_trace(WENT_ON, checks=_SILENT))
+    (one,) = verdict.checks[Check.SKIPPED_RECORD].examples
+    assert json.dumps(one.evidence)

@@ -1,0 +1,71 @@
+"""Ranges of all sources, split at common offsets."""
+
+from typing import Any
+
+from conftest import TraceMaker
+from histories import HEALTHY
+from micro import committed, log_bounds, polled, sent, survived
+
+from analysis.facts import slices
+
+Rows = dict[str, list[dict[str, Any]]]
+
+
+def spans(rows: list[dict[str, Any]]) -> set[tuple[int, int, str]]:
+    return {(row["offset"], row["last_offset"], row["value"]) for row in rows}
+
+
+def test_every_source_has_the_same_slices(make_trace: TraceMaker) -> None:
+    rows: Rows = {
+        "sends": sent(*range(10)),
+        "replica_records": survived(*range(2, 10)),
+        "polls": [*polled(*range(6)), *polled(*range(4, 10), life=2, at=600)],
+        "log_starts": log_bounds(2, 10),
+    }
+    trace = make_trace(rows)
+    whole = {(0, 1, "p:0"), (2, 3, "p:2"), (4, 5, "p:4"), (6, 9, "p:6")}
+    assert spans(slices.acknowledged(trace).collect()) == whole
+    assert spans(slices.polls(trace).collect()) == whole
+    assert spans(slices.surviving(trace).collect()) == whole - {(0, 1, "p:0")}
+    assert sum(row["records"] for row in slices.polls(trace).collect()) == len(rows["polls"])
+
+
+def test_an_offset_that_a_commit_names_is_a_slice_of_its_own(make_trace: TraceMaker) -> None:
+    rows = {**HEALTHY, "sends": sent(*range(10)), "committed_offsets": [committed(5, 0)]}
+    found = spans(slices.acknowledged(make_trace(rows)).collect())
+    assert (4, 4, "p:4") in found
+
+
+def test_a_value_at_two_offsets_is_a_slice_of_its_own(make_trace: TraceMaker) -> None:
+    again = [{**row, "offset": row["offset"] + 10} for row in survived(*range(3, 5))]
+    rows: Rows = {
+        "sends": sent(*range(10)),
+        "replica_records": [*survived(*range(10)), *again],
+        "log_starts": log_bounds(0, 15),
+    }
+    trace = make_trace(rows)
+    kept = spans(slices.surviving(trace).collect())
+    assert {(3, 3, "p:3"), (4, 4, "p:4"), (13, 13, "p:3"), (14, 14, "p:4")} <= kept
+    assert {(0, 2, "p:0"), (5, 9, "p:5")} <= kept
+
+
+def test_what_was_not_acknowledged_is_one_value_a_slice(make_trace: TraceMaker) -> None:
+    failed = [{**row, "offset": None, "outcome": "unknown"} for row in sent(2, 3, 4)]
+    rows: Rows = {
+        "sends": [*sent(0, 1), *failed],
+        "replica_records": survived(*range(5)),
+        "log_starts": log_bounds(0, 5),
+    }
+    trace = make_trace(rows)
+    unknown = slices.unacknowledged(trace).collect()
+    assert {row["value"] for row in unknown} == {"p:2", "p:3", "p:4"}
+    assert {row["offset"] for row in unknown} == {None}
+    # One of them may be in the log, so its value is to be found there.
+    kept = {row["value"] for row in slices.surviving(trace).collect()}
+    assert kept == {"p:0", "p:2", "p:3", "p:4"}
+
+
+def test_a_damaged_value_is_quoted(make_trace: TraceMaker) -> None:
+    (damaged,) = polled(1)
+    rows = {"polls": [*polled(0), {**damaged, "value": "p:1", "is_intact": False}]}
+    assert {row["value"] for row in slices.polls(make_trace(rows)).collect()} == {"p:0", '"p:1"'}
