@@ -92,12 +92,9 @@ def test_history_alone(
     assert _wrong(question, told) == {}, question.question
 
 
-def test_both_engines_find_the_same_in_the_exam(
-    of_exam: OfExam,
-) -> None:
+def test_both_engines_find_the_same_in_the_exam(of_exam: OfExam) -> None:
     by_duckdb, by_spark = map(of_exam, ENGINES)
     assert differing(by_duckdb, by_spark) == []
-    assert [check for check, one in by_duckdb.items() if not one.findings] == []
 
 
 def of_planted(plant: Check | None) -> Iterator[Universe]:

@@ -209,12 +209,12 @@ def _crash_at_once(trace: Trace) -> CheckOutcome:
 
 
 def _crash_in_a_statement(trace: Trace) -> CheckOutcome:
-    rows = trace["polls"].where("bigint(value) > 0")
+    rows = trace["polls"].where("bigint(member) > 0")
     return CheckOutcome(findings(rows, Cases(violation("x", "it crashes"))), 1)
 
 
 @pytest.mark.parametrize(
-    ("crash", "reason"), [(_crash_at_once, "ValueError: no micro"), (_crash_in_a_statement, "p:0")]
+    ("crash", "reason"), [(_crash_at_once, "ValueError: no micro"), (_crash_in_a_statement, "g#1")]
 )
 def test_a_check_that_crashes_leaves_the_others_theirs(
     make_trace: TraceMaker,
