@@ -5,7 +5,15 @@ left out where their order matters, since the transaction may have been aborted.
 """
 
 from analysis.checks.base import CheckDefinition, CheckOutcome, count
-from analysis.checks.cases import AT_COMMIT, Cases, findings, permitted, undecided, violation
+from analysis.checks.cases import (
+    AT_COMMIT,
+    PERMIT,
+    Cases,
+    findings,
+    permitted,
+    undecided,
+    violation,
+)
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.commits import (
@@ -14,17 +22,17 @@ from analysis.facts.commits import (
     stored_commits,
     with_manner,
 )
+from analysis.facts.permits import with_permit_since
 from analysis.facts.positions import PARTITION
 from analysis.facts.resets import IS_NOTICE
 from analysis.facts.slices import given_at, written_at
-from analysis.facts.state import fork_then, timelines
+from analysis.facts.state import FOREVER, fork_then, timelines
 from analysis.facts.topics import of_present_topic
 from analysis.facts.trace import Trace
 from contract.outcomes import Isolation, Outcome
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
-_FOREVER = "9223372036854775807"
 
 _WENT_BACK = "the committed offset went back from {previous_offset} to {offset}"
 _BACK = Cases(
@@ -97,6 +105,10 @@ def commit_regressed(trace: Trace) -> CheckOutcome:
 
 
 _UNREAD = "record {offset - 1} (epoch {logged_epoch}) was never delivered to the group"
+_REPLACED = (
+    "record {offset - 1} was not delivered to the group; the log has another one there since, of"
+    " epoch {replaced_by}"
+)
 _BEYOND_PROCESSED = Cases(
     violation(
         "of another topic",
@@ -109,9 +121,15 @@ _BEYOND_PROCESSED = Cases(
         " by itself",
         when="reset_cause is null and is_by_client and delivered_micros is not null",
     ),
+    permitted(
+        "truncated",
+        f"{_REPLACED}; {PERMIT}",
+        when="reset_cause is null and replaced_by is not null and permit is not null",
+    ),
+    undecided("truncated", _REPLACED, when="reset_cause is null and replaced_by is not null"),
     violation("unread", _UNREAD, when="reset_cause is null"),
     permitted("reset", "a reset ({reset_cause}) moved the position there"),
-    evidence="committed_epoch, logged_epoch, previous_offset, reset_cause",
+    evidence="committed_epoch, logged_epoch, previous_offset, reset_cause, permit",
     **AT_COMMIT,
 )
 
@@ -122,23 +140,27 @@ def commit_beyond_processed(trace: Trace) -> CheckOutcome:
     A first commit at the position where the group started without a commit goes past nothing.
     Records of transactions are left out if the group reads committed values.
 
-    Permitted: a reset had led to exactly that offset.
+    Permitted: a reset had led to exactly that offset; or by an election since that permits the loss
+        of the record before. It may have been a control record.
     Undecided: the group's client commits by itself, and the record was delivered later. Such a
         commit can be stored while the poll that delivers the record returns.
     Evaluates: every commit whose previous record is known, and is no control record.
     Source: `KafkaConsumer.commitSync`: the committed offset is that of the next record to be
         consumed.
     """
-    known = stored_commits(trace).where("record_epoch is not null and not is_after_control")
+    known = stored_commits(trace).where(
+        "coalesce(record_epoch, replaced_by) is not null and not is_after_control"
+    )
     beyond = known.where(
         "polled_at is null and (previous_offset is null or previous_offset != offset)"
     )
     found = _with_reset_to(_readable(trace.engine.materialized(beyond), trace), trace).where(
         "not (previous_offset is null and reset_cause <=> 'no_commit')"
     )
-    return CheckOutcome(
-        findings(_with_delivery(with_manner(found, trace), trace), _BEYOND_PROCESSED), count(known)
+    found = with_permit_since(
+        _with_delivery(with_manner(found, trace), trace), trace, offset="offset - 1"
     )
+    return CheckOutcome(findings(found, _BEYOND_PROCESSED), count(known))
 
 
 def _with_delivery(commits: Frame, trace: Trace) -> Frame:
@@ -171,8 +193,13 @@ _BEYOND_LOG = Cases(
         " before",
         when="is_of_former",
     ),
-    violation("beyond", _ENDED),
-    evidence="end, sampled_end, led_epoch, committed_epoch",
+    permitted(
+        "beyond",
+        f"the log was truncated to {{end}} since; {PERMIT}",
+        when="sampled_end is null and permit is not null",
+    ),
+    violation("beyond", _ENDED, undecided_if="sampled_end is null and is_forked and is_unreported"),
+    evidence="end, sampled_end, led_epoch, committed_epoch, permit",
     **AT_COMMIT,
 )
 
@@ -181,10 +208,12 @@ def commit_beyond_log(trace: Trace) -> CheckOutcome:
     """The committed offset lay beyond the end of the log at that time.
 
     Deliveries and the targets of resets lay within the log, unless they were of another topic that
-    had the name before. For other offsets, the end is that of the leader's next sample in that
-    epoch, else where the epoch ends on the surviving branch, else the end of the run.
+    had the name before; so did what a sample of that epoch had shown. For other offsets, the end is
+    that of the leader's next sample in that epoch, else where the epoch ends on the surviving
+    branch, else the end of the run.
 
-    Undecided: none of them is known.
+    Permitted: the epoch ends there by an election that permits the loss of what followed.
+    Undecided: none of these ends is known, or an election since is not.
     Evaluates: every stored commit.
     Source: KIP-320: a position that no broker handed out can only be validated by accident.
     """
@@ -193,7 +222,7 @@ def commit_beyond_log(trace: Trace) -> CheckOutcome:
         "reset_cause is null"
     )
     ends = (
-        trace["samples"]
+        of_present_topic(trace["samples"], trace, "at_micros")
         .where("broker = leader and log_end_offset >= 0")
         .select(
             *_LOG,
@@ -205,9 +234,17 @@ def commit_beyond_log(trace: Trace) -> CheckOutcome:
     next_end = (
         open_ones.select(*COMMIT, "led_epoch", "committed_micros")
         .join(ends, on=[*_LOG, "led_epoch"], how="inner")
-        .where(f"sampled_micros > committed_micros + {trace.clock_micros}")
+        .withColumn("_later", F.expr(f"sampled_micros > committed_micros + {trace.clock_micros}"))
         .groupBy(*COMMIT)
-        .agg(F.min_by("log_end_offset", "sampled_micros").alias("sampled_end"))
+        .agg(
+            F.expr("min_by(log_end_offset, sampled_micros) filter (where _later)").alias(
+                "sampled_end"
+            ),
+            F.expr("max(log_end_offset) filter (where sampled_micros <= committed_micros)").alias(
+                "shown_end"
+            ),
+        )
+        .where("sampled_end is not null or shown_end is not null")
     )
     newest = trace["leaderships"].groupBy(*_LOG).agg(F.max("leader_epoch").alias("newest_epoch"))
     found = (
@@ -215,13 +252,15 @@ def commit_beyond_log(trace: Trace) -> CheckOutcome:
         .join(timelines(trace), on=list(_LOG), how="left")
         .join(trace.log_bounds, on=list(_LOG), how="left")
         .join(newest, on=list(_LOG), how="left")
+        .withColumn("fork", F.expr(fork_then("led_epoch", FOREVER)))
         .selectExpr(
             "*",
-            f"coalesce(sampled_end, {fork_then('led_epoch', _FOREVER)},"
-            " if(led_epoch = newest_epoch, log_end, null)) as end",
+            "coalesce(sampled_end, fork, if(led_epoch = newest_epoch, log_end, null)) as end",
+            "fork is not null as is_forked",
         )
-        .where("end is null or end < offset")
+        .where("(end is null or end < offset) and not coalesce(shown_end >= offset, false)")
     )
+    found = with_permit_since(found, trace, offset="end")
     return CheckOutcome(findings(found, _BEYOND_LOG), count(commits))
 
 

@@ -20,9 +20,9 @@ from analysis.engine.frames import Frame
 from analysis.facts.branches import reads
 from analysis.facts.commits import COMMIT, COMMIT_CLOCK_MICROS, OF_RECORDS, stored_commits
 from analysis.facts.deliveries import delivered_ranges
-from analysis.facts.permits import with_permit
+from analysis.facts.permits import with_permit, with_permit_since
 from analysis.facts.positions import PARTITION
-from analysis.facts.state import kept_fork, timelines
+from analysis.facts.state import FOREVER, fork_then, timelines, took_over
 from analysis.facts.topics import of_present_topic
 from analysis.facts.trace import Trace
 from contract.outcomes import CommitEpoch
@@ -115,7 +115,13 @@ _STALE = Cases(
         when="committed_epoch >= 0 and committed_epoch < record_epoch",
         permitted_if=_IS_CHOSEN,
     ),
-    evidence=_EPOCHS,
+    permitted(
+        "stale",
+        "the log has another record before the offset since, of epoch {replaced_by}, which is newer"
+        f" than the committed one; {PERMIT}",
+        when="record_epoch is null and permit is not null",
+    ),
+    evidence=f"{_EPOCHS}, permit",
     **AT_COMMIT,
 )
 
@@ -123,11 +129,16 @@ _STALE = Cases(
 def committed_epoch_stale(trace: Trace) -> CheckOutcome:
     """The committed epoch is below the epoch of the previous record, which may be a control record.
 
-    Permitted: the group does not commit the epochs of its records.
+    Permitted: the group does not commit the epochs of its records; or the log has another record
+        there since, by an election that permits the loss.
     Evaluates: every commit whose previous record has a known epoch.
     Source: `OffsetAndMetadata.leaderEpoch`: the epoch of the record consumed before; KAFKA-19902.
     """
-    return _compare(_known(trace), _STALE)
+    older = stored_commits(trace).where(
+        "committed_epoch >= 0 and committed_epoch < coalesce(record_epoch, replaced_by)"
+    )
+    found = with_permit_since(older, trace, offset="offset - 1")
+    return CheckOutcome(findings(found, _STALE), count(_known(trace)))
 
 
 _BEHIND_LEADER = Cases(
@@ -288,7 +299,12 @@ def orphan_commit(trace: Trace) -> CheckOutcome:
         stored_commits(trace)
         .where("committed_epoch >= 0")
         .join(timelines(trace), on=list(_LOG), how="inner")
-        .selectExpr("*", f"{kept_fork('committed_epoch', 'offset')} as fork")
+        .selectExpr("*", f"{took_over('committed_epoch', 'offset - 1')} as fork")
+        .selectExpr(
+            "*",
+            "if(array_contains(fork.lacked, committed_epoch),"
+            f" {fork_then('committed_epoch', FOREVER)}, fork.start_high) as forked_at",
+        )
     )
     orphans = judged.where(
         "fork is not null and not is_of_former and coalesce(record_epoch, -1) <= committed_epoch"
@@ -300,9 +316,9 @@ def orphan_commit(trace: Trace) -> CheckOutcome:
         "record_epoch",
         "led_epoch",
         "commit_epoch",
-        "fork.start_high as forked_at",
+        "forked_at",
         "fork.leader_epoch as later_epoch",
-        "offset - fork.start_high as records",
+        "offset - forked_at as records",
     )
     found = with_permit(
         trace.engine.materialized(orphans),

@@ -1,7 +1,15 @@
 """Whether each transaction is ended by its own markers, the same way in all partitions."""
 
 from analysis.checks.base import CheckDefinition, CheckOutcome, count
-from analysis.checks.cases import Cases, findings, permit_in_words, permitted, undecided, violation
+from analysis.checks.cases import (
+    PERMIT,
+    Cases,
+    findings,
+    permit_in_words,
+    permitted,
+    undecided,
+    violation,
+)
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
@@ -27,6 +35,11 @@ _HAS_NO_MARKER = (
     " after it"
 )
 _HANGING = Cases(
+    permitted(
+        "ended without a marker",
+        f"{_HAS_NO_MARKER} was ended; {PERMIT}",
+        when=f"{_IS_ENDED} and permit is not null",
+    ),
     violation(
         "ended without a marker",
         f"{_HAS_NO_MARKER} was ended",
@@ -35,7 +48,7 @@ _HANGING = Cases(
     undecided("ended without a marker", f"{_HAS_NO_MARKER} was ended", when=_IS_ENDED),
     violation("open", f"{_HAS_NO_MARKER} began", when=f"seconds > {OPEN_SECONDS_MAX}"),
     permitted("open", f"{_HAS_NO_MARKER} began"),
-    evidence="records, producer, transaction, seconds, closed_micros",
+    evidence="records, producer, transaction, seconds, closed_micros, permit",
     at="begun_micros",
 )
 
@@ -47,8 +60,10 @@ def hanging_transaction(trace: Trace) -> CheckOutcome:
     it. A transaction has ended if its client or its coordinator reports that, or if another
     producer of its transactional.id was initialized.
 
-    Permitted: it has not ended, and it began 900 s ago or less (the default of
-        `transaction.max.timeout.ms`).
+    Permitted: by an election since it ended that permits the loss of its marker, unless a record
+        that was sent 10 s after it ended lies below where the leader's epoch started, so that the
+        marker was to be before it; or it has not ended, and it began 900 s ago or less (the default
+        of `transaction.max.timeout.ms`).
     Undecided: it ended 10 s ago or less.
     Evaluates: each partition of each transaction whose writes the log has.
     Source: KIP-664; KIP-890.
@@ -93,9 +108,27 @@ def hanging_transaction(trace: Trace) -> CheckOutcome:
             (F.col("_last") - F.coalesce("closed_micros", "begun_micros")) / MICROS_PER_SECOND,
         )
     )
+    found = _with_permit(trace.engine.materialized(found), trace)
     return CheckOutcome(
         findings(found, _HANGING), count(held.select(*_LOG, *_TRANSACTION).distinct())
     )
+
+
+def _with_permit(hanging: Frame, trace: Trace) -> Frame:
+    """Add permit: the first election since the end that may have removed the marker."""
+    later = (
+        slices.acknowledged(trace)
+        .join(slices.surviving(trace), on=[*_LOG, "offset", "value"], how="left_semi")
+        .select(*_LOG, F.col("offset").alias("_later"), "intended_micros")
+    )
+    owed = f"intended_micros >= closed_micros + {OWED_SECONDS * MICROS_PER_SECOND}"
+    bounded = (
+        hanging.join(later, on=list(_LOG), how="left")
+        .withColumn("_later", F.expr(f"if(_later > offset_last and {owed}, _later, null)"))
+        .groupBy(*hanging.columns)
+        .agg(F.min("_later").alias("offset"))
+    )
+    return with_later_permit(bounded.withColumn("answered_micros", F.col("closed_micros")), trace)
 
 
 _IS_TRIED_ONCE = f"reported = 'refused' and waited_micros < {RETRY_MICROS}"

@@ -15,14 +15,13 @@ from analysis.facts.resets import (
     with_history,
     with_log_ends,
 )
-from analysis.facts.state import has_begun, is_overwritten, may_be_overwritten, timelines
+from analysis.facts.state import FOREVER, has_begun, is_overwritten, may_be_overwritten, timelines
 from analysis.facts.topics import of_present_topic, with_log_starts
 from analysis.facts.trace import Trace
 from contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")
 _IN_ORDER = "struct(at_micros, seq, first_place)"
-_FOREVER = "9223372036854775807"
 
 _RESET = Cases(
     permitted("{cause}", "{cause}: the client raised an exception", when="to_offset is null"),
@@ -155,7 +154,7 @@ def _truncated_reads(trace: Trace) -> Frame:
     polls = of_present_topic(
         slices.polls(trace).where("is_intact"), trace, f"polled_micros - {trace.clock_micros}"
     )
-    is_truncated = is_overwritten("leader_epoch", "offset + 1", _FOREVER)
+    is_truncated = is_overwritten("leader_epoch", "offset + 1", FOREVER)
     return trace.engine.materialized(
         polls.join(slices.surviving(trace), on=[*_LOG, "value"], how="left_anti")
         .join(starts, on=list(_LOG), how="left")

@@ -9,6 +9,7 @@ from analysis.engine.frames import Frame
 from analysis.facts.declared import OF_GROUP, each, of_table
 from analysis.facts.positions import PARTITION, all_offsets, offsets_of
 from analysis.facts.slices import given_at, logged_at
+from analysis.facts.state import was_there, with_timelines
 from analysis.facts.topics import of_present_topic, with_former_topic
 from analysis.facts.trace import Trace, fact
 from contract.outcomes import BY_THE_CLIENT, CommitEpoch
@@ -64,8 +65,10 @@ def with_manner(rows: Frame, trace: Trace) -> Frame:
     ),
     int32(
         "logged_epoch",
-        "of the record before, as the surviving log has it, control batches included",
+        "of the record before, as the surviving log has it, control batches included; null if it"
+        " was not there when the commit was stored",
     ),
+    int32("replaced_by", "the epoch of the record that the surviving log has there since"),
     int32("record_epoch", "polled_epoch, or else logged_epoch"),
     boolean(
         "is_after_control",
@@ -140,16 +143,21 @@ def stored_commits(trace: Trace) -> Frame:
         .groupBy(*COMMIT)
         .agg(F.max("leader_epoch").alias("led_epoch"))
     )
+    is_there = was_there("logged_epoch", "before", "until")
     return (
-        commits.join(as_polled, on=list(COMMIT), how="left")
+        with_timelines(commits.join(as_polled, on=list(COMMIT), how="left"), trace)
         .join(logged, on=["topic", "partition", "before"], how="left")
+        .withColumn("replaced_by", F.expr(f"if({is_there}, null, logged_epoch)"))
+        .withColumn("logged_epoch", F.expr("if(replaced_by is null, logged_epoch, null)"))
         .join(led_then, on=list(COMMIT), how="left")
         .join(opened_then, on=list(COMMIT), how="left")
         .join(trace.groups.select("group", "commit_epoch"), on="group", how="left")
         .withColumn("record_epoch", F.coalesce("polled_epoch", "logged_epoch"))
         .withColumn("could_know", F.coalesce(could_know, F.lit(0) == 1))
         .withColumn("is_transactional", F.expr("coalesce(producer_id >= 0, false)"))
-        .withColumn("is_after_control", F.coalesce("is_after_control", F.expr("false")))
+        .withColumn(
+            "is_after_control", F.expr("coalesce(logged_epoch >= 0 and is_after_control, false)")
+        )
         .withColumn("is_of_former", F.coalesce("is_of_former", F.expr("false")))
     )
 

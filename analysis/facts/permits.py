@@ -4,7 +4,7 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.declared import LOG, each, structs
 from analysis.facts.elections import elections
-from analysis.facts.state import starts_above, with_timelines
+from analysis.facts.state import keeps, with_timelines
 from analysis.facts.topics import creations
 from analysis.facts.trace import Trace, fact
 from contract.table_columns import int32, int64, string
@@ -38,7 +38,7 @@ def with_permit(rows: Frame, trace: Trace, *, after: str, to: str, offset: str) 
             "permit",
             F.expr(
                 f"array_min(filter(_elections_permitting, one -> {is_between}"
-                f" and not {starts_above(offset)}))"
+                f" and not {keeps(after, offset)}))"
             ),
         )
         .withColumn(
@@ -51,6 +51,21 @@ def with_permit(rows: Frame, trace: Trace, *, after: str, to: str, offset: str) 
         )
         .select(*rows.columns, "permit", "is_unreported")
     )
+
+
+def with_permit_since(commits: Frame, trace: Trace, *, offset: str) -> Frame:
+    """Stored commits with the first election since that permits the loss of an offset.
+
+    Adds the columns of `with_permit`.
+
+    Args:
+        commits: with topic, partition, led_epoch, of the present topic of that name.
+        trace: the run.
+        offset: in SQL.
+    """
+    known = commits if "timeline" in commits.columns else with_timelines(commits, trace)
+    last = "array_max(timeline).leader_epoch"
+    return with_permit(known, trace, after="led_epoch", to=last, offset=offset)
 
 
 @fact(*LOG, int64("permitted_from"))
@@ -117,7 +132,8 @@ def with_later_permit(lost: Frame, trace: Trace) -> Frame:
         .agg(F.collect_list(F.struct(*_LATER)).alias("_permits"))
     )
     is_later = (
-        f"one.at_micros + {trace.clock_micros} >= answered_micros and not {starts_above('offset')}"
+        f"one.at_micros + {trace.clock_micros} >= answered_micros"
+        f" and not {keeps('cast(null as int)', 'offset')}"
     )
     return (
         with_timelines(lost, trace)

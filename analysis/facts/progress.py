@@ -14,7 +14,7 @@ from analysis.facts.positions import (
     offsets_of,
     positions,
 )
-from analysis.facts.state import fork_then, timelines
+from analysis.facts.state import FOREVER, fork_then, timelines
 from analysis.facts.topics import of_present_topic, with_log_starts
 from analysis.facts.trace import Trace, fact, view
 from contract.outcomes import CommitEpoch, Isolation
@@ -27,7 +27,6 @@ _RESET = (*PARTITION, "member", "at_micros", "to_offset", "cause", "policy")
 _LATE_MICROS = MICROS_PER_SECOND
 """A client may write the line of a reset so long after it went on."""
 _NEVER = 2**62
-_FOREVER = str(2**63 - 1)
 
 
 @fact(*OF_GROUP, *SLICE, int32("leader_epoch"))
@@ -334,7 +333,7 @@ def _replaced(skipped: Frame, trace: Trace) -> Frame:
         .groupBy(*PARTITION, F.col("leader_epoch").alias("read_epoch"))
         .agg(F.max("last_offset").alias("last_read"))
         .join(timelines(trace), on=list(_LOG), how="left")
-        .selectExpr("*", f"{fork_then('read_epoch', _FOREVER)} as forked_at")
+        .selectExpr("*", f"{fork_then('read_epoch', FOREVER)} as forked_at")
         .select(*PARTITION, "read_epoch", "last_read", "forked_at")
     )
     return (
