@@ -1,15 +1,28 @@
-"""Commits that a coordinator acknowledged and that its log lacks."""
+"""Commits and offsets of transactions that a coordinator acknowledged and that its log lacks."""
 
 from analysis.checks.base import CheckDefinition, CheckOutcome, count
-from analysis.checks.cases import AT_COMMIT, Cases, findings, permitted, undecided, violation
+from analysis.checks.cases import (
+    AT_COMMIT,
+    PERMIT,
+    Cases,
+    findings,
+    permitted,
+    undecided,
+    violation,
+)
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
+from analysis.facts.client_offsets import client_offsets
 from analysis.facts.commits import COMMIT_CLOCK_MICROS, REPORT, asked_commits, stored_otherwise
-from analysis.facts.elections import elections
-from analysis.facts.positions import IN_LOG, OFFSETS_TOPIC, PARTITION, all_offsets, offsets_of
+from analysis.facts.deliveries import deliveries
+from analysis.facts.permits import with_offsets_permit
+from analysis.facts.positions import IN_LOG, PARTITION, all_offsets, offsets_of
 from analysis.facts.topics import of_present_topic
 from analysis.facts.trace import Trace
+from analysis.facts.transactions import stored_of_transactions, writes
 from contract.outcomes import Outcome
+
+_TRANSACTION = ("producer", "transaction")
 
 _IS_LATER = "last_low > committed_micros"
 """A later commit is stored, beyond the clock bound."""
@@ -26,8 +39,8 @@ _LOST = Cases(
     ),
     permitted(
         "lost",
-        "the commit was lost by an unclean election of its partition: {election}",
-        when="election is not null",
+        f"the commit was lost by an election of its partition; {PERMIT}",
+        when="permit is not null",
     ),
     violation(
         "lost",
@@ -44,7 +57,7 @@ _LOST = Cases(
         "lost",
         "the commit was acknowledged, but neither it nor a later one is in __consumer_offsets",
     ),
-    evidence="member, committed_epoch, commit_epoch, oldest_micros, last_micros, brokers, election",
+    evidence="member, committed_epoch, commit_epoch, oldest_micros, last_micros, brokers, permit",
     **AT_COMMIT,
 )
 
@@ -71,19 +84,6 @@ def lost_commit(trace: Trace) -> CheckOutcome:
         trace["commits"].where(F.col("outcome") == str(Outcome.OK)).where("offset is not null"),
         trace,
         "committed_micros",
-    )
-    newest = (
-        offsets_of(trace)
-        .groupBy(*PARTITION)
-        .agg(
-            F.min("committed_micros").alias("oldest_micros"),
-            F.max("committed_micros").alias("last_micros"),
-            F.expr(f"max(committed_micros) - {trace.clock_micros} as last_low"),
-            F.expr(
-                f"min(committed_micros) + {trace.clock_micros + COMMIT_CLOCK_MICROS} as oldest_high"
-            ),
-            F.expr(f"max({IN_LOG}) as last_at"),
-        )
     )
     stored = (
         asked_commits(trace)
@@ -112,46 +112,134 @@ def lost_commit(trace: Trace) -> CheckOutcome:
         acknowledged.join(stored, on=[*REPORT, "offset"], how="left")
         .where("not coalesce(survives, false)")
         .join(otherwise.select(*REPORT), on=list(REPORT), how="left_anti")
-        .join(newest, on=list(PARTITION), how="left")
+        .join(_stored_bounds(trace), on=list(PARTITION), how="left")
     )
-    found = _with_unclean_elections(found, trace)
+    found = with_offsets_permit(
+        found,
+        trace,
+        since="committed_micros",
+        partition="coalesce(gone_at.offsets_partition, last_at.offsets_partition)",
+    )
     return CheckOutcome(findings(found, _LOST), count(acknowledged))
 
 
-def _with_unclean_elections(lost: Frame, trace: Trace) -> Frame:
-    """Add election: the first unclean one of the group's offsets partition since the commit.
+def _stored_bounds(trace: Trace) -> Frame:
+    """The first and the last commit of each group and partition that the surviving log has.
 
-    Of a group without any commit in the surviving log, that of any offsets partition.
+    Columns: those of PARTITION, oldest_micros, oldest_high, last_micros, last_low (with the clock
+    bound), last_at.
     """
-    unclean = (
-        elections(trace)
-        .where(f"topic = '{OFFSETS_TOPIC}' and is_unclean")
-        .selectExpr(
-            "partition as _unclean",
-            "at_micros as _elected",
-            "format_string('epoch %s, broker %s, metadata offset %s', epoch, leader,"
-            " metadata_offset) as _election",
+    clock = trace.clock_micros
+    return (
+        offsets_of(trace)
+        .groupBy(*PARTITION)
+        .agg(
+            F.min("committed_micros").alias("oldest_micros"),
+            F.max("committed_micros").alias("last_micros"),
+            F.expr(f"max(committed_micros) - {clock} as last_low"),
+            F.expr(f"min(committed_micros) + {clock + COMMIT_CLOCK_MICROS} as oldest_high"),
+            F.expr(f"max({IN_LOG}) as last_at"),
         )
     )
-    key = (*PARTITION, "member", "seq")
-    since = (
-        lost.select(
-            *key,
-            "committed_micros",
-            F.expr("coalesce(gone_at.offsets_partition, last_at.offsets_partition) as _own"),
+
+
+_ITS_OFFSETS = (
+    "transaction {transaction} of {producer} committed {records} writes, but the offsets that it"
+    " sent are"
+)
+_NO_OFFSETS = Cases(
+    permitted(
+        "not stored", f"{_ITS_OFFSETS} lost; {PERMIT}", when="_is_lost and permit is not null"
+    ),
+    undecided(
+        "not stored",
+        f"{_ITS_OFFSETS} not stored; compaction may have removed them",
+        when="_is_lost and is_superseded",
+    ),
+    violation("not stored", f"{_ITS_OFFSETS} not stored", when="_is_lost"),
+    violation("aborted", f"{_ITS_OFFSETS} aborted", when="_aborts > 0"),
+    undecided("not ended", f"{_ITS_OFFSETS} not ended"),
+    evidence="records, producer, transaction, permit",
+)
+
+
+def output_without_offsets(trace: Trace) -> CheckOutcome:
+    """The writes of a transaction are committed, and the offsets it sent are aborted or not stored.
+
+    So what it read is processed again. A coordinator that changes in between may lose the offsets
+    (KIP-1319). The offsets are of a group that the transaction's worker read for.
+
+    Permitted: they are not stored, as in `lost_commit`.
+    Undecided: no marker ends the offsets; or they are not stored, as in `lost_commit`.
+    Evaluates: each transaction with committed writes whose offsets were acknowledged.
+    Source: KIP-98, sendOffsetsToTransaction: offsets are part of the transaction.
+    """
+    sent = (
+        trace["transactions"]
+        .where("step = 'send_offsets' and outcome = 'ok'")
+        .groupBy(*_TRANSACTION)
+        .agg(
+            F.max("at_micros").alias("at"),
+            F.min("began_micros").alias("began_micros"),
+            F.min("worker").alias("worker"),
         )
-        .join(
-            unclean,
-            on=F.expr(
-                f"_elected > committed_micros - {trace.clock_micros}"
-                " and coalesce(_unclean = _own, true)"
-            ),
-            how="inner",
-        )
-        .groupBy(*key)
-        .agg(F.expr("min_by(_election, _elected)").alias("election"))
     )
-    return lost.join(since, on=list(key), how="left")
+    wrote = (
+        writes(trace)
+        .where("marker = 'commit'")
+        .groupBy(*_TRANSACTION)
+        .agg(F.sum("records").alias("records"))
+    )
+    reported = (
+        client_offsets(trace)
+        .where("producer_id is not null")
+        .limit(1)
+        .select(F.lit(1).alias("_reported"))
+    )
+    judged = (
+        sent.join(wrote, on=list(_TRANSACTION), how="inner")
+        .join(stored_of_transactions(trace), on=list(_TRANSACTION), how="left")
+        .crossJoin(reported)
+        .withColumn("_is_lost", F.expr("_stored is null"))
+    )
+    found = judged.where("coalesce(_commits, 0) < coalesce(_stored, 1)")
+    return CheckOutcome(
+        findings(_with_reasons(trace.engine.materialized(found), trace), _NO_OFFSETS), count(judged)
+    )
 
 
-CHECKS = (CheckDefinition("D6", lost_commit, needs=("commits",), cases=_LOST),)
+def _with_reasons(lost: Frame, trace: Trace) -> Frame:
+    """Add permit and is_superseded, by the groups for which the transaction's worker read."""
+    groups = deliveries(trace).select("worker", F.col("group").alias("_group")).distinct()
+    own = (
+        all_offsets(trace)
+        .selectExpr("group as _group", "offsets_partition as _own")
+        .groupBy("_group")
+        .agg(F.min("_own").alias("_own"))
+    )
+    bounds = _stored_bounds(trace).withColumnRenamed("group", "_group").drop("topic", "partition")
+    of_groups = (
+        lost.join(groups, on="worker", how="left")
+        .join(own, on="_group", how="left")
+        .join(bounds, on="_group", how="left")
+        .withColumn("_is_later", F.expr("last_low > at and not oldest_high < began_micros"))
+    )
+    return (
+        with_offsets_permit(of_groups, trace, since="at", partition="coalesce(_own, -1)")
+        .groupBy(*lost.columns)
+        .agg(
+            F.min("permit").alias("permit"),
+            F.max(F.coalesce("_is_later", F.expr("false"))).alias("is_superseded"),
+        )
+    )
+
+
+CHECKS = (
+    CheckDefinition(
+        "C8",
+        output_without_offsets,
+        needs=("transactions", "sends", "committed_offsets", "replica_batches"),
+        cases=_NO_OFFSETS,
+    ),
+    CheckDefinition("D6", lost_commit, needs=("commits",), cases=_LOST),
+)

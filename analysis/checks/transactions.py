@@ -4,7 +4,7 @@ How a transaction ended is what its marker in the log says, else what its client
 """
 
 from analysis.checks.base import CheckDefinition, CheckOutcome, count_records, spans
-from analysis.checks.cases import DECIDED, Cases, decided, findings, permit_in_words, violation
+from analysis.checks.cases import DECIDED, Cases, decided, findings, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.facts import slices
@@ -67,7 +67,7 @@ def aborted_read(trace: Trace) -> CheckOutcome:
 
 _SKIPPED = (
     "{records} values of committed transaction {transaction} of {producer} were skipped; {seen}"
-    " others were delivered{coalesce(concat('; ', permitted_by), '')}"
+    " others were delivered{coalesce(concat('; ', permit.words), '')}"
 )
 _IS_PERMITTED = "offset is not null and _kept is null and permit is not null"
 _MISSED = Cases(
@@ -75,7 +75,7 @@ _MISSED = Cases(
         "torn", _SKIPPED, when="seen > 0", permitted_if=_IS_PERMITTED, undecided_if="offset is null"
     ),
     violation("hidden", _SKIPPED, permitted_if=_IS_PERMITTED, undecided_if="offset is null"),
-    evidence="records, producer, transaction, seen, permitted_by",
+    evidence="records, producer, transaction, seen, permit",
 )
 
 
@@ -112,8 +112,8 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
             .join(kept, on=[*_LOG, "value"], how="left"),
             _MISSED,
         )
-        .withColumn("permitted_by", F.when(F.col("verdict") == "permitted", permit_in_words()))
-        .groupBy("group", *_LOG, *_TRANSACTION, *DECIDED, "seen", "permitted_by")
+        .withColumn("permit", F.expr("if(verdict = 'permitted', permit, null)"))
+        .groupBy("group", *_LOG, *_TRANSACTION, *DECIDED, "seen", "permit")
         .agg(
             F.min("offset").alias("offset_first"),
             F.max("last_offset").alias("offset_last"),

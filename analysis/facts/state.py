@@ -314,14 +314,13 @@ def with_timelines(rows: Frame, trace: Trace) -> Frame:
     return rows.join(timelines(trace), on=list(_LOG), how="left")
 
 
-def keeps(epoch: str, offset: str) -> str:
-    """SQL: whether the log of the election `one` surely had an offset of an epoch, by a `timeline`.
+def keeps(newer: str, epoch: str, offset: str) -> str:
+    """SQL: whether the log of a newer epoch surely had an offset of an older one, by a `timeline`.
 
-    It started its epoch above it, and its log did not lack the epoch. False where that is not
-    known.
+    It started above the offset, and did not lack the older epoch. False where that is not known.
     """
     return (
-        "coalesce(exists(timeline, other -> other.leader_epoch = one.epoch"
+        f"coalesce(exists(timeline, other -> other.leader_epoch = {newer}"
         f" and other.start_low > {offset}"
         f" and not coalesce(array_contains(other.lacked, {epoch}), false)"
         f" and not coalesce(array_contains(other.may_lack, {epoch}), false)), false)"
