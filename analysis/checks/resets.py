@@ -15,7 +15,15 @@ from analysis.facts.resets import (
     with_history,
     with_log_ends,
 )
-from analysis.facts.state import FOREVER, has_begun, is_overwritten, may_be_overwritten, timelines
+from analysis.facts.state import (
+    FOREVER,
+    end_then,
+    has_begun,
+    is_overwritten,
+    may_be_overwritten,
+    timelines,
+    with_timelines,
+)
 from analysis.facts.topics import of_present_topic, with_log_starts
 from analysis.facts.trace import Trace
 from contract.outcomes import CommitEpoch
@@ -117,6 +125,13 @@ def unjustified_reset(trace: Trace) -> CheckOutcome:
 
 
 _SILENT = Cases(
+    permitted(
+        "silent",
+        "{records} records of epoch {gone_epoch} were read and then truncated; the leader of epoch"
+        " {reached_epoch} returned {returned} for their epoch, which is not below the position, so"
+        " that no client could notice",
+        when="returned > offset_last",
+    ),
     violation(
         "silent",
         "{records} records of epoch {gone_epoch} were read and then truncated; the group continued"
@@ -136,7 +151,8 @@ def truncation_undetected(trace: Trace) -> CheckOutcome:
     epoch started at or below them, else deleted. Corrupted values are left out.
 
     Permitted: the group commits no epoch, and another member, or the same one after it was opened
-        or assigned again, went on from a commit.
+        or assigned again, went on from a commit; or the end that the leader returned for the epoch
+        was not below the position: its log lacked the epoch, and had an older one there.
     Evaluates: every delivery.
     Source: KIP-320; `OffsetAndMetadata(long)`: no client can validate a commit without an epoch
         (KAFKA-20507).
@@ -144,6 +160,9 @@ def truncation_undetected(trace: Trace) -> CheckOutcome:
     silent = _went_on(trace, _truncated_reads(trace)).join(trace.groups, on="group", how="left")
     found = silent.join(
         noticed(trace, silent), on=[*PARTITION, "first_micros", "until_micros"], how="left_anti"
+    )
+    found = with_timelines(found, trace).withColumn(
+        "returned", F.expr(end_then("gone_epoch", f"until_micros + {trace.clock_micros}"))
     )
     return CheckOutcome(findings(found, _SILENT), trace.records("polls"))
 

@@ -14,7 +14,7 @@ from analysis.facts.positions import (
     offsets_of,
     positions,
 )
-from analysis.facts.state import FOREVER, fork_then, timelines
+from analysis.facts.state import FOREVER, end_then, fork_then, timelines
 from analysis.facts.topics import of_present_topic, with_log_starts
 from analysis.facts.trace import Trace, fact, view
 from contract.outcomes import CommitEpoch, Isolation
@@ -115,7 +115,8 @@ def deleted_records(trace: Trace) -> Frame:
     int64(
         "final_position",
         "the position, but not above where a newer leader epoch started after the group was seen"
-        " last: it did not go on there",
+        " last, nor above where the epoch that it read last started, if the log lacks it: it did"
+        " not go on there",
     ),
     int64("position", "as of `positions`"),
     int64("seen_micros", "likewise"),
@@ -132,7 +133,8 @@ def final_positions(trace: Trace) -> Frame:
     )
     since = (
         "array_min(transform(filter(timeline, one -> one.leader_epoch > read_epoch"
-        " and (is_polled or one.from_micros > seen_micros)), one -> one.start_high))"
+        " and (is_polled or one.from_micros > seen_micros) or one.leader_epoch = read_epoch"
+        " and array_contains(array_max(timeline).lacked, read_epoch)), one -> one.start_high))"
     )
     return (
         positions(trace)
@@ -178,6 +180,12 @@ def repeated(trace: Trace) -> Frame:
         "whether it took the place of a record that was delivered to the group before, and then"
         " truncated; false where a reset led past it",
     ),
+    boolean(
+        "is_unseen",
+        "whether the leader returned an end of that record's epoch above what the group had read of"
+        " it, so that no client could notice (KIP-320)",
+    ),
+    int32("read_epoch", "that epoch, if so"),
     boolean("is_gapped", "whether a history that has deliveries to the group lacks events"),
 )
 def skips(trace: Trace) -> Frame:
@@ -196,6 +204,8 @@ def skips(trace: Trace) -> Frame:
                 f" and (truncated_to is null or commit_epoch = '{CommitEpoch.NONE}')"
             ),
         )
+        .withColumn("is_unseen", F.expr("is_replaced and is_unseen"))
+        .withColumn("read_epoch", F.expr("if(is_unseen, read_epoch, null)"))
         .withColumn("is_gapped", F.coalesce("is_gapped", F.expr("false")))
     )
 
@@ -326,22 +336,33 @@ def _unclean(trace: Trace) -> Frame:
 
 
 def _replaced(skipped: Frame, trace: Trace) -> Frame:
-    """(group, topic, partition, offset, leader_epoch, is_replaced): as of `skips`."""
+    """group, topic, partition, offset, leader_epoch; is_replaced, read_epoch, is_unseen of `skips`.
+
+    As of `skips`.
+    """
     older = (
         of_present_topic(deliveries(trace), trace, "at_micros")
         .where("leader_epoch >= 0")
         .groupBy(*PARTITION, F.col("leader_epoch").alias("read_epoch"))
         .agg(F.max("last_offset").alias("last_read"))
         .join(timelines(trace), on=list(_LOG), how="left")
-        .selectExpr("*", f"{fork_then('read_epoch', FOREVER)} as forked_at")
-        .select(*PARTITION, "read_epoch", "last_read", "forked_at")
+        .selectExpr(
+            "*",
+            f"{fork_then('read_epoch', FOREVER)} as forked_at",
+            f"coalesce({end_then('read_epoch', FOREVER)} > last_read, false) as is_unseen",
+        )
+        .select(*PARTITION, "read_epoch", "last_read", "forked_at", "is_unseen")
     )
     return (
         skipped.select(*PARTITION, "offset", "leader_epoch")
         .join(older, on=list(PARTITION), how="inner")
-        .where("read_epoch < leader_epoch and offset >= forked_at and offset <= last_read")
-        .select(*PARTITION, "offset", "leader_epoch", F.expr("true").alias("is_replaced"))
-        .distinct()
+        .where("read_epoch != leader_epoch and offset >= forked_at and offset <= last_read")
+        .groupBy(*PARTITION, "offset", "leader_epoch")
+        .agg(
+            F.expr("true").alias("is_replaced"),
+            F.max("read_epoch").alias("read_epoch"),
+            F.max("is_unseen").alias("is_unseen"),
+        )
     )
 
 

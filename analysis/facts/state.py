@@ -10,7 +10,7 @@ import pyarrow as pa
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column, Window
 from analysis.engine.frames import Frame
-from analysis.facts.declared import LOG, OF_GROUP, each, structs
+from analysis.facts.declared import LOG, each, structs
 from analysis.facts.deliveries import deliveries
 from analysis.facts.leader_epochs import HEARD_SECONDS
 from analysis.facts.lineage import EPOCHS_MIN, LogsOfPartition
@@ -220,20 +220,46 @@ def timelines(trace: Trace) -> Frame:
     )
 
 
-def _leaves(epoch: str, until: str) -> str:
-    """SQL: whether `one` of a `timeline` parted from an epoch in the log in force by then.
+def _leaves(epoch: str, begun: str, heard: str) -> str:
+    """SQL: whether `one` of a `timeline` parted from an epoch in the log of a leader.
 
-    It is a newer epoch that had begun by then, or the epoch itself, if the log in force had nothing
-    of it. Newer ones that this log lacked don't count. It was that of a leader which every client
-    had heard of by then.
+    It is a newer epoch that had begun, or the epoch itself, if the leader's log lacked it. Newer
+    ones that this log lacked don't count.
+
+    Args:
+        epoch: SQL, the epoch.
+        begun: SQL with a place, whether an epoch had begun.
+        heard: likewise, whether every client had heard of it. The leader is that of the last one.
     """
-    heard = f"{until} - {HEARD_SECONDS * MICROS_PER_SECOND}"
-    led = f"array_max(filter(timeline, two -> coalesce(two.from_micros <= {heard}, true)))"
+    led = f"array_max(filter(timeline, two -> {heard.format('two')}))"
     is_lacked = f"coalesce(array_contains({led}.lacked, one.leader_epoch), false)"
     return (
-        f"(coalesce(one.from_micros <= {until}, true)"
-        f" and if(one.leader_epoch = {epoch}, {is_lacked},"
+        f"({begun.format('one')} and if(one.leader_epoch = {epoch}, {is_lacked},"
         f" one.leader_epoch > {epoch} and not {is_lacked}))"
+    )
+
+
+def _leaves_by(epoch: str, until: str) -> str:
+    """SQL: as `_leaves`, of the leader in force by then."""
+    begun = f"coalesce({{0}}.from_micros <= {until}, true)"
+    heard = f"coalesce({{0}}.from_micros <= {until} - {HEARD_SECONDS * MICROS_PER_SECOND}, true)"
+    return _leaves(epoch, begun, heard)
+
+
+def led_then(until: str) -> str:
+    """SQL: the newest epoch that had begun by then, as of a `timeline`."""
+    return (
+        f"array_max(filter(timeline, one -> coalesce(one.from_micros <= {until}, true)))"
+        ".leader_epoch"
+    )
+
+
+def had(leader_epoch: str, epoch: str, offset: str) -> str:
+    """SQL: whether the log of a leader epoch may have had an offset of an older epoch."""
+    of_log = f"{{0}}.leader_epoch <= {leader_epoch}"
+    return (
+        f"not coalesce(exists(timeline, one -> one.start_high <= {offset}"
+        f" and {_leaves(epoch, of_log, of_log)}), false)"
     )
 
 
@@ -248,7 +274,7 @@ def fork_then(epoch: str, until: str) -> str:
         until: SQL, the latest time at which the newer epoch may have begun.
     """
     return (
-        f"array_min(transform(filter(timeline, one -> {_leaves(epoch, until)}),"
+        f"array_min(transform(filter(timeline, one -> {_leaves_by(epoch, until)}),"
         " one -> one.start_high))"
     )
 
@@ -260,7 +286,7 @@ def end_then(epoch: str, until: str) -> str:
     an epoch that its log lacked, that may be above where the two logs part: then no client can
     notice (KIP-320).
     """
-    is_newer = f"one.leader_epoch > {epoch} and {_leaves(epoch, until)}"
+    is_newer = f"one.leader_epoch > {epoch} and {_leaves_by(epoch, until)}"
     return f"array_min(transform(filter(timeline, one -> {is_newer}), one -> one.start_high))"
 
 
@@ -272,7 +298,7 @@ def was_there(epoch: str, offset: str, until: str) -> str:
     return (
         f"not coalesce(exists(timeline, one -> one.leader_epoch = {epoch}"
         f" and one.from_micros > {until} or one.start_high <= {offset}"
-        f" and {_leaves(epoch, until)}), false)"
+        f" and {_leaves_by(epoch, until)}), false)"
     )
 
 
@@ -305,7 +331,7 @@ def may_be_overwritten(epoch: str, offset: str, until: str) -> Column:
 def _is_overwritten(epoch: str, offset: str, until: str, start: str) -> Column:
     return F.expr(
         f"coalesce(size(filter(timeline, one -> {start} < {offset}"
-        f" and {_leaves(epoch, until)})) > 0, false)"
+        f" and {_leaves_by(epoch, until)})) > 0, false)"
     )
 
 
@@ -336,49 +362,4 @@ def took_over(epoch: str, offset: str) -> str:
     return (
         f"array_min(filter(timeline, one -> one.leader_epoch > {epoch} and one.is_kept"
         f" and (one.start_high <= {offset} or array_contains(one.lacked, {epoch}))))"
-    )
-
-
-@fact(
-    *OF_GROUP,
-    int32("other_epoch", "under which it read"),
-    int64("from_offset"),
-    int64("to_offset", "exclusive: where the log has no epoch so new"),
-    int64("at_micros"),
-)
-def absences(trace: Trace) -> Frame:
-    """Where a group came to the log's end, under an epoch whose branch the log left since.
-
-    What the log holds there of an older epoch was not in that branch, which had started at or below
-    from_offset.
-    """
-    clock = trace.clock_micros
-    is_unsure = (
-        "exists(timeline, one -> one.leader_epoch > led.leader_epoch"
-        f" and coalesce(one.from_micros <= at_micros + {clock}, true))"
-    )
-    kept = "filter(timeline, one -> one.is_kept and one.leader_epoch >= led.leader_epoch)"
-    return (
-        of_present_topic(
-            trace["group_events"].where("change = 'caught_up' and position is not null"),
-            trace,
-            "at_micros",
-        )
-        .select("group", *_LOG, "position", "at_micros")
-        .join(timelines(trace), on=list(_LOG), how="inner")
-        .join(trace.log_bounds.select(*_LOG, "log_end"), on=list(_LOG), how="inner")
-        .withColumn(
-            "led",
-            F.expr(f"array_max(filter(timeline, one -> one.from_micros <= at_micros - {clock}))"),
-        )
-        .where(f"led.start_high is not null and not {is_unsure}")
-        .selectExpr(
-            "group",
-            *_LOG,
-            "led.leader_epoch as other_epoch",
-            "greatest(position, led.start_high) as from_offset",
-            f"coalesce(array_min(transform({kept}, one -> one.start_high)), log_end) as to_offset",
-            "at_micros",
-        )
-        .where("from_offset < to_offset")
     )
