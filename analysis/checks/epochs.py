@@ -15,9 +15,8 @@ from analysis.checks.cases import (
     violation,
 )
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.columns import literal
 from analysis.engine.frames import Frame
-from analysis.facts.commits import COMMIT, COMMIT_CLOCK_MICROS, OF_RECORDS, stored_commits
+from analysis.facts.commits import COMMIT, COMMIT_CLOCK_MICROS, IS_CHOSEN, stored_commits
 from analysis.facts.permits import with_permit, with_permit_since
 from analysis.facts.state import (
     FOREVER,
@@ -26,14 +25,9 @@ from analysis.facts.state import (
     took_over,
 )
 from analysis.facts.trace import Trace
-from contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")
 
-IS_CHOSEN = (
-    f"coalesce(commit_epoch, '{CommitEpoch.RECORD}') not in ({', '.join(map(literal, OF_RECORDS))})"
-)
-"""The group's style of committing does not take the epoch of the record before."""
 _EPOCHS = "committed_epoch, record_epoch, led_epoch, commit_epoch"
 _MISSING = Cases(
     violation(

@@ -2,12 +2,11 @@
 
 from analysis.checks.base import CheckDefinition, CheckOutcome, count
 from analysis.checks.cases import PERMIT, Cases, findings, permitted, violation
-from analysis.checks.epochs import IS_CHOSEN
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts.branches import reads
-from analysis.facts.commits import stored_commits
+from analysis.facts.commits import IS_CHOSEN, stored_commits
 from analysis.facts.deliveries import delivered_ranges
 from analysis.facts.permits import with_permit
 from analysis.facts.positions import PARTITION

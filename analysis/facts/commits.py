@@ -4,7 +4,7 @@ What was committed is taken from `__consumer_offsets`, not from what a client cl
 """
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.columns import Window
+from analysis.engine.columns import Window, literal
 from analysis.engine.frames import Frame
 from analysis.facts.declared import OF_GROUP, each, of_table
 from analysis.facts.positions import PARTITION, all_offsets, offsets_of
@@ -20,6 +20,10 @@ COMMIT = (*PARTITION, "offsets_partition", "offsets_offset")
 OF_COMMIT = of_table("committed_offsets", *COMMIT)
 OF_RECORDS = (str(CommitEpoch.RECORD), str(CommitEpoch.APPLICATION))
 """Styles by which the epoch of the record before is committed."""
+IS_CHOSEN = (
+    f"coalesce(commit_epoch, '{CommitEpoch.RECORD}') not in ({', '.join(map(literal, OF_RECORDS))})"
+)
+"""The group's style of committing does not take the epoch of the record before."""
 COMMIT_CLOCK_MICROS = 1000
 """A commit record's timestamp is in milliseconds."""
 REPORT = (*PARTITION, "member", "seq")

@@ -85,7 +85,13 @@ def permits(trace: Trace) -> Frame:
         "created_at as number",
         "format_string('the topic was created again at metadata offset %s', created_at) as words",
     )
-    return elected.union(deleted).union(created)
+    # Spark takes a literal as never null, though it is so in a struct that is null.
+    return (
+        elected.union(deleted)
+        .union(created)
+        .withColumn("cause", F.expr("if(at_micros is null, null, cause)"))
+        .withColumn("words", F.expr("if(at_micros is null, null, words)"))
+    )
 
 
 @view(string("topic"), int64("ordered_micros"))
