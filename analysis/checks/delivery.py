@@ -27,7 +27,7 @@ _UNVALIDATED = "the offset was committed without a leader epoch, so it could not
 _SKIPS = Cases(
     permitted(
         "skipped by a reset",
-        "auto.offset.reset=latest skipped the records",
+        "auto.offset.reset={policy} skipped the records",
         when="jumped_to is not null",
     ),
     permitted(
@@ -78,14 +78,13 @@ def skipped_record(trace: Trace) -> CheckOutcome:
 
     Counted from where the group began, not from its first delivery.
 
-    Permitted: a reset by `auto.offset.reset=latest` led past it; the group commits no epochs and
-        had read a truncated record at that offset; it had read such a record, and an election that
-        permits its loss brought back a log that lacks its epoch, which no client can notice: the
-        end that the leader returns is above the position; or the group commits the epochs of its
-        records,
-        and after several unclean elections a truncation led it past records of older epochs, to the
-        offset that the protocol requires of the leader: the end of the largest epoch that is not
-        above the requested one.
+    Permitted: a reset by `auto.offset.reset`, `latest` or `by_duration`, led past it; the group
+        commits no epochs and had read a truncated record at that offset; it had read such a record,
+        and an election that permits its loss brought back a log that lacks its epoch, which no
+        client can notice: the end that the leader returns is above the position; or the group
+        commits the epochs of its records, and after several unclean elections a truncation led it
+        past records of older epochs, to the offset that the protocol requires of the leader: the
+        end of the largest epoch that is not above the requested one.
     Undecided: the history of a member lacks events; a group that commits the epochs of its records
         noticed a truncation, but was led elsewhere above the divergence.
     Evaluates: every delivery.
@@ -107,6 +106,7 @@ def skipped_record(trace: Trace) -> CheckOutcome:
         "committed_offset",
         "committed_epoch",
         "jumped_to",
+        "policy",
         "truncated_to",
         "unclean_epochs",
         "is_replaced",

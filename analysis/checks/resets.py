@@ -7,7 +7,7 @@ from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.deliveries import deliveries
 from analysis.facts.positions import PARTITION
-from analysis.facts.progress import with_skips
+from analysis.facts.progress import never_delivered
 from analysis.facts.resets import (
     noticed,
     resets_of,
@@ -53,7 +53,7 @@ def reset(trace: Trace) -> CheckOutcome:
     Evaluates: every member that was opened.
     Source: `auto.offset.reset`.
     """
-    found = with_skips(with_history(resets_of(trace), trace), trace).withColumn(
+    found = _with_skips(with_history(resets_of(trace), trace), trace).withColumn(
         "records", F.col("from_offset") - F.col("to_offset")
     )
     return CheckOutcome(findings(found, _RESET), members_judged(trace))
@@ -233,6 +233,24 @@ def _went_on(trace: Trace, gone: Frame) -> Frame:
     )
     return went_on.join(again, on=list(key), how="left").withColumn(
         "is_resumed", F.expr("next_member != gone_member or is_again is not null")
+    )
+
+
+def _with_skips(resets: Frame, trace: Trace) -> Frame:
+    """Add skipped: how many records from from_offset up to to_offset the group never got."""
+    key = (*PARTITION, "member", "at_micros", "from_offset")
+    jumps = resets.where("to_offset > from_offset").select(*key, "to_offset").distinct()
+    missed = (
+        never_delivered(trace)
+        .select(*PARTITION, "offset", "records")
+        .distinct()
+        .join(jumps, on=list(PARTITION), how="inner")
+        .where("offset >= from_offset and offset < to_offset")
+        .groupBy(*key)
+        .agg(F.sum("records").alias("skipped"))
+    )
+    return resets.join(missed, on=list(key), how="left").withColumn(
+        "skipped", F.coalesce("skipped", F.lit(0))
     )
 
 

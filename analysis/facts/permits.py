@@ -8,7 +8,7 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import literal
 from analysis.engine.frames import Frame
 from analysis.facts.client_offsets import OFFSETS_TOPIC
-from analysis.facts.declared import LOG, structs
+from analysis.facts.declared import EVENT, LOG, OF_EVENT, structs
 from analysis.facts.elections import elections
 from analysis.facts.state import keeps, with_timelines
 from analysis.facts.topics import creations, log_start_reports
@@ -16,22 +16,11 @@ from analysis.facts.trace import Trace, fact, view
 from contract.table_columns import int32, int64, string
 
 _LOG = ("topic", "partition")
-_EVENT = (
-    int64("at_micros"),
-    string("cause", "election, deletion or creation"),
-    int64(
-        "number",
-        "of an election the leader epoch, of a deletion the new log start, of a creation its"
-        " metadata offset",
-    ),
-    string("words", "what it was"),
-)
-_OF_EVENT = tuple(column.name for column in _EVENT)
 
 
-@fact(*LOG, *_EVENT)
+@fact(*LOG, *EVENT)
 def permits(trace: Trace) -> Frame:
-    """Events of a partition that permit a loss of records.
+    """Events of a partition that permit a loss of records; those of a group are `jumps_permitted`.
 
     Elections: see `elections`; of a topic that the plan does not have, such as
     `__consumer_offsets`, each one out of the ISR, since its setting is not known. Deletions: each
@@ -183,7 +172,7 @@ def permitted_from(trace: Trace) -> Frame:
 @fact(
     *LOG,
     structs("_elections_known", int32("epoch"), string("kind")),
-    structs("_elections_permitting", *_EVENT),
+    structs("_elections_permitting", *EVENT),
 )
 def _elections_of_log(trace: Trace) -> Frame:
     """The elections of the last creation of each partition."""
@@ -191,7 +180,7 @@ def _elections_of_log(trace: Trace) -> Frame:
         permits(trace)
         .where("cause = 'election'")
         .groupBy(*_LOG)
-        .agg(F.collect_list(F.struct(*_OF_EVENT)).alias("_elections_permitting"))
+        .agg(F.collect_list(F.struct(*OF_EVENT)).alias("_elections_permitting"))
     )
     return (
         _present(trace)
@@ -216,16 +205,16 @@ def with_later_permit(lost: Frame, trace: Trace, *, until: str = "") -> Frame:
     Args:
         lost: with topic, partition, offset, answered_micros.
         trace: the run.
-        until: SQL, the time by which a deletion has to be over, if it has to.
+        until: SQL, by when it has to be over; null, or empty: at any time.
     """
     events = (
-        permits(trace).groupBy(*_LOG).agg(F.collect_list(F.struct(*_OF_EVENT)).alias("_permits"))
+        permits(trace).groupBy(*_LOG).agg(F.collect_list(F.struct(*OF_EVENT)).alias("_permits"))
     )
-    is_over = f" and one.at_micros <= {until} + {trace.clock_micros}" if until else ""
+    last = f"coalesce({until} + {trace.clock_micros}, one.at_micros)" if until else "one.at_micros"
     permitting = f"""
-        one.at_micros + {trace.clock_micros} >= answered_micros and case one.cause
+        one.at_micros between answered_micros - {trace.clock_micros} and {last} and case one.cause
             when 'election' then not {keeps("one.number", "cast(null as int)", "offset")}
-            when 'deletion' then one.number > offset{is_over}
+            when 'deletion' then one.number > offset
             else true
         end
     """
@@ -252,7 +241,7 @@ def with_offsets_permit(lost: Frame, trace: Trace, *, since: str, partition: str
     events = (
         permits(trace)
         .where(f"topic = {literal(OFFSETS_TOPIC)}")
-        .agg(F.collect_list(F.struct(*_OF_EVENT, "partition")).alias("_permits"))
+        .agg(F.collect_list(F.struct(*OF_EVENT, "partition")).alias("_permits"))
     )
     permitting = (
         f"one.at_micros > {since} - {trace.clock_micros}"
