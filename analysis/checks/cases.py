@@ -47,18 +47,7 @@ def place(column: Column) -> str:
     return f"{{{column.sql}}}"
 
 
-def permit_in_words(permit: str = "permit") -> Column:
-    """Of rows of `with_permit`: the event; empty if there is none."""
-    return F.when(
-        F.col(permit).isNotNull(),
-        F.format_string(
-            "%s: broker %s, epoch %s, metadata offset %s",
-            *(f"{permit}.{name}" for name in ("permits", "leader", "epoch", "metadata_offset")),
-        ),
-    ).otherwise("")
-
-
-PERMIT = place(permit_in_words())
+PERMIT = "{permit.words}"
 """Of rows of `analysis.facts.permits.with_permit`: the event that permits the loss."""
 
 

@@ -5,29 +5,34 @@ left out where their order matters, since the transaction may have been aborted.
 """
 
 from analysis.checks.base import CheckDefinition, CheckOutcome, count
-from analysis.checks.cases import AT_COMMIT, Cases, findings, permitted, undecided, violation
+from analysis.checks.cases import (
+    AT_COMMIT,
+    PERMIT,
+    Cases,
+    findings,
+    permitted,
+    undecided,
+    violation,
+)
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.commits import (
     COMMIT,
     COMMIT_CLOCK_MICROS,
-    REPORT,
     stored_commits,
-    stored_otherwise,
     with_manner,
 )
-from analysis.facts.elections import elections
-from analysis.facts.positions import IN_LOG, OFFSETS_TOPIC, PARTITION, all_offsets, offsets_of
+from analysis.facts.permits import with_permit_since
+from analysis.facts.positions import PARTITION
 from analysis.facts.resets import IS_NOTICE
 from analysis.facts.slices import given_at, written_at
-from analysis.facts.state import fork_then, timelines
+from analysis.facts.state import FOREVER, fork_then, timelines
 from analysis.facts.topics import of_present_topic
 from analysis.facts.trace import Trace
 from contract.outcomes import Isolation, Outcome
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
-_FOREVER = "9223372036854775807"
 
 _WENT_BACK = "the committed offset went back from {previous_offset} to {offset}"
 _BACK = Cases(
@@ -100,6 +105,10 @@ def commit_regressed(trace: Trace) -> CheckOutcome:
 
 
 _UNREAD = "record {offset - 1} (epoch {logged_epoch}) was never delivered to the group"
+_REPLACED = (
+    "record {offset - 1} was not delivered to the group; the log has another one there since, of"
+    " epoch {replaced_by}"
+)
 _BEYOND_PROCESSED = Cases(
     violation(
         "of another topic",
@@ -112,9 +121,15 @@ _BEYOND_PROCESSED = Cases(
         " by itself",
         when="reset_cause is null and is_by_client and delivered_micros is not null",
     ),
+    permitted(
+        "truncated",
+        f"{_REPLACED}; {PERMIT}",
+        when="reset_cause is null and replaced_by is not null and permit is not null",
+    ),
+    undecided("truncated", _REPLACED, when="reset_cause is null and replaced_by is not null"),
     violation("unread", _UNREAD, when="reset_cause is null"),
     permitted("reset", "a reset ({reset_cause}) moved the position there"),
-    evidence="committed_epoch, logged_epoch, previous_offset, reset_cause",
+    evidence="committed_epoch, logged_epoch, previous_offset, reset_cause, permit",
     **AT_COMMIT,
 )
 
@@ -125,23 +140,27 @@ def commit_beyond_processed(trace: Trace) -> CheckOutcome:
     A first commit at the position where the group started without a commit goes past nothing.
     Records of transactions are left out if the group reads committed values.
 
-    Permitted: a reset had led to exactly that offset.
+    Permitted: a reset had led to exactly that offset; or by an election since that permits the loss
+        of the record before. It may have been a control record.
     Undecided: the group's client commits by itself, and the record was delivered later. Such a
         commit can be stored while the poll that delivers the record returns.
     Evaluates: every commit whose previous record is known, and is no control record.
     Source: `KafkaConsumer.commitSync`: the committed offset is that of the next record to be
         consumed.
     """
-    known = stored_commits(trace).where("record_epoch is not null and not is_after_control")
+    known = stored_commits(trace).where(
+        "coalesce(record_epoch, replaced_by) is not null and not is_after_control"
+    )
     beyond = known.where(
         "polled_at is null and (previous_offset is null or previous_offset != offset)"
     )
     found = _with_reset_to(_readable(trace.engine.materialized(beyond), trace), trace).where(
         "not (previous_offset is null and reset_cause <=> 'no_commit')"
     )
-    return CheckOutcome(
-        findings(_with_delivery(with_manner(found, trace), trace), _BEYOND_PROCESSED), count(known)
+    found = with_permit_since(
+        _with_delivery(with_manner(found, trace), trace), trace, offset="offset - 1"
     )
+    return CheckOutcome(findings(found, _BEYOND_PROCESSED), count(known))
 
 
 def _with_delivery(commits: Frame, trace: Trace) -> Frame:
@@ -174,8 +193,13 @@ _BEYOND_LOG = Cases(
         " before",
         when="is_of_former",
     ),
-    violation("beyond", _ENDED),
-    evidence="end, sampled_end, led_epoch, committed_epoch",
+    permitted(
+        "beyond",
+        f"the log was truncated to {{end}} since; {PERMIT}",
+        when="sampled_end is null and permit is not null",
+    ),
+    violation("beyond", _ENDED, undecided_if="sampled_end is null and is_forked and is_unreported"),
+    evidence="end, sampled_end, led_epoch, committed_epoch, permit",
     **AT_COMMIT,
 )
 
@@ -184,10 +208,12 @@ def commit_beyond_log(trace: Trace) -> CheckOutcome:
     """The committed offset lay beyond the end of the log at that time.
 
     Deliveries and the targets of resets lay within the log, unless they were of another topic that
-    had the name before. For other offsets, the end is that of the leader's next sample in that
-    epoch, else where the epoch ends on the surviving branch, else the end of the run.
+    had the name before; so did what a sample of that epoch had shown. For other offsets, the end is
+    that of the leader's next sample in that epoch, else where the epoch ends on the surviving
+    branch, else the end of the run.
 
-    Undecided: none of them is known.
+    Permitted: the epoch ends there by an election that permits the loss of what followed.
+    Undecided: none of these ends is known, or an election since is not.
     Evaluates: every stored commit.
     Source: KIP-320: a position that no broker handed out can only be validated by accident.
     """
@@ -196,7 +222,7 @@ def commit_beyond_log(trace: Trace) -> CheckOutcome:
         "reset_cause is null"
     )
     ends = (
-        trace["samples"]
+        of_present_topic(trace["samples"], trace, "at_micros")
         .where("broker = leader and log_end_offset >= 0")
         .select(
             *_LOG,
@@ -208,9 +234,17 @@ def commit_beyond_log(trace: Trace) -> CheckOutcome:
     next_end = (
         open_ones.select(*COMMIT, "led_epoch", "committed_micros")
         .join(ends, on=[*_LOG, "led_epoch"], how="inner")
-        .where(f"sampled_micros > committed_micros + {trace.clock_micros}")
+        .withColumn("_later", F.expr(f"sampled_micros > committed_micros + {trace.clock_micros}"))
         .groupBy(*COMMIT)
-        .agg(F.min_by("log_end_offset", "sampled_micros").alias("sampled_end"))
+        .agg(
+            F.expr("min_by(log_end_offset, sampled_micros) filter (where _later)").alias(
+                "sampled_end"
+            ),
+            F.expr("max(log_end_offset) filter (where sampled_micros <= committed_micros)").alias(
+                "shown_end"
+            ),
+        )
+        .where("sampled_end is not null or shown_end is not null")
     )
     newest = trace["leaderships"].groupBy(*_LOG).agg(F.max("leader_epoch").alias("newest_epoch"))
     found = (
@@ -218,140 +252,16 @@ def commit_beyond_log(trace: Trace) -> CheckOutcome:
         .join(timelines(trace), on=list(_LOG), how="left")
         .join(trace.log_bounds, on=list(_LOG), how="left")
         .join(newest, on=list(_LOG), how="left")
+        .withColumn("fork", F.expr(fork_then("led_epoch", FOREVER)))
         .selectExpr(
             "*",
-            f"coalesce(sampled_end, {fork_then('led_epoch', _FOREVER)},"
-            " if(led_epoch = newest_epoch, log_end, null)) as end",
+            "coalesce(sampled_end, fork, if(led_epoch = newest_epoch, log_end, null)) as end",
+            "fork is not null as is_forked",
         )
-        .where("end is null or end < offset")
+        .where("(end is null or end < offset) and not coalesce(shown_end >= offset, false)")
     )
+    found = with_permit_since(found, trace, offset="end")
     return CheckOutcome(findings(found, _BEYOND_LOG), count(commits))
-
-
-_IS_LATER = "last_low > committed_micros"
-"""A later commit is stored, beyond the clock bound."""
-_IS_UNCOMPACTED = (
-    "(coalesce(gone_at is not null and last_at.offsets_offset <= gone_at.offsets_offset, false)"
-    " or coalesce(oldest_high < began_micros, false))"
-)
-"""Compaction did not remove it: another commit has its offset, or an older one is left."""
-_LOST = Cases(
-    undecided(
-        "superseded",
-        "the commit was acknowledged but is not stored; compaction may have removed it",
-        when=f"{_IS_LATER} and not {_IS_UNCOMPACTED}",
-    ),
-    permitted(
-        "lost",
-        "the commit was lost by an unclean election of its partition: {election}",
-        when="election is not null",
-    ),
-    violation(
-        "lost",
-        "the commit was acknowledged, but only an out-of-sync replica stores it",
-        when="gone_at is not null",
-    ),
-    violation(
-        "lost",
-        "the commit was acknowledged but is not stored; an older one is, so compaction did not"
-        " remove it",
-        when=_IS_LATER,
-    ),
-    violation(
-        "lost",
-        "the commit was acknowledged, but neither it nor a later one is in __consumer_offsets",
-    ),
-    evidence="member, committed_epoch, commit_epoch, oldest_micros, last_micros, brokers, election",
-    **AT_COMMIT,
-)
-
-
-def lost_commit(trace: Trace) -> CheckOutcome:
-    """The coordinator acknowledged a commit, and the surviving log does not have it.
-
-    The surviving log is that of the last in-sync replicas of `__consumer_offsets`. A commit that is
-    stored with another offset is evaluated by `commit_mismatch`.
-
-    Permitted: an unclean election of the group's partition of `__consumer_offsets` since the
-        commit; of any of its partitions, if the log has no commit of the group.
-    Undecided: a later commit of the group and partition is stored: compaction may have removed this
-        one. Not if the log still has an older commit of that group and partition, which compaction
-        would have removed too; or if a replica that did not survive has it at an offset at which
-        the surviving log has another.
-    Evaluates: every acknowledged commit.
-    Source: `GroupCoordinator.commitOffsets`: a commit is answered once every in-sync replica has
-        the record; `Cleaner.shouldRetainRecord`: compaction keeps a key's last record.
-    """
-    acknowledged = of_present_topic(
-        trace["commits"].where(F.col("outcome") == str(Outcome.OK)).where("offset is not null"),
-        trace,
-        "committed_micros",
-    )
-    stored = offsets_of(trace).select(*PARTITION, "offset").distinct()
-    newest = (
-        offsets_of(trace)
-        .groupBy(*PARTITION)
-        .agg(
-            F.min("committed_micros").alias("oldest_micros"),
-            F.max("committed_micros").alias("last_micros"),
-            F.expr(f"max(committed_micros) - {trace.clock_micros} as last_low"),
-            F.expr(
-                f"min(committed_micros) + {trace.clock_micros + COMMIT_CLOCK_MICROS} as oldest_high"
-            ),
-            F.expr(f"max({IN_LOG}) as last_at"),
-        )
-    )
-    elsewhere = (
-        all_offsets(trace)
-        .where("not survives")
-        .groupBy(*PARTITION, "offset")
-        .agg(F.expr(f"max({IN_LOG}) as gone_at"), F.max("brokers").alias("brokers"))
-    )
-    otherwise = stored_otherwise(trace).where("kind = 'offset' and took_micros is not null")
-    found = (
-        acknowledged.join(stored, on=[*PARTITION, "offset"], how="left_anti")
-        .join(otherwise.select(*REPORT), on=list(REPORT), how="left_anti")
-        .join(newest, on=list(PARTITION), how="left")
-        .join(elsewhere, on=[*PARTITION, "offset"], how="left")
-    )
-    found = _with_unclean_elections(found, trace)
-    return CheckOutcome(findings(found, _LOST), count(acknowledged))
-
-
-def _with_unclean_elections(lost: Frame, trace: Trace) -> Frame:
-    """Add election: the first unclean one of the group's offsets partition since the commit.
-
-    Of a group without any commit in the surviving log, that of any offsets partition.
-    """
-    unclean = (
-        elections(trace)
-        .where(f"topic = '{OFFSETS_TOPIC}' and is_unclean")
-        .selectExpr(
-            "partition as _unclean",
-            "at_micros as _elected",
-            "format_string('epoch %s, broker %s, metadata offset %s', epoch, leader,"
-            " metadata_offset) as _election",
-        )
-    )
-    key = (*PARTITION, "member", "seq")
-    since = (
-        lost.select(
-            *key,
-            "committed_micros",
-            F.expr("coalesce(gone_at.offsets_partition, last_at.offsets_partition) as _own"),
-        )
-        .join(
-            unclean,
-            on=F.expr(
-                f"_elected > committed_micros - {trace.clock_micros}"
-                " and coalesce(_unclean = _own, true)"
-            ),
-            how="inner",
-        )
-        .groupBy(*key)
-        .agg(F.expr("min_by(_election, _elected)").alias("election"))
-    )
-    return lost.join(since, on=list(key), how="left")
 
 
 def _with_reset_to(commits: Frame, trace: Trace) -> Frame:
@@ -396,5 +306,4 @@ CHECKS = (
         needs=("committed_offsets", "leaderships", "log_starts", "epoch_checkpoints", "polls"),
         cases=_BEYOND_LOG,
     ),
-    CheckDefinition("D6", lost_commit, needs=("commits",), cases=_LOST),
 )

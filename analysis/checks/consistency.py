@@ -12,6 +12,7 @@ from analysis.facts import slices
 from analysis.facts.deliveries import deliveries
 from analysis.facts.replicas import ends_of_replicas, unmatched
 from analysis.facts.slices import logged_at, written_at
+from analysis.facts.state import was_there, with_timelines
 from analysis.facts.topics import of_present_topic
 from analysis.facts.trace import Trace
 
@@ -92,6 +93,7 @@ _CONTRADICTION = (
 def _apart(judged: Frame, trace: Trace) -> Frame:
     """The positions with a record between them and the nearest delivery, as none may be.
 
+    A record that was written there later, after an election, was not between them then.
     A transaction's record may be withheld from the member, so it proves nothing.
     """
     is_after = "position > given_before + 1 and coalesce(given_next > given_before + 1, true)"
@@ -102,8 +104,10 @@ def _apart(judged: Frame, trace: Trace) -> Frame:
         ).withColumn("offset", F.expr("coalesce(given_before + 1, position)"))
     )
     at = (*_LOG, "offset")
-    return apart.join(logged_at(apart, trace), on=list(at), how="left_semi").join(
-        written_at(apart, trace), on=list(at), how="left_anti"
+    return (
+        with_timelines(apart.join(logged_at(apart, trace), on=list(at), how="inner"), trace)
+        .where(was_there("leader_epoch", "offset", f"at_micros + {trace.clock_micros}"))
+        .join(written_at(apart, trace), on=list(at), how="left_anti")
     )
 
 

@@ -1,15 +1,17 @@
 """What was lost, skipped, repeated or made up."""
 
 from analysis.checks.base import CheckDefinition, CheckOutcome, spans
-from analysis.checks.cases import Cases, findings, permitted, violation
+from analysis.checks.cases import PERMIT, Cases, findings, permitted, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import literal
 from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.commits import OF_RECORDS
+from analysis.facts.permits import with_permit
 from analysis.facts.positions import PARTITION
 from analysis.facts.progress import repeated, skips
 from analysis.facts.sessions import moved_back
+from analysis.facts.state import with_timelines
 from analysis.facts.trace import Trace
 from contract.outcomes import CommitEpoch
 
@@ -25,7 +27,7 @@ _UNVALIDATED = "the offset was committed without a leader epoch, so it could not
 _SKIPS = Cases(
     permitted(
         "skipped by a reset",
-        "auto.offset.reset=latest skipped the records",
+        "auto.offset.reset={policy} skipped the records",
         when="jumped_to is not null",
     ),
     permitted(
@@ -34,6 +36,11 @@ _SKIPS = Cases(
         when=f"{_HAS_NO_EPOCH} and truncated_to is not null",
     ),
     permitted("skipped without an error", _UNVALIDATED, when=_HAS_NO_EPOCH),
+    permitted(
+        "skipped without an error",
+        f"the group had read other records there, of epoch {{read_epoch}}; {PERMIT}",
+        when="is_replaced and is_unseen and permit is not null",
+    ),
     permitted(
         "divergent offset too high",
         "the leader answered {truncated_to}, the end of its largest epoch not above the requested"
@@ -54,7 +61,7 @@ _SKIPS = Cases(
         " at these offsets the log has other records, of epoch {leader_epoch}, than the group had"
         " read",
         when="is_replaced",
-        undecided_if="is_gapped",
+        undecided_if="is_gapped or is_unseen and is_unreported",
     ),
     violation(
         "skipped without an error",
@@ -62,7 +69,7 @@ _SKIPS = Cases(
         undecided_if="is_gapped",
     ),
     evidence="records, leader_epoch, committed_offset, committed_epoch, commit_epoch,"
-    " jumped_to, truncated_to, unclean_epochs, is_replaced",
+    " jumped_to, truncated_to, unclean_epochs, is_replaced, permit",
 )
 
 
@@ -71,28 +78,42 @@ def skipped_record(trace: Trace) -> CheckOutcome:
 
     Counted from where the group began, not from its first delivery.
 
-    Permitted: a reset by `auto.offset.reset=latest` led past it; the group commits no epochs and
-        had read a truncated record at that offset; or the group commits the epochs of its records,
-        and after several unclean elections a truncation led it past records of older epochs, to the
-        offset that the protocol requires of the leader: the end of the largest epoch that is not
-        above the requested one.
+    Permitted: a reset by `auto.offset.reset`, `latest` or `by_duration`, led past it; the group
+        commits no epochs and had read a truncated record at that offset; it had read such a record,
+        and an election that permits its loss brought back a log that lacks its epoch, which no
+        client can notice: the end that the leader returns is above the position; or the group
+        commits the epochs of its records, and after several unclean elections a truncation led it
+        past records of older epochs, to the offset that the protocol requires of the leader: the
+        end of the largest epoch that is not above the requested one.
     Undecided: the history of a member lacks events; a group that commits the epochs of its records
         noticed a truncation, but was led elsewhere above the divergence.
     Evaluates: every delivery.
     Source: KIP-320: after several unclean elections in a row the exact offset of a truncation may
         not be found.
     """
+    skipped = with_permit(
+        with_timelines(skips(trace), trace),
+        trace,
+        after="read_epoch",
+        to="array_max(timeline).leader_epoch",
+        offset="offset",
+    )
     found = spans(
         trace,
-        skips(trace),
+        skipped,
         *PARTITION,
         "commit_epoch",
         "committed_offset",
         "committed_epoch",
         "jumped_to",
+        "policy",
         "truncated_to",
         "unclean_epochs",
         "is_replaced",
+        "read_epoch",
+        "is_unseen",
+        "permit",
+        "is_unreported",
         "is_gapped",
         "leader_epoch",
     )

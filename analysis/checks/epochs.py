@@ -15,71 +15,18 @@ from analysis.checks.cases import (
     violation,
 )
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.columns import Window, literal
 from analysis.engine.frames import Frame
-from analysis.facts.branches import reads
-from analysis.facts.commits import COMMIT, COMMIT_CLOCK_MICROS, OF_RECORDS, stored_commits
-from analysis.facts.deliveries import delivered_ranges
-from analysis.facts.permits import with_permit
-from analysis.facts.positions import PARTITION
-from analysis.facts.state import kept_fork, timelines
-from analysis.facts.topics import of_present_topic
+from analysis.facts.commits import COMMIT, COMMIT_CLOCK_MICROS, IS_CHOSEN, stored_commits
+from analysis.facts.permits import with_permit, with_permit_since
+from analysis.facts.state import (
+    FOREVER,
+    fork_then,
+    timelines,
+    took_over,
+)
 from analysis.facts.trace import Trace
-from contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")
-
-_IS_CHOSEN = (
-    f"coalesce(commit_epoch, '{CommitEpoch.RECORD}') not in ({', '.join(map(literal, OF_RECORDS))})"
-)
-"""The group's style of committing does not take the epoch of the record before."""
-_OLDER = (
-    "offset {previous_offset} of epoch {previous_leader_epoch} was followed by offset {offset} of"
-    " the older epoch {leader_epoch}"
-)
-_FELL = Cases(
-    violation("within a session", _OLDER, when="member = previous_member"),
-    violation("across members", _OLDER, undecided_if="is_close"),
-    evidence="member, leader_epoch, previous_member, previous_offset, previous_leader_epoch",
-    offset_first="previous_offset",
-    offset_last="offset",
-    at="at_micros",
-)
-
-
-def record_epoch_regressed(trace: Trace) -> CheckOutcome:
-    """Of two deliveries in a row, the second has the higher offset and the lower epoch.
-
-    So the group was served from two branches of the log.
-
-    Undecided: two members were delivered the records, no more than the clock bound apart.
-    Evaluates: every delivery.
-    Source: KIP-101, KIP-320: epochs never fall along a log.
-    """
-    of_epoch = of_present_topic(reads(trace), trace, "first_micros")
-    older = of_epoch.selectExpr(
-        *PARTITION, "epoch as older", "offset_max as older_max", "last_micros as older_last"
-    )
-    is_overlapping = "older < epoch and older_max > offset_min and older_last >= first_micros"
-    overlaps = of_epoch.join(older, on=list(PARTITION), how="inner").where(is_overlapping)
-    suspects = overlaps.select(*PARTITION).distinct()
-    in_order = Window.partitionBy(*PARTITION).orderBy("at_micros", "seq", "first_place")
-    last = {
-        f"previous_{name}": F.lag(name).over(in_order)
-        for name in ("last_offset", "leader_epoch", "member", "at_micros")
-    }
-    found = (
-        of_present_topic(delivered_ranges(trace), trace, "at_micros")
-        .where("leader_epoch >= 0")
-        .join(suspects, on=list(PARTITION), how="left_semi")
-        .withColumns(last)
-        .where("first_offset > previous_last_offset and leader_epoch < previous_leader_epoch")
-        .withColumnRenamed("previous_last_offset", "previous_offset")
-        .withColumnRenamed("first_offset", "offset")
-        .withColumn("is_close", F.expr(f"at_micros - previous_at_micros <= {trace.clock_micros}"))
-    )
-    return CheckOutcome(findings(found, _FELL), trace.records("polls"))
-
 
 _EPOCHS = "committed_epoch, record_epoch, led_epoch, commit_epoch"
 _MISSING = Cases(
@@ -87,7 +34,7 @@ _MISSING = Cases(
         "missing",
         "the offset was committed without a leader epoch, so it cannot be validated",
         when="committed_epoch = -1",
-        permitted_if=_IS_CHOSEN,
+        permitted_if=IS_CHOSEN,
     ),
     evidence=_EPOCHS,
     **AT_COMMIT,
@@ -113,9 +60,15 @@ _STALE = Cases(
         "the committed epoch is older than that of the record before; a client may report a"
         " truncation that did not happen",
         when="committed_epoch >= 0 and committed_epoch < record_epoch",
-        permitted_if=_IS_CHOSEN,
+        permitted_if=IS_CHOSEN,
     ),
-    evidence=_EPOCHS,
+    permitted(
+        "stale",
+        "the log has another record before the offset since, of epoch {replaced_by}, which is newer"
+        f" than the committed one; {PERMIT}",
+        when="record_epoch is null and permit is not null",
+    ),
+    evidence=f"{_EPOCHS}, permit",
     **AT_COMMIT,
 )
 
@@ -123,11 +76,16 @@ _STALE = Cases(
 def committed_epoch_stale(trace: Trace) -> CheckOutcome:
     """The committed epoch is below the epoch of the previous record, which may be a control record.
 
-    Permitted: the group does not commit the epochs of its records.
+    Permitted: the group does not commit the epochs of its records; or the log has another record
+        there since, by an election that permits the loss.
     Evaluates: every commit whose previous record has a known epoch.
     Source: `OffsetAndMetadata.leaderEpoch`: the epoch of the record consumed before; KAFKA-19902.
     """
-    return _compare(_known(trace), _STALE)
+    older = stored_commits(trace).where(
+        "committed_epoch >= 0 and committed_epoch < coalesce(record_epoch, replaced_by)"
+    )
+    found = with_permit_since(older, trace, offset="offset - 1")
+    return CheckOutcome(findings(found, _STALE), count(_known(trace)))
 
 
 _BEHIND_LEADER = Cases(
@@ -157,7 +115,7 @@ _AHEAD = Cases(
         "the committed epoch is newer than that of the record before; a client may not detect a"
         " truncation below it",
         when="committed_epoch > record_epoch",
-        permitted_if=_IS_CHOSEN,
+        permitted_if=IS_CHOSEN,
     ),
     evidence=_EPOCHS,
     **AT_COMMIT,
@@ -174,37 +132,6 @@ def committed_epoch_ahead(trace: Trace) -> CheckOutcome:
     Source: `OffsetAndMetadata.leaderEpoch`: the epoch of the record consumed before.
     """
     return _compare(_known(trace), _AHEAD)
-
-
-_REGRESSED = Cases(
-    violation(
-        "regressed",
-        "epoch {committed_epoch} was committed after epoch {previous_epoch}, although the offset"
-        " did not go back",
-        permitted_if=_IS_CHOSEN,
-    ),
-    evidence="previous_offset, previous_epoch, committed_epoch, commit_epoch",
-    offset_first="previous_offset",
-    offset_last="offset",
-    at="committed_micros",
-)
-
-
-def committed_epoch_regressed(trace: Trace) -> CheckOutcome:
-    """A group's committed offset stayed or grew on a partition, and its epoch fell.
-
-    Permitted: the group does not commit the epochs of its records.
-    Evaluates: pairs of commits in a row that both have an epoch and do not go back, except those of
-        transactions.
-    Source: KIP-101: epochs never fall along a log.
-    """
-    pairs = stored_commits(trace).where(
-        "not is_transactional and previous_epoch >= 0 and committed_epoch >= 0"
-        " and offset >= previous_offset"
-    )
-    return CheckOutcome(
-        findings(pairs.where("committed_epoch < previous_epoch"), _REGRESSED), count(pairs)
-    )
 
 
 _UNKNOWN = Cases(
@@ -288,7 +215,12 @@ def orphan_commit(trace: Trace) -> CheckOutcome:
         stored_commits(trace)
         .where("committed_epoch >= 0")
         .join(timelines(trace), on=list(_LOG), how="inner")
-        .selectExpr("*", f"{kept_fork('committed_epoch', 'offset')} as fork")
+        .selectExpr("*", f"{took_over('committed_epoch', 'offset - 1')} as fork")
+        .selectExpr(
+            "*",
+            "if(array_contains(fork.lacked, committed_epoch),"
+            f" {fork_then('committed_epoch', FOREVER)}, fork.start_high) as forked_at",
+        )
     )
     orphans = judged.where(
         "fork is not null and not is_of_former and coalesce(record_epoch, -1) <= committed_epoch"
@@ -300,9 +232,9 @@ def orphan_commit(trace: Trace) -> CheckOutcome:
         "record_epoch",
         "led_epoch",
         "commit_epoch",
-        "fork.start_high as forked_at",
+        "forked_at",
         "fork.leader_epoch as later_epoch",
-        "offset - fork.start_high as records",
+        "offset - forked_at as records",
     )
     found = with_permit(
         trace.engine.materialized(orphans),
@@ -324,7 +256,6 @@ def _known(trace: Trace) -> Frame:
 
 
 CHECKS = (
-    CheckDefinition("E1", record_epoch_regressed, needs=("polls",), cases=_FELL),
     CheckDefinition(
         "E2",
         committed_epoch_missing,
@@ -348,9 +279,6 @@ CHECKS = (
         committed_epoch_ahead,
         needs=("committed_offsets", "polls", "leaderships"),
         cases=_AHEAD,
-    ),
-    CheckDefinition(
-        "E7", committed_epoch_regressed, needs=("committed_offsets",), cases=_REGRESSED
     ),
     CheckDefinition(
         "E8", committed_epoch_unknown, needs=("committed_offsets", "leaderships"), cases=_UNKNOWN

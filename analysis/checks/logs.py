@@ -14,7 +14,7 @@ from analysis.facts.deliveries import deliveries
 from analysis.facts.leader_epochs import HEARD_SECONDS, leader_epochs
 from analysis.facts.permits import permitted_from, with_permit
 from analysis.facts.replicas import ends_of_replicas
-from analysis.facts.state import with_timelines
+from analysis.facts.state import FOREVER, fork_then, with_timelines
 from analysis.facts.topics import created_once, of_present_topic
 from analysis.facts.trace import Trace
 from contract.tables import MICROS_PER_SECOND
@@ -103,7 +103,7 @@ def leader_completeness(trace: Trace) -> CheckOutcome:
 
     A later epoch starts below an offset of which the earlier one's leader had reported that it is
     below the high watermark, or that a consumer was delivered, or that was acknowledged with
-    acks=all and is lost.
+    acks=all and is lost; or its leader's log had nothing of the earlier epoch.
 
     Permitted: by an election that permits the loss.
     Undecided: its election is not known.
@@ -118,9 +118,15 @@ def leader_completeness(trace: Trace) -> CheckOutcome:
     )
     lacking = followed.selectExpr(
         "*",
-        f"array_min(filter(timeline, one -> {is_later} and one.start_high < committed)) as next",
+        f"array_min(filter(timeline, one -> {is_later} and (one.start_high < committed"
+        " or array_contains(one.lacked, leader_epoch)))) as next",
+        f"{fork_then('leader_epoch', FOREVER)} as left_at",
     ).selectExpr(
-        *followed.columns, "next.leader_epoch as next_epoch", "next.start_high as next_start"
+        *followed.columns,
+        "next.leader_epoch as next_epoch",
+        "next.start_high as next_start",
+        "least(next.start_high, if(array_contains(next.lacked, leader_epoch), left_at, null))"
+        " as left_at",
     )
     found = (
         with_permit(
@@ -128,10 +134,10 @@ def leader_completeness(trace: Trace) -> CheckOutcome:
             trace,
             after="leader_epoch",
             to="next_epoch",
-            offset="next_start",
+            offset="left_at",
         )
         .join(of_present_topic(elected, trace, "at"), [*_LOG, "next_epoch"], "left")
-        .selectExpr("*", "next_start as offset_first", "committed - 1 as offset_last")
+        .selectExpr("*", "left_at as offset_first", "committed - 1 as offset_last")
     )
     return CheckOutcome(findings(found, _LACKING), count(followed))
 

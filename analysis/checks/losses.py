@@ -12,7 +12,6 @@ from analysis.checks.cases import (
     Cases,
     decided,
     findings,
-    permit_in_words,
     permitted,
     place,
     undecided,
@@ -26,7 +25,7 @@ from analysis.facts.acknowledgements import lost
 from analysis.facts.deliveries import acknowledged_sends
 from analysis.facts.elections import tails_cut
 from analysis.facts.leader_epochs import HEARD_SECONDS
-from analysis.facts.permits import with_permit
+from analysis.facts.permits import deletion_orders, with_permit
 from analysis.facts.replicas import logs_without_records
 from analysis.facts.state import took_over, with_timelines
 from analysis.facts.topics import creations, deletion_in_words, with_deletion
@@ -57,7 +56,7 @@ _NOT_SURVIVING = Cases(
     ),
     permitted(
         "truncated",
-        f"{_LOST}; {place(permit_in_words('permitted_by'))}",
+        f"{_LOST}; {{permitted_by.words}}",
         when=f"{_IS_TRUNCATED} and permit is not null",
     ),
     permitted(
@@ -192,7 +191,7 @@ def _judged(trace: Trace) -> Frame:
     events = (
         events.join(trace.topics, on="topic", how="left")
         .join(again.select(*_LOG, "created_micros", "created_at"), [*_LOG], how="left")
-        .join(_orders(trace), on="topic", how="left")
+        .join(deletion_orders(trace), on="topic", how="left")
         .join(logs_without_records(trace), on=list(_LOG), how="left")
         .crossJoin(tails_cut(trace))
         .withColumn("starts", F.expr(_STARTS))
@@ -225,14 +224,6 @@ def _judged(trace: Trace) -> Frame:
         "producer",
         "answered_micros",
         "truncated_micros",
-    )
-
-
-def _orders(trace: Trace) -> Frame:
-    """(topic, ordered_micros): when the run first had records of a topic deleted."""
-    ordered = trace["faults"].where("fault like 'expire by %' and target like 'topic:%'")
-    return ordered.groupBy(F.expr("replace(target, 'topic:') as topic")).agg(
-        F.min("injected_micros").alias("ordered_micros")
     )
 
 

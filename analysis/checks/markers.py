@@ -1,15 +1,21 @@
 """Whether each transaction is ended by its own markers, the same way in all partitions."""
 
 from analysis.checks.base import CheckDefinition, CheckOutcome, count
-from analysis.checks.cases import Cases, findings, permit_in_words, permitted, undecided, violation
+from analysis.checks.cases import (
+    PERMIT,
+    Cases,
+    findings,
+    permitted,
+    undecided,
+    violation,
+)
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
-from analysis.facts.client_offsets import client_offsets
 from analysis.facts.permits import with_later_permit
 from analysis.facts.trace import Trace
-from analysis.facts.transaction_outcomes import RETRY_MICROS, ends, offset_commits
-from analysis.facts.transactions import writes
+from analysis.facts.transaction_outcomes import RETRY_MICROS, ends
+from analysis.facts.transactions import stored_of_transactions, writes
 from contract.tables import MICROS_PER_SECOND
 
 OWED_SECONDS = 10
@@ -27,6 +33,11 @@ _HAS_NO_MARKER = (
     " after it"
 )
 _HANGING = Cases(
+    permitted(
+        "ended without a marker",
+        f"{_HAS_NO_MARKER} was ended; {PERMIT}",
+        when=f"{_IS_ENDED} and permit is not null",
+    ),
     violation(
         "ended without a marker",
         f"{_HAS_NO_MARKER} was ended",
@@ -35,7 +46,7 @@ _HANGING = Cases(
     undecided("ended without a marker", f"{_HAS_NO_MARKER} was ended", when=_IS_ENDED),
     violation("open", f"{_HAS_NO_MARKER} began", when=f"seconds > {OPEN_SECONDS_MAX}"),
     permitted("open", f"{_HAS_NO_MARKER} began"),
-    evidence="records, producer, transaction, seconds, closed_micros",
+    evidence="records, producer, transaction, seconds, closed_micros, permit",
     at="begun_micros",
 )
 
@@ -47,8 +58,10 @@ def hanging_transaction(trace: Trace) -> CheckOutcome:
     it. A transaction has ended if its client or its coordinator reports that, or if another
     producer of its transactional.id was initialized.
 
-    Permitted: it has not ended, and it began 900 s ago or less (the default of
-        `transaction.max.timeout.ms`).
+    Permitted: by an election since it ended that permits the loss of its marker, unless a record
+        that was sent 10 s after it ended lies below where the leader's epoch started, so that the
+        marker was to be before it; or it has not ended, and it began 900 s ago or less (the default
+        of `transaction.max.timeout.ms`).
     Undecided: it ended 10 s ago or less.
     Evaluates: each partition of each transaction whose writes the log has.
     Source: KIP-664; KIP-890.
@@ -93,9 +106,27 @@ def hanging_transaction(trace: Trace) -> CheckOutcome:
             (F.col("_last") - F.coalesce("closed_micros", "begun_micros")) / MICROS_PER_SECOND,
         )
     )
+    found = _with_permit(trace.engine.materialized(found), trace)
     return CheckOutcome(
         findings(found, _HANGING), count(held.select(*_LOG, *_TRANSACTION).distinct())
     )
+
+
+def _with_permit(hanging: Frame, trace: Trace) -> Frame:
+    """Add permit: the first election since the end that may have removed the marker."""
+    later = (
+        slices.acknowledged(trace)
+        .join(slices.surviving(trace), on=[*_LOG, "offset", "value"], how="left_semi")
+        .select(*_LOG, F.col("offset").alias("_later"), "intended_micros")
+    )
+    owed = f"intended_micros >= closed_micros + {OWED_SECONDS * MICROS_PER_SECOND}"
+    bounded = (
+        hanging.join(later, on=list(_LOG), how="left")
+        .withColumn("_later", F.expr(f"if(_later > offset_last and {owed}, _later, null)"))
+        .groupBy(*hanging.columns)
+        .agg(F.min("_later").alias("offset"))
+    )
+    return with_later_permit(bounded.withColumn("answered_micros", F.col("closed_micros")), trace)
 
 
 _IS_TRIED_ONCE = f"reported = 'refused' and waited_micros < {RETRY_MICROS}"
@@ -167,10 +198,10 @@ _ITS_WRITES = (
 )
 _NO_OUTPUT = Cases(
     violation("aborted", f"{_ITS_WRITES} aborted"),
-    permitted("lost", f"{_ITS_WRITES} lost; {{permitted_by}}", when="permitted_by is not null"),
+    permitted("lost", f"{_ITS_WRITES} lost; {PERMIT}", when="permit is not null"),
     violation("lost", f"{_ITS_WRITES} lost"),
     undecided("not ended", f"{_ITS_WRITES} not ended"),
-    evidence="records, producer, transaction, permitted_by",
+    evidence="records, producer, transaction, permit",
 )
 
 
@@ -179,12 +210,13 @@ def offsets_without_output(trace: Trace) -> CheckOutcome:
 
     So the records up to these offsets were processed without a result.
 
-    Permitted: the write is lost, and an election after it permits the loss.
+    Permitted: the write is lost, and an event after it permits the loss: an election, a deletion,
+        or the creation of the topic anew.
     Undecided: no marker ends the write.
     Evaluates: each transaction that wrote, and whose offsets are committed.
     Source: KIP-98, sendOffsetsToTransaction: offsets are part of the transaction.
     """
-    commits = _stored(trace).where("_commits > 0")
+    commits = stored_of_transactions(trace).where("_commits > 0")
     written = (
         writes(trace).where("outcome != 'failed'").join(commits, on=list(_TRANSACTION), how="inner")
     )
@@ -203,11 +235,8 @@ def offsets_without_output(trace: Trace) -> CheckOutcome:
             ),
         )
         .where("kind is not null")
-        .withColumn(
-            "permitted_by",
-            F.when(F.expr("kind = 'lost' and permit is not null"), permit_in_words()),
-        )
-        .groupBy("group", *_LOG, *_TRANSACTION, "kind", "permitted_by")
+        .withColumn("permit", F.expr("if(kind = 'lost', permit, null)"))
+        .groupBy("group", *_LOG, *_TRANSACTION, "kind", "permit")
         .agg(
             F.min("offset").alias("offset_first"),
             F.max("last_offset").alias("offset_last"),
@@ -216,69 +245,6 @@ def offsets_without_output(trace: Trace) -> CheckOutcome:
     )
     return CheckOutcome(
         findings(found, _NO_OUTPUT), count(written.select(*_TRANSACTION).distinct())
-    )
-
-
-_ITS_OFFSETS = (
-    "transaction {transaction} of {producer} committed {records} writes, but the offsets that it"
-    " sent are"
-)
-_NO_OFFSETS = Cases(
-    violation("not stored", f"{_ITS_OFFSETS} not stored", when="_stored is null"),
-    violation("aborted", f"{_ITS_OFFSETS} aborted", when="_aborts > 0"),
-    undecided("not ended", f"{_ITS_OFFSETS} not ended"),
-    evidence="records, producer, transaction",
-)
-
-
-def output_without_offsets(trace: Trace) -> CheckOutcome:
-    """The writes of a transaction are committed, and the offsets it sent are aborted or not stored.
-
-    So what it read is processed again. A coordinator that changes in between may lose the offsets
-    (KIP-1319).
-
-    Undecided: no marker ends the offsets.
-    Evaluates: each transaction with committed writes whose offsets were acknowledged.
-    Source: KIP-98, sendOffsetsToTransaction: offsets are part of the transaction.
-    """
-    sent = (
-        trace["transactions"]
-        .where("step = 'send_offsets' and outcome = 'ok'")
-        .groupBy(*_TRANSACTION)
-        .agg(F.max("at_micros").alias("at"))
-    )
-    wrote = (
-        writes(trace)
-        .where("marker = 'commit'")
-        .groupBy(*_TRANSACTION)
-        .agg(F.sum("records").alias("records"))
-    )
-    reported = (
-        client_offsets(trace)
-        .where("producer_id is not null")
-        .limit(1)
-        .select(F.lit(1).alias("_reported"))
-    )
-    judged = (
-        sent.join(wrote, on=list(_TRANSACTION), how="inner")
-        .join(_stored(trace), on=list(_TRANSACTION), how="left")
-        .crossJoin(reported)
-    )
-    found = judged.where("coalesce(_commits, 0) < coalesce(_stored, 1)")
-    return CheckOutcome(findings(found, _NO_OFFSETS), count(judged))
-
-
-def _stored(trace: Trace) -> Frame:
-    """(producer, transaction, group, _stored, _commits, _aborts): counts of stored offsets."""
-    return (
-        offset_commits(trace)
-        .groupBy(*_TRANSACTION)
-        .agg(
-            F.min("group").alias("group"),
-            F.count(F.lit(1)).alias("_stored"),
-            F.count_if(F.col("marker") == "commit").alias("_commits"),
-            F.count_if(F.col("marker") == "abort").alias("_aborts"),
-        )
     )
 
 
@@ -300,11 +266,5 @@ CHECKS = (
         offsets_without_output,
         needs=("transactions", "sends", "committed_offsets", "replica_batches"),
         cases=_NO_OUTPUT,
-    ),
-    CheckDefinition(
-        "C8",
-        output_without_offsets,
-        needs=("transactions", "sends", "committed_offsets", "replica_batches"),
-        cases=_NO_OFFSETS,
     ),
 )

@@ -10,10 +10,12 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts import slices
+from analysis.facts.acknowledgements import lost
 from analysis.facts.deliveries import acknowledged_sends
 from analysis.facts.positions import PARTITION
 from analysis.facts.progress import deleted_records, was_deleted_from
 from analysis.facts.sessions import moved_back, on_branch, passed
+from analysis.facts.state import had, with_timelines
 from analysis.facts.topics import with_log_starts
 from analysis.facts.trace import Trace
 from analysis.facts.transaction_outcomes import committed_readers
@@ -56,7 +58,8 @@ def nonmonotonic_send(trace: Trace) -> CheckOutcome:
 
     An idempotent producer keeps the order when it retries, and so does one with
     `max.in.flight.requests.per.connection=1`. It is no reordering if the earlier value is lost, so
-    that its offset was free again: `lost_record` evaluates that.
+    that its offset was free again, or if the log in which the later one was written did not have
+    it: `lost_record` evaluates that.
 
     Permitted: the producer is not idempotent and has several requests in flight; or these settings
         are not known, and acks is not all.
@@ -91,6 +94,7 @@ def nonmonotonic_send(trace: Trace) -> CheckOutcome:
             "offset",
             "acks",
             "answered_micros as at",
+            "value as own_value",
             "prev.sequence as prev_sequence",
             "prev.offset as prev_offset",
             "prev.value as value",
@@ -102,10 +106,13 @@ def nonmonotonic_send(trace: Trace) -> CheckOutcome:
     )
     # `value` is the first of the earlier slice, and stands for all of it. Below the log start it is
     # not known whether it had been truncated.
+    held = slices.surviving(trace).select(*_LOG, "value", "leader_epoch")
+    by_epoch = held.union(lost(trace).select(*_LOG, "value", "acknowledged_epoch"))
     known = (
-        slices.surviving(trace)
-        .select(*_LOG, "value")
-        .join(turned, on=[*_LOG, "value"], how="inner")
+        with_timelines(held.join(turned, on=[*_LOG, "value"], how="inner").distinct(), trace)
+        .join(by_epoch.toDF(*_LOG, "own_value", "own_epoch"), on=[*_LOG, "own_value"], how="left")
+        .where(had("own_epoch", "leader_epoch", "prev_offset"))
+        .select(*turned.columns)
         .distinct()
         .withColumn("is_kept", F.lit(True))
         .unionByName(_expired(trace, turned).withColumn("is_kept", F.lit(False)))

@@ -16,7 +16,7 @@ from analysis.checks.cases import (
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
-from analysis.facts.branches import rivals, with_readers
+from analysis.facts.branches import absences, rivals, with_readers
 from analysis.facts.permits import with_permit
 from analysis.facts.sessions import (
     STALE_SECONDS,
@@ -26,7 +26,7 @@ from analysis.facts.sessions import (
     runs,
     standstills,
 )
-from analysis.facts.state import absences, with_timelines
+from analysis.facts.state import with_timelines
 from analysis.facts.topics import creations
 from analysis.facts.trace import Trace
 from contract.tables import MICROS_PER_SECOND

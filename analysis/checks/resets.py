@@ -7,7 +7,7 @@ from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.deliveries import deliveries
 from analysis.facts.positions import PARTITION
-from analysis.facts.progress import with_skips
+from analysis.facts.progress import never_delivered
 from analysis.facts.resets import (
     noticed,
     resets_of,
@@ -15,14 +15,21 @@ from analysis.facts.resets import (
     with_history,
     with_log_ends,
 )
-from analysis.facts.state import has_begun, is_overwritten, may_be_overwritten, timelines
+from analysis.facts.state import (
+    FOREVER,
+    end_then,
+    has_begun,
+    is_overwritten,
+    may_be_overwritten,
+    timelines,
+    with_timelines,
+)
 from analysis.facts.topics import of_present_topic, with_log_starts
 from analysis.facts.trace import Trace
 from contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")
 _IN_ORDER = "struct(at_micros, seq, first_place)"
-_FOREVER = "9223372036854775807"
 
 _RESET = Cases(
     permitted("{cause}", "{cause}: the client raised an exception", when="to_offset is null"),
@@ -46,7 +53,7 @@ def reset(trace: Trace) -> CheckOutcome:
     Evaluates: every member that was opened.
     Source: `auto.offset.reset`.
     """
-    found = with_skips(with_history(resets_of(trace), trace), trace).withColumn(
+    found = _with_skips(with_history(resets_of(trace), trace), trace).withColumn(
         "records", F.col("from_offset") - F.col("to_offset")
     )
     return CheckOutcome(findings(found, _RESET), members_judged(trace))
@@ -118,6 +125,13 @@ def unjustified_reset(trace: Trace) -> CheckOutcome:
 
 
 _SILENT = Cases(
+    permitted(
+        "silent",
+        "{records} records of epoch {gone_epoch} were read and then truncated; the leader of epoch"
+        " {reached_epoch} returned {returned} for their epoch, which is not below the position, so"
+        " that no client could notice",
+        when="returned > offset_last",
+    ),
     violation(
         "silent",
         "{records} records of epoch {gone_epoch} were read and then truncated; the group continued"
@@ -137,7 +151,8 @@ def truncation_undetected(trace: Trace) -> CheckOutcome:
     epoch started at or below them, else deleted. Corrupted values are left out.
 
     Permitted: the group commits no epoch, and another member, or the same one after it was opened
-        or assigned again, went on from a commit.
+        or assigned again, went on from a commit; or the end that the leader returned for the epoch
+        was not below the position: its log lacked the epoch, and had an older one there.
     Evaluates: every delivery.
     Source: KIP-320; `OffsetAndMetadata(long)`: no client can validate a commit without an epoch
         (KAFKA-20507).
@@ -145,6 +160,9 @@ def truncation_undetected(trace: Trace) -> CheckOutcome:
     silent = _went_on(trace, _truncated_reads(trace)).join(trace.groups, on="group", how="left")
     found = silent.join(
         noticed(trace, silent), on=[*PARTITION, "first_micros", "until_micros"], how="left_anti"
+    )
+    found = with_timelines(found, trace).withColumn(
+        "returned", F.expr(end_then("gone_epoch", f"until_micros + {trace.clock_micros}"))
     )
     return CheckOutcome(findings(found, _SILENT), trace.records("polls"))
 
@@ -155,7 +173,7 @@ def _truncated_reads(trace: Trace) -> Frame:
     polls = of_present_topic(
         slices.polls(trace).where("is_intact"), trace, f"polled_micros - {trace.clock_micros}"
     )
-    is_truncated = is_overwritten("leader_epoch", "offset + 1", _FOREVER)
+    is_truncated = is_overwritten("leader_epoch", "offset + 1", FOREVER)
     return trace.engine.materialized(
         polls.join(slices.surviving(trace), on=[*_LOG, "value"], how="left_anti")
         .join(starts, on=list(_LOG), how="left")
@@ -215,6 +233,24 @@ def _went_on(trace: Trace, gone: Frame) -> Frame:
     )
     return went_on.join(again, on=list(key), how="left").withColumn(
         "is_resumed", F.expr("next_member != gone_member or is_again is not null")
+    )
+
+
+def _with_skips(resets: Frame, trace: Trace) -> Frame:
+    """Add skipped: how many records from from_offset up to to_offset the group never got."""
+    key = (*PARTITION, "member", "at_micros", "from_offset")
+    jumps = resets.where("to_offset > from_offset").select(*key, "to_offset").distinct()
+    missed = (
+        never_delivered(trace)
+        .select(*PARTITION, "offset", "records")
+        .distinct()
+        .join(jumps, on=list(PARTITION), how="inner")
+        .where("offset >= from_offset and offset < to_offset")
+        .groupBy(*key)
+        .agg(F.sum("records").alias("skipped"))
+    )
+    return resets.join(missed, on=list(key), how="left").withColumn(
+        "skipped", F.coalesce("skipped", F.lit(0))
     )
 
 

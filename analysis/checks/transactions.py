@@ -4,12 +4,16 @@ How a transaction ended is what its marker in the log says, else what its client
 """
 
 from analysis.checks.base import CheckDefinition, CheckOutcome, count_records, spans
-from analysis.checks.cases import DECIDED, Cases, decided, findings, permit_in_words, violation
+from analysis.checks.cases import DECIDED, Cases, decided, findings, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
+from analysis.engine.frames import Frame
 from analysis.facts import slices
+from analysis.facts.declared import OF_EVENT
+from analysis.facts.deliveries import deliveries
 from analysis.facts.permits import with_later_permit
-from analysis.facts.progress import final_positions
+from analysis.facts.positions import PARTITION
+from analysis.facts.progress import final_positions, jumps_permitted
 from analysis.facts.trace import Trace
 from analysis.facts.transaction_outcomes import committed_readers
 from analysis.facts.transactions import writes
@@ -67,15 +71,17 @@ def aborted_read(trace: Trace) -> CheckOutcome:
 
 _SKIPPED = (
     "{records} values of committed transaction {transaction} of {producer} were skipped; {seen}"
-    " others were delivered{coalesce(concat('; ', permitted_by), '')}"
+    " others were delivered{coalesce(concat('; ', permit.words), '')}"
 )
-_IS_PERMITTED = "offset is not null and _kept is null and permit is not null"
+_IS_PERMITTED = (
+    "offset is not null and permit is not null and (_kept is null or permit.cause = 'reset')"
+)
 _MISSED = Cases(
     violation(
         "torn", _SKIPPED, when="seen > 0", permitted_if=_IS_PERMITTED, undecided_if="offset is null"
     ),
     violation("hidden", _SKIPPED, permitted_if=_IS_PERMITTED, undecided_if="offset is null"),
-    evidence="records, producer, transaction, seen, permitted_by",
+    evidence="records, producer, transaction, seen, permit",
 )
 
 
@@ -84,8 +90,9 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
 
     It got other writes of the transaction (`torn`), or none (`hidden`).
 
-    Permitted: by an election after the write that permits its loss and started its epoch at or
-        below it.
+    Permitted: by an event after the write and before the group went past it: an election that
+        permits its loss and started its epoch at or below it, a deletion up to a log start above
+        it, or the creation of the topic anew; or by a reset whose policy led the group past it.
     Undecided: no source reports that the write was appended.
     Evaluates: every write of a committed transaction that a group went past.
     Source: KIP-98: a transaction is atomic over its partitions.
@@ -107,13 +114,13 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
     kept = slices.surviving(trace).select(*_LOG, "value", F.lit(1).alias("_kept"))
     missed = (
         decided(
-            with_later_permit(unread, trace)
+            _with_permit(unread, trace)
             .withColumn("seen", F.col("_passed") - F.col("_unread"))
             .join(kept, on=[*_LOG, "value"], how="left"),
             _MISSED,
         )
-        .withColumn("permitted_by", F.when(F.col("verdict") == "permitted", permit_in_words()))
-        .groupBy("group", *_LOG, *_TRANSACTION, *DECIDED, "seen", "permitted_by")
+        .withColumn("permit", F.expr("if(verdict = 'permitted', permit, null)"))
+        .groupBy("group", *_LOG, *_TRANSACTION, *DECIDED, "seen", "permit")
         .agg(
             F.min("offset").alias("offset_first"),
             F.max("last_offset").alias("offset_last"),
@@ -121,6 +128,48 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
         )
     )
     return CheckOutcome(findings(missed, _MISSED), count_records(passed))
+
+
+def _with_permit(missed: Frame, trace: Trace) -> Frame:
+    """What a group never got, with `permit`: the first event that permits it.
+
+    A reset that led the group past it, or an event of `with_later_permit` before it went past.
+
+    Args:
+        missed: with group, topic, partition, offset, answered_micros.
+        trace: the run.
+    """
+    key = (*PARTITION, "offset", "answered_micros")
+    at = missed.select(*key).distinct()
+    reached = (
+        deliveries(trace)
+        .selectExpr(*PARTITION, "first_offset as reached", "at_micros")
+        .union(
+            trace["group_events"]
+            .where("position is not null")
+            .select(*PARTITION, F.col("position").alias("reached"), "at_micros")
+        )
+    )
+    passed = (
+        at.join(reached, on=list(PARTITION), how="inner")
+        .where("reached > offset and at_micros >= coalesce(answered_micros, at_micros)")
+        .groupBy(*key)
+        .agg(F.min("at_micros").alias("passed_micros"))
+    )
+    led = (
+        at.join(jumps_permitted(trace), on=list(PARTITION), how="inner")
+        .where("from_offset <= offset and number > offset")
+        .groupBy(*key)
+        .agg(F.min(F.struct(*OF_EVENT)).alias("_jump"))
+    )
+    return (
+        with_later_permit(
+            missed.join(passed, on=list(key), how="left"), trace, until="passed_micros"
+        )
+        .join(led, on=list(key), how="left")
+        .withColumn("permit", F.coalesce("_jump", "permit"))
+        .drop("_jump", "passed_micros")
+    )
 
 
 CHECKS = (

@@ -10,10 +10,11 @@ from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.acknowledgements import lost
-from analysis.facts.declared import LOG, SLICE, each
+from analysis.facts.declared import LOG, OF_GROUP, SLICE, each
 from analysis.facts.deliveries import deliveries
-from analysis.facts.leader_epochs import fork_of
 from analysis.facts.positions import PARTITION
+from analysis.facts.state import FOREVER, end_then, fork_then, timelines, with_timelines
+from analysis.facts.topics import of_present_topic
 from analysis.facts.trace import Trace, fact
 from contract.table_columns import boolean, int32, int64, string
 
@@ -33,14 +34,18 @@ _BITS = 63
     int64("first_offset", "in the order of delivery"),
     int64("last_offset", "likewise"),
     *each(int64, "first_micros last_micros"),
-    int64("forked_at", "where the surviving branch leaves the epoch; null if it does not"),
+    int64(
+        "forked_at",
+        "where the surviving branch leaves the epoch, as its leader returns it; null if it does"
+        " not",
+    ),
 )
 def reads(trace: Trace) -> Frame:
     """What each group was delivered of each epoch, with the fork where that epoch ends.
 
     Records whose epoch the client does not report are left out.
     """
-    return (
+    read = (
         deliveries(trace)
         .where("leader_epoch >= 0")
         .groupBy(*PARTITION, F.col("leader_epoch").alias("epoch"))
@@ -52,9 +57,8 @@ def reads(trace: Trace) -> Frame:
             F.min("at_micros").alias("first_micros"),
             F.max("at_micros").alias("last_micros"),
         )
-        .join(trace.epoch_starts, on=list(_LOG), how="left")
-        .selectExpr("*", f"{fork_of('epoch')} as forked_at")
     )
+    return with_timelines(read, trace).selectExpr("*", f"{end_then('epoch', FOREVER)} as forked_at")
 
 
 @fact(
@@ -101,18 +105,20 @@ def abandoned(trace: Trace) -> Frame:
         .agg((F.max("last_offset") + 1).alias("reached"))
         .selectExpr("*", "0 as rank", "'acknowledgement' as reached_by")
     )
-    return (
+    reached = (
         in_replicas.union(in_polls)
         .union(in_samples)
         .union(in_acknowledgements)
         .where("epoch >= 0")
         .groupBy(*_LOG, "epoch")
         .agg(F.expr("max(struct(reached, rank, reached_by))").alias("furthest"))
-        .join(trace.epoch_starts, on=list(_LOG), how="inner")
+    )
+    return (
+        with_timelines(reached, trace)
         .selectExpr(
             *_LOG,
             "epoch",
-            f"{fork_of('epoch')} as forked_at",
+            f"{fork_then('epoch', FOREVER)} as forked_at",
             "furthest.reached",
             "furthest.reached_by",
         )
@@ -153,6 +159,51 @@ def rivals(trace: Trace) -> Frame:
         *several.columns,
         F.col("_owed").isNotNull().alias("is_owed"),
         F.when(F.col("offset") == F.col("_offset"), F.col("_answered")).alias("answered_micros"),
+    )
+
+
+@fact(
+    *OF_GROUP,
+    int32("other_epoch", "under which it read"),
+    int64("from_offset"),
+    int64("to_offset", "exclusive: where the log has no epoch so new"),
+    int64("at_micros"),
+)
+def absences(trace: Trace) -> Frame:
+    """Where a group came to the log's end, under an epoch whose branch the log left since.
+
+    What the log holds there of an older epoch was not in that branch, which had started at or below
+    from_offset.
+    """
+    clock = trace.clock_micros
+    is_unsure = (
+        "exists(timeline, one -> one.leader_epoch > led.leader_epoch"
+        f" and coalesce(one.from_micros <= at_micros + {clock}, true))"
+    )
+    kept = "filter(timeline, one -> one.is_kept and one.leader_epoch >= led.leader_epoch)"
+    return (
+        of_present_topic(
+            trace["group_events"].where("change = 'caught_up' and position is not null"),
+            trace,
+            "at_micros",
+        )
+        .select("group", *_LOG, "position", "at_micros")
+        .join(timelines(trace), on=list(_LOG), how="inner")
+        .join(trace.log_bounds.select(*_LOG, "log_end"), on=list(_LOG), how="inner")
+        .withColumn(
+            "led",
+            F.expr(f"array_max(filter(timeline, one -> one.from_micros <= at_micros - {clock}))"),
+        )
+        .where(f"led.start_high is not null and not {is_unsure}")
+        .selectExpr(
+            "group",
+            *_LOG,
+            "led.leader_epoch as other_epoch",
+            "greatest(position, led.start_high) as from_offset",
+            f"coalesce(array_min(transform({kept}, one -> one.start_high)), log_end) as to_offset",
+            "at_micros",
+        )
+        .where("from_offset < to_offset")
     )
 
 

@@ -4,6 +4,7 @@ from analysis.engine.frames import Frame
 from analysis.facts.declared import of_table
 from analysis.facts.trace import Trace, fact
 
+OFFSETS_TOPIC = "__consumer_offsets"
 _COMMIT_APIS = "'OFFSET_COMMIT', 'TXN_OFFSET_COMMIT'"
 
 

@@ -4,11 +4,12 @@ What was committed is taken from `__consumer_offsets`, not from what a client cl
 """
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.columns import Window
+from analysis.engine.columns import Window, literal
 from analysis.engine.frames import Frame
 from analysis.facts.declared import OF_GROUP, each, of_table
 from analysis.facts.positions import PARTITION, all_offsets, offsets_of
 from analysis.facts.slices import given_at, logged_at
+from analysis.facts.state import was_there, with_timelines
 from analysis.facts.topics import of_present_topic, with_former_topic
 from analysis.facts.trace import Trace, fact
 from contract.outcomes import BY_THE_CLIENT, CommitEpoch
@@ -19,6 +20,10 @@ COMMIT = (*PARTITION, "offsets_partition", "offsets_offset")
 OF_COMMIT = of_table("committed_offsets", *COMMIT)
 OF_RECORDS = (str(CommitEpoch.RECORD), str(CommitEpoch.APPLICATION))
 """Styles by which the epoch of the record before is committed."""
+IS_CHOSEN = (
+    f"coalesce(commit_epoch, '{CommitEpoch.RECORD}') not in ({', '.join(map(literal, OF_RECORDS))})"
+)
+"""The group's style of committing does not take the epoch of the record before."""
 COMMIT_CLOCK_MICROS = 1000
 """A commit record's timestamp is in milliseconds."""
 REPORT = (*PARTITION, "member", "seq")
@@ -64,8 +69,10 @@ def with_manner(rows: Frame, trace: Trace) -> Frame:
     ),
     int32(
         "logged_epoch",
-        "of the record before, as the surviving log has it, control batches included",
+        "of the record before, as the surviving log has it, control batches included; null if it"
+        " was not there when the commit was stored",
     ),
+    int32("replaced_by", "the epoch of the record that the surviving log has there since"),
     int32("record_epoch", "polled_epoch, or else logged_epoch"),
     boolean(
         "is_after_control",
@@ -140,16 +147,21 @@ def stored_commits(trace: Trace) -> Frame:
         .groupBy(*COMMIT)
         .agg(F.max("leader_epoch").alias("led_epoch"))
     )
+    is_there = was_there("logged_epoch", "before", "until")
     return (
-        commits.join(as_polled, on=list(COMMIT), how="left")
+        with_timelines(commits.join(as_polled, on=list(COMMIT), how="left"), trace)
         .join(logged, on=["topic", "partition", "before"], how="left")
+        .withColumn("replaced_by", F.expr(f"if({is_there}, null, logged_epoch)"))
+        .withColumn("logged_epoch", F.expr("if(replaced_by is null, logged_epoch, null)"))
         .join(led_then, on=list(COMMIT), how="left")
         .join(opened_then, on=list(COMMIT), how="left")
         .join(trace.groups.select("group", "commit_epoch"), on="group", how="left")
         .withColumn("record_epoch", F.coalesce("polled_epoch", "logged_epoch"))
         .withColumn("could_know", F.coalesce(could_know, F.lit(0) == 1))
         .withColumn("is_transactional", F.expr("coalesce(producer_id >= 0, false)"))
-        .withColumn("is_after_control", F.coalesce("is_after_control", F.expr("false")))
+        .withColumn(
+            "is_after_control", F.expr("coalesce(logged_epoch >= 0 and is_after_control, false)")
+        )
         .withColumn("is_of_former", F.coalesce("is_of_former", F.expr("false")))
     )
 

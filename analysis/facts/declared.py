@@ -79,3 +79,15 @@ SLICE = (
     int64("records", "how many records"),
 )
 """A range of records that every source has whole, or not at all; see `analysis.facts.slices`."""
+EVENT = (
+    int64("at_micros"),
+    string("cause", "election, deletion, creation or reset"),
+    int64(
+        "number",
+        "of an election the leader epoch, of a deletion the new log start, of a creation its"
+        " metadata offset, of a reset the offset to which it led",
+    ),
+    string("words", "what it was"),
+)
+"""What permits a loss or a jump: see `analysis.facts.permits`."""
+OF_EVENT = tuple(column.name for column in EVENT)

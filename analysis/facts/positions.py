@@ -6,7 +6,7 @@ partition has lost. What a group resumes from is in the log of the last in-sync 
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.facts.client_offsets import client_offsets
+from analysis.facts.client_offsets import OFFSETS_TOPIC, client_offsets
 from analysis.facts.declared import OF_GROUP, of_table
 from analysis.facts.deliveries import deliveries
 from analysis.facts.topics import (
@@ -22,7 +22,6 @@ from contract.table_columns import boolean, int64, string
 PARTITION = ("group", "topic", "partition")
 _ENDINGS = ("caught_up", "stalled", "failed")
 _STORED = of_table("committed_offsets")
-OFFSETS_TOPIC = "__consumer_offsets"
 IN_LOG = "struct(offsets_partition, offsets_offset, committed_micros)"
 """SQL: sorts the commits of a group, as they follow each other in the surviving log."""
 

@@ -3,7 +3,7 @@
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
-from analysis.facts.declared import LOG, OF_GROUP, SLICE
+from analysis.facts.declared import EVENT, LOG, OF_GROUP, SLICE, of_table
 from analysis.facts.deliveries import deliveries
 from analysis.facts.elections import elections
 from analysis.facts.positions import (
@@ -14,7 +14,7 @@ from analysis.facts.positions import (
     offsets_of,
     positions,
 )
-from analysis.facts.state import fork_then, timelines
+from analysis.facts.state import FOREVER, end_then, fork_then, timelines
 from analysis.facts.topics import of_present_topic, with_log_starts
 from analysis.facts.trace import Trace, fact, view
 from contract.outcomes import CommitEpoch, Isolation
@@ -22,12 +22,15 @@ from contract.table_columns import boolean, int32, int64, string
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
+_IS_JUMP = (
+    "cause in ('out_of_range', 'no_commit') and (policy = 'latest' or policy like 'by_duration%')"
+)
+"""Of `reset_ranges`: `auto.offset.reset` may have led past records that the log has."""
 _RECORD = ("offset", "last_offset", "records", "leader_epoch", "value")
 _RESET = (*PARTITION, "member", "at_micros", "to_offset", "cause", "policy")
 _LATE_MICROS = MICROS_PER_SECOND
 """A client may write the line of a reset so long after it went on."""
 _NEVER = 2**62
-_FOREVER = str(2**63 - 1)
 
 
 @fact(*OF_GROUP, *SLICE, int32("leader_epoch"))
@@ -116,7 +119,8 @@ def deleted_records(trace: Trace) -> Frame:
     int64(
         "final_position",
         "the position, but not above where a newer leader epoch started after the group was seen"
-        " last: it did not go on there",
+        " last, nor above where the epoch that it read last started, if the log lacks it: it did"
+        " not go on there",
     ),
     int64("position", "as of `positions`"),
     int64("seen_micros", "likewise"),
@@ -133,7 +137,8 @@ def final_positions(trace: Trace) -> Frame:
     )
     since = (
         "array_min(transform(filter(timeline, one -> one.leader_epoch > read_epoch"
-        " and (is_polled or one.from_micros > seen_micros)), one -> one.start_high))"
+        " and (is_polled or one.from_micros > seen_micros) or one.leader_epoch = read_epoch"
+        " and array_contains(array_max(timeline).lacked, read_epoch)), one -> one.start_high))"
     )
     return (
         positions(trace)
@@ -164,7 +169,8 @@ def repeated(trace: Trace) -> Frame:
     int64("committed_offset", "of its last commit"),
     int32("committed_epoch"),
     int64("committed_micros"),
-    int64("jumped_to", "the offset to which `auto.offset.reset=latest` led past it"),
+    int64("jumped_to", "the offset to which `auto.offset.reset` led past it"),
+    string("policy", "that of this reset: `latest`, or `by_duration` (KIP-1106)"),
     int64(
         "truncated_to",
         "the offset to which the client went for a truncation that it placed above it",
@@ -179,6 +185,12 @@ def repeated(trace: Trace) -> Frame:
         "whether it took the place of a record that was delivered to the group before, and then"
         " truncated; false where a reset led past it",
     ),
+    boolean(
+        "is_unseen",
+        "whether the leader returned an end of that record's epoch above what the group had read of"
+        " it, so that no client could notice (KIP-320)",
+    ),
+    int32("read_epoch", "that epoch, if so"),
     boolean("is_gapped", "whether a history that has deliveries to the group lacks events"),
 )
 def skips(trace: Trace) -> Frame:
@@ -197,6 +209,8 @@ def skips(trace: Trace) -> Frame:
                 f" and (truncated_to is null or commit_epoch = '{CommitEpoch.NONE}')"
             ),
         )
+        .withColumn("is_unseen", F.expr("is_replaced and is_unseen"))
+        .withColumn("read_epoch", F.expr("if(is_unseen, read_epoch, null)"))
         .withColumn("is_gapped", F.coalesce("is_gapped", F.expr("false")))
     )
 
@@ -219,16 +233,17 @@ def _gapped(trace: Trace) -> Frame:
 def _passed_by_resets(skipped: Frame, trace: Trace) -> Frame:
     """What a reset led past.
 
-    Columns: group, topic, partition, offset, leader_epoch, jumped_to, truncated_to, unclean_epochs.
+    Columns: group, topic, partition, offset, leader_epoch; jumped_to, policy, truncated_to and
+    unclean_epochs, as of `skips`.
     """
-    is_latest = "cause in ('out_of_range', 'no_commit') and policy = 'latest'"
     return (
         skipped.select(*PARTITION, "offset", "leader_epoch")
-        .join(_ranges(trace), on=list(PARTITION), how="inner")
+        .join(reset_ranges(trace), on=list(PARTITION), how="inner")
         .where("offset >= covers_from and offset < to_offset")
         .groupBy(*PARTITION, "offset", "leader_epoch")
         .agg(
-            F.expr(f"max(to_offset) filter (where {is_latest})").alias("jumped_to"),
+            F.expr(f"max(to_offset) filter (where {_IS_JUMP})").alias("jumped_to"),
+            F.expr(f"max(policy) filter (where {_IS_JUMP})").alias("policy"),
             F.expr("max(to_offset) filter (where cause = 'truncation')").alias("truncated_to"),
             F.expr(
                 "max(unclean_epochs) filter (where cause = 'truncation'"
@@ -238,7 +253,14 @@ def _passed_by_resets(skipped: Frame, trace: Trace) -> Frame:
     )
 
 
-def _ranges(trace: Trace) -> Frame:
+@fact(
+    *OF_GROUP,
+    *of_table("resets", "at_micros", "to_offset", "from_epoch", "cause", "policy"),
+    int64("answered"),
+    string("unclean_epochs"),
+    int64("covers_from"),
+)
+def reset_ranges(trace: Trace) -> Frame:
     """Resets with covers_from: from there on, up to to_offset, they led past records.
 
     That is the position that was reset; or where its branch ended, if a truncation had removed what
@@ -299,11 +321,12 @@ def _ranges(trace: Trace) -> Frame:
         )
         .selectExpr(
             *PARTITION,
+            "at_micros",
             "to_offset",
             "from_epoch",
             "cause",
             "policy",
-            f"if(from_epoch < 0, null, {fork_then('from_epoch', until)}) as answered",
+            f"if(from_epoch < 0, null, {end_then('from_epoch', until)}) as answered",
             "if(from_epoch >= 0 and size(unclean) > 1, to_json(array_sort(unclean)), null)"
             " as unclean_epochs",
             "greatest(reached, least(coalesce(from_offset, reached),"
@@ -326,39 +349,49 @@ def _unclean(trace: Trace) -> Frame:
     )
 
 
+@view(*OF_GROUP, *EVENT, int64("from_offset", "the first one that it led past"))
+def jumps_permitted(trace: Trace) -> Frame:
+    """Events that permit a jump of a group: resets by a policy that leads past records."""
+    return (
+        reset_ranges(trace)
+        .where(_IS_JUMP)
+        .selectExpr(
+            *PARTITION,
+            "at_micros",
+            "if(at_micros is null, null, 'reset') as cause",
+            "to_offset as number",
+            "if(at_micros is null, null, concat('auto.offset.reset=', policy)) as words",
+            "covers_from as from_offset",
+        )
+    )
+
+
 def _replaced(skipped: Frame, trace: Trace) -> Frame:
-    """(group, topic, partition, offset, leader_epoch, is_replaced): as of `skips`."""
+    """group, topic, partition, offset, leader_epoch; is_replaced, read_epoch, is_unseen of `skips`.
+
+    As of `skips`.
+    """
     older = (
         of_present_topic(deliveries(trace), trace, "at_micros")
         .where("leader_epoch >= 0")
         .groupBy(*PARTITION, F.col("leader_epoch").alias("read_epoch"))
         .agg(F.max("last_offset").alias("last_read"))
         .join(timelines(trace), on=list(_LOG), how="left")
-        .selectExpr("*", f"{fork_then('read_epoch', _FOREVER)} as forked_at")
-        .select(*PARTITION, "read_epoch", "last_read", "forked_at")
+        .selectExpr(
+            "*",
+            f"{fork_then('read_epoch', FOREVER)} as forked_at",
+            f"coalesce({end_then('read_epoch', FOREVER)} > last_read, false) as is_unseen",
+        )
+        .select(*PARTITION, "read_epoch", "last_read", "forked_at", "is_unseen")
     )
     return (
         skipped.select(*PARTITION, "offset", "leader_epoch")
         .join(older, on=list(PARTITION), how="inner")
-        .where("read_epoch < leader_epoch and offset >= forked_at and offset <= last_read")
-        .select(*PARTITION, "offset", "leader_epoch", F.expr("true").alias("is_replaced"))
-        .distinct()
-    )
-
-
-def with_skips(resets: Frame, trace: Trace) -> Frame:
-    """Add skipped: how many records from from_offset up to to_offset the group never got."""
-    key = (*PARTITION, "member", "at_micros", "from_offset")
-    jumps = resets.where("to_offset > from_offset").select(*key, "to_offset").distinct()
-    missed = (
-        never_delivered(trace)
-        .select(*PARTITION, "offset", "records")
-        .distinct()
-        .join(jumps, on=list(PARTITION), how="inner")
-        .where("offset >= from_offset and offset < to_offset")
-        .groupBy(*key)
-        .agg(F.sum("records").alias("skipped"))
-    )
-    return resets.join(missed, on=list(key), how="left").withColumn(
-        "skipped", F.coalesce("skipped", F.lit(0))
+        .where("read_epoch != leader_epoch and offset >= forked_at and offset <= last_read")
+        .groupBy(*PARTITION, "offset", "leader_epoch")
+        .agg(
+            F.expr("true").alias("is_replaced"),
+            F.max("read_epoch").alias("read_epoch"),
+            F.max("is_unseen").alias("is_unseen"),
+        )
     )

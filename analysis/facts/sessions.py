@@ -156,7 +156,10 @@ def ranges_passed(trace: Trace) -> Frame:
 
 @view(
     *JUMPS,
-    boolean("is_commit", "whether the group had committed that offset"),
+    boolean(
+        "is_commit",
+        "whether it was the group's last commit at some time since the run before",
+    ),
     boolean(
         "is_permitted",
         "it had, and the member went back there from one poll to the next, which a rebalance does"
@@ -166,17 +169,26 @@ def ranges_passed(trace: Trace) -> Frame:
 def moved_back(trace: Trace) -> Frame:
     """Rows of `jumps` that go back although reading did not start over."""
     back = jumps(trace).where("not is_anew and reset_to is null and first_offset <= prev_offset")
+    in_order = Window.partitionBy("group", *_LOG).orderBy("committed_micros")
     stored = (
         client_offsets(trace)
         .where(IS_STORED)
-        .groupBy("group", *_LOG, F.col("offset").alias("first_offset"))
-        .agg(F.min("committed_micros").alias("_committed"))
+        .select(
+            "group",
+            *_LOG,
+            F.col("offset").alias("first_offset"),
+            F.col("committed_micros").alias("_committed"),
+            F.lead("committed_micros").over(in_order).alias("_replaced"),
+        )
+    )
+    is_last = (
+        f"_committed <= at_micros + {trace.clock_micros}"
+        f" and coalesce(_replaced >= prev_micros - {trace.clock_micros}, true)"
     )
     return (
         back.join(stored, on=["group", *_LOG, "first_offset"], how="left")
-        .withColumn(
-            "is_commit", F.expr(f"coalesce(_committed <= at_micros + {trace.clock_micros}, false)")
-        )
+        .groupBy(*back.columns)
+        .agg(F.max(F.expr(f"coalesce({is_last}, false)")).alias("is_commit"))
         .withColumn("is_permitted", F.expr("is_commit and seq != prev_seq"))
     )
 

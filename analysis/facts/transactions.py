@@ -4,9 +4,15 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts import slices
-from analysis.facts.declared import LOG, each
-from analysis.facts.trace import Trace, fact
-from analysis.facts.transaction_outcomes import OUTCOME, committed_readers, with_outcomes
+from analysis.facts.declared import LOG, each, of_table
+from analysis.facts.positions import offsets_of
+from analysis.facts.trace import Trace, fact, view
+from analysis.facts.transaction_outcomes import (
+    OUTCOME,
+    committed_readers,
+    offset_commits,
+    with_outcomes,
+)
 from contract.table_columns import int32, int64, string
 
 _LOG = ("topic", "partition")
@@ -121,4 +127,31 @@ def _spans(batches: Frame) -> Frame:
             F.min(F.when(F.col("is_control"), F.col("control_type"))).alias("control_type"),
         )
         .where("first_offset is not null")
+    )
+
+
+@view(
+    *of_table("transactions", *_TRANSACTION),
+    string("group"),
+    *each(int64, "_stored _commits _aborts"),
+)
+def stored_of_transactions(trace: Trace) -> Frame:
+    """How many offsets of each transaction the surviving log of the coordinators has.
+
+    Only transactions with some; _commits and _aborts count those with such a marker.
+    """
+    return (
+        offset_commits(trace)
+        .join(
+            offsets_of(trace).select("offsets_partition", "offsets_offset").distinct(),
+            on=["offsets_partition", "offsets_offset"],
+            how="left_semi",
+        )
+        .groupBy(*_TRANSACTION)
+        .agg(
+            F.min("group").alias("group"),
+            F.count(F.lit(1)).alias("_stored"),
+            F.count_if(F.col("marker") == "commit").alias("_commits"),
+            F.count_if(F.col("marker") == "abort").alias("_aborts"),
+        )
     )

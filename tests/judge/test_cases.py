@@ -94,7 +94,7 @@ def test_a_case_is_for_rows_of_its_kind(engine: DuckDBEngine) -> None:
         *by_election("gone", "gone at {offset}"),
     )
     permit = pa.array(
-        [None, None, None, {"permits": "unclean", "leader": 1, "epoch": 2, "metadata_offset": 3}]
+        [None, None, None, {"words": "unclean: broker 1, epoch 2, metadata offset 3"}]
     )
     frame = rows(
         engine,

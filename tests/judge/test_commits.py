@@ -112,7 +112,8 @@ def test_an_aborted_record_before_the_commit_is_not_for_all(
 
 
 BEYOND: Rows = {**READ, "committed_offsets": [committed(9, 0, at=300 * MS)]}
-NEXT = [led(0, at=10), led(1, at=500 * MS, leader=2)]
+UNCLEAN = [led(0, at=10), led(1, at=500 * MS, leader=2)]
+NEXT = [{**UNCLEAN[0], "isr": [1, 2]}, UNCLEAN[1]]
 
 
 @pytest.mark.parametrize(
@@ -127,6 +128,8 @@ NEXT = [led(0, at=10), led(1, at=500 * MS, leader=2)]
         # A newer leader: the epoch's end is known where the branch goes on from it.
         ({"leaderships": NEXT, "epoch_checkpoints": epochs((0, 0), (1, 4))}, "violated"),
         ({"leaderships": NEXT, "epoch_checkpoints": epochs((0, 0), (1, 9))}, "holds"),
+        # unclean.leader.election.enable: what the log had beyond it may be lost.
+        ({"leaderships": UNCLEAN, "epoch_checkpoints": epochs((0, 0), (1, 4))}, "permitted"),
         ({"leaderships": NEXT, "epoch_checkpoints": epochs((0, 0))}, "undecided"),
         # What was delivered was in the log, whatever became of it; so was where a reset led.
         ({"polls": polled(8)}, "holds"),

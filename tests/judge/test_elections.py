@@ -6,7 +6,6 @@ import pytest
 from conftest import TraceMaker
 from micro import Row, epoch_started, led, registered
 
-from analysis.checks.cases import permit_in_words
 from analysis.facts.elections import elections
 from analysis.facts.permits import with_permit
 
@@ -194,7 +193,7 @@ def test_a_loss_is_permitted_by_an_election(
     trace = make_trace({"leaderships": leaderships, "leader_epoch_starts": started})
     lost = trace["leaderships"].limit(1).selectExpr("topic", "partition", f"{offset} as offset")
     judged = with_permit(lost, trace, after="0", to="1", offset="offset")
-    (row,) = judged.select("permit", "is_unreported", permit_in_words().alias("words")).collect()
+    (row,) = judged.select("permit", "is_unreported", "permit.words").collect()
     assert (row["permit"] is not None, row["is_unreported"]) == (permitted, is_unreported)
     if permitted:
         assert row["words"] == (
