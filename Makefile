@@ -59,9 +59,9 @@ mutants: $(BENCH_READY) ## Change the checks' code and print which changes their
 findings: $(READY) ## Every check, from the docstrings of its code; writes the tables of docs/findings.md
 	.venv/bin/python -m analysis.findings_page
 
-bench-tools: $(BENCH_READY) ## Install DuckDB and what else the benches need
+bench-tools: $(BENCH_READY) ## Install what make arbiter and make mutants need
 
-bench-analysis: $(BENCH_READY) ## Cost of the checks, also against DuckDB and an earlier revision (half an hour): [EVENTS=] [BASE=]; writes docs/benchmarks.md
+bench-analysis: $(READY) ## What fencepost analyze costs, by history and engine, and of an earlier revision (a quarter of an hour): [EVENTS=] [BASE=]; writes docs/benchmarks.md
 	.venv/bin/python -m bench.analysis_speed $(EVENTS) $(if $(BASE),--base $(call quoted,$(BASE)))
 
 scenarios-page: $(READY) ## Write docs/scenarios.md from the scenarios' files and the suite nightly

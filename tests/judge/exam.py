@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from agreement import Judged
 
 import tests.histories
 from analysis.checks.registry import CHECKS
-from bench.judging import Judged
 from contract.run_folder import Plan, RunFolder
 from contract.tables import MICROS_PER_SECOND, TABLES
 from contract.verdicts import CheckVerdict, FindingVerdict, Verdict

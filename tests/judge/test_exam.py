@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from agreement import Judged, differing
+from agreement import judge as judge_all
 from conftest import TraceReader
 from exam import Exam, Said, is_right, questions, said_alone, written
 from judging import judge
@@ -15,9 +17,6 @@ from pyspark.sql import SparkSession
 
 from analysis.checks.registry import CHECKS
 from analysis.facts.load import load_trace
-from bench.agreement import differing
-from bench.judging import Judged
-from bench.judging import judge as judge_all
 from bench.mutation import PARTITIONS, RECORDS, universes
 from contract.checks import Check
 from contract.run_folder import RunFolder
@@ -66,7 +65,7 @@ def said(exam: Exam, of_exam: OfExam, engine_name: str) -> Said:
 
 
 def judged(read: TraceReader, folder: RunFolder) -> dict[str, Judged]:
-    return judge_all(read(folder), lambda _: None)
+    return judge_all(read(folder))
 
 
 def _wrong(question: Question, said: dict[str, str]) -> dict[str, str]:

@@ -1,15 +1,9 @@
-"""One history judged once by every check: `python -m bench.judging ENGINE FOLDER FILE [MASTER]`.
+"""What every check found in a trace, whole, and whether two engines found the same."""
 
-ENGINE is `spark` or `duckdb`; FILE receives the findings by check. Each measurement is a new
-process, so that no cache is warm. For a progress bar, it prints a line for each check twice: when
-its shared tables are computed, and when its findings are.
-"""
-
-import sys
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import reduce
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,13 +12,8 @@ from analysis.checks.base import CheckOutcome
 from analysis.checks.registry import CHECKS
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.engine.session import open_session
-from analysis.facts.load import load_trace
 from analysis.facts.trace import Trace
-from bench.traces import load
 from contract.checks import Check
-from contract.run_folder import RunFolder
-from contract.verdicts import Engine
 
 _TOLD_CHARACTERS = 300
 
@@ -43,7 +32,7 @@ class Judged(msgspec.Struct):
     findings: list[dict[str, Any]] = []
 
 
-def judge(trace: Any, tell: Callable[[str], None]) -> dict[str, Judged]:
+def judge(trace: Trace) -> dict[str, Judged]:
     """Judge with every registered check, as `analysis.verdict.judge`, but return all findings."""
     told = {str(check): Judged(lacks=one.lacks(trace)) for check, one in CHECKS.items()}
     outcomes: dict[str, CheckOutcome] = {}
@@ -54,12 +43,10 @@ def judge(trace: Any, tell: Callable[[str], None]) -> dict[str, Judged]:
             return
         with _broken_in(told[name]):
             outcomes[name] = CHECKS[check].judge(trace)
-        tell(name)
 
     def collect(name: str) -> None:
         with _broken_in(told[name]):
             told[name].findings = [dict(row) for row in outcomes[name].findings.collect()]
-        tell(name)
 
     trace.engine.each(ask, CHECKS)
     asked = []
@@ -83,21 +70,13 @@ def _broken_in(judged: Judged) -> Iterator[None]:
         judged.lacks = f"{type(error).__name__}: {error}"[:_TOLD_CHARACTERS]
 
 
-def main() -> None:
-    """Judge, and write the findings."""
-    engine, folder, file = sys.argv[1], RunFolder(Path(sys.argv[2])), Path(sys.argv[3])
-    if engine == "duckdb":
-        told = _judged(load(file.with_suffix(".spill"), folder))
-    else:
-        master = sys.argv[4] if len(sys.argv) > 4 else None  # noqa: PLR2004
-        with open_session(master, engine=Engine.SPARK_SQL) as spark:
-            told = _judged(load_trace(spark, folder))
-    file.write_bytes(msgspec.json.encode(told))
+def differing(one: Mapping[str, Judged], other: Mapping[str, Judged]) -> list[str]:
+    """Return the checks whose findings or evaluated counts differ; rows are compared whole."""
+    names = sorted({*one, *other})
+    return [name for name in names if _told(one.get(name)) != _told(other.get(name))]
 
 
-def _judged(trace: Trace) -> dict[str, Judged]:
-    return judge(trace, lambda name: print(name, flush=True))
-
-
-if __name__ == "__main__":
-    main()
+def _told(judged: Judged | None) -> tuple[Any, ...] | None:
+    if judged is None:
+        return None
+    return judged.lacks, judged.evaluated, Counter(map(str, judged.findings))
