@@ -33,8 +33,11 @@ from contract.held import HeldFolder, remove_unheld
 from contract.run_folder import RunFolder
 from contract.verdicts import Engine, Verdict
 
-ROWS_OF_A_TASK = 50_000_000
-"""Of the tables of a run that a task judges: ranges of records, and other rows."""
+ROWS_OF_A_TASK = 20_000_000
+"""Of the tables of a run that a task judges: ranges of records, and other rows.
+
+These take 10 GB; with less memory DuckDB spills (docs/decisions/0035).
+"""
 _RESULTS = "run int, name string, content binary"
 """Rows of a task: run, then `verdict` or `error` with its JSON, or a piece of a report's file."""
 _VERDICT, _ERROR, _REPORT = "verdict", "error", "report/"

@@ -140,4 +140,4 @@ def test_the_store_has_a_row_of_each_run_and_finding_and_replaces_them(tmp_path:
     assert (of_run["night"], of_run["scenario"]) == ("night 1", verdict["scenario"])
     assert (of_run["run_verdict"], of_run["engine"]) == ("pass", "DuckDB")
     why = msgspec.json.decode(of_run["verdict_json"])["judging"]["why"]
-    assert why.endswith("rows, up to the 50,000,000 that a task judges")
+    assert why.endswith("rows, up to the 20,000,000 that a task judges")
