@@ -10,14 +10,23 @@ _SUBSTRING_INDEX = """\
 substring_index(whole, delimiter, parts) as array_to_string(
     case when parts >= 0 then string_split(whole, delimiter)[:parts]
          else string_split(whole, delimiter)[parts:] end, delimiter)"""
+_IN_PLACES = """\
+in_places(number, places) as
+    case when signbit(cast(number as double)) then '-' else '' end
+    || cast(round(try_cast(cast(abs(cast(number as double)) as varchar) as decimal(38, 12)), places)
+            as varchar)"""
 MACROS = (
     "arrays_overlap(one, other) as list_has_any(one, other)",
     "monotonically_increasing_id() as row_number() over ()",
     "shiftrightunsigned(number, bits) as number >> bits",
     "get(elements, place) as list_extract(elements, place + 1)",
     _SUBSTRING_INDEX,
+    _IN_PLACES,
 )
-"""Functions of Spark's that DuckDB calls otherwise, by their signatures."""
+"""Functions of Spark's that DuckDB calls otherwise, by their signatures.
+
+`in_places` rounds a number as Java does: half up, by its shortest decimal digits.
+"""
 
 _TYPES = ("bigint", "int", "string", "boolean")
 _SPECIFIER = re.compile(r"%(?:\.([0-9]+))?([a-z])")
@@ -79,8 +88,7 @@ def _printed(specifier: re.Match[str], value: exp.Expression) -> exp.Expression:
     if specifier[2] != "f":
         text, null = exp.cast(value, "text"), "null"
     else:
-        format_ = exp.Literal.string(specifier[0])
-        text = _call("printf", format_, exp.cast(value, "double"))
+        text = _call("in_places", value, exp.Literal.number(specifier[1]))
         null = "null"[: int(specifier[1])]
     return exp.Coalesce(this=text, expressions=[exp.Literal.string(null)])
 

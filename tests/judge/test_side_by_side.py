@@ -11,12 +11,17 @@ from analysis.engine.scratch import Scratch
 from analysis.engine.spark import SparkEngine
 
 
-def test_statements_run_by_the_cores_of_the_executors(spark: SparkSession, tmp_path: Path) -> None:
-    assert spark.sparkContext.master == "local[1,3]"
-    assert SparkEngine(spark, rows=0, scratch=Scratch(tmp_path)).at_once == 2
+@pytest.fixture
+def engine(spark: SparkSession, tmp_path: Path) -> SparkEngine:
+    return SparkEngine(spark, rows=0, scratch=Scratch(tmp_path))
 
 
-def test_answers_come_in_order(spark: SparkSession) -> None:
+def test_statements_run_by_the_cores_of_the_executors(engine: SparkEngine) -> None:
+    assert engine.session.sparkContext.master == "local[1,3]"
+    assert engine.at_once == 2
+
+
+def test_answers_come_in_order(engine: SparkEngine) -> None:
     is_second_done = Event()
 
     def ask(number: int) -> int:
@@ -26,11 +31,11 @@ def test_answers_come_in_order(spark: SparkSession) -> None:
             is_second_done.wait()
         return number * 2
 
-    assert SparkEngine(spark).each(ask, [0, 1]) == [0, 2]
+    assert engine.each(ask, [0, 1]) == [0, 2]
 
 
-def test_an_interrupt_ends_what_goes_on(spark: SparkSession) -> None:
-    engine, is_counting, broken = SparkEngine(spark), Event(), []
+def test_an_interrupt_ends_what_goes_on(engine: SparkEngine) -> None:
+    spark, is_counting, broken = engine.session, Event(), []
 
     def ask(name: str) -> None:
         if name == "interrupted":

@@ -184,7 +184,7 @@ def test_duckdb_writes_null_and_collects_nothing_as_spark_does(tmp_path: Path) -
     engine = DuckDBEngine(threads=1, memory="1GB", spill=tmp_path)
     rows = engine.table(pa.table({"one": [1.25, None], "name": ["a", None]}))
     said = rows.select(F.format_string("%s: %.0f, %.1f %%", "name", "one", "one").alias("said"))
-    assert [row["said"] for row in said.collect()] == ["a: 1, 1.2 %", "null: , n %"]
+    assert [row["said"] for row in said.collect()] == ["a: 1, 1.3 %", "null: , n %"]
     of_none = rows.where("one > 2").agg(
         F.collect_list("one").alias("each"),
         F.expr("sort_array(collect_set(name)) as distinct_ones"),
@@ -193,6 +193,20 @@ def test_duckdb_writes_null_and_collects_nothing_as_spark_does(tmp_path: Path) -
     ahead = Window.orderBy("name").rowsBetween(1, 1)
     listed = rows.select(F.collect_list("name").over(ahead).alias("each"))
     assert [row["each"] for row in listed.collect()] == [["a"], []]
+
+
+def test_duckdb_rounds_as_java_does(tmp_path: Path) -> None:
+    engine = DuckDBEngine(threads=1, memory="1GB", spill=tmp_path)
+    numbers = [21820.5, 1.005, -0.04, 2.0, 12345678.25]
+    said = F.format_string("%.0f %.1f %.2f", "number", "number", "number").alias("said")
+    told = engine.table(pa.table({"number": numbers})).select(said)
+    assert [row["said"] for row in told.collect()] == [
+        "21821 21820.5 21820.50",
+        "1 1.0 1.01",
+        "-0 -0.0 -0.04",
+        "2 2.0 2.00",
+        "12345678 12345678.3 12345678.25",
+    ]
 
 
 def test_a_select_becomes_part_of_the_one_that_reads_it() -> None:
