@@ -7,6 +7,7 @@ from analysis.engine.frames import Frame
 from analysis.facts.assignments import ASSIGNMENT, assignments, commits_at_start
 from analysis.facts.commits import COMMIT_CLOCK_MICROS
 from analysis.facts.deliveries import deliveries
+from analysis.facts.faults import held_faults
 from analysis.facts.positions import PARTITION, all_offsets
 from analysis.facts.progress import never_delivered
 from analysis.facts.trace import Trace
@@ -164,7 +165,6 @@ def double_ownership(trace: Trace) -> CheckOutcome:
         )
         .where("is_same or (first_micros is not null and other_first is not null)")
     )
-    faults = trace["faults"].select("injected_micros", "healed_micros")
     overlaps = (
         pairs.where("is_same or (is_overlapping and not is_older)")
         .selectExpr(
@@ -173,9 +173,9 @@ def double_ownership(trace: Trace) -> CheckOutcome:
             "if(is_overlapping, other_first, other_from) as at_micros",
         )
         .join(
-            faults,
+            held_faults(trace).select("injected_micros", "ended_micros"),
             on=F.expr(
-                "injected_micros <= until_micros and coalesce(healed_micros >= from_micros, true)"
+                "injected_micros <= until_micros and coalesce(ended_micros >= from_micros, true)"
             ),
             how="left",
         )

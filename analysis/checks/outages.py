@@ -9,7 +9,7 @@ from analysis.checks.cases import Cases, findings, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.facts.faults import brokers_of, without_majority
+from analysis.facts.faults import brokers_of, held_faults, without_majority
 from analysis.facts.leader_epochs import states
 from analysis.facts.sessions import OUTAGE_SECONDS
 from analysis.facts.trace import Trace
@@ -220,16 +220,15 @@ def _without_service(trace: Trace) -> Frame:
 
     Columns: since, until.
     """
-    rows = trace["faults"].select("fault", "target", "injected_micros", "healed_micros").collect()
-    faults = [row for row in rows if row["injected_micros"] is not None]
+    faults = held_faults(trace).where("injected_micros is not null").collect()
     spans = [
-        (row["injected_micros"], row["healed_micros"])
+        (row["injected_micros"], row["ended_micros"])
         for row in faults
         if row["fault"] == "cut clients" or (row["target"] or "").startswith("client:")
     ]
     brokers = trace["broker_states"].select("broker").distinct().count()
     on_brokers = [
-        (brokers_of(row["target"] or ""), row["injected_micros"], row["healed_micros"])
+        (brokers_of(row["target"] or ""), row["injected_micros"], row["ended_micros"])
         for row in faults
     ]
     spans += without_majority(on_brokers, brokers)

@@ -6,6 +6,7 @@ from analysis.checks.outages import OWED_SECONDS
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.deliveries import sends
+from analysis.facts.faults import held_faults
 from analysis.facts.topics import changes
 from analysis.facts.trace import Trace
 from analysis.facts.transactions import waiting
@@ -13,7 +14,11 @@ from contract.stages import Stage
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
-_IS_HELD = "injected_micros <= at and (healed_micros is null or healed_micros > at)"
+_IS_HELD = "injected_micros <= at and coalesce(ended_micros > at, true)"
+_SESSION_SECONDS = 45
+"""The default of session.timeout.ms: so long the group waits for a member that was killed."""
+_RECOVERY = f"if(partition < 0, {_SESSION_SECONDS}, {OWED_SECONDS}) * {MICROS_PER_SECOND}"
+"""What Kafka's own limits allow a member after a change that took an instant, in microseconds."""
 
 _IS_EXCUSED = "kind != 'no fault'"
 _STOPPED = "the member stopped at {position}; the log ends at {log_end}"
@@ -36,6 +41,7 @@ _STALLED = Cases(
         " log ends at {log_end}",
     ),
     permitted("while a fault held", _STOPPED),
+    permitted("soon after a fault", _STOPPED),
     violation("no fault", _STOPPED),
     evidence="member, position, log_end, open_at",
     offset_first="position",
@@ -46,28 +52,41 @@ _STALLED = Cases(
 def stuck_consumer(trace: Trace) -> CheckOutcome:
     """A member polled and did not reach the log end before the timeout of its command.
 
-    Permitted: a fault held at the timeout; or a transaction was open at the member's position, and
-        the group has `isolation.level=read_committed`. `hanging_transaction` evaluates how long a
-        transaction stays open.
+    A fault that takes an instant, such as an election or a rebalance, is over when it is proved.
+
+    Permitted: a fault held at the timeout; or one that takes an instant was over for no more than
+        30 s, or 45 s for a member without a partition; or a transaction was open at the member's
+        position, and the group has `isolation.level=read_committed`. `hanging_transaction`
+        evaluates how long a transaction stays open.
     Evaluates: each read to the log end, which ends as caught_up, stalled or failed.
-    Source: KIP-98: read_committed ends at the last stable offset.
+    Source: KIP-98: read_committed ends at the last stable offset; `request.timeout.ms`;
+        `session.timeout.ms`.
     """
     reported = trace["group_events"].where("change in ('caught_up', 'stalled', 'failed')")
-    stalls = trace.engine.materialized(reported.where("change = 'stalled'"))
-    is_held = (F.col("injected_micros") <= F.col("at_micros")) & (
-        F.col("healed_micros").isNull() | (F.col("healed_micros") > F.col("at_micros"))
+    stalls = trace.engine.materialized(
+        reported.where("change = 'stalled'").withColumn("at", F.col("at_micros"))
     )
-    under_a_fault = stalls.join(_held(trace), on=is_held, how="left_semi")
-    by_itself = stalls.join(_held(trace), on=is_held, how="left_anti")
     moment = ["group", *_LOG, "position", "at_micros"]
-    is_open = F.col("open_at").isNotNull()
+    is_recent = f"is_instant and ended_micros <= at and ended_micros + {_RECOVERY} >= at"
+    excuses = (
+        stalls.select("member", *_LOG, "seq", "at")
+        .join(held_faults(trace), on=F.expr("injected_micros <= at"), how="inner")
+        .groupBy("member", *_LOG, "seq")
+        .agg(
+            F.expr(f"max({_IS_HELD})").alias("is_held"),
+            F.expr(f"max({is_recent})").alias("is_recent"),
+        )
+    )
     found = (
-        under_a_fault.withColumn("open_at", F.lit(None).cast("bigint"))
-        .withColumn("kind", F.lit("while a fault held"))
-        .unionByName(
-            by_itself.join(waiting(stalls, trace), on=moment, how="left").withColumn(
-                "kind", F.when(is_open, "at an open transaction").otherwise("no fault")
-            )
+        stalls.join(excuses, on=["member", *_LOG, "seq"], how="left")
+        .join(waiting(stalls, trace), on=moment, how="left")
+        .withColumn(
+            "kind",
+            F.expr(
+                "case when is_held then 'while a fault held'"
+                " when open_at is not null then 'at an open transaction'"
+                " when is_recent then 'soon after a fault' else 'no fault' end"
+            ),
         )
         .join(trace.log_bounds.select(*_LOG, "log_end"), on=list(_LOG), how="left")
     )
@@ -124,7 +143,11 @@ def stuck_producer(trace: Trace) -> CheckOutcome:
         )
         .withColumn("seconds", (F.col("at") - F.col("since")) / MICROS_PER_SECOND)
         .where(f"seconds >= {OWED_SECONDS} or unanswered > 0")
-        .join(_held(trace), on=F.expr(_IS_HELD), how="left")
+        .join(
+            held_faults(trace).select("injected_micros", "ended_micros"),
+            on=F.expr(_IS_HELD),
+            how="left",
+        )
         .groupBy(*key, *reported)
         .agg(
             F.count("injected_micros").alias("faults"),
@@ -188,9 +211,9 @@ def never_caught_up(trace: Trace) -> CheckOutcome:
             F.max("at_micros").alias("changed_micros"),
         )
     )
-    healed = _held(trace).agg(
-        F.max("healed_micros").alias("healed"),
-        F.count_if(F.col("healed_micros").isNull()).alias("holding"),
+    healed = held_faults(trace).agg(
+        F.max("ended_micros").alias("healed"),
+        F.count_if(F.col("ended_micros").isNull()).alias("holding"),
     )
     reported = (
         out.join(left, on=[*_LOG, "broker"], how="inner")
@@ -204,10 +227,6 @@ def never_caught_up(trace: Trace) -> CheckOutcome:
         )
     )
     return CheckOutcome(findings(reported, _OUT_OF_ISR), count(last))
-
-
-def _held(trace: Trace) -> Frame:
-    return trace["faults"].select("injected_micros", "healed_micros")
 
 
 def _end(trace: Trace) -> Frame:
