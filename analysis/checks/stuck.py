@@ -5,11 +5,13 @@ from analysis.checks.cases import Cases, findings, permitted, violation
 from analysis.checks.outages import OWED_SECONDS
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
+from analysis.facts import slices
 from analysis.facts.deliveries import sends
 from analysis.facts.faults import held_faults
 from analysis.facts.topics import changes
 from analysis.facts.trace import Trace
-from analysis.facts.transactions import waiting
+from analysis.facts.transaction_outcomes import committed_readers
+from analysis.facts.transactions import waiting, writes
 from contract.stages import Stage
 from contract.tables import MICROS_PER_SECOND
 
@@ -42,7 +44,7 @@ _STALLED = Cases(
     ),
     permitted("while a fault held", _STOPPED),
     permitted("soon after a fault", _STOPPED),
-    violation("no fault", _STOPPED),
+    violation("no fault", _STOPPED, undecided_if="not is_owed"),
     evidence="member, position, log_end, open_at",
     offset_first="position",
     at="at_micros",
@@ -52,12 +54,17 @@ _STALLED = Cases(
 def stuck_consumer(trace: Trace) -> CheckOutcome:
     """A member polled and did not reach the log end before the timeout of its command.
 
-    A fault that takes an instant, such as an election or a rebalance, is over when it is proved.
+    Of its partitions, those count where a record lay at its position or above that it was to be
+    delivered: below the high watermark that the leader reported last, or delivered to another group
+    or acknowledged with acks=all by then; for a read_committed group of no aborted transaction. A
+    fault that takes an instant, such as an election or a rebalance, is over when it is proved.
 
     Permitted: a fault held at the timeout; or one that takes an instant was over for no more than
         30 s, or 45 s for a member without a partition; or a transaction was open at the member's
         position, and the group has `isolation.level=read_committed`. `hanging_transaction`
         evaluates how long a transaction stays open.
+    Undecided: no leader reported a high watermark, and nothing else proves that the record was
+        below it.
     Evaluates: each read to the log end, which ends as caught_up, stalled or failed.
     Source: KIP-98: read_committed ends at the last stable offset; `request.timeout.ms`;
         `session.timeout.ms`.
@@ -80,6 +87,8 @@ def stuck_consumer(trace: Trace) -> CheckOutcome:
     found = (
         stalls.join(excuses, on=["member", *_LOG, "seq"], how="left")
         .join(waiting(stalls, trace), on=moment, how="left")
+        .join(_owed(stalls, trace), on=moment, how="left")
+        .where("position is null or open_at is not null or is_owed is not null")
         .withColumn(
             "kind",
             F.expr(
@@ -91,6 +100,64 @@ def stuck_consumer(trace: Trace) -> CheckOutcome:
         .join(trace.log_bounds.select(*_LOG, "log_end"), on=list(_LOG), how="left")
     )
     return CheckOutcome(findings(found, _STALLED), count(reported))
+
+
+def _owed(stalls: Frame, trace: Trace) -> Frame:
+    """(group, topic, partition, position, at_micros, is_owed): stalls below records of the log.
+
+    is_owed is false where nothing shows whether the record was below the high watermark.
+    """
+    moment = ("group", *_LOG, "position", "at_micros")
+    asked = trace.engine.materialized(
+        stalls.where("position is not null").select(*moment).distinct()
+    )
+    if asked.isEmpty():
+        return asked.withColumn("is_owed", F.expr("true"))
+    reported = (
+        trace["samples"]
+        .where("broker = leader")
+        .select(*_LOG, "leader_epoch", "log_end_offset", F.col("at_micros").alias("_at"))
+        .join(asked, on=list(_LOG), how="inner")
+        .where("_at <= at_micros")
+        .groupBy(*moment)
+        .agg(F.max_by("log_end_offset", F.struct("leader_epoch", "_at")).alias("high_watermark"))
+    )
+    record = (*_LOG, "offset", "value")
+    acknowledged = slices.acknowledged(trace).select(
+        *record, "acks", "intended_micros", "answered_micros"
+    )
+    seen = slices.polls(trace).groupBy(*record).agg(F.min("polled_micros").alias("polled_micros"))
+    not_committed = (
+        writes(trace)
+        .where("ended_as != 'committed'")
+        .join(committed_readers(trace), on="topic", how="inner")
+        .select("group", *_LOG, "value")
+        .distinct()
+    )
+    was_below = (
+        "offset < high_watermark or is_kept and"
+        " (polled_micros <= at_micros or acks = 'all' and answered_micros <= at_micros)"
+    )
+    may_be_below = (
+        "is_kept and high_watermark is null and coalesce(intended_micros <= at_micros, true)"
+    )
+    return (
+        slices.surviving(trace)
+        .select(*record, F.expr("true").alias("is_kept"))
+        .unionByName(acknowledged.select(*record, F.expr("false").alias("is_kept")))
+        .join(asked, on=list(_LOG), how="inner")
+        .where("offset >= position")
+        .join(not_committed, on=["group", *_LOG, "value"], how="left_anti")
+        .join(acknowledged, on=list(record), how="left")
+        .join(seen, on=list(record), how="left")
+        .join(reported, on=list(moment), how="left")
+        .selectExpr(
+            *moment, f"coalesce({was_below}, false) as is_owed", f"{may_be_below} as is_possible"
+        )
+        .where("is_owed or is_possible")
+        .groupBy(*moment)
+        .agg(F.max("is_owed").alias("is_owed"))
+    )
 
 
 _LAST_VALUES = (

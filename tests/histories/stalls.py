@@ -1,7 +1,8 @@
 """Stalls after faults that take an instant, and what a member that stands still could be given."""
 
-from tests.histories.history import NONE, PERMITTED, VIOLATION, History, asks
-from tests.histories.verbs import cluster, joined, plain, watched
+from tests.histories.history import NONE, PERMITTED, UNDECIDED, VIOLATION, History, asks
+from tests.histories.transaction_verbs import Batch, replicas, started, step
+from tests.histories.verbs import WATCHED, cluster, cut, joined, plain, watched
 
 INSTANT = (
     "Kafka has no timeout that lets a client that polls stand still so long: an old leader answers"
@@ -177,3 +178,157 @@ def _failing(h: History, fault: str) -> None:
             outcome="unknown",
             error="TimeoutException",
         )
+
+
+OWED = (
+    "Fetch: a consumer gets what lies below the high watermark; KIP-98: with read_committed what"
+    " lies below the last stable offset"
+)
+
+
+def _reads_two(h: History, *batches: Batch, isolation: str = "read_committed") -> None:
+    """A member reads 0 to 49 of two partitions, and stays there; of the second that is all."""
+    h.topic(partitions=2)
+    h.group(isolation=isolation)
+    for partition, end in ((0, batches[-1].last + 1), (1, 50)):
+        cluster(h, partition=partition)
+        h.sampled(1, at=1.0, end=0, isr=(1, 2), partition=partition)
+        h.sent(0, 49, at=2.0, partition=partition, producer=f"p{partition}")
+        watched(h, 1, end, partition=partition)
+    replicas(h, Batch(0, 49, producer="p0"), *batches)
+    replicas(h, Batch(0, 49, producer="p1"), partition=1)
+    joined(h, 0, at=5.0, partitions=(0, 1))
+    for partition in (0, 1):
+        h.polled(0, 49, at=6.0, partition=partition, producer=f"p{partition}")
+        h.changed("stalled", at=70.0, position=50, generation=1, partition=partition)
+
+
+def _in_transaction(h: History, control: str | None, *, at: float = 12.0) -> tuple[Batch, ...]:
+    """Offsets 50 to 59 are of a transaction, which the control batch at 60 ends, if any."""
+    h.sent(50, 59, at=10.0, producer="q", sequence=0, transaction=0)
+    started(h, at=8.0, producer="q")
+    data = Batch(50, 59, pid=1, base_sequence=0, producer="q", sequence=0)
+    if control is None:
+        return (data,)
+    step(h, control, {"commit": "committed", "abort": "aborted"}[control], at=at, producer="q")
+    return data, Batch(60, 60, pid=1, control=control)
+
+
+@asks(
+    "A read_committed member waits at an open transaction; of its other partition it has it all.",
+    source=OWED,
+    expects={"stuck_consumer": PERMITTED},
+)
+def stall_at_a_transaction_and_at_an_end(h: History) -> None:
+    _reads_two(h, *_in_transaction(h, None))
+
+
+@asks(
+    "Above the position of a read_committed member is an aborted transaction and its marker.",
+    source=OWED + "; a client need not count them into its position",
+    expects={"stuck_consumer": NONE},
+)
+def stall_below_what_was_aborted(h: History) -> None:
+    _reads_two(h, *_in_transaction(h, "abort"))
+
+
+@asks(
+    "Above the position of a read_uncommitted member is an aborted transaction and its marker.",
+    source=OWED + "; read_uncommitted gets the records of aborted transactions",
+    expects={"stuck_consumer": VIOLATION},
+)
+def stall_below_what_was_aborted_and_is_to_be_read(h: History) -> None:
+    _reads_two(h, *_in_transaction(h, "abort"), isolation="read_uncommitted")
+
+
+@asks(
+    "A read_committed member stays before a transaction that was committed a minute before.",
+    source=OWED,
+    expects={"stuck_consumer": VIOLATION},
+)
+def stall_before_a_committed_transaction(h: History) -> None:
+    _reads_two(h, *_in_transaction(h, "commit"))
+
+
+@asks(
+    "Only a marker, which is no record, lies above the position of a member that got the rest.",
+    source=OWED + "; librdkafka does not count a control batch into its position",
+    expects={"stuck_consumer": NONE},
+)
+def stall_before_a_marker(h: History) -> None:
+    data, marker = _in_transaction(h, "commit")
+    _reads_two(h, data, marker)
+    h.polled(50, 59, at=20.0, producer="q", sequence=0)
+    h.rows["group_events"][-2]["position"] = 60
+
+
+@asks(
+    "A member stays at 50, where the log ended; 50 more records are written after it gave up.",
+    source=OWED,
+    expects={"stuck_consumer": NONE},
+)
+def stall_at_the_end_of_its_time(h: History) -> None:
+    _stays_at_50(h, sampled=True, written=75.0)
+
+
+@asks(
+    "A member stays at 50 of 100 records, which were written with acks=1; no leader was asked.",
+    source=OWED + "; acknowledged with acks=1 does not prove that it is below the high watermark",
+    expects={"stuck_consumer": UNDECIDED},
+)
+def stall_below_an_end_that_nobody_reported(h: History) -> None:
+    _stays_at_50(h, sampled=False, written=10.0)
+
+
+@asks(
+    "A member stays at 50 of 100 records, as the leader reports; no replica in sync has these 50.",
+    source=OWED + "; KAFKA-15583",
+    expects={"stuck_consumer": NONE},
+)
+def stall_at_the_high_watermark(h: History) -> None:
+    _stays_at_50(h, sampled=True, written=10.0, high_watermark=50)
+
+
+@asks(
+    "A member stays at 50 of 100; later an unclean election removes the records from 50 on.",
+    source=OWED + "; they lay there for 30 s",
+    expects={"stuck_consumer": VIOLATION},
+)
+def stall_below_what_is_lost_later(h: History) -> None:
+    h.topic(unclean_election=True)
+    h.group()
+    cut(h)
+    h.led(1, 0, at=8.5, isr=(1,))
+    joined(h, 0, at=3.0)
+    h.polled(0, 49, at=4.0)
+    h.changed("stalled", at=19.0, position=50, generation=1)
+
+
+@asks(
+    "A member stays at 50, the end after an unclean election; before, 100 records were there.",
+    source=OWED + "; they were gone when it gave up",
+    expects={"stuck_consumer": NONE},
+)
+def stall_below_what_was_lost_before(h: History) -> None:
+    h.topic(unclean_election=True)
+    h.group()
+    cut(h, last=49)
+    joined(h, 0, at=3.0)
+    h.polled(0, 49, at=4.0)
+    h.changed("stalled", at=80.0, position=50, generation=1)
+
+
+def _stays_at_50(h: History, *, sampled: bool, written: float, high_watermark: int = 100) -> None:
+    h.topic()
+    h.group()
+    cluster(h)
+    h.sent(0, 49, at=2.0)
+    h.sent(50, 99, at=written, acks="1")
+    if sampled:
+        watched(h, 1, 50, times=[time for time in WATCHED if time < written])
+        watched(h, 1, high_watermark, times=[time for time in WATCHED if time > written])
+    for broker in (1, 2):
+        h.log(broker, (0, 99, 0), high_watermark=100)
+    joined(h, 0, at=5.0)
+    h.polled(0, 49, at=6.0)
+    h.changed("stalled", at=70.0, position=50, generation=1)
