@@ -8,14 +8,8 @@ from analysis.checks.base import CheckDefinition, CheckOutcome, count
 from analysis.checks.cases import AT_COMMIT, Cases, findings, permitted, undecided, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.facts.commits import (
-    COMMIT,
-    COMMIT_CLOCK_MICROS,
-    REPORT,
-    stored_commits,
-    stored_otherwise,
-    with_manner,
-)
+from analysis.facts.client_offsets import COMMIT, COMMIT_CLOCK_MICROS
+from analysis.facts.commits import REPORT, stored_commits, stored_otherwise, with_manner
 from analysis.facts.elections import elections
 from analysis.facts.positions import IN_LOG, OFFSETS_TOPIC, PARTITION, all_offsets, offsets_of
 from analysis.facts.resets import IS_NOTICE
@@ -72,6 +66,7 @@ def commit_regressed(trace: Trace) -> CheckOutcome:
         )
     )
     resets = resets.union(raised)
+    apart = COMMIT_CLOCK_MICROS + trace.skew_micros
     unknown = (
         trace["commits"]
         .where(F.col("outcome") == str(Outcome.UNKNOWN))
@@ -85,8 +80,8 @@ def commit_regressed(trace: Trace) -> CheckOutcome:
         .agg(
             F.expr(
                 "max_by(reset_cause, reset_micros) filter (where to_offset <= offset and"
-                f" reset_micros + {COMMIT_CLOCK_MICROS} >= previous_micros and"
-                f" reset_micros <= committed_micros + {COMMIT_CLOCK_MICROS})"
+                f" reset_micros + {apart} >= previous_micros and"
+                f" reset_micros <= committed_micros + {apart})"
             ).alias("reset_cause")
         )
         .join(unknown, on=list(PARTITION), how="left")

@@ -15,10 +15,11 @@ from analysis.checks.cases import (
     violation,
 )
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.columns import Window, literal
+from analysis.engine.columns import Window, WindowSpec, literal
 from analysis.engine.frames import Frame
 from analysis.facts.branches import reads
-from analysis.facts.commits import COMMIT, COMMIT_CLOCK_MICROS, OF_RECORDS, stored_commits
+from analysis.facts.client_offsets import COMMIT, COMMIT_CLOCK_MICROS
+from analysis.facts.commits import OF_RECORDS, stored_commits
 from analysis.facts.deliveries import delivered_ranges
 from analysis.facts.permits import with_permit
 from analysis.facts.positions import PARTITION
@@ -60,25 +61,33 @@ def record_epoch_regressed(trace: Trace) -> CheckOutcome:
     older = of_epoch.selectExpr(
         *PARTITION, "epoch as older", "offset_max as older_max", "last_micros as older_last"
     )
-    is_overlapping = "older < epoch and older_max > offset_min and older_last >= first_micros"
+    is_overlapping = (
+        "older < epoch and older_max > offset_min"
+        f" and older_last + {trace.jump_micros} >= first_micros"
+    )
     overlaps = of_epoch.join(older, on=list(PARTITION), how="inner").where(is_overlapping)
     suspects = overlaps.select(*PARTITION).distinct()
-    in_order = Window.partitionBy(*PARTITION).orderBy("at_micros", "seq", "first_place")
-    last = {
-        f"previous_{name}": F.lag(name).over(in_order)
-        for name in ("last_offset", "leader_epoch", "member", "at_micros")
-    }
-    found = (
+    suspected = (
         of_present_topic(delivered_ranges(trace), trace, "at_micros")
         .where("leader_epoch >= 0")
         .join(suspects, on=list(PARTITION), how="left_semi")
-        .withColumns(last)
+    )
+    in_group = Window.partitionBy(*PARTITION).orderBy("at_micros", "seq", "first_place")
+    of_member = Window.partitionBy(*PARTITION, "member").orderBy("seq", "first_place")
+    found = (
+        _with_previous(suspected, of_member)
+        .unionByName(_with_previous(suspected, in_group).where("member != previous_member"))
         .where("first_offset > previous_last_offset and leader_epoch < previous_leader_epoch")
         .withColumnRenamed("previous_last_offset", "previous_offset")
         .withColumnRenamed("first_offset", "offset")
         .withColumn("is_close", F.expr(f"at_micros - previous_at_micros <= {trace.clock_micros}"))
     )
     return CheckOutcome(findings(found, _FELL), trace.records("polls"))
+
+
+def _with_previous(delivered: Frame, in_order: WindowSpec) -> Frame:
+    names = ("last_offset", "leader_epoch", "member", "at_micros")
+    return delivered.withColumns({f"previous_{one}": F.lag(one).over(in_order) for one in names})
 
 
 _EPOCHS = "committed_epoch, record_epoch, led_epoch, commit_epoch"
@@ -88,6 +97,7 @@ _MISSING = Cases(
         "the offset was committed without a leader epoch, so it cannot be validated",
         when="committed_epoch = -1",
         permitted_if=_IS_CHOSEN,
+        undecided_if="is_unclear",
     ),
     evidence=_EPOCHS,
     **AT_COMMIT,
@@ -101,6 +111,7 @@ def committed_epoch_missing(trace: Trace) -> CheckOutcome:
     with an epoch just before, or takes its epochs from elsewhere than its records.
 
     Permitted: the group does not commit the epochs of its records.
+    Undecided: as clocks were apart, the record may have been delivered before the commit or after.
     Evaluates: every commit whose previous record has a known epoch that the group could know.
     Source: KAFKA-20507: a position without an epoch can't be validated.
     """
@@ -114,6 +125,7 @@ _STALE = Cases(
         " truncation that did not happen",
         when="committed_epoch >= 0 and committed_epoch < record_epoch",
         permitted_if=_IS_CHOSEN,
+        undecided_if="is_unclear",
     ),
     evidence=_EPOCHS,
     **AT_COMMIT,
@@ -124,6 +136,7 @@ def committed_epoch_stale(trace: Trace) -> CheckOutcome:
     """The committed epoch is below the epoch of the previous record, which may be a control record.
 
     Permitted: the group does not commit the epochs of its records.
+    Undecided: as clocks were apart, the record may have been delivered before the commit or after.
     Evaluates: every commit whose previous record has a known epoch.
     Source: `OffsetAndMetadata.leaderEpoch`: the epoch of the record consumed before; KAFKA-19902.
     """
@@ -158,6 +171,7 @@ _AHEAD = Cases(
         " truncation below it",
         when="committed_epoch > record_epoch",
         permitted_if=_IS_CHOSEN,
+        undecided_if="is_unclear",
     ),
     evidence=_EPOCHS,
     **AT_COMMIT,
@@ -170,6 +184,7 @@ def committed_epoch_ahead(trace: Trace) -> CheckOutcome:
     So a truncation below it can't be noticed.
 
     Permitted: the group does not commit the epochs of its records.
+    Undecided: as clocks were apart, the record may have been delivered before the commit or after.
     Evaluates: every commit whose previous record has a known epoch.
     Source: `OffsetAndMetadata.leaderEpoch`: the epoch of the record consumed before.
     """

@@ -5,7 +5,7 @@ from analysis.checks.cases import AT_COMMIT, Cases, findings, permitted, undecid
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.assignments import ASSIGNMENT, assignments, commits_at_start
-from analysis.facts.commits import COMMIT_CLOCK_MICROS
+from analysis.facts.client_offsets import COMMIT_CLOCK_MICROS
 from analysis.facts.deliveries import deliveries
 from analysis.facts.faults import held_faults
 from analysis.facts.positions import PARTITION, all_offsets

@@ -2,7 +2,7 @@
 
 from analysis.checks.base import CheckDefinition, CheckOutcome, count
 from analysis.checks.cases import Cases, findings, permitted, violation
-from analysis.checks.outages import OWED_SECONDS
+from analysis.checks.outages import OWED_SECONDS, owed_seconds
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
@@ -166,7 +166,7 @@ _LAST_VALUES = (
 )
 _UNACKNOWLEDGED = Cases(
     permitted("while a fault held", _LAST_VALUES, when="faults > 0"),
-    violation("no fault", _LAST_VALUES, when=f"seconds >= {OWED_SECONDS}"),
+    violation("no fault", _LAST_VALUES, when="seconds >= owed_seconds"),
     permitted("its worker was killed", _LAST_VALUES, when="not ended_by_itself"),
     violation("no answer", _LAST_VALUES, undecided_if="ended_by_itself is null or has_failed"),
     evidence="producer, records, unanswered, seconds, error, ended_by_itself",
@@ -219,6 +219,7 @@ def stuck_producer(trace: Trace) -> CheckOutcome:
         .agg(
             F.count("injected_micros").alias("faults"),
             F.lit(trace.run.error is not None).alias("has_failed"),
+            F.lit(owed_seconds(trace)).alias("owed_seconds"),
         )
     )
     return CheckOutcome(findings(stuck, _UNACKNOWLEDGED), count(ends))
@@ -233,7 +234,7 @@ _OUT_OF_ISR = Cases(
     violation(
         "in service",
         _OUT,
-        permitted_if=f"holding > 0 or seconds <= {OWED_SECONDS}",
+        permitted_if="holding > 0 or seconds <= owed_seconds",
         undecided_if="is_fenced is null",
     ),
     evidence="broker, isr, is_fenced, holding, seconds",
@@ -287,6 +288,7 @@ def never_caught_up(trace: Trace) -> CheckOutcome:
         .join(states, on="broker", how="left")
         .crossJoin(healed)
         .crossJoin(_end(trace))
+        .withColumn("owed_seconds", F.lit(owed_seconds(trace)))
         .withColumn(
             "seconds",
             F.greatest(F.lit(0), F.col("end") - F.greatest("since", "changed_micros", "healed"))

@@ -6,8 +6,8 @@ partition has lost. What a group resumes from is in the log of the last in-sync 
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.facts.client_offsets import client_offsets
-from analysis.facts.declared import OF_GROUP, of_table
+from analysis.facts.client_offsets import STORED, client_offsets
+from analysis.facts.declared import OF_GROUP
 from analysis.facts.deliveries import deliveries
 from analysis.facts.topics import (
     created_again,
@@ -21,7 +21,6 @@ from contract.table_columns import boolean, int64, string
 
 PARTITION = ("group", "topic", "partition")
 _ENDINGS = ("caught_up", "stalled", "failed")
-_STORED = of_table("committed_offsets")
 OFFSETS_TOPIC = "__consumer_offsets"
 IN_LOG = "struct(offsets_partition, offsets_offset, committed_micros)"
 """SQL: sorts the commits of a group, as they follow each other in the surviving log."""
@@ -88,14 +87,14 @@ def positions(trace: Trace) -> Frame:
     )
 
 
-@view(*_STORED)
+@view(*STORED)
 def offsets_of(trace: Trace) -> Frame:
     """Rows of `committed_offsets` in the surviving log, about topics as they are at the end."""
     return all_offsets(trace).where("survives")
 
 
 @fact(
-    *_STORED,
+    *STORED,
     boolean(
         "survives",
         "whether a replica in the last ISR of its partition holds it, or that is not known",

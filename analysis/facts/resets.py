@@ -192,12 +192,17 @@ def with_position_epochs(raised: Frame, trace: Trace) -> Frame:
             most; null: none has one.
     """
     before = raised.where("position is not null").selectExpr(
-        *_RAISED, "at_micros as raised_micros", "position - 1 as offset"
+        *PARTITION,
+        "member as raised_by",
+        "seq as raised_seq",
+        "at_micros as raised_micros",
+        "position - 1 as offset",
     )
     read = (
         given_at(before, trace)
-        .where("at_micros <= raised_micros and leader_epoch >= 0")
-        .groupBy(*_RAISED)
+        .where("if(member = raised_by, seq < raised_seq, at_micros <= raised_micros)")
+        .where("leader_epoch >= 0")
+        .groupBy(*PARTITION, F.col("raised_by").alias("member"), F.col("raised_seq").alias("seq"))
         .agg(F.max_by("leader_epoch", "at_micros").alias("read_epoch"))
     )
     committed = (

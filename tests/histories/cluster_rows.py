@@ -344,6 +344,5 @@ class ClusterRows(HistoryRows):
             client_version="4.4.0",
             events=100,
             ended_by_itself=ended_by_itself,
-            clock_jump_micros=0,
-            **{**counts, **columns},
+            **{**counts, "clock_jump_micros": 0, **columns},
         )
