@@ -29,6 +29,11 @@ _SKIPS = Cases(
         when="jumped_to is not null",
     ),
     permitted(
+        "skipped by an administrator",
+        "an administrator set the group's offset to {set_to}, past the records",
+        when="set_to is not null",
+    ),
+    permitted(
         "divergent offset too high",
         _UNVALIDATED,
         when=f"{_HAS_NO_EPOCH} and truncated_to is not null",
@@ -62,7 +67,7 @@ _SKIPS = Cases(
         undecided_if="is_gapped",
     ),
     evidence="records, leader_epoch, committed_offset, committed_epoch, commit_epoch,"
-    " jumped_to, truncated_to, unclean_epochs, is_replaced",
+    " jumped_to, set_to, truncated_to, unclean_epochs, is_replaced",
 )
 
 
@@ -71,7 +76,7 @@ def skipped_record(trace: Trace) -> CheckOutcome:
 
     Counted from where the group began, not from its first delivery.
 
-    Permitted: a reset by `auto.offset.reset=latest` led past it; the group commits no epochs and
+    Permitted: a reset by `auto.offset.reset=latest` or an administrator led past it; the group commits no epochs and
         had read a truncated record at that offset; or the group commits the epochs of its records,
         and after several unclean elections a truncation led it past records of older epochs, to the
         offset that the protocol requires of the leader: the end of the largest epoch that is not
@@ -90,6 +95,7 @@ def skipped_record(trace: Trace) -> CheckOutcome:
         "committed_offset",
         "committed_epoch",
         "jumped_to",
+        "set_to",
         "truncated_to",
         "unclean_epochs",
         "is_replaced",

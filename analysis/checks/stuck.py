@@ -8,6 +8,7 @@ from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.deliveries import sends
 from analysis.facts.faults import held_faults
+from analysis.facts.positions import administered
 from analysis.facts.topics import changes
 from analysis.facts.trace import Trace
 from analysis.facts.transaction_outcomes import committed_readers
@@ -38,6 +39,11 @@ _STALLED = Cases(
         permitted_if=_IS_EXCUSED,
     ),
     permitted(
+        "at an epoch of an administrator",
+        "the member stopped at {position}, which an administrator had set with epoch {set_epoch}; no"
+        " leader had that epoch",
+    ),
+    permitted(
         "at an open transaction",
         "the member stopped at {position}; the transaction that began at {open_at} was open; the"
         " log ends at {log_end}",
@@ -45,7 +51,7 @@ _STALLED = Cases(
     permitted("while a fault held", _STOPPED),
     permitted("soon after a fault", _STOPPED),
     violation("no fault", _STOPPED, undecided_if="not is_owed"),
-    evidence="member, position, log_end, open_at",
+    evidence="member, position, log_end, open_at, set_epoch",
     offset_first="position",
     at="at_micros",
 )
@@ -61,12 +67,13 @@ def stuck_consumer(trace: Trace) -> CheckOutcome:
 
     Permitted: a fault held at the timeout; or one that takes an instant was over for no more than
         30 s, or 45 s for a member without a partition; or a transaction was open at the member's
-        position, and the group has `isolation.level=read_committed`. `hanging_transaction`
-        evaluates how long a transaction stays open.
+        position, and the group has `isolation.level=read_committed` (`hanging_transaction`
+        evaluates how long a transaction stays open); or an administrator had set the position with
+        an epoch that no leader had.
     Undecided: no leader reported a high watermark, and nothing else proves that the record was
         below it.
     Evaluates: each read to the log end, which ends as caught_up, stalled or failed.
-    Source: KIP-98: read_committed ends at the last stable offset; `request.timeout.ms`;
+    Source: KIP-98: read_committed ends at the last stable offset; KIP-320; `request.timeout.ms`;
         `session.timeout.ms`.
     """
     reported = trace["group_events"].where("change in ('caught_up', 'stalled', 'failed')")
@@ -88,18 +95,40 @@ def stuck_consumer(trace: Trace) -> CheckOutcome:
         stalls.join(excuses, on=["member", *_LOG, "seq"], how="left")
         .join(waiting(stalls, trace), on=moment, how="left")
         .join(_owed(stalls, trace), on=moment, how="left")
+        .join(_set_ahead(stalls, trace), on=["member", *_LOG, "seq"], how="left")
         .where("position is null or open_at is not null or is_owed is not null")
         .withColumn(
             "kind",
             F.expr(
                 "case when is_held then 'while a fault held'"
                 " when open_at is not null then 'at an open transaction'"
+                " when set_epoch is not null then 'at an epoch of an administrator'"
                 " when is_recent then 'soon after a fault' else 'no fault' end"
             ),
         )
         .join(trace.log_bounds.select(*_LOG, "log_end"), on=list(_LOG), how="left")
     )
     return CheckOutcome(findings(found, _STALLED), count(reported))
+
+
+def _set_ahead(stalls: Frame, trace: Trace) -> Frame:
+    """(member, topic, partition, seq, set_epoch): stalls where an administrator set the group.
+
+    To an epoch that no leader had yet: a client waits for metadata of it (KIP-320).
+    """
+    led = trace["leaderships"].select(*_LOG, "leader_epoch", F.col("at_micros").alias("_led"))
+    return (
+        stalls.select("group", "member", *_LOG, "seq", "position", "at")
+        .join(administered(trace), on=["group", *_LOG], how="inner")
+        .where("committed_micros <= at and coalesce(position = offset, true)")
+        .join(led, on=list(_LOG), how="inner")
+        .where("_led <= at")
+        .groupBy("member", *_LOG, "seq", "committed_epoch")
+        .agg(F.max("leader_epoch").alias("_newest"))
+        .where("committed_epoch > _newest")
+        .groupBy("member", *_LOG, "seq")
+        .agg(F.max("committed_epoch").alias("set_epoch"))
+    )
 
 
 def _owed(stalls: Frame, trace: Trace) -> Frame:

@@ -45,7 +45,7 @@ def with_manner(rows: Frame, trace: Trace) -> Frame:
         "of the commit before of that group and partition, if both came by a transaction or"
         " neither; null after a tombstone",
     ),
-    int32("previous_epoch"),
+    int32("previous_epoch", "null where an administrator set it"),
     int64("previous_micros"),
     int32(
         "polled_epoch",
@@ -81,8 +81,15 @@ def with_manner(rows: Frame, trace: Trace) -> Frame:
     ),
 )
 def stored_commits(trace: Trace) -> Frame:
-    """Commits that survived, about topics as they are at the end; no tombstones."""
+    """Commits of clients that survived, about topics as they are at the end; no tombstones.
+
+    Those of administrators are left out, and those by which a member repeats what one has set: it
+    did not read to that offset, and has the epoch from there.
+    """
     in_order = Window.partitionBy(*PARTITION, F.expr("coalesce(producer_id >= 0, false)")).orderBy(
+        "offsets_offset", "committed_micros"
+    )
+    repeating = Window.partitionBy(*PARTITION, "offset", "committed_epoch").orderBy(
         "offsets_offset", "committed_micros"
     )
     could_know = (
@@ -92,10 +99,13 @@ def stored_commits(trace: Trace) -> Frame:
     )
     commits = (
         offsets_of(trace)
+        .withColumn("is_set", F.max(F.expr("actor <=> 'administrator'")).over(repeating))
         .withColumn("previous_offset", F.lag("offset").over(in_order))
-        .withColumn("previous_epoch", F.lag("committed_epoch").over(in_order))
+        .withColumn(
+            "previous_epoch", F.lag(F.expr("if(is_set, null, committed_epoch)")).over(in_order)
+        )
         .withColumn("previous_micros", F.lag("committed_micros").over(in_order))
-        .where("not is_tombstone")
+        .where("not is_tombstone and not is_set")
         .withColumn("before", F.col("offset") - 1)
         .withColumn("until", F.col("committed_micros") + COMMIT_CLOCK_MICROS)
     )
@@ -263,10 +273,13 @@ def asked_commits(trace: Trace) -> Frame:
 
 
 def _stored(trace: Trace) -> Frame:
-    """Stored commits of groups whose commits are in the history, without those of transactions."""
+    """Stored commits of groups whose commits are in the history.
+
+    Without those of transactions and of administrators.
+    """
     return (
         all_offsets(trace)
-        .where("not is_tombstone and coalesce(producer_id < 0, true)")
+        .where("not is_tombstone and coalesce(actor not in ('transaction', 'administrator'), true)")
         .join(trace["commits"].select("group").distinct(), on="group", how="left_semi")
         .select(
             *COMMIT,

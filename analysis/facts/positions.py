@@ -5,9 +5,10 @@ partition has lost. What a group resumes from is in the log of the last in-sync 
 """
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts.client_offsets import STORED, client_offsets
-from analysis.facts.declared import OF_GROUP
+from analysis.facts.declared import OF_GROUP, each
 from analysis.facts.deliveries import deliveries
 from analysis.facts.topics import (
     created_again,
@@ -17,7 +18,7 @@ from analysis.facts.topics import (
 )
 from analysis.facts.trace import IS_STORED, Trace, fact, view
 from contract.outcomes import ResetPolicy
-from contract.table_columns import boolean, int64, string
+from contract.table_columns import boolean, int32, int64, string
 
 PARTITION = ("group", "topic", "partition")
 _ENDINGS = ("caught_up", "stalled", "failed")
@@ -115,6 +116,22 @@ def all_offsets(trace: Trace) -> Frame:
             "survives",
             F.expr("coalesce(size(_isr) = 0 or arrays_overlap(brokers, _isr), true)"),
         )
+    )
+
+
+@fact(
+    *OF_GROUP,
+    int64("moved_from", "what the group had committed before; 0 without a commit"),
+    *each(int64, "offset committed_micros"),
+    int32("committed_epoch"),
+)
+def administered(trace: Trace) -> Frame:
+    """Where administrators set the committed offsets of groups."""
+    in_log = Window.partitionBy(*PARTITION).orderBy("offsets_offset", "committed_micros")
+    return (
+        offsets_of(trace)
+        .withColumn("moved_from", F.coalesce(F.lag("offset").over(in_log), F.lit(0)))
+        .where("actor = 'administrator'")
     )
 
 

@@ -8,6 +8,7 @@ from analysis.facts.deliveries import deliveries
 from analysis.facts.elections import elections
 from analysis.facts.positions import (
     PARTITION,
+    administered,
     beginnings,
     endings,
     last_commits,
@@ -165,6 +166,7 @@ def repeated(trace: Trace) -> Frame:
     int32("committed_epoch"),
     int64("committed_micros"),
     int64("jumped_to", "the offset to which `auto.offset.reset=latest` led past it"),
+    int64("set_to", "the offset to which an administrator moved the group past it"),
     int64(
         "truncated_to",
         "the offset to which the client went for a truncation that it placed above it",
@@ -188,16 +190,28 @@ def skips(trace: Trace) -> Frame:
         skipped.join(trace.groups.select("group", "commit_epoch"), on="group", how="left")
         .join(last_commits(offsets_of(trace)), on=list(PARTITION), how="left")
         .join(_passed_by_resets(skipped, trace), [*PARTITION, "offset", "leader_epoch"], "left")
+        .join(_set_past(skipped, trace), [*PARTITION, "offset", "leader_epoch"], "left")
         .join(_replaced(skipped, trace), on=[*PARTITION, "offset", "leader_epoch"], how="left")
         .join(_gapped(trace), on="group", how="left")
         .withColumn(
             "is_replaced",
             F.expr(
-                "coalesce(is_replaced, false) and jumped_to is null"
+                "coalesce(is_replaced, false) and jumped_to is null and set_to is null"
                 f" and (truncated_to is null or commit_epoch = '{CommitEpoch.NONE}')"
             ),
         )
         .withColumn("is_gapped", F.coalesce("is_gapped", F.expr("false")))
+    )
+
+
+def _set_past(skipped: Frame, trace: Trace) -> Frame:
+    """(group, topic, partition, offset, leader_epoch, set_to): as of `skips`."""
+    moves = administered(trace).selectExpr(*PARTITION, "moved_from", "offset as moved_to")
+    return (
+        skipped.join(moves, on=list(PARTITION), how="inner")
+        .where("offset >= moved_from and offset < moved_to")
+        .groupBy(*PARTITION, "offset", "leader_epoch")
+        .agg(F.max("moved_to").alias("set_to"))
     )
 
 
