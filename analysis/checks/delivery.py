@@ -76,11 +76,11 @@ def skipped_record(trace: Trace) -> CheckOutcome:
 
     Counted from where the group began, not from its first delivery.
 
-    Permitted: a reset by `auto.offset.reset=latest` or an administrator led past it; the group commits no epochs and
-        had read a truncated record at that offset; or the group commits the epochs of its records,
-        and after several unclean elections a truncation led it past records of older epochs, to the
-        offset that the protocol requires of the leader: the end of the largest epoch that is not
-        above the requested one.
+    Permitted: a reset by `auto.offset.reset=latest` or an administrator led past it; the group
+        commits no epochs and had read a truncated record at that offset; or the group commits the
+        epochs of its records, and after several unclean elections a truncation led it past records
+        of older epochs, to the offset that the protocol requires of the leader: the end of the
+        largest epoch that is not above the requested one.
     Undecided: the history of a member lacks events; a group that commits the epochs of its records
         noticed a truncation, but was led elsewhere above the divergence.
     Evaluates: every delivery.

@@ -40,8 +40,8 @@ _STALLED = Cases(
     ),
     permitted(
         "at an epoch of an administrator",
-        "the member stopped at {position}, which an administrator had set with epoch {set_epoch}; no"
-        " leader had that epoch",
+        "the member stopped at {position}, which an administrator had set with epoch {set_epoch};"
+        " no leader had that epoch",
     ),
     permitted(
         "at an open transaction",

@@ -169,7 +169,7 @@ def administrator_sets_an_epoch_that_ended_before(h: History) -> None:
 
 @asks(
     "An administrator's request is refused, as the group has members, and 80 is not stored.",
-    source="GroupCoordinator: UNKNOWN_MEMBER_ID for a request without a member to a group with some",
+    source="ClassicGroup.validateOffsetCommit: UNKNOWN_MEMBER_ID for a group with members",
     expects=INNOCENT | {"start_mismatch": VIOLATION, "skipped_record": VIOLATION},
 )
 def group_moves_ahead_though_its_administrator_is_refused(h: History) -> None:
