@@ -28,6 +28,12 @@ _SKIPS = Cases(
         "auto.offset.reset=latest skipped the records",
         when="jumped_to is not null",
     ),
+    violation(
+        "skipped behind its commit",
+        "the client stood at {withheld_at} and left its commits out, so that the group resumed at"
+        " what it had committed before",
+        when="withheld_at is not null",
+    ),
     permitted(
         "skipped by an administrator",
         "an administrator set the group's offset to {set_to}, past the records",
@@ -67,7 +73,7 @@ _SKIPS = Cases(
         undecided_if="is_gapped",
     ),
     evidence="records, leader_epoch, committed_offset, committed_epoch, commit_epoch,"
-    " jumped_to, set_to, truncated_to, unclean_epochs, is_replaced",
+    " jumped_to, set_to, withheld_at, truncated_to, unclean_epochs, is_replaced",
 )
 
 
@@ -96,6 +102,7 @@ def skipped_record(trace: Trace) -> CheckOutcome:
         "committed_epoch",
         "jumped_to",
         "set_to",
+        "withheld_at",
         "truncated_to",
         "unclean_epochs",
         "is_replaced",

@@ -135,6 +135,98 @@ def administered(trace: Trace) -> Frame:
     )
 
 
+@fact(
+    *OF_GROUP,
+    *each(string, "member commit_epoch"),
+    int64("at_micros"),
+    int64("position", "after what it was delivered last"),
+    int32("record_epoch", "of the last record"),
+    int64("stored_offset", "of the group then; null without a commit"),
+    int32("stored_epoch"),
+)
+def withheld_commits(trace: Trace) -> Frame:
+    """Commits that stored nothing, though their member was delivered records since the last one.
+
+    Left out are those at a position that was stored, and those after a reset, whose position is
+    another.
+    """
+    asked = (
+        trace["commits"]
+        .where("outcome = 'nothing'")
+        .selectExpr(*PARTITION, "member", "seq", "commit_epoch", "committed_micros as at_micros")
+    )
+    of_member = (*PARTITION, "member")
+    settled = (
+        trace["commits"]
+        .where("outcome = 'ok'")
+        .select(*of_member, F.col("seq").alias("settled"))
+        .union(
+            trace["group_events"]
+            .where("change in ('assigned', 'revoked', 'lost')")
+            .select(*of_member, F.col("seq").alias("settled"))
+        )
+    )
+    delivered = deliveries(trace).selectExpr(
+        *of_member,
+        "seq as given",
+        "struct(last_offset + 1 as position, leader_epoch as record_epoch, at_micros, seq) as last",
+        "struct(seq, last_place) as in_order",
+    )
+    moved = (
+        asked.join(delivered, on=list(of_member), how="inner")
+        .where("given < seq")
+        .groupBy(*asked.columns)
+        .agg(F.max_by("last", "in_order").alias("last"))
+    )
+    since = (
+        moved.join(settled, on=list(of_member), how="left")
+        .where("settled is null or settled < seq")
+        .groupBy(*moved.columns)
+        .agg(F.max("settled").alias("settled"))
+        .where("settled is null or settled < last.seq")
+        .drop("settled")
+    )
+    reset = (
+        trace["resets"]
+        .select(*of_member, F.col("at_micros").alias("reset_micros"))
+        .join(since, on=list(of_member), how="inner")
+        .where("reset_micros between last.at_micros and at_micros")
+        .select(*of_member, "seq")
+        .distinct()
+    )
+    stored = (
+        client_offsets(trace)
+        .where(IS_STORED)
+        .selectExpr(
+            *PARTITION,
+            "struct(offset as stored_offset, committed_epoch as stored_epoch) as stored",
+            "committed_micros",
+            f"{IN_LOG} as in_log",
+        )
+    )
+    return (
+        since.join(reset, on=[*of_member, "seq"], how="left_anti")
+        .join(stored, on=list(PARTITION), how="left")
+        .groupBy(*since.columns)
+        .agg(
+            F.expr(
+                "max_by(stored, in_log) filter (where committed_micros <= at_micros"
+                f" + {trace.skew_micros})"
+            ).alias("stored")
+        )
+        .selectExpr(
+            *of_member,
+            "commit_epoch",
+            "at_micros",
+            "last.position as position",
+            "last.record_epoch as record_epoch",
+            "stored.stored_offset as stored_offset",
+            "stored.stored_epoch as stored_epoch",
+        )
+        .where("not stored_offset <=> position")
+    )
+
+
 def last_commits(rows: Frame) -> Frame:
     """The last of the stored commits, by group, topic, partition.
 

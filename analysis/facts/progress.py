@@ -14,6 +14,7 @@ from analysis.facts.positions import (
     last_commits,
     offsets_of,
     positions,
+    withheld_commits,
 )
 from analysis.facts.state import fork_then, timelines
 from analysis.facts.topics import of_present_topic, with_log_starts
@@ -166,6 +167,11 @@ def repeated(trace: Trace) -> Frame:
     int32("committed_epoch"),
     int64("committed_micros"),
     int64("jumped_to", "the offset to which `auto.offset.reset=latest` led past it"),
+    int64(
+        "withheld_at",
+        "the position behind which a client left its commits out, so that the group resumed past"
+        " it; null if none did",
+    ),
     int64("set_to", "the offset to which an administrator moved the group past it"),
     int64(
         "truncated_to",
@@ -190,6 +196,7 @@ def skips(trace: Trace) -> Frame:
         skipped.join(trace.groups.select("group", "commit_epoch"), on="group", how="left")
         .join(last_commits(offsets_of(trace)), on=list(PARTITION), how="left")
         .join(_passed_by_resets(skipped, trace), [*PARTITION, "offset", "leader_epoch"], "left")
+        .join(_withheld(skipped, trace), [*PARTITION, "offset", "leader_epoch"], "left")
         .join(_set_past(skipped, trace), [*PARTITION, "offset", "leader_epoch"], "left")
         .join(_replaced(skipped, trace), on=[*PARTITION, "offset", "leader_epoch"], how="left")
         .join(_gapped(trace), on="group", how="left")
@@ -201,6 +208,17 @@ def skips(trace: Trace) -> Frame:
             ),
         )
         .withColumn("is_gapped", F.coalesce("is_gapped", F.expr("false")))
+    )
+
+
+def _withheld(skipped: Frame, trace: Trace) -> Frame:
+    """(group, topic, partition, offset, leader_epoch, withheld_at): as of `skips`."""
+    return (
+        skipped.select(*PARTITION, "offset", "leader_epoch")
+        .join(withheld_commits(trace), on=list(PARTITION), how="inner")
+        .where("offset >= position and offset < stored_offset")
+        .groupBy(*PARTITION, "offset", "leader_epoch")
+        .agg(F.max("position").alias("withheld_at"))
     )
 
 
