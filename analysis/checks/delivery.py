@@ -6,6 +6,7 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import literal
 from analysis.engine.frames import Frame
 from analysis.facts import slices
+from analysis.facts.assignments import commits_at_start
 from analysis.facts.commits import OF_RECORDS
 from analysis.facts.positions import PARTITION
 from analysis.facts.progress import repeated, skips
@@ -15,7 +16,7 @@ from contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")
 
-_HAS_NO_EPOCH = f"is_replaced and commit_epoch = '{CommitEpoch.NONE}'"
+_HAS_NO_EPOCH = f"is_replaced and is_unvalidated and commit_epoch = '{CommitEpoch.NONE}'"
 _IS_INEXACT = (
     f"truncated_to is not null and coalesce(commit_epoch, '{CommitEpoch.RECORD}')"
     f" in ({', '.join(map(literal, OF_RECORDS))})"
@@ -83,10 +84,11 @@ def skipped_record(trace: Trace) -> CheckOutcome:
     Counted from where the group began, not from its first delivery.
 
     Permitted: a reset by `auto.offset.reset=latest` or an administrator led past it; the group
-        commits no epochs and had read a truncated record at that offset; or the group commits the
-        epochs of its records, and after several unclean elections a truncation led it past records
-        of older epochs, to the offset that the protocol requires of the leader: the end of the
-        largest epoch that is not above the requested one.
+        commits no epochs, began beyond a truncated record that it had read at that offset, and had
+        not left commits out meanwhile; or the group commits the epochs of its records, and after
+        several unclean elections a truncation led it past records of older epochs, to the offset
+        that the protocol requires of the leader: the end of the largest epoch that is not above the
+        requested one.
     Undecided: the history of a member lacks events; a group that commits the epochs of its records
         noticed a truncation, but was led elsewhere above the divergence.
     Evaluates: every delivery.
@@ -95,8 +97,9 @@ def skipped_record(trace: Trace) -> CheckOutcome:
     """
     found = spans(
         trace,
-        skips(trace),
+        _with_resumption(skips(trace), trace),
         *PARTITION,
+        "is_unvalidated",
         "commit_epoch",
         "committed_offset",
         "committed_epoch",
@@ -110,6 +113,29 @@ def skipped_record(trace: Trace) -> CheckOutcome:
         "leader_epoch",
     )
     return CheckOutcome(findings(found, _SKIPS), trace.records("polls"))
+
+
+def _with_resumption(skipped: Frame, trace: Trace) -> Frame:
+    """Add is_unvalidated: whether a member began beyond it, at a commit without an epoch."""
+    key = (*PARTITION, "offset", "leader_epoch")
+    began = (
+        commits_at_start(trace)
+        .where("committed_epoch < 0")
+        .select(*PARTITION, "committed_offset")
+        .distinct()
+    )
+    found = (
+        skipped.select(*key)
+        .join(
+            began.withColumnRenamed("committed_offset", "_began"), on=list(PARTITION), how="inner"
+        )
+        .where("offset < _began")
+        .select(*key, F.expr("true").alias("is_unvalidated"))
+        .distinct()
+    )
+    return skipped.join(found, on=list(key), how="left").withColumn(
+        "is_unvalidated", F.coalesce("is_unvalidated", F.expr("false"))
+    )
 
 
 _REPEATS = Cases(

@@ -12,7 +12,7 @@ from analysis.facts.positions import PARTITION, all_offsets, offsets_of
 from analysis.facts.slices import given_at, logged_at
 from analysis.facts.topics import of_present_topic, with_former_topic
 from analysis.facts.trace import Trace, fact
-from contract.outcomes import BY_THE_CLIENT, CommitEpoch
+from contract.outcomes import CommitEpoch
 from contract.table_columns import boolean, int32, int64, string
 
 OF_COMMIT = of_table("committed_offsets", *COMMIT)
@@ -30,7 +30,7 @@ _OF_ASKED = """
 
 def with_manner(rows: Frame, trace: Trace) -> Frame:
     """Add is_by_client: whether the group's client commits by itself, and reports no commit."""
-    unreported = [one.group for one in trace.plan.groups if one.manner in BY_THE_CLIENT]
+    unreported = [one.group for one in trace.plan.groups if one.commits_by_itself]
     return rows.withColumn("is_by_client", F.col("group").isin(unreported))
 
 

@@ -123,6 +123,22 @@ def commit_without_an_epoch_is_not_withheld(h: History) -> None:
 
 
 @asks(
+    "A member of a group that commits no epochs reads on at 100; 50 to 99 were written anew.",
+    source="KIP-320: a live position has the epoch of its last record, whatever is committed",
+    expects={"withheld_commit": NONE, "skipped_record": VIOLATION},
+)
+def live_member_of_a_group_without_epochs(h: History) -> None:
+    h.topic(unclean_election=True)
+    h.group(commit_epoch="none")
+    cut(h, last=149)
+    joined(h, 0, at=5.0)
+    h.polled(0, 99, at=13.0)
+    h.commit(100, -1, at=15.0, style="none", brokers=(1, 2), generation=1, record_epoch=0)
+    h.polled(100, 149, at=41.0, epoch=1, sequence=150)
+    left(h, 150, at=80.0, caught_up=True)
+
+
+@asks(
     "librdkafka commits 100, and is asked again twice, with nothing delivered in between.",
     source=PROMISE + "; there is nothing new to commit",
     expects={"withheld_commit": NONE},
