@@ -10,6 +10,7 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.client_offsets import COMMIT, COMMIT_CLOCK_MICROS
 from analysis.facts.commits import REPORT, stored_commits, stored_otherwise, with_manner
+from analysis.facts.deliveries import client_resets
 from analysis.facts.elections import elections
 from analysis.facts.positions import IN_LOG, OFFSETS_TOPIC, PARTITION, all_offsets, offsets_of
 from analysis.facts.resets import IS_NOTICE
@@ -50,7 +51,7 @@ def commit_regressed(trace: Trace) -> CheckOutcome:
     pairs = stored_commits(trace).where("not is_transactional and previous_offset is not null")
     back = pairs.where("offset < previous_offset")
     resets = (
-        trace["resets"]
+        client_resets(trace)
         .where("to_offset is not null")
         .selectExpr(*PARTITION, "to_offset", "at_micros as reset_micros", "cause as reset_cause")
     )
@@ -351,7 +352,7 @@ def _with_unclean_elections(lost: Frame, trace: Trace) -> Frame:
 
 def _with_reset_to(commits: Frame, trace: Trace) -> Frame:
     """Add reset_cause: of a reset of the group that had led to exactly the committed offset."""
-    resets = of_present_topic(trace["resets"], trace, "at_micros").selectExpr(
+    resets = of_present_topic(client_resets(trace), trace, "at_micros").selectExpr(
         *PARTITION, "to_offset as offset", "at_micros as reset_micros", "cause as reset_cause"
     )
     led = (

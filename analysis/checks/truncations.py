@@ -7,6 +7,7 @@ from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts.acknowledgements import lost
 from analysis.facts.branches import abandoned, reads
+from analysis.facts.deliveries import client_resets
 from analysis.facts.leader_epochs import leader_epochs
 from analysis.facts.positions import PARTITION, administered
 from analysis.facts.resets import noticed, with_position_epochs
@@ -275,7 +276,7 @@ def _reports(trace: Trace) -> Frame:
     """
     forked_at = fork_then("from_epoch", f"at_micros + {trace.clock_micros}")
     resets = (
-        of_present_topic(trace["resets"], trace, "at_micros")
+        of_present_topic(client_resets(trace), trace, "at_micros")
         .where("cause = 'truncation' and from_offset is not null")
         .select(*_RESET)
     )

@@ -9,7 +9,7 @@ from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts.client_offsets import STORED, client_offsets
 from analysis.facts.declared import OF_GROUP, each
-from analysis.facts.deliveries import deliveries
+from analysis.facts.deliveries import client_resets, deliveries
 from analysis.facts.topics import (
     created_again,
     creations,
@@ -187,7 +187,7 @@ def withheld_commits(trace: Trace) -> Frame:
         .drop("settled")
     )
     reset = (
-        trace["resets"]
+        client_resets(trace)
         .select(*of_member, F.col("at_micros").alias("reset_micros"))
         .join(since, on=list(of_member), how="inner")
         .where("reset_micros between last.at_micros and at_micros")
@@ -277,12 +277,12 @@ def beginnings(trace: Trace) -> Frame:
     led = (
         offsets_of(trace)
         .select(*PARTITION, F.col("committed_micros").alias("led_micros"))
-        .union(trace["resets"].select(*PARTITION, F.col("at_micros").alias("led_micros")))
+        .union(client_resets(trace).select(*PARTITION, F.col("at_micros").alias("led_micros")))
         .groupBy(*PARTITION)
         .agg(F.min("led_micros").alias("led_micros"))
     )
     put = (
-        of_present_topic(trace["resets"], trace, "at_micros")
+        of_present_topic(client_resets(trace), trace, "at_micros")
         .where("cause = 'no_commit' and to_offset >= 0")
         .select(*PARTITION, "to_offset", F.col("at_micros").alias("put_micros"))
         .join(delivered.select(*PARTITION, "at_micros"), on=list(PARTITION), how="inner")

@@ -4,7 +4,7 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.declared import LOG, OF_GROUP, SLICE
-from analysis.facts.deliveries import deliveries
+from analysis.facts.deliveries import client_resets, deliveries
 from analysis.facts.elections import elections
 from analysis.facts.positions import (
     PARTITION,
@@ -282,7 +282,7 @@ def _ranges(trace: Trace) -> Frame:
     they are several.
     """
     resets = (
-        of_present_topic(trace["resets"], trace, "at_micros")
+        of_present_topic(client_resets(trace), trace, "at_micros")
         .where("to_offset is not null")
         .groupBy(*_RESET)
         .agg(F.max("from_offset").alias("from_offset"), F.max("from_epoch").alias("from_epoch"))

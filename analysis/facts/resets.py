@@ -4,6 +4,7 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.client_offsets import client_offsets
 from analysis.facts.declared import of_table
+from analysis.facts.deliveries import client_resets
 from analysis.facts.positions import IN_LOG, PARTITION, offsets_of
 from analysis.facts.slices import given_at
 from analysis.facts.topics import of_present_topic
@@ -25,7 +26,7 @@ IS_NOTICE = "(?i)truncat|out_?of_?range|no_?offset|offset_?reset"
 def resets_of(trace: Trace) -> Frame:
     """Resets of the present topics, without those for want of a commit where none stood."""
     key = (*PARTITION, "member", "at_micros")
-    resets = of_present_topic(trace["resets"], trace, "at_micros")
+    resets = of_present_topic(client_resets(trace), trace, "at_micros")
     stood = (
         resets.where("cause = 'no_commit'")
         .select(*key)
@@ -58,7 +59,7 @@ def noticed(trace: Trace, gone: Frame) -> Frame:
         f" and at_micros <= until_micros + {_LATE_MICROS}"
     )
     reset_since = (
-        trace["resets"]
+        client_resets(trace)
         .where("cause in ('truncation', 'out_of_range')")
         .select(*PARTITION, "at_micros")
         .join(since, on=list(PARTITION), how="inner")

@@ -90,6 +90,7 @@ class GroupMember(ABC):
         self.member = member
         self.commits = 0
         self._history = history
+        self._is_by_itself = member.manner == Manner.AUTO
         self._last_epochs: dict[Partition, int] = {}
         self._processed: dict[Partition, OffsetAndEpoch] = {}
         self._last_generation = self._assigned_generation = NO_GENERATION
@@ -234,11 +235,6 @@ class GroupMember(ABC):
             )
         self.commits += Outcome.OK in outcomes
         return next((outcome for outcome in outcomes if outcome != Outcome.OK), Outcome.OK)
-
-    @property
-    def _is_by_itself(self) -> bool:
-        """Whether the client is to commit by itself, which it does not report."""
-        return self.member.manner == Manner.AUTO
 
     def processed(self) -> dict[Partition, OffsetAndEpoch]:
         """Return the position after the last record of each partition polled since assigned."""
