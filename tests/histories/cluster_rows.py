@@ -251,11 +251,10 @@ class ClusterRows(HistoryRows):
             error_code=error,
             leader=None if leader is None else self.broker(leader),
             failure=failure,
-            request="{}",
             response=None if failure else "{}",
             began_micros=self.at(at - 0.005),
             at_micros=self.at(at),
-            **columns,
+            **{"request": "{}", **columns},
         )
 
     def log_started(
