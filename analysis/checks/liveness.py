@@ -94,11 +94,12 @@ def fetch_unavailable(trace: Trace) -> CheckOutcome:
     """A member got nothing for 2 s or more, though its next record was below the high watermark.
 
     The wait begins when that record was acknowledged. It does not count if the member was asked to
-    stop in between or had come to the end, nor while it did not own the partition. A violation if the partition could serve for more than
-    30 s of an outage, as in `produce_unavailable`. The ISR counts only while no source proves that
-    the high watermark was beyond the record: a leader's report, a delivery to any group, or an
-    acknowledgement with acks=all. A new leader that reports it later could not serve before the
-    first proof. Groups that read committed values wait for transactions and are left out.
+    stop in between or had come to the end, nor while it did not own the partition. A violation if
+    the partition could serve for more than 30 s of an outage, as in `produce_unavailable`. The ISR
+    counts only while no source proves that the high watermark was beyond the record: a leader's
+    report, a delivery to any group, or an acknowledgement with acks=all. A new leader that reports
+    it later could not serve before the first proof. Groups that read committed values wait for
+    transactions and are left out.
 
     Permitted: it could serve for 30 s or less.
     Evaluates: every pause between two polls of a member that returned records.

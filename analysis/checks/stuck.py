@@ -275,7 +275,7 @@ def never_caught_up(trace: Trace) -> CheckOutcome:
     """A replica of a partition with a leader is out of the ISR when collecting begins.
 
     Permitted: its broker is fenced; a fault holds; or 30 s or less have passed since the replica
-        left the ISR, its broker came into service and the last fault was healed.
+        was added or left the ISR, its broker came into service and the last fault was healed.
     Undecided: the metadata log has no state of its broker.
     Evaluates: every replica of a partition with a leader.
     Source: `replica.lag.time.max.ms`.
@@ -289,13 +289,14 @@ def never_caught_up(trace: Trace) -> CheckOutcome:
     )
     out = last.where("not array_contains(isr, broker)")
     has_left = "array_contains(was.isr, broker) and not array_contains(isr, broker)"
+    is_added = "not array_contains(was.replicas, broker) and array_contains(replicas, broker)"
     left = (
         changes(trace)
-        .select(*_LOG, "isr", "was", "at_micros")
+        .select(*_LOG, "isr", "replicas", "was", "at_micros")
         .join(out.select(*_LOG, "broker"), on=list(_LOG), how="inner")
         .groupBy(*_LOG, "broker")
         .agg(
-            F.max(F.expr(f"if({has_left}, at_micros, null)")).alias("left"),
+            F.max(F.expr(f"if({has_left} or {is_added}, at_micros, null)")).alias("left"),
             F.min("at_micros").alias("created"),
         )
         .selectExpr(*_LOG, "broker", "coalesce(left, created) as since")

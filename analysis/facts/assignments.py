@@ -98,6 +98,21 @@ def assignments(trace: Trace) -> Frame:
     )
 
 
+@fact(*OF_GROUP, string("member"), int64("owned_micros", "from when on"))
+def ownerships(trace: Trace) -> Frame:
+    """When a member came to own a partition: a later assignment of what it keeps is none."""
+    of_member = Window.partitionBy(*PARTITION, "member").orderBy("seq")
+    lost = F.expr("int(change in ('revoked', 'lost'))")
+    return (
+        trace["group_events"]
+        .where("change in ('assigned', 'revoked', 'lost')")
+        .withColumn("_number", F.sum(lost).over(of_member))
+        .where("change = 'assigned'")
+        .groupBy(*PARTITION, "member", "_number")
+        .agg(F.min("at_micros").alias("owned_micros"))
+    )
+
+
 @fact(
     *_ASSIGNMENT,
     *each(int64, "from_micros before_micros position first_offset first_micros committed_offset"),
