@@ -11,6 +11,7 @@ from analysis.report.first_screen import expected_line, reasons, verdict_line
 from analysis.report.matrix import row_name
 from analysis.report.stories import where
 from analysis.report.times import told_timing
+from analysis.verdict.rules import NOT_ASKED
 from analysis.verdict.styles import said_epochs
 from contract.checks import Check
 from contract.nights import NightSummary, Outcome
@@ -169,9 +170,12 @@ def _resumption(rows: list[Resumption]) -> Table:
 
 
 def _rules(rows: list[RuleRow]) -> str:
-    """The number of rows of each verdict, as `3 holds, 1 not applicable`."""
+    """The number of rows of each verdict, and the rules that have no response."""
     counts = Counter(row.verdict for row in rows)
-    return ", ".join(f"{number} {verdict}" for verdict, number in sorted(counts.items()))
+    counted = ", ".join(f"{number} {verdict}" for verdict, number in sorted(counts.items()))
+    asked = {row.rule for row in rows if row.responses}
+    silent = {row.rule for row in rows if row.verdict == NOT_ASKED} - asked
+    return f"{counted}; without a response: {', '.join(sorted(silent))}" if silent else counted
 
 
 def _styles(rows: list[StyleRow]) -> Table:
