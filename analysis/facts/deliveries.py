@@ -86,7 +86,8 @@ def client_resets(trace: Trace) -> Frame:
     member was delivered since.
     """
     key = ("group", "member", *_LOG, "at_micros")
-    unmoved = trace["resets"].where("to_offset = from_offset").select(*key).distinct()
+    is_unmoved = "cause != 'no_commit' and to_offset = from_offset"
+    unmoved = trace["resets"].where(is_unmoved).select(*key).distinct()
     fetched = (
         unmoved.join(
             deliveries(trace).withColumnRenamed("at_micros", "_given"),
