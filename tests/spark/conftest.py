@@ -47,6 +47,7 @@ def make_trace(engine: SparkEngine, empty_table: Callable[[str], Frame]) -> Trac
         rows: Rows,
         *,
         group: str = "g",
+        client: str = "java",
         commit_epoch: str = "record",
         reset: str = "earliest",
         isolation: str = "read_uncommitted",
@@ -85,7 +86,7 @@ def make_trace(engine: SparkEngine, empty_table: Callable[[str], Frame]) -> Trac
             groups=[
                 GroupPlan(
                     group=name,
-                    client="java",
+                    client=client,
                     topic="t",
                     commit_epoch=commit_epoch,
                     reset=reset,
