@@ -122,7 +122,7 @@ _NUMBER = "regexp_extract({}, '[.]([0-9]+)$', 1)"
 _IS_SUCCESSOR = f"is_static and {_NUMBER.format('member')} = {_NUMBER.format('other')}"
 """Whether `other` has the group.instance.id of `member`."""
 _HEARTBEAT_MICROS = 3 * MICROS_PER_SECOND
-"""The default of heartbeat.interval.ms: so long a fenced member may not be told."""
+"""The default of heartbeat.interval.ms: so long a fenced member may not know."""
 _IS_SUCCEEDED = (
     "coalesce(last_micros <= other_from, true) or is_replaced and last_micros <="
     f" coalesce(told_micros, other_from + {_HEARTBEAT_MICROS})"

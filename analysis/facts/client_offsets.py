@@ -13,7 +13,7 @@ STORED = (
     string(
         "actor",
         "member: its client reported the commit; transaction; administrator: a single request of"
-        " the run; null: nobody reported it",
+        " the run; null: no source reports it",
     ),
     string("by_member", "that reported it"),
     int64("by_seq", "of the report in its history"),

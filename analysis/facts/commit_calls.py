@@ -193,7 +193,7 @@ def _members(calls: Frame, trace: Trace) -> Frame:
     """Whether the member, or any, was in the group: by the group's last record, and by responses.
 
     Each record of a classic group has all its members, and a member of the consumer protocol is
-    removed by a record of its own. A member that was told that it joined may have left since.
+    removed by a record of its own. A member that was admitted by a response may have left since.
     """
     logged = trace["group_members"].selectExpr(
         "group",
