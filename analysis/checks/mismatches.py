@@ -136,18 +136,19 @@ def divergence_mismatch(trace: Trace) -> CheckOutcome:
         trace,
     ).withColumn("known_epoch", F.expr("if(known_epoch >= 0, known_epoch, divergent_epoch)"))
     # No epoch lies between the answer's and the requested one: both end where the next began.
-    begun = (
-        "filter(timeline, one -> one.leader_epoch > known_epoch"
-        f" and coalesce(one.from_micros <= at_micros + {trace.clock_micros}, true))"
-    )
+    begun = "filter(timeline, one -> one.leader_epoch > known_epoch and {})"
+    may_have = f"coalesce(one.from_micros <= at_micros + {trace.clock_micros}, true)"
+    surely = f"coalesce(one.from_micros <= at_micros - {trace.clock_micros}, false)"
     judged = (
         with_log_starts(with_log_ends(raised, trace), trace)
         .join(timelines(trace), on=list(_LOG), how="left")
-        .selectExpr("*", f"{begun} as newer")
+        .selectExpr(
+            "*", f"{begun.format(may_have)} as newer", f"{begun.format(surely)} as surely_newer"
+        )
         .selectExpr(
             "*",
-            f"size(filter(newer, one -> {_MAY_DIVERGE})) > 0 or size(newer) = 0 and {_MAY_BE_END}"
-            " as may_be",
+            f"size(filter(newer, one -> {_MAY_DIVERGE})) > 0"
+            f" or size(surely_newer) = 0 and {_MAY_BE_END} as may_be",
             "coalesce(size(newer) = 0, true) and coalesce(end_before, end_after) is null"
             " as is_unreported",
             "coalesce(array_min(transform(newer, one -> one.start_high)), end_before, end_after)"

@@ -117,6 +117,8 @@ def with_committed_epochs(resets: Frame, trace: Trace) -> Frame:
 def with_log_ends(resets: Frame, trace: Trace) -> Frame:
     """Add end_before and end_after: the log's end in the leader's samples around each reset.
 
+    Before and after, also if clocks were apart.
+
     A sample before the reset counts only if no newer leader came between: it may have truncated the
     log.
     """
@@ -137,11 +139,12 @@ def with_log_ends(resets: Frame, trace: Trace) -> Frame:
     moments = resets.select(*key).distinct()
     led_then = (
         moments.join(led, on=list(_LOG), how="inner")
-        .where("led_micros <= at_micros")
+        .where(f"led_micros <= at_micros + {trace.skew_micros}")
         .groupBy(*key)
         .agg(F.max("epoch").alias("led_epoch"))
     )
-    is_before = F.col("sampled_micros") <= F.col("at_micros")
+    is_before = F.col("sampled_micros") <= F.col("at_micros") - trace.skew_micros
+    is_after = F.col("sampled_micros") > F.col("at_micros") + trace.skew_micros
     is_of_that_leader = F.coalesce(F.col("sampled_epoch") >= F.col("led_epoch"), F.lit(1) == 1)
     sampled = (
         moments.join(led_then, on=list(key), how="left")
@@ -151,7 +154,7 @@ def with_log_ends(resets: Frame, trace: Trace) -> Frame:
             F.max_by(
                 "log_end_offset", F.when(is_before & is_of_that_leader, F.col("sampled_micros"))
             ).alias("end_before"),
-            F.min_by("log_end_offset", F.when(~is_before, F.col("sampled_micros"))).alias(
+            F.min_by("log_end_offset", F.when(is_after, F.col("sampled_micros"))).alias(
                 "end_after"
             ),
         )

@@ -170,7 +170,7 @@ def clients_clock_is_set_back(h: History) -> None:
     alone=True,
 )
 def clients_clock_is_set_forward(h: History) -> None:
-    _truncated(h, SET, at=14.0)
+    _truncated(h, SET, at=12.0)
 
 
 @asks(
@@ -181,3 +181,51 @@ def clients_clock_is_set_forward(h: History) -> None:
 )
 def stale_epoch_beside_a_set_clock(h: History) -> None:
     _truncated(h, -SET, at=32.0, stale=True)
+
+
+@asks(
+    "A member is told that the log ends at 100; its clock is 5 s ahead, and epoch 1 begins at 120.",
+    source=JUMP + "; KIP-320: the end of the newest epoch is the log end",
+    expects={"divergence_mismatch": NOT_VIOLATION, "unjustified_reset": NOT_VIOLATION},
+    alone=True,
+)
+def epoch_begins_after_a_divergence_was_reported(h: History) -> None:
+    _beyond_the_end(h, divergent=100)
+
+
+@asks(
+    "A member is told that the log ends at 145, which it never did; its clock is 5 s ahead.",
+    source="KIP-320: the end of the newest epoch is the log end",
+    expects={"divergence_mismatch": VIOLATION},
+    alone=True,
+)
+def divergence_is_above_every_end(h: History) -> None:
+    _beyond_the_end(h, divergent=145)
+
+
+def _beyond_the_end(h: History, *, divergent: int) -> None:
+    """Position 150 of epoch 0 lies beyond the log, which ends at 100 until second 27."""
+    h.topic()
+    h.group(reset="none")
+    cluster(h)
+    h.sent(0, 99, at=2.0)
+    watched(h, 1, 100, times=(5.0, 10.0, 15.0, 20.0, 26.0))
+    h.stored(150, 0, at=8.0, brokers=(1, 2))
+    h.changed("opened", at=24.0)
+    h.changed(
+        "failed",
+        at=26.5,
+        position=150,
+        position_epoch=0,
+        exception="LogTruncationException",
+        message="Detected log truncation",
+        divergent_offset=divergent,
+        divergent_epoch=0,
+    )
+    h.sent(100, 119, at=27.0)
+    h.led(2, 1, at=28.0, isr=(1, 2), starts=120)
+    h.sent(120, 139, at=33.0)
+    watched(h, 2, 140, times=(35.0, 45.0, 85.0), epoch=1)
+    for broker in (1, 2):
+        h.log(broker, (0, 119, 0), (120, 139, 1), high_watermark=140)
+    _set_clock(h, SET, at=26.2, of=OF_CLIENTS)
