@@ -55,8 +55,8 @@ def noticed(trace: Trace, gone: Frame) -> Frame:
     key = (*PARTITION, "first_micros", "until_micros")
     since = gone.select(*key).distinct()
     is_meanwhile = F.expr(
-        f"at_micros + {_LOG_CLOCK_MICROS} > first_micros"
-        f" and at_micros <= until_micros + {_LATE_MICROS}"
+        f"at_micros + {_LOG_CLOCK_MICROS + trace.skew_micros} > first_micros"
+        f" and at_micros <= until_micros + {_LATE_MICROS + trace.skew_micros}"
     )
     reset_since = (
         client_resets(trace)
