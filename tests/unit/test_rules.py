@@ -52,6 +52,7 @@ def test_the_terminal_counts_the_rules() -> None:
         cluster="embedded",
         verdict=RunVerdict.PASS,
         checks={},
+        must_judge=list(OF_ERRORS),
         faults=[],
         resumption=[],
         rules=[
@@ -59,12 +60,13 @@ def test_the_terminal_counts_the_rules() -> None:
             row("holds", api="LIST_OFFSETS"),
             row(NOT_APPLICABLE),
             row(NOT_ASKED, rule=Rule.NEWER_EPOCH),
+            row(NOT_ASKED, rule=Rule.DIVERGENCE),
         ],
         rerun="",
     )
     out = io.StringIO()
     show(verdict, Console(file=out, width=100))
-    told = "rules of the protocol, by API: 2 holds, 1 not applicable, 1 not asked;"
+    told = "rules of the protocol, by API: 2 holds, 1 not applicable, 2 not asked;"
     assert f"{told} without a response: newer epoch\n" in out.getvalue()
 
 
