@@ -16,12 +16,9 @@ from analysis.checks.cases import (
 )
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.facts.commits import (
-    COMMIT,
-    COMMIT_CLOCK_MICROS,
-    stored_commits,
-    with_manner,
-)
+from analysis.facts.client_offsets import COMMIT, COMMIT_CLOCK_MICROS
+from analysis.facts.commits import stored_commits, with_manner
+from analysis.facts.deliveries import client_resets
 from analysis.facts.permits import with_permit_since
 from analysis.facts.positions import PARTITION
 from analysis.facts.resets import IS_NOTICE
@@ -61,7 +58,7 @@ def commit_regressed(trace: Trace) -> CheckOutcome:
     pairs = stored_commits(trace).where("not is_transactional and previous_offset is not null")
     back = pairs.where("offset < previous_offset")
     resets = (
-        trace["resets"]
+        client_resets(trace)
         .where("to_offset is not null")
         .selectExpr(*PARTITION, "to_offset", "at_micros as reset_micros", "cause as reset_cause")
     )
@@ -77,6 +74,7 @@ def commit_regressed(trace: Trace) -> CheckOutcome:
         )
     )
     resets = resets.union(raised)
+    apart = COMMIT_CLOCK_MICROS + trace.skew_micros
     unknown = (
         trace["commits"]
         .where(F.col("outcome") == str(Outcome.UNKNOWN))
@@ -90,8 +88,8 @@ def commit_regressed(trace: Trace) -> CheckOutcome:
         .agg(
             F.expr(
                 "max_by(reset_cause, reset_micros) filter (where to_offset <= offset and"
-                f" reset_micros + {COMMIT_CLOCK_MICROS} >= previous_micros and"
-                f" reset_micros <= committed_micros + {COMMIT_CLOCK_MICROS})"
+                f" reset_micros + {apart} >= previous_micros and"
+                f" reset_micros <= committed_micros + {apart})"
             ).alias("reset_cause")
         )
         .join(unknown, on=list(PARTITION), how="left")
@@ -266,7 +264,7 @@ def commit_beyond_log(trace: Trace) -> CheckOutcome:
 
 def _with_reset_to(commits: Frame, trace: Trace) -> Frame:
     """Add reset_cause: of a reset of the group that had led to exactly the committed offset."""
-    resets = of_present_topic(trace["resets"], trace, "at_micros").selectExpr(
+    resets = of_present_topic(client_resets(trace), trace, "at_micros").selectExpr(
         *PARTITION, "to_offset as offset", "at_micros as reset_micros", "cause as reset_cause"
     )
     led = (

@@ -260,19 +260,19 @@ def _proofs(trace: Trace) -> Frame:
     return of_epoch.unionByName(acknowledged, allowMissingColumns=True)
 
 
-def in_order(samples: Frame, *keys: str, value: str) -> Frame:
+def in_order(samples: Frame, trace: Trace, *keys: str, value: str) -> Frame:
     """Each reported value, and the largest one that was reported before the request for it.
 
     Two threads query at the same time, so the order in which responses were recorded proves
     nothing: only a response that was recorded before a request was sent is older than the response
-    to that request.
+    to that request. If a clock was set meanwhile, it has to be older by as much.
 
     Returns:
         The keys, at_micros, value, before (null if none was reported before).
     """
     asked = F.coalesce("asked_micros", F.col("at_micros") - ANSWER_MICROS)
     reported = samples.select(
-        *keys, F.col(value).alias("value"), "at_micros", asked.alias("_asked")
+        *keys, F.col(value).alias("value"), "at_micros", (asked - trace.jump_micros).alias("_asked")
     )
     answers = reported.withColumn("_moment", F.col("at_micros")).withColumn("_reported", F.lit(1))
     questions = reported.withColumn("_moment", F.col("_asked")).withColumn("_reported", F.lit(0))
