@@ -223,7 +223,7 @@ def offsets_without_output(trace: Trace) -> CheckOutcome:
     So the records up to these offsets were processed without a result.
 
     Permitted: the write is lost, and an event after it permits the loss: an election, a deletion,
-        or the creation of the topic anew.
+        or that the topic was created again.
     Undecided: no marker ends the write.
     Evaluates: each transaction that wrote, and whose offsets are committed.
     Source: KIP-98, sendOffsetsToTransaction: offsets are part of the transaction.

@@ -96,8 +96,8 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
 
     Permitted: by an event after the write and before the group went past it: an election that
         permits its loss and started its epoch at or below it, a deletion up to a log start above
-        it, or the creation of the topic anew; by a reset whose policy led the group past it; or by
-        an election that permits the loss of its commit marker, as in `misapplied_marker`.
+        it, or that the topic was created again; by a reset whose policy led the group past it; or
+        by an election that permits the loss of its commit marker, as in `misapplied_marker`.
     Undecided: no source reports that the write was appended.
     Evaluates: every write of a committed transaction that a group went past.
     Source: KIP-98: a transaction is atomic over its partitions.
