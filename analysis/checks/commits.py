@@ -48,8 +48,9 @@ def commit_regressed(trace: Trace) -> CheckOutcome:
 
     Permitted: since the previous commit, a reset or a reported truncation of the partition led to
         the offset or below it.
-    Undecided: a commit of unknown outcome, by this group on this partition, has one of the two
-        offsets; or the group's client commits by itself, so that no outcome is known.
+    Undecided: a commit of unknown outcome, which this group had begun by then on this partition,
+        has one of the two offsets; or the group's client commits by itself, so that no outcome is
+        known.
     Evaluates: every commit that has a predecessor, except those of transactions, which may have
         been aborted.
     Source: `OffsetMetadataManager` stores the commits of the current generation;
@@ -78,9 +79,19 @@ def commit_regressed(trace: Trace) -> CheckOutcome:
     unknown = (
         trace["commits"]
         .where(F.col("outcome") == str(Outcome.UNKNOWN))
-        .where("offset is not null")
-        .groupBy(*PARTITION)
-        .agg(F.collect_set("offset").alias("unknown"))
+        .selectExpr(
+            *PARTITION,
+            "offset as unknown_offset",
+            f"coalesce(began_micros, committed_micros) - {trace.clock_micros} as begun_micros",
+        )
+    )
+    may_be = (
+        back.select(*COMMIT, "offset", "committed_micros", "previous_offset")
+        .join(unknown, on=list(PARTITION), how="inner")
+        .where("unknown_offset in (offset, previous_offset)")
+        .where(f"begun_micros <= committed_micros + {COMMIT_CLOCK_MICROS}")
+        .select(*COMMIT, F.expr("true").alias("is_unknown"))
+        .distinct()
     )
     reported = (
         back.join(resets, on=list(PARTITION), how="left")
@@ -92,12 +103,11 @@ def commit_regressed(trace: Trace) -> CheckOutcome:
                 f" reset_micros <= committed_micros + {apart})"
             ).alias("reset_cause")
         )
-        .join(unknown, on=list(PARTITION), how="left")
+        .join(may_be, on=list(COMMIT), how="left")
+        .withColumn("records", F.expr("previous_offset - offset"))
     )
-    reported = with_manner(reported, trace).selectExpr(
-        "*",
-        "previous_offset - offset as records",
-        "is_by_client or arrays_overlap(unknown, array(offset, previous_offset)) as is_unknown",
+    reported = with_manner(reported, trace).withColumn(
+        "is_unknown", F.expr("is_by_client or coalesce(is_unknown, false)")
     )
     return CheckOutcome(findings(reported, _BACK), count(pairs))
 
