@@ -16,7 +16,7 @@ def test_statements_run_by_the_cores_of_the_executors(spark: SparkSession, tmp_p
     assert SparkEngine(spark, rows=0, scratch=Scratch(tmp_path)).at_once == 2
 
 
-def test_answers_come_in_order(spark: SparkSession) -> None:
+def test_answers_come_in_order(spark: SparkSession, tmp_path: Path) -> None:
     is_second_done = Event()
 
     def ask(number: int) -> int:
@@ -26,11 +26,12 @@ def test_answers_come_in_order(spark: SparkSession) -> None:
             is_second_done.wait()
         return number * 2
 
-    assert SparkEngine(spark).each(ask, [0, 1]) == [0, 2]
+    assert SparkEngine(spark, rows=0, scratch=Scratch(tmp_path)).each(ask, [0, 1]) == [0, 2]
 
 
-def test_an_interrupt_ends_what_goes_on(spark: SparkSession) -> None:
-    engine, is_counting, broken = SparkEngine(spark), Event(), []
+def test_an_interrupt_ends_what_goes_on(spark: SparkSession, tmp_path: Path) -> None:
+    engine = SparkEngine(spark, rows=0, scratch=Scratch(tmp_path))
+    is_counting, broken = Event(), []
 
     def ask(name: str) -> None:
         if name == "interrupted":
