@@ -40,7 +40,7 @@ def judge_folder(
         load: reads its tables.
         engine: that judges it.
         why: this engine, in words.
-        require: raises AnalysisError if the engine has ended, so that its answers are none.
+        require: raises AnalysisError if the engine has ended, so that its results are none.
     """
     began = time.monotonic()
     try:

@@ -32,6 +32,7 @@ class Check(enum.StrEnum):
     COMMIT_EXPIRED = "commit_expired"
     RECORD_EPOCH_REGRESSED = "record_epoch_regressed"
     COMMIT_MISMATCH = "commit_mismatch"
+    WITHHELD_COMMIT = "withheld_commit"
     COMMITTED_EPOCH_MISSING = "committed_epoch_missing"
     COMMITTED_EPOCH_STALE = "committed_epoch_stale"
     COMMITTED_EPOCH_BEHIND_LEADER = "committed_epoch_behind_leader"

@@ -144,14 +144,16 @@ COMMIT_RULES: dict[enum.StrEnum, ProtocolRule] = {
         Check.WRONG_COMMIT_ERROR,
     ),
     CommitRule.UNKNOWN_MEMBER: ProtocolRule(
-        "A commit of a member that its group does not have is refused with UNKNOWN_MEMBER_ID.",
+        "A commit of a member that its group does not have is refused with UNKNOWN_MEMBER_ID, as is"
+        " one of no member for a group that has some, unless it is a TxnOffsetCommit.",
         Source("KIP-447", "fencing by the member id"),
         _MEMBER,
         _WITH_MEMBER,
         Check.WRONG_COMMIT_ERROR,
     ),
     CommitRule.ACCEPTED_COMMIT: ProtocolRule(
-        "A commit of a known partition, by no member or at the member's generation, is accepted.",
+        "A commit of a known partition, by no member or at the member's generation, is accepted, or"
+        " refused with OFFSET_METADATA_TOO_LARGE (`offset.metadata.max.bytes`).",
         _ERRORS,
         _VALIDATION,
         _BOTH,

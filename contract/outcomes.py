@@ -44,11 +44,11 @@ class CommitEpoch(enum.StrEnum):
 
 
 class Manner(enum.StrEnum):
-    """How a Java group commits.
+    """How a group commits: any but sync and auto only with a Java client.
 
-    sync: `commitSync`.
+    sync: `commitSync`, or `commit()` of a Python client.
     async: `commitAsync`, and the wait for its response.
-    auto: `enable.auto.commit`: the client commits by itself when it is closed.
+    auto: `enable.auto.commit`: the client commits by itself, Java's only when it is closed.
     revoked: `commitSync` in `onPartitionsRevoked`, when the consumer is closed.
     auto-revoked: `enable.auto.commit`, and a commit in `onPartitionsRevoked` as well.
     external: the application stores offset and epoch itself, commits nothing to Kafka, and seeks

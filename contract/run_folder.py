@@ -9,7 +9,7 @@ import msgspec
 
 from contract.builds import Build, with_note
 from contract.errors import RunFolderError
-from contract.outcomes import Isolation, Manner
+from contract.outcomes import BY_THE_CLIENT, Isolation, Manner
 from contract.regular_files import read_file, replace_file
 
 _T = TypeVar("_T", bound=msgspec.Struct)
@@ -53,7 +53,7 @@ class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
     log_end=above; `isolation` is its `isolation.level`. Its `members` are open at the same time,
     each in a worker of its own, or they share that number of `workers`. `settings` are
     further ones of the client, by the client's own names; `{number}` in a value is the member's
-    number. `manner` is how it commits; any but `sync` needs a Java client.
+    number. `manner` is how it commits; any but `sync` and `auto` needs a Java client.
     """
 
     group: str
@@ -72,6 +72,17 @@ class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
     def is_static(self) -> bool:
         """Whether its members are static (KIP-345): a restarted one keeps its partitions."""
         return "group.instance.id" in self.settings
+
+    @property
+    def commits_by_itself(self) -> bool:
+        """Whether its clients commit by themselves (`enable.auto.commit`), and report nothing."""
+        settings = (
+            self.settings.get("enable.auto.commit"),
+            self.settings.get("enable_auto_commit"),
+        )
+        return self.manner in BY_THE_CLIENT or any(
+            str(one).lower() in ("true", "1") for one in settings
+        )
 
 
 class Expectation(msgspec.Struct, frozen=True, kw_only=True):

@@ -36,7 +36,7 @@ def high_watermark_regressed(trace: Trace) -> CheckOutcome:
     """
     reported = _of_leaders(trace).where("log_end_offset >= 0")
     within = (
-        in_order(reported, *_LOG, "leader_epoch", value="log_end_offset")
+        in_order(reported, trace, *_LOG, "leader_epoch", value="log_end_offset")
         .where("value < before")
         .groupBy(*_LOG, "leader_epoch")
         .agg(
@@ -110,7 +110,7 @@ def retention_overreach(trace: Trace) -> CheckOutcome:
     found = (
         _above_the_high_watermark(reported)
         .unionByName(_logged_above_the_high_watermark(trace, reported))
-        .unionByName(_gone_back(reported))
+        .unionByName(_gone_back(trace, reported))
         .unionByName(_never_allowed(trace, reported))
         .unionByName(_too_young(trace, reported))
     )
@@ -168,10 +168,10 @@ def _logged_above_the_high_watermark(trace: Trace, reported: Frame) -> Frame:
     )
 
 
-def _gone_back(reported: Frame) -> Frame:
+def _gone_back(trace: Trace, reported: Frame) -> Frame:
     """Log starts below one that was reported before, by the same leader or an earlier one."""
     order = Window.partitionBy(*_LOG).orderBy("leader_epoch")
-    within = in_order(reported, *_LOG, "leader_epoch", value="log_start_offset").where(
+    within = in_order(reported, trace, *_LOG, "leader_epoch", value="log_start_offset").where(
         "value < before"
     )
     lower = (

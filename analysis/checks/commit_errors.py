@@ -22,13 +22,16 @@ OF_COMMITS = ("wire_calls", "leaderships", "committed_offsets")
 _ERRORS = {
     0: "NONE",
     3: "UNKNOWN_TOPIC_OR_PARTITION",
+    12: "OFFSET_METADATA_TOO_LARGE",
     22: "ILLEGAL_GENERATION",
     25: "UNKNOWN_MEMBER_ID",
+    27: "REBALANCE_IN_PROGRESS",
     35: "UNSUPPORTED_VERSION",
     47: "INVALID_PRODUCER_EPOCH",
     48: "INVALID_TXN_STATE",
     49: "INVALID_PRODUCER_ID_MAPPING",
     69: "GROUP_ID_NOT_FOUND",
+    82: "FENCED_INSTANCE_ID",
     88: "UNSTABLE_OFFSET_COMMIT",
     90: "PRODUCER_FENCED",
     100: "UNKNOWN_TOPIC_ID",
@@ -39,7 +42,11 @@ _NOT_COMPARED = "7, 13, 14, 15, 16, 29, 30, 51, 53"
 _OF_TRANSACTIONS = "48, 49"
 """INVALID_TXN_STATE and INVALID_PRODUCER_ID_MAPPING: no request shows the transaction's state."""
 _FENCED = "47, 90"
+_OF_INSTANCES = "25, 82"
+"""UNKNOWN_MEMBER_ID and FENCED_INSTANCE_ID: no record shows who has a group.instance.id."""
+_REBALANCING = 27
 _NO_ERROR = 0
+_METADATA_MAX = "offset.metadata.max.bytes"
 
 
 def error_name(column: str) -> str:
@@ -59,11 +66,12 @@ def wrong_commit_error(trace: Trace) -> CheckOutcome:
     Permitted: a release before 4.0, whose groups are of an older coordinator, returns
         ILLEGAL_GENERATION or UNKNOWN_MEMBER_ID for a group that there is not.
     Undecided: the topic, the group or the member changed meanwhile, or the coordinator returned an
-        error of its own state, of the transaction's or of authorization, which come first.
+        error of its own state, of the transaction's or of authorization, which come first, or of a
+        rebalance or a group.instance.id, which no source reports.
     Evaluates: every partition of an OffsetCommit and a TxnOffsetCommit with a response, and every
         unknown topic id of an OffsetFetch.
-    Source: KIP-1319, Broker-Side; KIP-447; KIP-848; KIP-890;
-        `OffsetMetadataManager.validateTransactionalOffsetCommit`.
+    Source: KIP-1319, Broker-Side; KIP-447; KIP-848; KIP-890; `ClassicGroup.validateOffsetCommit`,
+        `ConsumerGroup.validateOffsetCommit`.
     """
     rows = judged_commits(trace)
     return CheckOutcome(findings(rows, ERRORS), count(rows))
@@ -114,17 +122,23 @@ def ruled_commits(trace: Trace) -> Frame:
 def _ruled(trace: Trace) -> Frame:
     """A member epoch that is stale for one partition refuses all others of its request, too."""
     of_request = Window.partitionBy("worker", "seq")
+    settings = trace.run.config.get("settings", {})
+    is_too_large = f"length(metadata) > {int(settings.get(_METADATA_MAX, 4096))}"
     return (
         commit_calls(trace)
         .withColumn("_by_group", F.expr(f"version >= {_SINCE}"))
         .withColumn(
-            "_is_member", F.expr("coalesce(generation, -1) >= 0 or coalesce(member, '') != ''")
+            "_is_static", F.expr('coalesce(request rlike \'"groupInstanceId": *"\', false)')
+        )
+        .withColumn(
+            "_is_member",
+            F.expr("coalesce(generation, -1) >= 0 or coalesce(member, '') != '' or _is_static"),
         )
         .withColumn("seen", F.expr(_SEEN))
         .withColumn("_is_stale", F.max(F.expr("int(seen = 'consumer')")).over(of_request))
         .withColumn("seen", F.expr("if(seen = 'accepted' and _is_stale = 1, 'consumer', seen)"))
         .withColumn("rule", F.expr(_RULE))
-        .withColumn("due", F.expr(_DUE))
+        .withColumn("due", F.expr(f"if(seen = 'accepted' and {is_too_large}, 12, {_DUE})"))
         .withColumn("is_decided", F.expr("seen != 'unknown'"))
     )
 
@@ -141,12 +155,14 @@ _SEEN = f"""case
     when not is_present or not has_partition then 'unknown'
     when {_IS_TXN} and is_old_producer then 'old producer'
     when {_IS_TXN} and may_be_old_producer then 'unknown'
-    when not _is_member and (protocol is null or {_IS_TXN}) then 'accepted'
-    when not _is_member then 'unknown'
+    when not _is_member and {_IS_TXN} then 'accepted'
+    when coalesce(generation, -1) < 0 and not may_have_members then 'accepted'
+    when not _is_member and has_members then 'no member'
+    when coalesce(generation, -1) < 0 and not has_members then 'unknown'
     when not may_have_group then 'no group'
     when not has_group then 'unknown'
-    when not may_have_member then 'no member'
-    when not has_member or protocol is null then 'unknown'
+    when not may_have_member or is_gone then 'no member'
+    when not has_member or may_be_gone or protocol is null then 'unknown'
     when protocol = 'consumer' and not {_IS_TXN} and not _by_group then 'no version'
     when generation > generation_high then protocol
     when generation < generation_low and protocol = 'classic' then protocol
@@ -179,6 +195,8 @@ _DUE = """case seen
     when 'consumer' then if(_by_group, 113, 22)
     when 'classic' then 22
     else null end"""
+_IS_IN_STATE = f"not {_IS_TXN} and _is_member and coalesce(due = 12, true)"
+"""A classic group that waits for its assignment refuses what it would accept."""
 _OF_TOPICS = ", ".join(map(literal, (CommitRule.UNKNOWN_TOPIC_ID, CommitRule.UNKNOWN_PARTITION)))
 _REFUSING = (
     CommitRule.OLDER_PRODUCER_EPOCH,
@@ -201,6 +219,8 @@ def _verdict(trace: Trace) -> str:
     return f"""case
         when not is_decided or error_code in ({_NOT_COMPARED}) then 'undecided'
         when error_code = coalesce(due, {_NO_ERROR}) then ''
+        when _is_static and error_code in ({_OF_INSTANCES}) then 'undecided'
+        when {_IS_IN_STATE} and error_code = {_REBALANCING} then 'undecided'
         when due = 47 and error_code in ({_FENCED}) then ''
         when {by_older_coordinator} then 'permitted'
         when {_IS_TXN} and rule not in ({_OF_TOPICS}) and error_code in ({_OF_TRANSACTIONS})

@@ -16,12 +16,9 @@ from analysis.checks.cases import (
 )
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.facts.commits import (
-    COMMIT,
-    COMMIT_CLOCK_MICROS,
-    stored_commits,
-    with_manner,
-)
+from analysis.facts.client_offsets import COMMIT, COMMIT_CLOCK_MICROS
+from analysis.facts.commits import stored_commits, with_manner
+from analysis.facts.deliveries import client_resets
 from analysis.facts.permits import with_permit_since
 from analysis.facts.positions import PARTITION
 from analysis.facts.resets import IS_NOTICE
@@ -51,8 +48,9 @@ def commit_regressed(trace: Trace) -> CheckOutcome:
 
     Permitted: since the previous commit, a reset or a reported truncation of the partition led to
         the offset or below it.
-    Undecided: a commit of unknown outcome, by this group on this partition, has one of the two
-        offsets; or the group's client commits by itself, so that no outcome is known.
+    Undecided: a commit of unknown outcome, which this group had begun by then on this partition,
+        has one of the two offsets; or the group's client commits by itself, so that no outcome is
+        known.
     Evaluates: every commit that has a predecessor, except those of transactions, which may have
         been aborted.
     Source: `OffsetMetadataManager` stores the commits of the current generation;
@@ -61,7 +59,7 @@ def commit_regressed(trace: Trace) -> CheckOutcome:
     pairs = stored_commits(trace).where("not is_transactional and previous_offset is not null")
     back = pairs.where("offset < previous_offset")
     resets = (
-        trace["resets"]
+        client_resets(trace)
         .where("to_offset is not null")
         .selectExpr(*PARTITION, "to_offset", "at_micros as reset_micros", "cause as reset_cause")
     )
@@ -77,12 +75,23 @@ def commit_regressed(trace: Trace) -> CheckOutcome:
         )
     )
     resets = resets.union(raised)
+    apart = COMMIT_CLOCK_MICROS + trace.skew_micros
     unknown = (
         trace["commits"]
         .where(F.col("outcome") == str(Outcome.UNKNOWN))
-        .where("offset is not null")
-        .groupBy(*PARTITION)
-        .agg(F.collect_set("offset").alias("unknown"))
+        .selectExpr(
+            *PARTITION,
+            "offset as unknown_offset",
+            f"coalesce(began_micros, committed_micros) - {trace.clock_micros} as begun_micros",
+        )
+    )
+    may_be = (
+        back.select(*COMMIT, "offset", "committed_micros", "previous_offset")
+        .join(unknown, on=list(PARTITION), how="inner")
+        .where("unknown_offset in (offset, previous_offset)")
+        .where(f"begun_micros <= committed_micros + {COMMIT_CLOCK_MICROS}")
+        .select(*COMMIT, F.expr("true").alias("is_unknown"))
+        .distinct()
     )
     reported = (
         back.join(resets, on=list(PARTITION), how="left")
@@ -90,16 +99,15 @@ def commit_regressed(trace: Trace) -> CheckOutcome:
         .agg(
             F.expr(
                 "max_by(reset_cause, reset_micros) filter (where to_offset <= offset and"
-                f" reset_micros + {COMMIT_CLOCK_MICROS} >= previous_micros and"
-                f" reset_micros <= committed_micros + {COMMIT_CLOCK_MICROS})"
+                f" reset_micros + {apart} >= previous_micros and"
+                f" reset_micros <= committed_micros + {apart})"
             ).alias("reset_cause")
         )
-        .join(unknown, on=list(PARTITION), how="left")
+        .join(may_be, on=list(COMMIT), how="left")
+        .withColumn("records", F.expr("previous_offset - offset"))
     )
-    reported = with_manner(reported, trace).selectExpr(
-        "*",
-        "previous_offset - offset as records",
-        "is_by_client or arrays_overlap(unknown, array(offset, previous_offset)) as is_unknown",
+    reported = with_manner(reported, trace).withColumn(
+        "is_unknown", F.expr("is_by_client or coalesce(is_unknown, false)")
     )
     return CheckOutcome(findings(reported, _BACK), count(pairs))
 
@@ -266,7 +274,7 @@ def commit_beyond_log(trace: Trace) -> CheckOutcome:
 
 def _with_reset_to(commits: Frame, trace: Trace) -> Frame:
     """Add reset_cause: of a reset of the group that had led to exactly the committed offset."""
-    resets = of_present_topic(trace["resets"], trace, "at_micros").selectExpr(
+    resets = of_present_topic(client_resets(trace), trace, "at_micros").selectExpr(
         *PARTITION, "to_offset as offset", "at_micros as reset_micros", "cause as reset_cause"
     )
     led = (

@@ -9,7 +9,7 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts import slices
-from analysis.facts.deliveries import deliveries
+from analysis.facts.deliveries import client_resets, deliveries
 from analysis.facts.replicas import ends_of_replicas, unmatched
 from analysis.facts.slices import logged_at, written_at
 from analysis.facts.state import was_there, with_timelines
@@ -292,7 +292,7 @@ def _with_deliveries(trace: Trace) -> Frame:
     in_session = Window.partitionBy(*_MEMBER, "_session").orderBy("seq")
     back = Window.partitionBy(*_MEMBER, "_session").orderBy(F.desc("seq"))
     resets = (
-        trace["resets"]
+        client_resets(trace)
         .groupBy("member", *_LOG)
         .agg(F.collect_list("at_micros").alias("resets_micros"))
     )

@@ -6,6 +6,7 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import literal
 from analysis.engine.frames import Frame
 from analysis.facts import slices
+from analysis.facts.assignments import commits_at_start
 from analysis.facts.commits import OF_RECORDS
 from analysis.facts.permits import with_permit
 from analysis.facts.positions import PARTITION
@@ -17,7 +18,7 @@ from contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")
 
-_HAS_NO_EPOCH = f"is_replaced and commit_epoch = '{CommitEpoch.NONE}'"
+_HAS_NO_EPOCH = f"is_replaced and is_unvalidated and commit_epoch = '{CommitEpoch.NONE}'"
 _IS_INEXACT = (
     f"truncated_to is not null and coalesce(commit_epoch, '{CommitEpoch.RECORD}')"
     f" in ({', '.join(map(literal, OF_RECORDS))})"
@@ -29,6 +30,17 @@ _SKIPS = Cases(
         "skipped by a reset",
         "auto.offset.reset={policy} skipped the records",
         when="jumped_to is not null",
+    ),
+    violation(
+        "skipped behind its commit",
+        "the client stood at {withheld_at} and left its commits out, so that the group resumed at"
+        " what it had committed before",
+        when="withheld_at is not null",
+    ),
+    permitted(
+        "skipped by an administrator",
+        "an administrator set the group's offset to {set_to}, past the records",
+        when="set_to is not null",
     ),
     permitted(
         "divergent offset too high",
@@ -69,7 +81,7 @@ _SKIPS = Cases(
         undecided_if="is_gapped",
     ),
     evidence="records, leader_epoch, committed_offset, committed_epoch, commit_epoch,"
-    " jumped_to, truncated_to, unclean_epochs, is_replaced, permit",
+    " jumped_to, set_to, withheld_at, truncated_to, unclean_epochs, is_replaced, permit",
 )
 
 
@@ -78,13 +90,14 @@ def skipped_record(trace: Trace) -> CheckOutcome:
 
     Counted from where the group began, not from its first delivery.
 
-    Permitted: a reset by `auto.offset.reset`, `latest` or `by_duration`, led past it; the group
-        commits no epochs and had read a truncated record at that offset; it had read such a record,
-        and an election that permits its loss brought back a log that lacks its epoch, which no
-        client can notice: the end that the leader returns is above the position; or the group
-        commits the epochs of its records, and after several unclean elections a truncation led it
-        past records of older epochs, to the offset that the protocol requires of the leader: the
-        end of the largest epoch that is not above the requested one.
+    Permitted: a reset by `auto.offset.reset`, `latest` or `by_duration`, or an administrator led
+        past it; the group commits no epochs, began beyond a truncated record that it had read at
+        that offset, and had not left commits out meanwhile; it had read such a record, and an
+        election that permits its loss brought back a log that lacks its epoch, which no client can
+        notice: the end that the leader returns is above the position; or the group commits the
+        epochs of its records, and after several unclean elections a truncation led it past records
+        of older epochs, to the offset that the protocol requires of the leader: the end of the
+        largest epoch that is not above the requested one.
     Undecided: the history of a member lacks events; a group that commits the epochs of its records
         noticed a truncation, but was led elsewhere above the divergence.
     Evaluates: every delivery.
@@ -92,7 +105,7 @@ def skipped_record(trace: Trace) -> CheckOutcome:
         not be found.
     """
     skipped = with_permit(
-        with_timelines(skips(trace), trace),
+        with_timelines(_with_resumption(skips(trace), trace), trace),
         trace,
         after="read_epoch",
         to="array_max(timeline).leader_epoch",
@@ -102,11 +115,14 @@ def skipped_record(trace: Trace) -> CheckOutcome:
         trace,
         skipped,
         *PARTITION,
+        "is_unvalidated",
         "commit_epoch",
         "committed_offset",
         "committed_epoch",
         "jumped_to",
         "policy",
+        "set_to",
+        "withheld_at",
         "truncated_to",
         "unclean_epochs",
         "is_replaced",
@@ -118,6 +134,29 @@ def skipped_record(trace: Trace) -> CheckOutcome:
         "leader_epoch",
     )
     return CheckOutcome(findings(found, _SKIPS), trace.records("polls"))
+
+
+def _with_resumption(skipped: Frame, trace: Trace) -> Frame:
+    """Add is_unvalidated: whether a member began beyond it, at a commit without an epoch."""
+    key = (*PARTITION, "offset", "leader_epoch")
+    began = (
+        commits_at_start(trace)
+        .where("committed_epoch < 0")
+        .select(*PARTITION, "committed_offset")
+        .distinct()
+    )
+    found = (
+        skipped.select(*key)
+        .join(
+            began.withColumnRenamed("committed_offset", "_began"), on=list(PARTITION), how="inner"
+        )
+        .where("offset < _began")
+        .select(*key, F.expr("true").alias("is_unvalidated"))
+        .distinct()
+    )
+    return skipped.join(found, on=list(key), how="left").withColumn(
+        "is_unvalidated", F.coalesce("is_unvalidated", F.expr("false"))
+    )
 
 
 _REPEATS = Cases(

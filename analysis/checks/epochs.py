@@ -16,7 +16,8 @@ from analysis.checks.cases import (
 )
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.facts.commits import COMMIT, COMMIT_CLOCK_MICROS, IS_CHOSEN, stored_commits
+from analysis.facts.client_offsets import COMMIT, COMMIT_CLOCK_MICROS
+from analysis.facts.commits import IS_CHOSEN, stored_commits
 from analysis.facts.permits import with_permit, with_permit_since
 from analysis.facts.state import (
     FOREVER,
@@ -35,6 +36,7 @@ _MISSING = Cases(
         "the offset was committed without a leader epoch, so it cannot be validated",
         when="committed_epoch = -1",
         permitted_if=IS_CHOSEN,
+        undecided_if="is_unclear",
     ),
     evidence=_EPOCHS,
     **AT_COMMIT,
@@ -48,6 +50,7 @@ def committed_epoch_missing(trace: Trace) -> CheckOutcome:
     with an epoch just before, or takes its epochs from elsewhere than its records.
 
     Permitted: the group does not commit the epochs of its records.
+    Undecided: as clocks were apart, the record may have been delivered before the commit or after.
     Evaluates: every commit whose previous record has a known epoch that the group could know.
     Source: KAFKA-20507: a position without an epoch can't be validated.
     """
@@ -61,6 +64,7 @@ _STALE = Cases(
         " truncation that did not happen",
         when="committed_epoch >= 0 and committed_epoch < record_epoch",
         permitted_if=IS_CHOSEN,
+        undecided_if="is_unclear",
     ),
     permitted(
         "stale",
@@ -78,6 +82,7 @@ def committed_epoch_stale(trace: Trace) -> CheckOutcome:
 
     Permitted: the group does not commit the epochs of its records; or the log has another record
         there since, by an election that permits the loss.
+    Undecided: as clocks were apart, the record may have been delivered before the commit or after.
     Evaluates: every commit whose previous record has a known epoch.
     Source: `OffsetAndMetadata.leaderEpoch`: the epoch of the record consumed before; KAFKA-19902.
     """
@@ -116,6 +121,7 @@ _AHEAD = Cases(
         " truncation below it",
         when="committed_epoch > record_epoch",
         permitted_if=IS_CHOSEN,
+        undecided_if="is_unclear",
     ),
     evidence=_EPOCHS,
     **AT_COMMIT,
@@ -128,6 +134,7 @@ def committed_epoch_ahead(trace: Trace) -> CheckOutcome:
     So a truncation below it can't be noticed.
 
     Permitted: the group does not commit the epochs of its records.
+    Undecided: as clocks were apart, the record may have been delivered before the commit or after.
     Evaluates: every commit whose previous record has a known epoch.
     Source: `OffsetAndMetadata.leaderEpoch`: the epoch of the record consumed before.
     """

@@ -3,7 +3,7 @@
 from analysis.checks.base import CheckDefinition, CheckOutcome, count
 from analysis.checks.cases import PERMIT, Cases, findings, permitted, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.columns import Window
+from analysis.engine.columns import Window, WindowSpec
 from analysis.engine.frames import Frame
 from analysis.facts.branches import reads
 from analysis.facts.commits import IS_CHOSEN, stored_commits
@@ -47,19 +47,22 @@ def record_epoch_regressed(trace: Trace) -> CheckOutcome:
     older = of_epoch.selectExpr(
         *PARTITION, "epoch as older", "offset_max as older_max", "last_micros as older_last"
     )
-    is_overlapping = "older < epoch and older_max > offset_min and older_last >= first_micros"
+    is_overlapping = (
+        "older < epoch and older_max > offset_min"
+        f" and older_last + {trace.jump_micros} >= first_micros"
+    )
     overlaps = of_epoch.join(older, on=list(PARTITION), how="inner").where(is_overlapping)
     suspects = overlaps.select(*PARTITION).distinct()
-    in_order = Window.partitionBy(*PARTITION).orderBy("at_micros", "seq", "first_place")
-    last = {
-        f"previous_{name}": F.lag(name).over(in_order)
-        for name in ("last_offset", "leader_epoch", "member", "at_micros")
-    }
-    found = (
+    suspected = (
         of_present_topic(delivered_ranges(trace), trace, "at_micros")
         .where("leader_epoch >= 0")
         .join(suspects, on=list(PARTITION), how="left_semi")
-        .withColumns(last)
+    )
+    in_group = Window.partitionBy(*PARTITION).orderBy("at_micros", "seq", "first_place")
+    of_member = Window.partitionBy(*PARTITION, "member").orderBy("seq", "first_place")
+    found = (
+        _with_previous(suspected, of_member)
+        .unionByName(_with_previous(suspected, in_group).where("member != previous_member"))
         .where("first_offset > previous_last_offset and leader_epoch < previous_leader_epoch")
         .withColumnRenamed("previous_last_offset", "previous_offset")
         .withColumnRenamed("first_offset", "offset")
@@ -71,6 +74,11 @@ def record_epoch_regressed(trace: Trace) -> CheckOutcome:
     )
     found = _with_unseen(found, trace, "previous_leader_epoch", "previous_offset", "at_micros")
     return CheckOutcome(findings(found, _FELL), trace.records("polls"))
+
+
+def _with_previous(delivered: Frame, in_order: WindowSpec) -> Frame:
+    names = ("last_offset", "leader_epoch", "member", "at_micros")
+    return delivered.withColumns({f"previous_{one}": F.lag(one).over(in_order) for one in names})
 
 
 _REGRESSED = Cases(

@@ -5,13 +5,15 @@ from analysis.checks.cases import AT_COMMIT, Cases, findings, permitted, undecid
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.assignments import ASSIGNMENT, assignments, commits_at_start
-from analysis.facts.commits import COMMIT_CLOCK_MICROS
+from analysis.facts.client_offsets import COMMIT_CLOCK_MICROS
 from analysis.facts.deliveries import deliveries
+from analysis.facts.faults import held_faults
 from analysis.facts.positions import PARTITION, all_offsets
 from analysis.facts.progress import never_delivered
 from analysis.facts.trace import Trace
+from contract.clients import Client
 from contract.outcomes import Outcome
-from contract.tables import MICROS_PER_MS
+from contract.tables import MICROS_PER_MS, MICROS_PER_SECOND
 
 _NOT_THE_OWNER = Cases(
     violation(
@@ -107,6 +109,7 @@ _TWO_OWNERS = Cases(
         "one generation",
         "{member} and {other} were both assigned the partition in generation {generation}",
         when="is_same",
+        undecided_if="is_replaced and told_micros is null",
     ),
     undecided("overlap", _OVERLAP, when="is_close"),
     violation("overlap", _OVERLAP, permitted_if="faults > 0"),
@@ -116,11 +119,15 @@ _TWO_OWNERS = Cases(
 
 
 _NUMBER = "regexp_extract({}, '[.]([0-9]+)$', 1)"
-_IS_RESTART = (
-    f"is_static and {_NUMBER.format('member')} = {_NUMBER.format('other')}"
-    " and coalesce(last_micros <= other_from, true)"
+_IS_SUCCESSOR = f"is_static and {_NUMBER.format('member')} = {_NUMBER.format('other')}"
+"""Whether `other` has the group.instance.id of `member`."""
+_HEARTBEAT_MICROS = 3 * MICROS_PER_SECOND
+"""The default of heartbeat.interval.ms: so long a fenced member may not know."""
+_IS_SUCCEEDED = (
+    "coalesce(last_micros <= other_from, true) or is_replaced and last_micros <="
+    f" coalesce(told_micros, other_from + {_HEARTBEAT_MICROS})"
 )
-"""Whether `other` is a restart of the static member `member`, which got nothing since."""
+"""Whether the older process got nothing since, or only what it had before it could know."""
 
 
 def double_ownership(trace: Trace) -> CheckOutcome:
@@ -131,11 +138,16 @@ def double_ownership(trace: Trace) -> CheckOutcome:
     expelled, which is no fault of the group. If a generation is not known, both were delivered its
     records at the same time. A partition that a KIP-848 member keeps across member epochs counts
     only under the one in which it was assigned: two owners of such a partition are not found. A
-    static member that is started again keeps its partitions under the same generation.
+    static member that is started again keeps its partitions under the same generation. With the
+    classic protocol another process with its group.instance.id takes its place at once: the older
+    one may deliver what it has until the response to its next request, or for 3 s
+    (`heartbeat.interval.ms`) if none is on record.
 
     Permitted: a generation is not known, and a fault was in force between the first assignment and
         the end of the overlap.
-    Undecided: a generation is not known, and the overlap is no longer than the clock bound.
+    Undecided: a generation is not known, and the overlap is no longer than the clock bound; or the
+        older process of a group.instance.id delivered for longer, and no request of it is on
+        record.
     Evaluates: pairs of assignments of a partition to different members.
     Source: KIP-345, KIP-429, KIP-848: a partition is assigned only after its owner gave it up.
     """
@@ -149,22 +161,28 @@ def double_ownership(trace: Trace) -> CheckOutcome:
         "last_micros as other_last",
     )
     is_known = "generation >= 0 and other_generation >= 0"
-    static = [group.group for group in trace.plan.groups if group.is_static]
-    pairs = (
+    static = [group for group in trace.plan.groups if group.is_static]
+    classic = [group.group for group in static if group.client != Client.JAVA_CONSUMER]
+    succeeding = (
         owned.join(other, on=list(PARTITION), how="inner")
         .where("member != other and (from_micros, member) < (other_from, other)")
-        .withColumn("is_static", F.col("group").isin(static))
+        .withColumn("is_static", F.col("group").isin([group.group for group in static]))
+        .withColumn("is_replaced", F.col("group").isin(classic) & F.expr(_IS_SUCCESSOR))
+    )
+    pairs = (
+        _with_told(succeeding, trace)
+        .withColumn("is_succeeded", F.expr(f"{_IS_SUCCESSOR} and ({_IS_SUCCEEDED})"))
         .selectExpr(
             "*",
             f"{is_known} and generation = other_generation"
             " and (left_micros is null or left_micros > other_from)"
-            f" and not ({_IS_RESTART}) as is_same",
+            " and not is_succeeded as is_same",
             f"{is_known} and generation != other_generation as is_older",
-            "coalesce(other_first <= last_micros, false) as is_overlapping",
+            "coalesce(other_first <= last_micros, false) and not (is_replaced and is_succeeded)"
+            " as is_overlapping",
         )
         .where("is_same or (first_micros is not null and other_first is not null)")
     )
-    faults = trace["faults"].select("injected_micros", "healed_micros")
     overlaps = (
         pairs.where("is_same or (is_overlapping and not is_older)")
         .selectExpr(
@@ -173,9 +191,9 @@ def double_ownership(trace: Trace) -> CheckOutcome:
             "if(is_overlapping, other_first, other_from) as at_micros",
         )
         .join(
-            faults,
+            held_faults(trace).select("injected_micros", "ended_micros"),
             on=F.expr(
-                "injected_micros <= until_micros and coalesce(healed_micros >= from_micros, true)"
+                "injected_micros <= until_micros and coalesce(ended_micros >= from_micros, true)"
             ),
             how="left",
         )
@@ -185,6 +203,8 @@ def double_ownership(trace: Trace) -> CheckOutcome:
             "other",
             "other_generation",
             "is_same",
+            "is_replaced",
+            "told_micros",
             "at_micros",
             "until_micros",
         )
@@ -196,6 +216,33 @@ def double_ownership(trace: Trace) -> CheckOutcome:
         )
     )
     return CheckOutcome(findings(overlaps, _TWO_OWNERS), count(pairs))
+
+
+def _with_told(pairs: Frame, trace: Trace) -> Frame:
+    """Add told_micros: when the older member had a response to a request sent since; null if none.
+
+    Of pairs in which the other member has its group.instance.id.
+    """
+    told = (
+        trace.present("commits")
+        .where("outcome != 'nothing'")
+        .selectExpr("group", "member", "began_micros as asked", "committed_micros as told")
+        .union(
+            trace["group_events"]
+            .where("change in ('failed', 'revoked', 'lost')")
+            .selectExpr("group", "member", "at_micros as asked", "at_micros as told")
+        )
+    )
+    key = (*ASSIGNMENT, "other", "other_from")
+    found = (
+        pairs.where("is_replaced")
+        .select(*key)
+        .join(told, on=["group", "member"], how="inner")
+        .where(f"asked > other_from + {trace.clock_micros}")
+        .groupBy(*key)
+        .agg(F.min("told").alias("told_micros"))
+    )
+    return pairs.join(found, on=list(key), how="left")
 
 
 _IS_AHEAD = "start > committed_offset"

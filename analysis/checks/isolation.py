@@ -107,7 +107,7 @@ def precommitted_read(trace: Trace) -> CheckOutcome:
     """A read_committed group was delivered a value before its producer began to commit it.
 
     Undecided: another worker wrote the value, and the delivery was before the commit by no more
-        than the clock bound.
+        than the clock bound; or the clock of the worker was set by as much.
     Evaluates: deliveries of values whose transaction the client began to commit; `aborted_read`
         evaluates the others.
     Source: `isolation.level`; KIP-98.
@@ -128,7 +128,8 @@ def precommitted_read(trace: Trace) -> CheckOutcome:
             known, on=list(_TRANSACTION), how="inner"
         )
     )
-    is_sure = F.expr(f"worker = _by or polled_micros + {trace.clock_micros} < commit_micros")
+    apart = f"if(worker = _by, {trace.jump_micros}, {trace.clock_micros})"
+    is_sure = F.expr(f"polled_micros + {apart} < commit_micros")
     found = (
         judged.where("polled_micros < commit_micros")
         .groupBy("group", *_LOG, *_TRANSACTION, "commit_micros")

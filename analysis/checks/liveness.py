@@ -94,11 +94,12 @@ def fetch_unavailable(trace: Trace) -> CheckOutcome:
     """A member got nothing for 2 s or more, though its next record was below the high watermark.
 
     The wait begins when that record was acknowledged. It does not count if the member was asked to
-    stop in between or had come to the end. A violation if the partition could serve for more than
-    30 s of an outage, as in `produce_unavailable`. The ISR counts only while no source proves that
-    the high watermark was beyond the record: a leader's report, a delivery to any group, or an
-    acknowledgement with acks=all. A new leader that reports it later could not serve before the
-    first proof. Groups that read committed values wait for transactions and are left out.
+    stop in between or had come to the end, nor while it did not own the partition. A violation if
+    the partition could serve for more than 30 s of an outage, as in `produce_unavailable`. The ISR
+    counts only while no source proves that the high watermark was beyond the record: a leader's
+    report, a delivery to any group, or an acknowledgement with acks=all. A new leader that reports
+    it later could not serve before the first proof. Groups that read committed values wait for
+    transactions and are left out.
 
     Permitted: it could serve for 30 s or less.
     Evaluates: every pause between two polls of a member that returned records.
@@ -136,9 +137,10 @@ def fetch_unavailable(trace: Trace) -> CheckOutcome:
         *_LOG, "offset", "answered_micros", _is_all().alias("is_all")
     )
     waits = trace.engine.materialized(
-        long.join(halted, on=["member", "seq"], how="left_anti")
+        _owned(long.join(halted, on=["member", "seq"], how="left_anti"), trace)
         .join(acknowledged, on=[*_LOG, "offset"])
         .withColumn("at", F.greatest("since", "answered_micros"))
+        .where("at < ended")
     )
     keys = ("group", *_LOG, "needs_insync")
     by_leader = trace.engine.materialized(_by_leader(waits, trace))
@@ -150,6 +152,30 @@ def fetch_unavailable(trace: Trace) -> CheckOutcome:
         min_insync=trace.topics.select("topic", "min_insync"),
         doubts=_doubts(by_leader),
     )
+
+
+def _owned(gaps: Frame, trace: Trace) -> Frame:
+    """Gaps without the time in which the member did not own the partition.
+
+    What was before it lost the partition and what was since it has it again are gaps of their own.
+    """
+    changes = trace["group_events"].select(
+        "member", *_LOG, "change", F.col("seq").alias("changed"), "at_micros"
+    )
+    lost = "change in ('revoked', 'lost')"
+    gap = (*_MEMBER, "offset", "since", "ended", "seq_before", "seq")
+    changed = (
+        gaps.join(changes, on=["member", *_LOG], how="left")
+        .withColumn("_is_in", F.expr("changed between seq_before and seq"))
+        .groupBy(*gap)
+        .agg(
+            F.expr(f"min(at_micros) filter (where _is_in and {lost})").alias("_lost"),
+            F.expr("max(at_micros) filter (where _is_in and change = 'assigned')").alias("_back"),
+        )
+    )
+    before = changed.withColumn("ended", F.coalesce("_lost", "ended"))
+    since = changed.where("_lost is not null").withColumn("since", F.coalesce("_back", "ended"))
+    return before.union(since).select(*gap)
 
 
 def _by_leader(waits: Frame, trace: Trace) -> Frame:

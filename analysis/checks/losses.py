@@ -9,6 +9,7 @@ from analysis.checks.base import (
 )
 from analysis.checks.cases import (
     DECIDED,
+    PERMIT,
     Cases,
     decided,
     findings,
@@ -25,7 +26,7 @@ from analysis.facts.acknowledgements import lost
 from analysis.facts.deliveries import acknowledged_sends
 from analysis.facts.elections import tails_cut
 from analysis.facts.leader_epochs import HEARD_SECONDS
-from analysis.facts.permits import deletion_orders, with_permit
+from analysis.facts.permits import deletion_orders, permits, with_permit
 from analysis.facts.replicas import logs_without_records
 from analysis.facts.state import took_over, with_timelines
 from analysis.facts.topics import creations, deletion_in_words, with_deletion
@@ -133,6 +134,17 @@ _KEYS = (
 )
 
 
+_IS_UNPLACED = "outcome = 'ok' and offset is null and acks = 'all'"
+"""A duplicate is acknowledged without an offset."""
+_GONE = "{records} records were acknowledged (acks=all) without an offset, and the log lacks them"
+_UNPLACED = Cases(
+    undecided("without an offset", f"{_GONE}; {PERMIT}", when="permit is not null"),
+    violation("without an offset", _GONE),
+    evidence="producer, records, permit",
+    at="answered_micros",
+)
+
+
 def lost_record(trace: Trace) -> CheckOutcome:
     """An acknowledged record is not in the surviving log, nor deleted after every group had it.
 
@@ -140,14 +152,16 @@ def lost_record(trace: Trace) -> CheckOutcome:
     acknowledged it truncated it); it expired unread (below the log start, and a group that reads
     the topic never had it, or no group reads it); it was deleted with its topic (acknowledged
     before the topic was created again); a fault truncated the log; unexplained. A record that
-    was truncated first was not deleted.
+    was truncated first was not deleted. With acks=0 no record is acknowledged. A duplicate is
+    acknowledged without an offset, and looked for by its value.
 
     Permitted: truncated, by an election between the acknowledgement and the later epoch that
-        permits the loss (`analysis.facts.elections`), or with acks=0 or acks=1; expired, by
+        permits the loss (`analysis.facts.elections`), or with acks=1; expired, by
         retention, by the plan or by an order of the run; deleted with its topic; truncated by a
         fault. The finding names the event.
     Undecided: an election in between is not known; records of a replica were not decoded; the old
-        topic, or with acks=0 or acks=1 a deposed leader, may have acknowledged.
+        topic, or with acks=1 a deposed leader, may have acknowledged; a record without an offset,
+        and an event since that permits a loss.
     Evaluates: every acknowledged record.
     Source: Kafka's documentation, Replication; KIP-101; KIP-966.
     """
@@ -162,10 +176,35 @@ def lost_record(trace: Trace) -> CheckOutcome:
         truncated_micros=F.min("truncated_micros"),
     )
     totals = (*_LOG, "verdict", "acks", "kind", "later_epoch", "later_start")
+    unplaced = slices.unacknowledged(trace).where(_IS_UNPLACED)
+    acknowledged = acknowledged_sends(trace).select("records").union(unplaced.select("records"))
     return CheckOutcome(
-        findings(found, _NOT_SURVIVING),
-        count_records(acknowledged_sends(trace)),
+        findings(found, _NOT_SURVIVING).unionByName(
+            findings(_unplaced(unplaced, trace), _UNPLACED)
+        ),
+        count_records(acknowledged),
         Totals(found.select(*totals, "records"), summary_of_losses),
+    )
+
+
+def _unplaced(sent: Frame, trace: Trace) -> Frame:
+    """What the log lacks of it, by producer, with the first event since that permits a loss."""
+    gone = (
+        sent.join(slices.surviving(trace), on=[*_LOG, "value"], how="left_anti")
+        .groupBy(*_LOG, "producer")
+        .agg(F.min("answered_micros").alias("answered_micros"), F.sum("records").alias("records"))
+    )
+    return (
+        gone.join(permits(trace).withColumnRenamed("at_micros", "_at"), on=list(_LOG), how="left")
+        .withColumn(
+            "permit",
+            F.expr(
+                f"if(_at + {trace.clock_micros} >= answered_micros,"
+                " struct(_at as at_micros, cause, number, words), null)"
+            ),
+        )
+        .groupBy(*gone.columns)
+        .agg(F.min("permit").alias("permit"))
     )
 
 
@@ -248,6 +287,6 @@ CHECKS = (
         "A1",
         lost_record,
         needs=("sends", "log_starts", "epoch_checkpoints", "leaderships"),
-        cases=_NOT_SURVIVING,
+        cases=(*_NOT_SURVIVING, *_UNPLACED),
     ),
 )

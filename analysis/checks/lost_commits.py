@@ -12,8 +12,8 @@ from analysis.checks.cases import (
 )
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
-from analysis.facts.client_offsets import client_offsets
-from analysis.facts.commits import COMMIT_CLOCK_MICROS, REPORT, asked_commits, stored_otherwise
+from analysis.facts.client_offsets import COMMIT_CLOCK_MICROS, client_offsets
+from analysis.facts.commits import REPORT, asked_commits, stored_otherwise
 from analysis.facts.deliveries import deliveries
 from analysis.facts.permits import with_offsets_permit
 from analysis.facts.positions import IN_LOG, PARTITION, all_offsets, offsets_of

@@ -12,7 +12,7 @@ from analysis.checks.cases import (
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
-from analysis.facts.permits import with_later_permit
+from analysis.facts.permits import with_later_permit, with_marker_permit
 from analysis.facts.trace import Trace
 from analysis.facts.transaction_outcomes import RETRY_MICROS, ends
 from analysis.facts.transactions import stored_of_transactions, writes
@@ -126,7 +126,7 @@ def _with_permit(hanging: Frame, trace: Trace) -> Frame:
         .groupBy(*hanging.columns)
         .agg(F.min("_later").alias("offset"))
     )
-    return with_later_permit(bounded.withColumn("answered_micros", F.col("closed_micros")), trace)
+    return with_later_permit(bounded, trace, since="closed_micros")
 
 
 _IS_TRIED_ONCE = f"reported = 'refused' and waited_micros < {RETRY_MICROS}"
@@ -136,7 +136,13 @@ _ENDED = (
 )
 _CONTRADICTED = Cases(
     violation("split", _ENDED, when="_is_split"),
+    permitted(
+        "mixed",
+        f"{_ENDED}; {PERMIT}",
+        when="_least != marker and permit is not null",
+    ),
     violation("mixed", _ENDED, when="_least != marker"),
+    permitted("contrary", f"{_ENDED}; {PERMIT}", when="permit is not null"),
     undecided("contrary", _ENDED, when=f"marker = 'commit' and {_IS_TRIED_ONCE}"),
     violation(
         "contrary",
@@ -144,7 +150,7 @@ _CONTRADICTED = Cases(
         when="marker = 'commit' and (reported = 'aborted' or commit_micros is null)"
         " or marker != 'commit' and reported = 'committed'",
     ),
-    evidence="producer, transaction, marker, reported, commit_micros",
+    evidence="producer, transaction, marker, reported, commit_micros, permit",
     offset_first="first",
     offset_last="last",
 )
@@ -158,6 +164,8 @@ def misapplied_marker(trace: Trace) -> CheckOutcome:
     committed, although its client never began to commit it. A commit that failed after 100 ms or
     more is left out: an earlier attempt may have succeeded, and its response may have been lost.
 
+    Permitted: by an election that permits the loss of the commit marker, after which an abort
+        marker of a later transaction ended the writes.
     Undecided: the commit failed in less than 100 ms (`retry.backoff.ms`), and the transaction is
         committed.
     Evaluates: each transaction that has a marker.
@@ -165,9 +173,10 @@ def misapplied_marker(trace: Trace) -> CheckOutcome:
     """
     asked = ends(trace).select(*_TRANSACTION, "commit_micros", "waited_micros")
     place = F.struct(*_LOG, "_first", "_last")
+    marked = writes(trace).where("marker is not null and outcome != 'failed'")
+    marked = marked.join(asked, on=list(_TRANSACTION), how="left")
     ended = (
-        writes(trace)
-        .where("marker is not null and outcome != 'failed'")
+        with_marker_permit(marked, trace)
         .groupBy(*_TRANSACTION, *_LOG)
         .agg(
             F.min("offset").alias("_first"),
@@ -176,6 +185,8 @@ def misapplied_marker(trace: Trace) -> CheckOutcome:
             F.max("marker").alias("_most"),
             F.min("reported").alias("reported"),
             (F.min("marker_at") != F.max("marker_at")).alias("_is_split"),
+            F.min("marker_permit").alias("_permit"),
+            F.max(F.expr("marker = 'abort' and marker_permit is null")).alias("_is_owed"),
         )
         .groupBy(*_TRANSACTION)
         .agg(
@@ -184,6 +195,7 @@ def misapplied_marker(trace: Trace) -> CheckOutcome:
             F.max("_most").alias("marker"),
             F.min("reported").alias("reported"),
             F.max("_is_split").alias("_is_split"),
+            F.expr("if(max(_is_owed), null, min(_permit))").alias("permit"),
         )
     )
     found = ended.join(asked, on=list(_TRANSACTION), how="left").selectExpr(
@@ -211,7 +223,7 @@ def offsets_without_output(trace: Trace) -> CheckOutcome:
     So the records up to these offsets were processed without a result.
 
     Permitted: the write is lost, and an event after it permits the loss: an election, a deletion,
-        or the creation of the topic anew.
+        or that the topic was created again.
     Undecided: no marker ends the write.
     Evaluates: each transaction that wrote, and whose offsets are committed.
     Source: KIP-98, sendOffsetsToTransaction: offsets are part of the transaction.

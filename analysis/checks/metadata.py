@@ -68,6 +68,7 @@ def epoch_regressed(trace: Trace) -> CheckOutcome:
     once = created_once(trace)
     reported = in_order(
         trace["samples"].join(once, on=list(_LOG), how="left_semi"),
+        trace,
         "broker",
         *_LOG,
         value="leader_epoch",

@@ -1,14 +1,17 @@
 """Compare what clients report with what is stored, and with what brokers had to return."""
 
 from analysis.checks.base import CheckDefinition, CheckOutcome, count
-from analysis.checks.cases import Cases, findings, undecided, violation
+from analysis.checks.cases import Cases, findings, permitted, undecided, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.facts.commits import asked_commits, stored_otherwise
+from analysis.facts.positions import withheld_commits
 from analysis.facts.resets import with_log_ends, with_position_epochs
 from analysis.facts.state import timelines
 from analysis.facts.topics import of_present_topic, with_log_starts
 from analysis.facts.trace import Trace
 from analysis.facts.transaction_outcomes import RETRY_MICROS
+from contract.clients import Client
+from contract.outcomes import CommitEpoch
 
 _LOG = ("topic", "partition")
 
@@ -41,6 +44,49 @@ def commit_mismatch(trace: Trace) -> CheckOutcome:
     return CheckOutcome(
         findings(stored_otherwise(trace).where("kind is not null"), _STORED_OTHERWISE),
         count(asked_commits(trace)),
+    )
+
+
+_IS_PROMISED = f"client = '{Client.LIBRDKAFKA}' and commit_epoch = '{CommitEpoch.RECORD}'"
+_WITHHELD = (
+    "{member} committed nothing, though its position was {position} (epoch {record_epoch}): offset"
+    " {stored_offset} with epoch {stored_epoch} is stored"
+)
+_LEFT_OUT = Cases(
+    violation(
+        "behind a newer epoch",
+        _WITHHELD,
+        when=f"{_IS_PROMISED} and record_epoch >= 0 and stored_epoch > record_epoch",
+    ),
+    violation(
+        "behind a larger offset", _WITHHELD, when=f"{_IS_PROMISED} and stored_offset > position"
+    ),
+    permitted("nothing to commit", _WITHHELD),
+    evidence="member, position, record_epoch, stored_offset, stored_epoch, commit_epoch",
+    offset_first="position",
+    offset_last="position",
+    at="at_micros",
+)
+
+
+def withheld_commit(trace: Trace) -> CheckOutcome:
+    """A client committed nothing of a partition, though its position had moved.
+
+    librdkafka leaves a position out that is not greater than the stored commit, by its leader epoch
+    first: a group that reads records of older epochs commits nothing, and repeats them; one that
+    went back behind its commit skips what lies between. A plain `commit()` promises to commit the
+    offsets of the assignment.
+
+    Permitted: the application chose the offsets, or the position awaited validation.
+    Evaluates: every commit that stored nothing.
+    Source: confluent_kafka `Consumer.commit`; librdkafka `rd_kafka_fetch_pos_cmp` (librdkafka#1372,
+        librdkafka#4384); KIP-320.
+    """
+    rows = withheld_commits(trace).join(
+        trace.groups.select("group", "client"), on="group", how="left"
+    )
+    return CheckOutcome(
+        findings(rows, _LEFT_OUT), count(trace["commits"].where("outcome = 'nothing'"))
     )
 
 
@@ -90,18 +136,19 @@ def divergence_mismatch(trace: Trace) -> CheckOutcome:
         trace,
     ).withColumn("known_epoch", F.expr("if(known_epoch >= 0, known_epoch, divergent_epoch)"))
     # No epoch lies between the answer's and the requested one: both end where the next began.
-    begun = (
-        "filter(timeline, one -> one.leader_epoch > known_epoch"
-        f" and coalesce(one.from_micros <= at_micros + {trace.clock_micros}, true))"
-    )
+    begun = "filter(timeline, one -> one.leader_epoch > known_epoch and {})"
+    may_have = f"coalesce(one.from_micros <= at_micros + {trace.clock_micros}, true)"
+    surely = f"coalesce(one.from_micros <= at_micros - {trace.clock_micros}, false)"
     judged = (
         with_log_starts(with_log_ends(raised, trace), trace)
         .join(timelines(trace), on=list(_LOG), how="left")
-        .selectExpr("*", f"{begun} as newer")
+        .selectExpr(
+            "*", f"{begun.format(may_have)} as newer", f"{begun.format(surely)} as surely_newer"
+        )
         .selectExpr(
             "*",
-            f"size(filter(newer, one -> {_MAY_DIVERGE})) > 0 or size(newer) = 0 and {_MAY_BE_END}"
-            " as may_be",
+            f"size(filter(newer, one -> {_MAY_DIVERGE})) > 0"
+            f" or size(surely_newer) = 0 and {_MAY_BE_END} as may_be",
             "coalesce(size(newer) = 0, true) and coalesce(end_before, end_after) is null"
             " as is_unreported",
             "coalesce(array_min(transform(newer, one -> one.start_high)), end_before, end_after)"
@@ -137,6 +184,12 @@ _MAY_BE_END = (
 CHECKS = (
     CheckDefinition(
         "D9", commit_mismatch, needs=("commits", "committed_offsets"), cases=_STORED_OTHERWISE
+    ),
+    CheckDefinition(
+        "D11",
+        withheld_commit,
+        needs=("commits", "polls"),
+        cases=_LEFT_OUT,
     ),
     CheckDefinition(
         "F12",

@@ -9,7 +9,7 @@ from analysis.checks.cases import Cases, findings, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.facts.faults import brokers_of, without_majority
+from analysis.facts.faults import brokers_of, held_faults, without_majority
 from analysis.facts.leader_epochs import states
 from analysis.facts.sessions import OUTAGE_SECONDS
 from analysis.facts.trace import Trace
@@ -23,6 +23,11 @@ RETRY_SECONDS = 10
 
 _LOG = ("topic", "partition")
 _SPANS = pa.schema({"since": pa.int64(), "until": pa.int64()})
+
+
+def owed_seconds(trace: Trace) -> float:
+    """OWED_SECONDS, and by how much a clock was set that may have measured the time."""
+    return OWED_SECONDS + trace.jump_micros / MICROS_PER_SECOND
 
 
 def outages(waits: Frame, *keys: str, answers: Frame | None = None) -> Frame:
@@ -95,7 +100,7 @@ UNAVAILABLE = Cases(
         "unavailable",
         "{records} operations waited for {seconds:.1f} s in total; no service was possible for"
         " {unservable_seconds:.1f} s of it",
-        permitted_if=f"seconds - unservable_seconds <= {OWED_SECONDS}",
+        permitted_if="seconds - unservable_seconds <= owed_seconds",
     ),
     evidence="records, unanswered, seconds, unservable_seconds, recovery_seconds, needs_insync",
 )
@@ -170,6 +175,7 @@ def unavailable(
             ((F.col("ended") - F.coalesce("servable", "at")) / MICROS_PER_SECOND).alias(
                 "recovery_seconds"
             ),
+            F.lit(owed_seconds(trace)).alias("owed_seconds"),
         )
     )
     return CheckOutcome(
@@ -220,16 +226,15 @@ def _without_service(trace: Trace) -> Frame:
 
     Columns: since, until.
     """
-    rows = trace["faults"].select("fault", "target", "injected_micros", "healed_micros").collect()
-    faults = [row for row in rows if row["injected_micros"] is not None]
+    faults = held_faults(trace).where("injected_micros is not null").collect()
     spans = [
-        (row["injected_micros"], row["healed_micros"])
+        (row["injected_micros"], row["ended_micros"])
         for row in faults
         if row["fault"] == "cut clients" or (row["target"] or "").startswith("client:")
     ]
     brokers = trace["broker_states"].select("broker").distinct().count()
     on_brokers = [
-        (brokers_of(row["target"] or ""), row["injected_micros"], row["healed_micros"])
+        (brokers_of(row["target"] or ""), row["injected_micros"], row["ended_micros"])
         for row in faults
     ]
     spans += without_majority(on_brokers, brokers)

@@ -6,12 +6,14 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts import slices
+from analysis.facts.assignments import ownerships
 from analysis.facts.deliveries import acknowledged_sends
 from analysis.facts.positions import PARTITION, positions
 from analysis.facts.sessions import runs
 from analysis.facts.topics import created_again
 from analysis.facts.trace import Trace
 from contract.outcomes import Isolation
+from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
 _BATCH = ("producer_id", "producer_epoch")
@@ -129,6 +131,8 @@ def duplicate_append(trace: Trace) -> CheckOutcome:
 _RECEIVED = (
     "{member} received {records} records from offset {first_offset} on, below log start {log_start}"
 )
+_RACK = "client.rack"
+_LAG_MICROS = 30 * MICROS_PER_SECOND
 _BELOW_LOG_START = Cases(
     violation("fetched below the log start", _RECEIVED, when="is_after"),
     permitted("may have been fetched before", _RECEIVED),
@@ -144,11 +148,12 @@ def expired_read(trace: Trace) -> CheckOutcome:
     A log start counts up to the log start of the end: a new leader may have deleted less, and serve
     what it has.
 
-    Permitted: the member was assigned the partition before the log start passed the record: it may
-        have fetched the record before.
+    Permitted: the member came to own the partition before the log start passed the record: it may
+        have fetched the record before. With a `client.rack` it may have fetched it from a follower,
+        which hears of the log start later, up to 30 s (`replica.lag.time.max.ms`).
     Evaluates: deliveries of partitions whose leader reported its log start to the observer.
     Source: `ReplicaManager.fetch`: an offset below the log start is answered with
-        OFFSET_OUT_OF_RANGE.
+        OFFSET_OUT_OF_RANGE; KIP-392.
     """
     ends = trace.log_bounds.select(*_LOG, "log_start")
     reported = (
@@ -163,18 +168,16 @@ def expired_read(trace: Trace) -> CheckOutcome:
         reported.groupBy(*_LOG).agg(F.min("at_micros").alias("_reported"))
     )
     given = runs(trace).join(first, on=list(_LOG), how="inner")
-    owned = (
-        trace["group_events"]
-        .where("change = 'assigned'")
-        .selectExpr("member", *_LOG, "at_micros as _assigned")
-    )
+    of_followers = [one.group for one in trace.plan.groups if _RACK in one.settings]
     below = _below(given, reported)
     found = (
-        below.join(owned, on=["member", *_LOG], how="left")
-        .withColumn("_owned", F.expr("if(_assigned <= at_micros, _assigned, null)"))
+        below.join(ownerships(trace), on=["group", "member", *_LOG], how="left")
         .groupBy(*below.columns)
-        .agg(F.max("_owned").alias("_owned"))
-        .withColumn("is_after", F.expr("coalesce(_owned > passed_micros, false)"))
+        .agg(F.expr("max(owned_micros) filter (where owned_micros <= at_micros)").alias("_owned"))
+        .withColumn(
+            "_late", F.when(F.col("group").isin(of_followers), _LAG_MICROS).otherwise(F.lit(0))
+        )
+        .withColumn("is_after", F.expr("coalesce(_owned > passed_micros + _late, false)"))
     )
     return CheckOutcome(
         findings(found, _BELOW_LOG_START),

@@ -41,7 +41,8 @@ def zombie_producer_accepted(trace: Trace) -> CheckOutcome:
     was reported. `duplicate_append` finds lower sequence numbers.
 
     Permitted: the request failed with an error other than a fencing one.
-    Undecided: another worker reported the newer epoch, no more than the clock bound before; a
+    Undecided: another worker reported the newer epoch, no more than the clock bound before, or the
+        clock of the worker was set by as much; a
         commit or offsets have an unknown outcome; or the client reports no epoch.
     Evaluates: batches of producer ids whose epoch was raised within a log, batches that follow
         others of their producer epoch, and acts begun after a newer epoch was reported.
@@ -63,7 +64,7 @@ def zombie_producer_accepted(trace: Trace) -> CheckOutcome:
     numbered = _numbered_batches(trace)
     each = [rows.select(F.lit(1).alias("records")) for rows in (batches, numbered)]
     return CheckOutcome(
-        in_log.unionByName(_reported_acts(acts, trace.clock_micros)).unionByName(_gaps(numbered)),
+        in_log.unionByName(_reported_acts(acts, trace)).unionByName(_gaps(numbered)),
         count_records(reduce(Frame.union, each, acts.select("records"))),
     )
 
@@ -206,9 +207,10 @@ _ACTED = Cases(
 )
 
 
-def _reported_acts(acts: Frame, clock_micros: int) -> Frame:
+def _reported_acts(acts: Frame, trace: Trace) -> Frame:
     """Findings of acts that were acknowledged, possibly, or refused with another error."""
-    is_near = f"worker != raised_by and began_micros - raised_micros <= {clock_micros} as is_near"
+    apart = f"if(worker = raised_by, {trace.jump_micros}, {trace.clock_micros})"
+    is_near = f"began_micros - raised_micros <= {apart} as is_near"
     judged = (
         decided(acts.selectExpr("*", is_near), _ACTED)
         .groupBy(

@@ -5,6 +5,7 @@ from analysis.checks.cases import Cases, findings, permitted
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.deliveries import deliveries
+from analysis.facts.faults import held_faults
 from analysis.facts.progress import repeated
 from analysis.facts.trace import Trace
 from contract.tables import MICROS_PER_SECOND
@@ -59,13 +60,13 @@ def _times(trace: Trace) -> Frame:
     )
     whole = bounds.selectExpr("0L as time", f"'{_WHOLE_RUN}' as during", "first", "end")
     held = (
-        trace["faults"]
+        held_faults(trace)
         .crossJoin(bounds)
         .selectExpr(
             "injected_micros as time",
             "concat(fault, ' ', target) as during",
             "greatest(injected_micros, first) as since",
-            "least(healed_micros, end) as until",
+            "least(ended_micros, end) as until",
         )
         .where("since < until")
     )

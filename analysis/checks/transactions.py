@@ -11,11 +11,11 @@ from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.declared import OF_EVENT
 from analysis.facts.deliveries import deliveries
-from analysis.facts.permits import with_later_permit
+from analysis.facts.permits import with_later_permit, with_marker_permit
 from analysis.facts.positions import PARTITION
 from analysis.facts.progress import final_positions, jumps_permitted
 from analysis.facts.trace import Trace
-from analysis.facts.transaction_outcomes import committed_readers
+from analysis.facts.transaction_outcomes import committed_readers, ends
 from analysis.facts.transactions import writes
 
 _LOG = ("topic", "partition")
@@ -31,9 +31,10 @@ _UNTAKEN = Cases(
         "{ended_as}",
         "{records} values of transaction {transaction} of {producer} were delivered as committed:"
         " {reason}",
+        permitted_if="marker_permit is not null",
         undecided_if="ended_as = 'unknown'",
     ),
-    evidence="records, producer, transaction, reason",
+    evidence="records, producer, transaction, reason, marker_permit",
 )
 
 
@@ -43,13 +44,14 @@ def aborted_read(trace: Trace) -> CheckOutcome:
     That is a value of a failed send, of a transaction that an abort marker ends in the log, or of
     one that its client aborted, also if a marker of another transaction commits some of it.
 
+    Permitted: by an election that permits the loss of its commit marker, as in `misapplied_marker`.
     Undecided: no marker ends the transaction, and its client was refused or got no answer: an
         earlier attempt may have committed it.
     Evaluates: every write of a transaction that is not known as committed, for each read_committed
         group.
     Source: `isolation.level`; KIP-98.
     """
-    untaken = writes(trace).where("ended_as != 'committed'")
+    untaken = _with_marker_permit(writes(trace).where("ended_as != 'committed'"), trace)
     owed = untaken.join(committed_readers(trace), on="topic", how="inner")
     delivered = slices.polls(trace).select(
         "group", *_LOG, "offset", "last_offset", "value", "polled_micros"
@@ -64,6 +66,7 @@ def aborted_read(trace: Trace) -> CheckOutcome:
         *_TRANSACTION,
         "ended_as",
         "reason",
+        "marker_permit",
         at=F.min("polled_micros"),
     )
     return CheckOutcome(findings(found, _UNTAKEN), count_records(owed))
@@ -74,7 +77,8 @@ _SKIPPED = (
     " others were delivered{coalesce(concat('; ', permit.words), '')}"
 )
 _IS_PERMITTED = (
-    "offset is not null and permit is not null and (_kept is null or permit.cause = 'reset')"
+    "offset is not null and permit is not null"
+    " and (_kept is null or permit.cause = 'reset' or marker_permit is not null)"
 )
 _MISSED = Cases(
     violation(
@@ -92,7 +96,8 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
 
     Permitted: by an event after the write and before the group went past it: an election that
         permits its loss and started its epoch at or below it, a deletion up to a log start above
-        it, or the creation of the topic anew; or by a reset whose policy led the group past it.
+        it, or that the topic was created again; by a reset whose policy led the group past it; or
+        by an election that permits the loss of its commit marker, as in `misapplied_marker`.
     Undecided: no source reports that the write was appended.
     Evaluates: every write of a committed transaction that a group went past.
     Source: KIP-98: a transaction is atomic over its partitions.
@@ -114,7 +119,8 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
     kept = slices.surviving(trace).select(*_LOG, "value", F.lit(1).alias("_kept"))
     missed = (
         decided(
-            _with_permit(unread, trace)
+            _with_permit(_with_marker_permit(unread, trace), trace)
+            .withColumn("permit", F.coalesce("marker_permit", "permit"))
             .withColumn("seen", F.col("_passed") - F.col("_unread"))
             .join(kept, on=[*_LOG, "value"], how="left"),
             _MISSED,
@@ -128,6 +134,13 @@ def torn_transaction(trace: Trace) -> CheckOutcome:
         )
     )
     return CheckOutcome(findings(missed, _MISSED), count_records(passed))
+
+
+def _with_marker_permit(written: Frame, trace: Trace) -> Frame:
+    committed = ends(trace).select(*_TRANSACTION, "commit_micros")
+    return with_marker_permit(
+        written.join(committed, on=list(_TRANSACTION), how="left"), trace
+    ).drop("commit_micros")
 
 
 def _with_permit(missed: Frame, trace: Trace) -> Frame:

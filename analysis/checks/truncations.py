@@ -7,8 +7,9 @@ from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts.acknowledgements import lost
 from analysis.facts.branches import abandoned, reads
+from analysis.facts.deliveries import client_resets
 from analysis.facts.leader_epochs import leader_epochs
-from analysis.facts.positions import PARTITION
+from analysis.facts.positions import PARTITION, administered
 from analysis.facts.resets import noticed, with_position_epochs
 from analysis.facts.slices import given_at
 from analysis.facts.state import fork_then, is_overwritten, may_be_overwritten, timelines
@@ -112,7 +113,8 @@ def false_truncation(trace: Trace) -> CheckOutcome:
     """A client reported a truncation of a position that was on its branch at that time.
 
     The position is compared by the epoch under which the group was delivered the previous record;
-    its own epoch may be stale.
+    its own epoch may be stale. If an administrator set the position, it is compared by the epoch
+    that was set.
 
     Permitted: retention had removed the position's epoch, and the client was led to the log start:
         the leader responds with the start of the first larger epoch, which retention moved there.
@@ -143,10 +145,20 @@ def false_truncation(trace: Trace) -> CheckOutcome:
         .withColumnRenamed("reported", "at_micros")
     )
     read = trace.engine.materialized(read)
+    administered_epochs = (
+        administered(trace)
+        .selectExpr(
+            *PARTITION, "offset as from_offset", "committed_epoch as from_epoch", "true as is_set"
+        )
+        .distinct()
+    )
     judged = (
         reports.join(read, on=[*PARTITION, "from_offset", "at_micros"], how="left")
+        .join(administered_epochs, on=[*PARTITION, "from_offset", "from_epoch"], how="left")
         .where("from_offset between start_low and log_end")
-        .withColumn("known_epoch", F.coalesce("read_epoch", "from_epoch"))
+        .withColumn(
+            "known_epoch", F.expr("coalesce(if(is_set, from_epoch, read_epoch), from_epoch)")
+        )
         .withColumn("is_off", is_overwritten("known_epoch", "from_offset", until))
         .withColumn("may_be_off", may_be_overwritten("known_epoch", "from_offset", until))
         .where("known_epoch < 0 or not is_off")
@@ -264,7 +276,7 @@ def _reports(trace: Trace) -> Frame:
     """
     forked_at = fork_then("from_epoch", f"at_micros + {trace.clock_micros}")
     resets = (
-        of_present_topic(trace["resets"], trace, "at_micros")
+        of_present_topic(client_resets(trace), trace, "at_micros")
         .where("cause = 'truncation' and from_offset is not null")
         .select(*_RESET)
     )

@@ -53,7 +53,7 @@ class Engine(Protocol):
         ...
 
     def parquet(self, place: Path | str, schema: pa.Schema, rows: int) -> "Frame":
-        """The rows, as many as are told, of a Parquet file at a path or URI, by a schema."""
+        """Rows of a Parquet file at a path or URI, by a schema, and as many as `rows`."""
         ...
 
     def materialized(self, frame: "Frame") -> "Frame":

@@ -98,6 +98,21 @@ def assignments(trace: Trace) -> Frame:
     )
 
 
+@fact(*OF_GROUP, string("member"), int64("owned_micros", "from when on"))
+def ownerships(trace: Trace) -> Frame:
+    """When a member came to own a partition: a later assignment of what it keeps is none."""
+    of_member = Window.partitionBy(*PARTITION, "member").orderBy("seq")
+    lost = F.expr("int(change in ('revoked', 'lost'))")
+    return (
+        trace["group_events"]
+        .where("change in ('assigned', 'revoked', 'lost')")
+        .withColumn("_number", F.sum(lost).over(of_member))
+        .where("change = 'assigned'")
+        .groupBy(*PARTITION, "member", "_number")
+        .agg(F.min("at_micros").alias("owned_micros"))
+    )
+
+
 @fact(
     *_ASSIGNMENT,
     *each(int64, "from_micros before_micros position first_offset first_micros committed_offset"),
@@ -113,13 +128,17 @@ def commits_at_start(trace: Trace) -> Frame:
     """The assignments that began with a commit, and which one stood then.
 
     Left out are groups that commit by transactions, of which it is not known when they ended; what
-    was aborted stood never. The columns up to first_micros are those of `assignments`.
+    was aborted stood never. So are assignments of which it is not known, as clocks were apart,
+    whether a commit was before them. The columns up to first_micros are those of `assignments`.
     """
+    skew = trace.skew_micros
     stored = (
         all_offsets(trace)
         .where("not marker <=> 'abort'")
         .select(
             *PARTITION,
+            "by_member",
+            "by_seq",
             "committed_micros",
             "survives",
             F.expr(IN_LOG).alias("in_log"),
@@ -134,14 +153,18 @@ def commits_at_start(trace: Trace) -> Frame:
     )
     return (
         began.join(stored, on=list(PARTITION), how="inner")
-        .where("committed_micros <= from_micros")
+        .withColumn("is_ordered", F.expr("coalesce(by_member = member, false)"))
+        .where(f"if(is_ordered, by_seq < from_seq, committed_micros <= from_micros + {skew})")
         .groupBy(*began.columns)
         .agg(
             F.expr("max_by(commit, in_log) filter (where survives)").alias("commit"),
             F.expr("max_by(commit, committed_micros) filter (where not survives)").alias("gone"),
             F.max("is_transactional").alias("is_transactional"),
+            F.expr(f"max(not is_ordered and committed_micros > from_micros - {skew})").alias(
+                "is_unclear"
+            ),
         )
-        .where("not is_transactional and commit.committed_offset is not null")
+        .where("not is_transactional and not is_unclear and commit.committed_offset is not null")
         .selectExpr(
             *began.columns,
             "commit.committed_offset",

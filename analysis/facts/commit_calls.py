@@ -29,6 +29,10 @@ _FLAGS = {
     "may_have_group": "whether there was the group at some time",
     "has_member": "whether its group had the member before",
     "may_have_member": "whether its group had the member at some time",
+    "is_gone": "whether its group had lost the member before",
+    "may_be_gone": "whether its group may have lost the member",
+    "has_members": "whether its group had members throughout",
+    "may_have_members": "whether its group had members at some time",
     "is_old_producer": "whether its producer id had a newer epoch throughout",
     "may_be_old_producer": "whether its producer id had a newer epoch at some time",
 }
@@ -70,6 +74,7 @@ def commit_calls(trace: Trace) -> Frame:
         _partitions(calls, trace),
         _groups(calls, trace),
         _generations(calls, trace),
+        _members(calls, trace),
         _assignments(calls, trace),
         _producers(calls, trace),
     ):
@@ -180,6 +185,71 @@ def _generations(calls: Frame, trace: Trace) -> Frame:
             F.expr("max(int(_member = member)) as may_have_member"),
             F.expr(f"max(if({is_own} and {is_then}, _generation, null)) as generation_low"),
             F.expr(f"max(if({is_own}, _generation, null)) as generation_high"),
+        )
+    )
+
+
+def _members(calls: Frame, trace: Trace) -> Frame:
+    """Whether the member, or any, was in the group: by the group's last record, and by responses.
+
+    Each record of a classic group has all its members, and a member of the consumer protocol is
+    removed by a record of its own. A member that was admitted by a response may have left since.
+    """
+    logged = trace["group_members"].selectExpr(
+        "group",
+        "protocol = 'classic' as _is_classic",
+        "member as _member",
+        "generation is not null and member != '' as _is_there",
+        "at_micros as _from",
+        "true as _is_logged",
+    )
+    told = (
+        trace["wire_calls"]
+        .where(f"{_GRANTS} and error_code = 0 and generation >= 0")
+        .selectExpr(
+            "group",
+            "false as _is_classic",
+            "member as _member",
+            "true as _is_there",
+            "at_micros as _from",
+            "false as _is_logged",
+        )
+    )
+    of_call = Window.partitionBy(*CALL)
+    of_member = Window.partitionBy(*CALL, "_member")
+    states = {
+        "_record_sure": ("_is_classic and _from <= _sure", of_call),
+        "_record": ("_is_classic", of_call),
+        "_left_sure": ("not _is_there and not _is_classic and _from <= _sure", of_member),
+        "_left": ("not _is_there and not _is_classic", of_member),
+        "_here_sure": ("_is_there and _is_logged and _from <= _sure", of_member),
+        "_here_logged": ("_is_there and _is_logged", of_member),
+        "_here": ("_is_there", of_member),
+    }
+    return (
+        calls.select(*CALL, "group", "member", "_sure", "_may")
+        .join(logged.union(told), on=["group"], how="inner")
+        .where("_from <= _may")
+        .withColumns(
+            {
+                name: F.max(F.expr(f"if({when}, _from, null)")).over(window)
+                for name, (when, window) in states.items()
+            }
+        )
+        .where("_member != ''")
+        .withColumn("_absent_sure", F.expr("coalesce(greatest(_record_sure, _left_sure), 0)"))
+        .withColumn("_absent", F.expr("coalesce(greatest(_record, _left), 0)"))
+        .withColumn(
+            "_is_live",
+            F.expr("coalesce(_here_sure >= _absent_sure and _here_logged >= _absent, false)"),
+        )
+        .withColumn("_is_own", F.expr("_member = member"))
+        .groupBy(*CALL)
+        .agg(
+            F.expr("max(int(_is_own and _here < _absent_sure)) as is_gone"),
+            F.expr("max(int(_is_own and _here < _absent)) as may_be_gone"),
+            F.expr("max(int(_is_live)) as has_members"),
+            F.expr("max(int(_here >= _absent_sure)) as may_have_members"),
         )
     )
 

@@ -6,17 +6,16 @@ What was committed is taken from `__consumer_offsets`, not from what a client cl
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window, literal
 from analysis.engine.frames import Frame
+from analysis.facts.client_offsets import COMMIT, COMMIT_CLOCK_MICROS, asked_between
 from analysis.facts.declared import OF_GROUP, each, of_table
 from analysis.facts.positions import PARTITION, all_offsets, offsets_of
 from analysis.facts.slices import given_at, logged_at
 from analysis.facts.state import was_there, with_timelines
 from analysis.facts.topics import of_present_topic, with_former_topic
 from analysis.facts.trace import Trace, fact
-from contract.outcomes import BY_THE_CLIENT, CommitEpoch
+from contract.outcomes import CommitEpoch
 from contract.table_columns import boolean, int32, int64, string
-from contract.tables import MICROS_PER_SECOND
 
-COMMIT = (*PARTITION, "offsets_partition", "offsets_offset")
 OF_COMMIT = of_table("committed_offsets", *COMMIT)
 OF_RECORDS = (str(CommitEpoch.RECORD), str(CommitEpoch.APPLICATION))
 """Styles by which the epoch of the record before is committed."""
@@ -24,12 +23,8 @@ IS_CHOSEN = (
     f"coalesce(commit_epoch, '{CommitEpoch.RECORD}') not in ({', '.join(map(literal, OF_RECORDS))})"
 )
 """The group's style of committing does not take the epoch of the record before."""
-COMMIT_CLOCK_MICROS = 1000
-"""A commit record's timestamp is in milliseconds."""
 REPORT = (*PARTITION, "member", "seq")
 """Names a commit that a client reports."""
-_UNTOLD_SECONDS = 30
-"""A commit began at most so long before it was answered, in histories that do not record when."""
 _IS_EQUAL = "stored_offset = offset and stored_epoch = committed_epoch"
 _ASKED = ("kind", "member", "seq", "outcome", "asked_offset", "asked_epoch", "took_micros")
 _OF_ASKED = """
@@ -40,7 +35,7 @@ _OF_ASKED = """
 
 def with_manner(rows: Frame, trace: Trace) -> Frame:
     """Add is_by_client: whether the group's client commits by itself, and reports no commit."""
-    unreported = [one.group for one in trace.plan.groups if one.manner in BY_THE_CLIENT]
+    unreported = [one.group for one in trace.plan.groups if one.commits_by_itself]
     return rows.withColumn("is_by_client", F.col("group").isin(unreported))
 
 
@@ -55,7 +50,7 @@ def with_manner(rows: Frame, trace: Trace) -> Frame:
         "of the commit before of that group and partition, if both came by a transaction or"
         " neither; null after a tombstone",
     ),
-    int32("previous_epoch"),
+    int32("previous_epoch", "null where an administrator set it"),
     int64("previous_micros"),
     int32(
         "polled_epoch",
@@ -75,6 +70,11 @@ def with_manner(rows: Frame, trace: Trace) -> Frame:
     int32("replaced_by", "the epoch of the record that the surviving log has there since"),
     int32("record_epoch", "polled_epoch, or else logged_epoch"),
     boolean(
+        "is_unclear",
+        "whether a delivery of the record before may have been before the commit or after it, as"
+        " clocks were apart",
+    ),
+    boolean(
         "is_after_control",
         "whether the record before is a control record, which is never delivered",
     ),
@@ -88,34 +88,50 @@ def with_manner(rows: Frame, trace: Trace) -> Frame:
     ),
 )
 def stored_commits(trace: Trace) -> Frame:
-    """Commits that survived, about topics as they are at the end; no tombstones."""
+    """Commits of clients that survived, about topics as they are at the end; no tombstones.
+
+    Those of administrators are left out, and those by which a member repeats what one has set: it
+    did not read to that offset, and has the epoch from there.
+    """
     in_order = Window.partitionBy(*PARTITION, F.expr("coalesce(producer_id >= 0, false)")).orderBy(
         "offsets_offset", "committed_micros"
     )
+    repeating = Window.partitionBy(*PARTITION, "offset", "committed_epoch").orderBy(
+        "offsets_offset", "committed_micros"
+    )
     could_know = (
-        (F.col("polled_at") >= F.coalesce("opened_at", "polled_at"))
+        (F.col("polled_at") - trace.jump_micros >= F.coalesce("opened_at", F.lit(0)))
         | ~F.coalesce("commit_epoch", F.lit(str(CommitEpoch.RECORD))).isin(*OF_RECORDS)
         | ((F.col("previous_offset") == F.col("offset")) & (F.col("previous_epoch") >= 0))
     )
     commits = (
         offsets_of(trace)
+        .withColumn("is_set", F.max(F.expr("actor <=> 'administrator'")).over(repeating))
         .withColumn("previous_offset", F.lag("offset").over(in_order))
-        .withColumn("previous_epoch", F.lag("committed_epoch").over(in_order))
+        .withColumn(
+            "previous_epoch", F.lag(F.expr("if(is_set, null, committed_epoch)")).over(in_order)
+        )
         .withColumn("previous_micros", F.lag("committed_micros").over(in_order))
-        .where("not is_tombstone")
+        .where("not is_tombstone and not is_set")
         .withColumn("before", F.col("offset") - 1)
         .withColumn("until", F.col("committed_micros") + COMMIT_CLOCK_MICROS)
     )
-    points = commits.select(*COMMIT, "until", F.col("before").alias("offset"))
+    points = commits.select(
+        *COMMIT, "until", "by_member", "by_seq", F.col("before").alias("offset")
+    )
+    skew = trace.skew_micros
     as_polled = (
         with_former_topic(given_at(points, trace), trace, "at_micros")
-        .where("at_micros < until")
+        .withColumn("is_ordered", F.expr("coalesce(member = by_member, false)"))
+        .where(f"if(is_ordered, seq < by_seq, at_micros < until + {skew})")
         .groupBy(*COMMIT)
         .agg(
-            F.expr("max_by(leader_epoch, at_micros) filter (where not is_of_former)").alias(
-                "polled_epoch"
-            ),
+            F.expr(
+                "max_by(leader_epoch, struct(is_ordered, if(is_ordered, seq, at_micros)))"
+                " filter (where not is_of_former)"
+            ).alias("polled_epoch"),
             F.expr("max(at_micros) filter (where not is_of_former)").alias("polled_at"),
+            F.expr(f"max(not is_ordered and at_micros >= until - {skew})").alias("is_unclear"),
         )
         .withColumn("is_of_former", F.expr("polled_at is null"))
     )
@@ -163,6 +179,7 @@ def stored_commits(trace: Trace) -> Frame:
             "is_after_control", F.expr("coalesce(logged_epoch >= 0 and is_after_control, false)")
         )
         .withColumn("is_of_former", F.coalesce("is_of_former", F.expr("false")))
+        .withColumn("is_unclear", F.coalesce("is_unclear", F.expr("false")))
     )
 
 
@@ -245,18 +262,15 @@ def stored_otherwise(trace: Trace) -> Frame:
 )
 def asked_commits(trace: Trace) -> Frame:
     """Commits as clients report them, and when they may have been stored."""
-    began = (
-        "coalesce(began_micros, committed_micros -"
-        f" {_UNTOLD_SECONDS * MICROS_PER_SECOND}) - {trace.clock_micros + COMMIT_CLOCK_MICROS}"
-    )
+    asked_first, asked_last = asked_between(trace, "committed_micros")
     asked = of_present_topic(trace["commits"], trace, "committed_micros").selectExpr(
         *REPORT,
         "offset",
         "committed_epoch",
         "outcome",
         "committed_micros - began_micros as took_micros",
-        f"{began} as asked_first",
-        f"committed_micros + {trace.clock_micros} as asked_last",
+        f"{asked_first} as asked_first",
+        f"{asked_last} as asked_last",
     )
     kept = (
         asked.join(_stored(trace), on=list(PARTITION), how="inner")
@@ -271,10 +285,13 @@ def asked_commits(trace: Trace) -> Frame:
 
 
 def _stored(trace: Trace) -> Frame:
-    """Stored commits of groups whose commits are in the history, without those of transactions."""
+    """Stored commits of groups whose commits are in the history.
+
+    Without those of transactions and of administrators.
+    """
     return (
         all_offsets(trace)
-        .where("not is_tombstone and coalesce(producer_id < 0, true)")
+        .where("not is_tombstone and coalesce(actor not in ('transaction', 'administrator'), true)")
         .join(trace["commits"].select("group").distinct(), on="group", how="left_semi")
         .select(
             *COMMIT,

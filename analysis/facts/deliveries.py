@@ -76,3 +76,30 @@ def acknowledged_sends(trace: Trace) -> Frame:
         "last_offset - first_offset + 1 as records",
         "coalesce(intended_micros, answered_micros) as written_micros",
     )
+
+
+@fact(*of_table("resets"))
+def client_resets(trace: Trace) -> Frame:
+    """Rows of `resets`, with the offset to which the client went.
+
+    librdkafka may log the offset that it left as the target. Then it is the first one that the
+    member was delivered since.
+    """
+    key = ("group", "member", *_LOG, "at_micros")
+    is_unmoved = "cause != 'no_commit' and to_offset = from_offset"
+    unmoved = trace["resets"].where(is_unmoved).select(*key).distinct()
+    fetched = (
+        unmoved.join(
+            deliveries(trace).withColumnRenamed("at_micros", "_given"),
+            on=["group", "member", *_LOG],
+            how="inner",
+        )
+        .where("_given >= at_micros")
+        .groupBy(*key)
+        .agg(F.min_by("first_offset", F.struct("seq", "first_place")).alias("_fetched"))
+    )
+    return (
+        trace["resets"]
+        .join(fetched, on=list(key), how="left")
+        .withColumn("to_offset", F.coalesce("_fetched", "to_offset"))
+    )

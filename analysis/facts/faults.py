@@ -1,18 +1,57 @@
-"""Which brokers faults held, when these were too many, and restarts that no fault explains."""
+"""When faults held, which brokers, when these were too many, and restarts that none explains."""
 
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from analysis.engine.frames import Row
-from analysis.facts.trace import Trace
+from analysis.engine.frames import Frame, Row
+from analysis.facts.declared import of_table
+from analysis.facts.trace import Trace, view
+from contract.table_columns import boolean, int64
 from contract.tables import MICROS_PER_SECOND
+
+INSTANT = (
+    "bounce",
+    "delete records",
+    "elect preferred",
+    "elect unclean",
+    "expire by order",
+    "expire transaction",
+    "fence",
+    "reassign",
+    "rebalance",
+    "recreate",
+    "take over",
+    "upgrade",
+)
+"""Verbs of faults that are over when they are proved. Their heal undoes nothing; that of a
+reassignment is another one. So is the kill of a client, which does not return."""
 
 _BROKERS = re.compile(r"\(brokers? ([\d, ]+)\)")
 _STARTING_MICROS = 30 * MICROS_PER_SECOND
 """A broker registers at most this long after the heal that starts it."""
 _OF_ALL_BROKERS = "replicas:"
+
+
+@view(
+    *of_table("faults", "fault", "target", "injected_micros"),
+    int64("ended_micros", "when it was over; null: it held to the end"),
+    boolean("is_instant", "it was over when its effect was seen"),
+)
+def held_faults(trace: Trace) -> Frame:
+    """When each fault held; a reassignment also while it was undone."""
+    verbs = ", ".join(f"'{verb}'" for verb in INSTANT)
+    is_instant = f"fault in ({verbs}) or (fault = 'kill' and target like 'client:%')"
+    faults = trace["faults"].selectExpr("*", f"coalesce({is_instant}, false) as is_instant")
+    ended = "if(is_instant, coalesce(proved_micros, healed_micros), healed_micros)"
+    held = faults.selectExpr(
+        "fault", "target", "injected_micros", f"{ended} as ended_micros", "is_instant"
+    )
+    undone = faults.where("fault = 'reassign' and heal_began_micros is not null").selectExpr(
+        "fault", "target", "heal_began_micros", "healed_micros", "is_instant"
+    )
+    return held.union(undone)
 
 
 def brokers_of(target: str) -> frozenset[int]:
@@ -53,7 +92,7 @@ def unexplained_restarts(trace: Trace) -> Iterator[str]:
     A process registers once. Only faults restart brokers, so the driver's history lacks one, and
     what else that fault did to the cluster is not known.
     """
-    faults = trace.present("faults").select("target", "injected_micros", "healed_micros").collect()
+    faults = [] if trace.problem("faults") else held_faults(trace).collect()
     registered: dict[int, dict[int, int]] = {}
     for row in trace.present("broker_states").orderBy("metadata_offset").collect():
         registered.setdefault(row["broker"], {}).setdefault(row["broker_epoch"], row["at_micros"])
@@ -69,7 +108,7 @@ def _is_explained(faults: Sequence[Row], broker: int, before: int, at: int) -> b
     return any(
         fault["injected_micros"] is not None
         and fault["injected_micros"] <= at
-        and (fault["healed_micros"] is None or fault["healed_micros"] + _STARTING_MICROS >= before)
+        and (fault["ended_micros"] is None or fault["ended_micros"] + _STARTING_MICROS >= before)
         and _is_on(fault["target"] or "", broker)
         for fault in faults
     )

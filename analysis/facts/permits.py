@@ -196,15 +196,24 @@ def _present(trace: Trace) -> Frame:
     return elections(trace).join(present, on=[*_LOG, "creation"], how="left_semi")
 
 
-def with_later_permit(lost: Frame, trace: Trace, *, until: str = "") -> Frame:
+def with_later_permit(
+    lost: Frame,
+    trace: Trace,
+    *,
+    since: str = "answered_micros",
+    offset: str = "offset",
+    until: str = "",
+) -> Frame:
     """What the log lacks, with `permit`: the first event since that permits its loss.
 
     A struct (see `permits`); null if there is none. An election permits as of `with_permit`, a
     deletion what lies below the log start.
 
     Args:
-        lost: with topic, partition, offset, answered_micros.
+        lost: with topic, partition, of the present topic of that name.
         trace: the run.
+        since: SQL, when the log had it.
+        offset: SQL, where; null where that is not known.
         until: SQL, by when it has to be over; null, or empty: at any time.
     """
     events = (
@@ -212,9 +221,9 @@ def with_later_permit(lost: Frame, trace: Trace, *, until: str = "") -> Frame:
     )
     last = f"coalesce({until} + {trace.clock_micros}, one.at_micros)" if until else "one.at_micros"
     permitting = f"""
-        one.at_micros between answered_micros - {trace.clock_micros} and {last} and case one.cause
-            when 'election' then not {keeps("one.number", "cast(null as int)", "offset")}
-            when 'deletion' then one.number > offset
+        one.at_micros between {since} - {trace.clock_micros} and {last} and case one.cause
+            when 'election' then not {keeps("one.number", "cast(null as int)", offset)}
+            when 'deletion' then one.number > {offset}
             else true
         end
     """
@@ -224,6 +233,21 @@ def with_later_permit(lost: Frame, trace: Trace, *, until: str = "") -> Frame:
         .withColumn("permit", F.expr(f"array_min(filter(_permits, one -> {permitting}))"))
         .drop("_permits", "timeline")
     )
+
+
+def with_marker_permit(writes: Frame, trace: Trace) -> Frame:
+    """Writes with `marker_permit`: the first event that permits the loss of their own marker.
+
+    Only of those that an abort marker ends, though their client had committed them: it may be that
+    of a later transaction of the producer. An election that kept it lost none before it.
+
+    Args:
+        writes: with topic, partition, reported, marker, marker_at, commit_micros.
+        trace: the run.
+    """
+    known = with_later_permit(writes, trace, since="commit_micros", offset="marker_at")
+    is_lost = "reported = 'committed' and marker = 'abort' and permit.cause = 'election'"
+    return known.withColumn("marker_permit", F.expr(f"if({is_lost}, permit, null)")).drop("permit")
 
 
 def with_offsets_permit(lost: Frame, trace: Trace, *, since: str, partition: str) -> Frame:

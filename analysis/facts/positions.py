@@ -5,10 +5,11 @@ partition has lost. What a group resumes from is in the log of the last in-sync 
 """
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
+from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.facts.client_offsets import OFFSETS_TOPIC, client_offsets
-from analysis.facts.declared import OF_GROUP, of_table
-from analysis.facts.deliveries import deliveries
+from analysis.facts.client_offsets import OFFSETS_TOPIC, STORED, client_offsets
+from analysis.facts.declared import OF_GROUP, each
+from analysis.facts.deliveries import client_resets, deliveries
 from analysis.facts.topics import (
     created_again,
     creations,
@@ -17,11 +18,10 @@ from analysis.facts.topics import (
 )
 from analysis.facts.trace import IS_STORED, Trace, fact, view
 from contract.outcomes import ResetPolicy
-from contract.table_columns import boolean, int64, string
+from contract.table_columns import boolean, int32, int64, string
 
 PARTITION = ("group", "topic", "partition")
 _ENDINGS = ("caught_up", "stalled", "failed")
-_STORED = of_table("committed_offsets")
 IN_LOG = "struct(offsets_partition, offsets_offset, committed_micros)"
 """SQL: sorts the commits of a group, as they follow each other in the surviving log."""
 
@@ -87,14 +87,14 @@ def positions(trace: Trace) -> Frame:
     )
 
 
-@view(*_STORED)
+@view(*STORED)
 def offsets_of(trace: Trace) -> Frame:
     """Rows of `committed_offsets` in the surviving log, about topics as they are at the end."""
     return all_offsets(trace).where("survives")
 
 
 @fact(
-    *_STORED,
+    *STORED,
     boolean(
         "survives",
         "whether a replica in the last ISR of its partition holds it, or that is not known",
@@ -115,6 +115,114 @@ def all_offsets(trace: Trace) -> Frame:
             "survives",
             F.expr("coalesce(size(_isr) = 0 or arrays_overlap(brokers, _isr), true)"),
         )
+    )
+
+
+@fact(
+    *OF_GROUP,
+    int64("moved_from", "what the group had committed before; 0 without a commit"),
+    *each(int64, "offset committed_micros"),
+    int32("committed_epoch"),
+)
+def administered(trace: Trace) -> Frame:
+    """Where administrators set the committed offsets of groups."""
+    in_log = Window.partitionBy(*PARTITION).orderBy("offsets_offset", "committed_micros")
+    return (
+        offsets_of(trace)
+        .withColumn("moved_from", F.coalesce(F.lag("offset").over(in_log), F.lit(0)))
+        .where("actor = 'administrator'")
+    )
+
+
+@fact(
+    *OF_GROUP,
+    *each(string, "member commit_epoch"),
+    int64("at_micros"),
+    int64("position", "after what it was delivered last"),
+    int32("record_epoch", "of the last record"),
+    int64("stored_offset", "of the group then; null without a commit"),
+    int32("stored_epoch"),
+)
+def withheld_commits(trace: Trace) -> Frame:
+    """Commits that stored nothing, though their member was delivered records since the last one.
+
+    Left out are those at a position that was stored, and those after a reset, whose position is
+    another.
+    """
+    asked = (
+        trace["commits"]
+        .where("outcome = 'nothing'")
+        .selectExpr(*PARTITION, "member", "seq", "commit_epoch", "committed_micros as at_micros")
+    )
+    of_member = (*PARTITION, "member")
+    settled = (
+        trace["commits"]
+        .where("outcome = 'ok'")
+        .select(*of_member, F.col("seq").alias("settled"))
+        .union(
+            trace["group_events"]
+            .where("change in ('assigned', 'revoked', 'lost')")
+            .select(*of_member, F.col("seq").alias("settled"))
+        )
+    )
+    delivered = deliveries(trace).selectExpr(
+        *of_member,
+        "seq as given",
+        "struct(last_offset + 1 as position, leader_epoch as record_epoch, at_micros, seq) as last",
+        "struct(seq, last_place) as in_order",
+    )
+    moved = (
+        asked.join(delivered, on=list(of_member), how="inner")
+        .where("given < seq")
+        .groupBy(*asked.columns)
+        .agg(F.max_by("last", "in_order").alias("last"))
+    )
+    since = (
+        moved.join(settled, on=list(of_member), how="left")
+        .where("settled is null or settled < seq")
+        .groupBy(*moved.columns)
+        .agg(F.max("settled").alias("settled"))
+        .where("settled is null or settled < last.seq")
+        .drop("settled")
+    )
+    reset = (
+        client_resets(trace)
+        .select(*of_member, F.col("at_micros").alias("reset_micros"))
+        .join(since, on=list(of_member), how="inner")
+        .where("reset_micros between last.at_micros and at_micros")
+        .select(*of_member, "seq")
+        .distinct()
+    )
+    stored = (
+        client_offsets(trace)
+        .where(IS_STORED)
+        .selectExpr(
+            *PARTITION,
+            "struct(offset as stored_offset, committed_epoch as stored_epoch) as stored",
+            "committed_micros",
+            f"{IN_LOG} as in_log",
+        )
+    )
+    return (
+        since.join(reset, on=[*of_member, "seq"], how="left_anti")
+        .join(stored, on=list(PARTITION), how="left")
+        .groupBy(*since.columns)
+        .agg(
+            F.expr(
+                "max_by(stored, in_log) filter (where committed_micros <= at_micros"
+                f" + {trace.skew_micros})"
+            ).alias("stored")
+        )
+        .selectExpr(
+            *of_member,
+            "commit_epoch",
+            "at_micros",
+            "last.position as position",
+            "last.record_epoch as record_epoch",
+            "stored.stored_offset as stored_offset",
+            "stored.stored_epoch as stored_epoch",
+        )
+        .where("not stored_offset <=> position")
     )
 
 
@@ -168,12 +276,12 @@ def beginnings(trace: Trace) -> Frame:
     led = (
         offsets_of(trace)
         .select(*PARTITION, F.col("committed_micros").alias("led_micros"))
-        .union(trace["resets"].select(*PARTITION, F.col("at_micros").alias("led_micros")))
+        .union(client_resets(trace).select(*PARTITION, F.col("at_micros").alias("led_micros")))
         .groupBy(*PARTITION)
         .agg(F.min("led_micros").alias("led_micros"))
     )
     put = (
-        of_present_topic(trace["resets"], trace, "at_micros")
+        of_present_topic(client_resets(trace), trace, "at_micros")
         .where("cause = 'no_commit' and to_offset >= 0")
         .select(*PARTITION, "to_offset", F.col("at_micros").alias("put_micros"))
         .join(delivered.select(*PARTITION, "at_micros"), on=list(PARTITION), how="inner")

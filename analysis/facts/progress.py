@@ -4,15 +4,17 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.declared import EVENT, LOG, OF_GROUP, SLICE, of_table
-from analysis.facts.deliveries import deliveries
+from analysis.facts.deliveries import client_resets, deliveries
 from analysis.facts.elections import elections
 from analysis.facts.positions import (
     PARTITION,
+    administered,
     beginnings,
     endings,
     last_commits,
     offsets_of,
     positions,
+    withheld_commits,
 )
 from analysis.facts.state import FOREVER, end_then, fork_then, timelines
 from analysis.facts.topics import of_present_topic, with_log_starts
@@ -172,6 +174,12 @@ def repeated(trace: Trace) -> Frame:
     int64("jumped_to", "the offset to which `auto.offset.reset` led past it"),
     string("policy", "that of this reset: `latest`, or `by_duration` (KIP-1106)"),
     int64(
+        "withheld_at",
+        "the position behind which a client left its commits out, so that the group resumed past"
+        " it; null if none did",
+    ),
+    int64("set_to", "the offset to which an administrator moved the group past it"),
+    int64(
         "truncated_to",
         "the offset to which the client went for a truncation that it placed above it",
     ),
@@ -200,18 +208,42 @@ def skips(trace: Trace) -> Frame:
         skipped.join(trace.groups.select("group", "commit_epoch"), on="group", how="left")
         .join(last_commits(offsets_of(trace)), on=list(PARTITION), how="left")
         .join(_passed_by_resets(skipped, trace), [*PARTITION, "offset", "leader_epoch"], "left")
+        .join(_withheld(skipped, trace), [*PARTITION, "offset", "leader_epoch"], "left")
+        .join(_set_past(skipped, trace), [*PARTITION, "offset", "leader_epoch"], "left")
         .join(_replaced(skipped, trace), on=[*PARTITION, "offset", "leader_epoch"], how="left")
         .join(_gapped(trace), on="group", how="left")
         .withColumn(
             "is_replaced",
             F.expr(
-                "coalesce(is_replaced, false) and jumped_to is null"
+                "coalesce(is_replaced, false) and jumped_to is null and set_to is null"
                 f" and (truncated_to is null or commit_epoch = '{CommitEpoch.NONE}')"
             ),
         )
         .withColumn("is_unseen", F.expr("is_replaced and is_unseen"))
         .withColumn("read_epoch", F.expr("if(is_unseen, read_epoch, null)"))
         .withColumn("is_gapped", F.coalesce("is_gapped", F.expr("false")))
+    )
+
+
+def _withheld(skipped: Frame, trace: Trace) -> Frame:
+    """(group, topic, partition, offset, leader_epoch, withheld_at): as of `skips`."""
+    return (
+        skipped.select(*PARTITION, "offset", "leader_epoch")
+        .join(withheld_commits(trace), on=list(PARTITION), how="inner")
+        .where("offset >= position and offset < stored_offset")
+        .groupBy(*PARTITION, "offset", "leader_epoch")
+        .agg(F.max("position").alias("withheld_at"))
+    )
+
+
+def _set_past(skipped: Frame, trace: Trace) -> Frame:
+    """(group, topic, partition, offset, leader_epoch, set_to): as of `skips`."""
+    moves = administered(trace).selectExpr(*PARTITION, "moved_from", "offset as moved_to")
+    return (
+        skipped.join(moves, on=list(PARTITION), how="inner")
+        .where("offset >= moved_from and offset < moved_to")
+        .groupBy(*PARTITION, "offset", "leader_epoch")
+        .agg(F.max("moved_to").alias("set_to"))
     )
 
 
@@ -272,7 +304,7 @@ def reset_ranges(trace: Trace) -> Frame:
     they are several.
     """
     resets = (
-        of_present_topic(trace["resets"], trace, "at_micros")
+        of_present_topic(client_resets(trace), trace, "at_micros")
         .where("to_offset is not null")
         .groupBy(*_RESET)
         .agg(F.max("from_offset").alias("from_offset"), F.max("from_epoch").alias("from_epoch"))

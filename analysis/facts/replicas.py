@@ -20,6 +20,14 @@ ANSWER_MICROS = 2 * MICROS_PER_SECOND
 """A response was requested at most this long before it was recorded, where that is not recorded."""
 
 
+_PRIME = 2**31 - 1
+_PLACES = (
+    f"((last_offset - first + 1) % {_PRIME}) * ((first % {_PRIME} + last_offset % {_PRIME})"
+    f" % {_PRIME}) % {_PRIME}"
+)
+"""Twice the sum of the offsets of a range, modulo a prime: the sum of many may be no int64."""
+
+
 @fact(
     int32("broker"),
     *LOG,
@@ -51,7 +59,7 @@ def unmatched(trace: Trace) -> Frame:
             F.sum(F.expr("if(first = base_offset, record_count, last_offset - first + 1)")).alias(
                 "batched"
             ),
-            F.sum(F.expr("(last_offset - first + 1) * (first + last_offset)")).alias("batch_sum"),
+            F.sum(F.expr(_PLACES)).alias("batch_sum"),
             F.min("first").alias("batch_first"),
             F.max("last_offset").alias("batch_last"),
         )
@@ -66,7 +74,7 @@ def unmatched(trace: Trace) -> Frame:
         .groupBy(*_PART)
         .agg(
             F.sum(F.expr("last_offset - first + 1")).alias("recorded"),
-            F.sum(F.expr("(last_offset - first + 1) * (first + last_offset)")).alias("record_sum"),
+            F.sum(F.expr(_PLACES)).alias("record_sum"),
             F.min("first").alias("record_first"),
             F.max("last_offset").alias("record_last"),
         )
@@ -79,7 +87,7 @@ def unmatched(trace: Trace) -> Frame:
             "greatest(batch_last, record_last) as offset_last",
             "coalesce(batched, 0) as batched",
             "coalesce(recorded, 0) as recorded",
-            "coalesce(batch_sum != record_sum, true) as is_elsewhere",
+            f"coalesce(batch_sum % {_PRIME} != record_sum % {_PRIME}, true) as is_elsewhere",
         )
         .where("batched != recorded or is_elsewhere")
     )
@@ -260,19 +268,19 @@ def _proofs(trace: Trace) -> Frame:
     return of_epoch.unionByName(acknowledged, allowMissingColumns=True)
 
 
-def in_order(samples: Frame, *keys: str, value: str) -> Frame:
+def in_order(samples: Frame, trace: Trace, *keys: str, value: str) -> Frame:
     """Each reported value, and the largest one that was reported before the request for it.
 
     Two threads query at the same time, so the order in which responses were recorded proves
     nothing: only a response that was recorded before a request was sent is older than the response
-    to that request.
+    to that request. If a clock was set meanwhile, it has to be older by as much.
 
     Returns:
         The keys, at_micros, value, before (null if none was reported before).
     """
     asked = F.coalesce("asked_micros", F.col("at_micros") - ANSWER_MICROS)
     reported = samples.select(
-        *keys, F.col(value).alias("value"), "at_micros", asked.alias("_asked")
+        *keys, F.col(value).alias("value"), "at_micros", (asked - trace.jump_micros).alias("_asked")
     )
     answers = reported.withColumn("_moment", F.col("at_micros")).withColumn("_reported", F.lit(1))
     questions = reported.withColumn("_moment", F.col("_asked")).withColumn("_reported", F.lit(0))

@@ -4,6 +4,7 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.client_offsets import client_offsets
 from analysis.facts.declared import of_table
+from analysis.facts.deliveries import client_resets
 from analysis.facts.positions import IN_LOG, PARTITION, offsets_of
 from analysis.facts.slices import given_at
 from analysis.facts.topics import of_present_topic
@@ -25,7 +26,7 @@ IS_NOTICE = "(?i)truncat|out_?of_?range|no_?offset|offset_?reset"
 def resets_of(trace: Trace) -> Frame:
     """Resets of the present topics, without those for want of a commit where none stood."""
     key = (*PARTITION, "member", "at_micros")
-    resets = of_present_topic(trace["resets"], trace, "at_micros")
+    resets = of_present_topic(client_resets(trace), trace, "at_micros")
     stood = (
         resets.where("cause = 'no_commit'")
         .select(*key)
@@ -54,11 +55,11 @@ def noticed(trace: Trace, gone: Frame) -> Frame:
     key = (*PARTITION, "first_micros", "until_micros")
     since = gone.select(*key).distinct()
     is_meanwhile = F.expr(
-        f"at_micros + {_LOG_CLOCK_MICROS} > first_micros"
-        f" and at_micros <= until_micros + {_LATE_MICROS}"
+        f"at_micros + {_LOG_CLOCK_MICROS + trace.skew_micros} > first_micros"
+        f" and at_micros <= until_micros + {_LATE_MICROS + trace.skew_micros}"
     )
     reset_since = (
-        trace["resets"]
+        client_resets(trace)
         .where("cause in ('truncation', 'out_of_range')")
         .select(*PARTITION, "at_micros")
         .join(since, on=list(PARTITION), how="inner")
@@ -116,6 +117,8 @@ def with_committed_epochs(resets: Frame, trace: Trace) -> Frame:
 def with_log_ends(resets: Frame, trace: Trace) -> Frame:
     """Add end_before and end_after: the log's end in the leader's samples around each reset.
 
+    Before and after, also if clocks were apart.
+
     A sample before the reset counts only if no newer leader came between: it may have truncated the
     log.
     """
@@ -136,11 +139,12 @@ def with_log_ends(resets: Frame, trace: Trace) -> Frame:
     moments = resets.select(*key).distinct()
     led_then = (
         moments.join(led, on=list(_LOG), how="inner")
-        .where("led_micros <= at_micros")
+        .where(f"led_micros <= at_micros + {trace.skew_micros}")
         .groupBy(*key)
         .agg(F.max("epoch").alias("led_epoch"))
     )
-    is_before = F.col("sampled_micros") <= F.col("at_micros")
+    is_before = F.col("sampled_micros") <= F.col("at_micros") - trace.skew_micros
+    is_after = F.col("sampled_micros") > F.col("at_micros") + trace.skew_micros
     is_of_that_leader = F.coalesce(F.col("sampled_epoch") >= F.col("led_epoch"), F.lit(1) == 1)
     sampled = (
         moments.join(led_then, on=list(key), how="left")
@@ -150,7 +154,7 @@ def with_log_ends(resets: Frame, trace: Trace) -> Frame:
             F.max_by(
                 "log_end_offset", F.when(is_before & is_of_that_leader, F.col("sampled_micros"))
             ).alias("end_before"),
-            F.min_by("log_end_offset", F.when(~is_before, F.col("sampled_micros"))).alias(
+            F.min_by("log_end_offset", F.when(is_after, F.col("sampled_micros"))).alias(
                 "end_after"
             ),
         )
@@ -192,12 +196,17 @@ def with_position_epochs(raised: Frame, trace: Trace) -> Frame:
             most; null: none has one.
     """
     before = raised.where("position is not null").selectExpr(
-        *_RAISED, "at_micros as raised_micros", "position - 1 as offset"
+        *PARTITION,
+        "member as raised_by",
+        "seq as raised_seq",
+        "at_micros as raised_micros",
+        "position - 1 as offset",
     )
     read = (
         given_at(before, trace)
-        .where("at_micros <= raised_micros and leader_epoch >= 0")
-        .groupBy(*_RAISED)
+        .where("if(member = raised_by, seq < raised_seq, at_micros <= raised_micros)")
+        .where("leader_epoch >= 0")
+        .groupBy(*PARTITION, F.col("raised_by").alias("member"), F.col("raised_seq").alias("seq"))
         .agg(F.max_by("leader_epoch", "at_micros").alias("read_epoch"))
     )
     committed = (

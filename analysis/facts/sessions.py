@@ -10,7 +10,7 @@ from analysis.engine.columns import Column, Window
 from analysis.engine.frames import Frame
 from analysis.facts.client_offsets import client_offsets
 from analysis.facts.declared import LOG, SLICE, each
-from analysis.facts.deliveries import deliveries
+from analysis.facts.deliveries import client_resets, deliveries
 from analysis.facts.slices import sliced
 from analysis.facts.topics import of_present_topic
 from analysis.facts.trace import IS_STORED, Trace, fact, view
@@ -94,7 +94,7 @@ def jumps(trace: Trace) -> Frame:
         .selectExpr("member as _member", "topic as _topic", "partition as _partition", "seq as _at")
     )
     resets = (
-        trace["resets"]
+        client_resets(trace)
         .where("to_offset is not null")
         .selectExpr("member", *_LOG, "to_offset", "at_micros as _reset_micros")
     )

@@ -133,14 +133,16 @@ def surviving(trace: Trace) -> Frame:
 
 
 def given_at(points: Frame, trace: Trace) -> Frame:
-    """Points with each delivery to their group at their offset: its leader_epoch and at_micros.
+    """Points with each delivery to their group at their offset.
+
+    Adds its leader_epoch, at_micros, member and seq.
 
     Args:
-        points: with group, topic, partition, offset; without these two.
+        points: with group, topic, partition, offset; without these four.
         trace: the run.
     """
     by_offset = polls(trace).selectExpr(
-        "group", *_LOG, "offset", "leader_epoch", "polled_micros as at_micros"
+        "group", *_LOG, "offset", "leader_epoch", "polled_micros as at_micros", "member", "seq"
     )
     return points.join(by_offset, on=["group", *_LOG, "offset"], how="inner")
 

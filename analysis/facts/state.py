@@ -29,6 +29,7 @@ _OF_EPOCH = (
     "start_high",
     "from_micros",
     "is_kept",
+    "is_lacked",
     "lacked",
     "may_lack",
 )
@@ -193,6 +194,7 @@ def _read(trace: Trace, partitions: dict[tuple[str, int], LogsOfPartition]) -> N
         int32("leader_epoch"),
         *each(int64, "start_low start_high from_micros"),
         boolean("is_kept"),
+        boolean("is_lacked", "whether the log of a newer epoch's leader lacked it"),
         int32s("lacked"),
         int32s("may_lack"),
         about="in no order",
@@ -214,6 +216,8 @@ def timelines(trace: Trace) -> Frame:
         .withColumn("lacked", F.expr(f"coalesce(lacked, {none})"))
         .withColumn("may_lack", F.expr(f"coalesce(may_lack, {none})"))
         .withColumn("_at_end", F.last("lacked").over(to_end))
+        .withColumn("_ever", F.collect_list("lacked").over(to_end))
+        .withColumn("is_lacked", F.expr("exists(_ever, one -> array_contains(one, leader_epoch))"))
         .withColumn("is_kept", F.expr("is_kept and not array_contains(_at_end, leader_epoch)"))
         .groupBy(*_LOG)
         .agg(F.collect_list(F.struct(*_OF_EPOCH)).alias("timeline"))
@@ -232,10 +236,10 @@ def _leaves(epoch: str, begun: str, heard: str) -> str:
         heard: likewise, whether every client had heard of it. The leader is that of the last one.
     """
     led = f"array_max(filter(timeline, two -> {heard.format('two')}))"
-    is_lacked = f"coalesce(array_contains({led}.lacked, one.leader_epoch), false)"
+    is_lacked = f"one.is_lacked and coalesce(array_contains({led}.lacked, one.leader_epoch), false)"
     return (
         f"({begun.format('one')} and if(one.leader_epoch = {epoch}, {is_lacked},"
-        f" one.leader_epoch > {epoch} and not {is_lacked}))"
+        f" one.leader_epoch > {epoch} and not ({is_lacked})))"
     )
 
 

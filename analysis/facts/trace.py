@@ -141,17 +141,33 @@ class Trace:
     def clock_micros(self) -> int:
         """The bound within which times of different nodes are compared.
 
-        How far apart any two nodes' clocks may have been, as measured, or how far one of them
-        jumped; CLOCK_MICROS if that is less, or unknown.
+        How far apart any two nodes' clocks may have been, as measured, or CLOCK_MICROS if that is
+        less, or unknown; and how far one of them was set meanwhile.
         """
-        return self.once("clock", self._clock_micros)
+        apart, jump = self._clocks
+        return max(CLOCK_MICROS, apart) + jump
 
-    def _clock_micros(self) -> int:
+    @property
+    def jump_micros(self) -> int:
+        """How far the wall clock of a worker was set while it ran; 0 within CLOCK_MICROS."""
+        return self._clocks[1]
+
+    @property
+    def skew_micros(self) -> int:
+        """What `clock_micros` is above CLOCK_MICROS: 0 where all clocks were close and steady."""
+        return self.clock_micros - CLOCK_MICROS
+
+    @property
+    def _clocks(self) -> tuple[int, int]:
+        return self.once("clock", self._measured_clocks)
+
+    def _measured_clocks(self) -> tuple[int, int]:
         ahead, behind = F.max("ahead_micros"), F.min("behind_micros")
         apart = self.unrecorded("clocks").agg((ahead - behind).alias("apart"))
         jump = self.unrecorded("histories").agg(F.max("clock_jump_micros").alias("jump"))
         (row,) = apart.crossJoin(jump).collect()
-        return max(CLOCK_MICROS, row["apart"] or 0, row["jump"] or 0)
+        jumped = row["jump"] or 0
+        return row["apart"] or 0, jumped if jumped > CLOCK_MICROS else 0
 
     @cached_property
     def readers(self) -> Frame:

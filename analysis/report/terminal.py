@@ -11,14 +11,15 @@ from analysis.report.first_screen import expected_line, reasons, verdict_line
 from analysis.report.matrix import row_name
 from analysis.report.stories import where
 from analysis.report.times import times_of
+from analysis.verdict.rules import NOT_ASKED
 from analysis.verdict.styles import said_epochs
 from contract.checks import Check
 from contract.nights import NightSummary, Outcome
+from contract.protocol import RULES
 from contract.run_folder import RunDescription
 from contract.verdicts import (
     CheckVerdict,
     Resumption,
-    RuleRow,
     RunVerdict,
     StyleRow,
     UnexpectedFindings,
@@ -67,7 +68,7 @@ def show(
         for line in said_epochs(verdict.resumption):
             console.print(f"  at the commit, {escape(line)}", soft_wrap=True)
     if verdict.rules:
-        console.print(f"rules of the protocol, by API: {_rules(verdict.rules)}", soft_wrap=True)
+        console.print(f"rules of the protocol, by API: {_rules(verdict)}", soft_wrap=True)
     colour = _COLOURS[verdict.verdict]
     name = row_name(verdict.scenario, verdict.parameters)
     console.print(
@@ -168,10 +169,14 @@ def _resumption(rows: list[Resumption]) -> Table:
     return table
 
 
-def _rules(rows: list[RuleRow]) -> str:
-    """The number of rows of each verdict, as `3 holds, 1 not applicable`."""
-    counts = Counter(row.verdict for row in rows)
-    return ", ".join(f"{number} {verdict}" for verdict, number in sorted(counts.items()))
+def _rules(verdict: Verdict) -> str:
+    """The number of rows of each verdict, and the rules of required checks without a response."""
+    counts = Counter(row.verdict for row in verdict.rules)
+    counted = ", ".join(f"{number} {told}" for told, number in sorted(counts.items()))
+    required = {str(rule) for rule, one in RULES.items() if one.check in verdict.must_judge}
+    asked = {row.rule for row in verdict.rules if row.responses}
+    silent = {row.rule for row in verdict.rules if row.verdict == NOT_ASKED} & required - asked
+    return f"{counted}; without a response: {', '.join(sorted(silent))}" if silent else counted
 
 
 def _styles(rows: list[StyleRow]) -> Table:

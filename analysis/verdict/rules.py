@@ -72,17 +72,18 @@ def _judged(trace: Trace) -> Iterator[Frame]:
 
 
 def unasked(rows: Iterable[RuleRow], must_judge: Iterable[str]) -> list[str]:
-    """Why a run can't pass, in words: rules of checks that must be judged have no response.
+    """Why a run can't pass, in words: checks that must be judged have no response of any rule.
 
-    A rule that one API is asked for has a response; one that is not applicable needs none.
+    A check is judged by the rules that have one. A rule that is not applicable needs none.
     """
-    needed = set(must_judge)
-    open_rules = {row.rule for row in rows if row.verdict == NOT_ASKED}
-    settled = {row.rule for row in rows if row.verdict not in (NOT_ASKED, NOT_APPLICABLE)}
+    verdicts: dict[str, set[str]] = {check: set() for check in must_judge}
+    checks = {str(rule): str(declared.check) for rule, declared in RULES.items()}
+    for row in rows:
+        verdicts.get(checks[row.rule], set()).add(row.verdict)
     return [
-        f"no response is about the rule {rule!s} of {declared.check}"
-        for rule, declared in RULES.items()
-        if rule in open_rules - settled and declared.check in needed
+        f"no response is about a rule of {check}"
+        for check, found in verdicts.items()
+        if NOT_ASKED in found and not found - {NOT_ASKED, NOT_APPLICABLE}
     ]
 
 

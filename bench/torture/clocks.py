@@ -42,7 +42,9 @@ def attempts(setting: Setting) -> Iterator[Attempt]:
 
 def _moved(line: bytes, seconds: int) -> bytes:
     event = msgspec.json.decode(line)
-    event["wall_micros"] += seconds * _MICROS
+    for name in ("wall_micros", "began_micros", "asked_micros"):
+        if event.get(name) is not None:
+            event[name] += seconds * _MICROS
     return msgspec.json.encode(event) + b"\n"
 
 

@@ -73,11 +73,6 @@ class _AutoMember(JavaMember):
     def _settings(self) -> dict[str, str]:
         return {"enable.auto.commit": "true", "auto.commit.interval.ms": _NEVER_MS}
 
-    def commit(self, order: MemberCommit) -> str:
-        """Leave it to the client."""
-        del order
-        return Outcome.OK
-
 
 class _Listener:
     """A `ConsumerRebalanceListener` from two functions of partitions."""

@@ -61,8 +61,7 @@ class KafkaPythonMember(GroupMember):
             client_id=self.member.member,
             auto_offset_reset=str(self.member.reset),
             isolation_level=str(self.member.isolation),
-            enable_auto_commit=False,
-            **self.member.settings,
+            **{"enable_auto_commit": self._is_by_itself, **self.member.settings},
         )
         self._consumer.subscribe([self.member.topic], listener=_Listener(self._assigned_anew))
 
@@ -122,7 +121,7 @@ class KafkaPythonMember(GroupMember):
         return {}
 
     def _close(self) -> None:
-        self._consumer.close(autocommit=False)
+        self._consumer.close(autocommit=self._is_by_itself)
 
     def _failure(self, error: BaseException) -> Failure:
         known: dict[str, Any] = {"exception": type(error).__name__, "message": str(error)}

@@ -88,7 +88,7 @@ class LibrdkafkaMember(GroupMember):
                 "group.protocol": "classic",
                 "isolation.level": self.member.isolation,
                 "auto.offset.reset": _RESETS.get(ResetPolicy(self.member.reset), self.member.reset),
-                "enable.auto.commit": False,
+                "enable.auto.commit": self._is_by_itself,
                 "enable.partition.eof": True,
                 "debug": _CLIENT_LOG,
                 **self.member.settings,

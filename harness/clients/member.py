@@ -12,7 +12,7 @@ import msgspec
 
 from contract.errors import WorkerError
 from contract.events import NO_EPOCH, Committed, ConsumerFailed, GroupChanged, Polled
-from contract.outcomes import CommitEpoch, GroupChange, Outcome, commit_outcome
+from contract.outcomes import CommitEpoch, GroupChange, Manner, Outcome, commit_outcome
 from harness.clients.commands import Consume, Member, MemberCommit
 from harness.clients.commit_styles import (
     OF_THE_CLIENTS_STATE,
@@ -90,6 +90,7 @@ class GroupMember(ABC):
         self.member = member
         self.commits = 0
         self._history = history
+        self._is_by_itself = member.manner == Manner.AUTO
         self._last_epochs: dict[Partition, int] = {}
         self._processed: dict[Partition, OffsetAndEpoch] = {}
         self._last_generation = self._assigned_generation = NO_GENERATION
@@ -177,11 +178,13 @@ class GroupMember(ABC):
         A plain commit takes the client's positions when it is sent, which may be others than those
         read before; `of_plain_commit` compares them with those read afterwards. One that succeeds
         is unknown for a partition that the client has lost by then: with KIP-848 a fenced member's
-        commitSync() succeeds and commits nothing.
+        commitSync() succeeds and commits nothing. A client that commits by itself is left to do so.
 
         Raises:
             WorkerError: the client can't commit in this style.
         """
+        if self._is_by_itself:
+            return Outcome.OK
         self._enter()
         style = CommitEpoch(order.commit_epoch)
         self.require(style)

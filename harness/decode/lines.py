@@ -14,6 +14,9 @@ from contract.regular_files import printable, read_regular
 _TYPES: dict[str, type[msgspec.Struct]] = {kind.__name__: kind for kind in Event.__subclasses__()}
 _SUFFIX = ".jsonl"
 _OUTLIERS_OF = 3
+_STEADY_MICROS = 10_000
+"""Both clocks of a node may be read so far apart from each other."""
+_BEGINNINGS = ("asked_micros", "began_micros")
 _MALFORMED_NAMED = 3
 _MALFORMED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
@@ -31,6 +34,7 @@ class HistoryLines:
         malformed_at: the first of these, as file:line.
         duplicate_lines: repeated lines, such as those of a file's copy.
         unknown_fields: fields of events that the contract does not have; the events are used.
+        clock_jump_micros: the largest change of the node's wall clock against its monotonic clock.
     """
 
     name: str
@@ -40,6 +44,7 @@ class HistoryLines:
     malformed_at: list[str] = field(default_factory=list)
     duplicate_lines: int = 0
     unknown_fields: int = 0
+    clock_jump_micros: int = 0
 
     @property
     def missing_seqs(self) -> int:
@@ -50,19 +55,6 @@ class HistoryLines:
     def started(self) -> WorkerStarted | None:
         """The `WorkerStarted` event, if the history has one."""
         return next((event for event in self.events if isinstance(event, WorkerStarted)), None)
-
-    @property
-    def clock_jump_micros(self) -> int:
-        """The largest change of the node's wall clock against its monotonic clock.
-
-        A worker may be interrupted between the readings of both clocks, so single outliers are
-        ignored.
-        """
-        ahead = [event.wall_micros - event.mono_micros for event in self.events]
-        if len(ahead) < _OUTLIERS_OF:
-            return 0
-        lasting = [median(ahead[i : i + _OUTLIERS_OF]) for i in range(len(ahead) - 2)]
-        return int(max(lasting) - min(lasting))
 
     def malformed(self, at: str) -> None:
         """Count an invalid line, and keep its place."""
@@ -117,8 +109,54 @@ def _read(files: Sequence[_File]) -> HistoryLines:
                 read.duplicate_lines += 1
             else:
                 read.malformed(f"{file.name}:{number}")
-    read.events = [by_seq[seq][1] for seq in sorted(by_seq)]
+    events = [by_seq[seq][1] for seq in sorted(by_seq)]
+    read.clock_jump_micros = _jump(events)
+    read.events = _on_one_clock(events)
     return read
+
+
+def _jump(events: Sequence[Event]) -> int:
+    """The largest change of the wall clock against the monotonic clock.
+
+    A worker may be interrupted between the readings of both clocks, so single outliers are ignored.
+    """
+    ahead = [event.wall_micros - event.mono_micros for event in events]
+    if len(ahead) < _OUTLIERS_OF:
+        return 0
+    lasting = [median(ahead[i : i + _OUTLIERS_OF]) for i in range(len(ahead) - 2)]
+    return int(max(lasting) - min(lasting))
+
+
+def _on_one_clock(events: list[Event]) -> list[Event]:
+    """The events with the times that a wall clock would have shown that was never set.
+
+    That is the wall clock of the first events, which the driver compared with its own, and the time
+    that has passed since by the monotonic clock. A monotonic clock that is not in the order of
+    the numbers is damaged: then the wall clock is taken.
+    """
+    if len(events) < _OUTLIERS_OF:
+        return events
+    ahead = int(median(event.wall_micros - event.mono_micros for event in events[:_OUTLIERS_OF]))
+    steady = [abs(event.wall_micros - event.mono_micros - ahead) for event in events]
+    if max(steady) <= _STEADY_MICROS:
+        return events
+    monos = [event.mono_micros for event in events]
+    around = zip([monos[0], *monos], monos, [*monos[1:], monos[-1]], strict=False)
+    return [
+        _set_to(event, event.mono_micros + ahead) if before <= mono <= after else event
+        for event, (before, mono, after) in zip(events, around, strict=True)
+    ]
+
+
+def _set_to(event: Event, wall_micros: int) -> Event:
+    """An event at another time; when it began moves along, unless that would be later."""
+    moved = {"wall_micros": wall_micros}
+    for name in _BEGINNINGS:
+        began = getattr(event, name, None)
+        if began is not None:
+            times = (began, began + wall_micros - event.wall_micros)
+            moved[name] = max((one for one in times if one <= wall_micros), default=wall_micros)
+    return msgspec.structs.replace(event, **moved)
 
 
 def _decode(line: bytes) -> tuple[Event, int]:

@@ -1,6 +1,7 @@
 """A scenario: one question to a real cluster, whose files are collected at its end."""
 
 import inspect
+import sys
 import time
 import traceback
 from collections.abc import Iterator, Sequence
@@ -25,6 +26,7 @@ from contract.errors import UsageError, WorkerError
 from contract.events import WorkerStarted
 from contract.manifest import write_manifest
 from contract.randomness import generator
+from contract.refusal import refuse
 from contract.run_folder import (
     Expectation,
     GroupPlan,
@@ -41,6 +43,7 @@ from harness.story.consumers import Consumers, spare_workers, workers_for
 from harness.story.ending import end_and_collect
 from harness.story.phases import Phases
 from harness.story.run import Run
+from harness.story.soundness import require_sound
 
 _OBSERVERS = 1
 
@@ -103,15 +106,20 @@ class Scenario(Test):  # type: ignore[misc]
         `starts_on` is the locked Kafka version that servers start on, if it is not the run's.
 
         Raises:
-            UsageError: a group's client can't be tested with this Kafka version, or the answer is
-                not written as `contract.answers` requires.
+            UsageError: a group's client can't be tested with this Kafka version, the answer is not
+                written as `contract.answers` requires, or the scenario names what there is not.
         """
-        list(parts(self.answer))
         die_with_parent()
-        self._require_clients(groups)
+        plan = self._plan(topics, groups, expects, must_judge)
+        try:
+            list(parts(self.answer))
+            self._require_clients(groups)
+            require_sound(plan, sys.modules[type(self).__module__])
+        except UsageError as mistake:
+            refuse(mistake)
+            raise
         shape = topology or self.topology
         folder = RunFolder(Path(TestContext.results_dir(self.test_context, 0)))
-        plan = self._plan(topics, groups, expects, must_judge)
         folder.write_plan(plan)
         description = self._describe(plan, shape, starts_on)
         folder.write_run(description)

@@ -1,6 +1,7 @@
 """Plants of groups and their commits (family D)."""
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
@@ -229,6 +230,24 @@ def commit_mismatch(universe: Universe, random: Random) -> list[Place]:
     return place_of(universe, index, "commit_mismatch", "violation")
 
 
+def withheld_commit(universe: Universe, random: Random) -> list[Place]:
+    """A client returns that it has nothing to commit, after records were delivered to it."""
+    commits = universe.frame("commits")
+    moved = [
+        int(index)
+        for partition in range(universe.partitions)
+        for before, index in pairwise(
+            commits_of(universe, partition, groups(universe)[STEADY])[3:-6]
+        )
+        if commits["offset"][index] > commits["offset"][before]
+    ]
+    index = int(random.choice(moved))
+    place = place_of(universe, index, "withheld_commit", "permitted")
+    universe.drop("committed_offsets", [stored_row(universe, index)])
+    commits["outcome"][index] = Outcome.NOTHING.value
+    return place
+
+
 PLANTS = {
     "commit_regressed": Plant(PLAIN, commit_regressed),
     "commit_beyond_processed": Plant(PLAIN, commit_beyond_processed),
@@ -239,4 +258,5 @@ PLANTS = {
     "start_mismatch": Plant(PLAIN, start_mismatch),
     "commit_expired": Plant(PLAIN, commit_expired),
     "commit_mismatch": Plant(PLAIN, commit_mismatch),
+    "withheld_commit": Plant(PLAIN, withheld_commit),
 }

@@ -251,11 +251,10 @@ class ClusterRows(HistoryRows):
             error_code=error,
             leader=None if leader is None else self.broker(leader),
             failure=failure,
-            request="{}",
             response=None if failure else "{}",
             began_micros=self.at(at - 0.005),
             at_micros=self.at(at),
-            **columns,
+            **{"request": "{}", **columns},
         )
 
     def log_started(
@@ -344,6 +343,5 @@ class ClusterRows(HistoryRows):
             client_version="4.4.0",
             events=100,
             ended_by_itself=ended_by_itself,
-            clock_jump_micros=0,
-            **{**counts, **columns},
+            **{**counts, "clock_jump_micros": 0, **columns},
         )

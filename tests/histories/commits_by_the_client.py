@@ -1,7 +1,9 @@
 """Commits that the client makes by itself (enable.auto.commit), whose outcomes nobody reports."""
 
-from tests.histories.history import UNDECIDED, VIOLATION, History, asks
-from tests.histories.verbs import cluster, joined, left, watched
+from typing import Any
+
+from tests.histories.history import NONE, UNDECIDED, VIOLATION, History, asks
+from tests.histories.verbs import cluster, joined, left, plain, watched
 
 
 def _begun(h: History) -> None:
@@ -56,3 +58,73 @@ def an_automatic_commit_is_stored_late(h: History) -> None:
     h.commit(50, 0, at=10.1, brokers=(1, 2))
     h.polled(100, 199, at=11.0)
     _ended(h)
+
+
+AUTO = "librdkafka, CONFIGURATION.md: enable.auto.commit commits periodically, and tells nobody"
+
+
+def _committed_by_itself(h: History, **group: Any) -> None:
+    """The application commits 100; 100 and 200 are stored later, and the client reports neither."""
+    h.topic()
+    h.group(**group)
+    plain(h, 199)
+    joined(h, 0, at=5.0)
+    h.polled(0, 99, at=6.0)
+    h.commit(100, 0, at=7.0, brokers=(1, 2), generation=1)
+    h.stored(100, 0, at=10.0, brokers=(1, 2))
+    h.polled(100, 199, at=11.0)
+    h.stored(200, 0, at=15.0, brokers=(1, 2))
+    left(h, 200, at=80.0, caught_up=True)
+
+
+BY_ITSELF = {
+    "history_complete": NONE,
+    "commit_mismatch": NONE,
+    "commit_regressed": NONE,
+    "commit_beyond_processed": NONE,
+    "lost_commit": NONE,
+}
+
+
+@asks("librdkafka commits in the manner `auto`.", source=AUTO, expects=BY_ITSELF)
+def librdkafka_commits_by_itself(h: History) -> None:
+    _committed_by_itself(h, client="librdkafka", manner="auto")
+
+
+@asks("librdkafka commits as its setting enable.auto.commit says.", source=AUTO, expects=BY_ITSELF)
+def librdkafka_commits_by_its_setting(h: History) -> None:
+    _committed_by_itself(h, client="librdkafka", settings={"enable.auto.commit": "true"})
+
+
+@asks(
+    "kafka-python commits as its setting enable_auto_commit says.",
+    source="KafkaConsumer of kafka-python: enable_auto_commit",
+    expects=BY_ITSELF,
+)
+def kafka_python_commits_by_its_setting(h: History) -> None:
+    _committed_by_itself(h, client="kafka-python", settings={"enable_auto_commit": 1})
+
+
+@asks(
+    "Commits of librdkafka are stored that it does not report; it is not to commit by itself.",
+    source=AUTO + " if it is set; contract: every other commit of a client is in its history",
+    expects=BY_ITSELF | {"history_complete": UNDECIDED},
+)
+def librdkafka_is_not_to_commit_by_itself(h: History) -> None:
+    _committed_by_itself(h, client="librdkafka", settings={"enable.auto.commit": "false"})
+
+
+@asks(
+    "librdkafka commits by itself 150, and its group is never delivered records 100 to 149.",
+    source="librdkafka, CONFIGURATION.md: enable.auto.offset.store stores what the application got",
+    expects={"commit_beyond_processed": VIOLATION},
+)
+def librdkafka_commits_by_itself_what_it_never_delivered(h: History) -> None:
+    h.topic()
+    h.group(client="librdkafka", settings={"enable.auto.commit": "true"})
+    plain(h, 199)
+    joined(h, 0, at=5.0)
+    h.polled(0, 99, at=6.0)
+    h.stored(150, 0, at=10.0, brokers=(1, 2))
+    h.polled(150, 199, at=11.0)
+    left(h, 200, at=80.0, caught_up=True)

@@ -107,6 +107,36 @@ def same_offset_on_an_old_replica(h: History) -> None:
 
 
 @asks(
+    "A commit goes back from 100 to 50; one of 50 whose outcome is unknown had begun before.",
+    source="contract: unknown, nobody can tell; a commit may be stored after its client gave up",
+    expects={"commit_regressed": UNDECIDED},
+)
+def unknown_commit_before_one_that_goes_back(h: History) -> None:
+    _unknown(h, at=10.0)
+
+
+@asks(
+    "A commit goes back from 100 to 50; one of 50 whose outcome is unknown begins 20 s later.",
+    source="OffsetMetadataManager stores a commit when it is asked for, never before",
+    expects={"commit_regressed": VIOLATION},
+)
+def unknown_commit_after_one_that_goes_back(h: History) -> None:
+    _unknown(h, at=40.0)
+
+
+def _unknown(h: History, *, at: float) -> None:
+    h.topic()
+    h.group()
+    plain(h, 149)
+    joined(h, 0, at=5.0)
+    h.polled(0, 99, at=6.0)
+    h.commit(100, 0, at=8.0, brokers=(1, 2), generation=1)
+    h.commit(50, 0, at=at, stored=False, outcome="unknown", error="TimeoutException", generation=1)
+    h.stored(50, 0, at=20.0, brokers=(1, 2))
+    left(h, 100, at=50.0)
+
+
+@asks(
     "Between two polls a member returns to 50, its group's last commit.",
     source="ConsumerCoordinator.initWithCommittedOffsetsIfNeeded: a reassignment resumes there",
     expects={"nonmonotonic_poll": PERMITTED},

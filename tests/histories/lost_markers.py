@@ -104,6 +104,57 @@ def clean_election_follows_the_one_that_loses(h: History) -> None:
 
 
 @asks(
+    "The producer aborts its next transaction: the abort marker ends what it had committed, too.",
+    source=LOSES + "; KIP-98: a marker ends all that is open of its producer id",
+    expects={
+        "misapplied_marker": PERMITTED,
+        "aborted_read": PERMITTED,
+        "torn_transaction": PERMITTED,
+        "hanging_transaction": NONE,
+    },
+)
+def next_abort_ends_what_lost_its_marker(h: History) -> None:
+    _aborted_next(h)
+
+
+@asks(
+    "The same, and the election was clean.",
+    source="KAFKA-17754: an abort marker must not end another transaction",
+    expects={
+        "misapplied_marker": VIOLATION,
+        "aborted_read": VIOLATION,
+        "torn_transaction": VIOLATION,
+    },
+)
+def next_abort_ends_it_after_a_clean_election(h: History) -> None:
+    _aborted_next(h, unclean=False)
+
+
+def _aborted_next(h: History, *, unclean: bool = True) -> None:
+    """Transaction 1 writes 5 to 9 under epoch 1 and is aborted; a group reads after that."""
+    _lost(h, written=0, unclean=unclean)
+    h.group("late", isolation="read_committed")
+    step(h, "begin", "begun", at=29.0, transaction=1)
+    h.sent(5, 9, at=30.0, transaction=1)
+    step(h, "abort", "aborted", at=31.0, transaction=1)
+    for table in ("replica_records", "replica_batches", "log_starts", "epoch_checkpoints"):
+        h.rows[table].clear()
+    h.rows["samples"] = [row for row in h.rows["samples"] if row["at_micros"] < h.at(30)]
+    watched(h, 2, 14, times=(35.0, 85.0), epoch=1, isr=(1, 2))
+    h.sent(11, 13, at=32.0, producer="q", sequence=0)
+    replicas(
+        h,
+        Batch(0, 4, pid=1, base_sequence=0),
+        Batch(5, 9, epoch=1, pid=1, base_sequence=5),
+        Batch(10, 10, epoch=1, pid=1, control="abort"),
+        Batch(11, 13, epoch=1, producer="q", sequence=0),
+    )
+    joined(h, 0, at=60.0, group="late")
+    h.polled(11, 13, at=61.0, epoch=1, producer="q", sequence=0, group="late")
+    h.changed("caught_up", at=62.0, position=14, group="late", generation=1)
+
+
+@asks(
     "The election that removes the marker is clean.",
     source="Kafka's documentation, Replication: a clean election loses no committed record",
     expects={

@@ -158,6 +158,67 @@ def replica_is_reassigned_away(h: History) -> None:
         h.log(broker, (0, 19, 0), high_watermark=20)
 
 
+ADDED = "KIP-455: a replica that is added has to fetch the log first; replica.lag.time.max.ms"
+
+
+@asks(
+    "A replica is added 5 s before the end of the run, and is not in sync yet.",
+    source=ADDED,
+    expects={"never_caught_up": NOT_VIOLATION},
+    alone=True,
+)
+def replica_is_added_at_the_end(h: History) -> None:
+    _added(h, at=95.0)
+
+
+@asks(
+    "A replica is added 60 s before the end, and is not in sync at the end.",
+    source=ADDED,
+    expects={"never_caught_up": VIOLATION},
+)
+def replica_is_added_and_never_in_sync(h: History) -> None:
+    _added(h, at=40.0)
+
+
+@asks(
+    "A replica in sync is taken away, and added again 5 s before the end of the run.",
+    source=ADDED,
+    expects={"never_caught_up": NOT_VIOLATION},
+    alone=True,
+)
+def replica_is_added_again(h: History) -> None:
+    _added(h, at=95.0, before=True)
+
+
+@asks(
+    "A replica leaves the ISR 60 s before the end; its partition gets another one 5 s before.",
+    source="replica.lag.time.max.ms: the change of the assignment is not about this replica",
+    expects={"never_caught_up": VIOLATION},
+    alone=True,
+)
+def another_replica_is_added(h: History) -> None:
+    _added(h, at=95.0, left=40.0)
+
+
+def _added(h: History, *, at: float, before: bool = False, left: float | None = None) -> None:
+    """Replica 3 is added; `before`: again; `left`: when replica 2 left the ISR."""
+    h.topic()
+    for broker in (1, 2, 3):
+        h.registered(broker, at=0.2, is_fenced=False)
+    if before:
+        h.led(1, 0, at=0.5, isr=(1, 2, 3), replicas=(1, 2, 3), starts=0)
+        h.led(1, 0, at=50.0, isr=(1, 2))
+    else:
+        h.led(1, 0, at=0.5, isr=(1, 2), starts=0)
+    h.sent(0, 9, at=5.0)
+    if left is not None:
+        h.led(1, 0, at=left, isr=(1,))
+    h.led(1, 0, at=at, isr=(1, 2) if left is None else (1, 3), replicas=(1, 2, 3))
+    watched(h, 1, 10, times=(10.0, 85.0))
+    for broker in (1, 2):
+        h.log(broker, (0, 9, 0), high_watermark=10)
+
+
 def _unanswered(h: History) -> None:
     h.sent(
         None,

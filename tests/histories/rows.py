@@ -95,6 +95,7 @@ class HistoryRows:
         isolation: str = "read_uncommitted",
         client: str = "java",
         manner: str = "sync",
+        settings: dict[str, str | int] | None = None,
     ) -> None:
         """A group under test; `commit_epoch` is the style by which it chooses the epoch."""
         self.groups.append(
@@ -106,6 +107,7 @@ class HistoryRows:
                 reset=reset,
                 isolation=isolation,
                 manner=manner,
+                settings=settings or {},
             )
         )
 

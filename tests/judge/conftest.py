@@ -68,6 +68,7 @@ def make_trace(engine: DuckDBEngine, empty_table: Callable[[str], Frame]) -> Tra
         rows: Rows,
         *,
         group: str = "g",
+        client: str = "java",
         commit_epoch: str = "record",
         reset: str = "earliest",
         isolation: str = "read_uncommitted",
@@ -106,7 +107,7 @@ def make_trace(engine: DuckDBEngine, empty_table: Callable[[str], Frame]) -> Tra
             groups=[
                 GroupPlan(
                     group=name,
-                    client="java",
+                    client=client,
                     topic="t",
                     commit_epoch=commit_epoch,
                     reset=reset,

@@ -47,6 +47,12 @@ WENT_ON = {
         changed("caught_up", life=2, at=650, position=6),
     ],
 }
+# It committed without an epoch, and began there.
+EPOCHLESS = {
+    **WENT_ON,
+    "committed_offsets": [committed(4, -1)],
+    "group_events": [*WENT_ON["group_events"], changed("assigned", life=2, at=590, position=4)],
+}
 WENT_BACK = {
     **WENT_ON,
     "polls": [*polled(0, 1, 2, 3), *polled(2, 3, 4, 5, epoch=1, producer="q", life=2, at=600)],

@@ -6,6 +6,7 @@ import pytest
 from conftest import Rows, TraceMaker
 from histories import (
     CORRUPTED,
+    EPOCHLESS,
     HEALTHY,
     JUMPED,
     PHANTOM,
@@ -63,7 +64,7 @@ _ELECTED = {"leaderships": [led(0, at=10), led(1, at=250 * MS, leader=2)]}
         ),
         (
             Check.SKIPPED_RECORD,
-            WENT_ON,
+            EPOCHLESS,
             {"commit_epoch": "none"},
             "skipped without an error",
             (2, 3),

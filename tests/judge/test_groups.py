@@ -147,7 +147,9 @@ def given(member: str, offset: int, *, at: int) -> list[Row]:
         ("g#2.1", [*given("g#1.1", 0, at=200), *given("g#2.1", 1, at=400)], True, "holds"),
         ("g#2.1", [], False, "violated"),
         ("g#2.2", [], True, "violated"),
-        ("g#2.1", given("g#1.1", 0, at=400), True, "violated"),
+        # The newer process takes the place of the older one, which learns it by its next response.
+        ("g#2.1", [*given("g#1.1", 0, at=400), *given("g#2.1", 1, at=500)], True, "holds"),
+        ("g#2.1", given("g#1.1", 0, at=4000), True, "undecided"),
     ],
 )
 def test_a_restarted_static_member_keeps_its_partitions(

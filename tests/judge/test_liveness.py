@@ -167,6 +167,21 @@ def test_who_came_to_the_end_did_not_stall(make_trace: TraceMaker) -> None:
         ({"injected_micros": 600, "healed_micros": 701}, "permitted", "while a fault held"),
         ({"injected_micros": 600, "healed_micros": 699}, "violated", "no fault"),
         ({"injected_micros": 701, "healed_micros": None}, "violated", "no fault"),
+        (
+            {"fault": "bounce", "injected_micros": 600, "proved_micros": 701},
+            "permitted",
+            "while a fault held",
+        ),
+        (
+            {"fault": "bounce", "injected_micros": 600, "proved_micros": 699},
+            "permitted",
+            "soon after a fault",
+        ),
+        (
+            {"fault": "bounce", "injected_micros": -40_000_000, "proved_micros": -30_000_000},
+            "violated",
+            "no fault",
+        ),
     ],
 )
 def test_a_stall_is_permitted_only_while_a_fault_holds(

@@ -5,7 +5,18 @@ from typing import Any
 import pytest
 from conftest import Rows, TraceMaker
 from histories import HEALTHY, result
-from micro import Row, changed, committed, epochs, led, log_bounds, polled, sampled, told_commit
+from micro import (
+    Row,
+    changed,
+    committed,
+    epochs,
+    led,
+    log_bounds,
+    polled,
+    reset_told,
+    sampled,
+    told_commit,
+)
 
 from contract.checks import Check
 
@@ -231,3 +242,47 @@ def test_a_truncation_is_judged_by_its_own_epoch_where_the_position_is_not_repor
         "group_events": [{**failed, "position": None}],
     }
     assert result(make_trace, Check.DIVERGENCE_MISMATCH, history).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("client", "in_log", "more", "verdict", "kind"),
+    [
+        ("librdkafka", committed(1, 1, at=100), {}, "violated", "behind a newer epoch"),
+        ("librdkafka", committed(5, 0, at=100), {}, "violated", "behind a larger offset"),
+        ("librdkafka", committed(5, -1, at=100), {}, "violated", "behind a larger offset"),
+        ("librdkafka", committed(1, 0, at=100), {}, "permitted", "nothing to commit"),
+        ("java", committed(1, 1, at=100), {}, "permitted", "nothing to commit"),
+        # Its position is stored; it was assigned anew; and a reset moved it.
+        ("librdkafka", committed(2, 0, at=100), {}, "holds", None),
+        (
+            "librdkafka",
+            committed(1, 1, at=100),
+            {"group_events": [changed("assigned", at=250, position=1)]},
+            "holds",
+            None,
+        ),
+        (
+            "librdkafka",
+            committed(1, 1, at=100),
+            {"resets": [reset_told("truncation", 2, 0, 1, life=1, at=250)]},
+            "holds",
+            None,
+        ),
+    ],
+)
+def test_a_position_that_moved_is_committed(
+    make_trace: TraceMaker, client: str, in_log: Row, more: Rows, verdict: str, kind: str | None
+) -> None:
+    nothing = {**told_commit(0, -1, outcome="nothing"), "offset": None}
+    none: Rows = {"group_events": [], "resets": []}
+    rows = {
+        **HEALTHY,
+        **none,
+        "polls": polled(0, 1),
+        "commits": [nothing],
+        "committed_offsets": [in_log],
+        **more,
+    }
+    found = result(make_trace, Check.WITHHELD_COMMIT, rows, client=client)
+    assert (found.verdict, found.evaluated) == (verdict, 1)
+    assert [one.kind for one in found.examples] == ([kind] if kind else [])

@@ -17,12 +17,13 @@ LED = [led(0, at=0)]
 LEADERLESS = [led(0, at=0), led(1, at=10 * SECOND, leader=-1), led(2, at=60 * SECOND, leader=2)]
 
 
-def fault(*, injected: int, healed: int | None) -> Row:
+def fault(*, injected: int, healed: int | None, verb: str = "cut") -> Row:
     return {
-        "fault": "cut",
+        "fault": verb,
         "target": "x",
         "landed": True,
         "injected_micros": injected * SECOND,
+        "proved_micros": (injected + 1) * SECOND,
         "healed_micros": None if healed is None else healed * SECOND,
         "evidence": "{}",
     }
@@ -165,6 +166,11 @@ def failing(*, since: int, until: int | None, transaction: int | None = None) ->
         (failing(since=10, until=50), [], CheckVerdict.VIOLATED),
         (failing(since=10, until=50), [fault(injected=5, healed=49)], CheckVerdict.VIOLATED),
         (failing(since=10, until=50), [fault(injected=5, healed=None)], CheckVerdict.PERMITTED),
+        (
+            failing(since=10, until=50),
+            [fault(injected=5, healed=None, verb="elect preferred")],
+            CheckVerdict.VIOLATED,
+        ),
         # Later ones were acknowledged.
         (
             [*failing(since=10, until=50), *sent(3, at=60 * SECOND)],
@@ -216,6 +222,13 @@ IN_SERVICE = [registered(fenced=False, at=1, broker=broker) for broker in (1, 2)
         (OUT, IN_SERVICE, [], 30, CheckVerdict.PERMITTED),
         (OUT, IN_SERVICE, [fault(injected=5, healed=90)], 100, CheckVerdict.PERMITTED),
         (OUT, IN_SERVICE, [fault(injected=5, healed=None)], 100, CheckVerdict.PERMITTED),
+        (
+            OUT,
+            IN_SERVICE,
+            [fault(injected=5, healed=99, verb="bounce")],
+            100,
+            CheckVerdict.VIOLATED,
+        ),
         (
             OUT,
             [*IN_SERVICE, registered(fenced=True, at=2, broker=2)],

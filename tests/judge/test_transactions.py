@@ -210,7 +210,8 @@ def test_an_unclean_election_that_came_after_permits_the_loss_of_a_write(
     """Not the setting alone: the election out of the ISR, whose epoch starts below the write."""
     rows = {
         **ZOMBIE,
-        "polls": polled(3, producer="q", at=700),
+        "polls": polled(3, producer="q", at=700_000),
+        "group_events": [*ZOMBIE["group_events"][:2], changed("caught_up", at=710_000, position=6)],
         "replica_records": survived(3, producer="q"),
         "epoch_checkpoints": epochs((0, 0), (1, 4)),
     }
@@ -225,6 +226,11 @@ def test_an_unclean_election_that_came_after_permits_the_loss_of_a_write(
         found = result(make_trace, Check.TORN_TRANSACTION, lost, unclean_election=True)
         assert found.verdict is verdict
     assert "unclean election by configuration: broker 2, epoch 1" in found.examples[0].cause
+    # The group had gone past before, when the log had the write: KIP-98, isolation.level.
+    before = lost | {"polls": polled(3, producer="q", at=700)}
+    before["group_events"] = ZOMBIE["group_events"]
+    found = result(make_trace, Check.TORN_TRANSACTION, before, unclean_election=True)
+    assert found.verdict is CheckVerdict.VIOLATED
 
 
 def test_a_refused_commit_may_have_come_through_before(make_trace: TraceMaker) -> None:

@@ -17,6 +17,7 @@ from bench.arbiter.runs_shown import anchor, runs_shown
 from bench.arbiter.sections import sections
 from bench.arbiter.shown import Section
 from contract.outcomes import CommitEpoch
+from contract.verdicts import Engine, Judging
 from tests import arbiter_rows
 
 LOST = replace(arbiter_rows.LOST, story="4.3.1-released-truncated-1900")
@@ -67,7 +68,12 @@ def story_of(name: str, folder: Path) -> Story:
         name=name,
         build=RELEASED,
         run=run,
-        verdict=verdict_of({}, kafka="4.3.1", seed=1900),
+        verdict=verdict_of(
+            {},
+            kafka="4.3.1",
+            seed=1900,
+            judging=Judging(engine=Engine.DUCKDB, why="few rows", seconds=1.0),
+        ),
     )
 
 
@@ -103,7 +109,7 @@ def test_the_tables_count_stories_and_groups(stories: list[Story]) -> None:
     assert "| option-1 | 4 of 9 | 1 |" in page
     assert "2 of 2 groups came out as" in page
     assert "The runs took 3 minutes" in page
-    assert "DuckDB judged 3 of them, and Spark 0." in page
+    assert "DuckDB judged 3 of them, and Spark SQL 0." in page
 
 
 def test_the_first_table_has_a_column_for_each_choice(stories: list[Story]) -> None:

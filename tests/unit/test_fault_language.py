@@ -1,12 +1,22 @@
 """Which fault a verb and a target name."""
 
+import ast
+import inspect
+from textwrap import dedent
+
 import pytest
 from msgspec.structs import replace
 
+from analysis.facts.faults import INSTANT
 from contract.errors import FaultError, UsageError
 from contract.run_folder import TopicPlan
+from harness.faults.broker_fault import BrokerFault
+from harness.faults.cut_tail import CutTails
+from harness.faults.delete import DeleteBefore
 from harness.faults.expire import By, Expire
-from harness.faults.language import FORMS, VERBS, parse_fault
+from harness.faults.fault import Fault
+from harness.faults.fence import ExpireTransaction, TakeOver
+from harness.faults.language import FORMS, ON_NAMES, ON_PARTITIONS, ON_SERVERS, VERBS, parse_fault
 
 SERVERS = (
     "leader:orders-0",
@@ -83,3 +93,28 @@ def test_records_expire_by_the_time_that_their_topic_is_planned_with() -> None:
 def test_each_verb_is_named_once() -> None:
     assert len(set(VERBS)) == len(VERBS)
     assert "client:WORKER" in FORMS
+
+
+def _undoes_nothing(fault: Fault) -> bool:
+    heal = fault.heal_broker if isinstance(fault, BrokerFault) else fault.heal
+    (function,) = ast.parse(dedent(inspect.getsource(heal))).body
+    assert isinstance(function, ast.FunctionDef)
+    return len(function.body) == 1
+
+
+def test_a_fault_takes_an_instant_if_its_heal_undoes_nothing() -> None:
+    """The heal of a reassignment is another one; a killed client is a target of its own."""
+    topic = TopicPlan(topic="t", partitions=1, replication=1, min_insync=1, unclean_election=False)
+    named = [parse_fault(verb, "all") for verb in ON_SERVERS]
+    named += [make("t", 0) for make in ON_PARTITIONS.values()]
+    named += [make("t") for _, make in ON_NAMES.values()]
+    others = [
+        CutTails("t", 0, records=1),
+        DeleteBefore("t", 0, offset=1),
+        ExpireTransaction(["t"], timeout_ms=1),
+        Expire(replace(topic, retention_ms=1), By.TIME),
+        Expire(topic, By.SIZE),
+        TakeOver(["t"], by=str),
+    ]
+    nothing = {fault.verb for fault in [*named, *others] if _undoes_nothing(fault)}
+    assert nothing | {"expire by order", "reassign", "upgrade"} == set(INSTANT)

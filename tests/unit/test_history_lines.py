@@ -2,12 +2,14 @@
 
 import json
 import shutil
+import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from contract.events import PhaseEntered, Polled, WorkerStarted, WorkerStopped
+from contract.events import PhaseEntered, Polled, StateAwaited, WorkerStarted, WorkerStopped
 from contract.stages import Stage
 from harness.clients.history import HistoryWriter
 from harness.decode.histories import read_histories
@@ -105,3 +107,34 @@ def test_a_wall_clock_that_jumps_is_told_a_late_reading_is_not(tmp_path: Path) -
     for index in range(5, EVENTS):
         changed(path, index, wall_micros=lines[index]["wall_micros"] - 2_000_000)
     assert read(tmp_path).clock_jump_micros == pytest.approx(2_000_000, abs=10_000)
+
+
+@pytest.mark.parametrize("moved", [5_000_000, -5_000_000])
+@pytest.mark.parametrize("lines", [range(5, EVENTS), [4, 7]])
+def test_times_are_those_of_a_clock_that_was_never_set(
+    tmp_path: Path, moved: int, lines: Iterable[int]
+) -> None:
+    """Also where the lines are single ones, and where both clocks drift apart."""
+    path = written(tmp_path)
+    genuine = [event.wall_micros for event in read(tmp_path).events]
+    each = [json.loads(line) for line in path.read_text().splitlines()]
+    for index in lines:
+        changed(path, index, wall_micros=each[index]["wall_micros"] + moved)
+    assert [one.wall_micros for one in read(tmp_path).events] == pytest.approx(genuine, abs=10_000)
+
+
+def test_a_step_during_a_wait_leaves_its_beginning(tmp_path: Path) -> None:
+    writer = HistoryWriter(tmp_path / "w.jsonl")
+    for _ in range(EVENTS):
+        writer.write(StateAwaited, what="this", began_micros=time.time_ns() // 1000)
+    genuine = [event.began_micros for event in read(tmp_path).events]
+    for index in range(5, EVENTS):
+        event = json.loads((tmp_path / "w.jsonl").read_text().splitlines()[index])
+        began = event["began_micros"] - (0 if index == 5 else 5_000_000)
+        changed(
+            tmp_path / "w.jsonl",
+            index,
+            wall_micros=event["wall_micros"] - 5_000_000,
+            began_micros=began,
+        )
+    assert [one.began_micros for one in read(tmp_path).events] == pytest.approx(genuine, abs=10_000)

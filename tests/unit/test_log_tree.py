@@ -97,8 +97,13 @@ def verdict(*rows: Resumption, findings: list[Finding] | None = None) -> Verdict
     return changed(verdict_of(checks), resumption=list(rows))
 
 
-def tree(folder: RunFolder, where: Partition = T0) -> Tree:
-    found = tree_of(Source(folder, verdict()), where)
+def unclean(epoch: int) -> Finding:
+    evidence = {"leader_epoch": epoch}
+    return finding("unclean_election_unconfigured", kind="configured", evidence=evidence)
+
+
+def tree(folder: RunFolder, where: Partition = T0, findings: list[Finding] | None = None) -> Tree:
+    found = tree_of(Source(folder, verdict(findings=findings)), where)
     assert found is not None
     return found
 
@@ -159,10 +164,13 @@ def test_a_partition_without_epochs_has_no_tree(tmp_path: Path) -> None:
     assert tree_of(Source(folder, verdict()), T0) is None
 
 
-def test_an_election_outside_of_isr_and_elr_is_unclean(tmp_path: Path) -> None:
-    clean = [lead(1, 0, 1, [1, 2]), lead(2, 1, 2, [2])]
-    assert [one.is_unclean for one in tree(made(tmp_path)).leaderships][-1]
-    assert not any(one.is_unclean for one in tree(made(tmp_path, leaderships=clean)).leaderships)
+def test_an_election_is_unclean_if_the_judge_found_it_so(tmp_path: Path) -> None:
+    """A reassignment may elect a leader from outside of the ISR: `elections` says what it was."""
+    (found,) = [
+        one for one in tree(made(tmp_path), findings=[unclean(3)]).leaderships if one.is_unclean
+    ]
+    assert found.epoch == 3
+    assert not any(one.is_unclean for one in tree(made(tmp_path)).leaderships)
 
 
 def test_a_topic_that_was_created_again_had_no_unclean_election(tmp_path: Path) -> None:
@@ -241,7 +249,8 @@ def test_skipped_offsets_come_from_every_finding_not_from_the_examples(tmp_path:
 
 
 def test_the_picture_changes_with_the_tables(tmp_path: Path) -> None:
-    (before,) = log_trees(made(tmp_path / "a"), verdict(resumed()))
+    elected = verdict(resumed(), findings=[unclean(3)])
+    (before,) = log_trees(made(tmp_path / "a"), elected)
     (after,) = log_trees(
         made(tmp_path / "b", cut_batches=[batch(1, 100, 179, 1)]), verdict(resumed())
     )

@@ -17,6 +17,7 @@ from simulator.history import description, write_history
 
 ROOT = Path(__file__).resolve().parents[2]
 LOSSES = {
+    Check.ABORTED_READ,
     Check.COMMITTED_EPOCH_REGRESSED,
     Check.COMMITTED_EPOCH_STALE,
     Check.COMMIT_BEYOND_LOG,
@@ -29,6 +30,7 @@ LOSSES = {
     Check.LOG_DIVERGENCE,
     Check.LOST_COMMIT,
     Check.LOST_RECORD,
+    Check.MISAPPLIED_MARKER,
     Check.OFFSETS_WITHOUT_OUTPUT,
     Check.ORPHAN_COMMIT,
     Check.OUTPUT_WITHOUT_OFFSETS,

@@ -2,6 +2,7 @@
 
 import io
 
+import msgspec
 import pytest
 from rich.console import Console
 
@@ -26,15 +27,17 @@ def row(verdict: str, *, rule: Rule = Rule.OLDER_EPOCH, api: str = "FETCH") -> R
         ([row(NOT_ASKED)], (str(Check.WRONG_EPOCH_END),), 0),
         ([row(NOT_ASKED), row("holds", api="LIST_OFFSETS")], OF_ERRORS, 0),
         ([row(NOT_ASKED), row(NOT_APPLICABLE, api="LIST_OFFSETS")], OF_ERRORS, 1),
+        ([row(NOT_ASKED), row("violated", rule=Rule.NEWER_EPOCH)], OF_ERRORS, 0),
+        ([row(NOT_ASKED), row("holds", rule=Rule.DIVERGENCE)], OF_ERRORS, 1),
         ([row(NOT_APPLICABLE)], OF_ERRORS, 0),
         ([], OF_ERRORS, 0),
     ],
 )
-def test_a_rule_needs_a_response_of_one_api(
+def test_a_check_needs_a_response_about_one_of_its_rules(
     rows: list[RuleRow], must_judge: tuple[str, ...], doubts: int
 ) -> None:
     found = unasked(rows, must_judge)
-    assert found == ["no response is about the rule older epoch of wrong_epoch_error"] * doubts
+    assert found == ["no response is about a rule of wrong_epoch_error"] * doubts
 
 
 def test_the_terminal_counts_the_rules() -> None:
@@ -49,14 +52,22 @@ def test_the_terminal_counts_the_rules() -> None:
         cluster="embedded",
         verdict=RunVerdict.PASS,
         checks={},
+        must_judge=list(OF_ERRORS),
         faults=[],
         resumption=[],
-        rules=[row("holds"), row("holds", api="LIST_OFFSETS"), row(NOT_APPLICABLE)],
+        rules=[
+            msgspec.structs.replace(row("holds"), responses=1),
+            row("holds", api="LIST_OFFSETS"),
+            row(NOT_APPLICABLE),
+            row(NOT_ASKED, rule=Rule.NEWER_EPOCH),
+            row(NOT_ASKED, rule=Rule.DIVERGENCE),
+        ],
         rerun="",
     )
     out = io.StringIO()
     show(verdict, Console(file=out, width=100))
-    assert "rules of the protocol, by API: 2 holds, 1 not applicable\n" in out.getvalue()
+    told = "rules of the protocol, by API: 2 holds, 1 not applicable, 2 not asked;"
+    assert f"{told} without a response: newer epoch\n" in out.getvalue()
 
 
 def test_versions_are_written_as_in_kafkas_schemas() -> None:

@@ -13,7 +13,7 @@ from harness.session.catalog import scenarios
 from harness.session.pool_size import node_count
 
 ROOT = Path(__file__).resolve().parents[2]
-LINES_MAX = 400
+LINES_MAX = 800
 
 ALLOWED = {
     "contract": {"contract"},

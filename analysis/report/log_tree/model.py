@@ -4,8 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
+
 from analysis.report.timeline.rows import rows_of
 from analysis.report.timeline.source import Partition, Source
+from contract.checks import Check
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class Branch:
 
 @dataclass(frozen=True)
 class Leadership:
-    """Who led an epoch; -1: no broker."""
+    """Who led an epoch (-1: no broker), and whether the judge found its election unclean."""
 
     epoch: int
     leader: int
@@ -103,7 +106,8 @@ class Tree:
 
 def tree_of(source: Source, where: Partition) -> Tree | None:
     """The tree of a partition; None where no replica's epochs are known."""
-    leads = _leaderships(rows_of(source.of_partition("leaderships", where)))
+    unclean = _unclean_epochs(source, where)
+    leads = _leaderships(rows_of(source.of_partition("leaderships", where)), unclean)
     bounds = {row["broker"]: row for row in rows_of(source.of_partition("log_starts", where))}
     epochs = _epochs(rows_of(source.of_partition("epoch_checkpoints", where)), bounds)
     broker = _survivor(leads, epochs, bounds)
@@ -123,8 +127,15 @@ def tree_of(source: Source, where: Partition) -> Tree | None:
     return replace(tree, branches=tuple(sorted(branches, key=lambda one: one.fork)))
 
 
-def _leaderships(rows: list[dict[str, Any]]) -> list[Leadership]:
-    """The first state of each epoch; unclean where its leader was not in ISR or ELR before.
+def _unclean_epochs(source: Source, where: Partition) -> set[int]:
+    """The epochs whose election the judge found to be unclean."""
+    found = source.found_of(Check.UNCLEAN_ELECTION_UNCONFIGURED)
+    here = found[(found["topic"] == where.topic) & (found["partition"] == where.number)]
+    return {msgspec.json.decode(one)["leader_epoch"] for one in here["evidence"]}
+
+
+def _leaderships(rows: list[dict[str, Any]], unclean: set[int]) -> list[Leadership]:
+    """The first state of each epoch.
 
     Of several topics that had one name, those of the last one count: it has the logs of the end.
     """
@@ -134,10 +145,8 @@ def _leaderships(rows: list[dict[str, Any]]) -> list[Leadership]:
     last = ordered[-1]["topic_id"] if ordered else None
     for row in (one for one in ordered if one["topic_id"] == last):
         if before is None or row["leader_epoch"] != before["leader_epoch"]:
-            could_lead = () if before is None else (*before["isr"], *before["elr"])
-            is_unclean = before is not None and row["leader"] >= 0
-            is_unclean = is_unclean and row["leader"] not in could_lead
-            found.append(Leadership(row["leader_epoch"], row["leader"], is_unclean))
+            epoch = row["leader_epoch"]
+            found.append(Leadership(epoch, row["leader"], epoch in unclean))
         before = row
     return found
 

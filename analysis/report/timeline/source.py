@@ -198,9 +198,9 @@ class Source:
         return list(found.values())
 
     def found_of(self, check: str) -> pd.DataFrame:
-        """All findings of a check that name a group: of the file that has every one, if it exists.
+        """All findings of a check, of the file that has every one, if it exists.
 
-        Without it, those that have stories on the page.
+        Without it, those that have stories on the page. The evidence is JSON.
         """
         try:
             found = pq.read_table(self._findings_file, filters=[("check", "=", check)])
@@ -208,6 +208,7 @@ class Source:
         except (pa.ArrowException, OSError, ValueError):
             examples = [
                 msgspec.to_builtins(one.finding)
+                | {"evidence": msgspec.json.encode(one.finding.evidence).decode()}
                 for one in self.findings
                 if one.finding.check == check
             ]
