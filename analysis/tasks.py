@@ -222,11 +222,13 @@ def as_frame(spark: SparkSession, runs: Sequence[Due]) -> DataFrame:
 def judged_rows(
     share: Share, whys: Sequence[str], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """In a task: judge the run of its rows."""
+    """In a task: judge the run of its rows. Reads all of them, or Spark would end the worker."""
     rows = (row for batch in batches for row in batch.to_pylist())
     first = next(rows, None)
     if first is None:
         return
+    if first["name"] is None:
+        list(rows)
     run = first["run"]
     task = TaskContext.get()
     if task is not None and task.attemptNumber() >= _JUDGED_AT_MOST:
