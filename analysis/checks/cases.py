@@ -187,7 +187,13 @@ def in_words(text: str) -> Column:
     if places[0].group() == text:
         return _value(places[0][1])
     pattern = _PLACE.sub(lambda place: f"%{place[2] or 's'}", text.replace("%", "%%"))
-    return F.format_string(pattern, *(_value(place[1]) for place in places))
+    return F.format_string(pattern, *(_rounded(place) for place in places))
+
+
+def _rounded(place: re.Match[str]) -> Column:
+    """The value of a place. Engines format halves differently, so it is rounded before."""
+    value, decimals = _value(place[1]), place[2]
+    return F.round(value, F.lit(int(decimals[1:-1]))) if decimals else value
 
 
 def _value(text: str) -> Column:
