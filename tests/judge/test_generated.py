@@ -9,11 +9,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from conftest import TraceReader
-from pyspark.sql import SparkSession
 
 from analysis.checks.registry import CHECKS
-from analysis.engine import spark as spark_engine
-from analysis.facts.load import load_trace
 from analysis.facts.trace import Trace
 from analysis.verdict.judge import judge
 from contract.checks import Check
@@ -84,22 +81,6 @@ def test_ranges_hide_nothing(read_run: TraceReader, tmp_path: Path) -> None:
     for check, judged in by_ranges.items():
         assert by_records[check] == judged, check
     assert [str(check) for check in CHECKS if check in plants and not by_ranges[check][1]] == []
-
-
-@pytest.mark.long
-@pytest.mark.spark
-@pytest.mark.timeout(900)
-def test_ranges_hide_nothing_on_spark(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The same, where the records are judged as if they were many."""
-    folder, _ = every_plant(tmp_path)
-    by_ranges = all_told(load_trace(spark, folder))
-    split_ranges(folder)
-    monkeypatch.setattr(spark_engine, "LOCAL_ROWS", 0)
-    by_records = all_told(load_trace(spark, folder))
-    for check, judged in by_ranges.items():
-        assert by_records[check] == judged, check
 
 
 def every_plant(path: Path) -> tuple[RunFolder, list[str]]:

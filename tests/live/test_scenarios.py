@@ -112,7 +112,6 @@ def test_a_damaged_run_never_passes_and_accuses_nobody(
     (plan,) = session[0].glob("Baseline*/**/plan.json")
     setting = Setting(tmp_path, seed=SEED, hours=2 / 60, run=plan.parent, kept=tmp_path)
     made = list(folders.attempts(setting))
-    setting.close()
     assert len(made) == 2
     assert {one.tried: one.problem for one in made} == {one.tried: "" for one in made}
 
