@@ -145,7 +145,9 @@ def judge_in_tasks(
     ready = [run for run in runs if run.folder not in failed]
     if not ready:
         return list(failed.values())
-    judge = partial(judged_rows, Share(at_once), [run.why for run in ready])
+    # Not as rows: a path may be no text in UTF-8.
+    places = [(str(run.folder.path.absolute()), run.why) for run in ready]
+    judge = partial(judged_rows, Share(at_once), places)
     rows = as_frame(spark, ready).mapInArrow(judge, _RESULTS)
     with ThreadPoolExecutor(1) as threads:
         asked = threads.submit(rows.toArrow)
@@ -184,19 +186,19 @@ def _pass(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def as_frame(spark: SparkSession, runs: Sequence[Due]) -> DataFrame:
-    """(run, folder, name, content), a partition for each run.
+    """(run, path, name, content), a partition for each run.
 
-    One row of a run at a path; of a run at a URI, one row a file.
+    Of a run at a URI, one row a file: its URI, its path below the run's, and its content. Of a
+    local one, one row with its number only.
     """
-    here = [(at, str(run.folder.path.absolute())) for at, run in enumerate(runs) if not run.remote]
+    here = [at for at, run in enumerate(runs) if run.remote is None]
     frames = []
     if here:
         spark.conf.set(_PARALLELISM, str(len(here)))
-        columns = dict(zip(("run", "folder"), map(list, zip(*here, strict=True)), strict=True))
         frames.append(
-            spark.createDataFrame(pa.table(columns)).selectExpr(
+            spark.createDataFrame(pa.table({"run": here})).selectExpr(
                 "cast(run as int) as run",
-                "folder",
+                "cast(null as string) as path",
                 "cast(null as string) as name",
                 "cast(null as binary) as content",
             )
@@ -210,7 +212,7 @@ def as_frame(spark: SparkSession, runs: Sequence[Due]) -> DataFrame:
                 .coalesce(1)
                 .selectExpr(
                     f"cast({at} as int) as run",
-                    "path as folder",
+                    "path",
                     f"substring(path, {len(uri) + 2}) as name",
                     "content",
                 )
@@ -220,24 +222,27 @@ def as_frame(spark: SparkSession, runs: Sequence[Due]) -> DataFrame:
 
 
 def judged_rows(
-    share: Share, whys: Sequence[str], batches: Iterator[pa.RecordBatch]
+    share: Share, places: Sequence[tuple[str, str]], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """In a task: judge the run of its rows. Reads all of them, or Spark would end the worker."""
+    """In a task: judge the run of its rows. Reads all of them, or Spark would end the worker.
+
+    `places`: the folder of each run, and why it is judged in a task.
+    """
     rows = (row for batch in batches for row in batch.to_pylist())
     first = next(rows, None)
     if first is None:
         return
     if first["name"] is None:
         list(rows)
-    run = first["run"]
+    run, (place, why) = first["run"], places[first["run"]]
     task = TaskContext.get()
     if task is not None and task.attemptNumber() >= _JUDGED_AT_MOST:
         yield _row(run, _ERROR, _encoded(_worker_ended()))
         return
     if first["name"] is None:
-        yield from _result(run, judge_here(share, RunFolder(Path(first["folder"])), whys[run]))
+        yield from _result(run, judge_here(share, RunFolder(Path(place)), why))
         return
-    uri = first["folder"].removesuffix(f"/{first['name']}")
+    uri = first["path"].removesuffix(f"/{first['name']}")
     remove_unheld(Path(gettempdir()), _COPIES)
     copies = HeldFolder(Path(gettempdir()), _COPIES)
     try:
@@ -245,7 +250,7 @@ def judged_rows(
         _copy(folder.path, first)
         for row in rows:
             _copy(folder.path, row)
-        judged = judge_here(share, folder, whys[run])
+        judged = judge_here(share, folder, why)
         error = judged.error and judged.error.replace(str(folder.path), uri)
         yield from _result(run, replace(judged, error=error))
         yield from _report(run, folder.report)
