@@ -85,7 +85,7 @@ def _store_of(where: str) -> str | None:
     if isinstance(path, str):
         return None
     stores = (above / STORE_FOLDER for above in path.resolve().parents)
-    return next((str(one) for one in stores if one.is_dir()), None)
+    return next((str(one) for one in stores if one.is_dir() and not one.is_symlink()), None)
 
 
 def _row(at: int, one: Judged, where: str) -> dict[str, object]:

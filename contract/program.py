@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from contract.errors import FencepostError, InterruptError, UsageError
+from contract.regular_files import replace_file, storage_error
 
 _PIPE_CLOSED = 141
 """As shells number the end by SIGPIPE."""
@@ -44,8 +45,10 @@ def run_program(app: typer.Typer, *, name: str | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = _PIPE_CLOSED
     except Exception as error:  # noqa: BLE001 - the last resort of every command
-        say(unexpected(error))
-        code = FencepostError.exit_code
+        named = getattr(error, "filename", None)
+        full = storage_error(error, Path(os.fsdecode(named)) if named else None)
+        say(unexpected(error) if full is None else str(full))
+        code = FencepostError.exit_code if full is None else full.exit_code
     if code == InterruptError.exit_code:
         say("interrupted")
     sys.exit(code)
@@ -72,7 +75,7 @@ def _written(text: str, kept: Path | None) -> Path:
     if kept is not None:
         with suppress(OSError):
             kept.parent.mkdir(exist_ok=True)
-            kept.write_text(text, errors="backslashreplace")
+            replace_file(kept, text.encode(errors="backslashreplace"))
             return kept
     handle, name = tempfile.mkstemp(prefix="fencepost-", suffix=".traceback.txt")
     with os.fdopen(handle, "w", errors="backslashreplace") as file:

@@ -10,7 +10,7 @@ import msgspec
 from contract.builds import Build, with_note
 from contract.errors import RunFolderError
 from contract.outcomes import BY_THE_CLIENT, Isolation, Manner
-from contract.regular_files import read_file, replace_file
+from contract.regular_files import is_below, leaving_link, read_file, replace_file
 
 _T = TypeVar("_T", bound=msgspec.Struct)
 
@@ -170,9 +170,15 @@ class RunDescription(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class RunFolder:
-    """Paths below one run's folder."""
+    """Paths below one run's folder.
+
+    Attributes:
+        path: of it.
+        report_name: of the folder of its report, which has another name while it is written.
+    """
 
     path: Path
+    report_name: str = "report"
 
     @property
     def history(self) -> Path:
@@ -207,11 +213,23 @@ class RunFolder:
     @property
     def report(self) -> Path:
         """`verdict.json` and `index.html`."""
-        return self.path / "report"
+        return self.path / self.report_name
 
     def raw(self) -> list[str]:
         """The folders of raw sources that are there; a generated history has none."""
         return [name for name in RAW_FOLDERS if (self.path / name).exists()]
+
+    def require_own(self) -> None:
+        """Check that no link leads out of the run: nothing is read or written through one.
+
+        Raises:
+            RunFolderError: one does.
+        """
+        if (link := leaving_link(self.path)) is not None:
+            raise RunFolderError(
+                f"{link} is a link to {link.readlink()}, which is outside of the run: put a copy "
+                "in its place"
+            )
 
     def write_plan(self, plan: Plan) -> None:
         """Write `plan.json`."""
@@ -253,6 +271,22 @@ class RunFolder:
             raise RunFolderError(message) from None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
             raise RunFolderError(f"{file} is not a valid {kind.__name__}: {error}") from error
+
+
+def report_folder(home: Path) -> Path:
+    """The folder `report` of a run, session or night, made if it is missing.
+
+    Raises:
+        RunFolderError: it is a link that leads out of there.
+    """
+    report = home / "report"
+    if not is_below(report, home):
+        raise RunFolderError(
+            f"{report} is a link to {report.readlink()}: remove it, so that no other report is "
+            "replaced"
+        )
+    report.mkdir(exist_ok=True)
+    return report
 
 
 def find_runs(path: Path) -> list[RunFolder]:

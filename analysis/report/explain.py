@@ -61,6 +61,7 @@ def explain(
     (folder, *others) = find_runs(path)
     if others:
         raise UsageError(f"{path} holds {1 + len(others)} runs: name one, such as {folder.path}")
+    folder.require_own()
     verdict = _verdict(folder)
     asked = finding or address
     if asked is None:

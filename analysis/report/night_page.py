@@ -16,6 +16,8 @@ from contract.nights import (
     Outcome,
     write_atomically,
 )
+from contract.regular_files import replace_file
+from contract.run_folder import report_folder
 from contract.verdicts import RunVerdict
 
 
@@ -35,8 +37,7 @@ def write_night(path: Path, night: Night, judged: list[Judged]) -> NightSummary:
         changes=[] if before is None else changes(before.runs, rows),
         unexercised=unexercised(rows),
     )
-    report = path / "report"
-    report.mkdir(exist_ok=True)
+    report = report_folder(path)
     failing = {row.report for row in rows if row.expect is RunVerdict.FAIL}
     of_report = {_report_of(one, path): one for one in judged}
     known = {name: run_row(one, report) for name, one in of_report.items()}
@@ -62,7 +63,7 @@ def write_night(path: Path, night: Night, judged: list[Judged]) -> NightSummary:
             duration=duration,
         )
     )
-    (report / "index.html").write_text(page)
+    replace_file(report / "index.html", page.encode())
     write_atomically(report / SUMMARY_FILE, summary)
     return summary
 

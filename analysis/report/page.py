@@ -18,6 +18,7 @@ from analysis.report.timeline import timeline
 from analysis.report.times import times_of
 from analysis.verdict.styles import said_epochs
 from contract.checks import Check
+from contract.regular_files import replace_file
 from contract.run_folder import RunDescription, RunFolder
 from contract.tables import MICROS_PER_SECOND
 from contract.verdicts import (
@@ -67,7 +68,7 @@ def write_report(folder: RunFolder, verdict: Verdict) -> None:
         plotly=script_tag(file, shared_script(folder)) if figure else "",
         trees=log_trees(folder, verdict),
     )
-    file.write_text(page(folder, verdict, pictures))
+    replace_file(file, page(folder, verdict, pictures).encode())
 
 
 def page(folder: RunFolder, verdict: Verdict, pictures: Pictures) -> str:

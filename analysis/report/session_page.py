@@ -13,6 +13,8 @@ from analysis.report.matrix import matrix
 from analysis.report.night_rows import Judged
 from analysis.report.page import environment
 from analysis.report.run_rows import CARDS_MAX, RUNS_MAX, RunRow, run_of, run_row
+from contract.regular_files import replace_file
+from contract.run_folder import report_folder
 from contract.verdicts import RunVerdict
 
 
@@ -20,11 +22,10 @@ def write_session(session: Path, runs: list[Judged]) -> None:
     """Write a session's `report/index.html` and `summary.json`; a single run has its own."""
     if not runs or session == runs[0].folder.path:
         return
-    report = session / "report"
-    report.mkdir(exist_ok=True)
+    report = report_folder(session)
     rows = [_row(one, session, report) for one in runs]
     text = msgspec.json.format(msgspec.json.encode({"schema": 1, "runs": rows}), indent=2)
-    (report / "summary.json").write_bytes(text + b"\n")
+    replace_file(report / "summary.json", text + b"\n")
     shown = [run_row(one, report) for one in runs]
     page = (
         environment()
@@ -42,7 +43,7 @@ def write_session(session: Path, runs: list[Judged]) -> None:
             ducktape=os.path.relpath(session / NAME, report) if name_ours(session) else "",
         )
     )
-    (report / "index.html").write_text(page)
+    replace_file(report / "index.html", page.encode())
 
 
 def summary_line(rows: list[RunRow]) -> str:

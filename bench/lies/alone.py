@@ -145,8 +145,8 @@ def tell_alone(
         try:
             lie.change(folder, Random(f"{seed} {lie.name}"))  # noqa: S311 - not for secrets
             if lie.decodes:
-                decode_clients(folder)
-                decode_server_logs(folder)
+                decode_clients(folder, folder.tables)
+                decode_server_logs(folder, folder.tables)
             yield _compared(lie, before, judge(load(folder), only=asked))
         except (NoPlaceError, FencepostError) as error:
             yield ToldAlone(lie, "", "", error=f"{type(error).__name__}: {error}")

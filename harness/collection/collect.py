@@ -51,23 +51,23 @@ def decode_servers(folder: RunFolder, observer: WorkerService) -> None:
     observer.host.copy_from(tables, folder.tables)
 
 
-def decode_clients(folder: RunFolder) -> None:
-    """Build tables from a run's histories and client logs."""
+def decode_clients(folder: RunFolder, tables: Path) -> None:
+    """Build tables from a run's histories and client logs, in the folder `tables`."""
     policies = {group.group: group.reset for group in folder.plan().groups}
     rows = read_histories(folder.history)
     for table in TABLES_OF_HISTORIES:
-        write_table(folder.tables, table, rows.of(table))
+        write_table(tables, table, rows.of(table))
     clients = {history["worker"]: history["client"] for history in rows.of("histories")}
     found = []
     for log in sorted(folder.clients.glob("*.log")):
         client = clients.get(log.stem)
         found += resets(lines_of(log), worker=log.stem, policies=policies, client=client)
-    write_table(folder.tables, "resets", found)
+    write_table(tables, "resets", found)
 
 
-def decode_server_logs(folder: RunFolder) -> None:
+def decode_server_logs(folder: RunFolder, tables: Path) -> None:
     """Build tables from the servers' logs, and record which files of each server exist."""
-    write_table(folder.tables, "servers", _servers(folder))
+    write_table(tables, "servers", _servers(folder))
     found: dict[str, list[dict[str, Any]]] = {table: [] for table in TABLES_OF_SERVER_LOGS}
     for log in sorted(folder.brokers.glob("*/server.log")):
         whole = list(lines_of(log))
@@ -76,7 +76,7 @@ def decode_server_logs(folder: RunFolder) -> None:
             for table in TABLES_OF_SERVER_LOGS:
                 found[table] += rows_of(table, whole, broker=broker)
     for table, rows_of_table in found.items():
-        write_table(folder.tables, table, rows_of_table)
+        write_table(tables, table, rows_of_table)
 
 
 def _servers(folder: RunFolder) -> list[dict[str, Any]]:

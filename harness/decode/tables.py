@@ -8,7 +8,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from contract.errors import RunFolderError
 from contract.ranges import RECORDS, row_schema, to_ranges
 
 _SORT_KEYS = ("topic", "partition", "offset", "base_offset", "metadata_offset", "group", "seq")
@@ -39,10 +38,6 @@ def write_table(folder: Path, name: str, rows: list[dict[str, Any]]) -> int:
 
     A row without a column has null there; a column that the contract does not name is an error.
     Rows of a table of records are single records (`contract.ranges.RECORDS`).
-    An earlier file is replaced when the new table is complete.
-
-    Raises:
-        RunFolderError: there is a folder of that name.
     """
     schema = row_schema(name)
     for row in rows:
@@ -55,12 +50,5 @@ def write_table(folder: Path, name: str, rows: list[dict[str, Any]]) -> int:
     elif keys:
         table = table.sort_by(keys)
     folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{name}.parquet"
-    part = folder / f"{name}.parquet.part"
-    part.unlink(missing_ok=True)
-    pq.write_table(table, part, compression="zstd")
-    try:
-        part.replace(file)
-    except IsADirectoryError:
-        raise RunFolderError(f"{file} is a folder, not a table: remove it") from None
+    pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
     return len(rows)

@@ -43,7 +43,7 @@ def end_and_collect(run: Run) -> list[str]:
     """
     steps = Steps()
     workers = list(run.consumers.workers.values())
-    observer = run.observer.worker
+    observer, tables = run.observer.worker, run.folder.tables
     run.phases.enter(Stage.COLLECTING, "clients and servers end, files are collected")
     steps.take("heal the faults", run.heal)
     steps.take("end the workload", run.workload.end)
@@ -62,6 +62,6 @@ def end_and_collect(run: Run) -> list[str]:
     steps.take("decode the replicas", partial(decode_servers, run.folder, observer))
     steps.take("close the observer", observer.finish)
     steps.take("collect the observer", partial(collect_worker, run.folder, observer))
-    steps.take("decode the histories", partial(decode_clients, run.folder))
-    steps.take("decode the servers' logs", partial(decode_server_logs, run.folder))
+    steps.take("decode the histories", partial(decode_clients, run.folder, tables))
+    steps.take("decode the servers' logs", partial(decode_server_logs, run.folder, tables))
     return steps.problems

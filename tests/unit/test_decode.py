@@ -188,7 +188,7 @@ def test_replicas_are_known_by_their_folders_names(tmp_path: Path) -> None:
     (run.brokers / "2" / "server.log").write_text("one\ntwo\n")
     found = [(one.broker, one.topic, one.partition) for one in replicas(run.segments)]
     assert found == [(1, "a-b", 10), (1, "t", 0)]
-    decode_server_logs(run)
+    decode_server_logs(run, run.tables)
     assert pq.read_table(run.tables / "servers.parquet").to_pylist() == [
         {"name": "1", "server": 1, "log_lines": 0, "replicas": 2, "ignored_files": 1},
         {"name": "2", "server": 2, "log_lines": 2, "replicas": 0, "ignored_files": 0},

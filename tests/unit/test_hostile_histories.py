@@ -260,8 +260,8 @@ def test_what_is_no_file_is_counted_and_does_not_block(tmp_path: Path) -> None:
         (run.brokers / server).mkdir(parents=True)
         os.mkfifo(run.brokers / server / "server.log")
     (run.path / "segments").write_text("no folder")
-    decode_clients(run)
-    decode_server_logs(run)
+    decode_clients(run, run.tables)
+    decode_server_logs(run, run.tables)
     found = {row["worker"]: row for row in read_histories(run.history).of("histories")}
     assert {found[name]["malformed_at"] for name in ("pipe", "folder", "loop")} == {
         "pipe.jsonl",
@@ -286,6 +286,6 @@ def test_log_lines_with_numbers_and_times_that_are_none_are_passed_over(tmp_path
         + "2026-01-02 03:04:05.678 "
         + text.format("9" * 12, 7)
     )
-    decode_server_logs(run)
+    decode_server_logs(run, run.tables)
     (row,) = pq.read_table(run.tables / "truncations.parquet").to_pylist()
     assert (row["partition"], row["to_offset"]) == (0, 7)
