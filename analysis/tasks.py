@@ -22,6 +22,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from analysis.engine import jvm
+from analysis.engine.scratch import LITERAL
 from analysis.engine.session import is_jvm_alive, jvm_ended
 from analysis.facts.load import load_on_duckdb
 from analysis.facts.remote import RemoteFolder
@@ -191,7 +192,7 @@ def as_frame(spark: SparkSession, runs: Sequence[Due]) -> DataFrame:
     for at, run in enumerate(runs):
         if run.remote is not None:
             uri = run.remote.shown(str(run.folder.path))
-            files = spark.read.format("binaryFile").option("recursiveFileLookup", value=True)
+            files = spark.read.format("binaryFile").options(**LITERAL, recursiveFileLookup=True)
             frames.append(
                 files.load(uri)
                 .coalesce(1)

@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from contract.builds import Build, with_note
+from contract.described import read_described
 from contract.errors import RunFolderError
 from contract.outcomes import BY_THE_CLIENT, Isolation, Manner
-from contract.regular_files import is_below, leaving_link, read_file, replace_file
+from contract.regular_files import is_below, leaving_link, replace_file
 
 _T = TypeVar("_T", bound=msgspec.Struct)
 
@@ -24,6 +25,8 @@ STORE_FOLDER = "judged"
 """In a results folder: all findings and verdicts (`analysis.store`)."""
 NODES_FOLDER = ".nodes"
 """The folder of running sessions' nodes, in a folder of results."""
+POOLS = ("embedded", "docker", "loopback")
+"""The `cluster` of a run of ours, which has a manifest of what was collected."""
 GENERATED = "generated"
 """The `cluster` of a generated history, which has tables but no raw files to decode."""
 NO_KAFKA = "none"
@@ -263,14 +266,12 @@ class RunFolder:
     def _read(self, name: str, kind: type[_T]) -> _T:
         file = self.path / name
         try:
-            return msgspec.json.decode(read_file(file), type=kind)
+            return read_described(file, kind)
         except FileNotFoundError:
             message = (
                 f"{file} is missing: is {self.path} the folder of one run (see docs/results.md)?"
             )
             raise RunFolderError(message) from None
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
-            raise RunFolderError(f"{file} is not a valid {kind.__name__}: {error}") from error
 
 
 def report_folder(home: Path) -> Path:

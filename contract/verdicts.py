@@ -9,7 +9,6 @@ import msgspec
 
 from contract.builds import with_note
 
-SCHEMA = 1
 EXAMPLES_MAX = 10
 
 

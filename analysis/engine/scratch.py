@@ -17,6 +17,8 @@ from pyspark.sql.types import StructType
 from analysis.engine.hadoop import HadoopFolder
 from contract.held import HeldFolder, remove_unheld
 
+LITERAL = {"__globPaths__": "false"}
+"""An option of Spark's readers: a path is that path, though `*` or `[1]` is in it."""
 _PREFIX = ".judging-"
 
 

@@ -15,10 +15,10 @@ from rich.table import Table
 
 from analysis.report.stories import Standing, standing_of, where
 from analysis.report.story import Moment, Origin, ends, origin, story, tables_of
+from contract.described import read_described
 from contract.errors import RunFolderError, UsageError
 from contract.findings import FINDINGS_FILE, read_finding
 from contract.program import run_program
-from contract.regular_files import read_file
 from contract.run_folder import RunFolder, find_runs
 from contract.tables import MICROS_PER_SECOND
 from contract.verdicts import Finding, Verdict
@@ -167,13 +167,11 @@ def _formatted(document: dict[str, Any]) -> str:
 def _verdict(folder: RunFolder) -> Verdict:
     file = folder.report / "verdict.json"
     try:
-        return msgspec.json.decode(read_file(file), type=Verdict)
+        return read_described(file, Verdict, what="verdict")
     except FileNotFoundError:
         raise RunFolderError(
             f"{file} is missing: judge the run first, with `fencepost analyze {folder.path}`"
         ) from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
-        raise RunFolderError(f"{file} is not a valid verdict: {error}") from error
 
 
 def _finding(folder: RunFolder, verdict: Verdict, asked: str) -> tuple[str, Finding]:

@@ -8,8 +8,8 @@ from analysis.report.night_changes import changes, last_night
 from analysis.report.night_rows import Judged, decide_night, rows_of, unexercised
 from analysis.report.page import environment
 from analysis.report.run_rows import CARDS_MAX, RUNS_MAX, run_of, run_row
+from contract.described import SCHEMA
 from contract.nights import (
-    SCHEMA,
     SUMMARY_FILE,
     Night,
     NightSummary,

@@ -30,11 +30,11 @@ from analysis.verdict.styles import style_rows
 from analysis.verdict.timing import timing
 from analysis.verdict.vacuity import vacuous_check
 from contract.checks import Check
+from contract.described import SCHEMA
 from contract.errors import TableError
 from contract.regular_files import is_of_storage
 from contract.verdicts import (
     EXAMPLES_MAX,
-    SCHEMA,
     CheckResult,
     CheckVerdict,
     FaultResult,

@@ -13,6 +13,7 @@ from judging import judge
 from analysis.checks.registry import CHECKS
 from analysis.facts.trace import Trace
 from contract.checks import Check
+from contract.manifest import write_manifest
 from contract.ranges import to_records
 from contract.run_folder import RunFolder
 from contract.tables import TABLES
@@ -78,6 +79,7 @@ def test_a_damaged_table_is_not_evaluated_by_name(
         path.write_bytes(path.read_bytes()[:-9])
     else:
         pq.write_table(_damaged(pq.read_table(path), damage), path)
+    write_manifest(folder)
     verdict = judge(read_run(folder))
     lost, phantom = (verdict.checks[name] for name in _OF_RECORDS)
     assert (lost.verdict, lost.reason.startswith(reason)) == ("not_evaluable", True)
@@ -101,4 +103,5 @@ def _written(described: Trace, rows: Rows, path: Path) -> RunFolder:
     folder.write_run(described.run)
     for table in TABLES:
         write_table(folder.tables, table, rows.get(table, []))
+    write_manifest(folder)
     return folder
