@@ -115,7 +115,7 @@ def hold_first(names: Iterable[str], prefix: str) -> tuple[str, HeldName]:
 
 
 def _folder_of_locks() -> Path:
-    """The folder of this user's locks, which nobody else can write into.
+    """The folder of this user's locks, which no other user can write into.
 
     Raises:
         PrerequisiteError: something else has its name.

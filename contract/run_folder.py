@@ -3,17 +3,20 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
 from contract.builds import Build, with_note
 from contract.described import read_described
 from contract.errors import RunFolderError
-from contract.outcomes import BY_THE_CLIENT, Isolation, Manner
+from contract.events import Int64, WallMicros
+from contract.outcomes import BY_THE_CLIENT, CommitEpoch, Isolation, Manner
 from contract.regular_files import is_below, leaving_link, replace_file
 
 _T = TypeVar("_T", bound=msgspec.Struct)
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 
 _MICROS = 1_000_000
 _TOO_LONG = 1_000_000_000 * _MICROS
@@ -41,11 +44,11 @@ class TopicPlan(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     topic: str
-    partitions: int
-    replication: int
-    min_insync: int
+    partitions: Count
+    replication: Count
+    min_insync: Count
     unclean_election: bool
-    retention_ms: int | None = None
+    retention_ms: Int64 | None = None
     deletes: bool = False
 
 
@@ -66,10 +69,22 @@ class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
     reset: str
     labels: dict[str, str] = {}
     isolation: str = Isolation.READ_UNCOMMITTED
-    members: int = 1
-    workers: int | None = None
+    members: Count = 1
+    workers: Count | None = None
     settings: dict[str, str | int] = {}
     manner: str = Manner.SYNC
+
+    @property
+    def unknown(self) -> str:
+        """What of it no release has, in words; empty if nothing. It would be judged as another."""
+        for value, known in (
+            (self.commit_epoch, CommitEpoch),
+            (self.isolation, Isolation),
+            (self.manner, Manner),
+        ):
+            if value not in set(known):
+                return f"{value!r} of group {self.group} is none of {', '.join(known)}"
+        return ""
 
     @property
     def is_static(self) -> bool:
@@ -102,7 +117,7 @@ class Expectation(msgspec.Struct, frozen=True, kw_only=True):
 
     check: str
     groups: list[str] = []
-    verdict: str = "violation"
+    verdict: Literal["violation", "permitted"] = "violation"
     in_each: bool = True
     is_optional: bool = False
 
@@ -138,7 +153,7 @@ class RunDescription(msgspec.Struct, frozen=True, kw_only=True):
 
     run_id: str
     scenario: str
-    seed: int
+    seed: Int64
     kafka: str
     cluster: str
     clients: dict[str, str]
@@ -147,11 +162,16 @@ class RunDescription(msgspec.Struct, frozen=True, kw_only=True):
     config: dict[str, Any]
     command: str
     rerun: str
-    started_micros: int
-    ended_micros: int | None = None
+    started_micros: WallMicros
+    ended_micros: WallMicros | None = None
     error: str | None = None
     jars: dict[str, str] = {}
     build: Build | None = None
+
+    @property
+    def identity(self) -> str:
+        """What no other run has: its tables name it, so that no table of another run is taken."""
+        return f"{self.run_id}, seed {self.seed}, started at {self.started_micros}"
 
     @property
     def on(self) -> str:
@@ -248,7 +268,10 @@ class RunFolder:
         Raises:
             RunFolderError: it is missing or not a plan.
         """
-        return self._read(PLAN_FILE, Plan)
+        plan = self._read(PLAN_FILE, Plan)
+        if unknown := next((one.unknown for one in plan.groups if one.unknown), ""):
+            raise RunFolderError(f"{self.path / PLAN_FILE} is not a valid Plan: {unknown}")
+        return plan
 
     def run(self) -> RunDescription:
         """Read `run.json`.

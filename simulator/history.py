@@ -14,7 +14,7 @@ from contract.clients import Client
 from contract.errors import UsageError
 from contract.ranges import RECORDS, count_rows
 from contract.run_folder import GENERATED, NO_KAFKA, Plan, RunDescription, RunFolder
-from contract.tables import TABLES
+from contract.tables import TABLES, of_run
 from simulator.finish import Numbering, finish, laid_out
 from simulator.log import micros
 from simulator.plain import fragmented_universe, plain_universe, unhealthy_universe
@@ -217,12 +217,14 @@ def write_history(
         description: of the run; when it ended is added.
     """
     folder.tables.mkdir(parents=True, exist_ok=True)
-    made = Generated()
+    made, identity = Generated(), description.identity
     small: dict[str, list[pa.Table]] = {name: [] for name in TABLES if name not in _STREAMED}
     topics, groups = [], []
     numbering = Numbering()
     writers = {
-        name: pq.ParquetWriter(folder.tables / f"{name}.parquet", TABLES[name], compression="zstd")
+        name: pq.ParquetWriter(
+            folder.tables / f"{name}.parquet", of_run(TABLES[name], identity), compression="zstd"
+        )
         for name in _STREAMED
     }
     try:
@@ -230,7 +232,7 @@ def write_history(
             for name, table in finish(universe, numbering).items():
                 made.rows[name] += count_rows(name, table)
                 if name in writers:
-                    writers[name].write_table(table)
+                    writers[name].write_table(table.cast(of_run(table.schema, identity)))
                 else:
                     small[name].append(table)
             topics.append(universe.plan)
@@ -245,6 +247,7 @@ def write_history(
     for name, tables in small.items():
         whole = pa.concat_tables([TABLES[name].empty_table(), *tables])
         table = whole if name in RECORDS else laid_out(name, whole)
+        table = table.cast(of_run(table.schema, identity))
         pq.write_table(table, folder.tables / f"{name}.parquet", compression="zstd")
     has_transactions = made.rows["transactions"] > 0
     required = [one for one in _MUST_JUDGE if has_transactions or one != Check.ABORTED_READ]

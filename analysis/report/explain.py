@@ -68,7 +68,7 @@ def explain(
         _list(verdict, as_json=as_json)
         return
     name, chosen = _finding(folder, verdict, asked)
-    tables = tables_of(folder)
+    tables = tables_of(folder, verdict.unusable)
     told = _Story(
         name=name,
         finding=chosen,

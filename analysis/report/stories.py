@@ -105,7 +105,7 @@ class FindingsView:
 
 def findings_of(folder: RunFolder, verdict: Verdict) -> FindingsView:
     """The findings of a run, each with its place on the page."""
-    tables = tables_of(folder)
+    tables = tables_of(folder, verdict.unusable)
     teller = _Teller(folder, tables, _origin(folder, tables))
     views: dict[Standing, list[CheckView]] = {standing: [] for standing in Standing}
     most = _most(verdict)

@@ -1,7 +1,7 @@
 """The story of one finding: all that the tables know about its partition and group, in order."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from typing import Any
@@ -34,9 +34,9 @@ class Origin:
     name: str
 
 
-def tables_of(folder: RunFolder) -> Tables:
-    """The tables of a run, each read once."""
-    return cache(partial(_read, folder))
+def tables_of(folder: RunFolder, unusable: Collection[str] = ()) -> Tables:
+    """The tables of a run, each read once; those that are unusable have no rows."""
+    return cache(partial(_read, folder, unusable))
 
 
 def origin(folder: RunFolder, tables: Tables) -> Origin:
@@ -78,8 +78,9 @@ def ends(folder: RunFolder, finding: Finding, tables: Tables | None = None) -> l
     return told
 
 
-def _read(folder: RunFolder, table: str) -> pd.DataFrame:
-    is_there = os.path.lexists(folder.tables / f"{table}.parquet")
+def _read(folder: RunFolder, unusable: Collection[str], table: str) -> pd.DataFrame:
+    file = folder.tables / f"{table}.parquet"
+    is_there = os.path.lexists(file) and table not in unusable
     content = table_of(folder, table) if is_there else TABLES[table].empty_table()
     frame: pd.DataFrame = content.to_pandas(integer_object_nulls=True)
     return frame

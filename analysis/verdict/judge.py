@@ -99,6 +99,7 @@ def judge(
             and not unclear,
         ),
         doubts=unclear,
+        unusable=sorted(trace.unreadable),
         checks={str(check): results[check] for check in asked},
         must_judge=must_judge,
         faults=faults,

@@ -159,7 +159,7 @@ def tell_alone(
 def copied(folder: RunFolder, place: Path) -> RunFolder:
     """Copy a run's folder without its report, and without its manifest, which shows any change.
 
-    A lie is told before the manifest of its copy is written.
+    A lie is planted before the manifest of its copy is written.
     """
     place.mkdir(parents=True)
     for name in _COPIED:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from contract.ranges import RECORDS, row_schema, to_ranges
+from contract.tables import of_run
 
 _SORT_KEYS = ("topic", "partition", "offset", "base_offset", "metadata_offset", "group", "seq")
 
@@ -33,11 +34,12 @@ class Rows:
         return self._rows[table]
 
 
-def write_table(folder: Path, name: str, rows: list[dict[str, Any]]) -> int:
+def write_table(folder: Path, name: str, rows: list[dict[str, Any]], *, run: str = "") -> int:
     """Write one table as `<name>.parquet` and return the number of its rows or records.
 
     A row without a column has null there; a column that the contract does not name is an error.
-    Rows of a table of records are single records (`contract.ranges.RECORDS`).
+    Rows of a table of records are single records (`contract.ranges.RECORDS`). The file names the
+    run of the identity `run`, if there is one.
     """
     schema = row_schema(name)
     for row in rows:
@@ -50,5 +52,7 @@ def write_table(folder: Path, name: str, rows: list[dict[str, Any]]) -> int:
     elif keys:
         table = table.sort_by(keys)
     folder.mkdir(parents=True, exist_ok=True)
+    if run:
+        table = table.cast(of_run(table.schema, run))
     pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
     return len(rows)

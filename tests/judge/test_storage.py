@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 import typer
 
+from analysis import judging
 from analysis.engine.duckdb import DuckDBEngine
 from analysis.report.night_rows import Judged
 from analysis.tasks import Share, judge_here
@@ -150,6 +151,21 @@ def test_a_failure_leaves_no_earlier_verdict(generated: RunFolder) -> None:
     assert found.exit_code == 64
     assert "is not a valid Plan" in str(found.error)
     assert not list(generated.report.glob("[!p]*"))
+
+
+def test_an_unexpected_error_leaves_its_traceback_and_no_earlier_verdict(
+    generated: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(judging, "answer", crash)
+    found = judged(generated)
+    assert found.exit_code == 70
+    assert "the analysis failed: unexpected ZeroDivisionError" in str(found.error)
+    assert "Traceback" in (generated.report / "traceback.txt").read_text()
+    left = {path.name for path in generated.report.iterdir() if "plotly" not in path.name}
+    assert left == {"traceback.txt"}
 
 
 @pytest.mark.parametrize("after", [0, 1, 17])

@@ -29,6 +29,7 @@ from harness.decode.client_logs import resets
 from harness.decode.histories import read_histories
 from harness.decode.replica_files import replicas
 from harness.decode.tables import Rows, write_table
+from tests.descriptions import description_of
 
 INTENT = {"producer": "p", "topic": "t", "partition": 0, "acks": "all"}
 
@@ -179,6 +180,7 @@ def test_rows_are_laid_out_by_topic_partition_offset(tmp_path: Path) -> None:
 
 def test_replicas_are_known_by_their_folders_names(tmp_path: Path) -> None:
     run = RunFolder(tmp_path)
+    run.write_run(description_of())
     for name in ("t-0", "a-b-10", "t-1.5f3c-delete", "t-0 (copy)", "t"):
         (run.segments / "1" / name).mkdir(parents=True)
     (run.segments / "1" / "meta-0").write_text("a file")

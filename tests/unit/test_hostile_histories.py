@@ -36,6 +36,7 @@ from contract.stages import Stage
 from harness.collection.collect import decode_clients, decode_server_logs
 from harness.decode.histories import read_histories
 from harness.decode.tables import Rows, write_table
+from tests.descriptions import description_of
 
 AT = 1_790_000_000_000_000
 LOG = {"topic": "t", "partition": 0}
@@ -238,6 +239,7 @@ def test_a_range_may_be_as_long_as_a_producer_writes_it() -> None:
 
 def test_what_is_no_file_is_counted_and_does_not_block(tmp_path: Path) -> None:
     run = RunFolder(tmp_path / "run")
+    run.write_run(description_of())
     group = GroupPlan(group="g", client="java", topic="t", commit_epoch="record", reset="none")
     run.write_plan(
         Plan(
@@ -273,6 +275,7 @@ def test_what_is_no_file_is_counted_and_does_not_block(tmp_path: Path) -> None:
 
 def test_log_lines_with_numbers_and_times_that_are_none_are_passed_over(tmp_path: Path) -> None:
     run = RunFolder(tmp_path)
+    run.write_run(description_of())
     server = run.brokers / "1"
     server.mkdir(parents=True)
     text = "INFO [x] y [UnifiedLog partition=t-{}, dir=/d] Truncating to offset {}\n"
