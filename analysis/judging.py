@@ -23,7 +23,7 @@ from contract.errors import AnalysisError, FencepostError, RunFolderError, Stora
 from contract.findings import FINDINGS_FILE
 from contract.held import HeldFolder, alone_in, remove_unheld
 from contract.program import unexpected
-from contract.regular_files import replace_file, storage_error
+from contract.regular_files import printable, replace_file, storage_error
 from contract.run_folder import RunFolder, report_folder
 from contract.verdicts import Engine, Judging, Verdict
 
@@ -67,10 +67,10 @@ def judge_folder(
             finally:
                 beside.remove()
     except FencepostError as error:
-        return Judged(folder, None, str(error), error.exit_code)
+        return Judged(folder, None, printable(str(error)), error.exit_code)
     except OSError as error:
         told = storage_error(error, folder.path) or RunFolderError(f"{folder.path}: {error}")
-        return Judged(folder, None, str(told), told.exit_code)
+        return Judged(folder, None, printable(str(told)), told.exit_code)
     return Judged(folder, verdict)
 
 

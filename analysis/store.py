@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 import pyarrow as pa
+import pyarrow.parquet as pq
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -23,7 +24,7 @@ from contract.errors import AnalysisError
 from contract.findings import FINDINGS, FINDINGS_FILE
 from contract.held import alone_in
 from contract.nights import home_of
-from contract.regular_files import storage_error
+from contract.regular_files import open_regular, printable, storage_error
 from contract.run_folder import STORE_FOLDER
 from contract.uris import place
 
@@ -99,17 +100,23 @@ def _alone_in(store: Path | str) -> Iterator[None]:
 
 def _findings(spark: SparkSession, places: Sequence[str]) -> DataFrame:
     """The rows of the runs' files of findings, with `at_run`."""
-    schema = from_arrow_schema(FINDINGS)
     return reduce(
         DataFrame.unionAll,
         [
-            spark.read.options(**LITERAL)
-            .schema(schema)
-            .parquet(f"{in_full(place(where))}/report/{FINDINGS_FILE}")
-            .selectExpr("*", f"{at} as at_run")
+            _findings_of(spark, place(where)).selectExpr("*", f"{at} as at_run")
             for at, where in enumerate(places)
         ],
     )
+
+
+def _findings_of(spark: SparkSession, run: Path | str) -> DataFrame:
+    if isinstance(run, Path) and str(run) != printable(str(run)):
+        # Java has no such name of a file.
+        with open_regular(run / "report" / FINDINGS_FILE) as content:
+            return spark.createDataFrame(pq.read_table(content, schema=FINDINGS))
+    schema = from_arrow_schema(FINDINGS)
+    file = f"{in_full(run)}/report/{FINDINGS_FILE}"
+    return spark.read.options(**LITERAL).schema(schema).parquet(file)
 
 
 def _store_of(where: str) -> str | None:
@@ -149,6 +156,6 @@ def _keys(scenario: str, where: str) -> tuple[str, str, str]:
     if isinstance(path, Path):
         path = path.resolve()
         if (home := home_of(path)) is not None:
-            return home.name, scenario, str(path.relative_to(home))
-    above, _, name = str(path).rstrip("/").rpartition("/")
+            return printable(home.name), scenario, printable(str(path.relative_to(home)))
+    above, _, name = printable(str(path)).rstrip("/").rpartition("/")
     return above.rpartition("/")[2], scenario, name

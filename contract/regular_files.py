@@ -85,6 +85,15 @@ def replace_file(path: Path, content: bytes) -> None:
         raise
 
 
+def replace_text(path: Path, text: str) -> None:
+    """Write a text as a whole, in UTF-8 whatever the locale; a name that is none is escaped.
+
+    Raises:
+        OSError: it can't be written; the old one is left.
+    """
+    replace_file(path, printable(text).encode())
+
+
 def leaving_link(folder: Path) -> Path | None:
     """Return a link below a folder that leads out of it; None if there is none."""
     for inner, folders, files in os.walk(folder):

@@ -16,7 +16,7 @@ from contract.nights import (
     Outcome,
     write_atomically,
 )
-from contract.regular_files import replace_file
+from contract.regular_files import printable, replace_text
 from contract.run_folder import report_folder
 from contract.verdicts import RunVerdict
 
@@ -27,7 +27,7 @@ def write_night(path: Path, night: Night, judged: list[Judged]) -> NightSummary:
     before = last_night(path, night)
     summary = NightSummary(
         schema=SCHEMA,
-        night=path.resolve().name,
+        night=printable(path.resolve().name),
         suite=night.suite,
         cluster=night.cluster,
         seed=night.seed,
@@ -63,7 +63,7 @@ def write_night(path: Path, night: Night, judged: list[Judged]) -> NightSummary:
             duration=duration,
         )
     )
-    replace_file(report / "index.html", page.encode())
+    replace_text(report / "index.html", page)
     write_atomically(report / SUMMARY_FILE, summary)
     return summary
 

@@ -30,7 +30,7 @@ def shared_script(folder: RunFolder) -> Path:
 def script_tag(page: Path, script: Path) -> str:
     """The tag by which a page loads the script, by its path from there: it works from a file."""
     address = os.path.relpath(script.resolve(), page.resolve().parent)
-    return f'<script src="{quote(address)}" defer></script>'
+    return f'<script src="{quote(os.fsencode(address))}" defer></script>'
 
 
 def is_shared_script(page: Path, file: Path) -> bool:

@@ -1,5 +1,6 @@
 """`python -m analysis.report.standalone PAGE FILE`: a page with its scripts and styles in it."""
 
+import os
 import re
 from pathlib import Path
 from typing import Annotated
@@ -28,7 +29,7 @@ def standalone(
         replace_file(file, text.encode())
     except OSError as error:
         raise UsageError(f"{page} can't be written to {file}: {error}") from error
-    typer.echo(file)
+    typer.echo(os.fsencode(file))
 
 
 def self_contained(page: Path) -> str:

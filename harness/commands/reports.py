@@ -50,7 +50,7 @@ def open_page(
     if standalone is not None:
         command = [sys.executable, "-m", "analysis.report.standalone", str(page), str(standalone)]
         raise typer.Exit(run_child(command))
-    typer.echo(page)
+    typer.echo(os.fsencode(page))
     if is_graphical():
         webbrowser.open(page.as_uri())
 

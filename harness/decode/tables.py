@@ -54,5 +54,7 @@ def write_table(folder: Path, name: str, rows: list[dict[str, Any]], *, run: str
     folder.mkdir(parents=True, exist_ok=True)
     if run:
         table = table.cast(of_run(table.schema, run))
-    pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
+    # Opened here, as the folder's name may be no text in UTF-8.
+    with (folder / f"{name}.parquet").open("wb") as file:
+        pq.write_table(table, file, compression="zstd")
     return len(rows)

@@ -15,7 +15,7 @@ from analysis.facts.source import table_files
 from analysis.report.stories import anchor
 from analysis.report.timeline.columns import NEEDED, USED
 from contract.findings import FINDINGS, FINDINGS_FILE
-from contract.regular_files import Opener
+from contract.regular_files import Opener, open_regular
 from contract.run_folder import RunFolder
 from contract.stages import Stage
 from contract.tables import MICROS_PER_SECOND, TABLES
@@ -199,7 +199,8 @@ class Source:
         Without it, those that have stories on the page. The evidence is JSON.
         """
         try:
-            found = pq.read_table(self._findings_file, filters=[("check", "=", check)])
+            with open_regular(self._findings_file) as content:
+                found = pq.read_table(content, filters=[("check", "=", check)])
             frame: pd.DataFrame = found.cast(FINDINGS).to_pandas(integer_object_nulls=True)
         except (pa.ArrowException, OSError, ValueError):
             examples = [
