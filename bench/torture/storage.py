@@ -134,7 +134,7 @@ def _filled(disk: Path, slack: int) -> Iterator[None]:
     filler = disk / "filler"
     free = shutil.disk_usage(disk).free
     with filler.open("wb") as content:
-        content.write(b"\\xff" * max(0, free - slack))
+        content.write(b"\xff" * max(0, free - slack))
     try:
         yield
     finally:
