@@ -1,18 +1,20 @@
 """Whether the rows of tables are what the contract declares: not missing, out of range or unknown.
 
-One statement a table, on any engine. From a table that breaks its contract nothing is concluded: a
-negative offset, or a row that is there twice, would look like a fault of Kafka or of a client.
+One statement for all tables, on any engine. From a table that breaks its contract nothing is
+concluded: a negative offset, or a row that is there twice, would look like a fault of Kafka or of a
+client.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 import msgspec
 import pyarrow as pa
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import literal, text_of
-from analysis.engine.frames import Engine, Frame
+from analysis.engine.frames import Engine, Frame, Row
 from contract.regular_files import is_of_storage
 from contract.table_columns import Column, Table
 from contract.tables import DECLARED
@@ -27,7 +29,7 @@ _FIRST_AND_LAST = (
 )
 """A batch of no record may end where it begins, exclusive."""
 _SPANS = ("last_sequence - first_sequence", "last_offset - first_offset")
-_BROKEN, _TWICE = "broken", "twice"
+_TABLE, _BROKEN, _TWICE = "table", "broken", "twice"
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,8 @@ def broken_tables(
         tables: those that have rows.
         rows: their numbers.
     """
-    asked = [_counted(name, table, rows[name]) for name, table in tables.items()]
-    answers = dict(zip(tables, engine.run_all(asked), strict=True))
+    asked = {name: _counted(name, table, rows[name]) for name, table in tables.items()}
+    answers = _answers(engine, asked)
     told = {name: _told(name, tables[name], answer) for name, answer in answers.items()}
     return {name: f"table {name} {words}" for name, words in told.items() if words}
 
@@ -62,20 +64,33 @@ def broken_tables(
 def _counted(name: str, table: Frame, rows: int) -> Frame:
     """How many rows break a rule, and how many have the key of another one."""
     rules = " or ".join(f"({rule.sql})" for rule in _rules(DECLARED[name]))
-    counts = [F.count_if(F.expr(rules)).alias(_BROKEN)]
+    twice = F.lit(0)
     if (key := DECLARED[name].key) and rows <= KEY_ROWS_MAX:
         names = ", ".join(map(text_of, key))
         twice = F.expr(f"count(1) - count(distinct xxhash64({names}))")
-        counts.append(twice.alias(_TWICE))
-    return table.agg(*counts)
+    broken = F.count_if(F.expr(rules)).alias(_BROKEN)
+    return table.agg(broken, twice.cast("bigint").alias(_TWICE)).withColumn(_TABLE, F.lit(name))
 
 
-def _told(name: str, table: Frame, answer: pa.Table | Exception) -> str:
-    if isinstance(answer, Exception):
-        return _unread(answer)
-    (counts,) = answer.to_pylist()
+def _answers(engine: Engine, asked: Mapping[str, Frame]) -> dict[str, Row | Exception]:
+    """The counts of all tables, in one statement; of each alone if one of them can't be read."""
+    if not asked:
+        return {}
+    try:
+        return {row[_TABLE]: row for row in reduce(Frame.union, asked.values()).collect()}
+    except Exception:  # noqa: BLE001 - which table it is, and why, is asked next
+        alone = engine.run_all(list(asked.values()))
+    return {
+        name: one if isinstance(one, Exception) else Row(one.to_pylist()[0])
+        for name, one in zip(asked, alone, strict=True)
+    }
+
+
+def _told(name: str, table: Frame, counts: Row | Exception) -> str:
+    if isinstance(counts, Exception):
+        return _unread(counts)
     told = list(_of_rules(name, table)) if counts[_BROKEN] else []
-    if counts.get(_TWICE):
+    if counts[_TWICE]:
         key = ", ".join(DECLARED[name].key)
         told.append(f"{_rows(counts[_TWICE])} with the {key} of another one")
     told += _of_json(DECLARED[name], table)

@@ -128,6 +128,19 @@ def test_spark_finds_the_same(
         assert load_trace(spark, folder).unreadable == read_run(folder).unreadable
 
 
+def test_a_table_with_a_damaged_page_is_named_alone(
+    genuine: RunFolder, read_run: TraceReader, tmp_path: Path
+) -> None:
+    folder = changed(genuine, tmp_path, "null broker")
+    file = folder.tables / "polls.parquet"
+    content = bytearray(file.read_bytes())
+    content[4:200] = bytes(196)
+    file.write_bytes(content)
+    unreadable = read_run(folder).unreadable
+    assert set(unreadable) == {"polls", "samples"}
+    assert unreadable["polls"].startswith("table polls can't be read: ")
+
+
 def test_keys_of_large_tables_are_not_compared(
     genuine: RunFolder, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
