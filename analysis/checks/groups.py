@@ -279,13 +279,13 @@ def double_ownership(trace: Trace) -> CheckOutcome:
 
 
 def _delivered_since(trace: Trace) -> Frame:
-    """What members were delivered of a partition after they had been told that they lost it.
+    """What members were delivered of a partition after a response or a callback took it away.
 
     Rows: PARTITION, member, other, told_by, is_at_once, records, seconds, at_micros, faults,
     offset_first, offset_last.
     """
     of_member = (*PARTITION, "member")
-    told = (
+    answers = (
         trace["group_events"]
         .where("change in ('assigned', 'revoked', 'lost')")
         .selectExpr(
@@ -311,7 +311,7 @@ def _delivered_since(trace: Trace) -> Frame:
     in_order = Window.partitionBy(*of_member).orderBy("seq")
     at_once = [group.group for group in trace.plan.groups if group.client == Client.JAVA]
     since = (
-        given.unionByName(told, allowMissingColumns=True)
+        given.unionByName(answers, allowMissingColumns=True)
         .withColumn(
             "_told",
             F.last(
@@ -515,9 +515,9 @@ _EXPIRED = Cases(
 def offsets_expired(trace: Trace) -> CheckOutcome:
     """A committed offset was removed, though the group had members, which subscribe the topic.
 
-    The stored state of the group that precedes the removal in the log tells its members. Groups
-    without a stored state have no members that a coordinator knows: their consumers are assigned
-    by hand.
+    Its members are those of the stored state of the group that precedes the removal in the log.
+    Groups without a stored state have no members that a coordinator knows: their consumers are
+    assigned by hand.
 
     Permitted: the group had no members.
     Undecided: no stored state of the group is known, and a member of it was open.

@@ -2,7 +2,6 @@
 
 from analysis.checks.base import CheckDefinition, CheckOutcome, count
 from analysis.checks.cases import Cases, findings, permitted, violation
-from analysis.checks.markers import OWED_SECONDS
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
@@ -11,12 +10,12 @@ from analysis.facts.deliveries import client_resets
 from analysis.facts.faults import held_faults
 from analysis.facts.positions import PARTITION, administered, offsets_of
 from analysis.facts.trace import Trace
-from analysis.facts.transaction_outcomes import offset_commits
+from analysis.facts.transaction_outcomes import MARKED_SECONDS, offset_commits
 from analysis.facts.transactions import writes
 from contract.tables import MICROS_PER_SECOND
 
 HELD_SECONDS = 2
-"""As long as a partition may not respond before that is told (`produce_unavailable`)."""
+"""As in `produce_unavailable`: a shorter wait is no outage."""
 
 _LOG = ("topic", "partition")
 _TRANSACTION = ("producer", "transaction")
@@ -30,7 +29,7 @@ _HOLDING = Cases(
     violation(
         "after its end",
         _HELD_AFTER,
-        when=f"late_seconds > {OWED_SECONDS}",
+        when=f"late_seconds > {MARKED_SECONDS}",
         permitted_if="faults > 0",
     ),
     permitted("after its end", _HELD_AFTER, when=f"late_seconds > {HELD_SECONDS}"),

@@ -258,8 +258,8 @@ def _behind_another(h: History, *, aborted: float, isolation: str) -> None:
         h,
         Batch(0, 4, pid=1, base_sequence=0),
         Batch(5, 9, pid=2, base_sequence=0, producer="q", sequence=0),
-        Batch(10, 10, pid=2, control="commit"),
-        Batch(11, 11, pid=1, control="abort"),
+        Batch(10, 10, pid=2, control="commit", at=10.0),
+        Batch(11, 11, pid=1, control="abort", at=aborted),
         isolation=isolation,
         times=(55.0, 65.0, 75.0, 85.0),
     )

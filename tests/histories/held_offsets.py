@@ -94,9 +94,6 @@ def _held(
         h,
         Batch(0, 4, pid=1, base_sequence=0),
         *plain,
-        Batch(last + 1, last + 1, pid=1, control=end),
+        Batch(last + 1, last + 1, pid=1, control=end, at=marked),
     )
-    for row in h.rows["replica_batches"]:
-        if row["is_control"]:
-            row["max_timestamp_micros"] = h.at(marked)
     watched(h, 1, last + 2, times=(45.0, 65.0, 85.0))
