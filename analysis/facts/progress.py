@@ -3,6 +3,7 @@
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
+from analysis.facts.assignments import assignments
 from analysis.facts.declared import EVENT, LOG, OF_GROUP, SLICE, of_table
 from analysis.facts.deliveries import client_resets, deliveries
 from analysis.facts.elections import elections
@@ -238,8 +239,21 @@ def _withheld(skipped: Frame, trace: Trace) -> Frame:
 
 
 def _set_past(skipped: Frame, trace: Trace) -> Frame:
-    """(group, topic, partition, offset, leader_epoch, set_to): as of `skips`."""
-    moves = administered(trace).selectExpr(*PARTITION, "moved_from", "offset as moved_to")
+    """(group, topic, partition, offset, leader_epoch, set_to): as of `skips`.
+
+    Only where a member was assigned the partition while that offset stood.
+    """
+    clock = trace.clock_micros
+    stood = (
+        f"from_micros >= committed_micros - {clock}"
+        f" and coalesce(from_micros <= until_micros + {clock}, true)"
+    )
+    moves = (
+        administered(trace)
+        .join(assignments(trace).select(*PARTITION, "from_micros"), on=list(PARTITION))
+        .where(stood)
+        .selectExpr(*PARTITION, "moved_from", "offset as moved_to")
+    )
     return (
         skipped.join(moves, on=list(PARTITION), how="inner")
         .where("offset >= moved_from and offset < moved_to")

@@ -75,6 +75,8 @@ def asks(
 
     def register(tell: Story) -> Story:
         name = tell.__name__.replace("_", "-")
+        if name in (one.name for one in QUESTIONS):
+            raise ValueError(f"two histories are called {name}")
         QUESTIONS.append(Question(name, question, source, expects, alone, tell))
         return tell
 
