@@ -15,7 +15,7 @@ from tests.histories.history import (
 from tests.histories.replicas import served
 
 RAFT = "KIP-595: only an entry that a majority holds is committed, and it is never lost"
-FETCH = "KIP-595, Fetch; ReplicatedLog.validateOffsetAndEpoch"
+FETCH = "KIP-595, Fetch; RaftLog.validateOffsetAndEpoch"
 VOTERS = (1, 2, 3)
 FENCED, UNKNOWN, NOT_LEADER, INVALID_REQUEST = 74, 75, 6, 42
 METADATA = "__cluster_metadata"

@@ -112,8 +112,8 @@ def resumed_below_the_truncation(h: History) -> None:
 
 @asks(
     "A group notices a first truncation, but not a second.",
-    source="SubscriptionState.maybeValidatePositionForCurrentLeader: validated after each change of "
-    "the leader or its epoch",
+    source="SubscriptionState.maybeValidatePositionForCurrentLeader: validated after each change "
+    "of the leader or its epoch",
     expects={"truncation_undetected": VIOLATION, "truncation_detected": PERMITTED},
 )
 def second_truncation_is_silent(h: History) -> None:
