@@ -195,8 +195,7 @@ def refused_for_good_and_stored(h: History) -> None:
 
 @asks(
     "A commit is refused with CommitFailedException after 35 s of attempts, and is stored.",
-    # The table calls every commit that failed for good and is stored a violation. The
-    # client resends a commit whose connection broke or timed out (ConsumerCoordinator retries
+    # The client resends a commit whose connection broke or timed out (ConsumerCoordinator retries
     # retriable errors until its timeout), and reports the last answer only: the first attempt may
     # have been stored before the group's generation changed.
     source="ConsumerCoordinator.commitOffsetsSync: retried until its timeout",
