@@ -151,7 +151,7 @@ def order_for_another_partition_permits_nothing(h: History) -> None:
 
 @asks(
     "A commit (50, epoch 0) is exactly where the surviving branch parts.",
-    source=BRANCH + ": the end offset of epoch 0 is 50, so that the commit is valid",
+    source=BRANCH + "; the end offset of epoch 0 is 50, so that the commit is valid",
     expects={
         "orphan_commit": NONE,
         "truncation_undetected": NONE,

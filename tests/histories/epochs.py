@@ -71,7 +71,7 @@ def commit_after_a_reset_has_no_epoch(h: History) -> None:
 
 @asks(
     "A group starts at offset 0, and commits 0 before any record came.",
-    source=CORRECT + ": there is none before offset 0",
+    source=CORRECT + "; there is none before offset 0",
     expects={
         "committed_epoch_missing": NONE,
         "committed_epoch_stale": NONE,
