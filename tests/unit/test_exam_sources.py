@@ -12,7 +12,7 @@ DOCUMENT = re.compile(
     r"|Kafka's documentation|librdkafka|confluent_kafka|Adya|\bJavadoc"
     r"|\b(?:docs|contract)/\w|\bdecisions? \d|CONTRIBUTING\.md"
     r"|\b[A-Z][a-z]+(?:[A-Z][a-z]+)+\b|\b[A-Z]\w+\.\w+"
-    r"|(?<![\w./])[a-z]+(?:\.[a-z]+)+\b"
+    r"|(?<![\w./])[a-z]+(?:\.[a-z]+)+\b|\backs=\w"
 )
 """A KIP, an issue of Kafka, a page, a class or method, a configuration."""
 
@@ -69,6 +69,7 @@ def test_other_sources_are_refused(source: str, fault: str) -> None:
     [
         "KIP-320, API Changes",
         "retention.ms: it doesn't wait for groups",
+        "acks=1: the leader acknowledges alone",
         "Partition.maybeExpandIsr: a replica that is caught up joins the ISR",
         "RecordTooLargeException: the record is refused",
         "docs/faults.md: evidence",
