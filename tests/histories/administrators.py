@@ -204,7 +204,8 @@ def group_moves_ahead_though_its_administrator_is_refused(h: History) -> None:
 
 @asks(
     "80 is stored between two sessions, and neither a client nor an administrator asked for it.",
-    source="contract: every commit of a client, and every single request, is in a history",
+    source="contract/events.py: every commit of a client, and every single request, is in a "
+    "history",
     expects={"history_complete": UNDECIDED, "commit_beyond_processed": VIOLATION},
 )
 def nobody_asked_for_a_commit(h: History) -> None:
