@@ -3,7 +3,6 @@
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts import slices
-from analysis.facts.assignments import assignments
 from analysis.facts.declared import EVENT, LOG, OF_GROUP, SLICE, of_table
 from analysis.facts.deliveries import client_resets, deliveries
 from analysis.facts.elections import elections
@@ -245,12 +244,13 @@ def _set_past(skipped: Frame, trace: Trace) -> Frame:
     """
     clock = trace.clock_micros
     stood = (
-        f"from_micros >= committed_micros - {clock}"
-        f" and coalesce(from_micros <= until_micros + {clock}, true)"
+        f"at_micros >= committed_micros - {clock}"
+        f" and coalesce(at_micros <= until_micros + {clock}, true)"
     )
+    assigned = trace["group_events"].where("change = 'assigned'").select(*PARTITION, "at_micros")
     moves = (
         administered(trace)
-        .join(assignments(trace).select(*PARTITION, "from_micros"), on=list(PARTITION))
+        .join(assigned, on=list(PARTITION), how="inner")
         .where(stood)
         .selectExpr(*PARTITION, "moved_from", "offset as moved_to")
     )
