@@ -39,6 +39,10 @@ class FindingVerdict(enum.StrEnum):
     UNDECIDED = "undecided"
 
 
+BY_SEVERITY = (FindingVerdict.VIOLATION, FindingVerdict.UNDECIDED, FindingVerdict.PERMITTED)
+"""The order of the findings of a check, and of their numbers."""
+
+
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """One finding: a contiguous span of offsets, with its cause and the rows that prove it."""
 
@@ -62,6 +66,8 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     exercised: the cases among these in which it could have failed, such as leader changes.
     reason: why it could not judge: which table is missing or empty, or how it crashed; else empty.
     summary: all its findings in one line; empty where the check has none.
+    by_verdict: the number of its findings of each verdict; empty in verdicts of earlier releases.
+    expected: the number of these that an expectation of the plan covers.
     """
 
     verdict: CheckVerdict
@@ -71,6 +77,8 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     summary: str = ""
     exercised: int = 0
+    by_verdict: dict[FindingVerdict, int] = {}
+    expected: dict[FindingVerdict, int] = {}
 
 
 class ExpectationResult(msgspec.Struct, frozen=True, kw_only=True):

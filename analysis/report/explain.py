@@ -13,7 +13,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from analysis.report.stories import Standing, standing_of, where
+from analysis.report.standings import Standing, found_in_words, in_words, numbers, standing_of
+from analysis.report.stories import where
 from analysis.report.story import Moment, Origin, ends, origin, story, tables_of
 from contract.errors import RunFolderError, UsageError
 from contract.findings import FINDINGS_FILE, read_finding
@@ -21,7 +22,7 @@ from contract.program import run_program
 from contract.regular_files import read_file
 from contract.run_folder import RunFolder, find_runs
 from contract.tables import MICROS_PER_SECOND
-from contract.verdicts import Finding, Verdict
+from contract.verdicts import BY_SEVERITY, Finding, Verdict
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 _ANCHOR = re.compile(r"finding-(?P<check>\w+)-(?P<number>[0-9]+)")
@@ -64,7 +65,7 @@ def explain(
     verdict = _verdict(folder)
     asked = finding or address
     if asked is None:
-        _list(verdict, as_json=as_json)
+        _list(folder, verdict, as_json=as_json)
         return
     name, chosen = _finding(folder, verdict, asked)
     tables = tables_of(folder)
@@ -128,35 +129,50 @@ def _as_json(told: _Story) -> str:
     return _formatted(document)
 
 
-def _list(verdict: Verdict, *, as_json: bool) -> None:
+def _list(folder: RunFolder, verdict: Verdict, *, as_json: bool) -> None:
     """The checks with findings, what is unexpected first."""
-    rows = sorted(_rows(verdict), key=lambda row: _STANDINGS.index(row["standing"]))
+    rows = sorted(_rows(folder, verdict), key=lambda row: _STANDINGS.index(row["standing"]))
     if as_json:
         typer.echo(_formatted({"findings": rows}))
         return
     table = Table("finding", "of", "standing", "cause", box=None, pad_edge=False)
-    table.columns[1].justify = "right"
     for row in rows:
-        table.add_row(row["name"], str(row["of"]), row["standing"], escape(row["cause"]))
+        of = in_words(row["of"]) or found_in_words(verdict.checks[row["check"]])
+        table.add_row(row["name"], of, row["standing"], escape(row["cause"]))
     out = Console()
     out.print(table if rows else "The run has no findings.")
 
 
-def _rows(verdict: Verdict) -> Iterator[dict[str, Any]]:
+def _rows(folder: RunFolder, verdict: Verdict) -> Iterator[dict[str, Any]]:
     """One row a check and standing: the first of its findings."""
     for check, result in verdict.checks.items():
         first: dict[Standing, tuple[int, Finding]] = {}
-        shown = list(enumerate(result.examples, start=1))
-        shown += [(one.number, one.first) for one in verdict.unexpected if one.check == check]
-        for number, finding in shown:
+        for number, finding in _first_findings(folder, verdict, check):
             first.setdefault(standing_of(finding, verdict), (number, finding))
         for standing, (number, finding) in first.items():
             yield {
+                "check": check,
                 "name": f"{check}:{number}",
-                "of": result.findings,
+                "of": numbers(result, standing),
                 "standing": str(standing),
                 "cause": finding.cause,
             }
+
+
+def _first_findings(
+    folder: RunFolder, verdict: Verdict, check: str
+) -> Iterator[tuple[int, Finding]]:
+    """The examples of a check, and the first finding of each verdict, with their numbers."""
+    result = verdict.checks[check]
+    yield from enumerate(result.examples, start=1)
+    yield from ((one.number, one.first) for one in verdict.unexpected if one.check == check)
+    number = 1
+    for one in BY_SEVERITY:
+        is_behind = number > len(result.examples) and one in result.by_verdict
+        finding = read_finding(folder, check, number) if is_behind else None
+        if finding is not None:
+            yield number, finding
+        number += result.by_verdict.get(one, 0)
 
 
 def _formatted(document: dict[str, Any]) -> str:

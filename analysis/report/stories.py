@@ -1,12 +1,11 @@
 """The findings of a run as its page shows them: each with its story, by what was expected."""
 
-import enum
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from analysis.report.commands import pasted
-from analysis.report.figures import with_noun
+from analysis.report.standings import Standing, in_words, numbers, standing_of
 from analysis.report.story import Origin, Tables, ends, origin, story, tables_of
 from contract.errors import TableError
 from contract.findings import FINDINGS_FILE
@@ -14,7 +13,6 @@ from contract.run_folder import RunFolder
 from contract.tables import MICROS_PER_SECOND
 from contract.verdicts import (
     CheckResult,
-    ExpectationResult,
     Finding,
     FindingVerdict,
     UnexpectedFindings,
@@ -29,15 +27,6 @@ FINDINGS_MAX = 250
 """Of the page, unless more checks than that have findings."""
 STORY_LINES = 80
 _EVIDENCE_LENGTH = 400
-
-
-class Standing(enum.StrEnum):
-    """What a finding means for the verdict of the run."""
-
-    UNEXPECTED = "unexpected"
-    UNDECIDED = "undecided"
-    EXPECTED = "expected"
-    PERMITTED = "permitted"
 
 
 @dataclass(frozen=True)
@@ -70,20 +59,21 @@ class FindingView:
 class CheckView:
     """The findings of one check that have one standing.
 
-    left_out: of the check, the number of findings that are not on the page.
+    numbers: of all such findings, by their verdict; the page has the first of them.
     """
 
     name: str
     result: CheckResult
     findings: list[FindingView]
-    left_out: int
+    numbers: dict[FindingVerdict, int]
 
     @property
     def shown(self) -> str:
-        """How many findings the check has, and where the rest is."""
-        told = with_noun(self.result.findings, "finding")
-        if self.left_out:
-            told += f", {self.left_out:,} of them only in report/{FINDINGS_FILE}"
+        """How many findings of which verdict there are, and where those are that the page lacks."""
+        told = in_words(self.numbers)
+        left_out = sum(self.numbers.values()) - len(self.findings)
+        if left_out:
+            told += f", {left_out:,} of them only in report/{FINDINGS_FILE}"
         return told
 
 
@@ -117,34 +107,11 @@ def findings_of(folder: RunFolder, verdict: Verdict) -> FindingsView:
                 for number, one in numbered.items()
                 if standing_of(one, verdict) is standing
             }
-            if chosen:
-                views[standing].append(
-                    CheckView(
-                        check,
-                        result,
-                        teller.views(check, chosen, standing),
-                        left_out=result.findings - len(numbered),
-                    )
-                )
+            counted = numbers(result, standing)
+            if chosen or counted:
+                found = teller.views(check, chosen, standing)
+                views[standing].append(CheckView(check, result, found, counted))
     return FindingsView(views, teller.origin.name)
-
-
-def standing_of(finding: Finding, verdict: Verdict) -> Standing:
-    """What a finding means for the verdict."""
-    if finding.verdict is FindingVerdict.UNDECIDED:
-        return Standing.UNDECIDED
-    if finding.verdict is FindingVerdict.VIOLATION:
-        where = [(one.check, one.group) for one in verdict.unexpected]
-        is_unexpected = (finding.check, finding.group) in where
-        return Standing.UNEXPECTED if is_unexpected else Standing.EXPECTED
-    is_expected = any(_covers(one, finding) for one in verdict.expectations)
-    return Standing.EXPECTED if is_expected else Standing.PERMITTED
-
-
-def _covers(expectation: ExpectationResult, finding: Finding) -> bool:
-    return (expectation.check, expectation.verdict) == (finding.check, finding.verdict) and (
-        not expectation.groups or finding.group in expectation.groups
-    )
 
 
 def _most(verdict: Verdict) -> int:

@@ -199,7 +199,8 @@ def test_a_finding_that_is_not_there_is_told_with_those_that_are(
 @pytest.fixture
 def many(folder: RunFolder) -> RunFolder:
     """A run with thirty findings, of which the verdict has two and an unexpected one."""
-    judged(folder, findings=30)
+    counted = {FindingVerdict.VIOLATION: 1, FindingVerdict.PERMITTED: 29}
+    judged(folder, findings=30, by_verdict=counted)
     rows = [msgspec.structs.replace(LOST, cause=f"finding {number}") for number in range(1, 31)]
     with FindingsFile(folder.report / FINDINGS_FILE) as file:
         file.keep("lost_record", as_table(rows), {})
@@ -234,9 +235,9 @@ def test_what_the_page_shows_is_accepted(many: RunFolder) -> None:
 
 def test_without_a_finding_those_of_the_run_are_listed(many: RunFolder) -> None:
     lines = [line.split() for line in explained(many).splitlines()]
-    assert [line[:3] for line in lines[1:]] == [
-        ["lost_record:12", "30", "unexpected"],
-        ["lost_record:1", "30", "permitted"],
+    assert [line[:4] for line in lines[1:]] == [
+        ["lost_record:12", "1", "violation", "unexpected"],
+        ["lost_record:1", "29", "permitted", "permitted"],
     ]
 
 

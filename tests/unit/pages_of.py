@@ -1,5 +1,6 @@
 """A small judged run on disk, with tables of a few rows, for the tests of pages and answers."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -71,8 +72,11 @@ def result(*examples: Finding, findings: int | None = None, **fields: Any) -> Ch
         ),
         "evaluated": 9,
         "findings": len(examples) if findings is None else findings,
+        "by_verdict": dict(Counter(one.verdict for one in examples)),
         "examples": list(examples),
     }
+    if examples and findings is not None:
+        values["by_verdict"] = {examples[0].verdict: findings}
     return CheckResult(**values | fields)
 
 
@@ -112,7 +116,22 @@ def verdict_of(checks: dict[str, CheckResult], **fields: Any) -> Verdict:
         "must_judge": list(checks),
         "answer": "It is so.",
     }
-    return Verdict(checks=checks, **values | fields)
+    values |= fields
+    covering = [(one.check, one.verdict, one.groups) for one in values.get("expectations", [])]
+
+    def with_expected(name: str, one: CheckResult) -> CheckResult:
+        covered = Counter(
+            found.verdict
+            for found in one.examples
+            if any(
+                (check, of) == (name, found.verdict) and (not groups or found.group in groups)
+                for check, of, groups in covering
+            )
+        )
+        return msgspec.structs.replace(one, expected=dict(covered))
+
+    results = {name: with_expected(name, one) for name, one in checks.items()}
+    return Verdict(checks=results, **values)
 
 
 def run_folder(path: Path, *, answer: str = "", **fields: Any) -> RunFolder:

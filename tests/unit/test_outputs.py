@@ -150,9 +150,10 @@ def test_expected_and_permitted_findings_are_no_failures(tmp_path: Path) -> None
     )
     document = junit([output(tmp_path, verdict)])
     assert set(words(document).values()) == {"pass"}
-    assert "as the scenario expects" in str(case(document, "lost_record").findtext("system-out"))
+    told = str(case(document, "lost_record").findtext("system-out"))
+    assert told.startswith("1 violation as the scenario expects: ")
     told = case(document, "reset").findtext("system-out")
-    assert told == "1 finding, permitted by the configuration: one of a kind"
+    assert told == "1 permitted by the configuration: one of a kind"
     assert "expected: 1 of 1 seen" in str(case(document, "run").findtext("system-out"))
 
 
@@ -208,7 +209,7 @@ def test_a_canary_must_fail(tmp_path: Path, verdict: Verdict, outcome: Outcome, 
     assert first.get("name") == "micro, Kafka 4.4.0, #2"
     assert ("failure" if int(str(first.get("failures"))) else "pass") == word
     assert second.get("errors") == "1"
-    assert ("12 findings, as the suite expects" in document.decode()) is (word == "pass")
+    assert ("12 violations as the suite expects" in document.decode()) is (word == "pass")
     summary = (tmp_path / "report" / "summary.md").read_text()
     assert "(../runs/0/report" not in summary
     assert "the suite expects fail" in summary

@@ -144,6 +144,40 @@ def test_a_finding_stands_where_the_plan_puts_it(
     assert standing_of(one, verdict_of({}, **fields)) is standing
 
 
+def test_a_check_counts_its_findings_by_what_they_mean(folder: RunFolder) -> None:
+    mixed = result(
+        *[finding(group="a")] * 3,
+        finding(group="b"),
+        *[finding(verdict=PERMITTED, group="a")] * 2,
+        finding(verdict=FindingVerdict.UNDECIDED),
+    )
+    verdict = verdict_of(
+        {"lost_record": mixed},
+        unexpected=[unexpected(finding(group="b"), number=4)],
+        expectations=[
+            expected("lost_record", groups=["a"]),
+            expected("lost_record", groups=["a"], is_optional=True),
+        ],
+    )
+    found = findings_of(folder, verdict).checks
+    assert {standing: [one.shown for one in checks] for standing, checks in found.items()} == {
+        Standing.UNEXPECTED: ["1 violation"],
+        Standing.UNDECIDED: ["1 undecided"],
+        Standing.EXPECTED: ["3 violations"],
+        Standing.PERMITTED: ["2 permitted"],
+    }
+
+
+def test_findings_behind_the_examples_are_counted_where_they_belong(folder: RunFolder) -> None:
+    counted = {FindingVerdict.VIOLATION: 1_000, PERMITTED: 40}
+    many = result(finding(), findings=1_040, by_verdict=counted)
+    verdict = verdict_of({"lost_record": many}, unexpected=[unexpected(finding(), findings=1_000)])
+    found = findings_of(folder, verdict).checks
+    (violations,), (permitted,) = found[Standing.UNEXPECTED], found[Standing.PERMITTED]
+    assert violations.shown == "1,000 violations, 999 of them only in report/findings.parquet"
+    assert permitted.shown == "40 permitted, 40 of them only in report/findings.parquet"
+
+
 def test_the_lines_of_a_verdict() -> None:
     assert verdict_line(verdict_of({})) == "Nothing unexpected, and no violation."
     assert expected_line(verdict_of({})) == "expected: none"
@@ -254,7 +288,7 @@ def test_the_page_stays_small_and_names_where_the_rest_is(folder: RunFolder) -> 
     assert len(html) < BYTES_MAX
     assert len(re.findall(r"<[a-z]", html)) < ELEMENTS_MAX
     text = text_of(html)
-    assert "22,610 findings, 22,607 of them only in report/findings.parquet" in text
+    assert "22,610 violations, 22,607 of them only in report/findings.parquet" in text
     assert "65 more checks and groups with unexpected findings: report/findings.parquet" in text
     assert "900 more rows: report/verdict.json" in text
     assert "900 more faults: report/verdict.json" in text
