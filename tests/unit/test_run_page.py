@@ -21,7 +21,8 @@ from pages_of import (
 from analysis.report.commands import pasted
 from analysis.report.first_screen import expected_line, reasons, verdict_line
 from analysis.report.page import Pictures, page
-from analysis.report.stories import STORY_LINES, Standing, findings_of, standing_of
+from analysis.report.standings import Standing, standing_of
+from analysis.report.stories import FOLDED_MAX, FindingView, findings_of
 from contract.outcomes import CommitEpoch
 from contract.run_folder import RunFolder
 from contract.verdicts import (
@@ -51,6 +52,10 @@ def text_of(html: str) -> str:
     body = re.sub(r"<(script|style|title)>.*?</\1>", "", html, flags=re.DOTALL)
     words = re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", body))
     return re.sub(r" (?=[,:;])", "", words)
+
+
+def text_of_story(one: FindingView) -> str:
+    return "\n".join(line for passage in one.story for line, _ in passage.lines)
 
 
 def failing() -> Verdict:
@@ -227,8 +232,8 @@ def test_a_story_counts_from_the_first_fault(folder: RunFolder) -> None:
     assert view.origin == "the injection of the first fault"
     (check,) = view.checks[Standing.UNEXPECTED]
     (one,) = check.findings
-    assert "+0.200  fault  kill x proved" in one.story
-    assert "+0.500  p      receives the last answer for 2 values" in one.story
+    assert "+0.200  fault  kill x proved" in text_of_story(one)
+    assert "> " + "   +0.500  p      receives the last response to 2 values" in text_of_story(one)
     assert (one.seconds, one.subjects) == ("1.000", "partition t-0")
     assert one.explain.endswith(f"fencepost explain {folder.path} lost_record:1")
 
@@ -245,16 +250,21 @@ def test_a_damaged_table_leaves_a_page_without_stories(folder: RunFolder) -> Non
     )
 
 
-def test_a_long_story_is_shortened(folder: RunFolder) -> None:
+def test_a_long_story_is_folded_around_the_decisive_event(folder: RunFolder) -> None:
     rows = [
         {"broker": at % 2, "is_fenced": at % 4 < 2, "metadata_offset": at, "at_micros": at}
-        for at in range(3 * STORY_LINES)
+        for at in range(3 * FOLDED_MAX)
     ]
     with_tables(folder, broker_states=rows)
     (check,) = findings_of(folder, failing()).checks[Standing.UNEXPECTED]
-    lines = check.findings[0].story.splitlines()
-    assert len(lines) == STORY_LINES + 1
-    assert lines[-1].endswith("more events: see `explain`")
+    (one,) = [passage for passage in check.findings[0].story if passage.summary]
+    assert one.summary.endswith("more events between")
+    assert len(one.lines) == FOLDED_MAX + 1
+    assert one.lines[-1][0].endswith("more events: see `explain --all`")
+    assert "receives the last response" in text_of_story(check.findings[0])
+    html = page(folder, failing(), Pictures())
+    assert f"<details><summary>{one.summary}</summary><pre>" in html
+    assert html.count('<strong class="decisive">&gt; ') == 1
 
 
 def test_the_page_stays_small_and_names_where_the_rest_is(folder: RunFolder) -> None:
