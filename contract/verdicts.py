@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from contract.builds import with_note
+from contract.consequence import Consequence
 
 SCHEMA = 1
 EXAMPLES_MAX = 10
@@ -264,6 +265,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     expectations: those of the plan, in its order.
     unexpected: the violations that none of them covers; any of these fails the run.
     answer: to the scenario's question, in a sentence or two; empty until the report is written.
+    follows: from the run, as the plan declares it; None where a figure of it is not known, or the
+        scenario did not finish.
     build: what was not the release of `kafka`, as own jars by a hash (docs/own-builds.md); empty if
         all was.
     judging: by which engine; None in verdicts of earlier releases.
@@ -290,6 +293,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     expectations: list[ExpectationResult] = []
     unexpected: list[UnexpectedFindings] = []
     answer: str = ""
+    follows: Consequence | None = None
     build: str = ""
     judging: Judging | None = None
 

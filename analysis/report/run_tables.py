@@ -72,7 +72,8 @@ class RunTables:
             keys = pd.DataFrame({name: self._read(table)[name] for name in values})
             places = keys.groupby(list(values), sort=False).indices
             self._places[split] = {
-                key if isinstance(key, tuple) else (key,): some for key, some in places.items()
+                key if isinstance(key, tuple) else (key,): np.asarray(some)
+                for key, some in places.items()
             }
         return self._places[split].get(tuple(values.values()), np.array([], dtype=np.intp))
 

@@ -24,7 +24,7 @@ from analysis.report.run_tables import RunTables
 from contract.tables import MICROS_PER_SECOND
 from contract.verdicts import Finding
 
-SHOWN_MAX = 7
+SHOWN_MAX = 8
 """Of the moments of a folded story."""
 _WEIGHTS = {
     Kind.EPOCH: 6,

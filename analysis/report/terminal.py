@@ -89,6 +89,13 @@ def show(
         _print_some(console, lines, style="yellow")
         if run.error is not None:
             _print(console, f"error of the scenario: {run.error.strip().partition(chr(10))[0]}")
+    _close(verdict, console)
+
+
+def _close(verdict: Verdict, console: Console) -> None:
+    """Print what follows from the run, and where its time went."""
+    if verdict.follows is not None:
+        _print(console, f"What follows: {verdict.follows}")
     if times := times_of(verdict):
         _print(console, times)
 

@@ -8,6 +8,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from contract.consequence import Consequence
 from contract.run_folder import GroupPlan, Plan, RunDescription, RunFolder, TopicPlan
 from contract.tables import TABLES
 from contract.verdicts import (
@@ -134,7 +135,9 @@ def verdict_of(checks: dict[str, CheckResult], **fields: Any) -> Verdict:
     return Verdict(checks=results, **values)
 
 
-def run_folder(path: Path, *, answer: str = "", **fields: Any) -> RunFolder:
+def run_folder(
+    path: Path, *, answer: str = "", follows: Consequence | None = None, **fields: Any
+) -> RunFolder:
     """A folder with a plan and a description; `fields` are the description's."""
     folder = RunFolder(path)
     topic = TopicPlan(topic="t", partitions=1, replication=2, min_insync=1, unclean_election=False)
@@ -159,6 +162,7 @@ def run_folder(path: Path, *, answer: str = "", **fields: Any) -> RunFolder:
             must_judge=[],
             expects=[],
             answer=answer,
+            follows=follows,
         )
     )
     values: dict[str, Any] = {

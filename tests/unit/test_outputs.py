@@ -32,6 +32,7 @@ from analysis.report.outputs import (
     write_session_outputs,
 )
 from analysis.report.run_output import RunOutput, output_of
+from contract.consequence import Consequence
 from contract.nights import CheckCount, NightRow, NightSummary, Outcome
 from contract.verdicts import (
     CheckResult,
@@ -231,6 +232,14 @@ def test_the_summary_has_the_answer_and_the_unexpected_with_its_cause(tmp_path: 
     assert "- **lost\\_record**, 12 unexpected findings: a \\<b\\> \\| " in text
     assert "(t-0, offsets 2 to 3)" in text
     assert "```\nfencepost run micro --seed 1\n```" in text
+
+
+def test_the_summary_has_what_follows_once(tmp_path: Path) -> None:
+    follows = Consequence(sentence="Commit <epochs>.", document="KIP-320")
+    one = output(tmp_path, replace(FAILED, follows=follows))
+    text = markdown("s", [one, one, output(tmp_path, FAILED)])
+    assert text.count("- **micro**: Commit \\<epochs\\>. (KIP-320)") == 1
+    assert text.index("## What follows") < text.index("## micro")
 
 
 def test_a_run_as_expected_is_one_row_of_the_summary(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from analysis.report.first_screen import expected_line, reasons, verdict_line
 from analysis.report.page import Pictures, page
 from analysis.report.standings import Standing, standing_of
 from analysis.report.stories import FOLDED_MAX, FindingView, findings_of
+from contract.consequence import Consequence
 from contract.outcomes import CommitEpoch
 from contract.run_folder import RunFolder
 from contract.verdicts import (
@@ -147,6 +148,16 @@ def test_a_finding_stands_where_the_plan_puts_it(
     one: Any, fields: dict[str, Any], standing: Standing
 ) -> None:
     assert standing_of(one, verdict_of({}, **fields)) is standing
+
+
+def test_the_first_screen_ends_with_what_follows(folder: RunFolder) -> None:
+    follows = Consequence(sentence=f"Commit epochs. {EVIL}", document="KIP-320")
+    html = page(folder, changed(failing(), follows=follows), Pictures())
+    assert EVIL not in html
+    header = html.partition("</header>")[0]
+    assert text_of(header).endswith("alert(1)&lt;/script&gt; KIP-320 ")
+    assert "What follows: Commit epochs." in text_of(header)
+    assert 'id="follows"' not in page(folder, failing(), Pictures())
 
 
 def test_a_check_counts_its_findings_by_what_they_mean(folder: RunFolder) -> None:
