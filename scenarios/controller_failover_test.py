@@ -52,7 +52,7 @@ class ControllerFailoverScenario(Scenario):
             "and a leader were down, {lost_record.records:acknowledged record} were lost and "
             "{unjustified_reset.rows:position} were reset without a cause."
         ),
-        document="Kafka documentation, Operations: KRaft, Controller servers",
+        document="Kafka documentation, Operations: KRaft, Controllers",
     )
 
     def test_controller_failover(self) -> None:

@@ -92,10 +92,11 @@ class FollowerFetchingScenario(Scenario):
     follows = Consequence(
         sentence=(
             "With client.rack a consumer reads from a follower that is near, and asks the leader "
-            "for one again after metadata.max.age.ms: while leader and followers failed, there "
-            "were {reset.rows:reset}, and {skipped_record.records:record} were skipped."
+            "for one again after metadata.max.age.ms at the latest: while leader and followers "
+            "failed, there were {reset.rows:reset}, and {skipped_record.records:record} were "
+            "skipped."
         ),
-        document="KIP-392",
+        document="KIP-392; Kafka documentation, consumer configuration client.rack",
     )
 
     def test_follower_fetching(self) -> None:
