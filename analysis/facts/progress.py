@@ -26,6 +26,7 @@ from contract.tables import MICROS_PER_SECOND
 _LOG = ("topic", "partition")
 _IS_JUMP = (
     "cause in ('out_of_range', 'no_commit') and (policy = 'latest' or policy like 'by_duration%')"
+    " or cause = 'seek'"
 )
 """Of `reset_ranges`: `auto.offset.reset` may have led past records that the log has."""
 _RECORD = ("offset", "last_offset", "records", "leader_epoch", "value")
@@ -392,7 +393,8 @@ def jumps_permitted(trace: Trace) -> Frame:
             "at_micros",
             "if(at_micros is null, null, 'reset') as cause",
             "to_offset as number",
-            "if(at_micros is null, null, concat('auto.offset.reset=', policy)) as words",
+            "if(at_micros is null, null, coalesce(concat('auto.offset.reset=', policy), 'a seek'))"
+            " as words",
             "covers_from as from_offset",
         )
     )

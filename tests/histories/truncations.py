@@ -50,6 +50,20 @@ def truncation_that_nobody_noticed(h: History) -> None:
 
 
 @asks(
+    "A group that commits no epochs was not closed: it reads on at 200 in epoch 1.",
+    source="KIP-320: the position of a live member has the epoch of its last record",
+    expects={"truncation_undetected": VIOLATION, "silent_revalidation": VIOLATION},
+)
+def live_reader_without_epochs_notices_nothing(h: History) -> None:
+    epoch = torn(h)
+    h.group(commit_epoch="none")
+    first_start(h, "earliest", at=8)
+    h.polled(0, 199, at=9)
+    h.commit(200, -1, at=11, style="none", record_epoch=0)
+    h.polled(200, 349, at=51, epoch=epoch, sequence=200 + NEW)
+
+
+@asks(
     "The same, but the commit had no epoch.",
     source="KIP-320 and KAFKA-20507: a position without an epoch is not validated",
     expects={
