@@ -260,7 +260,7 @@ def _begins(tables: RunTables, where: Place) -> dict[tuple[str, int], int]:
     for seq, place, member, what in sorted([*events, *polls], key=lambda one: one[:2]):
         if what == GroupChange.ASSIGNED:
             assigned[member] = seq
-        elif what == GroupChange.REVOKED:
+        elif what in (GroupChange.REVOKED, GroupChange.SOUGHT):
             assigned.pop(member, None)
         elif place >= 0 and member in assigned:
             found[member, assigned.pop(member)] = what

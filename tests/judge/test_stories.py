@@ -87,10 +87,15 @@ ASSIGNED = [
             ],
             ["assigned at offset 4", "revoked", "assigned, begins at offset 0"],
         ),
+        # Its application sets the position.
+        (
+            [changed("assigned", at=150, position=4), changed("sought", at=160, position=0)],
+            ["assigned at offset 4", "sought at offset 0"],
+        ),
         # Nothing is delivered.
         ([changed("assigned", at=300, position=4)], ["assigned at offset 4"]),
     ],
-    ids=["once", "kept", "lost in between", "nothing delivered"],
+    ids=["once", "kept", "lost in between", "sought", "nothing delivered"],
 )
 def test_a_member_begins_at_its_first_delivery(
     tell: Tell, events: list[Row], begins: list[str]
