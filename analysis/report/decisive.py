@@ -13,6 +13,8 @@ _BY_ELECTION = {
     Check.DIVERGENT_READERS: "epoch_last",
     Check.ORPHAN_COMMIT: "later_epoch",
     Check.HIGH_WATERMARK_REGRESSED: "leader_epoch",
+    Check.LEADER_COMPLETENESS: "next_epoch",
+    Check.UNCLEAN_ELECTION_UNCONFIGURED: "leader_epoch",
 }
 """Checks whose findings need a later epoch, and where the evidence has it."""
 _BY_GOING_ON = {

@@ -204,6 +204,19 @@ def test_the_decisive_event_is_the_last_cause(
     assert told.decisive in shown
 
 
+@pytest.mark.parametrize(
+    ("check", "key"),
+    [("leader_completeness", "next_epoch"), ("unclean_election_unconfigured", "leader_epoch")],
+)
+def test_of_two_epochs_that_begin_at_one_time_the_findings_is_decisive(
+    tell: Tell, check: str, key: str
+) -> None:
+    rows = {"leaderships": [led(0, at=10), led(1, at=250), led(2, at=250), led(3, at=250)]}
+    told = tell(rows, check, group=None, at=250, evidence={key: 2})
+    assert told.decisive is not None
+    assert told.decisive.what.startswith("epoch 2: ")
+
+
 def test_without_a_time_and_a_rule_no_event_is_decisive(tell: Tell) -> None:
     assert tell(WENT_ON, "commit_regressed").decisive is None
     assert tell({}, "skipped_record").decisive is None
