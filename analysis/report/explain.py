@@ -133,6 +133,7 @@ def _list(folder: RunFolder, verdict: Verdict, *, as_json: bool) -> None:
         typer.echo(_formatted({"findings": rows}))
         return
     table = Table("finding", "of", "standing", "cause", box=None, pad_edge=False)
+    table.columns[0].no_wrap = True
     for row in rows:
         of = in_words(row["of"]) or found_in_words(verdict.checks[row["check"]])
         table.add_row(row["name"], of, row["standing"], escape(row["cause"]))

@@ -267,6 +267,18 @@ def test_without_a_finding_those_of_the_run_are_listed(many: RunFolder) -> None:
     ]
 
 
+def test_the_name_of_a_finding_is_listed_whole(folder: RunFolder) -> None:
+    one = msgspec.structs.replace(LOST, check="unclean_election_unconfigured", cause="x " * 90)
+    counted = {FindingVerdict.VIOLATION: 11_000, FindingVerdict.PERMITTED: 13_000}
+    judged(folder, examples=[one], by_verdict=counted, expected=counted)
+    assert "lost_record:1 " in explained(folder)
+    file = folder.report / "verdict.json"
+    verdict = msgspec.json.decode(file.read_bytes(), type=Verdict)
+    renamed = {one.check: verdict.checks["lost_record"]}
+    file.write_bytes(msgspec.json.encode(msgspec.structs.replace(verdict, checks=renamed)))
+    assert f"{one.check}:1 " in explained(folder)
+
+
 def test_a_story_as_json(many: RunFolder) -> None:
     document = json.loads(explained(many, "lost_record", "--json"))
     whole = told(many, FAR)
