@@ -4,7 +4,7 @@ import enum
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, groupby
+from itertools import groupby
 from typing import Any
 
 from analysis.report.figures import with_noun
@@ -175,33 +175,57 @@ def sends(tables: RunTables, where: Place, span: Span) -> Iterator[Moment]:
         for row in tables.rows("leaderships", **where.of_partition)
         if row["leader"] >= 0
     }
-    sent = tables.within("sends", span, **where.of_partition)
-    for (producer, acks, outcome), some in _grouped(sent, "producer", "acks", "outcome"):
+    sent = _with_epochs(tables, where, span)
+    for (producer, acks, outcome, epoch), some in _grouped(
+        sent, "producer", "acks", "outcome", "epoch"
+    ):
         values = f"{with_noun(_count(some), 'value')} with acks={acks}"
         intended = [row["intended_micros"] for row in some if row["intended_micros"] is not None]
         if intended:
             yield Moment(min(intended), producer, f"sends the first of {values}", Kind.SEND)
-        answered = [row["answered_micros"] for row in some if row["answered_micros"] is not None]
-        if answered:
-            epochs = _epochs(tables, where, producer, some)
-            brokers = [f"broker {leaders.get(one)}, leader of epoch {one}" for one in epochs]
-            is_known = epochs and leaders.keys() >= set(epochs)
-            source = f" from {' and '.join(brokers)}" if is_known else ""
-            what = f"receives the last response to {values}{source}: {outcome}, {_offsets(some)}"
-            yield Moment(max(answered), producer, what, Kind.ACKNOWLEDGEMENT)
+        leader = leaders.get(epoch)
+        source = "" if leader is None else f" from broker {leader}, leader of epoch {epoch}"
+        what = f"response to {values}{source}: {outcome}, {_offsets(some)}"
+        answered = {row["answered_micros"] for row in some} - {None}
+        for at in sorted({min(answered), max(answered)} if answered else answered):
+            which = "last" if at == max(answered) else "first"
+            yield Moment(at, producer, f"receives the {which} {what}", Kind.ACKNOWLEDGEMENT)
 
 
-def _epochs(tables: RunTables, where: Place, producer: str, sent: Sequence[Row]) -> list[int]:
-    """The leader epochs of a producer's records; none unless that of each record is known."""
-    spans: dict[int, list[Span]] = {}
+def _with_epochs(tables: RunTables, where: Place, span: Span) -> Iterator[Row]:
+    """The parts of sends at some offsets, with the leader epoch of their records.
+
+    None where no replica has all of the records, or where some have them in different epochs.
+    """
+    epochs: dict[tuple[str, int], set[tuple[int, int, int]]] = {}
     for table in ("replica_records", "cut_records"):
-        for row in tables.within(table, _span(sent), **where.of_partition):
-            if row["producer"] == producer:
-                own = spans.setdefault(row["leader_epoch"], [])
-                own.append((row["first_offset"], row["last_offset"]))
-    by_epoch = sum(_distinct(some) for some in spans.values())
-    every = _distinct(chain.from_iterable(spans.values()))
-    return sorted(spans) if every == by_epoch == _count(sent) else []
+        for row in tables.within(table, span, **where.of_partition):
+            if row["producer"] is not None:
+                part = (row["first_offset"], row["last_offset"], row["leader_epoch"])
+                epochs.setdefault(_series(row), set()).add(part)
+    for row in tables.within("sends", span, **where.of_partition):
+        first, last = row["first_offset"], row["last_offset"]
+        here = sorted(
+            (max(first, one[0]), min(last, one[1]), one[2])
+            for one in epochs.get(_series(row), ())
+            if one[0] <= last and one[1] >= first
+        )
+        of_epoch = {
+            epoch: [one[:2] for one in here if one[2] == epoch]
+            for epoch in {one[2] for one in here}
+        }
+        lengths = [_distinct(spans) for spans in of_epoch.values()]
+        if sum(lengths) == _distinct(one[:2] for one in here) == _count([row]):
+            for epoch, spans in of_epoch.items():
+                ends = {"first_offset": spans[0][0], "last_offset": max(one[1] for one in spans)}
+                yield row | ends | {"epoch": epoch}
+        else:
+            yield row | {"epoch": None}
+
+
+def _series(row: Row) -> tuple[str, int]:
+    """What records of one producer have in common whose offsets and numbers rise together."""
+    return row["producer"], row["first_offset"] - row["first_sequence"]
 
 
 def _distinct(spans: Iterable[Span]) -> int:

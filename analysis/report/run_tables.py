@@ -50,14 +50,7 @@ class RunTables:
             is_there = np.array([one is not None for one in first], dtype=bool)
             places, first, last = places[is_there], first[is_there], last[is_there]
         is_within = ((first <= span[1]) & (last >= span[0])).astype(bool)
-        return [
-            row
-            | {
-                "first_offset": max(row["first_offset"], span[0]),
-                "last_offset": min(row["last_offset"], span[1]),
-            }
-            for row in self._made(table, places[is_within])
-        ]
+        return [_clipped(row, span) for row in self._made(table, places[is_within])]
 
     def _made(self, table: str, places: _Places) -> list[Row]:
         columns = self._read(table)
@@ -85,3 +78,16 @@ class RunTables:
             frame = content.to_pandas(integer_object_nulls=True)
             self._columns[table] = {str(name): frame[name].to_numpy() for name in frame}
         return self._columns[table]
+
+
+def _clipped(row: Row, span: tuple[int, int]) -> Row:
+    """The part of a range of records that is within a span of offsets."""
+    before = max(0, span[0] - row["first_offset"])
+    after = max(0, row["last_offset"] - span[1])
+    parts = {"first": before, "last": -after}
+    return row | {
+        f"{end}_{name}": row[f"{end}_{name}"] + moved
+        for end, moved in parts.items()
+        for name in ("offset", "sequence")
+        if row[f"{end}_{name}"] is not None
+    }

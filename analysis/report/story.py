@@ -4,7 +4,6 @@ A long story is folded around its decisive moment.
 """
 
 import heapq
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -125,13 +124,15 @@ class Story:
         middle = next(
             (place for place, one in enumerate(self.moments) if one is self.decisive), number - 1
         )
-        said: Counter[str] = Counter()
+        said: set[tuple[str, ...]] = set()
         weights: dict[int, float] = {}
         for place, moment in enumerate(self.moments):
+            is_of_group = moment.kind in _OF_GROUPS
             weight = _WEIGHTS[moment.kind] - _FAR * abs(place - middle) / number
-            weight -= _OF_NO_GROUP * (self.finding.group is None and moment.kind in _OF_GROUPS)
-            weights[place] = weight - _REPEATED * (moment.what in said)
-            said[moment.what] += 1
+            weight -= _OF_NO_GROUP * (self.finding.group is None and is_of_group)
+            saying = (moment.what,) if is_of_group else (moment.who, moment.what)
+            weights[place] = weight - _REPEATED * (saying in said)
+            said.add(saying)
         weights[middle] = max(_WEIGHTS.values()) + 1
         return set(sorted(weights, key=lambda place: -weights[place])[:SHOWN_MAX])
 

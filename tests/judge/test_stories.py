@@ -23,6 +23,7 @@ from analysis.report.run_tables import RunTables
 from analysis.report.story import Story, story
 from contract.run_folder import RunFolder
 from contract.tables import TABLES
+from contract.values import make_value
 from contract.verdicts import Finding, FindingVerdict
 from harness.decode.tables import write_table
 from tests.descriptions import description_of, plan_of
@@ -124,12 +125,31 @@ def test_a_history_stays_in_its_order_where_its_clock_steps_back(tell: Tell) -> 
     assert [one.at_micros for one in told.moments] == [250, 1_000, 200, 300, 310, 1_100]
 
 
+def responses(told: Story, who: str) -> list[str]:
+    return [one for one in whats(told, who) if "response" in one]
+
+
 def test_the_broker_that_acknowledged_is_named_by_the_records_epoch(tell: Tell) -> None:
     told = tell(LEFT_BEHIND, "lost_record", group=None)
-    (p,) = [one for one in whats(told, "p") if "response" in one]
-    (q,) = [one for one in whats(told, "q") if "response" in one]
+    (p,), (q,) = responses(told, "p"), responses(told, "q")
     assert "from broker 1, leader of epoch 0: ok" in p
     assert "from broker 2, leader of epoch 1: ok" in q
+
+
+def test_values_that_two_leaders_acknowledged_are_told_apart(tell: Tell) -> None:
+    rows = {
+        "sends": [*sent(1, 2), *sent(3, at=300), *sent(4, at=400)],
+        "replica_records": [*survived(1, 2), *survived(3, 4, epoch=1)],
+        "leaderships": [led(0, at=10), led(1, at=250, leader=2)],
+    }
+    of_one, *of_two = responses(tell(rows, "lost_record", offset_last=4), "p")
+    assert "the last response to 1 value" in of_one
+    assert of_one.endswith("from broker 1, leader of epoch 0: ok, offset 2")
+    first, last = of_two
+    assert "the first response to 2 values" in first
+    assert "the last response to 2 values" in last
+    for one in of_two:
+        assert one.endswith("from broker 2, leader of epoch 1: ok, offsets 3 to 4")
 
 
 @pytest.mark.parametrize(
@@ -137,11 +157,19 @@ def test_the_broker_that_acknowledged_is_named_by_the_records_epoch(tell: Tell) 
     [
         [],
         survived(2),
-        [*survived(2, 3), *survived(3, epoch=1, broker=2)],
+        [*survived(2, 3), *survived(2, 3, epoch=1, broker=2)],
         survived(2, 3, producer="q"),
         survived(2, 3, epoch=5),
+        [{**row, "value": make_value("p", row["offset"] + 7)} for row in survived(2, 3)],
     ],
-    ids=["none", "one is missing", "two epochs", "of another producer", "an unknown leader"],
+    ids=[
+        "none",
+        "one is missing",
+        "two epochs",
+        "of another producer",
+        "an unknown leader",
+        "other values",
+    ],
 )
 def test_no_broker_is_named_where_a_records_epoch_is_not_known(
     tell: Tell, records: list[Row]
@@ -151,7 +179,7 @@ def test_no_broker_is_named_where_a_records_epoch_is_not_known(
         "replica_records": records,
         "leaderships": [led(0, at=10), led(1, at=250, leader=2)],
     }
-    (response,) = [one for one in whats(tell(rows, "lost_record"), "p") if "response" in one]
+    (response,) = responses(tell(rows, "lost_record"), "p")
     assert response == "receives the last response to 2 values with acks=all: ok, offsets 2 to 3"
 
 
@@ -159,6 +187,13 @@ def test_no_broker_is_named_where_a_records_epoch_is_not_known(
 DECISIVE = [
     # Acknowledged at 100, lost when epoch 1 began.
     (LEFT_BEHIND, "lost_record", {"group": None, "at": 100, "evidence": {"later_epoch": 1}}, 250),
+    # The first of them is acknowledged before, the last after epoch 1 began.
+    (
+        {**LEFT_BEHIND, "sends": [*sent(2, at=240), *sent(3, at=260)]},
+        "lost_record",
+        {"group": None, "at": 240, "evidence": {"later_epoch": 1}},
+        250,
+    ),
     # Acknowledged by a leader that was deposed already.
     (
         {**LEFT_BEHIND, "sends": sent(2, 3, at=270)},
