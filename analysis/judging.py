@@ -6,7 +6,7 @@ from collections.abc import Callable
 import msgspec
 
 from analysis.facts.trace import Trace
-from analysis.report.answer import answer
+from analysis.report.answer import answer, consequence
 from analysis.report.night_rows import Judged
 from analysis.report.outputs import OUTPUT_FILES, write_run_outputs
 from analysis.report.page import write_report
@@ -50,7 +50,9 @@ def judge_folder(
         folder.report.mkdir(exist_ok=True)
         with FindingsFile(folder.report / FINDINGS_FILE) as findings:
             verdict = judge(trace, keep=findings.keep)
-        verdict = msgspec.structs.replace(verdict, answer=answer(folder, verdict))
+        verdict = msgspec.structs.replace(
+            verdict, answer=answer(folder, verdict), follows=consequence(folder, verdict)
+        )
         require()
         seconds = round(time.monotonic() - began, 1)
         judging = Judging(engine=engine, why=why, seconds=seconds)

@@ -67,13 +67,17 @@ def explain(
         ),
     ] = None,
     *,
+    show_all: Annotated[
+        bool, typer.Option("--all", help="Show every event, also those that are folded.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the events behind one finding in order: sends, leaders, faults, commits, deliveries."""
     local_folder(run.partition("#")[0])
     command = [sys.executable, "-m", "analysis.report.explain", run]
     command += [] if finding is None else [finding]
-    raise typer.Exit(run_child([*command, *(["--json"] if as_json else [])]))
+    options = {"--all": show_all, "--json": as_json}
+    raise typer.Exit(run_child([*command, *(name for name, chosen in options.items() if chosen)]))
 
 
 def last_page(results: Path) -> Path:

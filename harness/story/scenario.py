@@ -22,6 +22,7 @@ from contract.answers import parts
 from contract.builds import ClassPath, version_numbers, with_note
 from contract.checks import Check
 from contract.clients import Client, clients_of
+from contract.consequence import Consequence
 from contract.errors import UsageError, WorkerError
 from contract.events import WorkerStarted
 from contract.manifest import write_manifest
@@ -52,9 +53,9 @@ class Scenario(Test):  # type: ignore[misc]
     """Base of all scenarios: its module's docstring is the question, and the report's text.
 
     A subclass sets the topology, the groups, the checks that its question is about, and the text of
-    its answer (`contract.answers`); `spares` are workers that may replace killed ones. A test
-    method is the scenario, in a block `with self.running(...) as run`. Each test method is marked
-    with the number of nodes that it needs.
+    its answer (`contract.answers`), with what follows for an application; `spares` are workers that
+    may replace killed ones. A test method is the scenario, in a block `with self.running(...) as
+    run`. Each test method is marked with the number of nodes that it needs.
     """
 
     topology: ClassVar[Topology]
@@ -62,6 +63,7 @@ class Scenario(Test):  # type: ignore[misc]
     spares: ClassVar[int] = 0
     must_judge: ClassVar[Sequence[Check]]
     answer: ClassVar[str] = ""
+    follows: ClassVar[Consequence | None] = None
 
     def __init_subclass__(cls) -> None:
         """Ask ducktape for the nodes: servers, a worker of each kind, and the observer."""
@@ -112,7 +114,7 @@ class Scenario(Test):  # type: ignore[misc]
         die_with_parent()
         plan = self._plan(topics, groups, expects, must_judge)
         try:
-            list(parts(self.answer))
+            list(parts(self.answer + (self.follows.sentence if self.follows else "")))
             self._require_clients(groups)
             require_sound(plan, sys.modules[type(self).__module__])
         except UsageError as mistake:
@@ -203,6 +205,7 @@ class Scenario(Test):  # type: ignore[misc]
             must_judge=[str(check) for check in (*self.must_judge, *must_judge)],
             expects=list(expects),
             answer=self.answer,
+            follows=self.follows,
         )
 
     def _describe(self, plan: Plan, shape: Topology, starts_on: str | None) -> RunDescription:

@@ -146,6 +146,7 @@ def test_kafka_list_names_the_locked_versions(fencepost: Fencepost) -> None:
         (("open", "--results", "/nonexistent"), 64, "run a scenario first"),
         (("open", "/nonexistent"), 64, "fencepost analyze"),
         (("explain", "/nonexistent", "reset"), 64, "no run at or below"),
+        (("explain", "/nonexistent", "reset", "--all", "--json"), 64, "no run at or below"),
         (("explain", "/nonexistent/report/index.html#finding-reset-1"), 64, "no run at or below"),
     ],
 )
