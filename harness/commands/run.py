@@ -121,12 +121,14 @@ def run(  # noqa: PLR0913 - the options of a command
                 )
                 collected.append(ended.folder)
             code = _judged(collected, lambda: analysis.judge(ended.folder))
+            for problem in ended.dropped:
+                say(problem)
     except KeyboardInterrupt:
         # After all is collected and before it is judged: the nodes are removed.
         if not collected:
             raise
         raise InterruptError(_not_judged(collected)) from None
-    raise typer.Exit(code)
+    raise typer.Exit(max(code, FencepostError.exit_code) if ended.dropped else code)
 
 
 def list_scenarios(*, as_json: AsJson = False) -> None:

@@ -18,10 +18,12 @@ from cluster.nodes.docker_pool import remove_orphans
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import Sandbox
 from cluster.nodes.tether import tethered
-from contract.errors import InterruptError, NodeError, PrerequisiteError
+from contract.errors import InterruptError, NodeError, PrerequisiteError, RunFolderError
+from contract.nights import SESSION_FILE
 from contract.refusal import refusal_in
 from contract.run_folder import find_runs, has_runs
 from harness.invocation import Session
+from harness.session.account import dropped
 from harness.session.catalog import ScenarioFile
 from harness.session.names import NOTES, reserve_session
 from harness.session.pool_size import pool_size
@@ -33,15 +35,21 @@ _ROOT = Path(__file__).resolve().parents[2]
 _ABOVE_ALL = Path("/")
 """ducktape's working directory, to which it prints the paths of failed scenarios relatively."""
 _TAIL_LINES = 40
-_DUCKTAPE_LOG = "ducktape.log"
 
 
 @dataclass(frozen=True)
 class DucktapeSession:
-    """The result of a ducktape session; its exit status is not 0 if a scenario did not finish."""
+    """The result of a ducktape session.
+
+    Attributes:
+        folder: of its runs.
+        exit_code: not 0 if a scenario did not finish.
+        dropped: what was asked for and came to nothing, a sentence each.
+    """
 
     folder: Path
     exit_code: int
+    dropped: tuple[str, ...] = ()
 
 
 def run_ducktape(
@@ -68,7 +76,7 @@ def run_ducktape(
         parameters: parameters of the scenarios' tests; None or empty: all that they declare.
 
     Raises:
-        UsageError: a scenario's file does not import.
+        UsageError: a scenario's file does not import, or one is refused and none has a run folder.
         PrerequisiteError: the pool of nodes could not be opened.
         NodeError: no scenario has a run folder; shows ducktape's last lines.
         InterruptError: it was interrupted; says what is kept.
@@ -97,18 +105,17 @@ def run_ducktape(
     environment[NOTES] = str(notes)
     try:
         exit_code, lines = _watch(command, environment, session, on_phase)
-        if (refused := refusal_in(lines)) is not None:
-            raise refused
-        said = "\n".join(lines[-_TAIL_LINES:])
+        refused = refusal_in(lines)
         if not has_runs(folder):
-            raise NodeError(f"ducktape ran no scenario; its last output:\n{said}")
-        (folder / _DUCKTAPE_LOG).write_text("\n".join(lines))
+            said = "\n".join(lines[-_TAIL_LINES:])
+            raise refused or NodeError(f"ducktape ran no scenario; its last output:\n{said}")
+        (folder / SESSION_FILE).write_text("\n".join(lines))
         for run in find_runs(folder):
             salvage(run, root, why="the scenario's process was killed before it had collected all")
         _report_errors(folder)
     except KeyboardInterrupt:
         raise InterruptError(_kept(folder, root)) from None
-    return DucktapeSession(folder, exit_code)
+    return DucktapeSession(folder, exit_code, tuple(dropped(lines, exit_code, refused)))
 
 
 def _record_class_data(kafka: str, on_phase: Callable[[str], None]) -> None:
@@ -136,9 +143,12 @@ def _kept(folder: Path, root: Path) -> str:
 
 
 def _report_errors(folder: Path) -> None:
-    """Print the scenarios that did not finish, and why."""
+    """Print the scenarios that did not finish, and why; `dropped` tells of what has no run."""
     for run_folder in find_runs(folder):
-        run = run_folder.run()
+        try:
+            run = run_folder.run()
+        except RunFolderError:
+            continue
         if run.error is not None:
             message = f"{run.scenario} did not finish: {run.error}"
             _console.print(message, style="red", markup=False, soft_wrap=True)

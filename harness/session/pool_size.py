@@ -1,4 +1,4 @@
-"""The number of nodes that a session's scenarios need; imports their files."""
+"""The number of nodes that a session's scenarios need; imports and checks their files."""
 
 import importlib.util
 import sys
@@ -9,13 +9,14 @@ from types import ModuleType
 
 from contract.errors import UsageError
 from harness.story.scenario import Scenario
+from harness.story.soundness import require_answer
 
 
 def pool_size(files: Iterable[Path]) -> int:
     """Return the largest number of nodes that a scenario of these files needs.
 
     Raises:
-        UsageError: a file does not import, or holds no scenario.
+        UsageError: as `node_count`.
     """
     return max(node_count(file) for file in files)
 
@@ -24,19 +25,22 @@ def node_count(file: Path) -> int:
     """Return the largest number of nodes that a scenario of this file needs.
 
     Raises:
-        UsageError: it does not import, or holds no scenario.
+        UsageError: it does not import, holds no scenario, or the answer of one is unsound.
     """
     module = _imported(file)
-    counts = [
-        found.node_count()
-        for found in vars(module).values()
-        if isinstance(found, type)
-        and issubclass(found, Scenario)
-        and found.__module__ == module.__name__
+    found = [
+        one
+        for one in vars(module).values()
+        if isinstance(one, type) and issubclass(one, Scenario) and one.__module__ == module.__name__
     ]
-    if not counts:
+    if not found:
         raise UsageError(f"{file} holds no subclass of Scenario: add one, see CONTRIBUTING.md")
-    return max(counts)
+    for one in found:
+        try:
+            require_answer(one.answer)
+        except UsageError as mistake:
+            raise UsageError(f"{file}: answer of {one.__name__}: {mistake}") from mistake
+    return max(one.node_count() for one in found)
 
 
 def _imported(file: Path) -> ModuleType:

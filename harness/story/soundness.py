@@ -3,23 +3,28 @@
 import ast
 import inspect
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from contract.answers import COUNTING, DURING, RESUMPTION, Figure, parts
 from contract.checks import Check
 from contract.clients import Client
 from contract.errors import UsageError
+from contract.findings import FINDINGS
 from contract.outcomes import CommitEpoch, Isolation, Manner, ResetPolicy
 from contract.run_folder import GroupPlan, Plan
-from contract.verdicts import FindingVerdict
+from contract.tables import TABLES
+from contract.verdicts import FindingVerdict, Resumption
 from harness.clients.commit_styles import OF_THE_CLIENTS_STATE
 from harness.story.run import Run
 
 _JAVA = (Client.JAVA, Client.JAVA_CONSUMER)
 _OF_ANY_CLIENT = (Manner.SYNC, Manner.AUTO)
 _OF_FAULTS = "harness.faults"
+_OF_GROUPS = ("client", "reset", "commit_epoch")
+"""The properties of a row's group that a condition may name, besides its labels."""
 _INTERNAL = "__"
 
 
@@ -36,6 +41,39 @@ def require_sound(plan: Plan, module: ModuleType) -> None:
         raise UsageError(f"{file.name}:{line}: {problem}")
 
 
+def require_answer(answer: str, *, labels: Collection[str] | None = None) -> None:
+    """Refuse an answer (`contract.answers`) that counts what there is not.
+
+    Args:
+        answer: the text.
+        labels: of the groups; None where they are not known yet, so that no condition is checked.
+
+    Raises:
+        UsageError: the first mistake.
+    """
+    figures = [one for one in parts(answer) if isinstance(one, Figure)]
+    for count in (count for figure in figures for count in (*figure.counts, *figure.of)):
+        columns = _columns_of(count.source)
+        if count.measure not in {*COUNTING, *columns}:
+            raise UsageError(
+                f"{count.source}: {_lacking('measure', count.measure, (*COUNTING, *columns))}"
+            )
+        if labels is None or count.source in set(Check):
+            continue
+        of_groups = {*_OF_GROUPS, *labels} if "group" in columns else ()
+        known = (DURING, *columns, *sorted(of_groups))
+        for condition in count.conditions:
+            if condition.column not in known:
+                raise UsageError(f"{count.source}: {_lacking('column', condition.column, known)}")
+
+
+def _columns_of(source: str) -> Sequence[str]:
+    if source == RESUMPTION:
+        return Resumption.__struct_fields__
+    names: Sequence[str] = TABLES.get(source, FINDINGS).names
+    return names
+
+
 _Problem = tuple[str, int, str]
 """The wrong name, its line (0: where the file has it last), and what is wrong."""
 
@@ -50,6 +88,10 @@ def _in_plan(plan: Plan) -> Iterator[_Problem]:
         if group.topic not in topics:
             yield group.topic, 0, f"group {group.group}: {_lacking('topic', group.topic, topics)}"
         yield from _in_group(group)
+    try:
+        require_answer(plan.answer, labels={name for one in plan.groups for name in one.labels})
+    except UsageError as mistake:
+        yield plan.answer, 0, f"answer: {mistake}"
     expected = [(one.check, one.verdict, one.groups) for one in plan.expects]
     violated = str(FindingVerdict.VIOLATION)
     for check, verdict, of in (*expected, *((check, violated, []) for check in plan.must_judge)):

@@ -54,6 +54,10 @@ def test_servers_workers_and_the_observer_are_counted(tmp_path: Path) -> None:
     [
         ('"""Why?"""\n', "holds no subclass of Scenario"),
         ("import nothing_of_that_name\n", "does not import: ModuleNotFoundError"),
+        (
+            SCENARIO.replace("brokers=1)", 'brokers=1)\n    answer = "{sends.recrods}"'),
+            "own_test.py: answer of Small: sends: there is no measure recrods",
+        ),
     ],
 )
 def test_a_file_that_can_not_be_counted_is_refused(tmp_path: Path, text: str, told: str) -> None:

@@ -88,6 +88,13 @@ def test_a_name_that_the_story_misspells_is_refused(
         ({"groups": [READERS, READERS]}, "14: 2 groups are named readers"),
         ({"topics": [*PLAN.topics, *PLAN.topics]}, "16: 2 topics are named orders"),
         ({"must_judge": ["lost_recrod"]}, "1: there is no check lost_recrod; there are: lost_r"),
+        (
+            {"answer": "{sends.recrods}"},
+            "1: answer: sends: there is no measure recrods; there are: rows, records",
+        ),
+        ({"answer": "{sends.rows ack=all}"}, "1: answer: sends: there is no column ack; there are"),
+        ({"answer": "{lost_recrod.rows}"}, "1: answer: lost_recrod.rows: lost_recrod is neither"),
+        ({"answer": "{polls.rows end=above}"}, "1: answer: polls: there is no column end"),
         ({"expects": [Expectation(check="lost")]}, "1: there is no check lost; there are: lost_r"),
         (
             {"expects": [Expectation(check="lost_record", verdict="ok")]},
@@ -114,6 +121,13 @@ def test_a_plan_that_names_what_there_is_not_is_refused(
 ) -> None:
     with pytest.raises(UsageError, match=f"own_test.py:{told}"):
         require_sound(msgspec.structs.replace(PLAN, **changed), written(tmp_path, STORY))
+
+
+def test_an_answer_may_count_by_the_labels_of_its_groups(tmp_path: Path) -> None:
+    plan = msgspec.structs.replace(
+        PLAN, groups=[other(labels={"end": "above"})], answer="{polls.rows end=above client=java}"
+    )
+    require_sound(plan, written(tmp_path, STORY))
 
 
 def test_any_client_may_commit_by_itself(tmp_path: Path) -> None:
