@@ -23,7 +23,7 @@ from harness.commands.requirements import DEFAULT_KAFKA, require_pool, require_r
 from harness.nightly.plan import choice_of as planned_choice
 from harness.nightly.state import HeldNight, Wanted, hold_night
 from harness.nightly.suite import find_suite
-from harness.session.catalog import find_scenarios
+from harness.session.catalog import find_scenarios, scenarios
 
 DEFAULT_SUITE = "smoke"
 NIGHTS = "nightly"
@@ -103,9 +103,8 @@ def nightly(  # noqa: PLR0913 - the options of a command
 
 
 def _stories(runs: list[PlannedRun]) -> int:
-    scenarios = find_scenarios([run.scenario for run in runs])
-    pairs = zip(scenarios, runs, strict=True)
-    return sum(count_stories([scenario], run.parameters) for scenario, run in pairs)
+    known = {scenario.name: scenario for scenario in scenarios()}
+    return sum(count_stories([known[run.scenario]], run.parameters) for run in runs)
 
 
 def _introduce(night: HeldNight) -> None:

@@ -18,6 +18,7 @@ from contract.errors import (
     FencepostError,
     InterruptError,
     RunFolderError,
+    UsageError,
 )
 from contract.manifest import DECODED_AGAIN
 from contract.program import say, unexpected
@@ -132,19 +133,25 @@ def run(  # noqa: PLR0913 - the options of a command
 
 
 def list_scenarios(*, as_json: AsJson = False) -> None:
-    """List the scenarios and their questions."""
+    """List the scenarios and their questions; exits 64 if the file of one can't be read."""
     listed = scenarios()
+    readable = [one for one in listed if not one.problem]
     if as_json:
         rows = [
             {"name": one.name, "question": one.question, "parameters": one.parameters}
-            for one in listed
+            for one in readable
         ]
         typer.echo(json.dumps({"scenarios": rows}, indent=2))
-        return
-    table = Table("scenario", "question", box=None, pad_edge=False)
-    for scenario in listed:
-        table.add_row(scenario.name, escape(scenario.question))
-    Console().print(table)
+    else:
+        table = Table("scenario", "question", box=None, pad_edge=False)
+        for scenario in readable:
+            table.add_row(scenario.name, escape(scenario.question))
+        Console().print(table)
+    for one in listed:
+        if one.problem:
+            say(one.problem)
+    if len(readable) < len(listed):
+        raise typer.Exit(UsageError.exit_code)
 
 
 def analyze(

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from traceback import extract_tb
 from types import ModuleType
 
 from contract.errors import UsageError
@@ -51,9 +52,11 @@ def _imported(file: Path) -> ModuleType:
     try:
         with _neighbours_of(file):
             spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
+        lines = [at.lineno for at in extract_tb(error.__traceback__) if at.filename == str(file)]
+        where = f"{file}:{lines[-1]}" if lines else str(file)
         problem = f"{type(error).__name__}: {error}"
-        raise UsageError(f"{file} does not import: {problem}") from error
+        raise UsageError(f"{where} does not import: {problem}") from error
     return module
 
 

@@ -53,7 +53,10 @@ def test_servers_workers_and_the_observer_are_counted(tmp_path: Path) -> None:
     ("text", "told"),
     [
         ('"""Why?"""\n', "holds no subclass of Scenario"),
-        ("import nothing_of_that_name\n", "does not import: ModuleNotFoundError"),
+        ("\nimport nothing_of_that_name\n", "own_test.py:2 does not import: ModuleNotFoundError"),
+        ("import sys\nsys.exit(0)\n", "own_test.py:2 does not import: SystemExit: 0"),
+        ("def f():\n    1 / 0\n\nf()\n", "own_test.py:2 does not import: ZeroDivisionError"),
+        ("class C(\n", "own_test.py.* line 1"),
         (
             SCENARIO.replace("brokers=1)", 'brokers=1)\n    answer = "{sends.recrods}"'),
             "own_test.py: answer of Small: sends: there is no measure recrods",
