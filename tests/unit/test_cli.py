@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from contract.builds import released
 from harness.__main__ import main
+from harness.commands import judging, run
+from harness.session.ducktape_session import DucktapeSession
 
 ROOT = Path(__file__).resolve().parents[2]
 Fencepost = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -161,3 +164,26 @@ def test_bad_words_get_a_code_and_a_hint(
     ended = fencepost(*arguments)
     assert ended.returncode == code, ended.stderr
     assert hint in " ".join(ended.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("dropped", "judged", "code"),
+    [((), 0, 0), ((), 2, 2), (("own.T has no run: x [b]",), 0, 70), (("own.T ...",), 1, 70)],
+)
+def test_a_run_that_was_dropped_is_told_and_never_a_pass(
+    dropped: tuple[str, ...],
+    judged: int,
+    code: int,
+    fencepost: Fencepost,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    session = DucktapeSession(tmp_path, int(bool(dropped)), dropped)
+    monkeypatch.setattr(run, "require_pool", lambda _: None)
+    monkeypatch.setattr(run, "fetched", lambda *_: released("4.4.0"))
+    monkeypatch.setattr(run, "run_ducktape", lambda *_, **__: session)
+    monkeypatch.setattr(judging, "analyse_in_own_process", lambda *_, **__: judged)
+    ended = fencepost("run", "baseline", "--results", str(tmp_path))
+    assert ended.returncode == code
+    told = [line for line in ended.stderr.splitlines() if line.startswith("error: ")]
+    assert told == [f"error: {one}" for one in dropped]
