@@ -96,7 +96,7 @@ def run_ducktape(
         "PYTHONPATH": str(_ROOT),
         "PYTHONUNBUFFERED": "1",
         "FENCEPOST_POOL_KIND": session.cluster,
-        "FENCEPOST_POOL_SIZE": str(pool_size(scenario.path for scenario in chosen)),
+        "FENCEPOST_POOL_SIZE": str(pool_size((one.path for one in chosen), session.builds)),
         "FENCEPOST_POOL_ROOT": str(root),
     }
     if session.cluster != PoolKind.DOCKER and (version := session.builds.of_servers.locked):

@@ -8,26 +8,26 @@ from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
 
+from contract.builds import Build
 from contract.errors import UsageError
 from harness.story.scenario import Scenario
-from harness.story.soundness import require_answer
+from harness.story.soundness import require_declared
 
 
-def pool_size(files: Iterable[Path]) -> int:
+def pool_size(files: Iterable[Path], build: Build) -> int:
     """Return the largest number of nodes that a scenario of these files needs.
 
-    Raises:
-        UsageError: as `node_count`.
-    """
-    return max(node_count(file) for file in files)
-
-
-def node_count(file: Path) -> int:
-    """Return the largest number of nodes that a scenario of this file needs.
+    Args:
+        files: of scenarios.
+        build: what runs.
 
     Raises:
-        UsageError: it does not import, holds no scenario, or the answer of one is unsound.
+        UsageError: a file does not import, holds no scenario, or declares what there is not.
     """
+    return max(_node_count(file, build) for file in files)
+
+
+def _node_count(file: Path, build: Build) -> int:
     module = _imported(file)
     found = [
         one
@@ -37,10 +37,9 @@ def node_count(file: Path) -> int:
     if not found:
         raise UsageError(f"{file} holds no subclass of Scenario: add one, see CONTRIBUTING.md")
     for one in found:
-        try:
-            require_answer(one.answer)
-        except UsageError as mistake:
-            raise UsageError(f"{file}: answer of {one.__name__}: {mistake}") from mistake
+        require_declared(
+            module, answer=one.answer, groups=one.groups, topology=one.topology, build=build
+        )
     return max(one.node_count() for one in found)
 
 

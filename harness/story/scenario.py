@@ -112,7 +112,12 @@ class Scenario(Test):  # type: ignore[misc]
         plan = self._plan(topics, groups, expects, must_judge)
         try:
             self._require_clients(groups)
-            require_sound(plan, sys.modules[type(self).__module__])
+            require_sound(
+                plan,
+                sys.modules[type(self).__module__],
+                topology=topology or self.topology,
+                build=self.session.builds,
+            )
         except UsageError as mistake:
             refuse(mistake)
             raise
