@@ -14,6 +14,7 @@ from contract.errors import FencepostError, InterruptError, UsageError
 
 _PIPE_CLOSED = 141
 """As shells number the end by SIGPIPE."""
+_OF_PYDANTIC = ": Value error, "
 
 
 def run_program(app: typer.Typer, *, name: str | None = None) -> None:
@@ -34,7 +35,7 @@ def run_program(app: typer.Typer, *, name: str | None = None) -> None:
         code = InterruptError.exit_code
     except typer.TyperException as error:
         if str(error):  # Without arguments the help is printed, and nothing else.
-            say(str(error))
+            say(error.format_message().replace(_OF_PYDANTIC, ": "))
         code = UsageError.exit_code
     except FencepostError as error:
         say(str(error))

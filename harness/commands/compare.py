@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from cluster.kafka.own_jars import resolve
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.tether import tethered
 from contract.child import run_child
@@ -24,8 +25,7 @@ from harness.commands.requirements import (
     DEFAULT_KAFKA,
     parameters_of,
     require_kafka,
-    require_pool,
-    require_results,
+    require_runs,
     require_seed,
 )
 from harness.nightly.comparison import WantedComparison, parse_build, suite_of
@@ -102,8 +102,9 @@ def compare(  # noqa: PLR0913 - the options of a command
         for key, version in (("kafka", choice.kafka), ("client", choice.client_version)):
             if version:
                 require_kafka(version, option=f"{key}=VERSION")
-    results = require_results(results)
-    require_pool(cluster)
+    results = require_runs(results, cluster)
+    for choice in choices.values():
+        resolve(choice)
     builds = {side: fetched(choice) for side, choice in choices.items()}
     wanted = WantedComparison(
         suite=suite_of(scenario, given, builds, runs),

@@ -9,6 +9,7 @@ from rich.table import Table
 from cluster.kafka import distribution
 from cluster.kafka.lock import LOCKS, locked_versions, read_lock
 from cluster.kafka.resolve import make_lock
+from harness.commands.requirements import require_kafka
 
 app = typer.Typer(help="Kafka distributions: locked by hash, fetched into a cache.")
 
@@ -31,12 +32,15 @@ def list_versions() -> None:
 def fetch(versions: Annotated[list[str], typer.Argument(help="Versions to fetch.")]) -> None:
     """Download missing jars of versions and verify all of them."""
     for version in versions:
+        require_kafka(version, option="kafka fetch")
+    for version in versions:
         typer.echo(f"Kafka {version}: {distribution.ensure(version)}")
 
 
 @app.command()
 def lock(version: Annotated[str, typer.Argument(help="A released Kafka version.")]) -> None:
     """Write a lock file for a version: resolve its jars and hash them."""
+    require_kafka(version, option="kafka lock")
     with Console(stderr=True).status(f"resolving Kafka {version}"):
         made = make_lock(version)
     path = LOCKS / f"kafka-{version}.lock"

@@ -19,7 +19,7 @@ from harness.commands.builds import ClientJars, ClientVersion, KafkaDir, choice_
 from harness.commands.judging import EarlyAnalysis, count_stories, options_of
 from harness.commands.nights import carry_out, judged
 from harness.commands.outputs import AsJson, Cluster, Verbose
-from harness.commands.requirements import DEFAULT_KAFKA, require_pool, require_results, require_seed
+from harness.commands.requirements import DEFAULT_KAFKA, require_runs, require_seed
 from harness.nightly.plan import choice_of as planned_choice
 from harness.nightly.state import HeldNight, Wanted, hold_night
 from harness.nightly.suite import find_suite
@@ -78,8 +78,7 @@ def nightly(  # noqa: PLR0913 - the options of a command
         command=shlex.join(sys.argv),
         given=given,
     )
-    results = require_results(results)
-    require_pool(cluster)
+    results = require_runs(results, cluster)
     for run in wanted.plan(0):
         fetched(planned_choice(run), find_scenarios([run.scenario]))
     with hold_night(results / NIGHTS, wanted, is_fresh=fresh) as night:

@@ -22,8 +22,7 @@ from contract.waiting import wait_until
 from harness.commands.requirements import (
     DEFAULT_KAFKA,
     require_kafka,
-    require_pool,
-    require_results,
+    require_runs,
 )
 from harness.faults.language import FORMS, VERBS
 from harness.playground.state import (
@@ -70,8 +69,7 @@ def playground(
         _introduce(find(results))
         return
     require_kafka(kafka)
-    results = require_results(results)
-    require_pool(cluster)
+    results = require_runs(results, cluster)
     distribution.ensure(kafka)
     forget(results)
     _introduce(_start(cluster, kafka, results))

@@ -106,6 +106,8 @@ def page_of(path: Path) -> Path:
         UsageError: there is none.
     """
     if path.is_file():
+        if path.suffix != ".html":
+            raise UsageError(f"{path} is no page: name a page, or the folder of a run")
         return path.resolve()
     page = path / _PAGE
     try:

@@ -45,8 +45,8 @@ from harness.commands.judging import (
 from harness.commands.outputs import AsJson, Cluster, Verbose
 from harness.commands.requirements import (
     parameters_of,
-    require_pool,
-    require_results,
+    require_programs,
+    require_runs,
     require_seed,
 )
 from harness.invocation import Session
@@ -91,8 +91,7 @@ def run(  # noqa: PLR0913 - the options of a command
         scenario.require(chosen_parameters)
     choice = choice_of(kafka, kafka_dir, client_version, client_jars)
     require_seed(seed)
-    results = require_results(results)
-    require_pool(cluster)
+    results = require_runs(results, cluster)
     build = fetched(choice, chosen)
     session = session_of(
         seed=new_seed() if seed is None else seed,
@@ -191,6 +190,7 @@ def analyze(
     Histories and the logs of clients and servers are decoded again, so that missing files are
     noticed. At a URI the tables are judged as they are, and the report is written beside them.
     """
+    require_programs()
     places = [place(run) for run in runs]
     folders = [path for path in places if isinstance(path, Path)]
     decoded = [decode_again(folder) for path in folders for folder in find_runs(path)]

@@ -28,7 +28,7 @@ def ending(error: BaseException | None) -> typer.Typer:
         (typer.Exit(2), 2, ""),
         (KeyboardInterrupt(), 130, "error: interrupted"),
         (InterruptError("all is kept"), 130, "error: interrupted: all is kept"),
-        (typer.BadParameter("no such thing"), 64, "error: no such thing"),
+        (typer.BadParameter("no such thing"), 64, "error: Invalid value: no such thing"),
         (PrerequisiteError("install Java"), 69, "error: install Java"),
         (ZeroDivisionError("by nothing\nat all"), 70, "error: unexpected ZeroDivisionError: by"),
     ],
