@@ -28,7 +28,8 @@ _UNSHARE = (
     "--mount-proc",
 )
 _PROBE_SECONDS = 20
-_HARNESS_DIED = 70
+_END_SECONDS = 5
+_DIED = 70
 
 
 class Sandbox:
@@ -64,10 +65,19 @@ class Sandbox:
         return self._process.wait()
 
     def kill(self) -> None:
-        """Kill everything inside; does nothing if it has ended."""
+        """Kill everything inside, and wait for its end; does nothing if it has ended.
+
+        The lifeline lets all end in order. Where a process of the sandbox is stopped, it takes the
+        kernel: with `unshare` it kills the first process, and with that all others.
+        """
         if self._lifeline >= 0:
             os.close(self._lifeline)
             self._lifeline = -1
+        try:
+            self._process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
 
 def sandbox_problem() -> str | None:
@@ -77,34 +87,41 @@ def sandbox_problem() -> str | None:
         return f"the embedded pool needs Linux network namespaces. {still}"
     if shutil.which("unshare") is None:
         return f"`unshare` is missing: install it (Debian: apt-get install util-linux). {still}"
-    probe = subprocess.run(
-        [*_UNSHARE, "true"], capture_output=True, text=True, check=False, timeout=_PROBE_SECONDS
-    )
-    if probe.returncode == 0:
+    status, said = _probe("true")
+    if status == 0:
         return None
     return (
         f"this machine blocks user namespaces, which the embedded pool needs "
-        f"({probe.stderr.strip() or f'unshare ended with {probe.returncode}'}). {_fix()} {still}"
+        f"({said or f'unshare ended with {status}'}). {_fix()} {still}"
     )
 
 
 def cut_problem() -> str | None:
     """Return why packets can't be dropped in a working sandbox; None if they can."""
-    probe = subprocess.run(
-        [*_UNSHARE, sys.executable, "-m", "cluster.nodes.firewall"],
-        cwd=_ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=_PROBE_SECONDS,
-    )
-    if probe.returncode == 0:
+    status, said = _probe(sys.executable, "-m", "cluster.nodes.firewall")
+    if status == 0:
         return None
-    said = probe.stderr.strip().rpartition("\n")[2]
+    last = said.rpartition("\n")[2]
     return (
-        f"the kernel refuses nftables rules ({said}): modprobe nf_tables. Until then only "
+        f"the kernel refuses nftables rules ({last}): modprobe nf_tables. Until then only "
         "scenarios with process faults can run."
     )
+
+
+def _probe(*command: str) -> tuple[int, str]:
+    """Run a command in namespaces; returns its status and what it printed as an error."""
+    try:
+        ended = subprocess.run(
+            [*_UNSHARE, *command],
+            cwd=_ROOT,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=_PROBE_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        return _DIED, f"unshare did not end within {_PROBE_SECONDS} s"
+    return ended.returncode, ended.stderr.decode(errors="replace").strip()
 
 
 def _fix() -> str:
@@ -140,7 +157,7 @@ def supervise(lifeline: int, argv: Sequence[str]) -> int:
 
 def _die_with_harness(lifeline: int) -> None:
     os.read(lifeline, 1)
-    os._exit(_HARNESS_DIED)
+    os._exit(_DIED)
 
 
 def _bring_loopback_up() -> None:

@@ -65,6 +65,24 @@ def test_nothing_outlives_a_killed_harness() -> None:
     wait_until(lambda: not processes_with(mark), what="their end", timeout_seconds=20)
 
 
+@pytest.mark.parametrize("stopped", ["unshare", "the first process", "the command"])
+def test_what_is_stopped_ends_with_the_sandbox(stopped: str) -> None:
+    mark = f"600.{uuid.uuid4().int % 10**9}"
+    sandbox = Sandbox(["sleep", mark], env=ENVIRONMENT, cwd=ROOT)
+
+    def started() -> list[psutil.Process] | None:
+        """unshare, the first process in the sandbox, and the command in it."""
+        inside = [one for one in psutil.Process().children(recursive=True) if mark in one.cmdline()]
+        return inside if [one for one in inside if one.name() == "sleep"] else None
+
+    processes = wait_until(started, what="the command", timeout_seconds=20)
+    names = ["unshare", "the first process", "the command"]
+    processes[names.index(stopped)].suspend()
+    sandbox.kill()
+    assert sandbox.wait() != 0
+    wait_until(lambda: not processes_with(mark), what="their end", timeout_seconds=20)
+
+
 def test_blocked_user_namespaces_are_told_with_what_still_runs() -> None:
     script = (
         "echo 0 > /proc/sys/user/max_user_namespaces && "
