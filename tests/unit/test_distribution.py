@@ -6,16 +6,18 @@ import shutil
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from cluster.kafka import distribution
-from cluster.kafka.download import download, sha256_of
+from cluster.kafka import download as download_module
+from cluster.kafka.download import alone_in, download, sha256_of
 from cluster.kafka.lock import LOCKS, Artifact, Lock, locked_versions, read_lock
 from cluster.kafka.repository import repository_root
-from contract.errors import DistributionError
+from contract.errors import DistributionError, WaitTimeoutError
 
 CONTENT = b"jar" * 50_000
 
@@ -97,6 +99,60 @@ def test_a_damaged_jar_is_brought_again(repository: Path, tmp_path: Path) -> Non
     (jars / "tiny-1.0.jar").write_bytes(b"damaged")
     bring(artifact(), repository.as_uri(), jars)
     assert (jars / "tiny-1.0.jar").read_bytes() == CONTENT
+
+
+class EndlessHandler(SimpleHTTPRequestHandler):
+    """Goes on sending, until nobody reads it."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        with suppress(OSError):
+            while True:
+                self.wfile.write(CONTENT)
+
+    def log_message(self, *_args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def endless() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), EndlessHandler) as running:
+        running.daemon_threads = True
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{running.server_port}"
+        running.shutdown()
+
+
+def test_a_body_without_an_end_is_not_read_on(endless: str, tmp_path: Path) -> None:
+    jars = tmp_path / "jars"
+    with pytest.raises(DistributionError, match=f"more than the {len(CONTENT)} bytes locked"):
+        bring(artifact(), endless, jars)
+    assert list(jars.iterdir()) == []
+
+
+def test_a_body_that_comes_too_slowly_is_not_waited_for(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(download_module, "_LIMIT_SECONDS", 0)
+    with pytest.raises(DistributionError, match="takes more than 0 s"):
+        bring(artifact(), server, tmp_path / "jars")
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_cache_that_takes_no_files_is_told_with_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "file"))
+    with pytest.raises(DistributionError, match=r"can't be written .*FENCEPOST_CACHE"):
+        distribution.ensure("9.9.9", progress=False)
+
+
+def test_a_lock_that_is_held_too_long_is_told(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(download_module, "_LIMIT_SECONDS", 0)
+    with alone_in(cache), pytest.raises(WaitTimeoutError, match="the lock of "), alone_in(cache):
+        pass
 
 
 def test_without_a_network_the_error_says_what_to_do(tmp_path: Path) -> None:
