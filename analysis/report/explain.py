@@ -9,7 +9,6 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -21,6 +20,7 @@ from contract.program import run_program
 from contract.regular_files import read_file
 from contract.run_folder import RunFolder, find_runs
 from contract.tables import MICROS_PER_SECOND
+from contract.terminal import Terminal
 from contract.verdicts import Finding, Verdict
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -94,7 +94,7 @@ def _place(run: str) -> tuple[Path, str | None]:
 
 
 def _show(told: _Story) -> None:
-    out = Console()
+    out = Terminal(markup=True)
     one = told.finding
     out.print(f"[bold]{one.check}[/] {one.verdict}: {escape(one.cause)}", soft_wrap=True)
     out.print(escape(where(one)), highlight=False, soft_wrap=True)
@@ -138,7 +138,7 @@ def _list(verdict: Verdict, *, as_json: bool) -> None:
     table.columns[1].justify = "right"
     for row in rows:
         table.add_row(row["name"], str(row["of"]), row["standing"], escape(row["cause"]))
-    out = Console()
+    out = Terminal(markup=True)
     out.print(table if rows else "The run has no findings.")
 
 

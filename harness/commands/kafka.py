@@ -3,12 +3,12 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from cluster.kafka import distribution
 from cluster.kafka.lock import LOCKS, locked_versions, read_lock
 from cluster.kafka.resolve import make_lock
+from contract.terminal import Terminal
 from harness.commands.requirements import require_kafka
 
 app = typer.Typer(help="Kafka distributions: locked by hash, fetched into a cache.")
@@ -25,7 +25,7 @@ def list_versions() -> None:
         size_mb = sum(artifact.size_bytes for artifact in artifacts) / _BYTES_PER_MB
         fetched = "yes" if distribution.is_fetched(version) else "no"
         table.add_row(version, str(len(artifacts)), f"{size_mb:.0f}", fetched)
-    Console().print(table)
+    Terminal().print(table)
 
 
 @app.command()
@@ -41,7 +41,7 @@ def fetch(versions: Annotated[list[str], typer.Argument(help="Versions to fetch.
 def lock(version: Annotated[str, typer.Argument(help="A released Kafka version.")]) -> None:
     """Write a lock file for a version: resolve its jars and hash them."""
     require_kafka(version, option="kafka lock")
-    with Console(stderr=True).status(f"resolving Kafka {version}"):
+    with Terminal(stderr=True).status(f"resolving Kafka {version}"):
         made = make_lock(version)
     path = LOCKS / f"kafka-{version}.lock"
     path.write_text(made.text)

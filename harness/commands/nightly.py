@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from cluster.nodes.pool import PoolKind
 from contract.builds import Choice
 from contract.errors import InterruptError
 from contract.nights import NightSummary, Outcome, PlannedRun
+from contract.terminal import Terminal
 from contract.uris import local_folder
 from contract.verdicts import RunVerdict
 from harness.commands.builds import ClientJars, ClientVersion, KafkaDir, choice_of, fetched
@@ -29,7 +29,7 @@ DEFAULT_SUITE = "smoke"
 NIGHTS = "nightly"
 EXIT_CODES = {RunVerdict.PASS: 0, RunVerdict.FAIL: 1, RunVerdict.UNDECIDED: 2}
 
-_console = Console(stderr=True)
+_console = Terminal(stderr=True)
 
 
 def nightly(  # noqa: PLR0913 - the options of a command
@@ -126,7 +126,7 @@ def _conclude(summary: NightSummary, path: Path) -> None:
     since = "no earlier night to compare with"
     if summary.compared_with is not None:
         since = f"changes since {summary.compared_with}: {len(summary.changes)}"
-    out = Console()
+    out = Terminal()
     for line in (
         f"{summary.verdict} {path.name}: {shown}; {since}",
         f"report: {path / 'report' / 'index.html'}",

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from cluster.kafka import distribution
 from cluster.nodes.pool import PoolKind
 from contract.errors import InterruptError, NodeError, UsageError
 from contract.held import is_held
+from contract.terminal import Terminal
 from contract.uris import local_folder
 from contract.waiting import hold as hold_for
 from contract.waiting import wait_until
@@ -37,7 +37,7 @@ from harness.playground.state import (
     tell,
 )
 
-_console = Console(highlight=False, soft_wrap=True)
+_console = Terminal(highlight=False, soft_wrap=True)
 _READY_SECONDS = 120
 _STOP_SECONDS = 90
 _LOG_TAIL_BYTES = 3000
@@ -200,7 +200,7 @@ def _introduce(found: Playground) -> None:
         "heal:                      fencepost heal",
         "end:                       fencepost playground --stop, or make clean",
     ):
-        _console.print(line, markup=False)
+        _console.print(line)
 
 
 def _heal(found: Playground) -> None:

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from cluster.nodes.pool import PoolKind
@@ -25,6 +23,7 @@ from contract.program import say, unexpected
 from contract.progress import PhaseProgress
 from contract.randomness import new_seed
 from contract.run_folder import GENERATED, RunFolder, find_runs
+from contract.terminal import Terminal
 from contract.uris import local_folder, place
 from contract.verdicts import EngineChoice
 from harness.collection.collect import decode_clients, decode_server_logs
@@ -55,7 +54,7 @@ from harness.session.ducktape_session import run_ducktape
 from harness.session.node_root import node_root
 from harness.session.provenance import session_of
 
-_console = Console(stderr=True)
+_console = Terminal(stderr=True)
 
 
 def run(  # noqa: PLR0913 - the options of a command
@@ -144,8 +143,8 @@ def list_scenarios(*, as_json: AsJson = False) -> None:
     else:
         table = Table("scenario", "question", box=None, pad_edge=False)
         for scenario in readable:
-            table.add_row(scenario.name, escape(scenario.question))
-        Console().print(table)
+            table.add_row(scenario.name, scenario.question)
+        Terminal().print(table)
     for one in listed:
         if one.problem:
             say(one.problem)

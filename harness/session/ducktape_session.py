@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from docker.errors import DockerException
-from rich.console import Console
 
 from cluster.kafka import class_data
 from cluster.nodes.docker_pool import remove_orphans
@@ -22,6 +21,7 @@ from contract.errors import InterruptError, NodeError, PrerequisiteError, RunFol
 from contract.nights import SESSION_FILE
 from contract.refusal import refusal_in
 from contract.run_folder import find_runs, has_runs
+from contract.terminal import Terminal
 from harness.invocation import Session
 from harness.session.account import dropped
 from harness.session.catalog import ScenarioFile
@@ -30,7 +30,7 @@ from harness.session.pool_size import pool_size
 from harness.session.salvage import salvage
 from harness.story.phases import PREFIX
 
-_console = Console(stderr=True)
+_console = Terminal(stderr=True)
 _ROOT = Path(__file__).resolve().parents[2]
 _ABOVE_ALL = Path("/")
 """ducktape's working directory, to which it prints the paths of failed scenarios relatively."""
@@ -125,7 +125,7 @@ def _record_class_data(kafka: str, on_phase: Callable[[str], None]) -> None:
     """
     if (problem := class_data.ensure(kafka, on_phase=on_phase)) is not None:
         warning = f"Kafka {kafka} has no class data, so servers start more slowly: {problem}"
-        _console.print(warning, style="yellow", markup=False, soft_wrap=True)
+        _console.print(warning, style="yellow", soft_wrap=True)
 
 
 def _kept(folder: Path, root: Path) -> str:
@@ -151,7 +151,7 @@ def _report_errors(folder: Path) -> None:
             continue
         if run.error is not None:
             message = f"{run.scenario} did not finish: {run.error}"
-            _console.print(message, style="red", markup=False, soft_wrap=True)
+            _console.print(message, style="red", soft_wrap=True)
 
 
 def _watch(
@@ -189,7 +189,6 @@ def _remove_containers() -> None:
             f"the Docker daemon does not respond ({error}), so containers of this run may remain. "
             "Start the daemon, then run `make clean` to remove them",
             style="yellow",
-            markup=False,
             soft_wrap=True,
         )
 
