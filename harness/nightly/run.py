@@ -105,7 +105,7 @@ def execute_in_ducktape(
                 on_phase=on_phase,
                 parameters=run.parameters,
             )
-        except NodeError as error:
+        except (NodeError, UsageError) as error:
             return Ended(folder=None, error=str(error))
     missing = "; ".join(ended.dropped) or None
     return Ended(folder=ended.folder, exit_code=ended.exit_code, error=missing)

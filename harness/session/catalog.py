@@ -2,8 +2,9 @@
 
 import ast
 import json
+import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -17,6 +18,13 @@ from contract.regular_files import read_file
 _FOLDER = Path(__file__).resolve().parents[2] / "scenarios"
 _SUFFIX = "_test"
 _STARTS_ON = "STARTS_ON"
+CUTTING_FAULTS = {
+    "harness.faults.bridge": "Bridge",
+    "harness.faults.client": "CutClient",
+    "harness.faults.cut": "Cut",
+    "harness.faults.divide": "Divide",
+}
+"""The faults that cut connections, by their modules."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +35,7 @@ class ScenarioFile:
         declared; None if they can't be read from its file.
     starts_on: the Kafka version that brokers start on before an upgrade, by the run's version.
     optional: names of parameters of its tests that have a default.
+    cuts: values of parameters with which connections are cut; None if they are cut with any.
     problem: why the file can't be read, with the line; empty if it can.
     """
 
@@ -36,6 +45,7 @@ class ScenarioFile:
     parameters: tuple[Mapping[str, Any], ...] | None = ({},)
     starts_on: Mapping[str, str] = field(default_factory=dict)
     optional: frozenset[str] = frozenset()
+    cuts: frozenset[str] | None = frozenset()
     problem: str = ""
 
     def require(self, parameters: Mapping[str, Any]) -> None:
@@ -53,6 +63,31 @@ class ScenarioFile:
         declared = ", ".join(json.dumps(one) for one in self.parameters if one)
         hint = f"it declares: {declared}" if declared else "it declares none"
         raise UsageError(f"{self.name} does not declare the parameters {given}; {hint}")
+
+    def require_uncut(self, parameters: Mapping[str, Any]) -> None:
+        """Check that no connection is cut, for a pool whose nodes have no network of their own.
+
+        Args:
+            parameters: of the run; empty: all that it declares.
+
+        Raises:
+            UsageError: one is; the message says with which parameters none is.
+        """
+        every = [parameters] if parameters else list(self.parameters or ({},))
+        cut = [one for one in every if self.cuts is None or self.cuts & {*map(str, one.values())}]
+        if not cut:
+            return
+        without = [json.dumps(one) for one in every if one not in cut]
+        instead = f", or --parameters {shlex.quote(without[0])}" if without else ""
+        raise UsageError(
+            f"{self.name} cuts connections{_with(cut)}, and nodes on loopback have no network of "
+            f"their own: use --cluster embedded or docker{instead}"
+        )
+
+
+def _with(every: Sequence[Mapping[str, Any]]) -> str:
+    given = [json.dumps(one) for one in every if one]
+    return f" with {', '.join(given)}" if given else ""
 
 
 def scenarios() -> list[ScenarioFile]:
@@ -87,7 +122,8 @@ def read_scenario(path: Path) -> ScenarioFile:
         tree = ast.parse(read_file(path))
         question = (ast.get_docstring(tree) or "").partition("\n")[0]
         parameters, optional = _parameters(tree), _optional(tree)
-        return ScenarioFile(name, path, question, parameters, _starts_on(tree), optional)
+        starts_on, cuts = _starts_on(tree), _cuts(tree)
+        return ScenarioFile(name, path, question, parameters, starts_on, optional, cuts)
     except SyntaxError as error:
         problem = f"{path}:{error.lineno or 1}: {error.msg}"
     except OSError as error:
@@ -124,6 +160,36 @@ def _parameters(tree: ast.Module) -> tuple[Mapping[str, Any], ...] | None:
     except ValueError:
         return None
     return tuple(declared) or ({},)
+
+
+def _cuts(tree: ast.Module) -> frozenset[str] | None:
+    """Return the keys whose values cut connections, in dictionaries of recipes.
+
+    None if a connection is cut elsewhere, as in a test.
+    """
+    names = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module in CUTTING_FAULTS
+        for alias in node.names
+        if alias.name == CUTTING_FAULTS[node.module]
+    }
+
+    def calls(node: ast.AST) -> list[ast.Call]:
+        called = [one for one in ast.walk(node) if isinstance(one, ast.Call)]
+        return [one for one in called if isinstance(one.func, ast.Name) and one.func.id in names]
+
+    recipes = [
+        (key, value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Dict)
+        for key, value in zip(node.keys, node.values, strict=True)
+        if isinstance(key, ast.Constant)
+    ]
+    of_recipes = {id(call) for _, value in recipes for call in calls(value)}
+    if any(id(call) not in of_recipes for call in calls(tree)):
+        return None
+    return frozenset(str(key.value) for key, value in recipes if calls(value))
 
 
 def _starts_on(tree: ast.Module) -> dict[str, str]:

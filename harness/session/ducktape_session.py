@@ -76,11 +76,15 @@ def run_ducktape(
         parameters: parameters of the scenarios' tests; None or empty: all that they declare.
 
     Raises:
-        UsageError: a scenario's file does not import, or one is refused and none has a run folder.
+        UsageError: a scenario's file does not import, needs another pool, or is refused while none
+            has a run folder.
         PrerequisiteError: the pool of nodes could not be opened.
         NodeError: no scenario has a run folder; shows ducktape's last lines.
         InterruptError: it was interrupted; says what is kept.
     """
+    if session.cluster == PoolKind.LOOPBACK:
+        for scenario in chosen:
+            scenario.require_uncut(parameters or {})
     command = [
         sys.executable,
         "-m",
