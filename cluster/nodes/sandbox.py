@@ -1,11 +1,16 @@
-"""One private user, network, mount and pid namespace for a whole embedded pool.
+"""Private user, network, mount and pid namespaces for a whole embedded pool.
 
 Everything that a run starts is inside. When the sandbox's first process ends, the kernel kills the
 others, and removes the namespaces, bridges and routes with the last one. The first process is
 `supervise` below. It ends with its command, or at once when the harness outside ends (also by
 SIGKILL), which closes a pipe that only the harness holds open.
+
+The first process has user, mount and pid namespaces, and makes the machine's files read-only
+(`cluster.nodes.confinement`). Its command is in further ones, which can't undo that: `enter`
+prepares these (docs/decisions/0039).
 """
 
+import json
 import os
 import shutil
 import signal
@@ -15,18 +20,24 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from cluster.nodes.confinement import confine, drop_capabilities
+
 _ROOT = Path(__file__).resolve().parent.parent.parent
-_UNSHARE = (
+_MODULE = "cluster.nodes.sandbox"
+_OUTER = (
     "unshare",
     "--user",
     "--map-root-user",
-    "--net",
     "--mount",
+    "--ipc",
+    "--uts",
     "--pid",
     "--fork",
     "--kill-child",
     "--mount-proc",
 )
+_INNER = ("unshare", "--user", "--map-root-user", "--net", "--mount")
+_ENTER = "enter"
 _PROBE_SECONDS = 20
 _END_SECONDS = 5
 _DIED = 70
@@ -39,16 +50,24 @@ class Sandbox:
     """
 
     def __init__(
-        self, argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, stdout: int | None = None
+        self,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        cwd: Path,
+        stdout: int | None = None,
+        writable: Sequence[Path] = (),
     ) -> None:
         """Start it; standard error goes to standard output if that is given.
 
-        It is in a session of its own: a terminal's Ctrl-C reaches its owner alone.
+        It is in a session of its own: a terminal's Ctrl-C reaches its owner alone. It can write
+        the folders `writable`, and files of its own below /run.
         """
         end_inside, self._lifeline = os.pipe()
-        supervisor = [sys.executable, "-m", "cluster.nodes.sandbox", str(end_inside), *argv]
+        folders = json.dumps([str(folder.absolute()) for folder in writable])
+        supervisor = [sys.executable, "-m", _MODULE, str(end_inside), folders, *argv]
         self._process = subprocess.Popen(
-            [*_UNSHARE, *supervisor],
+            [*_OUTER, *supervisor],
             env={**env, "PYTHONPATH": str(_ROOT)},
             cwd=cwd,
             stdin=subprocess.DEVNULL,
@@ -112,7 +131,7 @@ def _probe(*command: str) -> tuple[int, str]:
     """Run a command in namespaces; returns its status and what it printed as an error."""
     try:
         ended = subprocess.run(
-            [*_UNSHARE, *command],
+            [*_OUTER, *_INNER, *command],
             cwd=_ROOT,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -138,21 +157,30 @@ def _fix() -> str:
     return "A container runtime's seccomp profile may forbid them: run on the host itself."
 
 
-def supervise(lifeline: int, argv: Sequence[str]) -> int:
-    """Run as the sandbox's first process: prepare it, run the command, reap orphans.
+def supervise(lifeline: int, writable: Sequence[Path], argv: Sequence[str]) -> int:
+    """Run as the sandbox's first process: confine it, run the command inside, reap orphans.
 
     Returns the command's exit status.
     """
-    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run"], check=True)
-    _bring_loopback_up()
     threading.Thread(target=_die_with_harness, args=(lifeline,), daemon=True).start()
-    command = subprocess.Popen(argv, stdin=subprocess.DEVNULL)
+    confine(writable)
+    inside = [*_INNER, sys.executable, "-m", _MODULE, _ENTER, *argv]
+    command = subprocess.Popen(inside, stdin=subprocess.DEVNULL)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda received, _frame: command.send_signal(received))
     while True:
         pid, status = os.wait()
         if pid == command.pid:
             return os.waitstatus_to_exitcode(status)
+
+
+def enter(argv: Sequence[str]) -> None:
+    """Prepare the inner namespaces, and become the command."""
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run"], check=True)
+    _bring_loopback_up()
+    drop_capabilities()
+    os.environ["TMPDIR"] = "/run"
+    os.execvp(argv[0], list(argv))  # noqa: S606 - each word is one of our own making
 
 
 def _die_with_harness(lifeline: int) -> None:
@@ -168,5 +196,8 @@ def _bring_loopback_up() -> None:
 
 
 if __name__ == "__main__":
-    status = supervise(int(sys.argv[1]), sys.argv[2:])
+    if sys.argv[1] == _ENTER:
+        enter(sys.argv[2:])
+    folders = [Path(name) for name in json.loads(sys.argv[2])]
+    status = supervise(int(sys.argv[1]), folders, sys.argv[3:])
     sys.exit(status if status >= 0 else 128 - status)

@@ -36,6 +36,7 @@ from harness.playground.state import (
     keeper,
     tell,
 )
+from harness.session.ducktape_session import PROGRAM
 
 _console = Terminal(highlight=False, soft_wrap=True)
 _READY_SECONDS = 120
@@ -174,7 +175,7 @@ def _into(found: Playground, results: Path) -> list[str]:
     if kept_by is None:
         raise NodeError("the playground has ended")
     for process in kept_by.children(recursive=True):
-        if process.exe() != kept_by.exe() or "cluster.nodes.sandbox" not in process.cmdline():
+        if process.cmdline()[1:3] != ["-m", PROGRAM]:
             continue
         namespaces = ("--user", "--mount", "--pid", "--net")
         return ["nsenter", f"--target={process.pid}", *namespaces, "--preserve-credentials"]

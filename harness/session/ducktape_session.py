@@ -5,8 +5,9 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from harness.session.pool_size import pool_size
 from harness.session.salvage import salvage
 from harness.story.phases import PREFIX
 
+PROGRAM = "harness.session.ducktape_program"
 _console = Terminal(stderr=True)
 _ROOT = Path(__file__).resolve().parents[2]
 _ABOVE_ALL = Path("/")
@@ -60,6 +62,7 @@ def run_ducktape(
     root: Path,
     on_phase: Callable[[str], None],
     parameters: Mapping[str, Any] | None = None,
+    writable: Sequence[Path] = (),
 ) -> DucktapeSession:
     """Run scenarios one after the other.
 
@@ -74,6 +77,7 @@ def run_ducktape(
         root: the folder for the nodes' files.
         on_phase: called with each phase as it begins.
         parameters: parameters of the scenarios' tests; None or empty: all that they declare.
+        writable: further folders that scenarios write.
 
     Raises:
         UsageError: a scenario's file does not import, needs another pool, or is refused while none
@@ -88,7 +92,7 @@ def run_ducktape(
     command = [
         sys.executable,
         "-m",
-        "harness.session.ducktape_program",
+        PROGRAM,
         *(str(scenario.path) for scenario in chosen),
         "--cluster=cluster.ducktape.PoolCluster",
         f"--results-root={results}",
@@ -108,7 +112,8 @@ def run_ducktape(
     folder, notes = reserve_session(results, root)
     environment[NOTES] = str(notes)
     try:
-        exit_code, lines = _watch(command, environment, session, on_phase)
+        start = _starter(session, [results, root, *writable])
+        exit_code, lines = _watch(start(command, env=environment), session, on_phase)
         refused = refusal_in(lines)
         if not has_runs(folder):
             said = "\n".join(lines[-_TAIL_LINES:])
@@ -158,16 +163,24 @@ def _report_errors(folder: Path) -> None:
             _console.print(message, style="red", soft_wrap=True)
 
 
+_Started = Callable[..., "Sandbox | subprocess.Popen[bytes]"]
+
+
+def _starter(session: Session, writable: Sequence[Path]) -> _Started:
+    """Return what starts ducktape with its output in a pipe, in a sandbox for the embedded pool."""
+    starter: _Started = _start
+    if session.cluster == PoolKind.EMBEDDED:
+        starter = partial(Sandbox, writable=writable)
+    return partial(starter, cwd=_ABOVE_ALL, stdout=subprocess.PIPE)
+
+
 def _watch(
-    command: list[str],
-    environment: dict[str, str],
+    process: "Sandbox | subprocess.Popen[bytes]",
     session: Session,
     on_phase: Callable[[str], None],
 ) -> tuple[int, list[str]]:
-    """Run ducktape to its end, and report its scenarios' phases; returns exit status and output."""
-    starter = Sandbox if session.cluster == PoolKind.EMBEDDED else _start
+    """Follow ducktape to its end, and report its scenarios' phases; returns status and output."""
     lines: list[str] = []
-    process = starter(command, env=environment, cwd=_ABOVE_ALL, stdout=subprocess.PIPE)
     try:
         on_phase("starting ducktape")
         for raw in process.stdout or ():

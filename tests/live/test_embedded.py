@@ -34,7 +34,9 @@ def processes_with(mark: str) -> list[psutil.Process]:
 
 def test_each_cut_bites_and_its_heal_undoes_only_that(tmp_path: Path) -> None:
     command = [sys.executable, INSIDE, str(tmp_path)]
-    sandbox = Sandbox(command, env=ENVIRONMENT, cwd=ROOT, stdout=subprocess.PIPE)
+    sandbox = Sandbox(
+        command, env=ENVIRONMENT, cwd=ROOT, stdout=subprocess.PIPE, writable=[tmp_path]
+    )
     assert sandbox.stdout is not None
     said = sandbox.stdout.read().decode()
     assert sandbox.wait() == 0, said
@@ -71,7 +73,7 @@ def test_what_is_stopped_ends_with_the_sandbox(stopped: str) -> None:
     sandbox = Sandbox(["sleep", mark], env=ENVIRONMENT, cwd=ROOT)
 
     def started() -> list[psutil.Process] | None:
-        """unshare, the first process in the sandbox, and the command in it."""
+        """unshare, the first process in the sandbox, and the command inside."""
         inside = [one for one in psutil.Process().children(recursive=True) if mark in one.cmdline()]
         return inside if [one for one in inside if one.name() == "sleep"] else None
 
@@ -116,7 +118,7 @@ def test_an_ordinary_user_gets_the_same_pool(tmp_path_factory: pytest.TempPathFa
         "import os, sys; from pathlib import Path\n"
         "from cluster.nodes.sandbox import Sandbox\n"
         f"sys.exit(Sandbox([sys.executable, {INSIDE!r}, {str(folder)!r}], "
-        "env=dict(os.environ), cwd=Path('.')).wait())\n"
+        f"env=dict(os.environ), cwd=Path('.'), writable=[Path({str(folder)!r})]).wait())\n"
     )
     ended = subprocess.run(
         [*as_nobody, sys.executable, "-c", script],

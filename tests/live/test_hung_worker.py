@@ -4,8 +4,9 @@ from pathlib import Path
 
 import msgspec
 import psutil
+import pyarrow.parquet as pq
 import pytest
-from command import POOL, fencepost, finished, ran, records_in
+from command import POOL, fencepost, finished, ran
 
 from contract.manifest import MANIFEST_FILE
 from contract.run_folder import RunFolder, find_runs
@@ -33,12 +34,10 @@ def test_all_else_is_collected_and_the_run_is_undecided(
 ) -> None:
     run = runs[hung]
     error = run.run().error or ""
-    assert (
-        f"could not close worker {hung}: WaitTimeoutError".replace("worker obs", "the obs") in error
-    )
-    rows = records_in(run)
-    assert rows["sends"] == 100
-    assert rows["replica_records"] == (0 if hung == "observer" else 100)
+    what = "the observer" if hung == "observer" else f"worker {hung}"
+    assert f"could not close {what}: WaitTimeoutError" in error
+    assert pq.read_table(run.tables / "sends.parquet").num_rows > 0
+    assert (run.tables / "replica_records.parquet").exists() == (hung != "observer")
     assert {path.stem for path in run.history.glob("*.jsonl")} == {
         "clients",
         "driver",
