@@ -1,7 +1,7 @@
 """The names of Kafka's settings, in any version that has a lock file.
 
 `setting_names.json` is written by `python -m bench.setting_names` from Kafka's own classes. Kafka
-itself tells of a name that it does not know in a log only.
+itself reports a name that it does not know in a log only.
 """
 
 import difflib

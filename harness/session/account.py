@@ -1,6 +1,6 @@
 """What a session was asked to run, and which of it came to nothing.
 
-ducktape's process tells both in lines of its output.
+ducktape's process prints both in lines of its output.
 """
 
 from collections.abc import Iterable
@@ -29,13 +29,13 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     why: str
 
 
-def tell(one: Asked | Failed) -> None:
+def report(one: Asked | Failed) -> None:
     """Print it on standard output for `dropped`."""
     print(f"{_PREFIX}{msgspec.json.encode(one).decode()}", flush=True)
 
 
 def dropped(lines: Iterable[str], exit_code: int, refused: FencepostError | None) -> list[str]:
-    """Return a sentence for each test without a run, and for each failure that no run tells of.
+    """Return a sentence for each test without a run, and each failure that is no error of a run.
 
     Args:
         lines: that ducktape's process printed.

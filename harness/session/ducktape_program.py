@@ -15,7 +15,7 @@ from ducktape.command_line.defaults import ConsoleDefaults
 from harness.session.names import NOTES
 from harness.session.runner import install
 
-install()  # Also where a process that multiprocessing starts anew imports this module.
+install()  # Also where a process that multiprocessing starts without a fork imports this module.
 
 if __name__ == "__main__":
     notes = Path(os.environ[NOTES])

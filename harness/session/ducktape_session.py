@@ -152,7 +152,7 @@ def _kept(folder: Path, root: Path) -> str:
 
 
 def _report_errors(folder: Path) -> None:
-    """Print the scenarios that did not finish, and why; `dropped` tells of what has no run."""
+    """Print the scenarios that did not finish, and why; `dropped` has the others."""
     for run_folder in find_runs(folder):
         try:
             run = run_folder.run()

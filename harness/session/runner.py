@@ -24,7 +24,7 @@ from ducktape.tests.test_context import TestContext
 
 from contract.errors import NodeError, UsageError
 from contract.refusal import refuse
-from harness.session.account import Asked, Failed, tell
+from harness.session.account import Asked, Failed, report
 
 _LOOPBACK = "127.0.0.1"
 _SEAL = "sha256"
@@ -94,7 +94,7 @@ class LocalReceiver(runner.Receiver):  # type: ignore[misc]
 
 
 class LocalRunner(runner.TestRunner):  # type: ignore[misc]
-    """Runs tests over such a socket, and tells how they failed."""
+    """Runs tests over such a socket, and reports how they failed."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         """As ducktape's."""
@@ -102,16 +102,16 @@ class LocalRunner(runner.TestRunner):  # type: ignore[misc]
         self.hostname = _LOOPBACK
 
     def run_all_tests(self) -> TestResults:
-        """Run them, and tell each that did not pass."""
+        """Run them, and report each that did not pass."""
         results = super().run_all_tests()
         for result in results:
             if result.test_status != PASS:
-                tell(Failed(test=result.test_id, why=_first_line(result.summary)))
+                report(Failed(test=result.test_id, why=_first_line(result.summary)))
         return results
 
 
 class WholeLoader(TestLoader):  # type: ignore[misc]
-    """Loads tests, each of which gets a folder of its own, and tells which are asked for."""
+    """Loads tests, each of which gets a folder of its own, and reports which are asked for."""
 
     def load(self, symbols: list[str], excluded_test_symbols: Any = None) -> list[TestContext]:
         """Load the tests of some files.
@@ -126,7 +126,7 @@ class WholeLoader(TestLoader):  # type: ignore[misc]
             refuse(UsageError(str(error)))
             raise
         for test in loaded:
-            tell(Asked(test=test.test_id, folder=TestContext.results_dir(test, _FIRST)))
+            report(Asked(test=test.test_id, folder=TestContext.results_dir(test, _FIRST)))
         return loaded
 
     def _filter_by_unique_test_id(self, contexts: Iterable[TestContext]) -> list[TestContext]:

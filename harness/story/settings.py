@@ -1,4 +1,4 @@
-"""Settings of clients, topics and servers: what is wrong with them is told before a start."""
+"""Settings of clients, topics and servers: what is wrong with them is an error before a start."""
 
 from collections.abc import Mapping
 

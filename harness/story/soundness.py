@@ -147,7 +147,7 @@ def _in_topics(module: ModuleType, build: Build) -> Iterator[_Problem]:
 
 
 def _values_of(given: ast.expr, named: dict[str, Any]) -> Iterator[Mapping[str, str]]:
-    """The mappings that an expression may be, if they can be told without a run."""
+    """The mappings that an expression may be, if they are known without a run."""
     if isinstance(given, ast.IfExp):
         yield from _values_of(given.body, named)
         yield from _values_of(given.orelse, named)

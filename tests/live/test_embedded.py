@@ -79,7 +79,7 @@ FORBIDDEN = {
     "to write all again": "mount -o remount,bind,rw /",
     "to uncover a file": "umount /etc/shadow",
     "to uncover devices": "umount -l /dev",
-    "another root": "ls /proc/1/root/",
+    "another root": "cd /proc/1/root",
     "other processes": "kill -0 $OUTSIDE",
     "to load a module": "modprobe dummy",
     "to change the clock": "date -s @0",
