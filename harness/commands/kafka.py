@@ -8,6 +8,8 @@ from rich.table import Table
 from cluster.kafka import distribution
 from cluster.kafka.lock import LOCKS, locked_versions, read_lock
 from cluster.kafka.resolve import make_lock
+from contract.errors import DistributionError
+from contract.program import say
 from contract.terminal import Terminal
 from harness.commands.requirements import require_kafka
 
@@ -18,14 +20,23 @@ _BYTES_PER_MB = 1_000_000
 
 @app.command(name="list")
 def list_versions() -> None:
-    """List the versions that have a lock file."""
+    """List the versions that have a lock file; exits 69 if one of these can't be read."""
     table = Table("version", "jars", "MB", "fetched", box=None, pad_edge=False)
+    problems: list[DistributionError] = []
     for version in locked_versions():
-        artifacts = read_lock(version).artifacts
+        try:
+            artifacts = read_lock(version).artifacts
+            fetched = "yes" if distribution.is_fetched(version) else "no"
+        except DistributionError as error:
+            problems.append(error)
+            continue
         size_mb = sum(artifact.size_bytes for artifact in artifacts) / _BYTES_PER_MB
-        fetched = "yes" if distribution.is_fetched(version) else "no"
         table.add_row(version, str(len(artifacts)), f"{size_mb:.0f}", fetched)
     Terminal().print(table)
+    for problem in problems:
+        say(str(problem))
+    if problems:
+        raise typer.Exit(DistributionError.exit_code)
 
 
 @app.command()

@@ -11,6 +11,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+import typer
 
 from cluster.kafka import distribution
 from cluster.kafka import download as download_module
@@ -18,6 +19,7 @@ from cluster.kafka.download import alone_in, download, sha256_of
 from cluster.kafka.lock import LOCKS, Artifact, Lock, locked_versions, read_lock
 from cluster.kafka.repository import repository_root
 from contract.errors import DistributionError, WaitTimeoutError
+from harness.commands import kafka
 
 CONTENT = b"jar" * 50_000
 
@@ -231,6 +233,26 @@ def test_a_line_that_is_no_artifact_is_shown(tmp_path: Path) -> None:
     (tmp_path / "kafka-1.0.0.lock").write_text("not an artifact\n")
     with pytest.raises(DistributionError, match="not an artifact"):
         read_lock("1.0.0", tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"not an artifact\n", b"\xff\n", None])
+def test_a_broken_lock_breaks_no_other(
+    content: bytes | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(kafka, "locked_versions", lambda: locked_versions(tmp_path))
+    monkeypatch.setattr(kafka, "read_lock", lambda version: read_lock(version, tmp_path))
+    shutil.copy(LOCKS / "kafka-4.4.0.lock", tmp_path)
+    broken = tmp_path / "kafka-1.0.0.lock"
+    broken.mkdir() if content is None else broken.write_bytes(content)
+    with pytest.raises(typer.Exit) as ended:
+        kafka.list_versions()
+    assert ended.value.exit_code == DistributionError.exit_code
+    said = capsys.readouterr()
+    assert "4.4.0" in said.out
+    assert "kafka-1.0.0.lock" in said.err
 
 
 @pytest.mark.parametrize("version", ["3.9.0", "3.9.2", "4.3.1", "4.4.0"])
