@@ -5,9 +5,11 @@ then inherit these mounts, and can't change them: the kernel locks what comes fr
 """
 
 import ctypes
+import errno
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from contract.errors import NodeError
@@ -19,6 +21,7 @@ _FLAGS = {
     "nosuid": _NO_SUID,
     "nodev": _NO_DEVICES,
     "noexec": _NO_PROGRAMS,
+    "nosymfollow": 256,
     "noatime": 1024,
     "nodiratime": 2048,
     "relatime": 1 << 21,
@@ -56,7 +59,14 @@ _DROP_BOUND = 24
 _KEPT = {"CAP_NET_ADMIN": 12, "CAP_NET_RAW": 13, "CAP_SYS_ADMIN": 21}
 """Links, addresses and nftables rules; raw packets; the namespaces of nodes."""
 
+_UNREACHABLE = (errno.EACCES, errno.EINVAL, errno.ENOENT, errno.ENOTCONN, errno.ESTALE)
+"""Of a place that no path leads to: something is mounted above it, or it may not be entered."""
+
 _libc = ctypes.CDLL(None, use_errno=True)
+
+
+class _UnreachableError(NodeError):
+    """No path leads to a mount."""
 
 
 def confine(writable: Sequence[Path]) -> None:
@@ -77,7 +87,8 @@ def confine(writable: Sequence[Path]) -> None:
     for place, flags in list(_mounts()):
         is_own = any(place == one or place.startswith(f"{one}/") for one in own)
         if not is_own and place != _PROCESSES and not flags & _READ_ONLY:
-            _mount(None, place, flags=_REMOUNT | _BIND | _READ_ONLY | flags)
+            with suppress(_UnreachableError):
+                _mount(None, place, flags=_REMOUNT | _BIND | _READ_ONLY | flags)
 
 
 def drop_capabilities() -> None:
@@ -141,5 +152,6 @@ def _mounts() -> Iterator[tuple[str, int]]:
 def _mount(source: str | None, place: str, *, kind: str | None = None, flags: int = 0) -> None:
     words = [None if one is None else os.fsencode(one) for one in (source, place, kind)]
     if _libc.mount(*words, ctypes.c_ulong(flags), None) != 0:
-        problem = os.strerror(ctypes.get_errno())
-        raise NodeError(f"{place} can't be mounted in the sandbox ({problem})")
+        number = ctypes.get_errno()
+        kind_of_error = _UnreachableError if number in _UNREACHABLE else NodeError
+        raise kind_of_error(f"{place} can't be mounted in the sandbox ({os.strerror(number)})")

@@ -37,7 +37,7 @@ _OUTER = (
     "--mount-proc",
 )
 _INNER = ("unshare", "--user", "--map-root-user", "--net", "--mount")
-_ENTER = "enter"
+_ENTER, _TRY = "enter", "try"
 _PROBE_SECONDS = 20
 _END_SECONDS = 5
 _DIED = 70
@@ -120,18 +120,17 @@ def cut_problem() -> str | None:
     status, said = _probe(sys.executable, "-m", "cluster.nodes.firewall")
     if status == 0:
         return None
-    last = said.rpartition("\n")[2]
     return (
-        f"the kernel refuses nftables rules ({last}): modprobe nf_tables. Until then only "
+        f"the kernel refuses nftables rules ({said}): modprobe nf_tables. Until then only "
         "scenarios with process faults can run."
     )
 
 
 def _probe(*command: str) -> tuple[int, str]:
-    """Run a command in namespaces; returns its status and what it printed as an error."""
+    """Run a command in a sandbox; returns its status and the last line of its errors."""
     try:
         ended = subprocess.run(
-            [*_OUTER, *_INNER, *command],
+            [*_OUTER, sys.executable, "-m", _MODULE, _TRY, *command],
             cwd=_ROOT,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -140,7 +139,7 @@ def _probe(*command: str) -> tuple[int, str]:
         )
     except subprocess.TimeoutExpired:
         return _DIED, f"unshare did not end within {_PROBE_SECONDS} s"
-    return ended.returncode, ended.stderr.decode(errors="replace").strip()
+    return ended.returncode, ended.stderr.decode(errors="replace").strip().rpartition("\n")[2]
 
 
 def _fix() -> str:
@@ -164,14 +163,17 @@ def supervise(lifeline: int, writable: Sequence[Path], argv: Sequence[str]) -> i
     """
     threading.Thread(target=_die_with_harness, args=(lifeline,), daemon=True).start()
     confine(writable)
-    inside = [*_INNER, sys.executable, "-m", _MODULE, _ENTER, *argv]
-    command = subprocess.Popen(inside, stdin=subprocess.DEVNULL)
+    command = subprocess.Popen(_inside(argv), stdin=subprocess.DEVNULL)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda received, _frame: command.send_signal(received))
     while True:
         pid, status = os.wait()
         if pid == command.pid:
             return os.waitstatus_to_exitcode(status)
+
+
+def _inside(argv: Sequence[str]) -> list[str]:
+    return [*_INNER, sys.executable, "-m", _MODULE, _ENTER, *argv]
 
 
 def enter(argv: Sequence[str]) -> None:
@@ -198,6 +200,9 @@ def _bring_loopback_up() -> None:
 if __name__ == "__main__":
     if sys.argv[1] == _ENTER:
         enter(sys.argv[2:])
+    if sys.argv[1] == _TRY:
+        confine(())
+        sys.exit(subprocess.run(_inside(sys.argv[2:]), check=False).returncode)
     folders = [Path(name) for name in json.loads(sys.argv[2])]
     status = supervise(int(sys.argv[1]), folders, sys.argv[3:])
     sys.exit(status if status >= 0 else 128 - status)

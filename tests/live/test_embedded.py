@@ -125,8 +125,8 @@ def test_what_is_stopped_ends_with_the_sandbox(stopped: str) -> None:
 
     def started() -> list[psutil.Process] | None:
         """unshare, the first process in the sandbox, and the command inside."""
-        inside = [one for one in psutil.Process().children(recursive=True) if mark in one.cmdline()]
-        return inside if [one for one in inside if one.name() == "sleep"] else None
+        inside = processes_with(mark)
+        return inside if inside and inside[-1].info["cmdline"] == ["sleep", mark] else None
 
     processes = wait_until(started, what="the command", timeout_seconds=20)
     names = ["unshare", "the first process", "the command"]
