@@ -44,13 +44,13 @@ def dropped(lines: Iterable[str], exit_code: int, refused: FencepostError | None
     """
     told = [_read(line) for line in lines if line.startswith(_PREFIX)]
     asked = [one for one in told if isinstance(one, Asked)]
-    why = {one.test: one.why for one in told if isinstance(one, Failed)}
+    why = {one.test: _in_words(one.why, refused) for one in told if isinstance(one, Failed)}
     otherwise = f"ducktape ended with {exit_code} before it was its turn"
     found: list[str] = []
     is_told = False
     for one in asked:
         if not Path(one.folder, PLAN_FILE).exists():
-            found.append(f"{one.test} has no run: {refused or why.get(one.test) or otherwise}")
+            found.append(f"{one.test} has no run: {why.get(one.test, otherwise)}")
             continue
         try:
             error = RunFolder(Path(one.folder)).run().error
@@ -64,6 +64,11 @@ def dropped(lines: Iterable[str], exit_code: int, refused: FencepostError | None
     if exit_code and not found and not is_told:
         found.append(f"ducktape ended with {exit_code}, and no run says why: see {SESSION_FILE}")
     return found
+
+
+def _in_words(why: str, refused: FencepostError | None) -> str:
+    """Return the message of an error instead of its form in Python, if it is known."""
+    return str(refused) if refused is not None and repr(str(refused)) in why else why
 
 
 def _read(line: str) -> Asked | Failed:

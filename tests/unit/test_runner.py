@@ -36,6 +36,8 @@ from ducktape.mark import matrix
 from ducktape.tests.test_context import TestContext
 
 from cluster.kafka.topology import Topology
+from contract.errors import UsageError
+from contract.refusal import refuse
 from contract.run_folder import RunFolder
 from harness.story.scenario import Scenario
 
@@ -48,6 +50,9 @@ class Own(Scenario):
     def test_own(self, way):
         if way == "early":
             raise ValueError("before its run")
+        if way == "refused":
+            refuse(mistake := UsageError("own_test.py:7: there is no topic 'x'"))
+            raise mistake
         folder = RunFolder(Path(TestContext.results_dir(self.test_context, 0)))
         plan = self._plan([], [], [], [])
         folder.write_plan(plan)
@@ -178,11 +183,12 @@ def test_a_session_listens_on_no_other_address(
 
 
 def test_what_came_to_nothing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ended = ran(tmp_path, monkeypatch, own=with_ways("whole", "early", "late"))
+    ended = ran(tmp_path, monkeypatch, own=with_ways("whole", "early", "late", "refused"))
     assert len(find_runs(ended.folder)) == 2
     assert [one.partition("way=")[2] for one in ended.dropped] == [
         "early has no run: ValueError('before its run')",
         "late failed after its run: ValueError('after its run')",
+        "refused has no run: own_test.py:7: there is no topic 'x'",
     ]
 
 
