@@ -68,6 +68,8 @@ HOSTS = [
     spaced.replace(" ", "")
     for spaced in ("maven .org", "maven.apache .org", "pypi .org", "pythonhosted .org")
 ]
+# Lists that a reader of this repository does not have.
+OUR_LISTS = re.compile(r"\bissues? \d|\btaxonom(?:y|ies)\b", re.IGNORECASE)
 MACHINE_PATHS = re.compile("/" + r"(?:home/[a-z]|root/|work/)")
 
 
@@ -186,6 +188,12 @@ def test_no_file_names_a_registry(host: str) -> None:
 def test_no_file_names_a_path_of_somebodys_machine() -> None:
     named = [p for p in tracked() if MACHINE_PATHS.search(p.read_text(errors="ignore"))]
     assert named == []
+
+
+def test_no_file_names_an_issue_of_ours() -> None:
+    tests_of_this = ROOT / "tests" / "unit" / "test_exam_sources.py"
+    texts = {path: path.read_text(errors="ignore") for path in tracked() if path != tests_of_this}
+    assert [path for path, text in texts.items() if OUR_LISTS.search(text)] == []
 
 
 @pytest.mark.parametrize(
