@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from contract.builds import released
 from harness.session.catalog import scenarios
-from harness.session.pool_size import node_count
+from harness.session.pool_size import pool_size
 
 ROOT = Path(__file__).resolve().parents[2]
 LINES_MAX = 800
@@ -223,4 +224,5 @@ def test_ducktape_collects_the_scenarios_on_disk_and_the_pool_has_their_nodes() 
     files = {Path(context.file).stem for context in contexts}
     assert files == {scenario.path.stem for scenario in scenarios()}
     for context in contexts:
-        assert context.expected_num_nodes == node_count(Path(context.file)), context.test_id
+        needed = pool_size([Path(context.file)], released("4.4.0"))
+        assert context.expected_num_nodes == needed, context.test_id
