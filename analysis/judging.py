@@ -13,7 +13,7 @@ import msgspec
 
 from analysis.facts.remote import RemoteFolder
 from analysis.facts.trace import Trace
-from analysis.report.answer import answer
+from analysis.report.answer import answer, consequence
 from analysis.report.night_rows import Judged
 from analysis.report.outputs import OUTPUT_FILES, write_run_outputs
 from analysis.report.page import write_report
@@ -110,7 +110,9 @@ def _judged(
         trace = load(spilled)
         with FindingsFile(making.report / FINDINGS_FILE) as findings:
             verdict = judge(trace, keep=findings.keep)
-        verdict = msgspec.structs.replace(verdict, answer=answer(making, verdict))
+        verdict = msgspec.structs.replace(
+            verdict, answer=answer(making, verdict), follows=consequence(making, verdict)
+        )
         require()
         seconds = round(time.monotonic() - began, 1)
         judging = msgspec.structs.replace(judging, seconds=seconds)

@@ -81,6 +81,8 @@ class GroupChange(enum.StrEnum):
     """An event of a member of a group.
 
     stalled: it did not reach the log ends in time. An exception of its client is `ConsumerFailed`.
+    sought: the application set its position (`KafkaConsumer.seek`).
+    paused, resumed: in between its application fetched nothing (`KafkaConsumer.pause`, or no poll).
     """
 
     OPENED = "opened"
@@ -88,6 +90,9 @@ class GroupChange(enum.StrEnum):
     REVOKED = "revoked"
     CAUGHT_UP = "caught_up"
     STALLED = "stalled"
+    SOUGHT = "sought"
+    PAUSED = "paused"
+    RESUMED = "resumed"
     CLOSED = "closed"
 
 
@@ -167,6 +172,15 @@ DEFINITE_COMMIT_FAILURES = frozenset(
     }
 )
 """Errors of the Java client. Other clients have theirs in `GroupMember.definite_failures`."""
+NOT_A_MEMBER = (
+    "CommitFailed",
+    "UnknownMemberId",
+    "IllegalGeneration",
+    "FencedInstanceId",
+    "FencedMemberEpoch",
+    "StaleMemberEpoch",
+)
+"""Errors of a commit of whom the group has no more, without `Exception`, `Error` or underscores."""
 _DEFINITE_TRANSACTION_FAILURES = frozenset(
     {
         "InvalidTxnStateException",

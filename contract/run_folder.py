@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 
 from contract.builds import Build, with_note
+from contract.consequence import Consequence
 from contract.described import read_described
 from contract.errors import RunFolderError
 from contract.events import Int64, WallMicros
@@ -129,6 +130,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         case, or if the list is empty. All other checks are judged as well.
     answer: how the question is answered, with figures in braces (`contract.answers`); empty: by the
         verdicts of the checks alone.
+    follows: what an application or a cluster learns from it, with such figures; None: nothing.
     """
 
     scenario: str
@@ -139,6 +141,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     must_judge: list[str]
     expects: list[Expectation]
     answer: str = ""
+    follows: Consequence | None = None
 
 
 class RunDescription(msgspec.Struct, frozen=True, kw_only=True):

@@ -221,7 +221,8 @@ TABLES_OF_CLIENTS = {
         string(
             "change",
             "opened, assigned (with the classic protocol again in each generation that the client"
-            " reports), revoked, caught_up, stalled, failed, closed",
+            " reports), revoked, caught_up, stalled, sought (the application set the position),"
+            " paused, resumed (in between it fetched nothing), failed, closed",
             values=_CHANGES,
         ),
         string("topic", "empty where the change is not of a partition"),

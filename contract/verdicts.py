@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from contract.builds import with_note
+from contract.consequence import Consequence
 
 EXAMPLES_MAX = 10
 
@@ -38,6 +39,10 @@ class FindingVerdict(enum.StrEnum):
     UNDECIDED = "undecided"
 
 
+BY_SEVERITY = (FindingVerdict.VIOLATION, FindingVerdict.UNDECIDED, FindingVerdict.PERMITTED)
+"""The order of the findings of a check, and of their numbers."""
+
+
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """One finding: a contiguous span of offsets, with its cause and the rows that prove it."""
 
@@ -61,6 +66,8 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     exercised: the cases among these in which it could have failed, such as leader changes.
     reason: why it could not judge: which table is missing or empty, or how it crashed; else empty.
     summary: all its findings in one line; empty where the check has none.
+    by_verdict: the number of its findings of each verdict; empty in verdicts of earlier releases.
+    expected: the number of these that an expectation of the plan covers.
     """
 
     verdict: CheckVerdict
@@ -70,6 +77,8 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     summary: str = ""
     exercised: int = 0
+    by_verdict: dict[FindingVerdict, int] = {}
+    expected: dict[FindingVerdict, int] = {}
 
 
 class ExpectationResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -256,6 +265,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     expectations: those of the plan, in its order.
     unexpected: the violations that none of them covers; any of these fails the run.
     answer: to the scenario's question, in a sentence or two; empty until the report is written.
+    follows: from the run, as the plan declares it; None where a figure of it is not known, or the
+        scenario did not finish.
     build: what was not the release of `kafka`, as own jars by a hash (docs/own-builds.md); empty if
         all was.
     judging: by which engine; None in verdicts of earlier releases.
@@ -283,6 +294,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     expectations: list[ExpectationResult] = []
     unexpected: list[UnexpectedFindings] = []
     answer: str = ""
+    follows: Consequence | None = None
     build: str = ""
     judging: Judging | None = None
 

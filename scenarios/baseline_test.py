@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
+from contract.consequence import Consequence
 from contract.outcomes import CommitEpoch
 from contract.stages import Stage
 from harness.story.scenario import Scenario
@@ -46,6 +47,14 @@ class BaselineScenario(Scenario):
         "{lost_record.records + skipped_record.records + duplicate_delivery.records?Yes|No}: of "
         "{sends.records outcome=ok:acknowledged record}, {lost_record.records} were lost, "
         "{skipped_record.records} skipped and {duplicate_delivery.records} delivered twice."
+    )
+    follows = Consequence(
+        sentence=(
+            "Process records so that a repetition does no harm: "
+            "{duplicate_delivery.records:record} came twice in this run without a fault, and "
+            "what Kafka promises by default is at-least-once delivery."
+        ),
+        document="Kafka documentation, Design: Message Delivery Semantics",
     )
 
     def test_baseline(self) -> None:

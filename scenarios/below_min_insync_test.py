@@ -13,6 +13,7 @@ Source:  `min.insync.replicas` (configuration); KAFKA-15583 (since 3.7), KIP-966
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
+from contract.consequence import Consequence
 from contract.errors import FaultError
 from contract.stages import Stage
 from harness.faults.pause import Pause
@@ -50,6 +51,18 @@ class BelowMinInsyncScenario(Scenario):
         "acks=all. Consumers received "
         "{polls.records during='the leader alone acknowledges acks=1':record} meanwhile, and "
         "{lost_record.records} of {sends.records outcome=ok} acknowledged records were lost."
+    )
+    follows = Consequence(
+        sentence=(
+            "A write that must survive its leader needs acks=all and a min.insync.replicas above "
+            "1: alone, the leader acknowledged "
+            "{sends.records outcome=ok acks=1 during='the leader alone acknowledges "
+            "acks=1':record} "
+            "with acks=1 and "
+            "{sends.records outcome=ok acks=all during='the leader alone acknowledges acks=1'} "
+            "with acks=all."
+        ),
+        document="Kafka documentation, topic configuration min.insync.replicas",
     )
 
     def test_below_min_insync(self) -> None:

@@ -9,6 +9,7 @@ Expect:  the run fails with exactly 7 lost records that no setting permits. A ca
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
+from contract.consequence import Consequence
 from contract.stages import Stage
 from harness.faults.cut_tail import CutTails
 from harness.story.scenario import Scenario
@@ -45,6 +46,14 @@ class CanaryScenario(Scenario):
         "{lost_record.records verdict=violation?Yes|No}: of "
         "{sends.records producer=planted outcome=ok:acknowledged record} whose loss was planted, "
         "the analysis reports {lost_record.records verdict=violation} as lost without permission."
+    )
+    follows = Consequence(
+        sentence=(
+            "Keep the replicas of a partition where they do not fail together: a committed "
+            "record survives as long as one replica in sync keeps it, and after all of them lost "
+            "their last records, {lost_record.records:acknowledged record} are reported as lost."
+        ),
+        document="Kafka documentation, Design: Replication",
     )
 
     def test_canary(self) -> None:

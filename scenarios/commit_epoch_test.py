@@ -28,6 +28,7 @@ from itertools import product
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
+from contract.consequence import Consequence
 from contract.outcomes import CommitEpoch, ResetPolicy
 from contract.run_folder import Expectation, GroupPlan, TopicPlan
 from contract.stages import Stage
@@ -113,6 +114,19 @@ class CommitEpochScenario(Scenario):
         "{resumption.groups committed_epoch>1:group} that committed a newer epoch, "
         "{resumption.groups committed_epoch>1 never_delivered>0} skipped records without an error "
         "({resumption.never_delivered committed_epoch>1 never_delivered>0} each)."
+    )
+    follows = Consequence(
+        sentence=(
+            "With a plain commitSync(), "
+            "{resumption.groups commit_epoch=record never_delivered>0} of "
+            "{resumption.groups commit_epoch=record:group} skipped records; with new "
+            "OffsetAndMetadata(offset), which many applications write, "
+            "{resumption.groups commit_epoch=none never_delivered>0} of "
+            "{resumption.groups commit_epoch=none:group} did "
+            "({resumption.never_delivered commit_epoch=none never_delivered>0} each): an offset "
+            "without a leader epoch cannot be validated."
+        ),
+        document="KIP-320; Javadoc of OffsetAndMetadata, as of KAFKA-20507",
     )
 
     def test_commit_epoch(self) -> None:

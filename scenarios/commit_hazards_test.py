@@ -37,6 +37,7 @@ from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
+from contract.consequence import Consequence
 from contract.outcomes import CommitEpoch, Isolation
 from contract.run_folder import Expectation, GroupPlan, TopicPlan
 from contract.stages import Stage
@@ -115,6 +116,17 @@ class CommitHazardsScenario(Scenario):
         "Of {resumption.groups:group}, {resumption.groups never_delivered>0} skipped records "
         "({resumption.never_delivered never_delivered>0}), and {resumption.groups redelivered>0} "
         "were delivered records again ({resumption.redelivered redelivered>0})."
+    )
+    follows = Consequence(
+        sentence=(
+            "Of {resumption.groups commit_epoch=record:group} that committed the epoch of the "
+            "last record, as commitSync() does, "
+            "{resumption.groups commit_epoch=record never_delivered>0} skipped records, and of "
+            "{resumption.groups commit_epoch!=record:group} that committed another one or none, "
+            "{resumption.groups commit_epoch!=record never_delivered>0} did: a consumer detects "
+            "a truncation by the epoch of the last record."
+        ),
+        document="Javadoc of OffsetAndMetadata.leaderEpoch(); KIP-320",
     )
 
     @matrix(hazard=list(HAZARDS))

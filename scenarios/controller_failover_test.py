@@ -10,6 +10,7 @@ Source:  KIP-595, KIP-631.
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
+from contract.consequence import Consequence
 from harness.faults.kill import Kill
 from harness.faults.targets import ActiveController, LeaderOf
 from harness.story.scenario import Scenario
@@ -44,6 +45,14 @@ class ControllerFailoverScenario(Scenario):
         "{sends.records outcome=ok:acknowledged record}, {lost_record.records} were lost and "
         "{skipped_record.records} skipped; {reset.rows:reset}, {unjustified_reset.rows} of them "
         "without a cause. Leader epochs went down {epoch_regressed.rows:time}."
+    )
+    follows = Consequence(
+        sentence=(
+            "Run three controllers, of which a majority has to be alive: while the active one "
+            "and a leader were down, {lost_record.records:acknowledged record} were lost and "
+            "{unjustified_reset.rows:position} were reset without a cause."
+        ),
+        document="Kafka documentation, Operations: KRaft, Controllers",
     )
 
     def test_controller_failover(self) -> None:

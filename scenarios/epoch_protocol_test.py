@@ -27,6 +27,7 @@ from msgspec.structs import replace
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client, clients_of
+from contract.consequence import Consequence
 from contract.events import NO_EPOCH
 from contract.protocol import (
     FIRST_WITH_LAST_FETCHED,
@@ -132,6 +133,15 @@ class EpochProtocolScenario(Scenario):
         " {wrong_epoch_end.rows + wrong_diverging_epoch.rows} had another end than the log,"
         " {wrong_reported_epoch.rows} another epoch, {malformed_response.rows} were malformed, and"
         " {wrong_authorization.rows} refused or served the wrong principal."
+    )
+    follows = Consequence(
+        sentence=(
+            "A client should send the current leader epoch with Fetch, ListOffsets and "
+            "OffsetForLeaderEpoch: a broker compares it only where it is sent, and "
+            "{wrong_epoch_error.rows} of {wire_calls.rows:response} compared it otherwise than "
+            "documented."
+        ),
+        document="KIP-320, Proposed Changes",
     )
 
     def test_epoch_protocol(self) -> None:

@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
+from contract.consequence import Consequence
 from contract.run_folder import GroupPlan
 from contract.stages import Stage
 from harness.faults.cut import Cut, Links
@@ -87,6 +88,15 @@ class FollowerFetchingScenario(Scenario):
         "lost, {skipped_record.records} skipped and {duplicate_delivery.records} delivered twice, "
         "with {reset.rows:reset} and {faults.rows:fault}. {stuck_consumer.groups:group} made no "
         "progress."
+    )
+    follows = Consequence(
+        sentence=(
+            "With client.rack a consumer reads from a follower that is near, and asks the leader "
+            "for one again after metadata.max.age.ms at the latest: while leader and followers "
+            "failed, there were {reset.rows:reset}, and {skipped_record.records:record} were "
+            "skipped."
+        ),
+        document="KIP-392; Kafka documentation, consumer configuration client.rack",
     )
 
     def test_follower_fetching(self) -> None:

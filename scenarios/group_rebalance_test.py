@@ -17,6 +17,7 @@ from ducktape.mark import matrix
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
+from contract.consequence import Consequence
 from contract.stages import Stage
 from harness.faults.broker_fault import BrokerFault
 from harness.faults.kill import Kill
@@ -71,6 +72,14 @@ class GroupRebalanceScenario(Scenario):
         "{unjustified_reset.rows:reset} without a cause, "
         "{commit_from_old_generation.rows verdict=violation:commit} under an old generation. "
         "{duplicate_delivery.records:record} beyond the last commits were delivered again."
+    )
+    follows = Consequence(
+        sentence=(
+            "Process records so that a repetition does no harm: what members have read beyond "
+            "their last commit is delivered again after a rebalance, here "
+            "{duplicate_delivery.records:record}, while {skipped_record.records} were skipped."
+        ),
+        document="Javadoc of KafkaConsumer, Manual Offset Control",
     )
 
     @matrix(leader=list(RECIPES))

@@ -19,6 +19,7 @@ from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
+from contract.consequence import Consequence
 from contract.stages import Stage
 from harness.clients.kinds import JAVA_WORKER
 from harness.faults.bridge import Bridge
@@ -65,6 +66,14 @@ class PartialPartitionScenario(Scenario):
         "{lost_record.records} were lost and {skipped_record.records} skipped. "
         "Under an epoch that was over, {served_under_fenced_epoch.records:record} were "
         "acknowledged or served."
+    )
+    follows = Consequence(
+        sentence=(
+            "Retry a write until it is acknowledged, since a network error does not show whether "
+            "it was committed: of {sends.records outcome=ok:record} that were acknowledged with "
+            "acks=all while links failed, {lost_record.records} were lost."
+        ),
+        document="Kafka documentation, Design: Message Delivery Semantics",
     )
 
     @matrix(recipe=list(RECIPES))

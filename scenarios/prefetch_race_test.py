@@ -22,6 +22,7 @@ from itertools import product
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
+from contract.consequence import Consequence
 from contract.run_folder import Expectation, TopicPlan
 from contract.stages import Stage
 from harness.faults.cut import Cut, Links
@@ -62,6 +63,14 @@ class PrefetchRaceScenario(Scenario):
         "{truncation_detected.groups:group} reported a truncation; "
         "{truncation_undetected.groups} read on without one in some partition, and "
         "{skipped_record.groups} skipped records."
+    )
+    follows = Consequence(
+        sentence=(
+            "Where unclean elections are allowed, what an application has read may be truncated: "
+            "{truncation_detected.groups:group} noticed it, {truncation_undetected.groups} read "
+            "on in some partition without a notice, and {skipped_record.groups} skipped records."
+        ),
+        document="KIP-320, Motivation; Javadoc of LogTruncationException",
     )
 
     def test_prefetch_race(self) -> None:

@@ -32,6 +32,7 @@ from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
+from contract.consequence import Consequence
 from contract.quorum_rules import FIRST_WITH_QUORUM
 from contract.run_folder import Expectation, TopicPlan
 from contract.stages import Stage
@@ -84,6 +85,14 @@ class QuorumDivergenceScenario(Scenario):
         " departs from the quorum's, and committed entries were lost {metadata_lost.rows:time}. Of"
         " {quorum_samples.rows:sample} of leaders, {early_high_watermark.rows} refuted the rule of"
         " the high watermark."
+    )
+    follows = Consequence(
+        sentence=(
+            "Take a change of metadata as done only once it is confirmed: what a deposed leader "
+            "of the quorum had alone was truncated ({metadata_truncation.rows:divergence}), and "
+            "committed entries were lost {metadata_lost.rows:time}."
+        ),
+        document="KIP-595",
     )
 
     @matrix(recipe=["rounds"], controllers=[3])

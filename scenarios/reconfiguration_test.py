@@ -20,6 +20,7 @@ from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
+from contract.consequence import Consequence
 from contract.stages import Stage
 from harness.faults.bounce import Bounce
 from harness.faults.reassign import Reassign
@@ -61,6 +62,14 @@ class ReconfigurationScenario(Scenario):
         "{lost_record.records verdict=violation} were lost, "
         "{lost_record.records verdict=permitted} deleted with their topic and "
         "{skipped_record.records} skipped; {unjustified_reset.rows:reset} without a cause."
+    )
+    follows = Consequence(
+        sentence=(
+            "A topic that is created again under its name is another topic, and its groups have "
+            "to begin again: {lost_record.records verdict=permitted:record} were deleted with "
+            "their topic; otherwise {lost_record.records verdict=violation} were lost."
+        ),
+        document="KIP-516",
     )
 
     @matrix(recipe=["bounce", "reassign", "recreate"])

@@ -25,6 +25,7 @@ from msgspec.structs import replace
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
+from contract.consequence import Consequence
 from contract.outcomes import CommitEpoch, Manner, ResetPolicy
 from contract.run_folder import GroupPlan
 from harness.story.hunt import Hunt
@@ -137,6 +138,15 @@ class ReprocessingHuntScenario(Scenario):
         "one story, a position that was in the log was reset. {committed_epoch_expired.rows "
         "stood='at an assignment'} resumed with an epoch that the log had no more. {reset.rows:"
         "reset} in all, {unjustified_reset.rows verdict=undecided} of them undecided."
+    )
+    follows = Consequence(
+        sentence=(
+            "Of {start_mismatch.evaluated:resumption} from the positions that clients commit by "
+            "themselves, with their records' epochs, {unjustified_reset.rows verdict=violation} "
+            "reset a position that was in the log; an offset that is committed without an epoch "
+            "can't even be validated, and auto.offset.reset decides if it is gone."
+        ),
+        document="Javadoc of OffsetAndMetadata, as of KAFKA-20507",
     )
 
     @parametrize(scale=SCALE, minutes=MINUTES, retention=SHORT, rate=RATE)

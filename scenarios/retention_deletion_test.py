@@ -21,6 +21,7 @@ from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
+from contract.consequence import Consequence
 from contract.outcomes import ResetPolicy
 from contract.run_folder import Expectation
 from contract.stages import Stage
@@ -73,6 +74,15 @@ class RetentionDeletionScenario(Scenario):
         "them, and {lost_record.records verdict=violation} others were lost. "
         "{commit_expired.groups:group} found their commits expired and followed their policies "
         "({resets.policy cause=out_of_range})."
+    )
+    follows = Consequence(
+        sentence=(
+            "retention.ms states how soon a group has to read its records: "
+            "{lost_record.records kind=expired_unread:record} expired unread, and "
+            "{commit_expired.groups:group} without a valid position had to follow "
+            "auto.offset.reset."
+        ),
+        document="Kafka documentation, configurations retention.ms and auto.offset.reset",
     )
 
     @parametrize(by="time", leader="unchanged")

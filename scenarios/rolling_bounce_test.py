@@ -12,6 +12,7 @@ Source:  KIP-320, KAFKA-19902 (leader changes alone must not reset consumers).
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
+from contract.consequence import Consequence
 from contract.run_folder import Expectation
 from harness.faults.stop import Stop
 from harness.faults.targets import Broker
@@ -56,6 +57,14 @@ class RollingBounceScenario(Scenario):
         "{skipped_record.records} skipped in {faults.rows:restart}, with {reset.rows:reset}. "
         "{committed_epoch_missing.rows:commit} had no epoch "
         "({committed_epoch_missing.client})."
+    )
+    follows = Consequence(
+        sentence=(
+            "Restart brokers one by one, by controlled shutdowns, and wait for the ISR in "
+            "between: {faults.rows:such restart} lost {lost_record.records:acknowledged record} "
+            "and led to {reset.rows:reset}."
+        ),
+        document="Kafka documentation, Operations: Graceful shutdown",
     )
 
     def test_rolling_bounce(self) -> None:

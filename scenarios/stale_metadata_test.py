@@ -24,6 +24,7 @@ from itertools import product
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
+from contract.consequence import Consequence
 from contract.outcomes import ResetPolicy
 from contract.run_folder import Expectation, GroupPlan, TopicPlan
 from contract.stages import Stage
@@ -78,6 +79,15 @@ class StaleMetadataScenario(Scenario):
         "{unjustified_reset.groups:group} reset though the position was valid "
         "({unjustified_reset.client}); {stuck_consumer.groups verdict=violation} made no progress "
         "even after the heal ({stuck_consumer.client verdict=violation})."
+    )
+    follows = Consequence(
+        sentence=(
+            "Give a client more than one bootstrap server: with a deposed leader as the only "
+            "one, {resumption.groups resumed_at=200} of {resumption.groups:group} resumed where "
+            "they had committed, {unjustified_reset.groups} were reset, and "
+            "{stuck_consumer.groups verdict=violation} still waited after the heal."
+        ),
+        document="KIP-232; Kafka documentation, consumer configuration bootstrap.servers",
     )
 
     def test_stale_metadata(self) -> None:

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
+from contract.consequence import Consequence
 from contract.outcomes import ResetPolicy
 from contract.run_folder import Expectation, TopicPlan
 from contract.stages import Stage
@@ -77,6 +78,16 @@ class TruncationDetectionScenario(Scenario):
         "resumed at the exact divergence, {truncation_detected.groups kind=raised} raised an "
         "exception. {truncation_undetected.groups:group} did not detect it "
         "({truncation_undetected.client}) and skipped {skipped_record.records:record}."
+    )
+    follows = Consequence(
+        sentence=(
+            "Where unclean elections are allowed, find out whether your client validates a "
+            "committed offset when it starts: "
+            "{truncation_undetected.groups reader=restart:group} did not "
+            "({truncation_undetected.client reader=restart}), and "
+            "{skipped_record.records reader=restart:record} were skipped."
+        ),
+        document="KIP-320, Proposed Changes",
     )
 
     def test_truncation_detection(self) -> None:

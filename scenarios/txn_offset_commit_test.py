@@ -39,6 +39,7 @@ from contract.commit_rules import (
     FIRST_WITH_MEMBER_EPOCHS,
     TXN_COMMIT,
 )
+from contract.consequence import Consequence
 from contract.errors import UsageError
 from contract.outcomes import Isolation
 from contract.run_folder import Expectation, GroupPlan
@@ -109,6 +110,13 @@ class TxnOffsetCommitScenario(Committing, Copying, Scenario):
         " {wrong_commit_error.rows verdict=violation} had another error than Kafka's source says;"
         " of what was committed, {wrong_stored_commit.rows verdict=violation} is stored otherwise,"
         " and {wrong_fetched_commit.rows verdict=violation} was returned otherwise."
+    )
+    follows = Consequence(
+        sentence=(
+            "Pass the consumer's groupMetadata() to sendOffsetsToTransaction(): only then can "
+            "the coordinator refuse the offsets of a member that its group has replaced."
+        ),
+        document="KIP-447; Javadoc of KafkaProducer.sendOffsetsToTransaction()",
     )
 
     @matrix(part=list(PARTS))

@@ -24,6 +24,7 @@ from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
+from contract.consequence import Consequence
 from contract.run_folder import Expectation, TopicPlan
 from contract.stages import Stage
 from harness.faults.elect import Elect
@@ -60,6 +61,14 @@ class UncleanElectionScenario(Scenario):
         "{lost_record.records acks=1:record} acknowledged with acks=1 and "
         "{lost_record.records acks=all} with acks=all were lost, and "
         "{lost_record.records verdict=violation} of them without a cause that permits it."
+    )
+    follows = Consequence(
+        sentence=(
+            "Allow or request an unclean election only where availability matters more than "
+            "acknowledged records: this run lost {lost_record.records acks=all:record} of "
+            "acks=all and {lost_record.records acks=1} of acks=1."
+        ),
+        document="Kafka documentation, Design: Unclean leader election",
     )
 
     @matrix(successor=["stale", "eligible", "waiting", "ordered"])

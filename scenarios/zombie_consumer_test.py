@@ -20,6 +20,7 @@ from ducktape.mark import matrix
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
+from contract.consequence import Consequence
 from contract.run_folder import Expectation
 from contract.stages import Stage
 from harness.clients.kinds import JAVA_WORKER
@@ -77,6 +78,15 @@ class ZombieConsumerScenario(Scenario):
         "{commit_from_old_generation.rows verdict=violation:commit} of an expired member stored, "
         "{double_ownership.rows verdict=violation:partition} owned twice. "
         "{duplicate_delivery.records:record} were delivered again to the successor."
+    )
+    follows = Consequence(
+        sentence=(
+            "Take a CommitFailedException as the loss of the partitions, since only active "
+            "members may commit: {commit_from_old_generation.rows verdict=violation:commit} of "
+            "an expired member were stored, and {duplicate_delivery.records:record} were "
+            "delivered again to its successor."
+        ),
+        document="Javadoc of KafkaConsumer, Detecting Consumer Failures",
     )
 
     @matrix(recipe=["reads on", "commits"])

@@ -23,6 +23,7 @@ from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
+from contract.consequence import Consequence
 from contract.protocol import VALIDATED
 from contract.stages import Stage
 from harness.clients.observer_commands import PartitionState
@@ -80,6 +81,14 @@ class ZombieFollowerScenario(Scenario):
         "{fenced_in_isr.rows:time}, and {isr_incomplete.rows:member} of the last ISRs lacked "
         "committed records. {lost_record.records} of {sends.records outcome=ok} acknowledged "
         "records were lost."
+    )
+    follows = Consequence(
+        sentence=(
+            "Watch the ISR, not whether brokers run: a replica that runs, and even fetches, may "
+            "be out of it, and only replicas in sync keep an acknowledged write "
+            "({lost_record.records} were lost here)."
+        ),
+        document="KIP-841; Kafka documentation, Design: Replication",
     )
 
     @matrix(recipe=list(RECIPES))

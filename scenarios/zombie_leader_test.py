@@ -21,6 +21,7 @@ from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
+from contract.consequence import Consequence
 from contract.run_folder import Expectation
 from contract.stages import Stage
 from harness.faults.broker_fault import BrokerFault
@@ -70,6 +71,14 @@ class ZombieLeaderScenario(Scenario):
         "{served_under_fenced_epoch.records kind=accepted_by_zombie acks=all} with acks=all. "
         "{lost_record.records acks=1} with acks=1 and {lost_record.records acks=all} with acks=all "
         "did not survive."
+    )
+    follows = Consequence(
+        sentence=(
+            "With acks=1 the response of a leader does not say that it still leads: of what it "
+            "had acknowledged, {lost_record.records acks=1:record} with acks=1 and "
+            "{lost_record.records acks=all} with acks=all were lost."
+        ),
+        document="Kafka documentation, producer configuration acks",
     )
 
     @matrix(recipe=list(RECIPES))

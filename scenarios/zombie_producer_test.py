@@ -26,6 +26,7 @@ from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
+from contract.consequence import Consequence
 from contract.outcomes import Isolation
 from contract.run_folder import Expectation
 from contract.stages import Stage
@@ -84,6 +85,14 @@ class ZombieProducerScenario(Scenario):
         "{transactions.rows change=fenced:step} of old producers were fenced, "
         "{zombie_producer_accepted.rows kind='refused with another error'} refused with another "
         "error and {zombie_producer_accepted.rows verdict=violation} accepted."
+    )
+    follows = Consequence(
+        sentence=(
+            "Close a producer that is fenced, and let consumers read committed records only: of "
+            "the old producers' steps {transactions.rows change=fenced} were fenced, and "
+            "{zombie_producer_accepted.rows verdict=violation} accepted."
+        ),
+        document="Javadoc of ProducerFencedException; Kafka documentation, isolation.level",
     )
 
     @matrix(recipe=["fence", "takeover", "expired", "leader_change"])

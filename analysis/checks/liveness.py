@@ -13,7 +13,7 @@ from analysis.facts.leader_epochs import leader_epochs
 from analysis.facts.replicas import with_proofs
 from analysis.facts.sessions import OUTAGE_SECONDS
 from analysis.facts.trace import Trace
-from contract.outcomes import Isolation
+from contract.outcomes import NOT_A_MEMBER, Isolation
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
@@ -21,15 +21,7 @@ _MEMBER = ("group", "member", *_LOG)
 _WAIT = (*_MEMBER, "seq", "offset", "at", "ended")
 _OFFSETS_TOPIC = "__consumer_offsets"
 _MIN_INSYNC = "min.insync.replicas"
-_REBALANCING = (
-    "RebalanceInProgress",
-    "CommitFailed",
-    "UnknownMemberId",
-    "IllegalGeneration",
-    "FencedInstanceId",
-    "FencedMemberEpoch",
-    "StaleMemberEpoch",
-)
+_REBALANCING = ("RebalanceInProgress", *NOT_A_MEMBER)
 """Errors that are about the group, not about the coordinator."""
 _COORDINATORS = pa.schema({"group": pa.string(), "named": pa.int32()})
 
@@ -94,12 +86,12 @@ def fetch_unavailable(trace: Trace) -> CheckOutcome:
     """A member got nothing for 2 s or more, though its next record was below the high watermark.
 
     The wait begins when that record was acknowledged. It does not count if the member was asked to
-    stop in between or had come to the end, nor while it did not own the partition. A violation if
-    the partition could serve for more than 30 s of an outage, as in `produce_unavailable`. The ISR
-    counts only while no source proves that the high watermark was beyond the record: a leader's
-    report, a delivery to any group, or an acknowledgement with acks=all. A new leader that reports
-    it later could not serve before the first proof. Groups that read committed values wait for
-    transactions and are left out.
+    stop in between or had come to the end, nor while it did not own the partition or had paused it.
+    A violation if the partition could serve for more than 30 s of an outage, as in
+    `produce_unavailable`. The ISR counts only while no source proves that the high watermark was
+    beyond the record: a leader's report, a delivery to any group, or an acknowledgement with
+    acks=all. A new leader that reports it later could not serve before the first proof. Groups that
+    read committed values wait for transactions and are left out.
 
     Permitted: it could serve for 30 s or less.
     Evaluates: every pause between two polls of a member that returned records.
@@ -155,14 +147,15 @@ def fetch_unavailable(trace: Trace) -> CheckOutcome:
 
 
 def _owned(gaps: Frame, trace: Trace) -> Frame:
-    """Gaps without the time in which the member did not own the partition.
+    """Gaps without the time in which the member did not own the partition, or had paused it.
 
     What was before it lost the partition and what was since it has it again are gaps of their own.
     """
     changes = trace["group_events"].select(
         "member", *_LOG, "change", F.col("seq").alias("changed"), "at_micros"
     )
-    lost = "change in ('revoked', 'lost')"
+    lost = "change in ('revoked', 'lost', 'paused')"
+    back = "change in ('assigned', 'resumed')"
     gap = (*_MEMBER, "offset", "since", "ended", "seq_before", "seq")
     changed = (
         gaps.join(changes, on=["member", *_LOG], how="left")
@@ -170,7 +163,7 @@ def _owned(gaps: Frame, trace: Trace) -> Frame:
         .groupBy(*gap)
         .agg(
             F.expr(f"min(at_micros) filter (where _is_in and {lost})").alias("_lost"),
-            F.expr("max(at_micros) filter (where _is_in and change = 'assigned')").alias("_back"),
+            F.expr(f"max(at_micros) filter (where _is_in and {back})").alias("_back"),
         )
     )
     before = changed.withColumn("ended", F.coalesce("_lost", "ended"))
@@ -255,7 +248,8 @@ def commit_unavailable(trace: Trace) -> CheckOutcome:
 
     Permitted: it could serve for 30 s or less.
     Evaluates: every commit whose begin is reported, except those with nothing to commit.
-    Source: `offsets.commit.required.acks`; decision 8.
+    Source: `CoordinatorRuntime`: a response waits until the records of its write are committed;
+        decision 8.
     """
     held = trace["committed_offsets"].select("group", "offsets_partition").distinct()
     commits = trace["commits"].where("began_micros is not null and outcome != 'nothing'")

@@ -14,12 +14,10 @@ from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.permits import with_later_permit, with_marker_permit
 from analysis.facts.trace import Trace
-from analysis.facts.transaction_outcomes import RETRY_MICROS, ends
+from analysis.facts.transaction_outcomes import MARKED_SECONDS, RETRY_MICROS, ends
 from analysis.facts.transactions import stored_of_transactions, writes
 from contract.tables import MICROS_PER_SECOND
 
-OWED_SECONDS = 10
-"""Every partition of a transaction that has ended has its marker after so long."""
 OPEN_SECONDS_MAX = 900
 """Kafka's default of `transaction.max.timeout.ms`: no transaction stays open for longer."""
 
@@ -41,7 +39,7 @@ _HANGING = Cases(
     violation(
         "ended without a marker",
         f"{_HAS_NO_MARKER} was ended",
-        when=f"{_IS_ENDED} and seconds > {OWED_SECONDS}",
+        when=f"{_IS_ENDED} and seconds > {MARKED_SECONDS}",
     ),
     undecided("ended without a marker", f"{_HAS_NO_MARKER} was ended", when=_IS_ENDED),
     violation("open", f"{_HAS_NO_MARKER} began", when=f"seconds > {OPEN_SECONDS_MAX}"),
@@ -119,7 +117,7 @@ def _with_permit(hanging: Frame, trace: Trace) -> Frame:
         .join(slices.surviving(trace), on=[*_LOG, "offset", "value"], how="left_semi")
         .select(*_LOG, F.col("offset").alias("_later"), "intended_micros")
     )
-    owed = f"intended_micros >= closed_micros + {OWED_SECONDS * MICROS_PER_SECOND}"
+    owed = f"intended_micros >= closed_micros + {MARKED_SECONDS * MICROS_PER_SECOND}"
     bounded = (
         hanging.join(later, on=list(_LOG), how="left")
         .withColumn("_later", F.expr(f"if(_later > offset_last and {owed}, _later, null)"))

@@ -7,13 +7,14 @@ from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.assignments import ownerships
-from analysis.facts.deliveries import acknowledged_sends
+from analysis.facts.deliveries import acknowledged_sends, deliveries
 from analysis.facts.positions import PARTITION, positions
+from analysis.facts.replicas import ANSWER_MICROS
 from analysis.facts.sessions import runs
-from analysis.facts.topics import created_again
+from analysis.facts.topics import created_again, created_once
 from analysis.facts.trace import Trace
 from contract.outcomes import Isolation
-from contract.tables import MICROS_PER_SECOND
+from contract.tables import MICROS_PER_MS, MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
 _BATCH = ("producer_id", "producer_epoch")
@@ -207,7 +208,74 @@ def _below(given: Frame, reported: Frame) -> Frame:
     )
 
 
+_ABOVE = (
+    "{member} received records up to offset {offset_last} of epoch {leader_epoch}; the leader of"
+    " that epoch reported high watermark {high_watermark} {later_ms:.0f} ms later"
+)
+_UNCOMMITTED = Cases(
+    violation("above the high watermark", _ABOVE),
+    evidence="member, leader_epoch, high_watermark, records, later_ms, may_be_of_follower",
+    at="at_micros",
+)
+
+
+def uncommitted_read(trace: Trace) -> CheckOutcome:
+    """A member was delivered a record that lay above the high watermark.
+
+    The leader of the record's epoch was asked later, by more than the clock bound, and reported a
+    high watermark at or below the record. Within an epoch it does not go back, and no follower
+    knows a higher one. Without such a report it is not known where the high watermark was.
+
+    Evaluates: deliveries of partitions that were created once, in epochs whose leader reported its
+        high watermark.
+    Source: Kafka's documentation, Replication: only committed records are given to consumers;
+        KIP-392: a follower serves records up to its own high watermark.
+    """
+    of_epoch = (*_LOG, "leader_epoch")
+    reported = (
+        trace["samples"]
+        .where("broker = leader and log_end_offset >= 0")
+        .join(created_once(trace), on=list(_LOG), how="left_semi")
+        .selectExpr(
+            *of_epoch,
+            f"coalesce(asked_micros, at_micros - {ANSWER_MICROS}) - {trace.clock_micros} as moment",
+            "log_end_offset as high_watermark",
+        )
+    )
+    given = (
+        deliveries(trace)
+        .join(reported.select(*of_epoch).distinct(), on=list(of_epoch), how="left_semi")
+        .withColumn("moment", F.col("at_micros"))
+    )
+    later = (
+        Window.partitionBy(*of_epoch)
+        .orderBy(F.desc("moment"))
+        .rowsBetween(Window.unboundedPreceding, -1)
+    )
+    report = F.expr("if(high_watermark is null, null, struct(high_watermark, moment))")
+    of_followers = [one.group for one in trace.plan.groups if _RACK in one.settings]
+    found = (
+        given.unionByName(reported, allowMissingColumns=True)
+        .withColumn("_report", F.min(report).over(later))
+        .where("first_offset is not null and last_offset >= _report.high_watermark")
+        .selectExpr(
+            "group",
+            *of_epoch,
+            "member",
+            "at_micros",
+            "_report.high_watermark as high_watermark",
+            "greatest(first_offset, _report.high_watermark) as offset_first",
+            "last_offset as offset_last",
+            f"(_report.moment + {trace.clock_micros} - at_micros) / {MICROS_PER_MS} as later_ms",
+        )
+        .withColumn("records", F.expr("offset_last - offset_first + 1"))
+        .withColumn("may_be_of_follower", F.col("group").isin(of_followers))
+    )
+    return CheckOutcome(findings(found, _UNCOMMITTED), count_records(given))
+
+
 CHECKS = (
+    CheckDefinition("A11", uncommitted_read, needs=("polls", "samples"), cases=_UNCOMMITTED),
     CheckDefinition("A2", unseen_record, needs=("sends", "log_starts"), cases=_LATE),
     CheckDefinition("A3", duplicate_append, needs=("replica_records",), cases=_APPENDED_AGAIN),
     CheckDefinition("A9", expired_read, needs=("polls", "samples"), cases=_BELOW_LOG_START),

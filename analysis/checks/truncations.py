@@ -171,7 +171,7 @@ _SILENT = Cases(
         "silent",
         "epoch {previous_epoch} ends at {forked_at} in the log; the position was {position} and"
         " became valid again through {appended} new records",
-        permitted_if=f"commit_epoch = '{CommitEpoch.NONE}'",
+        permitted_if=f"commit_epoch = '{CommitEpoch.NONE}' and is_resumed",
     ),
     evidence="previous_epoch, forked_at, position, appended, epoch, went_on_at, commit_epoch",
     offset_first="forked_at",
@@ -186,9 +186,10 @@ def silent_revalidation(trace: Trace) -> CheckOutcome:
     The group had read past where the older epoch ends, new appends overtook its position, and it
     read on there without a reset or an exception.
 
-    Permitted: the group commits no epoch.
+    Permitted: the group commits no epoch, and a member of it was opened or assigned in between: it
+        went on from a commit. A live member's position has the epoch of its last record.
     Evaluates: each step of a group from one epoch to a newer one on a partition.
-    Source: KIP-320, Motivation.
+    Source: KIP-320, Motivation; KAFKA-20507.
     """
     # One poll may return records of several epochs, which rise with the offsets.
     in_order = Window.partitionBy(*PARTITION).orderBy("first_micros", "epoch")
@@ -208,8 +209,18 @@ def silent_revalidation(trace: Trace) -> CheckOutcome:
         .where("previous_epoch < epoch")
     )
     beyond = passages.where("forked_at < position and went_on_at >= position")
+    resumed = (
+        trace["group_events"]
+        .where("change in ('assigned', 'opened')")
+        .selectExpr("group", "at_micros as resumed_micros")
+    )
+    is_between = f"resumed_micros + {trace.skew_micros} >= first_micros"
+    is_resumed = f"{is_between} and resumed_micros <= until_micros + {trace.skew_micros}"
     found = (
-        beyond.join(
+        beyond.join(resumed, on="group", how="left")
+        .groupBy(*beyond.columns)
+        .agg(F.max(F.expr(f"coalesce({is_resumed}, false)")).alias("is_resumed"))
+        .join(
             noticed(trace, beyond),
             on=[*PARTITION, "first_micros", "until_micros"],
             how="left_anti",

@@ -12,6 +12,7 @@ from contract.table_columns import int32, int64, string
 ASSIGNMENT = (*PARTITION, "member", "from_seq")
 _ASSIGNMENT = (*OF_GROUP, string("member"), int64("from_seq"))
 _IN_ORDER = "struct(seq, first_place)"
+_NEVER = (1 << 63) - 1
 
 
 @fact(
@@ -127,9 +128,11 @@ def ownerships(trace: Trace) -> Frame:
 def commits_at_start(trace: Trace) -> Frame:
     """The assignments that began with a commit, and which one stood then.
 
-    Left out are groups that commit by transactions, of which it is not known when they ended; what
-    was aborted stood never. So are assignments of which it is not known, as clocks were apart,
-    whether a commit was before them. The columns up to first_micros are those of `assignments`.
+    What a transaction committed counts from its marker on, if that was before the member was
+    opened: no response to the member is older. What was aborted stood never. Left out are
+    assignments of which it is not known whether a commit was before them, as clocks were apart or
+    as a transaction of the group ended later, or is not known to have ended. The columns up to
+    first_micros are those of `assignments`.
     """
     skew = trace.skew_micros
     stored = (
@@ -146,25 +149,34 @@ def commits_at_start(trace: Trace) -> Frame:
                 F.col("offset").alias("committed_offset"), "committed_epoch", "committed_micros"
             ).alias("commit"),
             F.expr("coalesce(producer_id >= 0, false)").alias("is_transactional"),
+            F.expr(f"coalesce(marker_micros, {_NEVER})").alias("marked_micros"),
         )
+    )
+    opened = (
+        trace["group_events"]
+        .where("change = 'opened'")
+        .groupBy("group", "member")
+        .agg(F.min("at_micros").alias("opened_micros"))
     )
     began = assignments(trace).select(
         *ASSIGNMENT, "from_micros", "before_micros", "position", "first_offset", "first_micros"
     )
+    is_late = f"coalesce(marked_micros > opened_micros - {skew}, true)"
     return (
-        began.join(stored, on=list(PARTITION), how="inner")
+        began.join(opened, on=["group", "member"], how="left")
+        .join(stored, on=list(PARTITION), how="inner")
         .withColumn("is_ordered", F.expr("coalesce(by_member = member, false)"))
         .where(f"if(is_ordered, by_seq < from_seq, committed_micros <= from_micros + {skew})")
         .groupBy(*began.columns)
         .agg(
             F.expr("max_by(commit, in_log) filter (where survives)").alias("commit"),
             F.expr("max_by(commit, committed_micros) filter (where not survives)").alias("gone"),
-            F.max("is_transactional").alias("is_transactional"),
-            F.expr(f"max(not is_ordered and committed_micros > from_micros - {skew})").alias(
-                "is_unclear"
-            ),
+            F.expr(
+                f"max(if(is_transactional, {is_late},"
+                f" not is_ordered and committed_micros > from_micros - {skew}))"
+            ).alias("is_unclear"),
         )
-        .where("not is_transactional and not is_unclear and commit.committed_offset is not null")
+        .where("not is_unclear and commit.committed_offset is not null")
         .selectExpr(
             *began.columns,
             "commit.committed_offset",

@@ -80,10 +80,10 @@ def acknowledged_sends(trace: Trace) -> Frame:
 
 @fact(*of_table("resets"))
 def client_resets(trace: Trace) -> Frame:
-    """Rows of `resets`, with the offset to which the client went.
+    """Rows of `resets`, with the offset to which the client went; and the application's seeks.
 
     librdkafka may log the offset that it left as the target. Then it is the first one that the
-    member was delivered since.
+    member was delivered since. Of a seek the cause is `seek`; it has no policy and no line.
     """
     key = ("group", "member", *_LOG, "at_micros")
     is_unmoved = "cause != 'no_commit' and to_offset = from_offset"
@@ -98,8 +98,23 @@ def client_resets(trace: Trace) -> Frame:
         .groupBy(*key)
         .agg(F.min_by("first_offset", F.struct("seq", "first_place")).alias("_fetched"))
     )
+    sought = (
+        trace.present("group_events")
+        .where("change = 'sought'")
+        .selectExpr(
+            "worker",
+            "group",
+            "member",
+            *_LOG,
+            "'seek' as cause",
+            "position as to_offset",
+            "at_micros",
+        )
+    )
     return (
         trace["resets"]
         .join(fetched, on=list(key), how="left")
         .withColumn("to_offset", F.coalesce("_fetched", "to_offset"))
+        .drop("_fetched")
+        .unionByName(sought, allowMissingColumns=True)
     )

@@ -26,6 +26,7 @@ from contract.tables import MICROS_PER_SECOND
 _LOG = ("topic", "partition")
 _IS_JUMP = (
     "cause in ('out_of_range', 'no_commit') and (policy = 'latest' or policy like 'by_duration%')"
+    " or cause = 'seek'"
 )
 """Of `reset_ranges`: `auto.offset.reset` may have led past records that the log has."""
 _RECORD = ("offset", "last_offset", "records", "leader_epoch", "value")
@@ -237,8 +238,22 @@ def _withheld(skipped: Frame, trace: Trace) -> Frame:
 
 
 def _set_past(skipped: Frame, trace: Trace) -> Frame:
-    """(group, topic, partition, offset, leader_epoch, set_to): as of `skips`."""
-    moves = administered(trace).selectExpr(*PARTITION, "moved_from", "offset as moved_to")
+    """(group, topic, partition, offset, leader_epoch, set_to): as of `skips`.
+
+    Only where a member was assigned the partition while that offset stood.
+    """
+    clock = trace.clock_micros
+    stood = (
+        f"at_micros >= committed_micros - {clock}"
+        f" and coalesce(at_micros <= until_micros + {clock}, true)"
+    )
+    assigned = trace["group_events"].where("change = 'assigned'").select(*PARTITION, "at_micros")
+    moves = (
+        administered(trace)
+        .join(assigned, on=list(PARTITION), how="inner")
+        .where(stood)
+        .selectExpr(*PARTITION, "moved_from", "offset as moved_to")
+    )
     return (
         skipped.join(moves, on=list(PARTITION), how="inner")
         .where("offset >= moved_from and offset < moved_to")
@@ -392,7 +407,8 @@ def jumps_permitted(trace: Trace) -> Frame:
             "at_micros",
             "if(at_micros is null, null, 'reset') as cause",
             "to_offset as number",
-            "if(at_micros is null, null, concat('auto.offset.reset=', policy)) as words",
+            "if(at_micros is null, null, coalesce(concat('auto.offset.reset=', policy), 'a seek'))"
+            " as words",
             "covers_from as from_offset",
         )
     )

@@ -24,9 +24,12 @@ IS_NOTICE = "(?i)truncat|out_?of_?range|no_?offset|offset_?reset"
 
 @view(*of_table("resets"))
 def resets_of(trace: Trace) -> Frame:
-    """Resets of the present topics, without those for want of a commit where none stood."""
+    """Resets of the present topics, without those for want of a commit where none stood.
+
+    The application's seeks are none.
+    """
     key = (*PARTITION, "member", "at_micros")
-    resets = of_present_topic(client_resets(trace), trace, "at_micros")
+    resets = of_present_topic(client_resets(trace), trace, "at_micros").where("cause != 'seek'")
     stood = (
         resets.where("cause = 'no_commit'")
         .select(*key)

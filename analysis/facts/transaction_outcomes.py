@@ -16,6 +16,9 @@ from contract.tables import MICROS_PER_SECOND
 RETRY_MICROS = MICROS_PER_SECOND // 10
 """`retry.backoff.ms`: a request that took less was tried once."""
 
+MARKED_SECONDS = 10
+"""Every partition of a transaction that has ended has its marker after so long."""
+
 _LOG = ("topic", "partition")
 _TRANSACTION = ("producer", "transaction")
 _OF_TRANSACTION = of_table("transactions", *_TRANSACTION)

@@ -1,9 +1,12 @@
-"""The answer to a scenario's question: its plan's text, with the figures of the run."""
+"""The answer to a scenario's question, and what follows from it, with the figures of the run."""
 
 import re
 
+import msgspec
+
 from analysis.report.figures import Figures, with_noun
 from contract.answers import Figure, parts
+from contract.consequence import Consequence
 from contract.errors import FencepostError
 from contract.run_folder import RunFolder
 from contract.verdicts import CheckVerdict, Verdict
@@ -25,6 +28,21 @@ def answer(folder: RunFolder, verdict: Verdict) -> str:
         told = ""
     told = told or general_answer(verdict)
     return f"{UNFINISHED}{told}" if folder.run().error is not None else told
+
+
+def consequence(folder: RunFolder, verdict: Verdict) -> Consequence | None:
+    """What follows from a run; None unless it finished and all figures are known."""
+    declared = folder.plan().follows
+    if declared is None or folder.run().error is not None:
+        return None
+    figures = Figures(folder, verdict)
+    try:
+        pieces = list(parts(declared.sentence))
+        if not all(figures.is_known(one) for one in pieces if isinstance(one, Figure)):
+            return None
+        return msgspec.structs.replace(declared, sentence=_written(pieces, figures))
+    except FencepostError:
+        return None
 
 
 def _written(pieces: list[str | Figure], figures: Figures) -> str:

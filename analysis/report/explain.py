@@ -2,44 +2,30 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import unquote, urlsplit
 
 import msgspec
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from analysis.report.stories import Standing, standing_of, where
-from analysis.report.story import Moment, Origin, ends, origin, story, tables_of
+from analysis.report.run_tables import RunTables
+from analysis.report.standings import Standing, found_in_words, in_words, numbers, standing_of
+from analysis.report.stories import where
+from analysis.report.story import Origin, Story, origin, story
 from contract.described import read_described
 from contract.errors import RunFolderError, UsageError
 from contract.findings import FINDINGS_FILE, read_finding
 from contract.program import run_program
 from contract.run_folder import RunFolder, find_runs
-from contract.tables import MICROS_PER_SECOND
-from contract.verdicts import Finding, Verdict
+from contract.terminal import Terminal
+from contract.verdicts import BY_SEVERITY, Finding, Verdict
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 _ANCHOR = re.compile(r"finding-(?P<check>\w+)-(?P<number>[0-9]+)")
 _STANDINGS = list(Standing)
-
-
-@dataclass(frozen=True)
-class _Story:
-    """A finding with all that is known about it."""
-
-    name: str
-    finding: Finding
-    origin: Origin
-    moments: list[Moment]
-    ends: list[str]
-
-    def seconds(self, moment: Moment) -> float:
-        return float((moment.at_micros - self.origin.at_micros) / MICROS_PER_SECOND)
 
 
 @app.command()
@@ -51,6 +37,7 @@ def explain(
         str | None, typer.Argument(help="CHECK, CHECK:N, or the finding's id on the page.")
     ] = None,
     *,
+    show_all: Annotated[bool, typer.Option("--all", help="Show every event.")] = False,
     as_json: Annotated[bool, typer.Option("--json")] = False,
 ) -> None:
     """Show who wrote, who led, the faults, the commits, and where the group continued.
@@ -65,21 +52,15 @@ def explain(
     verdict = _verdict(folder)
     asked = finding or address
     if asked is None:
-        _list(verdict, as_json=as_json)
+        _list(folder, verdict, as_json=as_json)
         return
     name, chosen = _finding(folder, verdict, asked)
-    tables = tables_of(folder, verdict.unusable)
-    told = _Story(
-        name=name,
-        finding=chosen,
-        origin=origin(folder, tables),
-        moments=story(folder, chosen, tables),
-        ends=ends(folder, chosen, tables),
-    )
+    tables = RunTables(folder, verdict.unusable)
+    began, told = origin(tables), story(tables, chosen)
     if as_json:
-        typer.echo(_as_json(told))
+        typer.echo(_as_json(name, told, began))
     else:
-        _show(told)
+        _show(told, began, show_all=show_all)
 
 
 def _place(run: str) -> tuple[Path, str | None]:
@@ -94,33 +75,50 @@ def _place(run: str) -> tuple[Path, str | None]:
     return path, fragment or None
 
 
-def _show(told: _Story) -> None:
-    out = Console()
+def _show(told: Story, began: Origin, *, show_all: bool) -> None:
+    out = Terminal(markup=True)
     one = told.finding
     out.print(f"[bold]{one.check}[/] {one.verdict}: {escape(one.cause)}", soft_wrap=True)
     out.print(escape(where(one)), highlight=False, soft_wrap=True)
-    out.print(f"seconds from {told.origin.name}:", style="dim", highlight=False)
-    moments = Table("seconds", "who", "what", box=None, pad_edge=False)
-    moments.columns[0].justify = "right"
-    for moment in told.moments:
-        moments.add_row(f"{told.seconds(moment):+.3f}", escape(moment.who), escape(moment.what))
+    decisive = "" if told.decisive is None else "; > is the decisive event"
+    out.print(f"seconds from {began.name}{decisive}:", style="dim", highlight=False)
+    moments = Table("", "seconds", "who", "what", box=None, pad_edge=False)
+    moments.columns[1].justify = "right"
+    passages = told.folded()
+    for passage in passages:
+        if passage.summary and not show_all:
+            moments.add_row("", "", "", passage.summary, style="dim")
+            continue
+        for moment in passage.moments:
+            seconds = f"{began.seconds(moment.at_micros):+.3f}"
+            is_decisive = moment is told.decisive
+            moments.add_row(
+                ">" if is_decisive else "",
+                seconds,
+                escape(moment.who),
+                escape(moment.what),
+                style="bold" if is_decisive else "",
+            )
     out.print(moments)
+    if any(passage.summary for passage in passages) and not show_all:
+        out.print("--all shows every event", style="dim", highlight=False)
     for line in told.ends:
         out.print(f"at the end, {line}", highlight=False, soft_wrap=True)
     out.print(f"evidence: {escape(msgspec.json.encode(one.evidence).decode())}", soft_wrap=True)
 
 
-def _as_json(told: _Story) -> str:
+def _as_json(name: str, told: Story, began: Origin) -> str:
     document = {
-        "name": told.name,
+        "name": name,
         "finding": told.finding,
-        "origin": {"name": told.origin.name, "at_micros": int(told.origin.at_micros)},
+        "origin": {"name": began.name, "at_micros": int(began.at_micros)},
         "story": [
             {
                 "at_micros": int(one.at_micros),
-                "seconds": told.seconds(one),
+                "seconds": began.seconds(one.at_micros),
                 "who": one.who,
                 "what": one.what,
+                "is_decisive": one is told.decisive,
             }
             for one in told.moments
         ],
@@ -129,35 +127,51 @@ def _as_json(told: _Story) -> str:
     return _formatted(document)
 
 
-def _list(verdict: Verdict, *, as_json: bool) -> None:
+def _list(folder: RunFolder, verdict: Verdict, *, as_json: bool) -> None:
     """The checks with findings, what is unexpected first."""
-    rows = sorted(_rows(verdict), key=lambda row: _STANDINGS.index(row["standing"]))
+    rows = sorted(_rows(folder, verdict), key=lambda row: _STANDINGS.index(row["standing"]))
     if as_json:
         typer.echo(_formatted({"findings": rows}))
         return
     table = Table("finding", "of", "standing", "cause", box=None, pad_edge=False)
-    table.columns[1].justify = "right"
+    table.columns[0].no_wrap = True
     for row in rows:
-        table.add_row(row["name"], str(row["of"]), row["standing"], escape(row["cause"]))
-    out = Console()
+        of = in_words(row["of"]) or found_in_words(verdict.checks[row["check"]])
+        table.add_row(row["name"], of, row["standing"], escape(row["cause"]))
+    out = Terminal(markup=True)
     out.print(table if rows else "The run has no findings.")
 
 
-def _rows(verdict: Verdict) -> Iterator[dict[str, Any]]:
+def _rows(folder: RunFolder, verdict: Verdict) -> Iterator[dict[str, Any]]:
     """One row a check and standing: the first of its findings."""
     for check, result in verdict.checks.items():
         first: dict[Standing, tuple[int, Finding]] = {}
-        shown = list(enumerate(result.examples, start=1))
-        shown += [(one.number, one.first) for one in verdict.unexpected if one.check == check]
-        for number, finding in shown:
+        for number, finding in _first_findings(folder, verdict, check):
             first.setdefault(standing_of(finding, verdict), (number, finding))
         for standing, (number, finding) in first.items():
             yield {
+                "check": check,
                 "name": f"{check}:{number}",
-                "of": result.findings,
+                "of": numbers(result, standing),
                 "standing": str(standing),
                 "cause": finding.cause,
             }
+
+
+def _first_findings(
+    folder: RunFolder, verdict: Verdict, check: str
+) -> Iterator[tuple[int, Finding]]:
+    """The examples of a check, and the first finding of each verdict, with their numbers."""
+    result = verdict.checks[check]
+    yield from enumerate(result.examples, start=1)
+    yield from ((one.number, one.first) for one in verdict.unexpected if one.check == check)
+    number = 1
+    for one in BY_SEVERITY:
+        is_behind = number > len(result.examples) and one in result.by_verdict
+        finding = read_finding(folder, check, number) if is_behind else None
+        if finding is not None:
+            yield number, finding
+        number += result.by_verdict.get(one, 0)
 
 
 def _formatted(document: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from analysis.report.figures import with_noun
 from contract.run_folder import RunDescription
-from contract.verdicts import CheckVerdict, RunVerdict, Verdict
+from contract.verdicts import CheckVerdict, FindingVerdict, RunVerdict, Verdict
 
 NAMES_MAX = 3
 """Of the checks that are undecided for one reason."""
@@ -72,7 +72,8 @@ def _of_checks(verdict: Verdict) -> Iterator[Reason]:
     idle: dict[str, list[str]] = {}
     for name, result in verdict.checks.items():
         if result.verdict is CheckVerdict.UNDECIDED:
-            about = result.reason or with_noun(result.findings, "finding")
+            open_findings = result.by_verdict.get(FindingVerdict.UNDECIDED, result.findings)
+            about = result.reason or with_noun(open_findings, "finding")
             undecided.setdefault(about, []).append(name)
         elif result.verdict is CheckVerdict.NOT_EVALUABLE and name in verdict.must_judge:
             idle.setdefault(result.reason, []).append(name)

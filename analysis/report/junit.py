@@ -13,6 +13,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from analysis.report.figures import with_noun
 from analysis.report.first_screen import expected_line
 from analysis.report.run_output import RunOutput
+from analysis.report.standings import Standing, in_words, numbers
 from analysis.report.stories import where
 from contract.nights import Outcome
 from contract.run_folder import RunDescription
@@ -27,6 +28,11 @@ from contract.verdicts import (
 
 RUN_CASE = "run"
 """The name of the test case of a run as a whole."""
+_NO_FAILURE = {
+    Standing.UNEXPECTED: "as the suite expects",
+    Standing.EXPECTED: "as the scenario expects",
+    Standing.PERMITTED: "by the configuration",
+}
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -122,14 +128,15 @@ def _check_case(suite: Element, output: RunOutput, verdict: Verdict, check: str)
     elif result.verdict is CheckVerdict.NOT_EVALUABLE:
         SubElement(case, "skipped", message=_text(result.reason))
     elif result.findings:
-        told = f"{with_noun(result.findings, 'finding')}, {_standing(result, unexpected)}"
+        told = "; ".join(_standings(result))
         SubElement(case, "system-out").text = _text(f"{told}: {_why(result)}")
 
 
-def _standing(result: CheckResult, unexpected: list[UnexpectedFindings]) -> str:
-    if result.verdict is CheckVerdict.PERMITTED:
-        return "permitted by the configuration"
-    return f"as the {'suite' if unexpected else 'scenario'} expects"
+def _standings(result: CheckResult) -> Iterator[str]:
+    """How many findings of which verdict there are, and why they are no failure."""
+    for standing, reason in _NO_FAILURE.items():
+        if counted := numbers(result, standing):
+            yield f"{in_words(counted)} {reason}"
 
 
 def _leaves_undecided(result: CheckResult, check: str, verdict: Verdict) -> bool:

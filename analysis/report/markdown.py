@@ -15,7 +15,7 @@ _SIGNS = {Outcome.EXPECTED: "✅", Outcome.UNEXPECTED: "❌", Outcome.UNDECIDED:
 
 
 def markdown(title: str, outputs: Sequence[RunOutput]) -> str:
-    """A table of the runs, what is unexpected and open in each, and the commands that repeat them.
+    """A table of the runs, what follows from them, and what is unexpected or open in each.
 
     Args:
         title: of the summary: a session, a night, or a scenario.
@@ -32,9 +32,20 @@ def markdown(title: str, outputs: Sequence[RunOutput]) -> str:
         "|---|---|---|---|---|---|",
         *(table_row(*_cells(one)) for one in outputs),
     ]
+    lines += _follows(outputs)
     for one in outputs:
         lines += _details(one)
     return "\n".join(lines) + "\n"
+
+
+def _follows(outputs: Iterable[RunOutput]) -> list[str]:
+    """What follows from the runs, a line each; equal ones once."""
+    told = [
+        f"- **{plain(one.scenario)}**: {plain(str(one.verdict.follows))}"
+        for one in outputs
+        if one.verdict is not None and one.verdict.follows is not None
+    ]
+    return ["", "## What follows", "", *dict.fromkeys(told)] if told else []
 
 
 def _cells(one: RunOutput) -> Iterator[str]:

@@ -14,7 +14,8 @@ from analysis.report.commands import pasted
 from analysis.report.first_screen import expected_line, reasons, verdict_line
 from analysis.report.log_tree import LogTree, log_trees
 from analysis.report.plotly_script import script_tag, shared_script
-from analysis.report.stories import UNEXPECTED_MAX, Standing, anchor, findings_of, where
+from analysis.report.standings import Standing
+from analysis.report.stories import UNEXPECTED_MAX, anchor, findings_of, where
 from analysis.report.style_cells import columns, lines
 from analysis.report.timeline import timeline
 from analysis.report.times import times_of

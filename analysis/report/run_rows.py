@@ -13,7 +13,7 @@ from analysis.report.stories import anchor
 from contract.errors import RunFolderError
 from contract.run_folder import Plan, RunDescription
 from contract.terminal import shown
-from contract.verdicts import CheckVerdict, Verdict
+from contract.verdicts import FindingVerdict, Verdict
 
 RUNS_MAX = 120
 """Of a page's table; `summary.json` has all."""
@@ -139,11 +139,11 @@ def _unjudged(one: Judged, page: Path) -> RunRow:
 
 
 def _permitted(verdict: Verdict) -> dict[str, int]:
-    return {
-        name: result.findings
+    counted = {
+        name: result.by_verdict.get(FindingVerdict.PERMITTED, 0)
         for name, result in verdict.checks.items()
-        if result.verdict is CheckVerdict.PERMITTED
     }
+    return {name: number for name, number in counted.items() if number}
 
 
 def _seconds(run: RunDescription) -> float | None:

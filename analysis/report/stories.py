@@ -1,20 +1,19 @@
 """The findings of a run as its page shows them: each with its story, by what was expected."""
 
-import enum
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from analysis.report.commands import pasted
-from analysis.report.figures import with_noun
-from analysis.report.story import Origin, Tables, ends, origin, story, tables_of
+from analysis.report.moments import Moment
+from analysis.report.run_tables import RunTables
+from analysis.report.standings import Standing, in_words, numbers, standing_of
+from analysis.report.story import Origin, Passage, Story, origin, story
 from contract.errors import TableError
 from contract.findings import FINDINGS_FILE
 from contract.run_folder import RunFolder
-from contract.tables import MICROS_PER_SECOND
 from contract.verdicts import (
     CheckResult,
-    ExpectationResult,
     Finding,
     FindingVerdict,
     UnexpectedFindings,
@@ -27,17 +26,22 @@ EXPECTED_STORIES = 3
 """Of each check whose findings were expected or are permitted; all unexpected ones have one."""
 FINDINGS_MAX = 250
 """Of the page, unless more checks than that have findings."""
-STORY_LINES = 80
+FOLDED_MAX = 60
+"""Of the moments of one fold; `explain` has all."""
 _EVIDENCE_LENGTH = 400
 
 
-class Standing(enum.StrEnum):
-    """What a finding means for the verdict of the run."""
+@dataclass(frozen=True)
+class PassageView:
+    """Events of a story in a row, as lines of text.
 
-    UNEXPECTED = "unexpected"
-    UNDECIDED = "undecided"
-    EXPECTED = "expected"
-    PERMITTED = "permitted"
+    Attributes:
+        lines: each with whether it is the decisive one.
+        summary: the line into which they are folded; empty if each is shown.
+    """
+
+    lines: list[tuple[str, bool]]
+    summary: str
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,8 @@ class FindingView:
         anchor: its id there.
         name: as `fencepost explain` takes it.
         where: its partition, offsets and group.
-        story: lines of the events behind it; empty where only `explain` shows them.
+        story: the events behind it, in passages; empty where only `explain` shows them.
+        ends: lines of what each replica has at the end, or why there is no story.
         evidence: the values that it rests on, by name.
         explain: the command that shows the story in the terminal.
         seconds: its time from the origin of the stories; empty where it has none.
@@ -59,7 +64,8 @@ class FindingView:
     name: str
     finding: Finding
     where: str
-    story: str
+    story: list[PassageView]
+    ends: str
     evidence: list[tuple[str, str]]
     explain: str
     seconds: str
@@ -70,20 +76,21 @@ class FindingView:
 class CheckView:
     """The findings of one check that have one standing.
 
-    left_out: of the check, the number of findings that are not on the page.
+    numbers: of all such findings, by their verdict; the page has the first of them.
     """
 
     name: str
     result: CheckResult
     findings: list[FindingView]
-    left_out: int
+    numbers: dict[FindingVerdict, int]
 
     @property
     def shown(self) -> str:
-        """How many findings the check has, and where the rest is."""
-        told = with_noun(self.result.findings, "finding")
-        if self.left_out:
-            told += f", {self.left_out:,} of them only in report/{FINDINGS_FILE}"
+        """How many findings of which verdict there are, and where those are that the page lacks."""
+        told = in_words(self.numbers)
+        left_out = sum(self.numbers.values()) - len(self.findings)
+        if left_out:
+            told += f", {left_out:,} of them only in report/{FINDINGS_FILE}"
         return told
 
 
@@ -105,8 +112,8 @@ class FindingsView:
 
 def findings_of(folder: RunFolder, verdict: Verdict) -> FindingsView:
     """The findings of a run, each with its place on the page."""
-    tables = tables_of(folder, verdict.unusable)
-    teller = _Teller(folder, tables, _origin(folder, tables))
+    tables = RunTables(folder, verdict.unusable)
+    teller = _Teller(folder, tables, _origin(tables))
     views: dict[Standing, list[CheckView]] = {standing: [] for standing in Standing}
     most = _most(verdict)
     for check, result in verdict.checks.items():
@@ -117,34 +124,11 @@ def findings_of(folder: RunFolder, verdict: Verdict) -> FindingsView:
                 for number, one in numbered.items()
                 if standing_of(one, verdict) is standing
             }
-            if chosen:
-                views[standing].append(
-                    CheckView(
-                        check,
-                        result,
-                        teller.views(check, chosen, standing),
-                        left_out=result.findings - len(numbered),
-                    )
-                )
+            counted = numbers(result, standing)
+            if chosen or counted:
+                found = teller.views(check, chosen, standing)
+                views[standing].append(CheckView(check, result, found, counted))
     return FindingsView(views, teller.origin.name)
-
-
-def standing_of(finding: Finding, verdict: Verdict) -> Standing:
-    """What a finding means for the verdict."""
-    if finding.verdict is FindingVerdict.UNDECIDED:
-        return Standing.UNDECIDED
-    if finding.verdict is FindingVerdict.VIOLATION:
-        where = [(one.check, one.group) for one in verdict.unexpected]
-        is_unexpected = (finding.check, finding.group) in where
-        return Standing.UNEXPECTED if is_unexpected else Standing.EXPECTED
-    is_expected = any(_covers(one, finding) for one in verdict.expectations)
-    return Standing.EXPECTED if is_expected else Standing.PERMITTED
-
-
-def _covers(expectation: ExpectationResult, finding: Finding) -> bool:
-    return (expectation.check, expectation.verdict) == (finding.check, finding.verdict) and (
-        not expectation.groups or finding.group in expectation.groups
-    )
 
 
 def _most(verdict: Verdict) -> int:
@@ -181,11 +165,11 @@ def where(finding: Finding) -> str:
     return ", ".join(parts)
 
 
-def _origin(folder: RunFolder, tables: Tables) -> Origin:
+def _origin(tables: RunTables) -> Origin:
     try:
-        return origin(folder, tables)
+        return origin(tables)
     except TableError:
-        return Origin(folder.run().started_micros, "the start of the run")
+        return Origin(tables.folder.run().started_micros, "the start of the run")
 
 
 @dataclass(frozen=True)
@@ -193,7 +177,7 @@ class _Teller:
     """Makes the views of a run's findings."""
 
     folder: RunFolder
-    tables: Tables
+    tables: RunTables
     origin: Origin
 
     def views(
@@ -207,36 +191,40 @@ class _Teller:
 
     def _view(self, check: str, number: int, finding: Finding, *, has_story: bool) -> FindingView:
         name = f"{check}:{number}"
+        passages, ends = self._story(finding) if has_story else ([], "")
         return FindingView(
             anchor=anchor(check, number),
             name=name,
             finding=finding,
             where=where(finding),
-            story=self._story(finding) if has_story else "",
+            story=passages,
+            ends=ends,
             evidence=[(key, _short(value)) for key, value in finding.evidence.items()],
             explain=pasted(shlex.join(["fencepost", "explain", str(self.folder.path), name])),
-            seconds="" if finding.at is None else f"{self._seconds(finding.at):.3f}",
+            seconds="" if finding.at is None else f"{self.origin.seconds(finding.at):.3f}",
             subjects=_subjects(finding),
         )
 
-    def _seconds(self, at_micros: int) -> float:
-        return (at_micros - self.origin.at_micros) / MICROS_PER_SECOND
-
-    def _story(self, finding: Finding) -> str:
-        """The events behind a finding as lines of text, with seconds from the origin."""
+    def _story(self, finding: Finding) -> tuple[list[PassageView], str]:
+        """The events behind a finding, and what each replica has at the end."""
         try:
-            moments = story(self.folder, finding, self.tables)
-            closing = [f"at the end, {line}" for line in ends(self.folder, finding, self.tables)]
+            one = story(self.tables, finding)
         except TableError as error:
-            return f"There is no story: {error}."
-        left_out = len(moments) - STORY_LINES
-        width = max((len(one.who) for one in moments[:STORY_LINES]), default=0)
-        lines = [
-            f"{self._seconds(one.at_micros):+9.3f}  {one.who:{width}}  {one.what}"
-            for one in moments[:STORY_LINES]
-        ]
-        lines += [f"{left_out} more events: see `explain`"] if left_out > 0 else []
-        return "\n".join(lines + closing)
+            return [], f"There is no story: {error}."
+        width = max((len(moment.who) for moment in one.moments), default=0)
+        passages = [self._passage(part, one, width) for part in one.folded()]
+        return passages, "\n".join(f"at the end, {line}" for line in one.ends)
+
+    def _passage(self, passage: Passage, of: Story, width: int) -> PassageView:
+        shown = passage.moments[:FOLDED_MAX]
+        lines = [(self._line(one, of, width), one is of.decisive) for one in shown]
+        if left := len(passage.moments) - len(shown):
+            lines.append((f"{left} more events: see `explain --all`", False))
+        return PassageView(lines, passage.summary)
+
+    def _line(self, one: Moment, of: Story, width: int) -> str:
+        mark = ">" if one is of.decisive else " "
+        return f"{mark} {self.origin.seconds(one.at_micros):+9.3f}  {one.who:{width}}  {one.what}"
 
 
 def _subjects(finding: Finding) -> str:

@@ -1,29 +1,56 @@
-"""The story of one finding: all that the tables know about its partition and group, in order."""
+"""The story of one finding: what the tables know about its partition and group, in order.
 
-import os
-from collections.abc import Callable, Collection, Iterator
+A long story is folded around its decisive moment.
+"""
+
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
-from typing import Any
+from itertools import groupby
 
-import pandas as pd
-
-from analysis.facts.source import table_of
-from contract.run_folder import RunFolder
-from contract.tables import TABLES
+from analysis.facts.client_offsets import OFFSETS_TOPIC
+from analysis.report import moments
+from analysis.report.decisive import decisive
+from analysis.report.moments import Kind, Moment, Place, span_of
+from analysis.report.offsets_log import (
+    commits_of,
+    ends_of_offsets,
+    is_about_commits,
+    offsets_log,
+    responses,
+)
+from analysis.report.run_tables import RunTables
+from contract.tables import MICROS_PER_SECOND
 from contract.verdicts import Finding
 
-Tables = Callable[[str], pd.DataFrame]
-"""Returns a table by its name."""
-
-
-@dataclass(frozen=True, order=True)
-class Moment:
-    """Something that happened: when (microseconds since 1970), who did it, and what."""
-
-    at_micros: int
-    who: str
-    what: str
+SHOWN_MAX = 8
+"""Of the moments of a folded story."""
+_WEIGHTS = {
+    Kind.EPOCH: 6,
+    Kind.TRUNCATION: 6,
+    Kind.RESPONSE: 6,
+    Kind.POSITION: 5,
+    Kind.RESET: 5,
+    Kind.COMMIT: 5,
+    Kind.STORED: 5,
+    Kind.ACKNOWLEDGEMENT: 5,
+    Kind.DELIVERY: 5,
+    Kind.SEND: 2,
+    Kind.FAULT: 3,
+    Kind.ISR: 1,
+    Kind.MEMBER: 1,
+    Kind.BROKER: 1,
+    Kind.HEAL: 0,
+    Kind.PHASE: 0,
+}
+"""How much the moments of a kind are about a finding."""
+_OF_GROUPS = (Kind.POSITION, Kind.RESET, Kind.COMMIT, Kind.DELIVERY)
+_OF_NO_GROUP = 3
+"""What a moment of a group weighs less where the finding is about none."""
+_REPEATED = 4
+"""What a moment weighs less that says what an earlier one has said."""
+_FAR = 4
+"""What the moment that is farthest from the decisive one weighs less."""
 
 
 @dataclass(frozen=True)
@@ -33,203 +60,156 @@ class Origin:
     at_micros: int
     name: str
 
+    def seconds(self, at_micros: int) -> float:
+        """A time, counted from this moment."""
+        return float((at_micros - self.at_micros) / MICROS_PER_SECOND)
 
-def tables_of(folder: RunFolder, unusable: Collection[str] = ()) -> Tables:
-    """The tables of a run, each read once; those that are unusable have no rows."""
-    return cache(partial(_read, folder, unusable))
+
+@dataclass(frozen=True)
+class Passage:
+    """Moments of a story in a row.
+
+    Attributes:
+        moments: in order.
+        summary: the line into which they are folded; empty if each is shown.
+    """
+
+    moments: Sequence[Moment]
+    summary: str = ""
 
 
-def origin(folder: RunFolder, tables: Tables) -> Origin:
+@dataclass(frozen=True)
+class Story:
+    """What happened around a finding.
+
+    Attributes:
+        finding: that it is about.
+        moments: in order.
+        decisive: the moment from which on the finding is a fact; None if it is not known.
+        ends: what each replica has at the end of the run, a line each.
+    """
+
+    finding: Finding
+    moments: Sequence[Moment]
+    decisive: Moment | None
+    ends: Sequence[str]
+
+    def folded(self) -> list[Passage]:
+        """The story in about SHOWN_MAX lines: moments in a row that matter less are one line."""
+        shown = self._shown()
+        passages = []
+        for is_shown, some in groupby(range(len(self.moments)), key=shown.__contains__):
+            places = list(some)
+            is_folded = not is_shown and len(places) > 1
+            passages.append(
+                Passage(
+                    [self.moments[place] for place in places],
+                    self._summary(places) if is_folded else "",
+                )
+            )
+        return passages
+
+    def _summary(self, places: Sequence[int]) -> str:
+        if places[0] == 0:
+            return f"… {len(places)} events before"
+        if places[-1] == len(self.moments) - 1:
+            return f"… {len(places)} events after"
+        return f"… {len(places)} more events between"
+
+    def _shown(self) -> set[int]:
+        """The places of the moments that are not folded."""
+        number = len(self.moments)
+        if number <= SHOWN_MAX + 1:
+            return set(range(number))
+        middle = next(
+            (place for place, one in enumerate(self.moments) if one is self.decisive), number - 1
+        )
+        said: set[tuple[str, ...]] = set()
+        weights: dict[int, float] = {}
+        for place, moment in enumerate(self.moments):
+            is_of_group = moment.kind in _OF_GROUPS
+            weight = _WEIGHTS[moment.kind] - _FAR * abs(place - middle) / number
+            weight -= _OF_NO_GROUP * (self.finding.group is None and is_of_group)
+            saying = (moment.what,) if is_of_group else (moment.who, moment.what)
+            weights[place] = weight - _REPEATED * (saying in said)
+            said.add(saying)
+        weights[middle] = max(_WEIGHTS.values()) + 1
+        return set(sorted(weights, key=lambda place: -weights[place])[:SHOWN_MAX])
+
+
+def origin(tables: RunTables) -> Origin:
     """The injection of the first fault; the start of the run where there is none."""
-    injected = tables("faults")["injected_micros"].dropna()
-    if injected.empty:
-        return Origin(folder.run().started_micros, "the start of the run")
-    return Origin(int(injected.min()), "the injection of the first fault")
+    rows = tables.rows("faults")
+    injected = [row["injected_micros"] for row in rows if row["injected_micros"] is not None]
+    if injected:
+        return Origin(min(injected), "the injection of the first fault")
+    return Origin(tables.folder.run().started_micros, "the start of the run")
 
 
-def story(folder: RunFolder, finding: Finding, tables: Tables | None = None) -> list[Moment]:
-    """What happened around a finding, ordered by the times that its sources recorded.
+def story(tables: RunTables, finding: Finding) -> Story:
+    """What happened around a finding.
 
     Records are those of the finding's offsets, leaderships those of its partition, commits and
     deliveries those of its group, or of every group where it names none. Faults are always listed.
+    Where it is about commits, so is what happened to the group's partition of `__consumer_offsets`.
     """
-    tables = tables or tables_of(folder)
-    moments = list(_of_run(tables))
+    found = [*moments.of_run(tables), *responses(tables, finding)]
+    ends: list[str] = []
     if finding.topic is not None and finding.partition is not None:
-        for part in (_sends, _leaderships, _truncations, _commits, _group_events, _resets, _polls):
-            moments += part(tables, finding)
-    return sorted(moments)
+        where = Place(finding.topic, finding.partition, finding.group)
+        found += _of_place(tables, finding, where)
+        ends += _ends(tables, where)
+    if finding.group is not None and is_about_commits(finding):
+        if finding.topic != OFFSETS_TOPIC:
+            found += offsets_log(tables, finding.group)
+        ends += ends_of_offsets(tables, finding.group)
+    in_order = ordered(found)
+    place = decisive(finding, in_order)
+    return Story(finding, in_order, None if place is None else in_order[place], ends)
 
 
-def ends(folder: RunFolder, finding: Finding, tables: Tables | None = None) -> list[str]:
-    """Each replica of the finding's partition as it was at the end of the run."""
-    tables = tables or tables_of(folder)
-    epochs = _of_partition(tables("epoch_checkpoints"), finding)
-    told = []
-    for row in _rows(_of_partition(tables("log_starts"), finding).sort_values("broker")):
-        own = epochs[epochs["broker"] == row["broker"]].sort_values("leader_epoch")
+def _of_place(tables: RunTables, finding: Finding, where: Place) -> Iterator[Moment]:
+    yield from moments.leaderships(tables, where)
+    yield from moments.truncations(tables, where)
+    yield from moments.members(tables, where)
+    yield from moments.resets(tables, where)
+    if is_about_commits(finding):
+        yield from commits_of(tables, where, finding.at)
+    else:
+        yield from moments.commits(tables, where)
+    if (span := span_of(finding)) is not None:
+        yield from moments.sends(tables, where, span)
+        yield from moments.deliveries(tables, where, span)
+
+
+def ordered(found: Iterable[Moment]) -> list[Moment]:
+    """Moments in order: those of one history by their place in it, all others by their times.
+
+    So a history whose clock was set back stays in its order.
+    """
+    histories: dict[str, list[Moment]] = {}
+    others = []
+    for moment in found:
+        if moment.worker:
+            histories.setdefault(moment.worker, []).append(moment)
+        else:
+            others.append(moment)
+    by_place = [sorted(some, key=lambda one: one.seq) for _, some in sorted(histories.items())]
+    others.sort(key=lambda one: one.at_micros)
+    return list(heapq.merge(others, *by_place, key=lambda one: one.at_micros))
+
+
+def _ends(tables: RunTables, where: Place) -> Iterator[str]:
+    """Each replica of a partition as it was at the end of the run."""
+    checkpoints = tables.rows("epoch_checkpoints", **where.of_partition)
+    bounds = tables.rows("log_starts", **where.of_partition)
+    for row in sorted(bounds, key=lambda row: int(row["broker"])):
+        own = [one for one in checkpoints if one["broker"] == row["broker"]]
         starts = ", ".join(
-            f"{one['leader_epoch']} from {one['start_offset']}" for one in _rows(own)
+            f"{one['leader_epoch']} from {one['start_offset']}"
+            for one in sorted(own, key=lambda one: int(one["leader_epoch"]))
         )
-        told.append(
+        yield (
             f"broker {row['broker']}: offsets {row['log_start_offset']} to "
             f"{row['log_end_offset']} (exclusive), epochs {starts or 'none'}"
-        )
-    return told
-
-
-def _read(folder: RunFolder, unusable: Collection[str], table: str) -> pd.DataFrame:
-    file = folder.tables / f"{table}.parquet"
-    is_there = os.path.lexists(file) and table not in unusable
-    content = table_of(folder, table) if is_there else TABLES[table].empty_table()
-    frame: pd.DataFrame = content.to_pandas(integer_object_nulls=True)
-    return frame
-
-
-def _rows(frame: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    for row in frame.to_dict("records"):
-        yield {str(name): value for name, value in row.items()}
-
-
-def _of_partition(frame: pd.DataFrame, finding: Finding) -> pd.DataFrame:
-    of_partition = (frame["topic"] == finding.topic) & (frame["partition"] == finding.partition)
-    if "group" in frame and finding.group is not None:
-        of_partition &= frame["group"] == finding.group
-    return frame[of_partition]
-
-
-def _of_offsets(ranges: pd.DataFrame, finding: Finding) -> pd.DataFrame:
-    """The parts of a partition's ranges of records that are within the finding's offsets."""
-    frame = _of_partition(ranges, finding)
-    frame = frame[frame["first_offset"].notna()]
-    if finding.offset_first is None:
-        return frame.head(0)
-    last = finding.offset_first if finding.offset_last is None else finding.offset_last
-    frame = frame[(frame["first_offset"] <= last) & (frame["last_offset"] >= finding.offset_first)]
-    return frame.assign(
-        first_offset=frame["first_offset"].clip(lower=finding.offset_first),
-        last_offset=frame["last_offset"].clip(upper=last),
-    )
-
-
-def _count(ranges: pd.DataFrame) -> int:
-    return int((ranges["last_offset"] - ranges["first_offset"] + 1).sum())
-
-
-def _span(ranges: pd.DataFrame) -> str:
-    first, last = ranges["first_offset"].min(), ranges["last_offset"].max()
-    return f"offset {first}" if first == last else f"offsets {first} to {last}"
-
-
-@lru_cache(maxsize=1)
-def _of_run(tables: Tables) -> tuple[Moment, ...]:
-    """What every story of a run has."""
-    return (*_phases(tables), *_faults(tables), *_brokers(tables))
-
-
-def _phases(tables: Tables) -> Iterator[Moment]:
-    for row in _rows(tables("phases")):
-        yield Moment(row["began_micros"], "run", f"{row['stage']}: {row['doing']}")
-
-
-def _faults(tables: Tables) -> Iterator[Moment]:
-    for row in _rows(tables("faults")):
-        name = f"{row['fault']} {row['target']}"
-        seen = "its effect was observed" if row["landed"] else "no effect was observed"
-        for time, what in (
-            ("injected", f"{name} injected"),
-            ("proved", f"{name} proved: {seen}"),
-            ("heal_began", f"heal of {name} begun"),
-            ("healed", f"{name} healed"),
-        ):
-            if row.get(f"{time}_micros") is not None:
-                yield Moment(row[f"{time}_micros"], "fault", what)
-
-
-def _brokers(tables: Tables) -> Iterator[Moment]:
-    last: dict[int, bool] = {}
-    for row in _rows(tables("broker_states").sort_values("metadata_offset")):
-        broker, is_fenced = row["broker"], row["is_fenced"]
-        if last.get(broker) != is_fenced:
-            word = "fenced" if is_fenced else "unfenced"
-            yield Moment(row["at_micros"], "controller", f"broker {broker} is {word}")
-        last[broker] = is_fenced
-
-
-def _sends(tables: Tables, finding: Finding) -> Iterator[Moment]:
-    sends = _of_offsets(tables("sends"), finding)
-    for (producer, acks, outcome), some in sends.groupby(["producer", "acks", "outcome"]):
-        values = f"{_count(some)} values with acks={acks}"
-        if some["intended_micros"].notna().any():
-            yield Moment(
-                some["intended_micros"].min(), str(producer), f"sends the first of {values}"
-            )
-        if some["answered_micros"].notna().any():
-            what = f"receives the last answer for {values}: {outcome}, {_span(some)}"
-            yield Moment(some["answered_micros"].max(), str(producer), what)
-
-
-def _leaderships(tables: Tables, finding: Finding) -> Iterator[Moment]:
-    for row in _rows(_of_partition(tables("leaderships"), finding)):
-        leader = "no broker" if row["leader"] < 0 else f"broker {row['leader']}"
-        isr, elr = row["isr"].tolist(), row["elr"].tolist()
-        eligible = f", ELR {elr}" if elr else ""
-        yield Moment(
-            row["at_micros"],
-            "controller",
-            f"epoch {row['leader_epoch']}: {leader} leads, ISR {isr}{eligible}",
-        )
-
-
-def _truncations(tables: Tables, finding: Finding) -> Iterator[Moment]:
-    for row in _rows(_of_partition(tables("truncations"), finding)):
-        yield Moment(
-            row["at_micros"], f"broker {row['broker']}", f"truncates its log to {row['to_offset']}"
-        )
-
-
-def _commits(tables: Tables, finding: Finding) -> Iterator[Moment]:
-    """Commits of one epoch that follow each other as one: the first and the last."""
-    commits = _of_partition(tables("committed_offsets"), finding).sort_values("offsets_offset")
-    for group, of_group in commits[~commits["is_tombstone"].astype(bool)].groupby("group"):
-        run = (of_group["committed_epoch"] != of_group["committed_epoch"].shift()).cumsum()
-        for _, some in of_group.groupby(run):
-            epoch = some["committed_epoch"].iloc[0]
-            for which, row in {"first": some.iloc[0], "last": some.iloc[-1]}.items():
-                if which == "last" and len(some) == 1:
-                    continue
-                told = "" if len(some) == 1 else f", the {which} of {len(some)} commits"
-                yield Moment(
-                    row["committed_micros"],
-                    str(group),
-                    f"commits offset {row['offset']} with epoch {epoch}{told}",
-                )
-
-
-def _group_events(tables: Tables, finding: Finding) -> Iterator[Moment]:
-    for row in _rows(_of_partition(tables("group_events"), finding)):
-        position = "" if row["position"] is None else f" at offset {row['position']}"
-        raised = f": {row['exception']}: {row['message']}" if row["exception"] else ""
-        yield Moment(row["at_micros"], row["member"], f"{row['change']}{position}{raised}")
-
-
-def _resets(tables: Tables, finding: Finding) -> Iterator[Moment]:
-    for row in _rows(_of_partition(tables("resets"), finding)):
-        to = "raises" if row["to_offset"] is None else f"to {row['to_offset']}"
-        start = "" if row["from_offset"] is None else f" from {row['from_offset']}"
-        yield Moment(
-            row["at_micros"],
-            row["member"],
-            f"resets ({row['cause']}){start}, epoch {row['from_epoch']}: {to}"
-            f" (policy {row['policy']})",
-        )
-
-
-def _polls(tables: Tables, finding: Finding) -> Iterator[Moment]:
-    polls = _of_offsets(tables("polls"), finding)
-    for (member, epoch), some in polls.groupby(["member", "leader_epoch"]):
-        yield Moment(
-            some["polled_micros"].min(),
-            str(member),
-            f"receives {_count(some)} records of epoch {epoch}, {_span(some)}",
         )

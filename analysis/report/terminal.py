@@ -9,6 +9,7 @@ from rich.text import Text
 
 from analysis.report.first_screen import expected_line, reasons, verdict_line
 from analysis.report.matrix import row_name
+from analysis.report.standings import found_in_words
 from analysis.report.stories import where
 from analysis.report.times import times_of
 from analysis.verdict.rules import NOT_ASKED
@@ -88,6 +89,13 @@ def show(
         _print_some(console, lines, style="yellow")
         if run.error is not None:
             _print(console, f"error of the scenario: {run.error.strip().partition(chr(10))[0]}")
+    _close(verdict, console)
+
+
+def _close(verdict: Verdict, console: Console) -> None:
+    """Print what follows from the run, and where its time went."""
+    if verdict.follows is not None:
+        _print(console, f"What follows: {verdict.follows}")
     if times := times_of(verdict):
         _print(console, times)
 
@@ -203,7 +211,7 @@ def _styles(rows: list[StyleRow]) -> Table:
 def _checks(verdict: Verdict) -> Table:
     table = Table(title="Checks", title_justify="left", box=None, pad_edge=False)
     for name in ("check", "verdict", "evaluated", "findings", "summary, first example, or reason"):
-        table.add_column(name, justify="right" if name in ("evaluated", "findings") else "left")
+        table.add_column(name, justify="right" if name == "evaluated" else "left")
     idle = _idle(verdict)
     for name, result in verdict.checks.items():
         if name in idle:
@@ -214,7 +222,7 @@ def _checks(verdict: Verdict) -> Table:
             name,
             f"[{_COLOURS[result.verdict]}]{result.verdict}[/]",
             str(result.evaluated),
-            str(result.findings),
+            found_in_words(result),
             escape(result.summary or (f"{where}{example.cause}" if example else result.reason)),
         )
     return table

@@ -100,6 +100,7 @@ def doubted(
         verdict=CheckVerdict.UNDECIDED,
         examples=[_undecided(one) for one in result.examples],
         reason=reason,
+        by_verdict={FindingVerdict.UNDECIDED: result.findings} if result.findings else {},
     )
 
 
@@ -142,6 +143,7 @@ def result_of(found: list[Found], evaluated: int, examples: list[Finding]) -> Ch
         findings=counts.total(),
         examples=examples,
         reason="" if evaluated else "the tables have no rows to evaluate",
+        by_verdict=dict(counts),
     )
 
 

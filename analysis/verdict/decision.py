@@ -1,7 +1,10 @@
 """What a scenario expects, against what was found: the verdict of a run."""
 
-from collections.abc import Collection, Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+
+import msgspec
 
 from contract.checks import Check
 from contract.run_folder import Expectation
@@ -76,6 +79,21 @@ def unexpected(expects: Iterable[Expectation], found: Iterable[Found]) -> list[U
         if one.verdict is FindingVerdict.VIOLATION
         and not any(_counts_for(one, expectation) for expectation in covering)
     ]
+
+
+def with_expected(
+    results: Mapping[Check, CheckResult], expects: Iterable[Expectation], found: Iterable[Found]
+) -> dict[Check, CheckResult]:
+    """The results with the number of their findings that an expectation covers."""
+    covering = list(expects)
+    expected: dict[str, Counter[FindingVerdict]] = {}
+    for one in found:
+        if any(_counts_for(one, expectation) for expectation in covering):
+            expected.setdefault(one.check, Counter())[one.verdict] += one.findings
+    return {
+        check: msgspec.structs.replace(result, expected=dict(expected.get(check, {})))
+        for check, result in results.items()
+    }
 
 
 def decide(

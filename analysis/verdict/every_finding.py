@@ -16,9 +16,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from contract.findings import FINDINGS
-from contract.verdicts import Finding, FindingVerdict
+from contract.verdicts import BY_SEVERITY, Finding
 
-_SEVERITY = {FindingVerdict.VIOLATION: 0, FindingVerdict.UNDECIDED: 1, FindingVerdict.PERMITTED: 2}
 _SEVERITY_COLUMN = "_severity"
 ORDER = (
     "group",
@@ -42,7 +41,7 @@ def in_order(findings: pa.Table) -> pa.Table:
     if not findings.num_rows:
         # The columns of an engine's empty result may have no types.
         return findings
-    known = pa.array([str(verdict) for verdict in _SEVERITY])
+    known = pa.array([str(verdict) for verdict in BY_SEVERITY])
     severity = pc.index_in(findings["verdict"], value_set=known)
     sorting = findings.append_column(_SEVERITY_COLUMN, severity)
     keys = [(name, "ascending", "at_start") for name in (_SEVERITY_COLUMN, *ORDER)]

@@ -22,7 +22,7 @@ from analysis.verdict.collecting import (
     found_of,
     result_of,
 )
-from analysis.verdict.decision import Found, decide, meet, unexpected
+from analysis.verdict.decision import Found, decide, meet, unexpected, with_expected
 from analysis.verdict.every_finding import Keep, as_table
 from analysis.verdict.exercise import cases_of, counted, counts, with_exercised
 from analysis.verdict.rules import rule_rows, unasked
@@ -76,6 +76,7 @@ def judge(
             keep(str(Check.VACUOUS_CHECK), as_table(results[Check.VACUOUS_CHECK].examples), {})
     rules = _rules(trace)
     unclear += unasked(rules, must_judge)
+    results = with_expected(results, trace.plan.expects, found)
     expectations = meet(trace.plan.expects, found)
     uncovered = unexpected(trace.plan.expects, found)
     faults = _faults(trace)

@@ -27,6 +27,7 @@ def vacuous_check(results: Mapping[Check, CheckResult], must_judge: Collection[s
         findings=len(found),
         examples=found,
         reason="" if results else "no other check was judged",
+        by_verdict={FindingVerdict.UNDECIDED: len(found)} if found else {},
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import jpype
 
 from contract.events import NO_EPOCH
-from contract.outcomes import CommitEpoch, Manner, Outcome
+from contract.outcomes import CommitEpoch, GroupChange, Manner, Outcome
 from harness.clients.commands import Member, MemberCommit, OpenTransactional
 from harness.clients.commit_styles import OffsetAndEpoch, chosen
 from harness.clients.history import HistoryWriter
@@ -146,6 +146,7 @@ class _ExternalMember(JavaMember):
                 continue
             where = at.offset if at.epoch == NO_EPOCH else java_offset(at)
             self._consumer.seek(topic_partition, where)
+            self._changed(GroupChange.SOUGHT, partition_of(topic_partition), at.offset)
 
 
 class _TransactionalMember(JavaMember):

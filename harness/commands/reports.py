@@ -11,6 +11,7 @@ import typer
 from contract.child import run_child
 from contract.errors import RunFolderError, UsageError
 from contract.run_folder import NODES_FOLDER, find_runs, has_runs
+from contract.terminal import shown
 from contract.uris import local_folder
 from harness.commands.outputs import AsJson
 
@@ -50,7 +51,7 @@ def open_page(
     if standalone is not None:
         command = [sys.executable, "-m", "analysis.report.standalone", str(page), str(standalone)]
         raise typer.Exit(run_child(command))
-    typer.echo(os.fsencode(page))
+    typer.echo(shown(str(page)))
     if is_graphical():
         webbrowser.open(page.as_uri())
 
@@ -67,13 +68,17 @@ def explain(
         ),
     ] = None,
     *,
+    show_all: Annotated[
+        bool, typer.Option("--all", help="Show every event, also those that are folded.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the events behind one finding in order: sends, leaders, faults, commits, deliveries."""
     local_folder(run.partition("#")[0])
     command = [sys.executable, "-m", "analysis.report.explain", run]
     command += [] if finding is None else [finding]
-    raise typer.Exit(run_child([*command, *(["--json"] if as_json else [])]))
+    options = {"--all": show_all, "--json": as_json}
+    raise typer.Exit(run_child([*command, *(name for name, chosen in options.items() if chosen)]))
 
 
 def last_page(results: Path) -> Path:
@@ -106,6 +111,8 @@ def page_of(path: Path) -> Path:
         UsageError: there is none.
     """
     if path.is_file():
+        if path.suffix != ".html":
+            raise UsageError(f"{path} is no page: name a page, or the folder of a run")
         return path.resolve()
     page = path / _PAGE
     try:

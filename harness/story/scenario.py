@@ -18,10 +18,10 @@ from cluster.kafka.lock import read_lock
 from cluster.kafka.service import KafkaService
 from cluster.kafka.topology import Topology
 from cluster.nodes.tether import die_with_parent
-from contract.answers import parts
 from contract.builds import ClassPath, version_numbers, with_note
 from contract.checks import Check
 from contract.clients import Client, clients_of
+from contract.consequence import Consequence
 from contract.errors import UsageError, WorkerError
 from contract.events import WorkerStarted
 from contract.manifest import write_manifest
@@ -52,9 +52,9 @@ class Scenario(Test):  # type: ignore[misc]
     """Base of all scenarios: its module's docstring is the question, and the report's text.
 
     A subclass sets the topology, the groups, the checks that its question is about, and the text of
-    its answer (`contract.answers`); `spares` are workers that may replace killed ones. A test
-    method is the scenario, in a block `with self.running(...) as run`. Each test method is marked
-    with the number of nodes that it needs.
+    its answer (`contract.answers`), with what follows for an application; `spares` are workers that
+    may replace killed ones. A test method is the scenario, in a block `with self.running(...) as
+    run`. Each test method is marked with the number of nodes that it needs.
     """
 
     topology: ClassVar[Topology]
@@ -62,6 +62,7 @@ class Scenario(Test):  # type: ignore[misc]
     spares: ClassVar[int] = 0
     must_judge: ClassVar[Sequence[Check]]
     answer: ClassVar[str] = ""
+    follows: ClassVar[Consequence | None] = None
 
     def __init_subclass__(cls) -> None:
         """Ask ducktape for the nodes: servers, a worker of each kind, and the observer."""
@@ -106,15 +107,19 @@ class Scenario(Test):  # type: ignore[misc]
         `starts_on` is the locked Kafka version that servers start on, if it is not the run's.
 
         Raises:
-            UsageError: a group's client can't be tested with this Kafka version, the answer is not
-                written as `contract.answers` requires, or the scenario names what there is not.
+            UsageError: a group's client can't be tested with this Kafka version, or the scenario
+                names what there is not.
         """
         die_with_parent()
         plan = self._plan(topics, groups, expects, must_judge)
         try:
-            list(parts(self.answer))
             self._require_clients(groups)
-            require_sound(plan, sys.modules[type(self).__module__])
+            require_sound(
+                plan,
+                sys.modules[type(self).__module__],
+                topology=topology or self.topology,
+                build=self.session.builds,
+            )
         except UsageError as mistake:
             refuse(mistake)
             raise
@@ -203,6 +208,7 @@ class Scenario(Test):  # type: ignore[misc]
             must_judge=[str(check) for check in (*self.must_judge, *must_judge)],
             expects=list(expects),
             answer=self.answer,
+            follows=self.follows,
         )
 
     def _describe(self, plan: Plan, shape: Topology, starts_on: str | None) -> RunDescription:

@@ -10,7 +10,10 @@ from tests.histories.verbs import cluster, watched
 
 @dataclass(frozen=True)
 class Batch:
-    """One batch of a log; `pid` 0 stands for none, and `control` is `commit` or `abort`."""
+    """One batch of a log; `pid` 0 stands for none, and `control` is `commit` or `abort`.
+
+    at: when it was appended; else as the replica's verb says.
+    """
 
     first: int
     last: int
@@ -22,6 +25,7 @@ class Batch:
     is_transactional: bool = True
     producer: str = "p"
     sequence: int | None = None
+    at: float | None = None
 
 
 def producer_id(h: History, pid: int) -> int:
@@ -67,7 +71,7 @@ def replica(
             is_transactional=bool(one.pid) and one.is_transactional,
             record_count=one.last - one.first + 1,
             size_bytes=100 * (one.last - one.first + 1),
-            max_timestamp_micros=h.at(at),
+            max_timestamp_micros=h.at(at if one.at is None else one.at),
             control_type=one.control,
             checksum=crc32(repr(one).encode()),
         )
@@ -178,16 +182,23 @@ def stored_in_transaction(
     *,
     at: float,
     marker: str | None,
+    marked: float | None = None,
     pid: int = 1,
     pid_epoch: int = 0,
     group: str = "g",
     topic: str = "t",
     partition: int = 0,
 ) -> None:
-    """An offset that a transaction stored, and the marker that ended it (None: none did)."""
+    """An offset that a transaction stored, and the marker that ended it (None: none did).
+
+    marked: when that was written; else half a second later.
+    """
     h.stored(offset, epoch, at=at, group=group, topic=topic, partition=partition, brokers=(1, 2))
     h.rows["committed_offsets"][-1].update(
-        producer_id=producer_id(h, pid), producer_epoch=pid_epoch, marker=marker
+        producer_id=producer_id(h, pid),
+        producer_epoch=pid_epoch,
+        marker=marker,
+        marker_micros=h.at(at + 0.5 if marked is None else marked) if marker else None,
     )
 
 

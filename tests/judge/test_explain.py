@@ -11,7 +11,8 @@ from micro import registered, reset_told, truncated
 from typer.testing import CliRunner
 
 from analysis.report.explain import app
-from analysis.report.story import ends, story
+from analysis.report.run_tables import RunTables
+from analysis.report.story import Story, story
 from analysis.verdict.every_finding import FindingsFile, as_table
 from contract.errors import RunFolderError, UsageError
 from contract.findings import FINDINGS_FILE
@@ -29,6 +30,10 @@ from contract.verdicts import (
 from harness.decode.tables import write_table
 from tests.descriptions import description_of, plan_of
 
+ACKNOWLEDGED_BY_2 = (
+    "receives the last response to 2 values with acks=all from broker 2, leader of epoch 1: ok,"
+    " offsets 2 to 3"
+)
 FAULT = {"fault": "kill", "target": "x", "landed": True, "evidence": "{}"}
 TIMES = {"injected": 220, "proved": 255, "heal_began": 260, "healed": 270}
 ROWS: dict[str, list[dict[str, Any]]] = {
@@ -70,6 +75,10 @@ LOST = Finding(
 )
 
 
+def told(folder: RunFolder, finding: Finding) -> Story:
+    return story(RunTables(folder), finding)
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:
     folder = RunFolder(tmp_path)
@@ -81,16 +90,16 @@ def folder(tmp_path: Path) -> RunFolder:
 
 
 def test_a_story_tells_every_source_in_order(folder: RunFolder) -> None:
-    assert [(one.at_micros, one.who, one.what) for one in story(folder, LOST)] == [
+    assert [(one.at_micros, one.who, one.what) for one in told(folder, LOST).moments] == [
         (5, "controller", "broker 1 is fenced"),
         (6, "controller", "broker 1 is unfenced"),
         (10, "controller", "epoch 0: broker 1 leads, ISR [1]"),
         (50, "run", "steady: writing"),
-        (100, "p", "receives the last answer for 2 values with acks=all: ok, offsets 2 to 3"),
         (100, "p", "sends the first of 2 values with acks=all"),
+        (100, "p", "receives the last response to 2 values with acks=all: ok, offsets 2 to 3"),
         (150, "g#1", "opened"),
         (200, "g#1", "receives 2 records of epoch 0, offsets 2 to 3"),
-        (210, "g#1", "caught_up at offset 4"),
+        (210, "g#1", "caught up at offset 4"),
         (220, "fault", "kill x injected"),
         (250, "controller", "epoch 1: broker 2 leads, ISR [2]"),
         (255, "fault", "kill x proved: its effect was observed"),
@@ -98,40 +107,45 @@ def test_a_story_tells_every_source_in_order(folder: RunFolder) -> None:
         (270, "fault", "kill x healed"),
         (280, "broker 1", "truncates its log to 2"),
         (300, "g", "commits offset 4 with epoch 1"),
-        (400, "q", "receives the last answer for 2 values with acks=all: ok, offsets 2 to 3"),
         (400, "q", "sends the first of 2 values with acks=all"),
+        (
+            400,
+            "q",
+            ACKNOWLEDGED_BY_2,
+        ),
         (450, "g#2", "opened"),
         (
             500,
             "g#2",
             "resets (out_of_range) from 4, epoch 1: raises (policy earliest)",
         ),
-        (650, "g#2", "caught_up at offset 6"),
+        (650, "g#2", "caught up at offset 6"),
         (690, "fault", "pause x injected"),
     ]
 
 
 def test_a_story_ends_with_what_each_replica_is_left_with(folder: RunFolder) -> None:
     assert TRUNCATED["log_starts"]
-    assert ends(folder, LOST) == ["broker 1: offsets 0 to 6 (exclusive), epochs 0 from 0, 1 from 2"]
+    (end,) = told(folder, LOST).ends
+    assert end == "broker 1: offsets 0 to 6 (exclusive), epochs 0 from 0, 1 from 2"
 
 
 def test_a_finding_of_one_group_leaves_the_others_out(folder: RunFolder) -> None:
     of_another = msgspec.structs.replace(LOST, group="another")
-    who = {one.who for one in story(folder, of_another)}
+    who = {one.who for one in told(folder, of_another).moments}
     assert not who & {"g", "g#1", "g#2"}
 
 
 def test_a_finding_without_a_partition_has_only_what_befell_the_cluster(folder: RunFolder) -> None:
     nowhere = msgspec.structs.replace(LOST, topic=None, partition=None)
-    assert {one.who for one in story(folder, nowhere)} == {"run", "fault", "controller"}
+    assert {one.who for one in told(folder, nowhere).moments} == {"run", "fault", "controller"}
 
 
 def test_tables_that_are_missing_are_left_out(folder: RunFolder) -> None:
     for file in folder.tables.glob("*.parquet"):
         file.unlink()
-    assert story(folder, LOST) == []
-    assert ends(folder, LOST) == []
+    found = told(folder, LOST)
+    assert (found.moments, found.decisive, found.ends) == ([], None, [])
 
 
 FAR = msgspec.structs.replace(
@@ -181,10 +195,10 @@ def invoked(*arguments: str) -> str:
 @pytest.mark.parametrize("finding", ["lost_record", "lost_record:2"])
 def test_the_terminal_tells_it_with_markup_escaped(folder: RunFolder, finding: str) -> None:
     judged(folder)
-    told = explained(folder, finding)
-    assert "lost_record permitted: 2 records [red]lost" in told
-    assert "truncates its log to 2" in told
-    assert "at the end, broker 1: offsets 0 to 6" in told
+    shown = explained(folder, finding)
+    assert "lost_record permitted: 2 records [red]lost" in shown
+    assert "truncates its log to 2" in shown
+    assert "at the end, broker 1: offsets 0 to 6" in shown
 
 
 @pytest.mark.parametrize("finding", ["lost_record:3", "lost_record:0", "reset", "lost_record:x"])
@@ -199,7 +213,8 @@ def test_a_finding_that_is_not_there_is_told_with_those_that_are(
 @pytest.fixture
 def many(folder: RunFolder) -> RunFolder:
     """A run with thirty findings, of which the verdict has two and an unexpected one."""
-    judged(folder, findings=30)
+    counted = {FindingVerdict.VIOLATION: 1, FindingVerdict.PERMITTED: 29}
+    judged(folder, findings=30, by_verdict=counted)
     rows = [msgspec.structs.replace(LOST, cause=f"finding {number}") for number in range(1, 31)]
     with FindingsFile(folder.report / FINDINGS_FILE) as file:
         file.keep("lost_record", as_table(rows), {})
@@ -222,30 +237,59 @@ def test_a_check_alone_is_its_first_unexpected_finding(many: RunFolder) -> None:
 
 def test_what_the_page_shows_is_accepted(many: RunFolder) -> None:
     page = many.report / "index.html"
-    told = explained(many, "lost_record:30")
-    assert explained(many, "finding-lost_record-30") == told
-    assert invoked(f"{page}#finding-lost_record-30") == told
-    assert invoked(f"{page.as_uri()}#finding-lost_record-30") == told
+    shown = explained(many, "lost_record:30")
+    assert explained(many, "finding-lost_record-30") == shown
+    assert invoked(f"{page}#finding-lost_record-30") == shown
+    assert invoked(f"{page.as_uri()}#finding-lost_record-30") == shown
     page.write_text("")
-    assert invoked(f"{page}#finding-lost_record-30") == told
-    assert invoked(str(page), "lost_record:30") == told
-    assert invoked(page.as_uri(), "lost_record:30") == told
+    assert invoked(f"{page}#finding-lost_record-30") == shown
+    assert invoked(str(page), "lost_record:30") == shown
+    assert invoked(page.as_uri(), "lost_record:30") == shown
+
+
+def test_a_long_story_is_folded_unless_all_of_it_is_asked_for(many: RunFolder) -> None:
+    folded, whole = explained(many, "lost_record"), explained(many, "lost_record", "--all")
+    assert "more events between" in folded
+    assert "heal of kill x begun" not in folded
+    assert "--all shows every event" in folded
+    for line in (one.what for one in told(many, FAR).moments):
+        assert line.split(":")[0][:40] in whole
+    assert "--all" not in whole
+    for shown in (folded, whole):
+        assert [line for line in shown.splitlines() if line.startswith(">")]
 
 
 def test_without_a_finding_those_of_the_run_are_listed(many: RunFolder) -> None:
     lines = [line.split() for line in explained(many).splitlines()]
-    assert [line[:3] for line in lines[1:]] == [
-        ["lost_record:12", "30", "unexpected"],
-        ["lost_record:1", "30", "permitted"],
+    assert [line[:4] for line in lines[1:]] == [
+        ["lost_record:12", "1", "violation", "unexpected"],
+        ["lost_record:1", "29", "permitted", "permitted"],
     ]
 
 
+def test_the_name_of_a_finding_is_listed_whole(folder: RunFolder) -> None:
+    one = msgspec.structs.replace(LOST, check="unclean_election_unconfigured", cause="x " * 90)
+    counted = {FindingVerdict.VIOLATION: 11_000, FindingVerdict.PERMITTED: 13_000}
+    judged(folder, examples=[one], by_verdict=counted, expected=counted)
+    assert "lost_record:1 " in explained(folder)
+    file = folder.report / "verdict.json"
+    verdict = msgspec.json.decode(file.read_bytes(), type=Verdict)
+    renamed = {one.check: verdict.checks["lost_record"]}
+    file.write_bytes(msgspec.json.encode(msgspec.structs.replace(verdict, checks=renamed)))
+    assert f"{one.check}:1 " in explained(folder)
+
+
 def test_a_story_as_json(many: RunFolder) -> None:
-    told = json.loads(explained(many, "lost_record", "--json"))
-    assert told["name"] == "lost_record:12"
-    assert msgspec.convert(told["finding"], Finding) == FAR
-    assert {"at_micros", "seconds", "who", "what"} == set(told["story"][0])
-    assert told["ends"] == ends(many, FAR)
+    document = json.loads(explained(many, "lost_record", "--json"))
+    whole = told(many, FAR)
+    assert document["name"] == "lost_record:12"
+    assert msgspec.convert(document["finding"], Finding) == FAR
+    assert [row["what"] for row in document["story"]] == [one.what for one in whole.moments]
+    assert set(document["story"][0]) == {"at_micros", "seconds", "who", "what", "is_decisive"}
+    assert [row["what"] for row in document["story"] if row["is_decisive"]] == [
+        getattr(whole.decisive, "what", None)
+    ]
+    assert document["ends"] == whole.ends
     listed = json.loads(explained(many, "--json"))["findings"]
     assert [row["name"] for row in listed] == ["lost_record:12", "lost_record:1"]
 

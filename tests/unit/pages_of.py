@@ -1,5 +1,6 @@
 """A small judged run on disk, with tables of a few rows, for the tests of pages and answers."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from contract.consequence import Consequence
 from contract.run_folder import GroupPlan, Plan, RunDescription, RunFolder, TopicPlan
 from contract.tables import TABLES
 from contract.verdicts import (
@@ -71,8 +73,11 @@ def result(*examples: Finding, findings: int | None = None, **fields: Any) -> Ch
         ),
         "evaluated": 9,
         "findings": len(examples) if findings is None else findings,
+        "by_verdict": dict(Counter(one.verdict for one in examples)),
         "examples": list(examples),
     }
+    if examples and findings is not None:
+        values["by_verdict"] = {examples[0].verdict: findings}
     return CheckResult(**values | fields)
 
 
@@ -112,10 +117,27 @@ def verdict_of(checks: dict[str, CheckResult], **fields: Any) -> Verdict:
         "must_judge": list(checks),
         "answer": "It is so.",
     }
-    return Verdict(checks=checks, **values | fields)
+    values |= fields
+    covering = [(one.check, one.verdict, one.groups) for one in values.get("expectations", [])]
+
+    def with_expected(name: str, one: CheckResult) -> CheckResult:
+        covered = Counter(
+            found.verdict
+            for found in one.examples
+            if any(
+                (check, of) == (name, found.verdict) and (not groups or found.group in groups)
+                for check, of, groups in covering
+            )
+        )
+        return msgspec.structs.replace(one, expected=dict(covered))
+
+    results = {name: with_expected(name, one) for name, one in checks.items()}
+    return Verdict(checks=results, **values)
 
 
-def run_folder(path: Path, *, answer: str = "", **fields: Any) -> RunFolder:
+def run_folder(
+    path: Path, *, answer: str = "", follows: Consequence | None = None, **fields: Any
+) -> RunFolder:
     """A folder with a plan and a description; `fields` are the description's."""
     folder = RunFolder(path)
     topic = TopicPlan(topic="t", partitions=1, replication=2, min_insync=1, unclean_election=False)
@@ -140,6 +162,7 @@ def run_folder(path: Path, *, answer: str = "", **fields: Any) -> RunFolder:
             must_judge=[],
             expects=[],
             answer=answer,
+            follows=follows,
         )
     )
     values: dict[str, Any] = {

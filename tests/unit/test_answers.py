@@ -1,7 +1,9 @@
 """An answer is made of the tables and findings of its run, and changes with them."""
 
+import re
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -19,12 +21,12 @@ from pages_of import (
     with_tables,
 )
 
-from analysis.report.answer import UNFINISHED, UNKNOWN, answer
-from contract.answers import COUNTING, DURING, RESUMPTION, Count, Figure, parts
+from analysis.report.answer import UNFINISHED, UNKNOWN, answer, consequence
+from contract.answers import Figure, parts
+from contract.consequence import Consequence
 from contract.errors import UsageError
 from contract.findings import FINDINGS, FINDINGS_FILE
 from contract.run_folder import RunFolder
-from contract.tables import TABLES
 from contract.verdicts import (
     CheckResult,
     CheckVerdict,
@@ -35,6 +37,7 @@ from contract.verdicts import (
 )
 from harness.session.catalog import ScenarioFile, scenarios
 from harness.story.scenario import Scenario
+from harness.story.soundness import require_answer
 
 LOST = verdict_of({"lost_record": result(finding())})
 RESUMED = Resumption(
@@ -176,6 +179,46 @@ def test_resumption_is_counted_too(tmp_path: Path) -> None:
     assert answered(tmp_path, text, verdict) == "2 at 100, 1, 0, 2"
 
 
+SENTENCE = Consequence(
+    sentence="of {sends.records:record} {lost_record.records}.", document="KIP-1"
+)
+
+
+def followed(tmp_path: Path, verdict: Verdict = LOST, **fields: Any) -> Consequence | None:
+    folder = run_folder(tmp_path, follows=SENTENCE, **fields)
+    return consequence(with_tables(folder, sends=[sent(0, 9)]), verdict)
+
+
+def test_what_follows_has_the_figures_of_the_run(tmp_path: Path) -> None:
+    assert str(followed(tmp_path)) == "Of 10 records 2. (KIP-1)"
+    none = verdict_of({"lost_record": result()})
+    assert str(followed(tmp_path, none)) == "Of 10 records 0. (KIP-1)"
+
+
+@pytest.mark.parametrize(
+    ("checks", "fields"),
+    [
+        ({}, {}),
+        ({"lost_record": result(verdict=CheckVerdict.UNDECIDED, reason="a gap")}, {}),
+        (LOST.checks, {"error": "boom"}),
+    ],
+    ids=["no check", "a gap", "an unfinished run"],
+)
+def test_nothing_follows_from_figures_that_are_not_known(
+    tmp_path: Path, checks: dict[str, CheckResult], fields: dict[str, Any]
+) -> None:
+    assert followed(tmp_path, verdict_of(checks), **fields) is None
+
+
+def test_a_plan_that_declares_nothing_has_nothing_that_follows(tmp_path: Path) -> None:
+    assert consequence(run_folder(tmp_path), LOST) is None
+
+
+def test_a_figure_that_is_not_one_leaves_nothing_that_follows(tmp_path: Path) -> None:
+    wrong = msgspec.structs.replace(SENTENCE, sentence="{nonsense}")
+    assert consequence(run_folder(tmp_path, follows=wrong), LOST) is None
+
+
 def test_an_unfinished_run_says_so(tmp_path: Path) -> None:
     folder = run_folder(tmp_path, answer="{lost_record.rows}", error="boom")
     assert answer(folder, LOST) == f"{UNFINISHED}1"
@@ -210,31 +253,28 @@ def test_a_figure_that_is_not_one_is_an_error(text: str, problem: str) -> None:
         list(parts(text))
 
 
-def _answer_of(scenario: ScenarioFile) -> str:
+def _class_of(scenario: ScenarioFile) -> type[Scenario]:
     module = import_module(f"scenarios.{scenario.path.stem}")
     (found,) = (
         one
         for one in vars(module).values()
         if isinstance(one, type) and issubclass(one, Scenario) and one.__module__ == module.__name__
     )
-    return found.answer
+    return found
 
 
 @pytest.mark.parametrize("scenario", scenarios(), ids=lambda one: str(one.name))
 def test_every_scenario_declares_an_answer_of_known_figures(scenario: ScenarioFile) -> None:
-    figures = [one for one in parts(_answer_of(scenario)) if isinstance(one, Figure)]
-    assert figures
-    for count in (count for figure in figures for count in (*figure.counts, *figure.of)):
-        _require_known(count)
+    answer = _class_of(scenario).answer
+    assert [one for one in parts(answer) if isinstance(one, Figure)]
+    require_answer(answer, labels=[])
 
 
-def _require_known(count: Count) -> None:
-    if count.source == RESUMPTION:
-        columns = set(Resumption.__struct_fields__)
-    else:
-        columns = set(TABLES[count.source].names if count.source in TABLES else FINDINGS.names)
-    assert count.measure in {*COUNTING, *columns}, count
-    if count.source in TABLES:
-        of_groups = {"client", "reset", "commit_epoch"} if "group" in columns else set()
-        for condition in count.conditions:
-            assert condition.column in {DURING, *columns, *of_groups}, count
+@pytest.mark.parametrize("scenario", scenarios(), ids=lambda one: str(one.name))
+def test_every_scenario_declares_in_a_sentence_what_follows(scenario: ScenarioFile) -> None:
+    follows = _class_of(scenario).follows
+    assert follows is not None
+    assert follows.sentence.endswith(".")
+    assert ". " not in follows.sentence
+    assert re.match(r"(KIP-\d+|Javadoc of |Kafka documentation, )", follows.document)
+    require_answer(follows.sentence, labels=[])

@@ -82,7 +82,7 @@ def test_every_prediction_names_what_says_so() -> None:
     assert {one.suppressed for one in known.race} == {"none", "some"}
 
 
-@pytest.mark.parametrize(("hazard", "reset"), product(HAZARDS, ResetPolicy))
+@pytest.mark.parametrize(("hazard", "reset"), list(product(HAZARDS, ResetPolicy)))
 def test_every_epoch_under_each_hazard_has_a_prediction(hazard: str, reset: str) -> None:
     topics = {
         one

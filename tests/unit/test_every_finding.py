@@ -12,19 +12,22 @@ from analysis.checks.cases import FINDING_COLUMNS
 from analysis.verdict.collecting import (
     Collected,
     collect,
+    doubted,
     doubted_rows,
     every,
     finding_of,
     found_of,
+    result_of,
 )
-from analysis.verdict.decision import decide, meet, unexpected
+from analysis.verdict.decision import decide, meet, unexpected, with_expected
 from analysis.verdict.every_finding import FindingsFile, as_table, in_order
 from contract.checks import Check
 from contract.errors import RunFolderError
 from contract.findings import FINDINGS, FINDINGS_FILE, read_finding
 from contract.run_folder import Expectation, RunFolder
-from contract.verdicts import CheckResult, CheckVerdict, FindingVerdict, RunVerdict
+from contract.verdicts import BY_SEVERITY, CheckResult, CheckVerdict, FindingVerdict, RunVerdict
 
+VIOLATION, UNDECIDED, PERMITTED = BY_SEVERITY
 SCHEMA = pa.schema([FINDINGS.field(name) for name in FINDING_COLUMNS])
 CLIENTS = {"g": "java", "h": "librdkafka"}
 
@@ -86,6 +89,26 @@ def test_each_group_has_the_number_of_its_first_finding() -> None:
         ("permitted", "g", 1, 6),
     ]
     assert [one.first.client for one in found] == [None, "java", "librdkafka", "java", "java"]
+
+
+def test_a_result_counts_all_findings_by_verdict_and_by_what_is_expected() -> None:
+    found = found_of(Check.SKIPPED_RECORD, collected(*SHUFFLED), CLIENTS)
+    result = result_of(found, 9, [])
+    assert result.by_verdict == {VIOLATION: 4, UNDECIDED: 1, PERMITTED: 1}
+    expects = [
+        Expectation(check="skipped_record", groups=["g"]),
+        Expectation(check="skipped_record", groups=["g", "h"], is_optional=True),
+        Expectation(check="skipped_record", verdict="permitted"),
+        Expectation(check="lost_record"),
+    ]
+    (counted,) = with_expected({Check.SKIPPED_RECORD: result}, expects, found).values()
+    assert counted.expected == {VIOLATION: 3, PERMITTED: 1}
+
+
+def test_what_rests_on_a_gap_is_counted_as_undecided() -> None:
+    found = found_of(Check.SKIPPED_RECORD, collected(*SHUFFLED), CLIENTS)
+    _, result = doubted(found, result_of(found, 9, []), "a gap")
+    assert result.by_verdict == {UNDECIDED: 6}
 
 
 def test_an_engine_that_can_not_return_all_leaves_the_first() -> None:

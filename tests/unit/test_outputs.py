@@ -32,6 +32,7 @@ from analysis.report.outputs import (
     write_session_outputs,
 )
 from analysis.report.run_output import RunOutput, output_of
+from contract.consequence import Consequence
 from contract.nights import CheckCount, NightRow, NightSummary, Outcome
 from contract.verdicts import (
     CheckResult,
@@ -150,9 +151,10 @@ def test_expected_and_permitted_findings_are_no_failures(tmp_path: Path) -> None
     )
     document = junit([output(tmp_path, verdict)])
     assert set(words(document).values()) == {"pass"}
-    assert "as the scenario expects" in str(case(document, "lost_record").findtext("system-out"))
+    told = str(case(document, "lost_record").findtext("system-out"))
+    assert told.startswith("1 violation as the scenario expects: ")
     told = case(document, "reset").findtext("system-out")
-    assert told == "1 finding, permitted by the configuration: one of a kind"
+    assert told == "1 permitted by the configuration: one of a kind"
     assert "expected: 1 of 1 seen" in str(case(document, "run").findtext("system-out"))
 
 
@@ -208,7 +210,7 @@ def test_a_canary_must_fail(tmp_path: Path, verdict: Verdict, outcome: Outcome, 
     assert first.get("name") == "micro, Kafka 4.4.0, #2"
     assert ("failure" if int(str(first.get("failures"))) else "pass") == word
     assert second.get("errors") == "1"
-    assert ("12 findings, as the suite expects" in document.decode()) is (word == "pass")
+    assert ("12 violations as the suite expects" in document.decode()) is (word == "pass")
     summary = (tmp_path / "report" / "summary.md").read_text()
     assert "(../runs/0/report" not in summary
     assert "the suite expects fail" in summary
@@ -230,6 +232,14 @@ def test_the_summary_has_the_answer_and_the_unexpected_with_its_cause(tmp_path: 
     assert "- **lost\\_record**, 12 unexpected findings: a \\<b\\> \\| " in text
     assert "(t-0, offsets 2 to 3)" in text
     assert "```\nfencepost run micro --seed 1\n```" in text
+
+
+def test_the_summary_has_what_follows_once(tmp_path: Path) -> None:
+    follows = Consequence(sentence="Commit <epochs>.", document="KIP-320")
+    one = output(tmp_path, replace(FAILED, follows=follows))
+    text = markdown("s", [one, one, output(tmp_path, FAILED)])
+    assert text.count("- **micro**: Commit \\<epochs\\>. (KIP-320)") == 1
+    assert text.index("## What follows") < text.index("## micro")
 
 
 def test_a_run_as_expected_is_one_row_of_the_summary(tmp_path: Path) -> None:

@@ -21,7 +21,9 @@ from pages_of import (
 from analysis.report.commands import pasted
 from analysis.report.first_screen import expected_line, reasons, verdict_line
 from analysis.report.page import Pictures, page
-from analysis.report.stories import STORY_LINES, Standing, findings_of, standing_of
+from analysis.report.standings import Standing, standing_of
+from analysis.report.stories import FOLDED_MAX, FindingView, findings_of
+from contract.consequence import Consequence
 from contract.outcomes import CommitEpoch
 from contract.run_folder import RunFolder
 from contract.verdicts import (
@@ -51,6 +53,10 @@ def text_of(html: str) -> str:
     body = re.sub(r"<(script|style|title)>.*?</\1>", "", html, flags=re.DOTALL)
     words = re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", body))
     return re.sub(r" (?=[,:;])", "", words)
+
+
+def text_of_story(one: FindingView) -> str:
+    return "\n".join(line for passage in one.story for line, _ in passage.lines)
 
 
 def failing() -> Verdict:
@@ -144,6 +150,50 @@ def test_a_finding_stands_where_the_plan_puts_it(
     assert standing_of(one, verdict_of({}, **fields)) is standing
 
 
+def test_the_first_screen_ends_with_what_follows(folder: RunFolder) -> None:
+    follows = Consequence(sentence=f"Commit epochs. {EVIL}", document="KIP-320")
+    html = page(folder, changed(failing(), follows=follows), Pictures())
+    assert EVIL not in html
+    header = html.partition("</header>")[0]
+    assert text_of(header).endswith("alert(1)&lt;/script&gt; KIP-320 ")
+    assert "What follows: Commit epochs." in text_of(header)
+    assert 'id="follows"' not in page(folder, failing(), Pictures())
+
+
+def test_a_check_counts_its_findings_by_what_they_mean(folder: RunFolder) -> None:
+    mixed = result(
+        *[finding(group="a")] * 3,
+        finding(group="b"),
+        *[finding(verdict=PERMITTED, group="a")] * 2,
+        finding(verdict=FindingVerdict.UNDECIDED),
+    )
+    verdict = verdict_of(
+        {"lost_record": mixed},
+        unexpected=[unexpected(finding(group="b"), number=4)],
+        expectations=[
+            expected("lost_record", groups=["a"]),
+            expected("lost_record", groups=["a"], is_optional=True),
+        ],
+    )
+    found = findings_of(folder, verdict).checks
+    assert {standing: [one.shown for one in checks] for standing, checks in found.items()} == {
+        Standing.UNEXPECTED: ["1 violation"],
+        Standing.UNDECIDED: ["1 undecided"],
+        Standing.EXPECTED: ["3 violations"],
+        Standing.PERMITTED: ["2 permitted"],
+    }
+
+
+def test_findings_behind_the_examples_are_counted_where_they_belong(folder: RunFolder) -> None:
+    counted = {FindingVerdict.VIOLATION: 1_000, PERMITTED: 40}
+    many = result(finding(), findings=1_040, by_verdict=counted)
+    verdict = verdict_of({"lost_record": many}, unexpected=[unexpected(finding(), findings=1_000)])
+    found = findings_of(folder, verdict).checks
+    (violations,), (permitted,) = found[Standing.UNEXPECTED], found[Standing.PERMITTED]
+    assert violations.shown == "1,000 violations, 999 of them only in report/findings.parquet"
+    assert permitted.shown == "40 permitted, 40 of them only in report/findings.parquet"
+
+
 def test_the_lines_of_a_verdict() -> None:
     assert verdict_line(verdict_of({})) == "Nothing unexpected, and no violation."
     assert expected_line(verdict_of({})) == "expected: none"
@@ -193,8 +243,8 @@ def test_a_story_counts_from_the_first_fault(folder: RunFolder) -> None:
     assert view.origin == "the injection of the first fault"
     (check,) = view.checks[Standing.UNEXPECTED]
     (one,) = check.findings
-    assert "+0.200  fault  kill x proved" in one.story
-    assert "+0.500  p      receives the last answer for 2 values" in one.story
+    assert "+0.200  fault  kill x proved" in text_of_story(one)
+    assert "> " + "   +0.500  p      receives the last response to 2 values" in text_of_story(one)
     assert (one.seconds, one.subjects) == ("1.000", "partition t-0")
     assert one.explain.endswith(f"fencepost explain {folder.path} lost_record:1")
 
@@ -211,16 +261,21 @@ def test_a_damaged_table_leaves_a_page_without_stories(folder: RunFolder) -> Non
     )
 
 
-def test_a_long_story_is_shortened(folder: RunFolder) -> None:
+def test_a_long_story_is_folded_around_the_decisive_event(folder: RunFolder) -> None:
     rows = [
         {"broker": at % 2, "is_fenced": at % 4 < 2, "metadata_offset": at, "at_micros": at}
-        for at in range(3 * STORY_LINES)
+        for at in range(3 * FOLDED_MAX)
     ]
     with_tables(folder, broker_states=rows)
     (check,) = findings_of(folder, failing()).checks[Standing.UNEXPECTED]
-    lines = check.findings[0].story.splitlines()
-    assert len(lines) == STORY_LINES + 1
-    assert lines[-1].endswith("more events: see `explain`")
+    (one,) = [passage for passage in check.findings[0].story if passage.summary]
+    assert one.summary.endswith("more events between")
+    assert len(one.lines) == FOLDED_MAX + 1
+    assert one.lines[-1][0].endswith("more events: see `explain --all`")
+    assert "receives the last response" in text_of_story(check.findings[0])
+    html = page(folder, failing(), Pictures())
+    assert f"<details><summary>{one.summary}</summary><pre>" in html
+    assert html.count('<strong class="decisive">&gt; ') == 1
 
 
 def test_the_page_stays_small_and_names_where_the_rest_is(folder: RunFolder) -> None:
@@ -254,7 +309,7 @@ def test_the_page_stays_small_and_names_where_the_rest_is(folder: RunFolder) -> 
     assert len(html) < BYTES_MAX
     assert len(re.findall(r"<[a-z]", html)) < ELEMENTS_MAX
     text = text_of(html)
-    assert "22,610 findings, 22,607 of them only in report/findings.parquet" in text
+    assert "22,610 violations, 22,607 of them only in report/findings.parquet" in text
     assert "65 more checks and groups with unexpected findings: report/findings.parquet" in text
     assert "900 more rows: report/verdict.json" in text
     assert "900 more faults: report/verdict.json" in text

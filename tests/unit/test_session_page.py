@@ -5,7 +5,16 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from pages_of import changed, expected, finding, result, run_folder, unexpected, verdict_of
+from pages_of import (
+    PERMITTED,
+    changed,
+    expected,
+    finding,
+    result,
+    run_folder,
+    unexpected,
+    verdict_of,
+)
 
 from analysis.report.ducktape_page import name_ours
 from analysis.report.matrix import CLUSTER, Run, matrix
@@ -62,7 +71,7 @@ def test_a_run_that_was_not_judged_is_undecided_and_says_why(tmp_path: Path) -> 
 
 
 def test_each_run_has_its_answer_duration_and_command(tmp_path: Path) -> None:
-    permitted = result(verdict=CheckVerdict.PERMITTED, findings=1_200)
+    permitted = result(finding("reset", verdict=PERMITTED), findings=1_200)
     html = written(tmp_path, verdict_of({"reset": permitted}, parameters={"recipe": "pause"}))
     for words in ("micro, recipe pause", "It is so.", "0:00:30", "run micro --seed 1"):
         assert words in html

@@ -13,6 +13,7 @@ from analysis.cli import show_runs_of
 from analysis.report.first_screen import reasons
 from analysis.report.night_rows import Judged
 from analysis.report.terminal import show
+from contract.consequence import Consequence
 from contract.nights import NightRow, NightSummary, Outcome
 from contract.run_folder import RunDescription
 from contract.verdicts import (
@@ -90,6 +91,12 @@ def test_what_is_open_is_printed_with_its_reason(tmp_path: Path, result: CheckRe
 
 def test_a_pass_is_three_lines() -> None:
     assert len(printed(verdict_of({"reset": HOLDS})).splitlines()) == 3
+
+
+def test_what_follows_is_one_line_with_its_document() -> None:
+    follows = Consequence(sentence="Commit [red]epochs.", document="KIP-320")
+    lines = printed(msgspec.structs.replace(FAILED, follows=follows)).splitlines()
+    assert lines[-2] == "What follows: Commit [red]epochs. (KIP-320)"
 
 
 def test_a_pass_says_that_its_violations_are_expected() -> None:

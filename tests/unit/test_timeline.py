@@ -220,6 +220,19 @@ def test_members_are_shown_with_what_they_own(tmp_path: Path) -> None:
     assert owned["hover"] == ["java.g#1 owns t-0<br>generation 1"]
 
 
+def test_a_member_owns_nothing_after_it_was_revoked_though_its_clock_steps_back(
+    tmp_path: Path,
+) -> None:
+    events = [
+        event("opened", 2),
+        event("assigned", 3, **HERE, at_micros=18 * SECOND),
+        event("revoked", 4, **HERE, at_micros=16 * SECOND),
+        event("closed", 17),
+    ]
+    lane = lanes(made(tmp_path, group_events=events))["java.g: members"]
+    assert [one for one in lane["marks"] if one.get("thickness") == 0.4] == []
+
+
 def test_findings_are_marks_that_name_their_stories(tmp_path: Path) -> None:
     lost = finding("lost_record", at=13 * SECOND)
     allowed = finding("reset", verdict=PERMITTED, at=99 * SECOND, cause="x")

@@ -23,7 +23,8 @@ from timeline_rows import (
 
 from analysis.report.log_tree import log_trees
 from analysis.report.plotly_script import script_tag, shared_script
-from analysis.report.story import origin, tables_of
+from analysis.report.run_tables import RunTables
+from analysis.report.story import origin
 from analysis.report.timeline import timeline
 from analysis.report.timeline.columns import NEEDED
 from analysis.report.timeline.selection import POINTS_MAX, SUBJECTS_MAX, select
@@ -125,7 +126,7 @@ def test_stories_and_the_timeline_count_from_the_same_moment(
     tmp_path: Path, faults: list[Row]
 ) -> None:
     folder = made(tmp_path, faults=faults)
-    told, drawn = origin(folder, tables_of(folder)), Source(folder, verdict())
+    told, drawn = origin(RunTables(folder)), Source(folder, verdict())
     assert (told.at_micros, told.name) == (drawn.zero_micros, drawn.origin)
 
 

@@ -185,9 +185,13 @@ def _lag(source: Source, group: str, partitions: list[Partition]) -> Lane:
 
 
 def _members(source: Source, group: str) -> Lane:
-    """A row for each incarnation: open, and while partitions were assigned to it."""
-    events = source.of_group("group_events", group).sort_values(["at_micros", "seq"])
-    members = list(dict.fromkeys(str(member) for member in events["member"]))
+    """A row for each incarnation: open, and while partitions were assigned to it.
+
+    Events of one member are in the order of its history.
+    """
+    by_time = source.of_group("group_events", group).sort_values(["at_micros", "seq"])
+    members = list(dict.fromkeys(str(member) for member in by_time["member"]))
+    events = by_time.sort_values("seq", kind="stable")
     shown = members[:_MEMBERS_MAX]
     left = len(members) - len(shown)
     more = f", the first {len(shown)} of {len(members)}" if left else ""

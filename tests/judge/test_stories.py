@@ -1,0 +1,362 @@
+"""A story agrees with what was judged: its order, where members begin, and what decides."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from histories import EPOCHLESS, JUMPED, LEFT_BEHIND, WENT_BACK, WENT_ON
+from micro import (
+    Row,
+    changed,
+    committed,
+    led,
+    polled,
+    reset_told,
+    sent,
+    survived,
+    told_commit,
+    truncated,
+)
+
+from analysis.report.run_tables import RunTables
+from analysis.report.story import Story, story
+from contract.run_folder import RunFolder
+from contract.tables import TABLES
+from contract.values import make_value
+from contract.verdicts import Finding, FindingVerdict
+from harness.decode.tables import write_table
+from tests.descriptions import description_of, plan_of
+
+Tell = Callable[..., Story]
+OFFSETS = {"topic": "__consumer_offsets", "partition": 0}
+
+
+@pytest.fixture
+def tell(tmp_path: Path) -> Tell:
+    """Write a history, and return the story of a finding in it."""
+
+    def told(rows: dict[str, list[Row]], check: str, **fields: Any) -> Story:
+        folder = RunFolder(tmp_path)
+        for table in TABLES:
+            write_table(folder.tables, table, rows.get(table, []))
+        folder.write_plan(plan_of())
+        folder.write_run(description_of(started_micros=0))
+        values: dict[str, Any] = {
+            "kind": "one",
+            "verdict": FindingVerdict.VIOLATION,
+            "topic": "t",
+            "partition": 0,
+            "offset_first": 2,
+            "offset_last": 3,
+            "group": "g",
+            "client": None,
+            "at": None,
+            "cause": "a cause",
+            "evidence": {},
+        }
+        return story(RunTables(folder), Finding(check=check, **values | fields))
+
+    return told
+
+
+def whats(told: Story, who: str) -> list[str]:
+    return [one.what for one in told.moments if one.who == who]
+
+
+ASSIGNED = [
+    changed("assigned", at=190, position=4),
+    changed("caught_up", at=210, position=4),
+]
+
+
+@pytest.mark.parametrize(
+    ("events", "begins"),
+    [
+        (ASSIGNED, ["assigned, begins at offset 0", "caught up at offset 4"]),
+        # It is assigned the partition again, and keeps its position.
+        (
+            [*ASSIGNED, changed("assigned", at=220, position=4)],
+            ["assigned, begins at offset 0", "caught up at offset 4", "assigned at offset 4"],
+        ),
+        # It loses the partition before a delivery.
+        (
+            [
+                changed("assigned", at=150, position=4),
+                changed("revoked", at=160),
+                changed("assigned", at=170, position=7),
+            ],
+            ["assigned at offset 4", "revoked", "assigned, begins at offset 0"],
+        ),
+        # Its application sets the position.
+        (
+            [changed("assigned", at=150, position=4), changed("sought", at=160, position=0)],
+            ["assigned at offset 4", "sought at offset 0"],
+        ),
+        # Nothing is delivered.
+        ([changed("assigned", at=300, position=4)], ["assigned at offset 4"]),
+    ],
+    ids=["once", "kept", "lost in between", "sought", "nothing delivered"],
+)
+def test_a_member_begins_at_its_first_delivery(
+    tell: Tell, events: list[Row], begins: list[str]
+) -> None:
+    rows = {"polls": [*polled(0, 1), *polled(2, 3, at=205)], "group_events": events}
+    found = [one for one in whats(tell(rows, "reset"), "g#1") if "receives" not in one]
+    assert found == begins
+
+
+def test_one_member_does_not_begin_where_another_is_delivered(tell: Tell) -> None:
+    rows = {"polls": polled(2, 3, life=2, at=300), "group_events": ASSIGNED[:1]}
+    assert whats(tell(rows, "reset"), "g#1") == ["assigned at offset 4"]
+
+
+def test_a_history_stays_in_its_order_where_its_clock_steps_back(tell: Tell) -> None:
+    rows = {
+        "group_events": [
+            {**changed("assigned", at=1, position=0), "at_micros": 1_000},
+            {**changed("caught_up", at=3, position=4), "at_micros": 300},
+            {**changed("closed", at=4), "at_micros": 310},
+        ],
+        "polls": [{**row, "seq": 2, "polled_micros": 200} for row in polled(2, 3)],
+        "leaderships": [led(0, at=250), led(1, at=1_100)],
+    }
+    told = tell(rows, "reset")
+    assert [one.at_micros for one in told.moments] == [250, 1_000, 200, 300, 310, 1_100]
+
+
+def responses(told: Story, who: str) -> list[str]:
+    return [one for one in whats(told, who) if "response" in one]
+
+
+def test_the_broker_that_acknowledged_is_named_by_the_records_epoch(tell: Tell) -> None:
+    told = tell(LEFT_BEHIND, "lost_record", group=None)
+    (p,), (q,) = responses(told, "p"), responses(told, "q")
+    assert "from broker 1, leader of epoch 0: ok" in p
+    assert "from broker 2, leader of epoch 1: ok" in q
+
+
+def test_values_that_two_leaders_acknowledged_are_told_apart(tell: Tell) -> None:
+    rows = {
+        "sends": [*sent(1, 2), *sent(3, at=300), *sent(4, at=400)],
+        "replica_records": [*survived(1, 2), *survived(3, 4, epoch=1)],
+        "leaderships": [led(0, at=10), led(1, at=250, leader=2)],
+    }
+    of_one, *of_two = responses(tell(rows, "lost_record", offset_last=4), "p")
+    assert "the last response to 1 value" in of_one
+    assert of_one.endswith("from broker 1, leader of epoch 0: ok, offset 2")
+    first, last = of_two
+    assert "the first response to 2 values" in first
+    assert "the last response to 2 values" in last
+    for one in of_two:
+        assert one.endswith("from broker 2, leader of epoch 1: ok, offsets 3 to 4")
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        [],
+        survived(2),
+        [*survived(2, 3), *survived(2, 3, epoch=1, broker=2)],
+        survived(2, 3, producer="q"),
+        survived(2, 3, epoch=5),
+        [{**row, "value": make_value("p", row["offset"] + 7)} for row in survived(2, 3)],
+    ],
+    ids=[
+        "none",
+        "one is missing",
+        "two epochs",
+        "of another producer",
+        "an unknown leader",
+        "other values",
+    ],
+)
+def test_no_broker_is_named_where_a_records_epoch_is_not_known(
+    tell: Tell, records: list[Row]
+) -> None:
+    rows = {
+        "sends": sent(2, 3),
+        "replica_records": records,
+        "leaderships": [led(0, at=10), led(1, at=250, leader=2)],
+    }
+    (response,) = responses(tell(rows, "lost_record"), "p")
+    assert response == "receives the last response to 2 values with acks=all: ok, offsets 2 to 3"
+
+
+# The decisive event, by what the finding is about: its time and its words.
+DECISIVE = [
+    # Acknowledged at 100, lost when epoch 1 began.
+    (LEFT_BEHIND, "lost_record", {"group": None, "at": 100, "evidence": {"later_epoch": 1}}, 250),
+    # The first of them is acknowledged before, the last after epoch 1 began.
+    (
+        {**LEFT_BEHIND, "sends": [*sent(2, at=240), *sent(3, at=260)]},
+        "lost_record",
+        {"group": None, "at": 240, "evidence": {"later_epoch": 1}},
+        250,
+    ),
+    # Acknowledged by a leader that was deposed already.
+    (
+        {**LEFT_BEHIND, "sends": sent(2, 3, at=270)},
+        "lost_record",
+        {"group": None, "at": 270, "evidence": {"later_epoch": 1}},
+        270,
+    ),
+    # No later epoch is known.
+    (
+        {**LEFT_BEHIND, "leaderships": [], "truncations": [truncated(2, at=280)]},
+        "lost_record",
+        {"group": None, "at": 100, "evidence": {"truncated_micros": 280}},
+        280,
+    ),
+    # It was beyond the records before their epoch began, and is again.
+    (EPOCHLESS, "skipped_record", {"evidence": {"leader_epoch": 1}}, 590),
+    (JUMPED, "skipped_record", {"offset_last": 5, "evidence": {"leader_epoch": 1}}, 500),
+    (WENT_ON, "silent_revalidation", {"evidence": {"epoch": 1}}, 650),
+    (WENT_ON, "truncation_undetected", {"at": 200, "evidence": {"reached_epoch": 1}}, 650),
+    (WENT_BACK, "duplicate_delivery", {}, 600),
+    # The same member is delivered a record again.
+    (
+        {"polls": [*polled(2, 3), *polled(3, 4, at=220)]},
+        "duplicate_delivery",
+        {"offset_first": 3, "offset_last": None},
+        220,
+    ),
+    (WENT_BACK, "reset", {"at": 500}, 500),
+    (WENT_BACK, "loss_estimate", {"group": None, "at": 250, "evidence": {"epoch": 0}}, 250),
+    (WENT_BACK, "orphan_commit", {"at": 300, "evidence": {"later_epoch": 1}}, 300),
+    (WENT_BACK, "start_mismatch", {"at": 601}, 600),
+]
+
+
+@pytest.mark.parametrize(("rows", "check", "fields", "at"), DECISIVE)
+def test_the_decisive_event_is_the_last_cause(
+    tell: Tell, rows: dict[str, list[Row]], check: str, fields: dict[str, Any], at: int
+) -> None:
+    told = tell(rows, check, **fields)
+    assert told.decisive is not None
+    assert told.decisive.at_micros == at
+    shown = [one for part in told.folded() if not part.summary for one in part.moments]
+    assert told.decisive in shown
+
+
+@pytest.mark.parametrize(
+    ("check", "key"),
+    [("leader_completeness", "next_epoch"), ("unclean_election_unconfigured", "leader_epoch")],
+)
+def test_of_two_epochs_that_begin_at_one_time_the_findings_is_decisive(
+    tell: Tell, check: str, key: str
+) -> None:
+    rows = {"leaderships": [led(0, at=10), led(1, at=250), led(2, at=250), led(3, at=250)]}
+    told = tell(rows, check, group=None, at=250, evidence={key: 2})
+    assert told.decisive is not None
+    assert told.decisive.what.startswith("epoch 2: ")
+
+
+def test_without_a_time_and_a_rule_no_event_is_decisive(tell: Tell) -> None:
+    assert tell(WENT_ON, "commit_regressed").decisive is None
+    assert tell({}, "skipped_record").decisive is None
+
+
+def test_what_repeats_and_what_is_far_is_folded(tell: Tell) -> None:
+    rows = {
+        "leaderships": [led(epoch, at=10 * epoch) for epoch in range(60)],
+        "resets": [reset_told("truncation", 4, 0, 2, at=305)] * 20,
+    }
+    told = tell(rows, "unclean_election_unconfigured", group=None, at=300)
+    passages = told.folded()
+    assert [one for part in passages for one in part.moments] == told.moments
+    assert len(passages) < 15
+    assert sum(len(part.moments) for part in passages if not part.summary) < 15
+    words = [part.summary for part in passages if part.summary]
+    assert words[0].endswith("events before")
+    assert words[-1].endswith("events after")
+    assert all(len(part.moments) > 1 for part in passages if part.summary)
+
+
+LOG_OF_COMMITS = {
+    **WENT_BACK,
+    "leaderships": [
+        *WENT_BACK["leaderships"],
+        {**led(0, at=20, leader=3), **OFFSETS, "replicas": [1, 3]},
+        {**led(1, at=320), **OFFSETS, "replicas": [1, 3]},
+    ],
+    "truncations": [{**truncated(7, at=330, broker=3), **OFFSETS}],
+    "commits": [
+        told_commit(3, at=290),
+        told_commit(4, at=299),
+        {**told_commit(4, at=305, outcome="failed"), "error": "CommitFailedException"},
+    ],
+    "committed_offsets": [
+        {**committed(3, 0, at=289), "offsets_offset": 6, "brokers": [1, 3]},
+        {**committed(4, 0, at=298), "offsets_offset": 7, "brokers": [3]},
+        {**committed(9, -1, at=100), "group": "h", "offsets_offset": 2, "brokers": [1]},
+    ],
+}
+
+
+@pytest.mark.parametrize("check", ["lost_commit", "orphan_commit", "offsets_without_output"])
+def test_a_finding_about_commits_shows_where_they_are_stored(tell: Tell, check: str) -> None:
+    told = tell(LOG_OF_COMMITS, check, at=298)
+    assert whats(told, "__consumer_offsets-0") == [
+        "stores offset 3 with epoch 0 of g, at offset 6, on brokers 1, 3",
+        "stores offset 4 with epoch 0 of g, at offset 7, on broker 3",
+    ]
+    assert [one for one in whats(told, "g#1") if "commits" in one] == [
+        "commits offset 3 with epoch 0: ok, the first of 2 commits",
+        "commits offset 4 with epoch 0: ok, the last of 2 commits",
+        "commits offset 4 with epoch 0: failed (CommitFailedException)",
+    ]
+    assert "truncates __consumer_offsets-0 to 7" in whats(told, "broker 3")
+    assert "__consumer_offsets-0, epoch 1: broker 1 leads, ISR [1]" in whats(told, "controller")
+    one, three = (line.split(": ")[1] for line in told.ends[-2:])
+    assert one == "1 commit of g, the last at offset 6; the last of any group at offset 6"
+    assert three == "2 commits of g, the last at offset 7; the last of any group at offset 7"
+
+
+@pytest.mark.parametrize(
+    ("check", "group"), [("skipped_record", "g"), ("lost_commit", None), ("of_tomorrow", "g")]
+)
+def test_other_findings_do_without_the_log_of_commits(
+    tell: Tell, check: str, group: str | None
+) -> None:
+    told = tell(LOG_OF_COMMITS, check, group=group)
+    assert not any("__consumer_offsets" in f"{one.who} {one.what}" for one in told.moments)
+    assert "commits offset 4 with epoch 0, the last of 2 commits" in whats(told, "g")
+
+
+def test_a_wait_for_the_coordinator_shows_the_commits_on_every_partition(tell: Tell) -> None:
+    told = tell(LOG_OF_COMMITS, "commit_unavailable", **OFFSETS, offset_first=None, at=305)
+    assert told.decisive is not None
+    assert (
+        told.decisive.what == "commits offset 4 with epoch 0 on t-0: failed (CommitFailedException)"
+    )
+    assert whats(told, "controller").count("epoch 1: broker 1 leads, ISR [1]") == 1
+    assert not any("__consumer_offsets" in one for one in whats(told, "controller"))
+
+
+def test_a_run_without_stored_commits_has_none_to_show(tell: Tell) -> None:
+    assert tell(WENT_BACK, "lost_commit").ends == tell(WENT_BACK, "reset").ends
+
+
+def test_a_finding_about_a_request_shows_its_response(tell: Tell) -> None:
+    call = {
+        "worker": "observer",
+        "seq": 7,
+        "broker": 2,
+        "api": "OFFSET_COMMIT",
+        "version": 9,
+        "topic": "t",
+        "partition": 0,
+        "group": "g",
+        "asked_offset": 4,
+        "asked_epoch": 0,
+        "error_code": 25,
+        "at_micros": 310,
+    }
+    rows = {**LOG_OF_COMMITS, "wire_calls": [call, {**call, "at_micros": 400}]}
+    told = tell(rows, "wrong_commit_error", at=310)
+    assert whats(told, "broker 2") == [
+        "responds to OFFSET_COMMIT version 9 (offset 4, epoch 0, group g): error code 25"
+    ]
+    assert told.decisive is not None
+    assert told.decisive.who == "broker 2"
