@@ -10,6 +10,7 @@ import typer
 
 from contract.child import run_child
 from contract.errors import RunFolderError, UsageError
+from contract.regular_files import is_below
 from contract.run_folder import NODES_FOLDER, find_runs, has_runs
 from contract.terminal import shown
 from contract.uris import local_folder
@@ -121,6 +122,8 @@ def page_of(path: Path) -> Path:
         raise RunFolderError(f"{path} can't be read: {error.strerror}") from error
     if len(runs) == 1 and (runs[0].path / _PAGE).is_file():
         page = runs[0].path / _PAGE
+    if not is_below(page, path):
+        raise UsageError(f"{page} is a page of another folder, {page.resolve()}: open that one")
     if not page.is_file():
         raise UsageError(f"{page} is missing: judge the run first, with `fencepost analyze {path}`")
     return page.resolve()

@@ -65,6 +65,13 @@ def test_a_folder_or_a_page_is_shown(results: Path, path: str, shown: str) -> No
     assert page_of(results / path) == results / shown / "report" / "index.html"
 
 
+def test_a_page_of_another_run_is_not_opened(results: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "report").symlink_to(results / "2026-01-01--001" / "report")
+    with pytest.raises(UsageError, match="is a page of another folder"):
+        page_of(tmp_path / "mine")
+
+
 def test_without_a_page_it_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="run a scenario first"):
         last_page(tmp_path)
