@@ -30,6 +30,8 @@ class Kind(enum.StrEnum):
     ISR = "isr"
     """The in-sync replicas change within an epoch."""
     TRUNCATION = "truncation"
+    DELETION = "deletion"
+    """A replica's log start advances."""
     SEND = "send"
     ACKNOWLEDGEMENT = "acknowledgement"
     COMMIT = "commit"
@@ -163,6 +165,13 @@ def truncations(tables: RunTables, where: Place, *, name: str = "") -> Iterator[
     for row in tables.rows("truncations", **where.of_partition):
         what = f"truncates {name or 'its log'} to {row['to_offset']}"
         yield Moment(row["at_micros"], f"broker {row['broker']}", what, Kind.TRUNCATION)
+
+
+def deletions(tables: RunTables, where: Place) -> Iterator[Moment]:
+    """The advances of the log start of a partition's replicas."""
+    for row in tables.rows("log_start_changes", **where.of_partition):
+        what = f"deletes what is below {row['log_start_offset']} ({row['reason']})"
+        yield Moment(row["at_micros"], f"broker {row['broker']}", what, Kind.DELETION)
 
 
 def sends(tables: RunTables, where: Place, span: Span) -> Iterator[Moment]:

@@ -11,6 +11,7 @@ from micro import (
     changed,
     committed,
     led,
+    log_started,
     polled,
     reset_told,
     sent,
@@ -208,6 +209,13 @@ DECISIVE = [
         {"group": None, "at": 100, "evidence": {"truncated_micros": 280}},
         280,
     ),
+    # It expired before a group had read it.
+    (
+        {**LEFT_BEHIND, "log_start_changes": [log_started(1, at=290), log_started(4, at=295)]},
+        "lost_record",
+        {"group": None, "at": 100, "evidence": {"deletion": {"at_micros": 295}}},
+        295,
+    ),
     # It was beyond the records before their epoch began, and is again.
     (EPOCHLESS, "skipped_record", {"evidence": {"leader_epoch": 1}}, 590),
     (JUMPED, "skipped_record", {"offset_last": 5, "evidence": {"leader_epoch": 1}}, 500),
@@ -271,6 +279,16 @@ def test_what_repeats_and_what_is_far_is_folded(tell: Tell) -> None:
     assert words[0].endswith("events before")
     assert words[-1].endswith("events after")
     assert all(len(part.moments) > 1 for part in passages if part.summary)
+
+
+def test_many_events_of_one_kind_leave_room_for_the_others(tell: Tell) -> None:
+    rows = {
+        **WENT_BACK,
+        "log_start_changes": [log_started(start, at=480 + start) for start in range(40)],
+    }
+    told = tell(rows, "reset", at=500)
+    kinds = {one.kind for part in told.folded() if not part.summary for one in part.moments}
+    assert {"deletion", "reset", "epoch", "commit", "delivery"} <= kinds
 
 
 LOG_OF_COMMITS = {
