@@ -51,7 +51,7 @@ _OF_NO_GROUP = 3
 """What a moment of a group weighs less where the finding is about none."""
 _REPEATED = 4
 """What a moment weighs less that says what an earlier one has said."""
-_ALIKE = 0.8
+_ALIKE = 1
 """What a moment weighs less for each one of its kind that is shown."""
 _FAR = 4
 """What the moment that is farthest from the decisive one weighs less."""
